@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Latency histograms: merged by count. Percentiles are read off the merged counts, never averaged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Counts of I/Os by latency. `bins` is sorted: (latency_ns, count); latency is the bucket's representative value."""
+
+    bins: tuple[tuple[int, int], ...] = ()
+
+    @classmethod
+    def from_counts(cls, counts: Mapping[int, int]) -> Histogram:
+        return cls(tuple(sorted((int(ns), int(n)) for ns, n in counts.items() if n > 0)))
+
+    @classmethod
+    def merge(cls, histograms: Iterable[Histogram]) -> Histogram:
+        counts: dict[int, int] = {}
+        for histogram in histograms:
+            for ns, n in histogram.bins:
+                counts[ns] = counts.get(ns, 0) + n
+        return cls.from_counts(counts)
+
+    @property
+    def count(self) -> int:
+        return sum(n for _, n in self.bins)
+
+    @property
+    def mean_ns(self) -> float | None:
+        total = self.count
+        return sum(ns * n for ns, n in self.bins) / total if total else None
+
+    def percentile_ns(self, percent: float) -> float | None:
+        """Nearest-rank percentile, 0 < percent <= 100; None when the histogram is empty."""
+        total = self.count
+        if not total:
+            return None
+        rank = max(1.0, total * percent / 100)
+        seen = 0
+        for ns, n in self.bins:
+            seen += n
+            if seen >= rank:
+                return float(ns)
+        return float(self.bins[-1][0])

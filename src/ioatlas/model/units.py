@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sizes, durations and rates: one unambiguous grammar in, one normal form out.
+
+fio 3.33 reads `4ki` as 4096 and `4KiB` as 4000 by default, so job files only ever receive bare
+integers. What people write is read here: `KiB`, `MiB`, ... are binary, `kB`, `MB`, ... decimal, and
+a bare letter (`4k`, `1m`) is binary as fio users expect.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal, InvalidOperation
+
+from ioatlas.errors import UsageError
+
+_POWER = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
+_SIZE = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*([kmgtp]?)(ib|b|i)?\s*$", re.IGNORECASE)
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|us|ns|d|h|m|s)?", re.IGNORECASE)
+_SECONDS: dict[str, Decimal] = {
+    k: Decimal(v) for k, v in {"d": "86400", "h": "3600", "m": "60", "s": "1", "ms": "1e-3", "us": "1e-6", "ns": "1e-9"}.items()
+}
+
+
+def parse_size_bytes(text: str | int, *, where: str = "") -> int:
+    """Bytes of `4k`, `4KiB`, `4 kB`, `1.5GiB` or a bare integer. Raises UsageError on anything else."""
+    if isinstance(text, bool):
+        raise UsageError(f"{text!r} is not a size", where=where, remedy="write a size such as 4k, 1MiB or 4096")
+    if isinstance(text, int):
+        value = Decimal(text)
+        factor = 1
+    else:
+        match = _SIZE.match(text)
+        if match is None:
+            raise UsageError(f"{text!r} is not a size", where=where, remedy="write a size such as 4k, 1MiB, 1MB or 4096")
+        number, letter, unit = match.groups()
+        power = _POWER[letter.lower()]
+        # "4kB" is decimal; "4k", "4ki" and "4KiB" are binary; "512B" has no prefix at all.
+        base = 1000 if unit is not None and unit.lower() == "b" else 1024
+        try:
+            value = Decimal(number)
+        except InvalidOperation as error:  # pragma: no cover - the pattern admits digits only
+            raise UsageError(f"{text!r} is not a size", where=where) from error
+        factor = base**power
+    size = value * factor
+    if size != size.to_integral_value() or size < 0:
+        raise UsageError(f"{text!r} is not a whole number of bytes", where=where, remedy="write a size that is a whole number of bytes")
+    return int(size)
+
+
+def format_size(size_bytes: int) -> str:
+    """Shortest exact binary form: 4096 -> '4 KiB', 1000 -> '1000 B'."""
+    for unit, factor in (("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if size_bytes >= factor and size_bytes % factor == 0:
+            return f"{size_bytes // factor} {unit}"
+    return f"{size_bytes} B"
+
+
+def format_size_rounded(size_bytes: float) -> str:
+    """Three significant digits with a binary unit, for people: 1.24 GiB."""
+    value = float(size_bytes)
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if value < 1000 or unit == "TiB":
+            return f"{value:.3g} {unit}" if value < 1000 else f"{value:.0f} {unit}"
+        value /= 1024
+    raise AssertionError("unreachable")
+
+
+def parse_duration_seconds(text: str | float, *, where: str = "") -> float:
+    """Seconds of `10m`, `1h30m`, `500ms`, `90` (bare numbers are seconds, as in fio). Raises UsageError."""
+    if isinstance(text, bool):
+        raise UsageError(f"{text!r} is not a duration", where=where, remedy="write a duration such as 10m, 90s or 500ms")
+    if isinstance(text, (int, float)):
+        if text < 0:
+            raise UsageError(f"{text!r} is not a duration", where=where, remedy="write a positive duration")
+        return float(text)
+    total = Decimal(0)
+    rest = text.strip()
+    if not rest:
+        raise UsageError("a duration is empty", where=where, remedy="write a duration such as 10m, 90s or 500ms")
+    while rest:
+        match = _DURATION.match(rest)
+        if match is None:
+            raise UsageError(f"{text!r} is not a duration", where=where, remedy="write a duration such as 10m, 90s or 500ms")
+        total += Decimal(match.group(1)) * _SECONDS[(match.group(2) or "s").lower()]
+        rest = rest[match.end() :].strip()
+    return float(total)
+
+
+def format_duration(seconds: float) -> str:
+    """For people: '850 ms', '42 s', '3 min 20 s', '2 h 05 min'."""
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def parse_percent(text: str | float, *, where: str = "") -> float:
+    """A fraction from '5%' or 0.05. Raises UsageError."""
+    try:
+        value = float(text.strip().removesuffix("%")) / 100 if isinstance(text, str) and text.strip().endswith("%") else float(text)
+    except ValueError as error:
+        raise UsageError(f"{text!r} is not a percentage", where=where, remedy="write a percentage such as 5%") from error
+    if not value >= 0:
+        raise UsageError(f"{text!r} is not a percentage", where=where, remedy="write a percentage such as 5%")
+    return value
+
+
+def format_rate(bytes_per_second: float) -> str:
+    """Throughput for people, binary units, three significant digits: '113 MiB/s'."""
+    return f"{format_size_rounded(bytes_per_second)}/s"
+
+
+def format_count(value: float) -> str:
+    """IOPS and counts for people: '950', '12.4 k', '1.2 M'."""
+    for unit, factor in (("M", 1e6), ("k", 1e3)):
+        if value >= factor * 9.995:
+            return f"{value / factor:.3g} {unit}"
+    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+
+
+def format_latency(nanoseconds: float) -> str:
+    """Latency for people: '84.2 us', '1.05 ms', '2.3 s'."""
+    for unit, factor in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
+        if nanoseconds >= factor:
+            return f"{nanoseconds / factor:.3g} {unit}"
+    return f"{nanoseconds:.0f} ns"
