@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A campaign's result: everything a report, an export or a comparison needs, computed from the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ioatlas.model.cell import Cell, OptionValue
+from ioatlas.model.estimate import Estimate
+from ioatlas.model.target import Target
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A sentence with its evidence. `code` names the kind ('peak', 'knee', 'saturation', 'noise', 'not-measured', ...)."""
+
+    code: str
+    sentence: str
+    cells: tuple[str, ...] = ()
+    """Keys of the cells that are the evidence."""
+
+
+@dataclass(frozen=True)
+class Unmeasured:
+    """A cell of the sweep that has no estimate, and why: 'not admissible: ...', 'not reached', 'left out: ...', 'failed: ...'."""
+
+    cell: Cell
+    reason: str
+
+
+@dataclass(frozen=True)
+class CampaignResult:
+    """The whole of one campaign.
+
+    axes:      swept options in the order of the campaign, each with its values in axis order.
+    constants: options that every cell shares.
+    fresh:     estimates of the cells named because they are extreme, from the visits made after they were named.
+    settings:  what else the reader must know: sharing, window, visits, order seed, profile, remarks of the profile.
+    sessions:  testbed snapshots, one for each time the campaign was run or resumed.
+    """
+
+    campaign_id: str
+    name: str
+    created_at: float
+    tool_version: str
+    targets: tuple[Target, ...]
+    axes: Mapping[str, tuple[OptionValue, ...]]
+    constants: Mapping[str, OptionValue]
+    estimates: tuple[Estimate, ...]
+    unmeasured: tuple[Unmeasured, ...] = ()
+    fresh: tuple[Estimate, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    settings: Mapping[str, str] = field(default_factory=dict)
+    sessions: tuple[Mapping[str, str], ...] = ()
+    n_visits: int = 0
+    n_discarded: int = 0
+    discard_reasons: Mapping[str, int] = field(default_factory=dict)
+    seconds: float = 0.0
+    complete: bool = True
