@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+# `make demo` and `make test` work on a fresh Debian or Ubuntu with git, make and python3; everything else is installed when it is missing.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
+
+VENV := .venv
+PIP := $(VENV)/bin/pip -q --disable-pip-version-check
+NODE := PATH="$(CURDIR)/.venv/bin:$$PATH"
+# The machine's Node when it is recent enough; scripts/node-setup puts one into .venv only when it is not.
+WEB_SOURCES := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/test-results/*' -not -path 'web/dist/*' 2>/dev/null)
+GROUPS_TEST := run test $(if $(CI),lab)
+
+.PHONY: help setup setup-test web lint test truth demo wheel lock clean
+
+help:
+	@echo "make demo    set everything up, measure a scratch directory, say where the report is"
+	@echo "make test    set everything up, run every test"
+	@echo "make setup   set up .venv/bin/ioatlas and the explorer"
+	@echo "make web     build the explorer;  make lint  linters and types only;  make truth  check against targets with known limits"
+	@echo "make wheel   build the package;  make lock  renew the lock files;  make clean  remove what was made here"
+
+setup: $(VENV)/.run web
+setup-test: $(VENV)/.test web
+
+$(VENV)/bin/python:
+	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "setup: python3 is $$(python3 -V | cut -d" " -f2); 3.11 or newer is needed" >&2; exit 1; }
+	@scripts/install-packages run
+	@echo "setup: making the virtual environment .venv"
+	@python3 -m venv $(VENV) || { rm -rf $(VENV); echo "setup: python3 could not make a virtual environment" >&2; exit 1; }
+
+$(VENV)/.run: requirements.txt pyproject.toml scripts/packages.apt | $(VENV)/bin/python
+	@scripts/install-packages run
+	@echo "setup: installing the Python packages"
+	@$(PIP) install --require-hashes -r requirements.txt || { echo "setup: pip could not install requirements.txt" >&2; exit 1; }
+	@$(PIP) install --no-deps --no-build-isolation -e . || { echo "setup: pip could not install ioatlas" >&2; exit 1; }
+	@touch $@
+
+$(VENV)/.test: requirements-dev.txt $(VENV)/.run
+	@scripts/install-packages $(GROUPS_TEST)
+	@echo "setup: installing the Python packages for tests"
+	@$(PIP) install --require-hashes -r requirements-dev.txt || { echo "setup: pip could not install requirements-dev.txt" >&2; exit 1; }
+	@touch $@
+
+web: web/node_modules/.built
+
+web/node_modules/.installed: web/package-lock.json web/package.json | $(VENV)/.run
+	@scripts/node-setup
+	@echo "setup: installing the front end's packages"
+	@cd web && $(NODE) npm ci --no-audit --no-fund --loglevel=error </dev/null || { echo "setup: npm could not install web/package-lock.json" >&2; exit 1; }
+	@touch $@
+
+web/node_modules/.built: web/node_modules/.installed $(WEB_SOURCES)
+	@echo "setup: building the explorer"
+	@cd web && $(NODE) npm run --silent build </dev/null || { echo "setup: the explorer could not be built" >&2; exit 1; }
+	@touch $@
+
+test: setup-test
+	@$(NODE) $(VENV)/bin/python scripts/run_tests.py
+
+lint: setup-test
+	@$(NODE) $(VENV)/bin/python scripts/run_tests.py --only lint
+
+truth: setup-test
+	@scripts/install-packages lab
+	@$(VENV)/bin/ioatlas lab truth
+
+demo: setup
+	@scripts/demo
+
+wheel: setup-test
+	@$(VENV)/bin/python -m build --wheel --no-isolation --outdir dist .
+
+lock: | $(VENV)/bin/python
+	@scripts/lock
+
+clean:
+	rm -rf $(VENV) .demo dist build web/node_modules web/test-results web/dist src/ioatlas/report/explorer
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find src tests bench scripts -name __pycache__ -type d -prune -exec rm -rf {} +

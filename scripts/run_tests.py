@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs every linter and test runner, all of them even when one fails, and closes with one line of counts.
+
+A linter counts as one check; a test runner's counts come from the report it writes, never from its exit code alone:
+one that fails without a failed test, or writes no report, adds one failure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BIN = Path(sys.executable).parent
+
+
+@dataclass(frozen=True)
+class Counts:
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped)
+
+    def __str__(self) -> str:
+        return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One command. `counts` reads the report it left; None for a command that is a single check."""
+
+    name: str
+    command: list[str]
+    cwd: Path = ROOT
+    report: Path | None = None
+    counts: Callable[[Path], Counts] | None = None
+    environment: tuple[tuple[str, str], ...] = ()
+
+
+def junit_counts(report: Path) -> Counts:
+    """Counts of a JUnit XML file as pytest and node's test runner write it."""
+    failed = skipped = total = 0
+    for case in ET.parse(report).getroot().iter("testcase"):
+        total += 1
+        failed += case.find("failure") is not None or case.find("error") is not None
+        skipped += case.find("skipped") is not None
+    return Counts(total - failed - skipped, failed, skipped)
+
+
+def vitest_counts(report: Path) -> Counts:
+    data = json.loads(report.read_text())
+    broken_files = sum(1 for suite in data["testResults"] if suite["status"] == "failed" and not suite["assertionResults"])
+    return Counts(data["numPassedTests"], data["numFailedTests"] + broken_files, data["numPendingTests"] + data.get("numTodoTests", 0))
+
+
+def playwright_counts(report: Path) -> Counts:
+    stats = json.loads(report.read_text())["stats"]
+    return Counts(stats["expected"] + stats["flaky"], stats["unexpected"], stats["skipped"])
+
+
+def pytest_step(name: str, scratch: Path, *arguments: str) -> Step:
+    report = scratch / f"{name.replace(' ', '-')}.xml"
+    return Step(name, [str(BIN / "pytest"), f"--junitxml={report}", *arguments], report=report, counts=junit_counts)
+
+
+def npm_test_step(name: str, script: str, text: str, scratch: Path) -> Step:
+    """`npm run SCRIPT`, asking the runner that its text names for a report."""
+    command = ["npm", "run", "--silent", script]
+    web = ROOT / "web"
+    report = scratch / f"{script.replace(':', '-')}.report"
+    if "vitest" in text:
+        arguments = ["--", "--reporter=default", "--reporter=json", f"--outputFile.json={report}"]
+        return Step(name, [*command, *arguments], web, report, vitest_counts)
+    if "playwright" in text:
+        environment = (("PLAYWRIGHT_JSON_OUTPUT_NAME", str(report)),)
+        return Step(name, [*command, "--", "--reporter=list,json"], web, report, playwright_counts, environment)
+    if "node --test" in text or "--test " in text:
+        destination = [f"--test-reporter-destination={report}", "--test-reporter=spec", "--test-reporter-destination=stdout"]
+        return Step(name, [*command, "--", "--test-reporter=junit", *destination], web, report, junit_counts)
+    return Step(name, command, web)
+
+
+def steps(scratch: Path) -> dict[str, list[Step]]:
+    """All steps, by group. Tests that drive real tools and disks run one at a time, or they would disturb each other."""
+    lint = [
+        Step("ruff", [str(BIN / "ruff"), "check", "."]),
+        Step("mypy", [str(BIN / "mypy")]),
+        Step("import rules", [str(BIN / "lint-imports")]),
+    ]
+    workers = str(min(os.cpu_count() or 1, 4))
+    tests = [pytest_step("unit tests", scratch, "tests/unit", "-n", workers)]
+    others = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "tests").iterdir() if path.is_dir() and path.name != "unit" and any(path.rglob("test_*.py")))
+    if others:
+        tests.append(pytest_step("real tests", scratch, *others))
+    package = ROOT / "web" / "package.json"
+    if package.exists():
+        scripts: dict[str, str] = json.loads(package.read_text()).get("scripts", {})
+        lint += [Step(f"web {name}", ["npm", "run", "--silent", name], ROOT / "web") for name in ("lint", "typecheck") if name in scripts]
+        tests += [npm_test_step(f"web {name}", name, scripts[name], scratch) for name in ("test", "test:browser") if name in scripts]
+    return {"lint": lint, "test": tests}
+
+
+def run(step: Step) -> Counts:
+    print(f"\n== {step.name}", flush=True)
+    begun = time.monotonic()
+    try:
+        code = subprocess.run(step.command, cwd=step.cwd, env={**os.environ, **dict(step.environment)}, stdin=subprocess.DEVNULL, check=False).returncode
+    except OSError as error:
+        print(f"{step.command[0]} could not be started: {error.strerror}")
+        code = 127
+    if step.counts is None:
+        counts = Counts(passed=1) if code == 0 else Counts(failed=1)
+    else:
+        try:
+            counts = step.counts(step.report) if step.report is not None else Counts()
+        except (OSError, ValueError, KeyError, ET.ParseError) as error:
+            print(f"{step.name}: its report could not be read ({error})")
+            counts = Counts(failed=1)
+        if code != 0 and counts.failed == 0:
+            counts += Counts(failed=1)
+        elif counts == Counts():
+            print(f"{step.name}: no test was executed")
+            counts = Counts(failed=1)
+    print(f"-- {step.name}: {'ok' if not counts.failed else 'FAILED'} ({time.monotonic() - begun:.0f} s)", flush=True)
+    return counts
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", choices=("lint", "test"), help="run one group")
+    only = parser.parse_args().only
+    total = Counts()
+    failed: list[str] = []
+    with tempfile.TemporaryDirectory(prefix="ioatlas-tests-") as scratch:
+        for group, members in steps(Path(scratch)).items():
+            if only in (None, group):
+                for step in members:
+                    counts = run(step)
+                    total += counts
+                    failed += [step.name] if counts.failed else []
+    print(f"\nfailed: {', '.join(failed)}" if failed else "\nall is well")
+    print(total)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
