@@ -106,6 +106,11 @@ class Cell:
         paced = ("rate", "rate_iops")
         return "open" if any(self.option.get(name) for name in paced) else "closed"
 
+    @property
+    def work_bounded(self) -> bool:
+        """Whether the load ends when its work is done rather than after a time."""
+        return any(name in self.option for name in ("io_size", "number_ios", "loops"))
+
     @cached_property
     def key(self) -> str:
         """Hash of everything that affects the I/O: 16 hexadecimal digits."""

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A batch: several visits as sections of one fio process, placed one after the other by `startdelay`.
+
+fio starts sections from a loop that sleeps 100 ms a turn and takes a little longer (100.1 to 100.9 ms measured, more under
+load). A section starts at the first turn after its `startdelay`, so distances of exactly N x 100 ms are sometimes served by N-1 turns
+and the neighbours overlap by up to 90 ms. Distances are therefore N x `TURN_MS`, a little longer than N turns.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ioatlas.dialect.jobfile import JobSection, JobValue, render_job
+from ioatlas.model.cell import Cell
+
+TURN_MS = 101.2
+IDLE_TURNS = 1
+"""Turns before the first section, filled by a section that does no I/O: fio's first bandwidth samples come 100 ms late."""
+SERIES_POINTS = 50
+MIN_INTERVAL_MS = 10
+MIN_GAP_MS = 10
+MAX_JOBS_IN_FLIGHT = 4000
+"""fio 3.33 takes at most 4,096 jobs a process."""
+
+WORK_CAP_SECONDS = 3600
+"""Longest a work-bounded section may run."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """One visit to be made.
+
+    visit_id:    the planned visit in the journal.
+    runtime_ms:  how long the load runs (a cap for a work-bounded cell).
+    gap_ms:      time after it for the work in flight to drain before the neighbour starts.
+    location:    options that bind the cell to its place (filename, directory, uri ...).
+    """
+
+    visit_id: int
+    cell: Cell
+    seed: int
+    runtime_ms: int
+    gap_ms: int
+    location: tuple[tuple[str, JobValue], ...]
+
+    @property
+    def name(self) -> str:
+        return f"v{self.visit_id}"
+
+    @property
+    def turns(self) -> int:
+        return math.ceil((self.runtime_ms + self.gap_ms) / 100)
+
+    @property
+    def interval_ms(self) -> int:
+        return max(MIN_INTERVAL_MS, self.runtime_ms // SERIES_POINTS)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One fio process. `directory` receives job.fio, fio.json, fio.err and the interval logs."""
+
+    batch_id: int
+    directory: Path
+    sections: tuple[Section, ...]
+    readonly: bool = False
+
+    @property
+    def start_ms(self) -> tuple[int, ...]:
+        """Startdelay of each section, ms."""
+        turns, starts = IDLE_TURNS, []
+        for section in self.sections:
+            starts.append(math.ceil(turns * TURN_MS))
+            turns += section.turns
+        return tuple(starts)
+
+    @property
+    def seconds(self) -> float:
+        """How long the sections take, fio's own start and end excluded."""
+        return (IDLE_TURNS + sum(section.turns for section in self.sections)) * TURN_MS / 1000
+
+
+GLOBAL: Mapping[str, JobValue] = {
+    "thread": 1,
+    "group_reporting": 1,
+    "clocksource": "clock_gettime",
+    "lat_percentiles": 1,
+    "clat_percentiles": 0,
+    "disable_clat": 1,
+    "disable_slat": 1,
+    "per_job_logs": 0,
+    "log_unix_epoch": 1,
+    "allow_file_create": 0,
+}
+_IDLE: Mapping[str, JobValue] = {
+    "new_group": 1, "ioengine": "null", "rw": "read", "bs": 4096, "size": 1048576, "thinktime": 10000, "time_based": 1, "runtime": "90ms",
+}  # fmt: skip
+
+
+def section_options(section: Section) -> dict[str, JobValue]:
+    """Everything that fio needs to repeat the visit by hand, apart from its place in the batch and its logs."""
+    cell = section.cell
+    options: dict[str, JobValue] = {**dict(section.location), **cell.option, "randrepeat": 0, "randseed": section.seed}
+    options["runtime"] = f"{section.runtime_ms}ms"
+    if not cell.work_bounded:
+        options["time_based"] = 1
+    return options
+
+
+def job_text(batch: Batch) -> str:
+    """The job file of a batch."""
+    sections = [JobSection("idle", _IDLE)]
+    for section, start_ms in zip(batch.sections, batch.start_ms, strict=True):
+        options = section_options(section)
+        options |= {
+            "new_group": 1,
+            "startdelay": f"{start_ms}ms",
+            "log_avg_msec": section.interval_ms,
+            "write_bw_log": section.name,
+            "write_lat_log": section.name,
+        }
+        sections.append(JobSection(section.name, options))
+    return render_job(sections, GLOBAL)
+
+
+def single_job_text(section: Section) -> str:
+    """The job file of one visit in a fio of its own, as a person would write it."""
+    return render_job([JobSection(section.name, section_options(section))], {k: v for k, v in GLOBAL.items() if "log" not in k})
+
+
+def take_sections(waiting: Sequence[Section], *, seconds: float, alone: Callable[[Section], bool]) -> tuple[Section, ...]:
+    """The next batch: as many waiting sections as fit `seconds` and fio's limit on jobs; a section that must run alone does."""
+    taken: list[Section] = []
+    spent, jobs = 0.0, 0
+    for section in waiting:
+        length = section.turns * TURN_MS / 1000
+        jobs += section.cell.numjobs
+        if taken and (spent + length > seconds or jobs > MAX_JOBS_IN_FLIGHT or alone(section)):
+            break
+        taken.append(section)
+        spent += length
+        if alone(section):
+            break
+    return tuple(taken)

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Starting, watching and stopping fio. A fio of ours dies with us, or is found again by pid and start time."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ioatlas.errors import IoAtlasError
+
+MIN_VERSION = (3, 33)
+POLL_SECONDS = 0.1
+_STOP_SECONDS = 15.0
+_GRACE_SECONDS = 30.0
+
+
+@dataclass(frozen=True)
+class Fio:
+    """The fio binary in use."""
+
+    path: str
+    version: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How one fio process ended. `stopped` says why we ended it early: '' (it ended itself), 'asked' or 'overdue'."""
+
+    exit_code: int
+    seconds: float
+    stopped: str
+    stderr: str
+
+
+def find_fio() -> Fio:
+    """The fio on PATH. Raises IoAtlasError when there is none or it is too old."""
+    path = shutil.which("fio")
+    if path is None:
+        raise IoAtlasError("fio is not installed", remedy="install it, for example `apt-get install fio`, and try again")
+    text = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout.strip()
+    match = re.match(r"fio-(\d+)\.(\d+)", text)
+    if match is None:
+        raise IoAtlasError(f"{path} does not say which fio it is: {text!r}", remedy="put a fio of version 3.33 or newer first on PATH")
+    if (int(match[1]), int(match[2])) < MIN_VERSION:
+        raise IoAtlasError(f"{text} is too old", where=path, remedy="install fio 3.33 or newer")
+    return Fio(path, text)
+
+
+def start_time_ticks(pid: int) -> int | None:
+    """Start time of a process in clock ticks since boot; with the pid it names one process. None when there is no such process."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    fields = stat[stat.rindex(")") + 2 :].split()
+    return None if fields[0] in "ZX" else int(fields[19])
+
+
+def stop_orphan(pid: int, started_ticks: int) -> bool:
+    """Kill a fio left over by an earlier run, if that very process still lives. True when there was one.
+
+    Raises IoAtlasError when it cannot be killed: nothing may be cleaned or started beside it.
+    """
+    if start_time_ticks(pid) != started_ticks:
+        return False
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+    deadline = time.monotonic() + _STOP_SECONDS
+    while start_time_ticks(pid) == started_ticks:
+        if time.monotonic() > deadline:
+            raise IoAtlasError(
+                f"fio of an earlier run (pid {pid}) does not end",
+                remedy="its target does not answer; bring the target back or reboot, then try again",
+            )
+        time.sleep(0.05)
+    return True
+
+
+def run_fio(
+    fio: Fio,
+    arguments: list[str],
+    *,
+    directory: Path,
+    expected_seconds: float,
+    stop_asked: Callable[[], bool],
+    started: Callable[[int, int], None],
+    tick: Callable[[float], None] | None = None,
+) -> Outcome:
+    """Run fio in `directory` until it ends, we are asked to stop, or it is long overdue.
+
+    started: called with pid and start time as soon as it runs, so that a later start can find it.
+    tick:    called about ten times a second with the seconds since the start.
+    Its standard output and error go to fio.err in `directory`; nothing is read while it runs.
+    Raises IoAtlasError when it cannot be killed.
+    """
+    errors = directory / "fio.err"
+    # setpriv asks the kernel to kill fio when we die, however we die.
+    guard = [setpriv, "--pdeathsig", "KILL", "--"] if (setpriv := shutil.which("setpriv")) else []
+    begin = time.monotonic()
+    with errors.open("wb") as sink:
+        process = subprocess.Popen(
+            [*guard, fio.path, *arguments], cwd=directory, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink, start_new_session=True
+        )
+    started(process.pid, start_time_ticks(process.pid) or 0)
+    limit = expected_seconds * 1.5 + _GRACE_SECONDS
+    stopped = ""
+    while True:
+        try:
+            process.wait(timeout=POLL_SECONDS)
+            break
+        except subprocess.TimeoutExpired:
+            spent = time.monotonic() - begin
+            if stop_asked() or spent > limit:
+                stopped = "asked" if spent <= limit else "overdue"
+                _end(process)
+                break
+            if tick is not None:
+                tick(spent)
+    stderr = errors.read_text(errors="replace").strip()
+    return Outcome(process.returncode, time.monotonic() - begin, stopped, stderr)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """SIGINT lets fio write what it has; SIGKILL when it does not."""
+    for signum in (signal.SIGINT, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            process.send_signal(signum)
+        try:
+            process.wait(timeout=_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            continue
+        return
+    raise IoAtlasError(
+        f"fio (pid {process.pid}) does not end, even when killed",
+        remedy="the target does not answer; bring it back, then use `ioatlas resume`",
+    )

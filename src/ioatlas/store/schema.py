@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables of the journal, one SQLite file in the campaign's directory.
+
+Format history (the file's `PRAGMA user_version`):
+  1  first version.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import Column, Float, ForeignKey, Integer, LargeBinary, MetaData, Table, Text
+
+VERSION = 1
+
+metadata = MetaData()
+
+campaign = Table(
+    "campaign",
+    metadata,
+    Column("campaign_id", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("created_at", Float, nullable=False, comment="seconds since the epoch"),
+    Column("tool_version", Text, nullable=False),
+    Column("plan_json", Text, nullable=False, comment="the campaign as it was asked for, normalised"),
+    Column("complete", Integer, nullable=False, default=0),
+)
+
+session = Table(
+    "session",
+    metadata,
+    Column("session_id", Integer, primary_key=True),
+    Column("started_at", Float, nullable=False),
+    Column("ended_at", Float),
+    Column("testbed_json", Text, nullable=False),
+)
+
+target = Table(
+    "target",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("location", Text, nullable=False),
+    Column("identity_json", Text, nullable=False),
+    Column("size_bytes", Integer),
+    Column("logical_block_bytes", Integer, nullable=False),
+    Column("ioengine", Text),
+)
+
+cell = Table(
+    "cell",
+    metadata,
+    Column("cell_key", Text, primary_key=True),
+    Column("position", Integer, nullable=False, comment="place in the sweep"),
+    Column("target", Text, nullable=False),
+    Column("options_json", Text, nullable=False),
+    Column("sharing", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("reason", Text, nullable=False, default="", comment="why it is not measured; empty when it is to be measured"),
+)
+
+visit = Table(
+    "visit",
+    metadata,
+    Column("visit_id", Integer, primary_key=True),
+    Column("cell_key", Text, ForeignKey("cell.cell_key"), nullable=False),
+    Column("block", Integer, nullable=False, comment="random order it belongs to"),
+    Column("seed", Integer, nullable=False),
+    Column("purpose", Text, nullable=False, comment="sweep, probe, fresh, again"),
+    Column("alone", Integer, nullable=False, default=0, comment="in a fio of its own"),
+    Column("runtime_ms", Integer, comment="how long its load was asked to run"),
+    Column("status", Text, nullable=False, default="planned", comment="planned, done, discarded, failed, dropped"),
+    Column("batch_id", Integer, ForeignKey("batch.batch_id")),
+    Column("section", Integer),
+    Column("started_at", Float),
+    Column("error", Integer),
+    Column("cpu_percent", Float),
+    Column("window_start_ms", Integer),
+    Column("verdict", Text),
+    Column("reason", Text, nullable=False, default="", comment="why it was discarded, failed or dropped"),
+)
+
+part = Table(
+    "part",
+    metadata,
+    Column("visit_id", Integer, ForeignKey("visit.visit_id"), primary_key=True),
+    Column("direction", Text, primary_key=True),
+    Column("io_bytes", Integer, nullable=False),
+    Column("total_ios", Integer, nullable=False),
+    Column("runtime_ms", Integer, nullable=False),
+    Column("lat_mean_ns", Float),
+    Column("lat_kind", Text, nullable=False),
+    Column("short_ios", Integer, nullable=False, default=0),
+    Column("drop_ios", Integer, nullable=False, default=0),
+    Column("histogram", LargeBinary, nullable=False, comment="zlib of JSON [[latency_ns, count], ...]"),
+    Column("series", LargeBinary, nullable=False, comment="zlib of JSON {interval_ms, end_ms, bw_bytes_per_s, lat_mean_ns}"),
+)
+
+batch = Table(
+    "batch",
+    metadata,
+    Column("batch_id", Integer, primary_key=True),
+    Column("directory", Text, nullable=False, comment="below the campaign's directory"),
+    Column("status", Text, nullable=False, comment="running, done, failed"),
+    Column("started_at", Float, nullable=False),
+    Column("seconds", Float),
+    Column("pid", Integer),
+    Column("pid_started", Integer, comment="clock ticks since boot"),
+    Column("exit_code", Integer),
+    Column("load_seconds", Float, comment="time its sections' loads ran"),
+    Column("note", Text, nullable=False, default=""),
+)
+
+file_made = Table(
+    "file_made",
+    metadata,
+    Column("path", Text, primary_key=True, comment="written before the file is created"),
+    Column("target", Text, nullable=False),
+    Column("created_at", Float, nullable=False),
+    Column("size_bytes", Integer, nullable=False, default=0),
+    Column("ready", Integer, nullable=False, default=0, comment="laid out in full"),
+    Column("removed_at", Float),
+)
+
+ledger = Table(
+    "ledger",
+    metadata,
+    Column("entry", Integer, primary_key=True),
+    Column("at", Float, nullable=False),
+    Column("target", Text, nullable=False),
+    Column("what", Text, nullable=False, comment="lay-out, write load, trim load"),
+    Column("bytes", Integer, nullable=False),
+)
+
+remark = Table(
+    "remark",
+    metadata,
+    Column("entry", Integer, primary_key=True),
+    Column("at", Float, nullable=False),
+    Column("kind", Text, nullable=False, comment="warning, left-out, note"),
+    Column("text", Text, nullable=False),
+)
