@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gates: tests a window must pass before its numbers count. Each returns '' or the reason to discard, with the figures.
+
+Plain numbers in, no clock, no I/O. A gate that lacks its numbers passes: what was not recorded is not held against a window;
+`judge_visit` lists which gates could be applied.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+
+from ioatlas.model.cell import Cell
+from ioatlas.model.visit import Visit
+
+METHOD = "gates/1"
+
+BYTES_TOLERANCE = 0.001
+LITTLE_LOW, LITTLE_HIGH = 0.90, 1.02
+COUNTER_TOLERANCE = 0.02
+CEILING_LIMIT = 1.005
+OFFERED_SHARE = 0.99
+CPU_LIMIT_PERCENT = 80.0
+RUNTIME_SHARE = 0.98
+COUNTER_SHORTEST_MS = 2000
+
+
+def bytes_gate(io_bytes: int, total_ios: int, bs_bytes: int, *, short_ios: int = 0) -> str:
+    """Bytes moved = I/Os x block size within 0.1%; one short I/O (end of file) each is allowed for when counted."""
+    expected = total_ios * bs_bytes
+    allowed = BYTES_TOLERANCE * expected + short_ios * bs_bytes
+    if abs(io_bytes - expected) <= allowed:
+        return ""
+    return f"bytes: {io_bytes} moved, {total_ios} I/Os x {bs_bytes} = {expected} ({_percent(io_bytes, expected)})"
+
+
+def little_gate(total_ios: float, lat_mean_ns: float | None, runtime_ms: float, outstanding: int) -> str:
+    """Little's law in a closed loop: completions x mean latency / (time x I/Os kept in flight) lies in 0.90 .. 1.02.
+
+    Every slot is busy all the time, except for its last I/O: it was started but is not counted if the window ends first, and is
+    counted in full if it is let finish. Either way one latency a slot is in doubt, so the bounds move by latency / time:
+    a 1 s window of 100 ms I/Os is judged by 0.80 .. 1.12.
+    """
+    if lat_mean_ns is None or lat_mean_ns <= 0 or runtime_ms <= 0 or outstanding < 1 or total_ios <= 0:
+        return ""
+    in_flight = total_ios * lat_mean_ns / (runtime_ms * 1e6)
+    ratio = in_flight / outstanding
+    edge = lat_mean_ns / (runtime_ms * 1e6)
+    if LITTLE_LOW - edge <= ratio <= LITTLE_HIGH + edge:
+        return ""
+    return f"Little's law: IOPS x mean latency = {in_flight:.2f} in flight, {outstanding} kept in flight (ratio {ratio:.2f})"
+
+
+def error_gate(error: int) -> str:
+    return f"error {error} reported by the load generator" if error else ""
+
+
+def generator_cpu_gate(cpu_percent: float | None, *, limit_percent: float = CPU_LIMIT_PERCENT) -> str:
+    """The load generator's CPU, percent of one job's core (user + system): at the limit it measures itself."""
+    if cpu_percent is None or cpu_percent < limit_percent:
+        return ""
+    return f"load generator: {cpu_percent:.0f}% CPU for each job, limit {limit_percent:.0f}%"
+
+
+def counter_gate(claimed_bytes: float, counted_bytes: float | None, window_ms: float, *, tolerance: float = COUNTER_TOLERANCE) -> str:
+    """Bytes the kernel counted on the device or the wire against those claimed, within 2%, over at least 2 s (shorter: judge the batch).
+
+    Fewer counted than claimed proves a cache in between, more counted proves amplification or another load on the device.
+    """
+    if counted_bytes is None or window_ms < COUNTER_SHORTEST_MS or claimed_bytes <= 0:
+        return ""
+    if abs(counted_bytes - claimed_bytes) <= tolerance * claimed_bytes:
+        return ""
+    why = "a cache answered the rest" if counted_bytes < claimed_bytes else "amplified, or another load was on it"
+    return f"kernel counters: {_percent(counted_bytes, claimed_bytes)} of the bytes claimed; {why}"
+
+
+def ceiling_gate(value: float, ceiling: float | None, *, name: str = "the ceiling") -> str:
+    """Value above 100.5% of a ceiling (same unit): a cache or an error of units, never a fast target."""
+    if ceiling is None or ceiling <= 0 or value <= CEILING_LIMIT * ceiling:
+        return ""
+    return f"ceiling: {_percent(value, ceiling)} of {name}"
+
+
+def runtime_gate(runtime_ms: float, asked_ms: float | None) -> str:
+    """The load ran for less than 98% of the time asked: it covered its size, failed or was stopped."""
+    if not asked_ms or runtime_ms >= RUNTIME_SHARE * asked_ms:
+        return ""
+    return f"runtime: {runtime_ms:.0f} ms of {asked_ms:.0f} ms asked"
+
+
+def overload_gate(achieved: float, offered: float | None) -> str:
+    """Open loop: less than 99% of the offered rate achieved (same unit). The point is overloaded, its latencies are lower bounds."""
+    if not offered or achieved >= OFFERED_SHARE * offered:
+        return ""
+    return f"overloaded: {_percent(achieved, offered)} of the offered rate achieved"
+
+
+def no_io_gate(total_ios: int) -> str:
+    return "" if total_ios > 0 else "no I/O completed in the window"
+
+
+@dataclass(frozen=True)
+class GateReport:
+    """discards: reasons to discard the visit. labels: reasons to label it (overload). applied: names of the gates that had their numbers."""
+
+    discards: tuple[str, ...]
+    labels: tuple[str, ...]
+    applied: tuple[str, ...]
+
+    @property
+    def passed(self) -> bool:
+        return not self.discards
+
+
+def judge_visit(
+    visit: Visit,
+    cell: Cell,
+    *,
+    asked_ms: float | None = None,
+    counted_bytes: float | None = None,
+    ceiling_bytes_per_s: float | None = None,
+    ceiling_name: str = "the ceiling",
+    cpu_limit_percent: float = CPU_LIMIT_PERCENT,
+) -> GateReport:
+    """All gates on one visit, its directions together.
+
+    asked_ms: runtime asked for, for loads bounded by time. counted_bytes: kernel or network counters over the visit, all directions.
+    ceiling_bytes_per_s: upper bound of one direction's throughput. The bytes gate is skipped for mixed block sizes (bssplit, bsrange).
+    Open-loop visits skip Little's law and are labelled, not discarded, when overloaded.
+    """
+    discards: list[str] = []
+    applied: list[str] = []
+
+    def gate(name: str, reason: str) -> None:
+        applied.append(name)
+        if reason:
+            discards.append(reason)
+
+    gate("error", error_gate(visit.error))
+    parts = visit.parts
+    total_ios = sum(part.total_ios for part in parts)
+    runtime_ms = max((part.runtime_ms for part in parts), default=0)
+    gate("no I/O", no_io_gate(total_ios))
+    mixed_sizes = any(cell.option.get(name) for name in ("bssplit", "bsrange", "bs_unaligned"))
+    sizes = _sizes(cell)
+    if not mixed_sizes:
+        for part in parts:
+            if part.direction in sizes and part.total_ios:
+                gate("bytes", bytes_gate(part.io_bytes, part.total_ios, sizes[part.direction], short_ios=part.short_ios))
+    work = [(part.total_ios, part.lat_mean_ns) for part in parts if part.total_ios]
+    if cell.loop == "closed" and work and not cell.option.get("thinktime") and all(lat and isfinite(lat) for _, lat in work):
+        mean = sum(ios * float(lat or 0) for ios, lat in work) / total_ios
+        gate("Little's law", little_gate(total_ios, mean, runtime_ms, cell.outstanding))
+    if visit.cpu_percent is not None:
+        gate("generator CPU", generator_cpu_gate(visit.cpu_percent, limit_percent=cpu_limit_percent))
+    if asked_ms:
+        gate("runtime", runtime_gate(runtime_ms, asked_ms))
+    if counted_bytes is not None and runtime_ms >= COUNTER_SHORTEST_MS:
+        gate("kernel counters", counter_gate(sum(part.io_bytes for part in parts), counted_bytes, runtime_ms))
+    if ceiling_bytes_per_s:
+        for part in parts:
+            if part.runtime_ms:
+                gate("ceiling", ceiling_gate(part.io_bytes / part.runtime_ms * 1000, ceiling_bytes_per_s, name=ceiling_name))
+    labels = _overload(visit, cell, applied)
+    return GateReport(tuple(dict.fromkeys(discards)), labels, tuple(dict.fromkeys(applied)))
+
+
+def _sizes(cell: Cell) -> dict[str, int]:
+    """Block size of each direction: fio's `bs` is one value, or read,write,trim, where a missing one repeats the last before it."""
+    given = [int(part) for part in str(cell.option.get("bs", 4096)).split(",") if part]
+    return {direction: given[min(index, len(given) - 1)] for index, direction in enumerate(("read", "write", "trim"))}
+
+
+def _overload(visit: Visit, cell: Cell, applied: list[str]) -> tuple[str, ...]:
+    labels = []
+    for option, total in (("rate_iops", "total_ios"), ("rate", "io_bytes")):
+        given = cell.option.get(option)
+        if not given:
+            continue
+        applied.append("overload")
+        rates = [float(part) if part else 0.0 for part in str(given).split(",")]
+        for index, direction in enumerate(("read", "write", "trim")):
+            for part in visit.parts:
+                if part.direction == direction and part.runtime_ms:
+                    # fio's rates are for one job.
+                    offered = rates[min(index, len(rates) - 1)] * cell.numjobs
+                    reason = overload_gate(getattr(part, total) / part.runtime_ms * 1000, offered)
+                    if reason:
+                        labels.append(reason)
+    return tuple(dict.fromkeys(labels))
+
+
+def _percent(value: float, of: float) -> str:
+    return f"{value / of:.1%}" if of else "infinite"

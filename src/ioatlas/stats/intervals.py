@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Confidence intervals over the visits of one cell. One value a visit; never over the intervals inside a visit.
+
+Every function returns an `Interval`, which is withheld (bounds None, with a reason) rather than wrong. Methods carry an id and a
+version; a changed formula gets a new version and the old function stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import comb, exp, inf, isfinite, log, sqrt
+
+import numpy as np
+
+from ioatlas.errors import UsageError
+from ioatlas.stats.variance import PooledVariance
+from ioatlas.stats.warmup import Floats
+
+LOG_T = "log-t/1"
+POOLED_LOG = "log-t-pooled/1"
+MODERATED_LOG = "log-t-moderated/1"
+PLAIN_T = "t/1"
+MEDIAN = "median-order/1"
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate with its confidence interval, in the unit of the values.
+
+    low, high:  None when withheld; `reason` then says why. low <= estimate <= high otherwise.
+    confidence: what is claimed, 0..1. n: visits.
+    """
+
+    estimate: float | None
+    low: float | None
+    high: float | None
+    n: int
+    confidence: float
+    method: str
+    reason: str = ""
+
+    @property
+    def withheld(self) -> bool:
+        return self.low is None or self.high is None
+
+    @property
+    def relative_half_width(self) -> float:
+        """Half the interval's width over the estimate; infinite when withheld or when the estimate is 0."""
+        if self.low is None or self.high is None or not self.estimate:
+            return inf
+        return (self.high - self.low) / 2 / self.estimate
+
+    def covers(self, truth: float) -> bool:
+        return self.low is not None and self.high is not None and self.low <= truth <= self.high
+
+
+def log_t_interval(values: Sequence[float], confidence: float = 0.95) -> Interval:
+    """Geometric mean of n >= 3 visits with Student's t interval on their logarithms.
+
+    Throughput is positive and its noise multiplicative, so logarithms are nearer to normal than the values. A visit that measured
+    zero (a stall) has no logarithm: the interval is then Student's on the plain values, cut at 0 (method 't/1', and it says so).
+    """
+    checked = _checked(values, confidence)
+    n = len(checked)
+    if n < 3:
+        return _withheld(checked, confidence, LOG_T, f"{n} visits, an interval without a pooled variance takes 3")
+    if min(checked) <= 0:
+        return _plain_t(checked, confidence)
+    logs = np.log(checked)
+    return _log_interval(logs, float(logs.var(ddof=1)), n - 1, confidence, LOG_T)
+
+
+def pooled_log_interval(values: Sequence[float], pooled_variance_log: float, dof: float, confidence: float = 0.95) -> Interval:
+    """Geometric mean of n >= 1 visits, with a variance known from other cells: mean of logs +- t(dof) sqrt(variance / n).
+
+    pooled_variance_log: variance of one visit's logarithm (dimensionless). dof: its degrees of freedom, inf when known exactly.
+    The values' own spread is not used, except that visits further apart than the variance allows (chi-square or F, p < 0.01) are
+    not given an interval: this cell is noisier than those the variance came from.
+    """
+    checked = _checked(values, confidence)
+    n = len(checked)
+    if n == 0:
+        return _withheld(checked, confidence, POOLED_LOG, "no visits")
+    if not (isfinite(pooled_variance_log) and pooled_variance_log >= 0 and dof > 0):
+        raise UsageError(
+            f"a pooled variance of {pooled_variance_log} with {dof} degrees of freedom is not a variance",
+            remedy="estimate it with pool_variance",
+        )
+    if min(checked) <= 0:
+        return _plain_t(checked, confidence) if n >= 3 else _withheld(checked, confidence, POOLED_LOG, "a visit measured zero")
+    logs = np.log(checked)
+    if n >= 2 and _too_wide(float(logs.var(ddof=1)), n - 1, pooled_variance_log, dof):
+        return _withheld(checked, confidence, POOLED_LOG, "visits further apart than the pooled variance allows (p < 0.01)")
+    return _log_interval(logs, pooled_variance_log, dof, confidence, POOLED_LOG)
+
+
+def moderated_log_interval(values: Sequence[float], pooled: PooledVariance, confidence: float = 0.95) -> Interval:
+    """Geometric mean of n >= 2 visits; the variance is the cell's own, shrunk towards that of all cells.
+
+    Variance (d0 s0^2 + (n - 1) s^2) / (d0 + n - 1) with d0 + n - 1 degrees of freedom (Smyth 2004, Statistical Applications in Genetics
+    and Molecular Biology 3(1), moderated t). A cell whose own variance cannot have come from the pool (F test, p < 0.01) keeps its own:
+    plain log-t for n >= 3, withheld for n = 2.
+    """
+    checked = _checked(values, confidence)
+    n = len(checked)
+    if n < 2:
+        return _withheld(checked, confidence, MODERATED_LOG, f"{n} visits, an interval takes 2")
+    if min(checked) <= 0:
+        return _plain_t(checked, confidence) if n >= 3 else _withheld(checked, confidence, MODERATED_LOG, "a visit measured zero")
+    logs = np.log(checked)
+    own = float(logs.var(ddof=1))
+    if _too_wide(own, n - 1, pooled.variance_log, pooled.dof):
+        if n >= 3:
+            return log_t_interval(checked, confidence)
+        return _withheld(checked, confidence, MODERATED_LOG, "visits further apart than the pooled variance allows (p < 0.01)")
+    if isfinite(pooled.dof):
+        dof = pooled.dof + n - 1
+        variance = (pooled.dof * pooled.variance_log + (n - 1) * own) / dof
+    else:
+        dof, variance = inf, pooled.variance_log
+    return _log_interval(logs, variance, dof, confidence, MODERATED_LOG)
+
+
+def median_interval(values: Sequence[float], confidence: float = 0.95) -> Interval:
+    """Median of n visits with a distribution-free interval from two of the sorted values.
+
+    Its real coverage is at least `confidence` for every continuous distribution (binomial; David and Nagaraja 2003, section 7.1);
+    `order_statistic_ranks` gives the ranks. Withheld when n is too small (below 6 for 95%).
+    """
+    checked = sorted(_checked(values, confidence))
+    n = len(checked)
+    ranks = order_statistic_ranks(n, confidence)
+    if ranks is None:
+        return _withheld(checked, confidence, MEDIAN, f"{n} visits are too few for a {confidence:.1%} interval of the median")
+    return Interval(float(np.median(checked)), checked[ranks[0] - 1], checked[ranks[1] - 1], n, confidence, MEDIAN)
+
+
+@lru_cache(maxsize=1024)
+def order_statistic_ranks(n: int, confidence: float) -> tuple[int, int] | None:
+    """Ranks (l, u), counted from 1, of the narrowest symmetric pair that covers the median with at least `confidence`; None if none does.
+
+    P(x_(l) < median < x_(n+1-l)) = 1 - 2 P(Binomial(n, 1/2) < l).
+    """
+    best = None
+    for low in range(1, n // 2 + 1):
+        if rank_coverage(n, low) < confidence:
+            break
+        best = (low, n + 1 - low)
+    return best
+
+
+def rank_coverage(n: int, low: int) -> float:
+    """Exact coverage of the median by the order statistics of rank `low` and n + 1 - `low`."""
+    return float(1 - 2 * sum(comb(n, i) for i in range(low)) / 2**n)
+
+
+def coverage_table(confidence: float = 0.95, largest: int = 30) -> tuple[tuple[int, int, int, float], ...]:
+    """(n, l, u, exact coverage) for every n up to `largest` for which an interval of the median exists."""
+    return tuple(
+        (n, pair[0], pair[1], rank_coverage(n, pair[0])) for n in range(1, largest + 1) if (pair := order_statistic_ranks(n, confidence))
+    )
+
+
+def t_quantile(probability: float, dof: float) -> float:
+    """Student's t quantile; the normal one for infinitely many degrees of freedom."""
+    from scipy.special import ndtri, stdtrit
+
+    return float(ndtri(probability)) if dof == inf else float(stdtrit(dof, probability))
+
+
+def _checked(values: Sequence[float], confidence: float) -> list[float]:
+    if not 0 < confidence < 1:
+        raise UsageError(f"a confidence of {confidence} is not between 0 and 1", remedy="write 95% as 0.95")
+    checked = [float(value) for value in values]
+    for value in checked:
+        if not isfinite(value) or value < 0:
+            raise UsageError(f"a visit's value is {value}", remedy="leave visits without a value out, and count them as discarded")
+    return checked
+
+
+def _too_wide(variance: float, dof: int, pooled_variance: float, pooled_dof: float) -> bool:
+    from scipy.special import chdtrc, fdtrc
+
+    if pooled_variance == 0:
+        return variance > 0
+    ratio = variance / pooled_variance
+    chance = chdtrc(dof, ratio * dof) if pooled_dof == inf else fdtrc(dof, pooled_dof, ratio)
+    return bool(chance < 0.01)
+
+
+def _withheld(values: Sequence[float], confidence: float, method: str, reason: str) -> Interval:
+    if not values:
+        return Interval(None, None, None, 0, confidence, method, reason)
+    if method == MEDIAN:
+        estimate = float(np.median(values))
+    else:
+        estimate = exp(sum(map(log, values)) / len(values)) if min(values) > 0 else float(np.mean(values))
+    return Interval(estimate, None, None, len(values), confidence, method, reason)
+
+
+def _log_interval(logs: Floats, variance: float, dof: float, confidence: float, method: str) -> Interval:
+    centre = float(logs.mean())
+    half = t_quantile((1 + confidence) / 2, dof) * sqrt(variance / logs.size)
+    return Interval(exp(centre), exp(centre - half), exp(min(centre + half, 709.0)), int(logs.size), confidence, method)
+
+
+def _plain_t(values: Sequence[float], confidence: float) -> Interval:
+    if not any(values):
+        return Interval(0.0, None, None, len(values), confidence, PLAIN_T, "every visit measured zero")
+    mean = float(np.mean(values))
+    half = t_quantile((1 + confidence) / 2, len(values) - 1) * float(np.std(values, ddof=1)) / sqrt(len(values))
+    return Interval(
+        mean, max(0.0, mean - half), mean + half, len(values), confidence, PLAIN_T, "a visit measured zero: arithmetic mean, not logarithms"
+    )

@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verdict on one visit, from its interval series: is there a steady state, and from when on?
+
+The classes follow Barrett et al. (2017, OOPSLA): change points divide the series, segments whose level equals the last one's are the
+steady state, and what lies before it names the verdict. A verdict other than 'flat' takes both a significant and a
+relevant change (10% of the level); how often it is given to series without any change is counted in `bench/coverage`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ioatlas.errors import UsageError
+from ioatlas.stats.warmup import Floats, as_series, change_points, mser_cut, noise_around, trim_spikes
+
+METHOD = "barrett-mser5-pelt/1"
+FEWEST = 20
+"""Fewest intervals a verdict is given for."""
+RELEVANT = 0.10
+"""Smallest difference of levels, or drift across the window, that matters: SNIA's 10% slope excursion."""
+STALLED_SHARE = 0.10
+
+Label = Literal["flat", "warm-up", "slowdown", "drifting", "bistable", "unstable", "too short"]
+STEADY: frozenset[str] = frozenset({"flat", "warm-up", "slowdown"})
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the interval series of one visit shows.
+
+    label:    'flat'; 'warm-up' or 'slowdown' (a lower or a higher level up to the cut, then steady); 'drifting' (a trend to the end);
+              'bistable' (goes back and forth between two levels); 'unstable' (other changes, or stalls); 'too short' (no verdict).
+    cut:      index of the first interval of the steady window; cut_ms: milliseconds from the visit's start to it. 0: nothing is cut.
+    late_cut: the cut falls in the second half: the visit has to be repeated longer before its window is trusted.
+    agreed:   MSER-5 and the change points put the cut in the same place (within a tenth of the series).
+    n:        intervals judged, after those without a value were left out.
+    reason:   one line with the figures the verdict rests on.
+    """
+
+    label: Label
+    cut: int = 0
+    cut_ms: int = 0
+    late_cut: bool = False
+    agreed: bool = True
+    n: int = 0
+    reason: str = ""
+    method: str = METHOD
+
+    @property
+    def steady(self) -> bool:
+        """Whether the kept window may be called steady."""
+        return self.label in STEADY and not self.late_cut
+
+    def __str__(self) -> str:
+        return f"{self.label}({self.cut_ms} ms)" if self.label in ("warm-up", "slowdown") else self.label
+
+
+def judge(
+    values: Sequence[float] | Floats,
+    *,
+    interval_ms: float | None = None,
+    end_ms: Sequence[float] | None = None,
+    quantum: float | None = None,
+) -> Verdict:
+    """The verdict on one interval series of throughput (or IOPS), shape (n,), any unit, intervals of equal length.
+
+    interval_ms or end_ms (shape (n,), milliseconds from the visit's start) turn the cut into time; without either cut_ms is the index.
+    quantum: what one I/O adds to an interval's value (block size / interval length). Where intervals hold few I/Os, neighbours
+             are taken together so that counting steps are not mistaken for levels; None: found in the data.
+    NaN and infinite values are left out; negative ones raise UsageError.
+    """
+    series = as_series(values)
+    if end_ms is not None and len(end_ms) != series.size:
+        raise UsageError(f"{series.size} interval values with {len(end_ms)} interval ends", remedy="pass one end for each interval")
+    usable = np.isfinite(series)
+    if np.any(series[usable] < 0):
+        raise UsageError("an interval has a negative throughput", remedy="check the interval log the series was read from")
+    position = np.flatnonzero(usable)
+    series = series[usable]
+    n = series.size
+
+    def finish(label: Label, reason: str, cut: int = 0, *, agreed: bool = True, late: bool | None = None) -> Verdict:
+        index = int(position[cut]) if cut else 0
+        if not index:
+            cut_ms = 0.0
+        elif end_ms is not None:
+            cut_ms = float(end_ms[index - 1])
+        else:
+            cut_ms = index * (interval_ms or 1.0)
+        is_late = cut > n / 2 if late is None else late
+        return Verdict(label, index, round(cut_ms), is_late, agreed, n, reason)
+
+    if n and not series.any():
+        return finish("unstable", "stalled: no I/O completed in any interval")
+    if n < FEWEST:
+        return finish("too short", f"{n} intervals, a verdict takes {FEWEST}")
+    stalled = _stalled_share(series)
+    if stalled >= STALLED_SHARE:
+        return finish("unstable", f"stalled for {stalled:.0%} of the intervals")
+    width = _intervals_together(series, quantum)
+    merged = series[: n // width * width].reshape(-1, width).mean(axis=1)
+    if merged.size < FEWEST:
+        return finish("too short", f"{merged.size} groups of {width} intervals hold enough I/Os to be compared, a verdict takes {FEWEST}")
+    label, reason, cut, agreed = _shape(merged)
+    return finish(label, reason, cut * width, agreed=agreed)
+
+
+def _stalled_share(series: Floats) -> float:
+    """Share of the intervals inside stalls: runs without any I/O, at least 3 intervals and 5 times the usual gap long.
+
+    A run at the start is warm-up.
+    """
+    busy = np.flatnonzero(series > 0)
+    gaps = np.diff(np.append(busy, series.size)) - 1
+    usual = float(np.median(gaps)) + 1
+    return float(gaps[gaps >= max(3.0, 5 * usual)].sum()) / series.size
+
+
+def _intervals_together(series: Floats, quantum: float | None) -> int:
+    """How many neighbouring intervals hold about 10 I/Os, given or found what one I/O adds to a value."""
+    step = quantum or _step_of(series)
+    mean = float(series.mean())
+    return max(1, int(np.ceil(10 * step / mean))) if step and mean > 0 else 1
+
+
+def _step_of(series: Floats) -> float | None:
+    """The counting step of a series whose values are small multiples of one, or None. Constant series have none."""
+    levels = np.unique(series)
+    if levels.size < 2:
+        return None
+    gaps = np.diff(levels)
+    step = float(gaps[gaps > 0.01 * levels[-1]].min(initial=np.inf))
+    if not np.isfinite(step) or levels[-1] / step > 30:
+        return None
+    multiples = series / step
+    return step if np.all(np.abs(multiples - np.round(multiples)) < 0.05) else None
+
+
+def _shape(series: Floats) -> tuple[Label, str, int, bool]:
+    """(label, reason, cut, agreed) of a series of at least FEWEST non-negative values that are not all zero."""
+    n = series.size
+    mean = float(series.mean())
+    quiet = trim_spikes(series)
+    if np.ptp(quiet) <= 1e-9 * mean:
+        return "flat", "constant", 0, True
+    two = _two_levels(quiet)
+    if two:
+        return "bistable", two, 0, True
+    step, line = _best_step(quiet), _line(quiet)
+    residual = min((step, line), key=lambda fit: float(fit @ fit))
+    noise = noise_around(residual, 2)
+    strength = 4 * (1 + 15 / n)
+    changes = change_points(quiet, noise, strength=strength)
+    trend = quiet - line
+    excursion = abs(float(trend[-1] - trend[0])) / mean
+    gain = float(np.sum((trend - trend.mean()) ** 2))
+    trending = excursion >= RELEVANT and gain > strength * noise.long_run_variance * np.log(n)
+    if not changes:
+        if trending:
+            return "drifting", f"moves by {excursion:.0%} of the mean across the window", 0, True
+        return "flat", f"no level change above {RELEVANT:.0%}", 0, True
+    edges = [0, *changes, n]
+    levels = [float(quiet[a:b].mean()) for a, b in itertools.pairwise(edges)]
+    cut, tail = _tail(edges, levels, quiet)
+    if cut == 0:
+        return "flat", f"levels of {len(levels)} stretches within {RELEVANT:.0%}", 0, True
+    share_line = float(line @ line)
+    fitted = np.repeat(levels, np.diff(edges))
+    share_steps = float(np.sum((quiet - fitted) ** 2))
+    before = [(level, b - a) for level, a, b in zip(levels, edges, edges[1:], strict=False) if b <= cut]
+    rising = all(x < y * (1 + RELEVANT / 2) for x, y in itertools.pairwise(levels))
+    falling = all(x * (1 + RELEVANT / 2) > y for x, y in itertools.pairwise(levels))
+    if (rising or falling) and trending and ((len(changes) >= 2 and cut > n / 2) or share_line <= share_steps):
+        return "drifting", f"moves by {excursion:.0%} of the mean across the window", 0, True
+    if not rising and not falling:
+        away = sum(length for level, length in before if abs(level / tail - 1) > RELEVANT) / n
+        if away < 0.15:
+            return "flat", f"away from its level for {away:.0%} of the window", 0, True
+        low, high = min(levels), max(levels)
+        return "unstable", f"{len(levels)} levels between {low / tail - 1:+.0%} and {high / tail - 1:+.0%} of the last", 0, True
+    agreed_cut = mser_cut(series)
+    agreed = abs(agreed_cut - cut) <= max(5, n // 10)
+    if agreed:
+        cut = max(cut, agreed_cut)
+    head = float(quiet[:cut].mean())
+    label: Label = "warm-up" if head < tail else "slowdown"
+    return label, f"{head / tail - 1:+.0%} before the cut", cut, agreed
+
+
+def _tail(edges: list[int], levels: list[float], series: Floats) -> tuple[int, float]:
+    """Start of the stretches at the end whose levels agree within RELEVANT, and their mean."""
+    start = edges[-2]
+    for index in range(len(levels) - 2, -1, -1):
+        tail = float(series[start:].mean())
+        if tail <= 0 or abs(levels[index] / tail - 1) > RELEVANT:
+            break
+        start = edges[index]
+    return start, max(float(series[start:].mean()), 1e-300)
+
+
+def _best_step(series: Floats) -> Floats:
+    """Residuals of the best fit by two levels with one change."""
+    n = series.size
+    smallest = max(3, n // 20)
+    k = np.arange(smallest, n - smallest + 1)
+    sums = np.cumsum(series - series.mean())[k - 1]
+    at = int(k[np.argmax(sums**2 / (k * (n - k)))])
+    return np.concatenate([series[:at] - series[:at].mean(), series[at:] - series[at:].mean()])
+
+
+def _line(series: Floats) -> Floats:
+    """Residuals of the least-squares line."""
+    time = np.arange(series.size) - (series.size - 1) / 2
+    slope = float(time @ series) / float(time @ time)
+    residuals: Floats = series - series.mean() - slope * time
+    return residuals
+
+
+def _two_levels(series: Floats) -> str:
+    """Why the series is bistable, or ''.
+
+    The best split of the sorted values into two groups must be clean, Ashman's D = |m1 - m2| / sqrt((v1 + v2) / 2) >= 5 (2 is bimodal by
+    Ashman et al. 1994; the best split of normal values has 2.65, of uniform ones 3.5), each group must hold 15% of the values,
+    differ by 20%, and the series must change group at least twice in a way that lasts or alternates.
+    """
+    ordered = np.sort(series)
+    n = ordered.size
+    k = np.arange(1, n)
+    sums = np.cumsum(ordered)[:-1]
+    total = float(ordered.sum())
+    at = int(k[np.argmax((sums - k * total / n) ** 2 / (k * (n - k)))])
+    low, high = ordered[:at], ordered[at:]
+    if min(low.size, high.size) < 0.15 * n or high.mean() < 1.2 * low.mean():
+        return ""
+    spread = float(np.sqrt((low.var() + high.var()) / 2))
+    apart = (float(high.mean()) - float(low.mean())) / spread if spread > 0 else np.inf
+    in_high = series > (low[-1] + high[0]) / 2
+    switches = int(np.count_nonzero(np.diff(in_high)))
+    if apart < 5 or switches < 3:
+        return ""
+    return f"two levels, {low.mean() / high.mean():.0%} of the higher one the lower, {switches} changes between them"
