@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Packing of columns: numbers to the base64 texts that `page_format.Column` describes."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ioatlas.report.page_format import Column, Encoding
+
+Floats = NDArray[np.float64]
+
+LOG16_CODES = 65535
+WIDTH8_CODES = 254
+SMALLEST_WIDTH = 1e-6
+"""Interval widths below this (relative) are written as no width."""
+
+
+def pack_bytes(raw: bytes) -> str:
+    """Base64 of gzip; equal input gives equal text."""
+    return base64.b64encode(gzip.compress(raw, compresslevel=9, mtime=0)).decode("ascii")
+
+
+def pack_integers(values: NDArray[np.integer]) -> Column:
+    """Non-negative integers in the narrowest of u8, u16 and u32."""
+    top = int(values.max(initial=0))
+    widths: tuple[tuple[Encoding, str, int], ...] = (("u8", "<u1", 0xFF), ("u16", "<u2", 0xFFFF), ("u32", "<u4", 0xFFFFFFFF))
+    for encoding, dtype, limit in widths:
+        if top <= limit:
+            return Column(encoding=encoding, data=pack_bytes(values.astype(dtype).tobytes()))
+    raise ValueError(f"{top} does not fit 32 bits")
+
+
+def pack_f32(values: Floats) -> Column:
+    return Column(encoding="f32", data=pack_bytes(values.astype("<f4").tobytes()))
+
+
+def pack_log16(values: Floats) -> tuple[Column, Floats, float]:
+    """Positive values on a logarithmic scale of 65,535 codes; anything else is unknown.
+
+    Returns the column, the values a reader gets back, and the largest relative rounding.
+    """
+    known = np.isfinite(values) & (values > 0)
+    codes = np.zeros(values.shape, dtype=np.uint16)
+    back = np.full(values.shape, np.nan)
+    base = step = 0.0
+    if known.any():
+        logs = np.log(values[known])
+        base = float(logs.min())
+        step = float(logs.max() - base) / (LOG16_CODES - 1)
+        codes[known] = 1 if step == 0 else np.rint((logs - base) / step).astype(np.uint16) + 1
+        back[known] = np.exp(base + (codes[known].astype(np.float64) - 1) * step)
+    planes = np.concatenate([codes & 0xFF, codes >> 8]).astype(np.uint8)
+    return Column(encoding="log16", data=pack_bytes(planes.tobytes()), base=base, step=step), back, float(np.expm1(step / 2))
+
+
+def width_scale(widths: Floats) -> tuple[float, float]:
+    """(base, step) that spread 254 codes over the widths at hand."""
+    wide = widths[np.isfinite(widths) & (widths > SMALLEST_WIDTH)]
+    if not wide.size:
+        return 0.0, 0.0
+    base = float(np.log(wide.min()))
+    return base, float(np.log(wide.max()) - base) / (WIDTH8_CODES - 1)
+
+
+def width_codes(widths: Floats, base: float, step: float) -> NDArray[np.uint8]:
+    """Codes of logarithmic widths: 0 unknown, 1 no width, else 2 + steps above base."""
+    codes = np.zeros(widths.shape, dtype=np.uint8)
+    known = np.isfinite(widths)
+    codes[known] = 1
+    wide = known & (widths > SMALLEST_WIDTH)
+    codes[wide] = 2 if step == 0 else np.rint((np.log(widths[wide]) - base) / step).astype(np.uint8) + 2
+    return codes
+
+
+def pack_interval(centre: Floats, low: Floats, high: Floats, names: tuple[str, str, str]) -> dict[str, Column]:
+    """Bounds beside a column, as 8-bit logarithmic widths. `names` are those of centre, low and high.
+
+    The lower bound is written as its difference from the upper one's code: an interval symmetric on the log scale costs nothing twice.
+    """
+    of, low_name, high_name = names
+    with np.errstate(divide="ignore", invalid="ignore"):
+        above, below = np.log(high / centre), np.log(centre / low)
+    above, below = (np.where(np.isfinite(width), np.maximum(width, 0.0), np.nan) for width in (above, below))
+    base, step = width_scale(np.concatenate([above, below]))
+    up, down = width_codes(above, base, step), width_codes(below, base, step)
+    return {
+        high_name: Column(encoding="width8", data=pack_bytes(up.tobytes()), base=base, step=step, sign=1, of=of),
+        low_name: Column(encoding="width8", data=pack_bytes((down - up).tobytes()), base=base, step=step, sign=-1, of=of, mirror=high_name),
+    }

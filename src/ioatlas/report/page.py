@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report: one HTML file with the explorer and the campaign's data inside, which never asks the network for anything."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import os
+import tempfile
+from importlib import resources
+from pathlib import Path
+
+from ioatlas.errors import IoAtlasError
+from ioatlas.model.result import CampaignResult
+from ioatlas.report.page_data import report_data
+
+DATA_ELEMENT_ID = "ioatlas-data"
+
+
+def write_report(result: CampaignResult, path: Path) -> None:
+    """Write the report of a campaign to `path`; an existing file is replaced only by a complete new one.
+
+    Raises IoAtlasError when the explorer was not built into this installation, or when the file cannot be written.
+    """
+    text = report_html(result)
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+            os.chmod(temporary, 0o644)  # noqa: PTH101 - mkstemp makes it private, a report is to be read
+            os.replace(temporary, path)  # noqa: PTH105
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise IoAtlasError(
+            f"the report cannot be written: {error.strerror}", where=str(path), remedy="give a place that can be written"
+        ) from error
+
+
+def report_html(result: CampaignResult) -> str:
+    """The page's text."""
+    script, style = _built("explorer.js"), _built("explorer.css")
+    data = report_data(result).model_dump_json()
+    policy = "; ".join(
+        (
+            "default-src 'none'",
+            f"script-src '{_csp_hash(script)}'",
+            f"style-src '{_csp_hash(style)}'",
+            "base-uri 'none'",
+            "form-action 'none'",
+        )
+    )
+    title = html.escape(f"{result.name or result.campaign_id} · I/O Atlas")
+    return (
+        "<!doctype html>\n"
+        '<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n'
+        f'<meta name="generator" content="ioatlas {html.escape(result.tool_version)}">\n'
+        f"<title>{title}</title>\n"
+        f"<style>{style}</style>\n</head>\n<body>\n"
+        '<div id="ioatlas"></div>\n'
+        "<noscript>This report draws its map with JavaScript, from the data inside this file. Nothing is loaded from a network.</noscript>\n"
+        f'<script type="application/json" id="{DATA_ELEMENT_ID}">{escape_json(data)}</script>\n'
+        f"<script>{script}</script>\n</body>\n</html>\n"
+    )
+
+
+def escape_json(text: str) -> str:
+    """JSON that cannot end the element it stands in: no `<` is left, and a reader gets the same values."""
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def _csp_hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
+
+
+def _built(name: str) -> str:
+    """A file of the built explorer, safe to stand inside its element."""
+    file = resources.files("ioatlas.report") / "explorer" / name
+    if not file.is_file():
+        raise IoAtlasError(
+            "the report's explorer is not built into this installation",
+            where=f"ioatlas/report/explorer/{name}",
+            remedy="run `make web` in the checkout (Node 20.19 or newer), or install a released package",
+        )
+    text = file.read_text(encoding="utf-8")
+    for end in ("</script", "</style", "<!--"):
+        if end in text.lower():
+            raise IoAtlasError(
+                f"the built explorer holds {end!r} and cannot stand inside a page", where=name, remedy="run `make web` in the checkout"
+            )
+    return text

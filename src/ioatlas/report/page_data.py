@@ -1,0 +1,391 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A campaign's result as the data of its report page (`page_format`)."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ioatlas.dialect.jobfile import render_job
+from ioatlas.model.cell import Cell, OptionValue
+from ioatlas.model.estimate import Estimate
+from ioatlas.model.result import CampaignResult
+from ioatlas.model.target import Target
+from ioatlas.model.units import format_size
+from ioatlas.report.columns import Floats, pack_f32, pack_integers, pack_interval, pack_log16
+from ioatlas.report.page_format import (
+    FORMAT,
+    VERSION,
+    Axis,
+    AxisRole,
+    AxisUnit,
+    Campaign,
+    Cells,
+    Column,
+    Dictionary,
+    FindingData,
+    FreshEstimate,
+    JobRecipe,
+    Pair,
+    ReportData,
+    Session,
+    TargetData,
+    UnmeasuredCells,
+    Verdict,
+    VerdictClass,
+)
+
+Integers = NDArray[np.int64]
+
+EXACT_ROWS = 25_000
+"""Up to this many rows values stay single-precision floats; above, they are rounded (see `Cells.resolution`)."""
+
+SIZE_OPTIONS = frozenset(
+    {"bs", "size", "io_size", "offset", "offset_increment", "blockalign", "zonesize", "zonerange", "zoneskip", "buffer_compress_chunk"}
+)
+PERCENT_OPTIONS = frozenset({"rwmixread", "rwmixwrite", "percentage_random", "buffer_compress_percentage", "dedupe_percentage"})
+WORK_OPTIONS = ("io_size", "number_ios", "loops")
+PSEUDO_AXES: tuple[AxisRole, ...] = ("target", "direction", "sharing", "state")
+
+STEADY_WORDS = frozenset({"", "steady", "flat", "warm-up", "constant", "stable"})
+UNSTABLE_WORDS = frozenset({"unstable", "drifting", "slowdown", "bistable", "noisy", "no steady state", "unsteady", "wide"})
+"""Any other word is marked as suspect: a verdict this page does not know must not look like a steady one."""
+
+SITE_WORDS = frozenset(
+    {"host", "hostname", "fqdn", "node", "user", "username", "serial", "wwn", "uuid", "path", "mount", "mountpoint", "source", "location"}
+    | {"ip", "address", "mac", "directory", "cwd", "server", "share", "export", "uri", "url"}
+)
+_INTERVALS = (
+    ("bw_bytes_per_s", "bw_low", "bw_high"),
+    ("iops", "iops_low", "iops_high"),
+    ("lat_mean_ns", "lat_mean_low_ns", "lat_mean_high_ns"),
+    ("lat_p99_ns", "lat_p99_low_ns", "lat_p99_high_ns"),
+)
+_PLAIN_VALUES = ("window_seconds", "cut_seconds")
+
+
+def report_data(result: CampaignResult) -> ReportData:
+    """Everything the page shows, packed. Pure: equal results give equal data."""
+    grid = _Grid(result)
+    order = np.lexsort([grid.rows[name] for name in reversed(grid.names)]) if result.estimates else np.zeros(0, dtype=np.int64)
+    estimates = [result.estimates[i] for i in order]
+    levels = {name: grid.rows[name][order] for name in grid.names}
+    clean = _redactor(result.targets)
+    rows_of = _rows_by_key(estimates) if result.findings or result.fresh else {}
+    words = sorted({estimate.verdict for estimate in estimates})
+    return ReportData(
+        format=FORMAT,
+        version=VERSION,
+        campaign=Campaign(
+            id=result.campaign_id,
+            name=clean(result.name),
+            created=datetime.fromtimestamp(result.created_at, UTC).isoformat(timespec="seconds") if result.created_at else "",
+            tool_version=result.tool_version,
+            seconds=result.seconds,
+            complete=result.complete,
+            n_visits=result.n_visits,
+            n_discarded=result.n_discarded,
+        ),
+        targets=[_target_data(target) for target in result.targets],
+        axes=grid.axes,
+        constants=[Pair(name=name, value=str(value)) for name, value in grid.constants.items()],
+        cells=_pack_cells(estimates, levels, grid),
+        verdicts=[Verdict(word=word, mark=verdict_class(word)) for word in words],
+        unmeasured=UnmeasuredCells(
+            n_rows=len(grid.unmeasured_reasons),
+            axes=[pack_integers(grid.unmeasured[name]) for name in grid.names],
+            reason=_dictionary([clean(reason) for reason in grid.unmeasured_reasons]),
+        ),
+        fresh=[_fresh(estimate, rows_of, grid) for estimate in result.fresh],
+        findings=[
+            FindingData(
+                code=finding.code, sentence=clean(finding.sentence), rows=[row for key in finding.cells for row in rows_of.get(key, [])]
+            )
+            for finding in result.findings
+        ],
+        settings=[Pair(name=name, value=clean(value)) for name, value in result.settings.items()],
+        sessions=[_session(session, clean) for session in result.sessions],
+        discard_reasons=[Pair(name=clean(reason), value=str(count)) for reason, count in result.discard_reasons.items()],
+        job=_job_recipe(result, grid),
+    )
+
+
+def verdict_class(word: str) -> VerdictClass:
+    """How the page marks a verdict."""
+    if word in STEADY_WORDS:
+        return "steady"
+    return "unstable" if word in UNSTABLE_WORDS else "suspect"
+
+
+class _Grid:
+    """The axes of a result and each cell's place on them.
+
+    axes, names:     the axes, and their names in the same order.
+    rows:            level positions of `result.estimates`, by axis name.
+    unmeasured:      level positions of the unmeasured cells, one for each direction; `unmeasured_reasons` beside them.
+    constants:       options that every cell shares.
+    """
+
+    def __init__(self, result: CampaignResult) -> None:
+        cells = [estimate.cell for estimate in result.estimates]
+        directions = [estimate.direction for estimate in result.estimates]
+        self.unmeasured_reasons: list[str] = []
+        for entry in result.unmeasured:
+            for direction in entry.cell.directions:
+                cells.append(entry.cell)
+                directions.append(direction)
+                self.unmeasured_reasons.append(entry.reason)
+        n_rows = len(result.estimates)
+
+        options = _varied_options(cells)
+        self.constants: dict[str, OptionValue] = {name: value for name, value in result.constants.items() if name not in options}
+        if cells:
+            self.constants |= {name: value for name, value in cells[0].options if name not in options}
+        declared = [name for name in result.axes if name in options and name not in PSEUDO_AXES]
+        others = [name for name in options if name not in declared]
+        values: dict[str, list[OptionValue | None]] = {
+            "target": [cell.target for cell in cells],
+            **{name: [cell.option.get(name) for cell in cells] for name in declared},
+            "direction": list(directions),
+            "sharing": [cell.sharing for cell in cells],
+            "state": [cell.state for cell in cells],
+            **{name: [cell.option.get(name) for cell in cells] for name in others},
+        }
+        for name in ("sharing", "state"):
+            if len(set(values[name])) < 2:
+                del values[name]
+        known: dict[str, Sequence[OptionValue]] = {**result.axes, "target": [target.name for target in result.targets]}
+        known["direction"] = ("read", "write", "trim")
+
+        self.axes: list[Axis] = []
+        self.rows: dict[str, Integers] = {}
+        self.unmeasured: dict[str, Integers] = {}
+        key = np.zeros(len(cells), dtype=np.int64)
+        for name, column in values.items():
+            present = dict.fromkeys(column)
+            levels = _ordered_levels(present, known.get(name, ()), keep_absent=name in declared)
+            place = {level: i for i, level in enumerate(levels)}
+            codes = np.fromiter((place[value] for value in column), dtype=np.int64, count=len(column))
+            derived = name not in declared and name != "target" and bool(declared) and _follows(key, codes)
+            if not derived:
+                key = _dense(key * len(levels) + codes)
+            self.rows[name], self.unmeasured[name] = codes[:n_rows], codes[n_rows:]
+            self.axes.append(_axis(name, levels, derived=derived))
+        self.names = [axis.name for axis in self.axes]
+
+    def label(self, cell: Cell) -> str:
+        """The cell in words: what distinguishes it from the others of its campaign."""
+        parts = []
+        for axis in self.axes:
+            if axis.derived or len(axis.levels) < 2 or axis.role == "direction":
+                continue
+            value = getattr(cell, axis.role) if axis.role != "option" else cell.option.get(axis.name)
+            if value is None:
+                continue
+            text = format_size(value) if axis.unit == "bytes" and isinstance(value, int) else str(value)
+            parts.append(text if axis.name in ("target", "rw") else f"{axis.name} {text}")
+        return " · ".join(parts) or cell.rw
+
+
+def _dense(key: Integers) -> Integers:
+    """The same grouping with small numbers, so that crossing many axes cannot overflow."""
+    return np.unique(key, return_inverse=True)[1].astype(np.int64).reshape(key.shape)
+
+
+def _follows(key: Integers, codes: Integers) -> bool:
+    """Whether `codes` has one value for each value of `key`."""
+    return len(np.unique(np.stack([key, codes], axis=1), axis=0)) == len(np.unique(key))
+
+
+def _varied_options(cells: Sequence[Cell]) -> list[str]:
+    """Names of options that differ between cells, in the order first seen."""
+    if not cells:
+        return []
+    first = dict(cells[0].options)
+    varied: dict[str, None] = {}
+    for cell in cells:
+        options = cell.options
+        if len(options) != len(first):
+            varied |= dict.fromkeys(name for name in first if name not in cell.option)
+        for name, value in options:
+            if name not in varied and (name not in first or first[name] != value):
+                varied[name] = None
+    return list(varied)
+
+
+def _ordered_levels(present: Iterable[OptionValue | None], known: Sequence[OptionValue], *, keep_absent: bool) -> list[OptionValue | None]:
+    """Levels ascending when all are numbers, else in the campaign's order; then any the campaign did not declare; unset last."""
+    seen = set(present)
+    levels = [level for level in dict.fromkeys([*known, *(v for v in present if v is not None)]) if keep_absent or level in seen]
+    if all(isinstance(level, (int, float)) for level in levels):
+        levels = sorted(levels, key=float)
+    return [*levels, *([None] if None in seen else [])]
+
+
+def _axis(name: str, levels: list[OptionValue | None], *, derived: bool) -> Axis:
+    role: AxisRole = name if name in PSEUDO_AXES else "option"
+    numeric = all(isinstance(level, (int, float)) for level in levels)
+    unit: AxisUnit = "none"
+    if numeric and name in SIZE_OPTIONS:
+        unit = "bytes"
+    elif numeric and name == "rate":
+        unit = "bytes/s"
+    elif numeric and name in PERCENT_OPTIONS:
+        unit = "percent"
+    return Axis(name=name, role=role, unit=unit, numeric=numeric, derived=derived, levels=levels)
+
+
+def _dictionary(texts: Sequence[str]) -> Dictionary:
+    place = {text: i for i, text in enumerate(dict.fromkeys(texts))}
+    codes = np.fromiter((place[text] for text in texts), dtype=np.int64, count=len(texts))
+    return Dictionary(texts=list(place), codes=pack_integers(codes))
+
+
+def _floats(estimates: Sequence[Estimate], name: str) -> Floats:
+    values = (getattr(estimate, name) for estimate in estimates)
+    return np.fromiter((math.nan if value is None else value for value in values), dtype=np.float64, count=len(estimates))
+
+
+def _pack_cells(estimates: list[Estimate], levels: dict[str, Integers], grid: _Grid) -> Cells:
+    columns = {name: _floats(estimates, name) for triple in _INTERVALS for name in triple}
+    columns |= {name: _floats(estimates, name) for name in _PLAIN_VALUES}
+    columns = {name: column for name, column in columns.items() if np.isfinite(column).any()}
+    exact = len(estimates) <= EXACT_ROWS
+    packed, resolution = (
+        ({name: pack_f32(column) for name, column in columns.items()}, 0.0) if exact else _pack_rounded(columns, levels, grid)
+    )
+    return Cells(
+        n_rows=len(estimates),
+        axes=[pack_integers(levels[name]) for name in grid.names],
+        kind=_dictionary([estimate.kind for estimate in estimates]),
+        verdict=_dictionary([estimate.verdict for estimate in estimates]),
+        method=_dictionary([estimate.method for estimate in estimates]),
+        lat_kind=_dictionary([estimate.lat_kind for estimate in estimates]),
+        note=_dictionary(["; ".join(estimate.notes) for estimate in estimates]),
+        n_visits=pack_integers(np.fromiter((e.n_visits for e in estimates), dtype=np.int64, count=len(estimates))),
+        n_discarded=pack_integers(np.fromiter((e.n_discarded for e in estimates), dtype=np.int64, count=len(estimates))),
+        values=packed,
+        resolution=resolution,
+    )
+
+
+def _pack_rounded(columns: dict[str, Floats], levels: dict[str, Integers], grid: _Grid) -> tuple[dict[str, Column], float]:
+    """Columns of a large result: values on log scales, intervals as widths, IOPS as throughput over block size where that is exact."""
+    packed: dict[str, Column] = {}
+    resolution = 0.0
+    block = next((axis for axis in grid.axes if axis.name == "bs" and axis.numeric), None)
+    block_bytes = np.array(block.levels, dtype=np.float64)[levels["bs"]] if block else None
+    quotients = {"iops": "bw_bytes_per_s", "iops_low": "bw_low", "iops_high": "bw_high"}
+    for triple in _INTERVALS:
+        centre = triple[0]
+        if centre not in columns:
+            continue
+        if centre == "iops" and block_bytes is not None and all(_is_quotient(columns, q, of, block_bytes) for q, of in quotients.items()):
+            packed |= {q: Column(encoding="quotient", of=of, by="bs") for q, of in quotients.items() if q in columns}
+            continue
+        known = columns[centre][np.isfinite(columns[centre])]
+        if (known <= 0).any():  # a rate of zero is a result, and has no logarithm
+            packed |= {name: pack_f32(columns[name]) for name in triple if name in columns}
+            continue
+        packed[centre], _, rounding = pack_log16(columns[centre])
+        resolution = max(resolution, rounding)
+        if triple[1] in columns and triple[2] in columns:
+            packed |= pack_interval(columns[centre], columns[triple[1]], columns[triple[2]], triple)
+    for name in _PLAIN_VALUES:
+        if name in columns:
+            packed[name] = pack_f32(columns[name])
+    return packed, resolution
+
+
+def _is_quotient(columns: dict[str, Floats], name: str, of: str, by: Floats) -> bool:
+    """Whether a column can be left out because it is another one divided by the block size, to one part in 10,000."""
+    if name not in columns or of not in columns:
+        return name not in columns
+    ours, theirs = columns[name], columns[of] / by
+    same = np.isclose(ours, theirs, rtol=1e-4, atol=0.0) | (np.isnan(ours) & np.isnan(theirs))
+    return bool(same.all())
+
+
+def _rows_by_key(estimates: Sequence[Estimate]) -> dict[str, list[int]]:
+    rows: dict[str, list[int]] = {}
+    for row, estimate in enumerate(estimates):
+        rows.setdefault(estimate.cell.key, []).append(row)
+    return rows
+
+
+def _fresh(estimate: Estimate, rows_of: dict[str, list[int]], grid: _Grid) -> FreshEstimate:
+    rows = rows_of.get(estimate.cell.key, [])
+    directions = estimate.cell.directions
+    row = rows[min(directions.index(estimate.direction), len(rows) - 1)] if rows and estimate.direction in directions else None
+    return FreshEstimate(
+        row=row,
+        label=grid.label(estimate.cell),
+        direction=estimate.direction,
+        n_visits=estimate.n_visits,
+        bw_bytes_per_s=estimate.bw_bytes_per_s,
+        bw_low=estimate.bw_low,
+        bw_high=estimate.bw_high,
+        iops=estimate.iops,
+        lat_mean_ns=estimate.lat_mean_ns,
+        lat_p99_ns=estimate.lat_p99_ns,
+        verdict=estimate.verdict,
+        method=estimate.method,
+    )
+
+
+def _redactor(targets: Sequence[Target]) -> Callable[[str], str]:
+    """Replaces where a target is by its placeholder: a report is passed around, the site's paths are nobody's business."""
+    places = {target.location.rstrip("/"): f"[{target.name}]" for target in targets if len(target.location.rstrip("/")) > 1}
+    if not places:
+        return lambda text: text
+    pattern = re.compile("|".join(re.escape(place) for place in sorted(places, key=len, reverse=True)))
+    return lambda text: pattern.sub(lambda match: places[match.group()], text)
+
+
+def _names_site(name: str) -> bool:
+    return bool(SITE_WORDS & set(re.split(r"[^a-z0-9]+", name.lower())))
+
+
+def _session(session: Mapping[str, str], clean: Callable[[str], str]) -> Session:
+    entries = dict(session)
+    kept = {name: value for name, value in entries.items() if not _names_site(name)}
+    return Session(entries=[Pair(name=name, value=clean(str(value))) for name, value in kept.items()], n_withheld=len(entries) - len(kept))
+
+
+def _target_data(target: Target) -> TargetData:
+    scheme = target.location.split("://", 1)[0] if "://" in target.location else "nbd"
+    placeholder = {
+        "directory": "/path/to/a/directory/on/the/target",
+        "file": "/path/to/the/file",
+        "block": "/dev/the-device",
+        "uri": f"{scheme}://the-server/the-export",
+    }[target.kind]
+    facts = [Pair(name=name, value=value) for name, value in target.identity.facts if name in ("fs_type", "model", "rotational")]
+    if target.size_bytes is not None:
+        facts.append(Pair(name="size_bytes", value=str(target.size_bytes)))
+    if target.free_bytes is not None:
+        facts.append(Pair(name="free_bytes", value=str(target.free_bytes)))
+    facts.append(Pair(name="logical_block_bytes", value=str(target.logical_block_bytes)))
+    return TargetData(name=target.name, kind=target.kind, placeholder=placeholder, facts=facts)
+
+
+def _job_recipe(result: CampaignResult, grid: _Grid) -> JobRecipe:
+    constants = dict(grid.constants)
+    lines = render_job([], {"thread": 1, "group_reporting": 1, "lat_percentiles": 1, **constants}).splitlines()
+    windows = [e.window_seconds for e in result.estimates if e.window_seconds]
+    sharing = {e.cell.sharing for e in result.estimates} | {u.cell.sharing for u in result.unmeasured}
+    return JobRecipe(
+        global_lines=lines,
+        engine_from_depth=["psync", "libaio"],
+        target_engine={target.name: target.ioengine for target in result.targets if target.ioengine},
+        has_engine="ioengine" in constants or "ioengine" in grid.names,
+        work_bounded=list(WORK_OPTIONS),
+        constant_work_bounded=any(name in constants for name in WORK_OPTIONS),
+        sharing=next(iter(sharing)) if len(sharing) == 1 else "",
+        default_window_seconds=sorted(windows)[len(windows) // 2] if windows else 5.0,
+    )

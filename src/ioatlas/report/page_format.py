@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The format of the data inside a report page, as commented types. Written here, read by `web/src/lib`.
+
+The JSON Schema of these models is checked in as `web/schema/report-data.schema.json`, the TypeScript types made from it as
+`web/src/lib/report-data.gen.ts`; a test fails when either drifts.
+
+History
+  1  first version.
+
+Reading rules. A reader refuses a `version` it does not know. Fields are only added within a version, never renamed or given another
+meaning. Rates are bytes per second, latencies nanoseconds, times seconds or RFC 3339 UTC.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+FORMAT: Final = "ioatlas-report"
+VERSION: Final = 1
+
+AxisRole = Literal["option", "target", "direction", "sharing", "state"]
+AxisUnit = Literal["bytes", "bytes/s", "percent", "none"]
+VerdictClass = Literal["steady", "unstable", "suspect"]
+Encoding = Literal["u8", "u16", "u32", "f32", "log16", "quotient", "width8"]
+
+
+def _strict_schema(schema: dict[str, Any]) -> None:
+    """Every field is written, defaults too: the TypeScript types need no optional members."""
+    properties = schema.get("properties", {})
+    schema["required"] = sorted(properties)
+    for field in properties.values():
+        field.pop("title", None)
+        field.pop("default", None)
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, json_schema_extra=_strict_schema)
+
+
+class Pair(_Model):
+    """A name and its value, in the order to show them."""
+
+    name: str
+    value: str
+
+
+class Axis(_Model):
+    """One dimension of the sweep. Cells refer to levels by position."""
+
+    name: str = Field(description="fio's option name, or target, direction, sharing, state")
+    role: AxisRole
+    unit: AxisUnit
+    numeric: bool = Field(description="levels are numbers in ascending order")
+    derived: bool = Field(description="follows from the other axes (an engine that depends on the depth): shown, never navigated")
+    levels: list[int | float | str | None] = Field(description="null: the option is not set in these cells")
+
+
+class Column(_Model):
+    """One value per row of a table, packed. `data` is base64 of gzip of the bytes described by `encoding`; little-endian throughout.
+
+    u8, u16, u32  plain integers.
+    f32           IEEE floats; NaN is unknown.
+    log16         codes c of 16 bits, written as all low bytes and then all high bytes; 0 is unknown, else exp(base + (c - 1) * step).
+    quotient      no data: the column `of` divided by the level of the numeric axis `by`.
+    width8        a bound beside the column `of`: codes c of 8 bits; 0 is withheld, 1 is no width, else the width in logarithms is
+                  w = exp(base + (c - 2) * step) and the bound is of * exp(sign * w). With `mirror` the stored byte is c minus the code of
+                  that column, modulo 256.
+    """
+
+    encoding: Encoding
+    data: str = ""
+    base: float = 0.0
+    step: float = 0.0
+    sign: int = 0
+    of: str = ""
+    by: str = ""
+    mirror: str = ""
+
+
+class Dictionary(_Model):
+    """A column of positions in a list of texts."""
+
+    texts: list[str]
+    codes: Column
+
+
+class Verdict(_Model):
+    """A verdict's word, and how the page marks it."""
+
+    word: str
+    mark: VerdictClass
+
+
+class Cells(_Model):
+    """The rows of the result: one for each cell, direction and kind that has an estimate, in grid order.
+
+    axes: one column of level positions for each axis, in the order of `ReportData.axes`.
+    values: columns by name, NaN where unknown: bw_bytes_per_s, bw_low, bw_high, iops, iops_low, iops_high, lat_mean_ns, lat_mean_low_ns,
+        lat_mean_high_ns, lat_p99_ns, lat_p99_low_ns, lat_p99_high_ns, window_seconds, cut_seconds. A name is left out when no row has a value.
+    resolution: largest relative rounding of a value in this page; 0 where single-precision floats are kept.
+    """
+
+    n_rows: int
+    axes: list[Column]
+    kind: Dictionary
+    verdict: Dictionary
+    method: Dictionary
+    lat_kind: Dictionary
+    note: Dictionary
+    n_visits: Column
+    n_discarded: Column
+    values: dict[str, Column]
+    resolution: float
+
+
+class UnmeasuredCells(_Model):
+    """Cells of the sweep without an estimate: level positions as in `Cells.axes`, and why."""
+
+    n_rows: int
+    axes: list[Column]
+    reason: Dictionary
+
+
+class FindingData(_Model):
+    """A sentence with the rows of `Cells` that are its evidence."""
+
+    code: str
+    sentence: str
+    rows: list[int]
+
+
+class FreshEstimate(_Model):
+    """A cell named because it is extreme, measured again: only visits made after it was named."""
+
+    row: int | None = Field(description="the cell's row in `Cells`; null when it has none")
+    label: str
+    direction: str
+    n_visits: int
+    bw_bytes_per_s: float | None
+    bw_low: float | None
+    bw_high: float | None
+    iops: float | None
+    lat_mean_ns: float | None
+    lat_p99_ns: float | None
+    verdict: str
+    method: str
+
+
+class TargetData(_Model):
+    """A target as a report may show it: its name and kind, never where it is."""
+
+    name: str
+    kind: Literal["directory", "file", "block", "uri"]
+    placeholder: str = Field(description="stands in job texts where the path or URI belongs")
+    facts: list[Pair]
+
+
+class Session(_Model):
+    """The testbed of one run of the campaign. `n_withheld` entries that name the site (host, user, serial, path) are left out."""
+
+    entries: list[Pair]
+    n_withheld: int
+
+
+class JobRecipe(_Model):
+    """What the page needs to write a cell's fio job: these lines, then one line for each option axis.
+
+    A null level writes no line. Where `has_engine` is false no option sets an engine: it is the target's own from `target_engine`, else
+    the first of `engine_from_depth` at iodepth 1 and the second above. `work_bounded` names options that end the load by work: with one
+    of them in a cell, or `constant_work_bounded`, no runtime is written.
+    """
+
+    global_lines: list[str]
+    engine_from_depth: list[str]
+    target_engine: dict[str, str]
+    has_engine: bool
+    work_bounded: list[str]
+    constant_work_bounded: bool
+    sharing: str = Field(description="of every cell; empty when it is an axis")
+    default_window_seconds: float
+
+
+class Campaign(_Model):
+    """The campaign as a whole."""
+
+    id: str
+    name: str
+    created: str = Field(description="RFC 3339, UTC; empty when unknown")
+    tool_version: str
+    seconds: float
+    complete: bool
+    n_visits: int
+    n_discarded: int
+
+
+class ReportData(_Model):
+    """Everything a report page shows."""
+
+    format: Literal["ioatlas-report"]
+    version: Literal[1]
+    campaign: Campaign
+    targets: list[TargetData]
+    axes: list[Axis]
+    constants: list[Pair]
+    cells: Cells
+    verdicts: list[Verdict]
+    unmeasured: UnmeasuredCells
+    fresh: list[FreshEstimate]
+    findings: list[FindingData]
+    settings: list[Pair]
+    sessions: list[Session]
+    discard_reasons: list[Pair]
+    job: JobRecipe
+
+
+def schema() -> dict[str, Any]:
+    """JSON Schema 2020-12 of `ReportData`."""
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **ReportData.model_json_schema()}
+
+
+def schema_text() -> str:
+    """The schema as it is checked in."""
+    return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(schema_text())

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plausible campaigns for looking at the report: a storage surface with a link, a cache, a knee, noise and faults.
+
+    python tests/browser/synthetic.py KIND OUT.html      KIND: one of KINDS below
+
+Nothing here is a measurement; the names say so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ioatlas.model.cell import Cell, OptionValue
+from ioatlas.model.estimate import Estimate
+from ioatlas.model.result import CampaignResult, Finding, Unmeasured
+from ioatlas.model.target import Identity, Target
+from ioatlas.model.units import format_rate, format_size
+
+KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+CONSTANTS: dict[str, OptionValue] = {"direct": 1, "refill_buffers": 1}
+
+
+def doubling(low: int, high: int) -> tuple[int, ...]:
+    return tuple(low << i for i in range((high // low).bit_length()))
+
+
+class Surface:
+    """A made-up array behind a link: throughput saturates in block size and queue, cached footprints are faster, latency follows Little."""
+
+    def __init__(self, seed: int, *, link: float = 1.16e9, drive_iops: float = 90e3, cache_bytes: float = 96 * MIB) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.link, self.drive_iops, self.cache_bytes = link, drive_iops, cache_bytes
+
+    def estimate(self, cell: Cell, direction: str, *, kind: str = "measured", n_visits: int = 2) -> Estimate:
+        bs, depth = cell.bs_bytes, cell.outstanding
+        random = cell.rw.startswith("rand")
+        service = (110e-6 if direction == "read" else 190e-6) * (1.9 if random else 1.0)
+        iops_limit = self.drive_iops * (0.55 if direction == "write" else 1.0) * (0.6 if random else 1.0)
+        cached = cell.size_bytes and cell.footprint_bytes <= self.cache_bytes and direction == "read"
+        if cached:
+            service, iops_limit = service * 0.45, iops_limit * 1.8
+        link = self.link * (0.82 if direction == "write" else 1.0)
+        iops = 1 / (1 / (depth / (service + bs / link * 0.9)) + 1 / iops_limit + bs / link)
+        noise = 0.008 + 0.05 * (depth > 64) + 0.12 * (direction == "write" and cell.size_bytes >= GIB and bs >= 256 * KIB)
+        value = iops * bs * float(np.exp(self.rng.normal(0, noise)))
+        half = float(abs(self.rng.normal(1.0, 0.35)) + 0.2) * noise * 1.6 * (2.2 if kind == "predicted" else 1.0)
+        skew = float(np.exp(self.rng.normal(0, 0.15)))
+        low, high = value * np.exp(-half * skew), value * np.exp(half)
+        latency = depth * bs / value * 1e9
+        tail = latency * (1.7 + 6 * noise + float(abs(self.rng.normal(0, 0.25))))
+        verdict = "cached" if cached and value > self.link * 0.86 else "unstable" if noise > 0.1 and self.rng.random() < 0.45 else "steady"
+        cut = float(self.rng.choice([0.0, 0.0, 0.0, 0.1, 0.2])) if kind == "measured" else None
+        return Estimate(
+            cell, direction, kind, n_visits if kind == "measured" else 0, value, float(low), float(high),
+            value / bs, float(low / bs), float(high / bs), latency, latency * value / float(high), latency * value / float(low),
+            tail, tail * 0.93, tail * 1.09, "total", verdict if kind == "measured" else "predicted: steady",
+            "t-log-pooled/1" if kind == "measured" else "gp-log/1", 0.5 if kind == "measured" else None, cut,
+            int(self.rng.random() < 0.02), (int(self.rng.integers(1 << 30)),), ("warm-up cut",) if cut else (),
+        )  # fmt: skip
+
+
+def sweep(targets: Sequence[str], axes: Mapping[str, Sequence[OptionValue]], sharing: str = "shared") -> list[Cell]:
+    names = list(axes)
+    return [
+        Cell.of(target, {**CONSTANTS, **dict(zip(names, values, strict=True))}, sharing=sharing)
+        for target in targets
+        for values in itertools.product(*axes.values())
+    ]
+
+
+def campaign(
+    name: str, targets: Sequence[str], axes: Mapping[str, Sequence[OptionValue]], *, seed: int = 1,
+    predicted: float = 0.0, unreached: float = 0.0, sharing: str = "shared", kind: str = "directory",
+) -> CampaignResult:  # fmt: skip
+    """Cross the axes, leave out what is not admissible, and fill the rest from a surface for each target."""
+    rng = np.random.default_rng(seed)
+    surfaces = {t: Surface(seed + i, link=1.16e9 / (1 + 0.35 * i), cache_bytes=96 * MIB / (1 + i)) for i, t in enumerate(targets)}
+    estimates: list[Estimate] = []
+    unmeasured: list[Unmeasured] = []
+    for cell in sweep(targets, axes, sharing):
+        if cell.size_bytes and cell.bs_bytes > cell.size_bytes:
+            unmeasured.append(Unmeasured(cell, "not admissible: the block is larger than the file"))
+            continue
+        if rng.random() < unreached:
+            unmeasured.append(Unmeasured(cell, "not reached: the budget ended"))
+            continue
+        how = "predicted" if rng.random() < predicted else "measured"
+        estimates += [surfaces[cell.target].estimate(cell, d, kind=how, n_visits=int(rng.choice([2, 2, 2, 3, 5]))) for d in cell.directions]
+    findings, fresh = _findings(estimates, unmeasured)
+    measured = [e for e in estimates if e.kind == "measured"]
+    place = {"directory": "/srv/made-up/{}", "file": "/srv/made-up/{}.img", "block": "/dev/made-up-{}", "uri": "nbd://{}.invalid/export"}[
+        kind
+    ]
+    return CampaignResult(
+        campaign_id="01JD4Z8T3M-SYNTHETIC",
+        name=name,
+        created_at=1_795_000_000.0,
+        tool_version="0.1.0",
+        targets=tuple(
+            Target(t, kind, place.format(t), Identity((("fs_type", "ext4"), ("source", "/dev/vdz"))), None, 412 * GIB)  # type: ignore[arg-type]
+            for t in targets
+        ),
+        axes={name: tuple(values) for name, values in axes.items()},
+        constants=CONSTANTS,
+        estimates=tuple(estimates),
+        unmeasured=tuple(unmeasured),
+        fresh=fresh,
+        findings=findings,
+        settings={
+            "profile": "synthetic", "sharing": sharing, "window": "500 ms", "visits": "2", "order seed": "20211121",
+            "remark": "Made-up values for looking at the page; nothing was measured.",
+        },
+        sessions=(
+            {"started": "2026-11-18T18:05:11Z", "kernel": "6.18.3", "fio": "fio-3.33", "cpu": "2 x made-up CPU at 2.6 GHz", "memory": "24 GiB",
+             "hostname": "client-7.example", "file system": "ext4, relatime"},
+            {"started": "2026-11-18T19:41:02Z", "kernel": "6.18.3", "fio": "fio-3.33", "cpu": "2 x made-up CPU at 2.6 GHz", "memory": "24 GiB",
+             "hostname": "client-7.example", "file system": "ext4, relatime"},
+        ),
+        n_visits=sum(e.n_visits for e in estimates),
+        n_discarded=sum(e.n_discarded for e in estimates),
+        discard_reasons=_reasons(sum(e.n_discarded for e in estimates)),
+        seconds=0.52 * sum(e.n_visits for e in measured),
+        complete=unreached == 0,
+    )  # fmt: skip
+
+
+def _reasons(n: int) -> dict[str, int]:
+    little = n * 2 // 3
+    rows = {"Little's law: IOPS x latency differs from jobs x depth by more than 5%": little, "the section over-ran its slot": n - little}
+    return {reason: count for reason, count in rows.items() if count}
+
+
+def _findings(estimates: list[Estimate], unmeasured: list[Unmeasured]) -> tuple[tuple[Finding, ...], tuple[Estimate, ...]]:
+    measured = [e for e in estimates if e.kind == "measured" and e.bw_bytes_per_s]
+    if not measured:
+        return (), ()
+    top = max(measured, key=lambda e: e.bw_bytes_per_s or 0)
+    near = [e for e in measured if e.direction == top.direction and (e.bw_bytes_per_s or 0) > 0.9 * (top.bw_bytes_per_s or 0)]
+    small = min(near, key=lambda e: (e.cell.bs_bytes, e.cell.outstanding, e.cell.footprint_bytes))
+    again = Surface(99)
+    fresh = tuple(again.estimate(e.cell, e.direction, n_visits=3) for e in dict.fromkeys((top, small)))
+
+    def place(e: Estimate) -> str:
+        size = f" on {format_size(e.cell.size_bytes)} files" if e.cell.size_bytes else ""
+        return f"{format_size(e.cell.bs_bytes)} blocks{size}, {e.cell.numjobs} jobs, depth {e.cell.iodepth}"
+
+    shaky = [e for e in measured if e.verdict == "unstable"]
+    widths = sorted((e.bw_high or 0) / (e.bw_low or 1) - 1 for e in measured)
+    rows = [
+        Finding("peak", f"Highest {top.direction} throughput: {format_rate(fresh[0].bw_bytes_per_s or 0)} at {place(top)}.", (top.cell.key,)),
+        Finding("knee", f"The smallest cell that reaches 90% of it: {place(small)}.", (small.cell.key,)),
+        Finding("noise", f"Half of all intervals are narrower than {widths[len(widths) // 2] * 100:.1f}%; {len(shaky)} cells have no steady state.",
+                tuple(e.cell.key for e in shaky[:40])),
+    ]  # fmt: skip
+    if any("numjobs" in e.cell.option for e in measured):
+        rows.insert(
+            2, Finding("saturation", f"More than 16 jobs add less than 5% at {format_size(top.cell.bs_bytes)} blocks.", (top.cell.key,))
+        )
+    reasons = {u.reason.split(":")[0] for u in unmeasured}
+    rows.append(Finding("not-measured", f"{len(unmeasured)} cells were not measured ({', '.join(sorted(reasons))})." if unmeasured else
+                        "Every cell of the sweep was measured."))  # fmt: skip
+    return tuple(rows), fresh
+
+
+BS, SIZES, JOBS = doubling(4 * KIB, 2 * MIB), doubling(MIB, 2 * GIB), doubling(1, 128)
+RW = ("read", "write")
+
+KINDS: dict[str, Callable[[], CampaignResult]] = {
+    "seed2021": lambda: campaign("made-up array, 2021 sweep", ["nas"], {"rw": RW, "bs": BS, "size": SIZES, "numjobs": JOBS}),
+    "adaptive": lambda: campaign(
+        "made-up array, adaptive", ["nas-a", "nas-b"], {"rw": RW, "bs": BS, "size": SIZES, "numjobs": JOBS}, predicted=0.6, unreached=0.04
+    ),
+    "quick": lambda: campaign(
+        "made-up disk, quick", ["scratch"], {"rw": ("randread", "randwrite"), "bs": (4096, 65536, MIB), "numjobs": (1, 4, 16)}
+    ),
+    "line": lambda: campaign("one axis", ["scratch"], {"bs": BS}, kind="block"),
+    "single": lambda: campaign("one cell", ["scratch"], {}, kind="file"),
+    "mixed": lambda: campaign(
+        "mixed directions", ["export"],
+        {"rw": ("randread", "randrw", "trimwrite"), "rwmixread": (30, 50, 70), "bs": (4096, "4096,16384", 65536), "iodepth": (1, 8, 64)},
+        kind="uri", unreached=0.1,
+    ),
+    "nosize": lambda: campaign("no size axis", ["disk"], {"rw": ("randread", "read"), "bs": BS, "iodepth": JOBS, "numjobs": (1, 4)}, kind="block"),
+    "paths": lambda: campaign("</script><b>&amp; hostile name", ["nas </script>"], {"bs": (4096, 65536), "numjobs": (1, 2)}),
+    "large": lambda: campaign(
+        "138,240 cells", [f"pool-{i}" for i in range(1, 10)],
+        {"rw": RW, "bs": BS, "size": SIZES, "numjobs": JOBS, "iodepth": JOBS}, predicted=0.3, unreached=0.01,
+    ),
+}  # fmt: skip
+
+
+def main(arguments: Sequence[str]) -> int:
+    from ioatlas.report.page import write_report
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kind", choices=sorted(KINDS))
+    parser.add_argument("out", type=Path)
+    options = parser.parse_args(arguments)
+    write_report(KINDS[options.kind](), options.out)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
