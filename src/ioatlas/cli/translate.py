@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ioatlas translate`: another tool's command line or file in fio's terms, with what is and is not the same."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from ioatlas.errors import IoAtlasError
+
+_TOOLS = ("diskspd", "iozone", "vdbench", "xdd", "orion", "elbencho", "fio", "kdiskmark", "crystaldiskmark")
+
+
+@click.command(context_settings={"ignore_unknown_options": False})
+@click.argument("tool", type=click.Choice(_TOOLS, case_sensitive=False))
+@click.argument("command_or_file", metavar="'COMMAND LINE OR FILE'")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object: jobs, fidelity, job_file, campaign_toml.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Write job.fio, campaign.toml and fidelity.txt into this folder.",
+)
+def command(tool: str, command_or_file: str, as_json: bool, output: Path | None) -> None:
+    """Translate a command line or file of TOOL into a fio job file, a campaign and a fidelity report.
+
+    Every attribute is labelled exact, approximate (with the error) or not expressible, each with its reason. Paths of the source are
+    shown but never carried over: the target is named when the load is run.
+
+    \b
+    Examples:
+      ioatlas translate diskspd 'diskspd.exe -c1G -b4K -t8 -o8 -r -w33 -Sh -d60 C:\\test.dat'
+      ioatlas translate iozone 'iozone -a -i 0 -i 1 -c -e -I -s 4g -r 64k'
+      ioatlas translate vdbench parmfile.txt --json
+    """
+    from ioatlas.dialect.translate import translate
+    from ioatlas.dialect.translation import render_fidelity
+
+    translation = translate(tool, command_or_file)
+    if as_json:
+        click.echo(json.dumps(translation.to_dict(), indent=2))
+        return
+    parts = {"job.fio": translation.job_file, "campaign.toml": translation.campaign_toml, "fidelity.txt": render_fidelity(translation)}
+    if output is not None:
+        try:
+            output.mkdir(parents=True, exist_ok=True)
+            for name, text in parts.items():
+                (output / name).write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise IoAtlasError(
+                f"cannot write: {error.strerror or error}", where=str(output), remedy="name a folder you can write to"
+            ) from error
+        click.echo(f"{output}: job.fio ({len(translation.jobs)} sections), campaign.toml, fidelity.txt", err=True)
+        click.echo(parts["fidelity.txt"], nl=False)
+        return
+    for name, text in parts.items():
+        click.echo(f"# ---- {name}")
+        click.echo(text)

@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Command lines of other tools: found in a string, a shell script or a batch file, and cut into words by the right rules."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ioatlas.errors import UsageError
+
+_TEXT_MAX = 4 << 20
+_WINDOWS = re.compile(r"(^|[\s\"'=])[A-Za-z]:\\|\\\\[A-Za-z0-9]|\.exe\b", re.IGNORECASE)
+_STOP = re.compile(r"^(\d?>{1,2}&?\d?|<|\||\|\||&&|;|&|2>&1)$")
+_ASSIGN = re.compile(r"^\s*(?:export\s+|set\s+(?:/A\s+)?|\$)?\"?([A-Za-z_]\w*)\s?=\s?(.*)$", re.IGNORECASE)
+_VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)\}|\$([A-Za-z_]\w*)|%([A-Za-z_]\w*)%")
+
+
+@dataclass(frozen=True)
+class Source:
+    """What is to be translated. `where` names it in messages; `directory` is where its includes are looked for."""
+
+    text: str
+    where: str
+    directory: Path
+    from_file: bool
+
+    def include(self, name: str, *, depth: int) -> Source:
+        """Another file, beside this one unless `name` is absolute. Raises UsageError."""
+        if depth > 10:
+            raise UsageError("files include each other more than ten deep", where=self.where, remedy="remove the circle")
+        path = Path(name)
+        return read_source(path if path.is_absolute() else self.directory / path, where=f"{self.where}: include {name}")
+
+
+def read_source(path: Path, *, where: str = "") -> Source:
+    """A text file of at most 4 MiB. Raises UsageError when it is missing, larger, or not a regular file."""
+    try:
+        if not path.is_file():
+            raise UsageError(
+                "there is no such file", where=where or str(path), remedy="name an existing file, or pass the command line itself"
+            )
+        if path.stat().st_size > _TEXT_MAX:
+            raise UsageError(
+                "the file is larger than 4 MiB: not a command line or a parameter file",
+                where=where or str(path),
+                remedy="name another file",
+            )
+        raw = path.read_bytes()
+    except OSError as error:
+        raise UsageError(
+            f"cannot be read: {error.strerror or error}", where=where or str(path), remedy="check the path and its permissions"
+        ) from error
+    if b"\0" in raw[:4096] and not raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise UsageError("the file is not text", where=where or str(path), remedy="name a text file")
+    encoding = "utf-16" if raw.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
+    return Source(raw.decode(encoding, errors="replace").replace("\r\n", "\n"), str(path), path.parent, from_file=True)
+
+
+def open_argument(argument: str) -> Source:
+    """The argument of `translate`: the path of a file, or the command line itself."""
+    if not argument.strip():
+        raise UsageError("there is nothing to translate", remedy="give a command line in quotes, or the path of a file")
+    if "\n" not in argument and len(argument) < 4096:
+        try:
+            if Path(argument).is_file():
+                return read_source(Path(argument))
+        except OSError:
+            pass
+        word = argument.strip()
+        if re.fullmatch(r"\S+\.(fio|job|parm|xml|sh|bat|cmd|ps1|sch|txt|cfg|conf|ini|json)|\.{0,2}/\S+/", word) or re.fullmatch(
+            r"/\S*/[^/\s]+", word
+        ):
+            raise UsageError("there is no such file", where=word, remedy="name an existing file, or pass the command line itself in quotes")
+    return Source(argument.replace("\r\n", "\n"), "command line", Path.cwd(), from_file=False)
+
+
+def looks_windows(text: str) -> bool:
+    return _WINDOWS.search(text) is not None
+
+
+def split_words(text: str, *, windows: bool, where: str = "command line") -> list[str]:
+    """Words of one command line. Windows: a backslash is a letter except before a double quote. POSIX: it escapes the next letter.
+
+    Raises UsageError for a quote that never ends.
+    """
+    words: list[str] = []
+    word: list[str] = []
+    quote, open_word, i = "", False, 0
+    lone_apostrophe = windows and text.count("'") % 2 == 1
+    while i < len(text):
+        ch = text[i]
+        following = text[i + 1] if i + 1 < len(text) else ""
+        if quote:
+            if ch == quote:
+                quote = ""
+            elif ch == "\\" and quote == '"' and (following == '"' or (not windows and following in '\\$`"')):
+                word.append(following)
+                i += 1
+            else:
+                word.append(ch)
+        elif ch == '"' or (ch == "'" and not lone_apostrophe):
+            quote, open_word = ch, True
+        elif ch.isspace():
+            if word or open_word:
+                words.append("".join(word))
+            word, open_word = [], False
+        elif ch == "\\" and (following == '"' if windows else bool(following)):
+            word.append(following)
+            i += 1
+        elif ch in "|;" or (ch == "&" and not word):
+            # A word of its own, so that a pipe written without blanks still ends the command.
+            if word or open_word:
+                words.append("".join(word))
+            word, open_word = [], False
+            run = ch
+            while i + 1 < len(text) and text[i + 1] == ch:
+                run += ch
+                i += 1
+            words.append(run)
+        else:
+            word.append(ch)
+        i += 1
+    if quote:
+        raise UsageError(f"a {quote} is opened and never closed", where=where, remedy="close the quote")
+    if word or open_word:
+        words.append("".join(word))
+    return words
+
+
+def _program(word: str) -> str:
+    name = re.split(r"[/\\]", word)[-1].lower()
+    return name.removesuffix(".exe").removesuffix(".bat").removesuffix(".sh")
+
+
+def _logical_lines(text: str) -> list[tuple[int, str]]:
+    """Lines with their numbers, continued lines (backslash, caret or backtick at the end) joined."""
+    joined: list[tuple[int, str]] = []
+    pending, start = "", 0
+    for number, line in enumerate(text.split("\n"), 1):
+        stripped = line.rstrip()
+        body = pending + stripped
+        if stripped.endswith(("\\", "^", "`")) and not stripped.endswith("\\\\"):
+            start = start or number
+            pending = body[:-1] + " "
+            continue
+        joined.append((start or number, body))
+        pending, start = "", 0
+    if pending:
+        joined.append((start, pending))
+    return joined
+
+
+def _expand(text: str, values: Mapping[str, str], where: str) -> str:
+    def replace(match: re.Match[str]) -> str:
+        name = next(group for group in match.groups() if group)
+        if name not in values:
+            raise UsageError(f"the variable {match.group(0)} has no value here", where=where, remedy="write its value in the command line")
+        return values[name]
+
+    return _VARIABLE.sub(replace, text)
+
+
+def _cut(words: Sequence[str]) -> list[str]:
+    """The words up to a pipe or redirection."""
+    kept: list[str] = []
+    skip = False
+    for word in words:
+        if skip:
+            skip = False
+            continue
+        if word in ("|", "||", "&&", ";", "&"):
+            break
+        if re.match(r"^\d?>{1,2}", word):
+            skip = bool(re.fullmatch(r"\d?>{1,2}", word))
+            continue
+        kept.append(word)
+    return kept
+
+
+def command_lines(source: Source, programs: Sequence[str], *, windows: bool | None = None) -> list[tuple[str, list[str]]]:
+    """Every command of one of `programs` in the source: (where, arguments without the program's name).
+
+    In a file, other lines are passed over; simple assignments before the command give its variables their values. A string or a file
+    line that begins with `-` is taken for the arguments alone. Raises UsageError when there is no such command.
+    """
+    values: dict[str, str] = {}
+    found: list[tuple[str, list[str]]] = []
+    for number, line in _logical_lines(source.text):
+        where = f"{source.where}:{number}" if source.from_file else source.where
+        body = line.strip()
+        if not body or body.startswith(("#", "::", "//")) or re.match(r"(?i)^@?rem\b", body):
+            continue
+        names_program = any(_program(word.strip("\"'")) in programs for word in re.split(r"\s+", body))
+        assignment = _ASSIGN.match(body)
+        if assignment and not names_program:
+            values[assignment.group(1)] = assignment.group(2).strip().strip("\"'")
+            continue
+        if not names_program and not body.startswith("-") and source.from_file:
+            continue
+        if _VARIABLE.search(body):
+            body = _expand(body, values, where)
+        words = split_words(body, windows=looks_windows(body) if windows is None else windows, where=where)
+        position = next((i for i, word in enumerate(words) if _program(word) in programs), None)
+        if position is None and not source.from_file:
+            position = -1
+        elif position is None:
+            if not words or not words[0].startswith("-"):
+                continue
+            position = -1
+        found.append((where, _cut(words[position + 1 :])))
+    if not found:
+        raise UsageError(
+            f"no {programs[0]} command is in it",
+            where=source.where,
+            remedy=f"give a {programs[0]} command line, or a file with one on a line",
+        )
+    return found
+
+
+def whole_number(text: str, what: str, where: str, *, low: int = 0, high: int = 1 << 62) -> int:
+    """A whole number in a range. Raises UsageError naming the option."""
+    if not re.fullmatch(r"[+-]?\d+", text.strip()):
+        raise UsageError(f"{what} takes a whole number, not {text!r}", where=where, remedy=f"write {what} with a whole number")
+    number = int(text)
+    if not low <= number <= high:
+        raise UsageError(f"{what} {number} is out of range", where=where, remedy=f"write a number from {low} to {high}")
+    return number
+
+
+_SUFFIX = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40, "p": 1 << 50, "e": 1 << 60}
+
+
+def binary_size(text: str, what: str, where: str, *, unit: int = 1, block: int | None = None, decimals: bool = True) -> int:
+    """Bytes of a number with an optional binary suffix, as most load generators read it: 4k, 4K, 4KB and 4KiB are 4096.
+
+    unit:  bytes that a number without suffix stands for.
+    block: bytes of the suffix `b`, where the tool has it.
+    """
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgtpe]?)(ib|b)?", text.strip(), re.IGNORECASE)
+    if match is None or ("." in match.group(1) and not decimals):
+        raise UsageError(f"{what} takes a size, not {text!r}", where=where, remedy=f"write {what} with a size such as 64k or 1g")
+    number, letter, tail = match.groups()
+    if not letter and tail and tail.lower() == "b" and block is not None:
+        factor = block
+    elif letter or tail:
+        factor = _SUFFIX[letter.lower()]
+    else:
+        factor = unit
+    size = float(number) * factor if "." in number else int(number) * factor
+    if size != int(size) or size > 1 << 62:
+        raise UsageError(f"{what} {text!r} is not a whole number of bytes a file can have", where=where, remedy="write another size")
+    return int(size)

@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Streams become fio sections, and every attribute says how exactly it got there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ioatlas.dialect.fidelity import Fidelity, approximate, exact, merged
+from ioatlas.dialect.jobfile import JobSection, JobValue
+from ioatlas.errors import UsageError
+from ioatlas.model.workload import Address, Stream, Workload
+
+_RANDOM = frozenset({"random", "part-random", "zipf", "pareto", "normal", "zoned", "hierarchical-reuse"})
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """One workload as fio sections. `origins[i]` is the target of section i in the source's words."""
+
+    sections: tuple[JobSection, ...]
+    origins: tuple[str, ...]
+    fidelity: tuple[Fidelity, ...]
+
+
+def _direction(stream: Stream) -> tuple[str, list[Fidelity]]:
+    random = stream.address.law in _RANDOM
+    if stream.trims:
+        return ("randtrim" if random else "trim"), [exact("direction", "all trims")]
+    if stream.read_percent >= 100:
+        return ("randread" if random else "read"), [exact("direction", "all reads")]
+    if stream.read_percent <= 0:
+        return ("randwrite" if random else "write"), [exact("direction", "all writes")]
+    whole = round(stream.read_percent)
+    if abs(whole - stream.read_percent) < 1e-9:
+        note = exact("direction", f"rwmixread={whole}: the direction of each I/O is drawn on its own")
+    else:
+        note = approximate(
+            "direction", "rwmixread takes whole per cents", f"{whole - stream.read_percent:+.3g} points of {stream.read_percent:g}% reads"
+        )
+    return ("randrw" if random else "rw"), [note]
+
+
+def _zones(address: Address) -> tuple[str, Fidelity]:
+    """Fio takes whole per cents that sum to 100; largest remainders keep both sums."""
+
+    def whole(values: list[float]) -> list[int]:
+        low = [math.floor(v + 1e-9) for v in values]
+        for i in sorted(range(len(values)), key=lambda k: values[k] - low[k], reverse=True)[: 100 - sum(low)]:
+            low[i] += 1
+        return low
+
+    access, extent = [io for io, _ in address.zones], [part for _, part in address.zones]
+    if address.zones_are_bytes:
+        shares = whole(access)
+        text = "zoned_abs:" + ":".join(f"{a}/{int(e)}" for a, e in zip(shares, extent, strict=True))
+        worst = max(abs(a - b) for a, b in zip(access, shares, strict=True))
+        if worst < 1e-6:
+            return text, exact("address", "uniform inside each zone, zones with their shares of the I/O")
+        return text, approximate("address", "fio's zones take whole per cents of the I/O", f"up to {worst:.2g} points in a zone's share")
+    whole_access, whole_extent = whole(access), whole(extent)
+    worst = max(
+        [abs(a - b) for a, b in zip(access, whole_access, strict=True)] + [abs(a - b) for a, b in zip(extent, whole_extent, strict=True)]
+    )
+    if any(e == 0 < a for a, e in zip(whole_access, whole_extent, strict=True)):
+        raise UsageError(
+            "a zone is smaller than one per cent of the region, which fio's zoned distribution cannot hold",
+            where="address", remedy="use wider zones",
+        )  # fmt: skip
+    text = "zoned:" + ":".join(f"{a}/{e}" for a, e in zip(whole_access, whole_extent, strict=True) if e)
+    if worst < 1e-6:
+        return text, exact("address", "uniform inside each zone, zones with their shares of the I/O")
+    return text, approximate("address", "fio's zones take whole per cents", f"up to {worst:.2g} points in a zone's share or extent")
+
+
+def _address(stream: Stream, rw: str, options: dict[str, JobValue]) -> list[Fidelity]:
+    address, law = stream.address, stream.address.law
+    notes: list[Fidelity] = []
+    block = stream.sizes[0][0]
+    mixed = stream.reads and stream.writes
+    options["rw"] = rw
+    if law in _RANDOM:
+        if not address.once and not stream.trims:
+            options["norandommap"] = 1
+        if address.align_bytes is not None and address.align_bytes != block:
+            options["blockalign"] = address.align_bytes
+            options["norandommap"] = 1
+    if law == "random":
+        how = "each block once a pass" if address.once else "independent draws"
+        notes.append(exact("address", f"uniform over the region, {how}"))
+    elif law == "part-random":
+        whole = round(address.random_percent)
+        options["percentage_random"] = whole
+        if abs(whole - address.random_percent) > 1e-9:
+            error = f"{whole - address.random_percent:+.3g} points"
+            notes.append(approximate("address", "percentage_random takes whole per cents", error))
+        elif mixed:
+            notes.append(
+                approximate("address", "fio draws the direction of each I/O and keeps a position for each direction: a sequential run is not all"
+                            " reads or all writes", "share of random I/O kept; run lengths of the mix differ")
+            )  # fmt: skip
+        else:
+            notes.append(exact("address", f"{whole}% of the I/O random, the rest continues where the last one ended"))
+    elif law == "zoned":
+        options["random_distribution"], note = _zones(address)
+        notes.append(note)
+    elif law in ("zipf", "pareto", "normal"):
+        options["random_distribution"] = f"{law}:{address.parameter:g}"
+        notes.append(exact("address", f"fio's own {law} distribution"))
+    elif law == "strided":
+        options["rw"] = f"{rw}:{address.skip_bytes}"
+        notes.append(exact("address", f"{address.skip_bytes} bytes left out after each block"))
+    elif law == "backward":
+        options["rw"] = f"{rw}:-{2 * block}"
+        notes.append(exact("address", "each I/O ends where the one before began; fio skips two blocks back after each"))
+    elif law == "fixed":
+        notes.append(exact("address", "a region of one block, passed again and again"))
+    elif law == "shared-sequential":
+        if stream.jobs > 1:
+            step = address.align_bytes or block
+            hole = stream.jobs * step - block
+            options["rw"] = f"{rw}:{hole}" if hole else rw
+            options["offset_increment"] = step
+            notes.append(
+                approximate("address", "fio's jobs cannot advance one common position: job k takes blocks k, k+n, k+2n, ... so that together"
+                            " they pass over the region once", "order within the jobs' drift from each other; every block still once a pass")
+            )  # fmt: skip
+        else:
+            notes.append(exact("address", "one job, one position"))
+    elif law == "sequential":
+        notes.append(exact("address", "each job sequential from its own position"))
+    else:
+        raise UsageError(f"no fio option has the address law {law!r}", where=stream.name, remedy="use a timed trace")
+    if mixed and law in ("sequential", "shared-sequential", "strided", "backward"):
+        notes.append(
+            approximate("mixed sequential order", "fio keeps one position for reads and another for writes, the tool one for both",
+                        "direction mix and sizes kept; reads and writes each pass over the region on their own")
+        )  # fmt: skip
+    shared = law == "shared-sequential" and stream.jobs > 1
+    if law not in _RANDOM and not shared and address.align_bytes is not None and address.align_bytes != block:
+        options["rw"] = f"{rw}:{address.align_bytes - block}"
+        notes.append(exact("stride", f"steps of {address.align_bytes} bytes from block to block"))
+    return notes
+
+
+def _sizes(stream: Stream, options: dict[str, JobValue]) -> list[Fidelity]:
+    def split(sizes: Sequence[tuple[int, float]]) -> tuple[str, float]:
+        total = sum(p for _, p in sizes)
+        raw = [100 * p / total for _, p in sizes]
+        low = [math.floor(v + 1e-9) for v in raw]
+        for i in sorted(range(len(raw)), key=lambda k: raw[k] - low[k], reverse=True)[: 100 - sum(low)]:
+            low[i] += 1
+        worst = max(abs(a - b) for a, b in zip(raw, low, strict=True))
+        return ":".join(f"{size}/{percent}" for (size, _), percent in zip(sizes, low, strict=True) if percent), worst
+
+    reads, writes = stream.sizes, stream.write_sizes or stream.sizes
+    if len(reads) == 1 and len(writes) == 1:
+        options["bs"] = reads[0][0] if reads == writes else f"{reads[0][0]},{writes[0][0]}"
+        return [exact("block size", f"{options['bs']} bytes")]
+    read_text, read_worst = split(reads)
+    write_text, write_worst = split(writes)
+    options["bssplit"] = read_text if read_text == write_text else f"{read_text},{write_text}"
+    worst = max(read_worst, write_worst)
+    if worst < 1e-6:
+        return [exact("block size", "bssplit draws each size with its share of the I/O")]
+    return [approximate("block size", "bssplit takes whole per cents", f"up to {worst:.2g} points in a size's share")]
+
+
+def _per_direction(rate: float, stream: Stream) -> tuple[int | str, float]:
+    """A rate split by direction as fio wants it, and the relative error of rounding to whole numbers."""
+    if not (stream.reads and stream.writes):
+        whole = max(1, round(rate))
+        return whole, whole / rate - 1
+    read, write = rate * round(stream.read_percent) / 100, rate * (100 - round(stream.read_percent)) / 100
+    parts = max(1, round(read)), max(1, round(write))
+    return f"{parts[0]},{parts[1]}", sum(parts) / rate - 1
+
+
+def _arrival(stream: Stream, options: dict[str, JobValue]) -> list[Fidelity]:
+    arrival, notes = stream.arrival, []
+    if arrival.rate_iops:
+        options["rate_iops"], error = _per_direction(arrival.rate_iops / stream.jobs, stream)
+        if arrival.law == "poisson":
+            options["rate_process"] = "poisson"
+        spacing = "exponential gaps" if arrival.law == "poisson" else "even gaps"
+        note = f"{arrival.rate_iops:g} I/Os per second over {stream.jobs} jobs, {spacing}"
+        if abs(error) < 1e-9:
+            notes.append(exact("arrival", note))
+        else:
+            notes.append(
+                approximate("arrival", note + "; fio takes whole numbers for each job and direction", f"{100 * error:+.3g}% of the rate")
+            )
+    if arrival.rate_bytes_per_s:
+        options["rate"], error = _per_direction(arrival.rate_bytes_per_s / stream.jobs, stream)
+        note = f"{arrival.rate_bytes_per_s:g} bytes per second over {stream.jobs} jobs"
+        notes.append(
+            exact("arrival", note) if abs(error) < 1e-9 else approximate("arrival", note + "; rounded", f"{100 * error:+.3g}% of the rate")
+        )
+    if arrival.think_us:
+        options["thinktime"] = arrival.think_us
+        if arrival.think_blocks > 1:
+            options["thinktime_blocks"] = arrival.think_blocks
+        notes.append(
+            exact("think time", f"{arrival.think_us} us after {arrival.think_blocks} I/Os")
+            if stream.depth == 1
+            else approximate(
+                "think time", "fio stops submitting and drains the queue for the pause", "the pause begins after the queue is empty"
+            )
+        )
+    if not notes:
+        notes.append(exact("arrival", "closed loop: the next I/O is sent when one ends"))
+    return notes
+
+
+def _engine(stream: Stream, options: dict[str, JobValue]) -> list[Fidelity]:
+    if stream.engine:
+        engine = stream.engine
+    elif stream.depth == 1:
+        engine = "psync"
+    else:
+        engine = "libaio" if stream.direct else "io_uring"
+    options |= {"ioengine": engine, "iodepth": stream.depth, "numjobs": stream.jobs, "direct": int(stream.direct)}
+    if stream.sync:
+        options["sync"] = stream.sync
+    return [exact("outstanding I/O", f"{stream.jobs} jobs x {stream.depth} in flight, by {engine}")]
+
+
+def _region(stream: Stream, workload: Workload, options: dict[str, JobValue]) -> list[Fidelity]:
+    if stream.private or stream.files > 1:
+        # fio names the files itself, one set for each job, from the section's name.
+        if stream.files > 1:
+            options["nrfiles"] = stream.files
+    else:
+        options["filename"] = f"ioatlas-target-{stream.target}"
+    notes = [exact("target", "no path is carried over: the target is named when the load is run; number and sharing of its files are kept")]
+    size = stream.size_bytes
+    if stream.address.law == "fixed":
+        size = stream.sizes[0][0]
+    if size is None:
+        notes.append(exact("size", "the source leaves it to the target: all of it, so the target must exist"))
+    else:
+        options["size"] = size
+    if stream.offset_bytes:
+        options["offset"] = stream.offset_bytes
+    if stream.offset_increment_bytes:
+        options["offset_increment"] = stream.offset_increment_bytes
+    if workload.runtime_seconds is not None:
+        options |= {"time_based": 1, "runtime": _seconds(workload.runtime_seconds)}
+        if workload.warmup_seconds:
+            options["ramp_time"] = _seconds(workload.warmup_seconds)
+        notes.append(exact("duration", f"{workload.runtime_seconds:g} s after {workload.warmup_seconds:g} s of warm-up"))
+    else:
+        if workload.work_bytes is not None:
+            options["io_size"] = workload.work_bytes
+        if workload.passes > 1:
+            options["loops"] = workload.passes
+        notes.append(exact("duration", "bounded by the work, not by time"))
+    return notes
+
+
+def _seconds(value: float) -> JobValue:
+    """Fio reads whole seconds; smaller parts go in with their unit."""
+    return int(value) if value == int(value) else f"{round(value * 1000)}ms"
+
+
+def compile_stream(stream: Stream, workload: Workload) -> tuple[JobSection, list[Fidelity]]:
+    options: dict[str, JobValue] = {}
+    rw, notes = _direction(stream)
+    notes += _sizes(stream, options)
+    notes += _address(stream, rw, options)
+    notes += _arrival(stream, options)
+    notes += _engine(stream, options)
+    notes += _region(stream, workload, options)
+    if "rw" in str(options["rw"]).split(":", 1)[0]:
+        options["rwmixread"] = round(stream.read_percent)
+    options |= dict(stream.options)
+    return JobSection(stream.name, options), notes
+
+
+def compile_workload(workload: Workload) -> Compiled:
+    """Fio sections that start together. Raises UsageError for a law fio has no option for."""
+    sections, notes = [], []
+    for stream in _unique(workload.streams):
+        section, entries = compile_stream(stream, workload)
+        sections.append(section)
+        notes += entries
+    return Compiled(tuple(sections), tuple(stream.origin for stream in workload.streams), merged(notes))
+
+
+def _unique(streams: Sequence[Stream]) -> list[Stream]:
+    """The same streams with section names that differ."""
+    seen: dict[str, int] = {}
+    named = []
+    for stream in streams:
+        seen[stream.name] = seen.get(stream.name, 0) + 1
+        named.append(stream if seen[stream.name] == 1 else replace(stream, name=f"{stream.name}-{seen[stream.name]}"))
+    return named

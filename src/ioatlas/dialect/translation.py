@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A foreign command or file in our terms: workloads in order, the fio job file, the campaign, and the fidelity of each attribute."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from ioatlas.dialect.compile import compile_workload
+from ioatlas.dialect.fidelity import Fidelity, merged
+from ioatlas.dialect.jobfile import JobSection, JobValue, render_job
+from ioatlas.errors import UsageError
+from ioatlas.model.workload import Workload
+
+SECTIONS_MAX = 20_000
+_BYTES = frozenset(
+    {
+        "bs", "size", "io_size", "offset", "offset_increment", "blockalign", "filesize", "zonesize", "zonerange", "zoneskip", "buffer_compress_chunk",
+        "offset_align",
+    }
+)  # fmt: skip
+_SECONDS = frozenset({"runtime", "ramp_time", "startdelay"})
+_MODES = {"readwrite": "rw"}
+
+
+@dataclass(frozen=True)
+class Job:
+    """One section, the target the source named for it, and whether it waits for the sections before it."""
+
+    section: JobSection
+    origin: str = ""
+    waits: bool = False
+
+
+@dataclass(frozen=True)
+class Translation:
+    """What a command or file of `tool` means here."""
+
+    tool: str
+    source: str
+    jobs: tuple[Job, ...]
+    fidelity: tuple[Fidelity, ...]
+    workloads: tuple[Workload, ...] = ()
+    job_text: str = ""
+    """The whole job file where the source was one already; empty: rendered from the jobs."""
+
+    @property
+    def is_exact(self) -> bool:
+        return all(entry.level == "exact" for entry in self.fidelity)
+
+    @property
+    def job_file(self) -> str:
+        if self.job_text:
+            return self.job_text
+        sections = [
+            JobSection(job.section.name, {**job.section.options, "stonewall": None}) if job.waits else job.section for job in self.jobs
+        ]
+        return render_job(sections, {"group_reporting": 1, "thread": 1})
+
+    @property
+    def campaign_toml(self) -> str:
+        from ioatlas.dialect.campaign_text import render_campaign
+
+        return render_campaign(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "tool": self.tool,
+            "source": self.source,
+            "exact": self.is_exact,
+            "jobs": [job_to_dict(job) for job in self.jobs],
+            "fidelity": [entry.to_dict() for entry in self.fidelity],
+            "job_file": self.job_file,
+            "campaign_toml": self.campaign_toml,
+        }
+
+
+def _number(value: JobValue) -> JobValue:
+    text = str(value)
+    return int(text) if re.fullmatch(r"-?\d+", text) else value
+
+
+def _seconds(value: JobValue) -> JobValue:
+    text = str(value)
+    if text.endswith("ms"):
+        return int(text[:-2]) / 1000
+    return _number(value)
+
+
+def _rates(value: JobValue) -> Any:
+    parts = [_number(part) if part else None for part in str(value).split(",")]
+    return parts[0] if len(parts) == 1 else parts
+
+
+def job_to_dict(job: Job) -> dict[str, Any]:
+    """Fio's options by name, sizes with `_bytes` and times with `_seconds`; a list where reads and writes differ, in that order."""
+    options = job.section.options
+    entry: dict[str, Any] = {"name": job.section.name, "target": job.origin or None, "stonewall": job.waits}
+    rw = str(options.get("rw", options.get("readwrite", "read")))
+    entry["rw"] = _MODES.get(rw, rw)
+    entry["bs_bytes"] = None if "bssplit" in options or "bsrange" in options else 4096
+    entry["size_bytes"] = None
+    for name, value in options.items():
+        if name in ("rw", "readwrite", "filename", "stonewall"):
+            continue
+        if name in _BYTES:
+            entry[f"{name}_bytes"] = _rates(value)
+        elif name in _SECONDS:
+            entry[f"{name}_seconds"] = _seconds(value)
+        elif name == "rate":
+            entry["rate_bytes_per_s"] = _rates(value)
+        elif name == "rate_iops":
+            entry["rate_iops"] = _rates(value)
+        elif name == "thinktime":
+            entry["thinktime_us"] = _number(value)
+        elif name == "bssplit":
+            entry["bssplit_bytes"] = _bssplit(str(value))
+        else:
+            entry[name] = True if value is None else _number(value)
+    base = entry["rw"].split(":", 1)[0]
+    if base in ("read", "randread"):
+        entry["rwmixread"] = 100
+    elif base in ("write", "randwrite"):
+        entry["rwmixread"] = 0
+    return entry
+
+
+def _bssplit(text: str) -> list[Any]:
+    """[[bytes, per cent], ...] for both directions, or one such list each for reads and writes."""
+    directions = []
+    for direction in text.split(","):
+        directions.append([[_number(part) for part in entry.split("/")] for entry in direction.split(":")])
+    return directions[0] if len(directions) == 1 else directions
+
+
+def from_workloads(tool: str, source: str, workloads: Iterable[Workload], extra: Iterable[Fidelity] = ()) -> Translation:
+    """Workloads that run one after another. Raises UsageError when they expand into more sections than a job file should hold."""
+    jobs: list[Job] = []
+    notes: list[Fidelity] = []
+    kept = tuple(workloads)
+    names: Counter[str] = Counter()
+    for index, workload in enumerate(kept):
+        compiled = compile_workload(workload)
+        notes += compiled.fidelity
+        for position, (section, origin) in enumerate(zip(compiled.sections, compiled.origins, strict=True)):
+            names[section.name] += 1
+            count = names[section.name]
+            named = section if count == 1 else JobSection(f"{section.name}.{count}", section.options)
+            jobs.append(Job(named, origin, waits=index > 0 and position == 0))
+        if len(jobs) > SECTIONS_MAX:
+            raise UsageError(
+                f"it expands into more than {SECTIONS_MAX:,} fio sections",
+                where=source,
+                remedy="narrow its loops, or translate it in parts",
+            )
+    if not jobs:
+        raise UsageError("it holds no load", where=source, remedy="give a command or file that reads or writes something")
+    return Translation(tool, source, tuple(jobs), merged([*notes, *extra]), kept)
+
+
+def safe_name(text: str, fallback: str = "job") -> str:
+    """A section name out of foreign words: letters, digits, `.`, `_`, `-`; never 'global...'."""
+    name = re.sub(r"[^A-Za-z0-9._\-]+", "-", text).strip("-.")[:80] or fallback
+    return f"job-{name}" if name.startswith("global") else name
+
+
+def render_fidelity(translation: Translation) -> str:
+    """The report for people: one line an attribute, the worst level of each first."""
+    counts = Counter(entry.level for entry in translation.fidelity)
+    total = ", ".join(f"{counts[level]} {level}" for level in ("exact", "approximate", "not expressible"))
+    lines = [f"{translation.tool}: {len(translation.jobs)} fio sections; attributes: {total}"]
+    for entry in translation.fidelity:
+        level = f"{entry.level} ({entry.error})" if entry.error else entry.level
+        lines.append(f"  {entry.attribute}: {level}: {entry.reason}")
+    return "\n".join(lines) + "\n"
