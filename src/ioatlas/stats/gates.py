@@ -102,7 +102,7 @@ def no_io_gate(total_ios: int) -> str:
 
 @dataclass(frozen=True)
 class GateReport:
-    """discards: reasons to discard the visit. labels: reasons to label it (overload). applied: names of the gates that had their numbers."""
+    """discards: reasons to discard the visit. labels: reasons to label it ('overloaded: ...', 'client-limited: ...'). applied: names of the gates that had their numbers."""
 
     discards: tuple[str, ...]
     labels: tuple[str, ...]
@@ -130,6 +130,7 @@ def judge_visit(
     Open-loop visits skip Little's law and are labelled, not discarded, when overloaded.
     """
     discards: list[str] = []
+    limited: list[str] = []
     applied: list[str] = []
 
     def gate(name: str, reason: str) -> None:
@@ -151,9 +152,17 @@ def judge_visit(
     work = [(part.total_ios, part.lat_mean_ns) for part in parts if part.total_ios]
     if cell.loop == "closed" and work and not cell.option.get("thinktime") and all(lat and isfinite(lat) for _, lat in work):
         mean = sum(ios * float(lat or 0) for ios, lat in work) / total_ios
-        gate("Little's law", little_gate(total_ios, mean, runtime_ms, cell.outstanding))
+        reason = little_gate(total_ios, mean, runtime_ms, cell.outstanding)
+        # Fewer in flight than asked: the generator was slow between two I/Os. The figures stand, but they are the client's.
+        if reason and total_ios * mean / (runtime_ms * 1e6) < cell.outstanding:
+            applied.append("Little's law")
+            limited.append(f"client-limited: {reason}")
+        else:
+            gate("Little's law", reason)
     if visit.cpu_percent is not None:
-        gate("generator CPU", generator_cpu_gate(visit.cpu_percent, limit_percent=cpu_limit_percent))
+        applied.append("generator CPU")
+        reason = generator_cpu_gate(visit.cpu_percent, limit_percent=cpu_limit_percent)
+        limited += [f"client-limited: {reason}"] if reason else []
     if asked_ms:
         gate("runtime", runtime_gate(runtime_ms, asked_ms))
     if counted_bytes is not None and runtime_ms >= COUNTER_SHORTEST_MS:
@@ -162,7 +171,7 @@ def judge_visit(
         for part in parts:
             if part.runtime_ms:
                 gate("ceiling", ceiling_gate(part.io_bytes / part.runtime_ms * 1000, ceiling_bytes_per_s, name=ceiling_name))
-    labels = _overload(visit, cell, applied)
+    labels = (*limited, *_overload(visit, cell, applied))
     return GateReport(tuple(dict.fromkeys(discards)), labels, tuple(dict.fromkeys(applied)))
 
 

@@ -240,7 +240,7 @@ class Journal:
         """Number of visits by status."""
         with self._engine.connect() as link:
             rows = link.execute(sa.select(t.visit.c.status, sa.func.count()).group_by(t.visit.c.status)).all()
-        return {status: count for status, count in rows}
+        return {str(status): int(count) for status, count in rows}
 
     # -- batches and results ----------------------------------------------------------------------------------------
 

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a specification and opened targets to cells: what will run, what cannot and why, what it writes and how long it takes."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ioatlas.campaign.spec import MAX_CELLS, CampaignSpec
+from ioatlas.design.pace import Pace
+from ioatlas.engine.batch import TURN_MS
+from ioatlas.errors import UsageError
+from ioatlas.model.cell import Cell, OptionValue, directions_of
+from ioatlas.model.options import SYNCHRONOUS_ENGINES
+from ioatlas.model.target import Target
+from ioatlas.model.units import format_size
+
+DEFAULT_SIZE_BYTES = 1 << 30
+PLANNING_WRITE_BYTES_PER_S = 500e6
+"""Rate at which a plan reckons before anything is measured; the plan says so."""
+
+FIO_SECONDS = 0.3
+"""Start and end of one fio process (measured 0.2 to 0.3 s)."""
+
+CELLS_PER_BATCH = 40
+SHARED_FILE = "shared.dat"
+PRIVATE_FILE = "private.{job}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A campaign's cells in sweep order, each with the reason why it is not measured ('' when it is)."""
+
+    spec: CampaignSpec
+    targets: tuple[Target, ...]
+    cells: tuple[tuple[Cell, str], ...]
+    remarks: tuple[str, ...] = ()
+    files: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """Files to lay out: {target: {file name: bytes}}; for a file, device or URI the name is ''."""
+
+    @property
+    def to_measure(self) -> tuple[Cell, ...]:
+        return tuple(cell for cell, reason in self.cells if not reason)
+
+    @property
+    def layout_bytes(self) -> int:
+        return sum(size for files in self.files.values() for size in files.values())
+
+    def writes(self, target: str) -> bool:
+        return any(cell.writes for cell in self.to_measure if cell.target == target)
+
+    def seconds(self, pace: Pace | None = None) -> float:
+        """Expected time of all visits: windows, gaps, fio's starts; layout at the planning rate."""
+        cells = self.to_measure
+        visits = len(cells) * self.spec.visits
+        turns = sum(visit_turns(cell, pace or default_pace(self.spec)) for cell in cells) * self.spec.visits
+        return turns * TURN_MS / 1000 + (visits / CELLS_PER_BATCH + 1) * FIO_SECONDS + self.layout_bytes / PLANNING_WRITE_BYTES_PER_S
+
+    def summary(self) -> dict[str, Any]:
+        """What `ioatlas plan --json` prints."""
+        cells = self.to_measure
+        written = [cell for cell in cells if cell.writes]
+        write_seconds = len(written) * self.spec.visits * self.spec.window_seconds
+        return {
+            "targets": [{"target": t.name, "kind": t.kind, "location": t.location} for t in self.targets],
+            "axes": {name: list(values) for name, values in self.spec.axes.items()},
+            "constants": dict(self.spec.constants),
+            "sharing": self.spec.sharing,
+            "cells": len(cells),
+            "cells_not_admissible": sum(reason.startswith("not admissible") for _, reason in self.cells),
+            "cells_left_out": sum(reason.startswith("left out") for _, reason in self.cells),
+            "visits_per_cell": self.spec.visits,
+            "visits": len(cells) * self.spec.visits,
+            "space_needed_bytes": self.layout_bytes,
+            "layout_bytes": self.layout_bytes,
+            "write_load_seconds": round(write_seconds, 1),
+            "bytes_written": self.layout_bytes + int(write_seconds * PLANNING_WRITE_BYTES_PER_S),
+            "bytes_written_assumes_bw_bytes_per_s": int(PLANNING_WRITE_BYTES_PER_S),
+            "seconds": round(self.seconds(), 1),
+            "budget_seconds": self.spec.budget_seconds,
+            "remarks": list(self.remarks),
+        }
+
+
+def default_pace(spec: CampaignSpec) -> Pace:
+    return Pace(slots_ms=max(100, round(spec.window_seconds * 10) * 100))
+
+
+def visit_turns(cell: Cell, pace: Pace) -> int:
+    runtime_ms, gap_ms = pace.runtime_and_gap_ms(cell)
+    return -(-(runtime_ms + gap_ms) // 100)
+
+
+def build_plan(spec: CampaignSpec, targets: tuple[Target, ...], *, read_only: bool = False) -> Plan:
+    """All cells of the sweep on all targets. Raises UsageError for what can be seen to be wrong before anything runs."""
+    if not targets:
+        raise UsageError("no target is named", remedy="name one: `ioatlas map DIRECTORY`, or [target] path = in the campaign file")
+    axes = dict(spec.axes)
+    remarks = list(spec.remarks)
+    if "rw" not in axes and "rw" not in spec.constants:
+        axes = {"rw": ("read", "write"), **axes}
+    if read_only:
+        axes, remarks = _reads_only(axes, spec.constants, remarks)
+    _check(spec, axes, targets)
+    count = len(targets)
+    for values in axes.values():
+        count *= len(values)
+    if count > MAX_CELLS:
+        raise UsageError(f"the sweep has {count:,} cells, more than {MAX_CELLS:,}", where="[sweep]", remedy="use fewer values")
+    cells: list[tuple[Cell, str]] = []
+    for target in targets:
+        local_axes, remark = _fitting_sizes(axes, spec, target)
+        remarks += [remark] if remark else []
+        names = list(local_axes)
+        for values in itertools.product(*local_axes.values()):
+            cell = _cell(spec, target, dict(zip(names, values, strict=True)))
+            cells.append((cell, _inadmissible(cell, target)))
+    from dataclasses import replace
+
+    plan = Plan(replace(spec, axes=axes), targets, tuple(cells), tuple(dict.fromkeys(remarks)))
+    return replace(plan, files=_files(plan))
+
+
+def _reads_only(
+    axes: dict[str, tuple[OptionValue, ...]], constants: Mapping[str, OptionValue], remarks: list[str]
+) -> tuple[dict[str, tuple[OptionValue, ...]], list[str]]:
+    modes = axes.get("rw", (constants["rw"],) if "rw" in constants else ())
+    reads = tuple(mode for mode in modes if directions_of(str(mode)) == ("read",))
+    if not reads:
+        raise UsageError("nothing is left to measure read-only", where="rw", remedy="sweep read or randread, or leave out --read-only")
+    if reads != modes:
+        remarks = [*remarks, "Read-only: " + ", ".join(str(mode) for mode in modes if mode not in reads) + " left out."]
+        if "rw" in axes:
+            axes = {**axes, "rw": reads}
+    return axes, remarks
+
+
+def _values(spec: CampaignSpec, axes: Mapping[str, tuple[OptionValue, ...]], name: str, default: OptionValue) -> tuple[OptionValue, ...]:
+    return axes.get(name, (spec.constants.get(name, default),))
+
+
+def _check(spec: CampaignSpec, axes: Mapping[str, tuple[OptionValue, ...]], targets: tuple[Target, ...]) -> None:
+    depths = [int(value) for value in _values(spec, axes, "iodepth", 1)]
+    engines = [str(value) for value in _values(spec, axes, "ioengine", "")]
+    blind = [engine for engine in engines if engine in SYNCHRONOUS_ENGINES]
+    if max(depths) > 1 and blind:
+        raise UsageError(
+            f"iodepth {max(depths)} with the synchronous engine {blind[0]}: fio would ignore the depth without a word",
+            where="[sweep] ioengine",
+            remedy="use libaio or io_uring, or leave ioengine out",
+        )
+    direct = any(int(value) for value in _values(spec, axes, "direct", 1))
+    for target in targets:
+        for value in _values(spec, axes, "bs", 4096):
+            sizes = [int(part) for part in str(value).split(",") if part]
+            odd = [size for size in sizes if size % target.logical_block_bytes]
+            if direct and odd and target.kind != "uri":
+                raise UsageError(
+                    f"bs={odd[0]} with direct=1: direct I/O moves whole blocks of {target.logical_block_bytes} B on {target.location}",
+                    where="[sweep] bs",
+                    remedy=f"use multiples of {target.logical_block_bytes}, or direct=0 to measure through the page cache"
+                    + (f"; if {odd[0]} means KiB, write {odd[0]}k" if odd[0] < 4096 else ""),
+                )
+        if spec.sharing == "private" and target.kind != "directory":
+            raise UsageError(
+                "private files need a directory", where=target.location, remedy="use sharing = 'shared' on a file, device or URI"
+            )
+
+
+def _fitting_sizes(
+    axes: Mapping[str, tuple[OptionValue, ...]], spec: CampaignSpec, target: Target
+) -> tuple[dict[str, tuple[OptionValue, ...]], str]:
+    """The axes for one target; a target smaller than every size asked for is measured over its whole."""
+    local = dict(axes)
+    if target.size_bytes is None:
+        if "size" not in local and "size" not in spec.constants:
+            local["size"] = (DEFAULT_SIZE_BYTES,)
+        return local, ""
+    sizes = [int(value) for value in _values(spec, local, "size", target.size_bytes)]
+    if min(sizes) > target.size_bytes:
+        local["size"] = (target.size_bytes,)
+        return local, f"{target.name} is smaller than every size of the sweep: its whole {format_size(target.size_bytes)} are used."
+    if "size" not in local and "size" not in spec.constants:
+        local["size"] = (target.size_bytes,)
+    return local, ""
+
+
+def _cell(spec: CampaignSpec, target: Target, chosen: Mapping[str, OptionValue]) -> Cell:
+    """A cell with everything set that affects the I/O, whether asked for or ours."""
+    options: dict[str, OptionValue] = {**spec.constants, **chosen}
+    mode = str(options.setdefault("rw", "read")).split(":")[0]
+    options.setdefault("bs", 4096)
+    options.setdefault("numjobs", 1)
+    options.setdefault("iodepth", 1)
+    options.setdefault("direct", 1)
+    if target.ioengine:
+        options["ioengine"] = target.ioengine
+    else:
+        options.setdefault("ioengine", "psync" if int(options["iodepth"]) == 1 else "libaio")
+    if mode.startswith("rand"):
+        options.setdefault("norandommap", 1)
+    if "write" in mode or mode in ("rw", "readwrite", "randrw"):
+        options.setdefault("refill_buffers", 1)
+    return Cell.of(target.name, options, sharing=spec.sharing)
+
+
+def _inadmissible(cell: Cell, target: Target) -> str:
+    if cell.bs_bytes > cell.size_bytes:
+        return f"not admissible: the block ({format_size(cell.bs_bytes)}) is larger than the file ({format_size(cell.size_bytes)})"
+    if target.size_bytes is not None and cell.size_bytes > target.size_bytes:
+        return f"not admissible: larger than the target ({format_size(target.size_bytes)})"
+    if "trim" in cell.directions and target.kind in ("directory", "file"):
+        return "not admissible: trim needs a block device"
+    return ""
+
+
+def _files(plan: Plan) -> dict[str, dict[str, int]]:
+    """What has to be laid out before the first visit."""
+    wanted: dict[str, dict[str, int]] = {}
+    for target in plan.targets:
+        cells = [cell for cell in plan.to_measure if cell.target == target.name]
+        files: dict[str, int] = {}
+        if target.kind != "directory":
+            # What must not be written is not laid out either.
+            if any(cell.writes for cell in cells):
+                files[""] = max(cell.size_bytes + cell.integer("offset", 0) for cell in cells)
+        elif plan.spec.sharing == "shared":
+            if cells:
+                files[SHARED_FILE] = max(cell.size_bytes + cell.integer("offset", 0) for cell in cells)
+        else:
+            for cell in cells:
+                for job in range(cell.numjobs):
+                    name = PRIVATE_FILE.format(job=job)
+                    files[name] = max(files.get(name, 0), cell.size_bytes)
+        wanted[target.name] = files
+    return wanted
+
+
+def leave_out(plan: Plan, axes: Mapping[str, tuple[OptionValue, ...]], reason: str) -> Plan:
+    """The plan with every cell outside `axes` marked as left out."""
+    from dataclasses import replace
+
+    def judged(cell: Cell, why: str) -> str:
+        inside = all(cell.option.get(name) in values for name, values in axes.items())
+        return why or ("" if inside else reason)
+
+    reduced = replace(plan, cells=tuple((cell, judged(cell, why)) for cell, why in plan.cells))
+    return replace(reduced, files=_files(reduced))

@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The campaign file: TOML in, a checked and normalised specification out. Every error names line, key and remedy."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ioatlas.errors import UsageError
+from ioatlas.model.cell import OptionValue
+from ioatlas.model.options import ALIASES, ALLOWED, read_option
+from ioatlas.model.units import parse_duration_seconds
+
+Sharing = Literal["shared", "private"]
+_Scalar = int | float | str | bool
+_Strict = ConfigDict(extra="forbid")
+MAX_CELLS = 2_000_000
+MIN_WINDOW_SECONDS = 0.1
+
+
+class TargetTable(BaseModel):
+    """`[target]`, or one of several `[[target]]`: what is measured. Give `path` or `uri`."""
+
+    model_config = _Strict
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._+-]{0,63}$")] | None = Field(
+        None, description="Name in tables and figures; taken from the path when left out."
+    )
+    path: str | None = Field(None, description="Directory, file or block device.")
+    uri: str | None = Field(None, description="Target that fio has an engine for, such as nbd+unix:///?socket=/run/nbd.sock.")
+
+
+class CampaignFile(BaseModel):
+    """A campaign file."""
+
+    model_config = _Strict
+    name: str | None = Field(None, description="Name of the campaign.")
+    profile: str | None = Field(None, description="Built-in profile to start from; keys of this file override it.")
+    target: TargetTable | list[TargetTable] = Field(default_factory=list, description="One target, or several.")
+    sweep: dict[str, _Scalar | list[_Scalar]] = Field(
+        default_factory=dict,
+        description="fio options: a list is an axis, 'LOW..HIGH' a range that doubles, a single value holds for every cell.",
+    )
+    visits: Annotated[int, Field(ge=1, le=1000)] | None = Field(None, description="Visits of every cell, each in another random order.")
+    budget: str | int | float | None = Field(None, description="Time the campaign may take, such as '10m'.")
+    order_seed: Annotated[int, Field(ge=0)] | None = Field(None, description="Seed of the random orders.")
+    window: str | int | float | None = Field(None, description="Shortest time a visit's load runs, such as '500ms'.")
+    sharing: Sharing | None = Field(None, description="'shared': all jobs on one file; 'private': a file for each job.")
+
+
+@dataclass(frozen=True)
+class CampaignSpec:
+    """A normalised campaign: what to measure, over what, how often.
+
+    targets:  (name or '', location) in order.
+    axes:     swept options, each with its values in order; constants: options every cell shares.
+    """
+
+    name: str = ""
+    profile: str = ""
+    targets: tuple[tuple[str, str], ...] = ()
+    axes: Mapping[str, tuple[OptionValue, ...]] = field(default_factory=dict)
+    constants: Mapping[str, OptionValue] = field(default_factory=dict)
+    visits: int = 2
+    budget_seconds: float | None = None
+    order_seed: int = 1
+    window_seconds: float = 0.5
+    sharing: Sharing = "shared"
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def cell_count(self) -> int:
+        return math.prod(len(values) for values in self.axes.values()) * max(1, len(self.targets))
+
+
+def campaign_schema() -> dict[str, Any]:
+    """JSON Schema (2020-12) of the campaign file."""
+    schema = CampaignFile.model_json_schema()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "ioatlas campaign", **{k: v for k, v in schema.items() if k != "title"}}
+
+
+def _line_of(text: str, path: tuple[str | int, ...]) -> int:
+    """Line (from 1) on which the key at `path` stands, as near as the text shows it; 0 when it does not."""
+    names = [part for part in path if isinstance(part, str)]
+    wanted = next((part for part in path if isinstance(part, int)), 0)
+    table, seen, best = "", -1, 0
+    for number, line in enumerate(text.splitlines(), start=1):
+        header = re.match(r"\s*\[\[?\s*([^\]]+?)\s*\]\]?", line)
+        if header and "=" not in line.split("]")[0]:
+            table = header[1].strip("\"'")
+            seen = seen + 1 if names and table == names[0] else seen
+            if [table] == names and seen >= wanted:
+                best = best or number
+            continue
+        key = re.match(r"\s*([A-Za-z0-9_\-\"'.]+)\s*=", line)
+        if key is None:
+            continue
+        full = [*([table] if table else []), *(part.strip("\"'") for part in key[1].split("."))]
+        if full == names[: len(full)] and (len(full) == len(names) or len(full) > 1 or not table) and (not table or seen >= wanted or table != names[0]):
+            best = number
+            if full == names:
+                return number
+    return best
+
+
+def _where(source: str, text: str, path: tuple[str | int, ...]) -> str:
+    line = _line_of(text, path)
+    key = ".".join(str(part) for part in path if isinstance(part, str))
+    return f"{source}:{line}, key {key!r}" if line else f"{source}, key {key!r}"
+
+
+def _expand(name: str, value: _Scalar, where: str) -> list[OptionValue]:
+    """One entry of a sweep: a value, or a range `LOW..HIGH` that doubles."""
+    if isinstance(value, str) and ".." in value:
+        low_text, _, high_text = value.partition("..")
+        _, low = read_option(name, low_text, where=where)
+        _, high = read_option(name, high_text, where=where)
+        if not isinstance(low, int) or not isinstance(high, int) or low <= 0 or high < low:
+            raise UsageError(f"{value!r} is not a doubling range", where=where, remedy="write LOW..HIGH with 0 < LOW <= HIGH, such as 4k..1m")
+        values: list[OptionValue] = []
+        step = low
+        while step <= high:
+            values.append(step)
+            step *= 2
+        if values[-1] != high:
+            raise UsageError(
+                f"doubling from {low_text} does not reach {high_text}", where=where, remedy=f"end the range at {values[-1]} or list the values"
+            )
+        return values
+    return [read_option(name, value, where=where)[1]]
+
+
+def read_sweep(sweep: Mapping[str, Any], where: Any = None) -> tuple[dict[str, tuple[OptionValue, ...]], dict[str, OptionValue]]:
+    """Axes and constants of a `[sweep]` table. `where(name)` tells the place of a key for messages. Raises UsageError."""
+    place = where or (lambda name: f"[sweep] {name}")
+    axes: dict[str, tuple[OptionValue, ...]] = {}
+    constants: dict[str, OptionValue] = {}
+    for written, value in sweep.items():
+        spot = place(written)
+        is_range = isinstance(value, str) and ".." in value
+        name = _name_of(written, spot)
+        if name in axes or name in constants:
+            raise UsageError(f"{name!r} is set twice", where=spot, remedy="keep one of them")
+        entries = value if isinstance(value, list) else [value]
+        if not entries:
+            raise UsageError("the list is empty", where=spot, remedy="give at least one value")
+        values: list[OptionValue] = []
+        for entry in entries:
+            for item in _expand(name, entry, spot):
+                if item not in values:
+                    values.append(item)
+        if isinstance(value, list) or is_range:
+            axes[name] = tuple(values)
+        else:
+            constants[name] = values[0]
+    return axes, constants
+
+
+def _name_of(written: str, where: str) -> str:
+    name = ALIASES.get(written, written)
+    if name not in ALLOWED:
+        read_option(written, 1, where=where)  # raises with the reason
+    return name
+
+
+def read_campaign(text: str, *, source: str = "campaign", base: CampaignSpec | None = None, profiles: Any = None) -> CampaignSpec:
+    """A specification from the text of a campaign file.
+
+    base:     what the file's keys override; profiles: function from a profile's name to its CampaignSpec.
+    Raises UsageError naming file, line, key and remedy.
+    """
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        match = re.search(r"\(at line (\d+), column \d+\)", str(error))
+        raise UsageError(
+            f"not TOML: {re.sub(r' \(at .*', '', str(error))}", where=f"{source}:{match[1]}" if match else source, remedy="mend that line"
+        ) from error
+    try:
+        parsed = CampaignFile.model_validate(document)
+    except ValidationError as error:
+        raise _located(error, source, text) from error
+    spec = base or CampaignSpec()
+    if parsed.profile is not None:
+        if profiles is None:
+            raise UsageError("a profile cannot name another profile", where=source, remedy="remove `profile`")
+        spec = profiles(parsed.profile, _where(source, text, ("profile",)))
+    axes, constants = read_sweep(parsed.sweep, lambda name: _where(source, text, ("sweep", name)))
+    merged_axes = {name: values for name, values in spec.axes.items() if name not in constants}
+    merged_axes |= axes
+    merged_constants = {name: value for name, value in spec.constants.items() if name not in axes} | constants
+    tables = parsed.target if isinstance(parsed.target, list) else [parsed.target]
+    targets = []
+    for index, table in enumerate(tables):
+        if (table.path is None) == (table.uri is None):
+            raise UsageError(
+                "a target needs `path` or `uri`, one of them", where=_where(source, text, ("target", index)), remedy="write path = or uri ="
+            )
+        targets.append((table.name or "", table.path or table.uri or ""))
+    return replace(
+        spec,
+        name=parsed.name if parsed.name is not None else spec.name,
+        targets=tuple(targets) or spec.targets,
+        axes=merged_axes,
+        constants=merged_constants,
+        visits=parsed.visits if parsed.visits is not None else spec.visits,
+        budget_seconds=_seconds(parsed.budget, spec.budget_seconds, _where(source, text, ("budget",))),
+        order_seed=parsed.order_seed if parsed.order_seed is not None else spec.order_seed,
+        window_seconds=_window(_seconds(parsed.window, spec.window_seconds, _where(source, text, ("window",))), _where(source, text, ("window",))),
+        sharing=parsed.sharing or spec.sharing,
+    )
+
+
+def _seconds(value: str | float | None, default: float | None, where: str) -> float | None:
+    return default if value is None else parse_duration_seconds(value, where=where)
+
+
+def _window(value: float | None, where: str) -> float:
+    if value is None or value < MIN_WINDOW_SECONDS:
+        raise UsageError("a window is at least 100 ms", where=where, remedy="write window = '500ms' or more")
+    return value
+
+
+def _located(error: ValidationError, source: str, text: str) -> UsageError:
+    """The first fault of a validation as one message with line, key and remedy; the others are counted."""
+    details = error.errors()
+    first = details[0]
+    path = tuple(part for part in first["loc"] if not (isinstance(part, str) and (part.startswith(("list[", "function", "Target", "constrained")) or part in ("str", "int", "float", "bool"))))
+    key = str(path[-1]) if path else ""
+    if first["type"] == "extra_forbidden":
+        known = list(CampaignFile.model_fields) if len(path) == 1 else list(TargetTable.model_fields)
+        close = difflib.get_close_matches(key, known, n=1)
+        remedy = f"did you mean {close[0]!r}?" if close else f"known keys are {', '.join(known)}"
+        what = f"unknown key {key!r}"
+    else:
+        what = f"{key!r}: {first['msg'][0].lower()}{first['msg'][1:]}"
+        remedy = "see docs/campaign.md for what it takes"
+    if len({detail["loc"][:2] for detail in details}) > 1:
+        what += f" (and {len(details) - 1} more)"
+    return UsageError(what, where=_where(source, text, path), remedy=remedy)
+
+
+def read_campaign_file(path: Path, **options: Any) -> CampaignSpec:
+    """The specification in a file. Raises UsageError when it cannot be read."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot be read: {error}", where=str(path), remedy="name a readable TOML file") from error
+    return read_campaign(text, source=str(path), **options)
+
+
+def campaign_toml(spec: CampaignSpec) -> str:
+    """The specification written out as a campaign file that reads back to the same."""
+    lines = [f"name = {_toml(spec.name)}"] if spec.name else []
+    lines += [f"visits = {spec.visits}", f"order_seed = {spec.order_seed}", f"window = {_toml(f'{spec.window_seconds * 1000:g}ms')}", f"sharing = {_toml(spec.sharing)}"]
+    if spec.budget_seconds is not None:
+        lines.append(f"budget = {_toml(f'{spec.budget_seconds:g}s')}")
+    for name, location in spec.targets:
+        lines += ["", "[[target]]"]
+        lines += [f"name = {_toml(name)}"] if name else []
+        lines.append(f"{'uri' if '://' in location else 'path'} = {_toml(location)}")
+    lines += ["", "[sweep]"]
+    lines += [f"{option} = [{', '.join(_toml(value) for value in values)}]" for option, values in spec.axes.items()]
+    lines += [f"{option} = {_toml(value)}" for option, value in spec.constants.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _toml(value: OptionValue) -> str:
+    if isinstance(value, str):
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+        return f'"{escaped}"'
+    return str(value)
+

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A plan that does not fit its budget loses levels of its axes, evenly and from the inside, until it does."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from ioatlas.errors import UsageError
+from ioatlas.model.cell import OptionValue
+from ioatlas.model.units import format_duration
+
+Axes = Mapping[str, tuple[OptionValue, ...]]
+
+
+@dataclass(frozen=True)
+class Coarsened:
+    """What is left of the axes, what was taken from each, and how many visits every cell gets."""
+
+    axes: Axes
+    left_out: Axes
+    visits: int
+
+
+def coarsen(axes: Axes, visits: int, seconds: Callable[[Axes, int], float], budget_seconds: float) -> Coarsened:
+    """Drop levels until `seconds(axes, visits)` is within the budget.
+
+    The axis with the most levels loses the inner level that is nearest to its neighbours (on a log scale), so that ends and
+    coverage stay; only axes of numbers lose levels. Then the number of visits falls to 1, last the axes keep one level.
+    Raises UsageError when even the smallest plan does not fit.
+    """
+    left: dict[str, list[OptionValue]] = {name: list(values) for name, values in axes.items()}
+    numeric = [name for name, values in axes.items() if all(isinstance(value, (int, float)) for value in values)]
+    wanted = visits
+
+    def spent() -> float:
+        return seconds({name: tuple(values) for name, values in left.items()}, wanted)
+
+    for floor in (2, 1):
+        while spent() > budget_seconds:
+            candidates = [name for name in numeric if len(left[name]) > floor]
+            if not candidates:
+                break
+            name = max(candidates, key=lambda candidate: len(left[candidate]))
+            _drop(left[name])
+        if spent() > budget_seconds:
+            wanted = 1
+    need = spent()
+    if need > budget_seconds:
+        raise UsageError(
+            f"the smallest plan takes about {format_duration(need)}, the budget is {format_duration(budget_seconds)}",
+            where="--budget",
+            remedy="raise the budget, shorten the window or sweep fewer options",
+        )
+    kept = {name: tuple(values) for name, values in left.items()}
+    return Coarsened(
+        kept, {name: tuple(v for v in values if v not in kept[name]) for name, values in axes.items() if len(kept[name]) < len(values)}, wanted
+    )
+
+
+def _drop(values: list[OptionValue]) -> None:
+    """Take out the inner level nearest to its neighbours; of two, the larger."""
+    if len(values) == 2:
+        values.pop()
+        return
+    places = [math.log(max(float(value), 1e-9)) if float(value) > 0 else -1.0 for value in values]
+    inner = range(1, len(values) - 1)
+    values.pop(min(inner, key=lambda i: (round(places[i + 1] - places[i - 1], 6), -abs(i - len(values) / 2))))

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long a visit must run and its work take to drain, from what is known of the target so far."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from ioatlas.model.cell import Cell
+
+IN_FLIGHT_WINDOWS = 10
+COMPLETIONS_PER_JOB = 20
+DRAIN = 1.5
+GAP_MS = 10
+MAX_WINDOW_MS = 120_000
+
+
+@dataclass
+class Pace:
+    """Upper bounds of the time one I/O takes, learned from visits.
+
+    An I/O takes no less when blocks are larger or more are in flight, and at most in proportion to both; so any reading of the
+    same target and mode bounds the latency of every other cell. By Little's law the bytes in flight divided by the bandwidth are
+    that latency, so one figure gives the window (10 times the bytes in flight, 20 completions a job) and the gap.
+    """
+
+    slots_ms: int
+    """Shortest time from one section's start to the next, a multiple of 100 ms."""
+    _readings: dict[tuple[str, str], list[tuple[int, int, float]]] = field(default_factory=dict)
+
+    def learn(self, cell: Cell, latency_seconds: float) -> None:
+        """Add a reading: mean time of one I/O, from the start of its submission to its completion."""
+        rows = self._readings.setdefault((cell.target, cell.rw.split(":")[0]), [])
+        rows[:] = [row for row in rows if row[:2] != (cell.bs_bytes, cell.outstanding)]
+        rows.append((cell.bs_bytes, cell.outstanding, latency_seconds))
+
+    def latency_seconds(self, cell: Cell) -> float | None:
+        """Upper bound of the time one I/O of the cell takes; None while nothing is known."""
+        rows = self._readings.get((cell.target, cell.rw.split(":")[0])) or [
+            row for (target, _), known in self._readings.items() if target == cell.target for row in known
+        ]
+        bounds = [
+            latency * max(1.0, cell.bs_bytes / bs) * max(1.0, cell.outstanding / outstanding) for bs, outstanding, latency in rows
+        ]
+        paced = cell.option.get("rate_iops")
+        bound = min(bounds, default=None)
+        if bound is not None and paced:
+            rate = min(float(part) for part in str(paced).split(",") if part)
+            bound = max(bound, 1 / rate)
+        return bound
+
+    def runtime_and_gap_ms(self, cell: Cell) -> tuple[int, int]:
+        """Milliseconds that the load of one visit runs, and that its work in flight may take to drain."""
+        latency_ms = (self.latency_seconds(cell) or 0.0) * 1000
+        gap_ms = max(GAP_MS, math.ceil(latency_ms * DRAIN))
+        needed_ms = latency_ms * max(IN_FLIGHT_WINDOWS, COMPLETIONS_PER_JOB / cell.iodepth)
+        runtime_ms = min(MAX_WINDOW_MS, max(self.slots_ms - gap_ms, needed_ms))
+        # Sections end on multiples of 100 ms: what is left of the last one is better measured than waited.
+        runtime_ms = math.ceil((runtime_ms + gap_ms) / 100) * 100 - gap_ms
+        return int(runtime_ms), gap_ms
+

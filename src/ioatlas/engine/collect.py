@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a batch's directory to visits: fio's JSON and interval logs read back, at once or after a crash."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ioatlas.dialect.fio_output import FioJob, FioOutput, parse_fio_json
+from ioatlas.engine.batch import Section
+from ioatlas.engine.series import DIRECTIONS, read_series
+from ioatlas.model.histogram import Histogram
+from ioatlas.model.visit import Part, Series, Visit
+
+OUTPUT = "fio.json"
+JOB_FILE = "job.fio"
+ERRORS = "fio.err"
+RUNTIME_SHORTFALL = 0.98
+"""A section whose load ran for less than this share of the time asked was cut short."""
+
+
+@dataclass(frozen=True)
+class SectionResult:
+    """What became of one section.
+
+    state:  'finished'; 'cut-short' (stopped before its time: it may be made again); 'over-run' (drained past its gap, or overlapped a
+            neighbour: made again alone); 'failed' (an I/O error or no figures).
+    reason: why it is not finished.
+    """
+
+    section: Section
+    state: str
+    visit: Visit | None
+    reason: str = ""
+
+
+def _entry(output: FioOutput, section: Section) -> FioJob | None:
+    return next((job for job in output.jobs if job.name == section.name), None)
+
+
+def _parts(job: FioJob, series: dict[str, Series]) -> tuple[Part, ...]:
+    parts = []
+    for direction in DIRECTIONS:
+        figures = job.directions.get(direction)
+        if figures is None or not figures.total_ios:
+            continue
+        latency = figures.lat if figures.lat is not None and figures.lat.mean_ns else figures.clat
+        kind = "total" if latency is figures.lat else "completion"
+        parts.append(
+            Part(
+                direction,
+                figures.io_bytes or 0,
+                figures.total_ios,
+                figures.runtime_ms or 0,
+                latency.mean_ns if latency is not None else None,
+                latency.histogram if latency is not None else Histogram(),
+                series.get(direction, Series(0)),
+                kind,
+                figures.short_ios or 0,
+                figures.drop_ios or 0,
+            )
+        )
+    return tuple(parts)
+
+
+def complete_output(directory: Path) -> FioOutput | None:
+    """Fio's JSON of a batch when it is there in full, else None."""
+    try:
+        text = (directory / OUTPUT).read_text(errors="replace")
+    except OSError:
+        return None
+    reading = parse_fio_json(text)
+    if not reading.outputs or not reading.outputs[-1].complete:
+        return None
+    return reading.outputs[-1]
+
+
+def read_batch(directory: Path, sections: tuple[Section, ...], batch_id: int, blocks: dict[int, int], purposes: dict[int, str]) -> list[SectionResult]:
+    """Results of the sections of a batch whose output is on disk, in their order; an empty list when there is no output.
+
+    blocks, purposes: by visit_id, from the journal.
+    """
+    output = complete_output(directory)
+    if output is None:
+        return []
+    results: list[SectionResult] = []
+    previous_end_ms: int | None = None
+    for index, section in enumerate(sections):
+        job = _entry(output, section)
+        if job is None:
+            results.append(SectionResult(section, "failed", None, "fio reported nothing for it"))
+            continue
+        ran_ms = max((figures.runtime_ms or 0 for figures in job.directions.values()), default=0)
+        logs = read_series(directory, section.name, interval_ms=section.interval_ms, runtime_ms=ran_ms)
+        start_ms = logs.start_ms
+        visit = Visit(
+            section.visit_id,
+            section.cell.key,
+            batch_id,
+            index,
+            blocks.get(section.visit_id, 0),
+            section.seed,
+            (start_ms or 0) / 1000,
+            _parts(job, logs.by_direction),
+            job.error or 0,
+            (job.usr_cpu_percent or 0.0) + (job.sys_cpu_percent or 0.0),
+            purposes.get(section.visit_id, "sweep"),
+        )
+        state, reason = _state(section, visit, ran_ms)
+        if state in ("finished", "over-run") and start_ms is not None:
+            end_ms = start_ms + ran_ms
+            tolerance_ms = max(2 * section.interval_ms, ran_ms // 50)
+            if previous_end_ms is not None and start_ms < previous_end_ms - tolerance_ms:
+                overlap_ms = previous_end_ms - start_ms
+                state, reason = "over-run", f"overlapped its neighbour by {overlap_ms} ms"
+                before = results[-1]
+                if before.state == "finished":
+                    results[-1] = SectionResult(before.section, "over-run", before.visit, reason)
+            previous_end_ms = end_ms
+        results.append(SectionResult(section, state, visit, reason))
+    return results
+
+
+def _state(section: Section, visit: Visit, ran_ms: int) -> tuple[str, str]:
+    if visit.error:
+        return "failed", f"fio reported error {visit.error}"
+    if section.cell.work_bounded:
+        return ("finished", "") if visit.parts and ran_ms < section.runtime_ms else ("failed", "the work was not done within its time cap")
+    if ran_ms < section.runtime_ms * RUNTIME_SHORTFALL:
+        return "cut-short", f"its load ran {ran_ms} of {section.runtime_ms} ms"
+    if not visit.parts:
+        return "failed", "no I/O completed"
+    if ran_ms > section.runtime_ms + section.gap_ms + 100:
+        return "over-run", f"its load ran {ran_ms} ms instead of {section.runtime_ms}"
+    return "finished", ""
