@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cells in words: only what tells a cell from the others of its campaign."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from ioatlas.model.cell import Cell, OptionValue
+from ioatlas.model.units import format_size
+
+SIZE_OPTIONS = frozenset(
+    {"bs", "size", "io_size", "offset", "offset_increment", "blockalign", "zonesize", "zonerange", "zoneskip", "buffer_compress_chunk", "rate"}
+)
+NAMED = ("rw", "bs", "bssplit", "numjobs", "iodepth", "ioengine")
+"""Options with a place of their own in a cell's name, or (the engine) that follow from the others."""
+
+
+def plural(count: int, noun: str) -> str:
+    """'1 visit', '2 visits', '1,920 cells'."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+class Namer:
+    """Names cells of one campaign.
+
+    cells:   every cell of the sweep, measured or not.
+    targets: names of its targets; a single one is not repeated in every sentence.
+    """
+
+    def __init__(self, cells: Iterable[Cell], targets: Sequence[str]) -> None:
+        values: dict[str, set[OptionValue]] = {}
+        count: Counter[str] = Counter()
+        sharings, states, named = set(), set(), set(targets)
+        n_cells = 0
+        for cell in cells:
+            n_cells += 1
+            sharings.add(cell.sharing)
+            states.add(cell.state)
+            named.add(cell.target)
+            for name, value in cell.options:
+                values.setdefault(name, set()).add(value)
+                count[name] += 1
+        self._varied = [name for name, seen in values.items() if len(seen) > 1 or count[name] < n_cells]
+        self._several_targets = len(named) > 1
+        self._several_sharings = len(sharings) > 1
+        self._several_states = len(states) > 1
+
+    def on(self, target: str) -> str:
+        """' on NAME' when there are several targets, else nothing."""
+        return f" on {target}" if self._several_targets else ""
+
+    @staticmethod
+    def option(name: str, value: OptionValue) -> str:
+        """'bs 64 KiB', 'size 1 GiB', '8 jobs', 'iodepth 32', 'rwmixread 70'."""
+        if name == "numjobs":
+            return plural(int(value), "job")
+        if name == "rw":
+            return str(value)
+        if name in SIZE_OPTIONS:
+            return f"{name} {_size_text(value)}"
+        return f"{name} {value}"
+
+    def cell(self, cell: Cell, *, without: Sequence[str] = (), with_target: bool = False) -> str:
+        """'randread, bs 64 KiB, 8 jobs': always rw, block size and jobs, then whatever else varies, unless in `without`."""
+        parts = [cell.rw, *self._load(cell, without)]
+        parts += [self.option(name, cell.option[name]) for name in self._varied if name in cell.option and name not in (*NAMED, *without)]
+        if self._several_sharings:
+            parts.append("one file for all jobs" if cell.sharing == "shared" else "a file for each job")
+        if self._several_states:
+            parts.append(f"file {cell.state}")
+        text = ", ".join(parts)
+        return f"{text}{self.on(cell.target)}" if with_target else text
+
+    def load(self, cell: Cell) -> str:
+        """The size of the load only: 'bs 1 MiB, 8 jobs, iodepth 4'."""
+        return ", ".join(self._load(cell, ()))
+
+    def _load(self, cell: Cell, without: Sequence[str]) -> list[str]:
+        parts = {"bs": self.option("bs", cell.option.get("bs", cell.bs_bytes)), "numjobs": self.option("numjobs", cell.numjobs)}
+        if "bssplit" in cell.option:
+            parts["bs"] = f"bssplit {cell.option['bssplit']}"
+        if "iodepth" in self._varied or cell.iodepth > 1:
+            parts["iodepth"] = f"iodepth {cell.iodepth}"
+        return [text for name, text in parts.items() if name not in without]
+
+
+def _size_text(value: OptionValue) -> str:
+    """Sizes, also fio's `read,write,trim` form."""
+    if isinstance(value, int):
+        return format_size(value)
+    return "/".join(format_size(int(part)) if part.isdigit() else part or "default" for part in str(value).split(","))

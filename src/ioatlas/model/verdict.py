@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a verdict's word is to be taken: steady, unsteady, or not a value of the target at all."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+VerdictClass = Literal["steady", "unstable", "suspect"]
+
+STEADY_WORDS = frozenset({"", "steady", "flat", "warm-up", "constant", "stable"})
+UNSTABLE_WORDS = frozenset({"unstable", "drifting", "slowdown", "bistable", "noisy", "no steady state", "unsteady", "wide", "too short"})
+
+
+def verdict_class(word: str) -> VerdictClass:
+    """Any word that is not known is suspect: an unknown verdict must not look like a steady one."""
+    if word in STEADY_WORDS:
+        return "steady"
+    return "unstable" if word in UNSTABLE_WORDS else "suspect"

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The findings are read by people: the tests check what they name, what they refuse to name, and the numbers in them."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ioatlas.analysis.overview import extremes, findings, in_flight_bytes, job_lines
+from ioatlas.model.cell import Cell
+from ioatlas.model.estimate import Estimate
+from ioatlas.model.result import CampaignResult, Finding, Unmeasured
+from ioatlas.model.target import Target
+
+KIB, MIB = 1 << 10, 1 << 20
+
+
+def estimate(cell: Cell, value: float | None, *, width: float | None = 0.05, direction: str = "", **changes: Any) -> Estimate:
+    low, high = (value * (1 - width), value * (1 + width)) if value is not None and width is not None else (None, None)
+    fields: dict[str, Any] = {"kind": "measured", "n_visits": 2, "verdict": "steady", **changes}
+    return Estimate(cell, direction or cell.directions[0], bw_bytes_per_s=value, bw_low=low, bw_high=high, **fields)
+
+
+def result(estimates: list[Estimate], *, unmeasured: tuple[Unmeasured, ...] = (), fresh: tuple[Estimate, ...] = (), **changes: Any) -> CampaignResult:
+    targets = dict.fromkeys(e.cell.target for e in estimates)
+    fields: dict[str, Any] = {"axes": {}, "constants": {}, **changes}
+    return CampaignResult(
+        "id", "name", 0.0, "0", tuple(Target(t, "directory", f"/{t}") for t in targets), estimates=tuple(estimates),
+        unmeasured=unmeasured, fresh=fresh, **fields,
+    )  # fmt: skip
+
+
+def sweep(speed: Callable[..., float], *, target: str = "nas", **axes: tuple[Any, ...]) -> list[Estimate]:
+    made = []
+    for values in itertools.product(*axes.values()):
+        options = dict(zip(axes, values, strict=True))
+        made.append(estimate(Cell.of(target, options), speed(**options)))
+    return made
+
+
+def saturating(rw: str, bs: int, numjobs: int) -> float:
+    """At most 900 MiB/s, from 2 MiB in flight on; a little more with every byte in flight, so that there is one peak."""
+    return min(900 * MIB, 900 * MIB * bs * numjobs / (2 * MIB)) * (1.0 if rw == "read" else 0.5) * (1 + bs * numjobs / 1e12)
+
+
+GRID: Mapping[str, Any] = {"rw": ("read", "write"), "bs": (4 * KIB, 256 * KIB, MIB), "numjobs": (1, 2, 4, 8, 16)}
+
+
+def by_code(found: tuple[Finding, ...], code: str) -> list[Finding]:
+    return [finding for finding in found if finding.code == code]
+
+
+def test_peak_and_smallest_load_of_each_direction() -> None:
+    estimates = sweep(saturating, **GRID)
+    peaks, knees = by_code(findings(result(estimates)), "peak"), by_code(findings(result(estimates)), "knee")
+    assert [p.sentence.split(":")[0] for p in peaks] == ["Highest read throughput", "Highest write throughput"]
+    assert "900 MiB/s (95%: 855 MiB/s to 945 MiB/s) with read, bs 1 MiB, 16 jobs" in peaks[0].sentence
+    assert "450 MiB/s" in peaks[1].sentence
+    assert "not measured again" in peaks[0].sentence
+    near = next(e.cell for e in estimates if e.cell.key == knees[0].cells[0])
+    # 2 MiB in flight reach the limit with 8 x 256 KiB and with 2 x 1 MiB: the one with fewer requests is the smaller load.
+    assert (near.bs_bytes, near.numjobs, in_flight_bytes(near)) == (MIB, 2, 2 * MIB)
+    assert "2 MiB in flight" in knees[0].sentence
+
+
+def test_only_fresh_visits_give_a_named_cell_its_value() -> None:
+    estimates = sweep(saturating, **GRID)
+    again = tuple(estimate(cell, 800 * MIB if cell.numjobs == 16 else 600 * MIB, n_visits=4) for cell in extremes(estimates) if cell.rw == "read")
+    found = findings(result(estimates, fresh=again))
+    peak, knee = by_code(found, "peak")[0].sentence, by_code(found, "knee")[0].sentence
+    assert "800 MiB/s (95%: 760 MiB/s to 840 MiB/s)" in peak
+    assert "from 4 fresh visits" in peak
+    assert "the sweep itself read 900 MiB/s" in peak
+    assert "600 MiB/s" in knee
+    assert "75% of the peak" in knee
+    assert "do not confirm" in knee
+
+
+def test_extremes_are_what_the_findings_name() -> None:
+    estimates = sweep(saturating, **GRID)
+    named = {key for f in findings(result(estimates)) if f.code in ("peak", "knee") for key in f.cells}
+    assert {cell.key for cell in extremes(estimates)} == named
+    assert len(extremes(estimates)) == 4
+
+
+@pytest.mark.parametrize("changes", [{"verdict": "cached"}, {"verdict": "discarded"}, {"verdict": "above ceiling"}, {"kind": "predicted", "n_visits": 0}])
+def test_suspect_and_predicted_cells_are_never_the_peak(changes: dict[str, Any]) -> None:
+    estimates = sweep(saturating, **GRID)
+    fake = estimate(Cell.of("nas", {"rw": "read", "bs": 2 * MIB, "numjobs": 1}), 9e12, **changes)
+    found = findings(result([*estimates, fake]))
+    assert all(fake.cell.key not in f.cells for f in found if f.code in ("peak", "knee", "saturation", "noise"))
+    assert fake.cell.key not in {cell.key for cell in extremes([*estimates, fake])}
+    assert "900 MiB/s" in by_code(found, "peak")[0].sentence
+    if fake.kind == "predicted":
+        assert "1 predicted from the others" in by_code(found, "not-measured")[0].sentence
+    else:
+        assert f"Left out: 1 {fake.verdict}" in by_code(found, "peak")[0].sentence
+        assert f"not to be trusted: 1 {fake.verdict}" in by_code(found, "not-measured")[0].sentence
+
+
+def test_an_unsteady_cell_is_named_only_when_nothing_is_steady() -> None:
+    shaky = [replace(e, verdict="drifting") for e in sweep(saturating, **GRID)]
+    steady = estimate(Cell.of("nas", {"rw": "read", "bs": 512, "numjobs": 1}), 5 * MIB)
+    assert "5 MiB/s" in by_code(findings(result([*shaky, steady])), "peak")[0].sentence
+    alone = by_code(findings(result(shaky)), "peak")[0].sentence
+    assert "900 MiB/s" in alone
+    assert "no steady state there (drifting)" in alone
+
+
+def test_saturation_names_the_knee_and_a_fall() -> None:
+    def falling(numjobs: int) -> float:
+        return {1: 100e6, 2: 190e6, 4: 300e6, 8: 310e6, 16: 150e6}[numjobs]
+
+    sentence = by_code(findings(result(sweep(falling, numjobs=(1, 2, 4, 8, 16)))), "saturation")[0].sentence
+    assert "saturate at 4 jobs: more jobs, up to 16, gain at most another 10%" in sentence
+    assert "At 16 jobs throughput is 52% below its best, at 8 jobs." in sentence
+
+
+def test_a_line_that_still_rises_does_not_saturate() -> None:
+    sentence = by_code(findings(result(sweep(lambda numjobs: 1e6 * numjobs, numjobs=(1, 2, 4)))), "saturation")[0].sentence
+    assert "no saturation within the sweep" in sentence
+
+
+def test_lines_hold_everything_else_fixed() -> None:
+    assert len(job_lines(sweep(saturating, **GRID))) == 6
+
+
+@pytest.mark.parametrize(("jobs", "tried"), [((4,), "it was 4"), ((1, 4), "it was 1 and 4")])
+def test_saturation_without_a_numjobs_axis_says_so(jobs: tuple[int, ...], tried: str) -> None:
+    found = by_code(findings(result(sweep(lambda bs, numjobs: bs * numjobs, bs=(4096, 8192), numjobs=jobs))), "saturation")
+    assert len(found) == 1
+    assert "is not known" in found[0].sentence
+    assert tried in found[0].sentence
+
+
+def test_noise_gives_middle_and_worst_width_and_what_has_none() -> None:
+    cells = [Cell.of("nas", {"rw": "read", "bs": 4096 * 2**i}) for i in range(4)]
+    widths = [0.02, 0.04, 0.30, None]
+    estimates = [estimate(cell, 1e8, width=width) for cell, width in zip(cells, widths, strict=True)]
+    noise = by_code(findings(result(estimates)), "noise")[0]
+    assert "±4% of the value in the middle of 3 values and ±30% at worst (read, bs 16 KiB, 1 job)" in noise.sentence
+    assert "1 of 4 values has no interval" in noise.sentence
+    assert noise.cells == (cells[2].key,)
+
+
+def test_noise_is_not_invented() -> None:
+    found = by_code(findings(result([estimate(Cell.of("nas", {"rw": "read"}), 1e8, width=None)])), "noise")
+    assert "not known" in found[0].sentence
+    assert not re.search(r"±|%", found[0].sentence)
+
+
+def test_what_was_not_measured_is_counted_by_reason() -> None:
+    estimates = sweep(saturating, **GRID)
+    missing = (
+        *(Unmeasured(Cell.of("nas", {"rw": "read", "bs": 4 * MIB, "numjobs": n}), "not admissible: block larger than the file") for n in (1, 2)),
+        Unmeasured(Cell.of("nas", {"rw": "read", "bs": 4 * MIB, "numjobs": 4}), "failed: fio reported error 5"),
+    )
+    axes = {"bs": (4 * KIB, 256 * KIB, MIB, 4 * MIB), "numjobs": (1, 2, 4, 8, 16)}
+    found = by_code(findings(result(estimates, unmeasured=missing, axes=axes, n_discarded=1, discard_reasons={"over-ran": 1}, complete=False)), "not-measured")
+    sentence = found[0].sentence
+    assert "Not measured: 3 of 33 cells: 2 not admissible (block larger than the file); 1 failed (fio reported error 5)." in sentence
+    assert "Nothing at all was measured with bs 4 MiB." in sentence
+    assert "1 window was discarded (1 over-ran)" in sentence
+    assert "not finished" in sentence
+    assert set(found[0].cells) == {u.cell.key for u in missing}
+
+
+def test_a_complete_sweep_says_so() -> None:
+    assert by_code(findings(result(sweep(saturating, **GRID))), "not-measured")[0].sentence == "Every one of the 30 cells of the sweep was measured."
+
+
+def test_several_targets_are_told_apart() -> None:
+    both = [*sweep(saturating, **GRID), *sweep(lambda **o: 2 * saturating(**o), target="san", **GRID)]
+    peaks = by_code(findings(result(both)), "peak")
+    assert [("on nas:" in p.sentence, "on san:" in p.sentence) for p in peaks] == [(True, False), (True, False), (False, True), (False, True)]
+
+
+def test_mixed_cells_count_in_both_directions() -> None:
+    cell = Cell.of("nas", {"rw": "randrw", "rwmixread": 70})
+    found = findings(result([estimate(cell, 7e8, direction="read"), estimate(cell, 3e8, direction="write", width=0.2)]))
+    assert [p.sentence.split(":")[0] for p in by_code(found, "peak")] == ["Highest read throughput", "Highest write throughput"]
+    assert "write part of randrw" in by_code(found, "noise")[0].sentence
+
+
+def test_nothing_measured() -> None:
+    cell = Cell.of("nas", {"rw": "read"})
+    found = findings(result([], unmeasured=(Unmeasured(cell, "failed: target gone"),)))
+    assert [f.code for f in found] == ["noise", "not-measured"]
+    assert "1 of 1 cell: 1 failed (target gone)" in found[1].sentence
+    assert extremes([]) == ()
+
+
+def test_no_value_may_be_named() -> None:
+    found = findings(result([estimate(Cell.of("nas", {"rw": "read"}), 1e9, verdict="cached")]))
+    assert "No read value may be named as a peak: of 1 value, 1 cached." in by_code(found, "peak")[0].sentence
+    assert not by_code(found, "knee")
+
+
+VERDICTS = st.sampled_from(["steady", "drifting", "cached", "", "some new word"])
+VALUES = st.one_of(st.none(), st.just(0.0), st.floats(1.0, 1e11))
+
+
+@given(st.lists(st.tuples(VALUES, VERDICTS, st.sampled_from(["measured", "predicted", "imported"])), min_size=1, max_size=30))
+def test_any_result_is_put_into_words(rows: list[tuple[float | None, str, str]]) -> None:
+    """Whatever the values: full sentences, evidence that exists, and no extreme that is suspect or not measured."""
+    estimates = [
+        estimate(Cell.of("nas", {"rw": "read", "bs": 512 << (i % 4), "numjobs": 1 + i // 4}), value, verdict=verdict, kind=kind)
+        for i, (value, verdict, kind) in enumerate(rows)
+    ]
+    known = {e.cell.key: e for e in estimates}
+    for finding in findings(result(estimates)):
+        assert finding.sentence.endswith(".")
+        assert finding.sentence[0].isupper()
+        assert "  " not in finding.sentence
+        assert ", ," not in finding.sentence
+        assert set(finding.cells) <= known.keys()
+    for cell in extremes(estimates):
+        assert known[cell.key].kind == "measured"
+        assert known[cell.key].verdict in ("steady", "drifting", "")
