@@ -17,7 +17,7 @@ from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.result import CampaignResult, Finding
 from ioatlas.model.units import format_rate, format_size
-from ioatlas.model.verdict import verdict_class
+from ioatlas.model.verdict import WITHHELD_WORDS, verdict_class
 
 NEAR_PEAK = 0.9
 """Share of the peak, or of a line's best, that counts as reaching it."""
@@ -83,6 +83,10 @@ def _speed(estimate: Estimate) -> float:
     return _value(estimate) or 0.0
 
 
+def _found_unsteady(estimate: Estimate) -> bool:
+    return verdict_class(estimate.verdict) == "unstable" and estimate.verdict not in WITHHELD_WORDS
+
+
 def _groups(estimates: Iterable[Estimate]) -> dict[Group, list[Estimate]]:
     """Measured estimates by target (in order of appearance) and direction (read, write, trim)."""
     groups: dict[Group, list[Estimate]] = defaultdict(list)
@@ -96,10 +100,9 @@ def _groups(estimates: Iterable[Estimate]) -> dict[Group, list[Estimate]]:
 
 
 def _eligible(members: Iterable[Estimate]) -> list[Estimate]:
-    """Values that may be named: not suspect; steady ones if there are any."""
+    """Values that may be named: not suspect; none found unsteady if there are others."""
     usable = [e for e in members if _value(e) is not None and verdict_class(e.verdict) != "suspect"]
-    steady = [e for e in usable if verdict_class(e.verdict) == "steady"]
-    return steady or usable
+    return [e for e in usable if not _found_unsteady(e)] or usable
 
 
 def _extreme(members: Sequence[Estimate]) -> Extreme | None:
@@ -135,7 +138,7 @@ def _peak(group: Group, named: Extreme, members: Sequence[Estimate], fresh: Mapp
             f"{head} {_rate(chosen)} with {where}, from the same {plural(chosen.n_visits, 'visit')} that named it,"
             " so it is probably a little high; it was not measured again."
         )
-    if verdict_class((again or chosen).verdict) == "unstable":
+    if _found_unsteady(again or chosen):
         sentence += f" The load found no steady state there ({(again or chosen).verdict})."
     higher = [e for e in members if e is not chosen and _speed(e) > _speed(chosen)]
     if higher:
@@ -265,9 +268,12 @@ def _noise(estimates: Sequence[Estimate], namer: Namer) -> Finding:
         sentences.append(f"Noise between visits is not known: none of {plural(bare, 'value')} has an interval.")
     elif bare:
         sentences.append(f"{bare:,} of {plural(len(measured), 'value')} {'has' if bare == 1 else 'have'} no interval.")
-    unsteady = Counter(e.verdict for e in measured if verdict_class(e.verdict) == "unstable")
+    unsteady = Counter(e.verdict for e in measured if _found_unsteady(e))
     if unsteady:
         sentences.append(f"No steady state within the window: {_count_words(unsteady)}, of {len(measured):,}.")
+    withheld = sum(e.verdict in WITHHELD_WORDS for e in measured)
+    if withheld:
+        sentences.append(f"A verdict on steadiness was withheld for {withheld:,} of {plural(len(measured), 'value')}: too few I/Os or too short a window.")
     return Finding("noise", " ".join(sentences), _keys(evidence))
 
 

@@ -7,8 +7,10 @@ from typing import Literal
 
 VerdictClass = Literal["steady", "unstable", "suspect"]
 
-STEADY_WORDS = frozenset({"", "steady", "flat", "warm-up", "constant", "stable"})
-UNSTABLE_WORDS = frozenset({"unstable", "drifting", "slowdown", "bistable", "noisy", "no steady state", "unsteady", "wide", "too short"})
+STEADY_WORDS = frozenset({"", "steady", "flat", "warm-up", "slowdown", "constant", "stable"})
+UNSTABLE_WORDS = frozenset({"unstable", "drifting", "bistable", "noisy", "no steady state", "unsteady", "wide", "too short"})
+WITHHELD_WORDS = frozenset({"too short"})
+"""Of these, the ones that say that no verdict could be given, not that the load was found unsteady."""
 
 
 def verdict_class(word: str) -> VerdictClass:

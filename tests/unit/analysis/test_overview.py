@@ -114,6 +114,14 @@ def test_an_unsteady_cell_is_named_only_when_nothing_is_steady() -> None:
     assert "no steady state there (drifting)" in alone
 
 
+def test_a_withheld_verdict_does_not_hide_a_peak() -> None:
+    estimates = [replace(e, verdict="too short") if e.cell.numjobs == 16 else e for e in sweep(saturating, **GRID)]
+    found = findings(result(estimates))
+    assert "with read, bs 1 MiB, 16 jobs" in by_code(found, "peak")[0].sentence
+    assert "withheld for 6 of 30 values" in by_code(found, "noise")[0].sentence
+    assert "No steady state" not in by_code(found, "noise")[0].sentence
+
+
 def test_saturation_names_the_knee_and_a_fall() -> None:
     def falling(numjobs: int) -> float:
         return {1: 100e6, 2: 190e6, 4: 300e6, 8: 310e6, 16: 150e6}[numjobs]
