@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Open-loop latency from the time each I/O was meant to start, not from when a late generator got round to it.
+
+A generator that waits for slow I/Os starts the next ones late and leaves their waiting out of the latency (coordinated omission; fio's clock starts
+after its rate sleep). With constant pacing and one record for each I/O the intended times are known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ioatlas.errors import UsageError
+from ioatlas.stats.warmup import Floats, as_series
+
+METHOD = "intended-constant/1"
+OFFERED_SHARE = 0.99
+
+
+@dataclass(frozen=True)
+class OpenLoop:
+    """Open-loop view of one paced job. Arrays have shape (n,), in the order of starting.
+
+    latency_ns:   from intended start to completion: at least the recorded latency, up to the resolution of the log.
+    lag_ns:       how late each I/O was started. backlog: I/Os due by the time each was started and not completed before it, itself included.
+    achieved_share: I/Os completed over I/Os due, in the time from the first start to the last completion due.
+    overloaded:   less than 99% achieved, or the lag still grows at the end: percentiles then are lower bounds that grow with the run's length.
+    """
+
+    latency_ns: Floats
+    lag_ns: Floats
+    backlog: Floats
+    achieved_share: float
+    overloaded: bool
+    reason: str
+    method: str = METHOD
+
+    def percentile_ns(self, percent: float) -> float:
+        """Nearest-rank percentile of the latency, 0 < percent <= 100."""
+        return float(np.percentile(self.latency_ns, percent, method="inverted_cdf"))
+
+
+def intended_latency(completion_ns: Floats, latency_ns: Floats, rate_iops: float, *, start_ns: float | None = None) -> OpenLoop:
+    """Latency from the intended time for one job paced at `rate_iops` with constant gaps.
+
+    completion_ns, latency_ns: shape (n,), one record for each I/O: time of completion on any clock, and recorded latency (start to completion).
+    start_ns: intended time of the first I/O on that clock. None: the latest time for which no I/O starts before it is due, which makes every
+    latency a lower bound (by the first I/O's own lateness). I/O k (counted from 0 in starting order) is due at start_ns + k / rate.
+    """
+    completion, latency = as_series(completion_ns), as_series(latency_ns)
+    if completion.size != latency.size or completion.size == 0:
+        raise UsageError(f"{completion.size} completions with {latency.size} latencies", remedy="pass one record for each I/O")
+    if rate_iops <= 0 or not np.all(np.isfinite(completion)) or not np.all(latency >= 0):
+        raise UsageError("intended times need a positive rate, finite times and latencies of at least 0", remedy="check the per-I/O log")
+    order = np.argsort(completion - latency, kind="stable")
+    completion, latency = completion[order], latency[order]
+    started = completion - latency
+    n = completion.size
+    gap = 1e9 / rate_iops
+    due = np.arange(n) * gap
+    first = float(np.min(started - due)) if start_ns is None else float(start_ns)
+    due = due + first
+    lag = np.maximum(started - due, 0.0)
+    intended = completion - due
+    finished = np.sort(completion)
+    were_due = np.floor((started - first) / gap + 1e-9) + 1
+    backlog = np.maximum(were_due - np.searchsorted(finished, started, side="left"), 0)
+    span = float(finished[-1] - first)
+    # The last I/O's own service belongs to no further arrival.
+    offered = max(1.0, (span - float(np.median(latency))) * rate_iops / 1e9 + 1)
+    share = min(1.0, n / offered)
+    tail = max(1, n // 10)
+    early = float(np.median(lag[n // 2 - tail // 2 : n // 2 + tail // 2 + 1]))
+    late = float(np.median(lag[-tail:]))
+    growing = n >= 50 and late > 2 * early and late > max(10 * gap, 2 * float(np.median(latency)))
+    reason = ""
+    if share < OFFERED_SHARE:
+        reason = f"{share:.1%} of the offered rate achieved"
+    elif growing:
+        reason = f"lag grows: {early / 1e6:.2f} ms half way, {late / 1e6:.2f} ms at the end"
+    return OpenLoop(intended, lag, backlog.astype(float), share, bool(reason), reason)
