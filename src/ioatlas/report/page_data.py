@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
@@ -17,6 +16,7 @@ from ioatlas.model.estimate import Estimate
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_size
+from ioatlas.model.verdict import verdict_class
 from ioatlas.report.columns import Floats, pack_f32, pack_integers, pack_interval, pack_log16
 from ioatlas.report.page_format import (
     FORMAT,
@@ -37,8 +37,8 @@ from ioatlas.report.page_format import (
     TargetData,
     UnmeasuredCells,
     Verdict,
-    VerdictClass,
 )
+from ioatlas.report.redact import PUBLIC_FACTS, names_site, redactor
 
 Integers = NDArray[np.int64]
 
@@ -52,14 +52,6 @@ PERCENT_OPTIONS = frozenset({"rwmixread", "rwmixwrite", "percentage_random", "bu
 WORK_OPTIONS = ("io_size", "number_ios", "loops")
 PSEUDO_AXES: tuple[AxisRole, ...] = ("target", "direction", "sharing", "state")
 
-STEADY_WORDS = frozenset({"", "steady", "flat", "warm-up", "constant", "stable"})
-UNSTABLE_WORDS = frozenset({"unstable", "drifting", "slowdown", "bistable", "noisy", "no steady state", "unsteady", "wide"})
-"""Any other word is marked as suspect: a verdict this page does not know must not look like a steady one."""
-
-SITE_WORDS = frozenset(
-    {"host", "hostname", "fqdn", "node", "user", "username", "serial", "wwn", "uuid", "path", "mount", "mountpoint", "source", "location"}
-    | {"ip", "address", "mac", "directory", "cwd", "server", "share", "export", "uri", "url"}
-)
 _INTERVALS = (
     ("bw_bytes_per_s", "bw_low", "bw_high"),
     ("iops", "iops_low", "iops_high"),
@@ -75,7 +67,7 @@ def report_data(result: CampaignResult) -> ReportData:
     order = np.lexsort([grid.rows[name] for name in reversed(grid.names)]) if result.estimates else np.zeros(0, dtype=np.int64)
     estimates = [result.estimates[i] for i in order]
     levels = {name: grid.rows[name][order] for name in grid.names}
-    clean = _redactor(result.targets)
+    clean = redactor(result.targets)
     rows_of = _rows_by_key(estimates) if result.findings or result.fresh else {}
     words = sorted({estimate.verdict for estimate in estimates})
     return ReportData(
@@ -113,13 +105,6 @@ def report_data(result: CampaignResult) -> ReportData:
         discard_reasons=[Pair(name=clean(reason), value=str(count)) for reason, count in result.discard_reasons.items()],
         job=_job_recipe(result, grid),
     )
-
-
-def verdict_class(word: str) -> VerdictClass:
-    """How the page marks a verdict."""
-    if word in STEADY_WORDS:
-        return "steady"
-    return "unstable" if word in UNSTABLE_WORDS else "suspect"
 
 
 class _Grid:
@@ -338,22 +323,9 @@ def _fresh(estimate: Estimate, rows_of: dict[str, list[int]], grid: _Grid) -> Fr
     )
 
 
-def _redactor(targets: Sequence[Target]) -> Callable[[str], str]:
-    """Replaces where a target is by its placeholder: a report is passed around, the site's paths are nobody's business."""
-    places = {target.location.rstrip("/"): f"[{target.name}]" for target in targets if len(target.location.rstrip("/")) > 1}
-    if not places:
-        return lambda text: text
-    pattern = re.compile("|".join(re.escape(place) for place in sorted(places, key=len, reverse=True)))
-    return lambda text: pattern.sub(lambda match: places[match.group()], text)
-
-
-def _names_site(name: str) -> bool:
-    return bool(SITE_WORDS & set(re.split(r"[^a-z0-9]+", name.lower())))
-
-
 def _session(session: Mapping[str, str], clean: Callable[[str], str]) -> Session:
     entries = dict(session)
-    kept = {name: value for name, value in entries.items() if not _names_site(name)}
+    kept = {name: value for name, value in entries.items() if not names_site(name)}
     return Session(entries=[Pair(name=name, value=clean(str(value))) for name, value in kept.items()], n_withheld=len(entries) - len(kept))
 
 
@@ -365,7 +337,7 @@ def _target_data(target: Target) -> TargetData:
         "block": "/dev/the-device",
         "uri": f"{scheme}://the-server/the-export",
     }[target.kind]
-    facts = [Pair(name=name, value=value) for name, value in target.identity.facts if name in ("fs_type", "model", "rotational")]
+    facts = [Pair(name=name, value=value) for name, value in target.identity.facts if name in PUBLIC_FACTS]
     if target.size_bytes is not None:
         facts.append(Pair(name="size_bytes", value=str(target.size_bytes)))
     if target.free_bytes is not None:

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sweep laid out as a figure: pages of tiles of cells, any axis on x, y, tile columns and tile rows."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from ioatlas.analysis.wording import SIZE_OPTIONS
+from ioatlas.errors import UsageError
+from ioatlas.model.cell import OptionValue
+from ioatlas.model.result import CampaignResult
+from ioatlas.model.units import format_size
+from ioatlas.model.verdict import verdict_class
+from ioatlas.report.table import Entry, entries
+
+Status = Literal["measured", "unsteady", "suspect", "predicted", "imported", "missing"]
+Level = OptionValue
+Coordinates = dict[str, Level]
+
+X_ORDER = ("size", "numjobs", "iodepth", "bs")
+Y_ORDER = ("bs", "iodepth", "numjobs", "size")
+TILE_ORDER = ("numjobs", "iodepth", "bs", "size")
+UNSET = "default"
+
+
+def status(entry: Entry) -> Status:
+    estimate = entry.estimate
+    if estimate is None:
+        return "missing"
+    if estimate.kind != "measured":
+        return estimate.kind
+    word = verdict_class(estimate.verdict)
+    return "measured" if word == "steady" else "unsteady" if word == "unstable" else "suspect"
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One dimension: fio's option name, or target, sharing, state; `rw` also says which part of a mixed load it is."""
+
+    name: str
+    levels: tuple[Level, ...]
+
+    def label(self, level: Level) -> str:
+        """A level as tick mark: '64 KiB', '8', 'randread'."""
+        return format_size(level) if isinstance(level, int) and self.name in SIZE_OPTIONS else str(level)
+
+    def title(self, level: Level) -> str:
+        """A level as heading: 'numjobs 8', 'randread'."""
+        return self.label(level) if self.name in ("rw", "target") else f"{self.name} {self.label(level)}"
+
+
+@dataclass(frozen=True)
+class Tile:
+    """The cells of one tile by (x level, y level)."""
+
+    column: Level | None
+    row: Level | None
+    cells: Mapping[tuple[Level, Level], Entry]
+
+
+@dataclass(frozen=True)
+class Page:
+    """One figure. `fixed` are the levels of the axes that are on no side of it."""
+
+    fixed: tuple[tuple[Axis, Level], ...]
+    tiles: tuple[Tile, ...]
+
+    @property
+    def title(self) -> str:
+        return ", ".join(axis.title(level) for axis, level in self.fixed)
+
+    @property
+    def slug(self) -> str:
+        """For file names: 'nas1-randread'."""
+        words = "-".join(axis.title(level) for axis, level in self.fixed)
+        return "-".join("".join(c if c.isalnum() or c in "_." else " " for c in words).split()).lower()
+
+
+@dataclass(frozen=True)
+class Layout:
+    """columns, rows: axes of the tiles; None when there is one column or row only."""
+
+    x: Axis
+    y: Axis
+    columns: Axis | None
+    rows: Axis | None
+    pages: tuple[Page, ...]
+
+
+def axes_of(result: CampaignResult, found: Sequence[Entry]) -> list[Axis]:
+    """The axes of the sweep in the campaign's order; those with one level too, except sharing and state.
+
+    Options that differ and follow from the axes (an engine that depends on the depth) are left out.
+    """
+    levels: dict[str, dict[Level, None]] = {"target": {}, "rw": {}}
+    declared = dict.fromkeys(name for name in result.axes if name not in ("target", "direction"))
+    for name in (*declared, *_independent(found, tuple(declared)), "sharing", "state"):
+        levels.setdefault(name, dict.fromkeys(result.axes.get(name, ())))
+    for entry in found:
+        place = coordinates(entry, levels)
+        for name, values in levels.items():
+            if name != "rw" or place[name] not in values:
+                values[place[name]] = None
+    present = {name: {coordinates(entry, (name,))[name] for entry in found} for name in levels}
+    axes = [Axis(name, _ordered([v for v in values if v in present[name]])) for name, values in levels.items()]
+    return [axis for axis in axes if axis.levels and (len(axis.levels) > 1 or axis.name not in ("sharing", "state"))]
+
+
+def _independent(found: Sequence[Entry], declared: tuple[str, ...]) -> list[str]:
+    """Options that no axis declares and none explains: with two values in one place of the sweep, or there are no axes at all."""
+    place_names = ("target", "rw", "sharing", "state", *declared)
+    values: dict[str, dict[tuple[Level, ...], Level]] = {}
+    independent: dict[str, None] = {}
+    for entry in found:
+        place = tuple(coordinates(entry, place_names).values())
+        for name, value in entry.cell.options:
+            if name not in place_names and values.setdefault(name, {}).setdefault(place, value) != value:
+                independent[name] = None
+    return list(independent)
+
+
+def coordinates(entry: Entry, names: Mapping[str, object] | Sequence[str]) -> Coordinates:
+    """Where an entry stands on each named axis."""
+    cell = entry.cell
+    special: dict[str, Level] = {"target": cell.target, "sharing": cell.sharing, "state": cell.state, "rw": load_name(entry)}
+    return {name: special[name] if name in special else cell.option.get(name, UNSET) for name in names}
+
+
+def load_name(entry: Entry) -> str:
+    """'randread', or 'randrw, read part' where a load has several directions."""
+    return entry.cell.rw if len(entry.cell.directions) == 1 else f"{entry.cell.rw}, {entry.direction} part"
+
+
+def _ordered(levels: Sequence[Level]) -> tuple[Level, ...]:
+    if all(isinstance(level, (int, float)) for level in levels):
+        return tuple(sorted(levels, key=float))
+    return tuple(levels)
+
+
+def lay_out(result: CampaignResult, *, x: str = "", y: str = "", tiles: Sequence[str] = ()) -> Layout:
+    """Choose the sides that were not asked for: y block size, x file size, tiles over numjobs and the next axis, pages over the rest.
+
+    Raises UsageError on an axis that the campaign does not have or that is asked for twice, and on an empty result.
+    """
+    found = entries(result)
+    if not found:
+        raise UsageError("the campaign has no cell yet, so there is nothing to draw", remedy="run `ioatlas resume` first")
+    axes = {axis.name: axis for axis in axes_of(result, found)}
+    asked = [name for name in (x, y, *tiles) if name]
+    for name in asked:
+        if name not in axes:
+            raise UsageError(f"the campaign has no axis {name!r}", where="--x, --y, --tiles", remedy=f"choose from {', '.join(axes)}")
+        if asked.count(name) > 1:
+            raise UsageError(f"axis {name!r} is asked for twice", where="--x, --y, --tiles", remedy="name each axis once")
+    if len(tiles) > 2:
+        raise UsageError(f"{len(tiles)} axes are asked for tiles", where="--tiles", remedy="name one or two axes: --tiles numjobs,iodepth")
+
+    free = [axis.name for axis in axes.values() if axis.name not in asked]
+
+    def take(order: Sequence[str], *, spare: Sequence[str] = ("rw", "target")) -> str:
+        """The first free axis with several levels, by preference; numbers before words."""
+        candidates = [name for name in free if len(axes[name].levels) > 1 and name not in spare]
+        choice = min(candidates, key=lambda name: (order.index(name) if name in order else len(order), free.index(name)), default="")
+        if choice:
+            free.remove(choice)
+        return choice
+
+    y = y or take(Y_ORDER)
+    x = x or take(X_ORDER)
+    columns, rows = ([*tiles, "", ""])[:2] if tiles else (take(TILE_ORDER), take(TILE_ORDER))
+    if not tiles and not rows:
+        rows = take((), spare=("target",)) if columns else ""
+        columns = columns or take((), spare=("target",))
+    single = [axis.name for axis in axes.values() if len(axis.levels) == 1 and axis.name not in asked]
+    x, y = x or _spare(X_ORDER, single, axes), y or _spare(Y_ORDER, [name for name in single if name != x], axes)
+    if not x or not y or x == y:
+        raise UsageError("the campaign has too few axes for a map", remedy="use --format csv")
+    sides = [name for name in (x, y, columns, rows) if name]
+    rest = [axis for axis in axes.values() if axis.name not in sides]
+    layout = Layout(axes[x], axes[y], axes.get(columns), axes.get(rows), ())
+    return replace(layout, pages=tuple(_pages(found, layout, rest)))
+
+
+def _spare(order: Sequence[str], single: Sequence[str], axes: Mapping[str, Axis]) -> str:
+    """An axis of one level for a side that no other is left for."""
+    return next((name for name in (*order, *axes) if name in single), "")
+
+
+def _pages(found: Sequence[Entry], layout: Layout, rest: Sequence[Axis]) -> list[Page]:
+    x, y, columns, rows = layout.x, layout.y, layout.columns, layout.rows
+    names = [axis.name for axis in (x, y, *rest, *(a for a in (columns, rows) if a))]
+    placed: dict[tuple[Level, ...], dict[tuple[Level | None, Level | None], dict[tuple[Level, Level], Entry]]] = {}
+    for entry in found:
+        at = coordinates(entry, names)
+        tile = (at[columns.name] if columns else None, at[rows.name] if rows else None)
+        page = placed.setdefault(tuple(at[axis.name] for axis in rest), {})
+        page.setdefault(tile, {})[at[x.name], at[y.name]] = entry
+    pages = []
+    for key in itertools.product(*(axis.levels for axis in rest)):
+        if key in placed:
+            grid = itertools.product(rows.levels if rows else (None,), columns.levels if columns else (None,))
+            tiles = tuple(Tile(column, row, placed[key].get((column, row), {})) for row, column in grid)
+            fixed = zip(rest, key, strict=True)
+            pages.append(Page(tuple((a, level) for a, level in fixed if len(a.levels) > 1 or a.name in ("rw", "target")), tiles))
+    return pages

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a figure can show of a cell, with its interval, label and a unit that fits the values at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ioatlas.errors import UsageError
+from ioatlas.model.estimate import Estimate
+
+Bounds = tuple[float | None, float | None]
+
+
+@dataclass(frozen=True)
+class Unit:
+    name: str
+    factor: float
+    """Value in base units that is 1 in this unit."""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """`field` of an estimate (base units), its bounds, and units from the smallest up."""
+
+    name: str
+    label: str
+    field: str
+    low: str
+    high: str
+    units: tuple[Unit, ...]
+    per_job: bool = False
+
+    def value(self, estimate: Estimate) -> float | None:
+        return self._divided(estimate, self.field)
+
+    def bounds(self, estimate: Estimate) -> Bounds:
+        return self._divided(estimate, self.low), self._divided(estimate, self.high)
+
+    def _divided(self, estimate: Estimate, field: str) -> float | None:
+        value: float | None = getattr(estimate, field)
+        return value / estimate.cell.numjobs if value is not None and self.per_job else value
+
+    def unit(self, values: Iterable[float]) -> Unit:
+        """The largest unit in which the largest value is at least 10."""
+        top = max(values, default=0.0)
+        fitting = [unit for unit in self.units if top / unit.factor >= 10]
+        return fitting[-1] if fitting else self.units[0]
+
+
+_RATE = (Unit("B/s", 1), Unit("KiB/s", 1 << 10), Unit("MiB/s", 1 << 20), Unit("GiB/s", 1 << 30))
+_TIME = (Unit("ns", 1), Unit("µs", 1e3), Unit("ms", 1e6), Unit("s", 1e9))
+_COUNT = (Unit("IOPS", 1), Unit("kIOPS", 1e3), Unit("MIOPS", 1e6))
+QUANTITIES = {
+    q.name: q
+    for q in (
+        Quantity("bw", "Throughput", "bw_bytes_per_s", "bw_low", "bw_high", _RATE),
+        Quantity("iops", "I/Os per second", "iops", "iops_low", "iops_high", _COUNT),
+        Quantity("lat_mean", "Mean latency", "lat_mean_ns", "lat_mean_low_ns", "lat_mean_high_ns", _TIME),
+        Quantity("lat_p99", "99th percentile of latency", "lat_p99_ns", "lat_p99_low_ns", "lat_p99_high_ns", _TIME),
+        Quantity("bw_per_job", "Throughput of each job", "bw_bytes_per_s", "bw_low", "bw_high", _RATE, per_job=True),
+    )
+}
+
+
+def quantity(name: str) -> Quantity:
+    """By its short name or by the column's: 'bw' or 'bw_bytes_per_s'. Raises UsageError."""
+    for q in QUANTITIES.values():
+        if name == q.name or (name == q.field and not q.per_job):
+            return q
+    raise UsageError(f"{name!r} is no quantity of a cell", where="--quantity", remedy=f"choose one of {', '.join(QUANTITIES)}")

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""JSON: the rows of the table under the same names as in CSV, and what else a reader must know of the campaign.
+
+Where the targets are and who measured them is left out, as in the report: exports are passed around.
+Sizes in bytes, rates in bytes per second, latencies in nanoseconds; null where nothing is known; no NaN.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any, TextIO
+
+from ioatlas.model.result import CampaignResult
+from ioatlas.model.target import Target
+from ioatlas.report.redact import PUBLIC_FACTS, names_site, redactor
+from ioatlas.report.table import rows, swept_options
+
+FORMAT = "ioatlas-export/1"
+
+
+def document(result: CampaignResult) -> dict[str, Any]:
+    """The whole export as JSON values."""
+    clean = redactor(result.targets)
+    return {
+        "format": FORMAT,
+        "campaign_id": result.campaign_id,
+        "name": clean(result.name),
+        "created": datetime.fromtimestamp(result.created_at, UTC).isoformat(timespec="seconds") if result.created_at else None,
+        "tool_version": result.tool_version,
+        "complete": result.complete,
+        "seconds": result.seconds,
+        "n_visits": result.n_visits,
+        "n_discarded": result.n_discarded,
+        "discard_reasons": {clean(reason): count for reason, count in result.discard_reasons.items()},
+        "targets": [_target(target) for target in result.targets],
+        "axes": {name: list(values) for name, values in result.axes.items()},
+        "constants": dict(result.constants),
+        "swept_options": list(swept_options(result)),
+        "settings": {name: clean(value) for name, value in result.settings.items() if not names_site(name)},
+        "sessions": [
+            {name: clean(str(value)) for name, value in session.items() if not names_site(name)} for session in result.sessions
+        ],
+        "findings": [{**asdict(finding), "sentence": clean(finding.sentence)} for finding in result.findings],
+        "rows": [{name: _plain(value) for name, value in row.items()} for row in rows(result)],
+    }
+
+
+def write_json(result: CampaignResult, out: TextIO) -> None:
+    json.dump(document(result), out, indent=1, allow_nan=False, ensure_ascii=False)
+    out.write("\n")
+
+
+def _target(target: Target) -> dict[str, Any]:
+    return {
+        "name": target.name,
+        "kind": target.kind,
+        "facts": {name: value for name, value in target.identity.facts if name in PUBLIC_FACTS},
+        "size_bytes": target.size_bytes,
+        "free_bytes": target.free_bytes,
+        "logical_block_bytes": target.logical_block_bytes,
+        "ioengine": target.ioengine,
+    }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return list(value) if isinstance(value, tuple) else value

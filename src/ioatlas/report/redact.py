@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What names a site is left out of anything made to be passed around: hosts, users, serial numbers, paths."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from ioatlas.model.target import Target
+
+SITE_WORDS = frozenset(
+    {"host", "hostname", "fqdn", "node", "user", "username", "serial", "wwn", "uuid", "path", "mount", "mountpoint", "source", "location"}
+    | {"ip", "address", "mac", "directory", "cwd", "server", "share", "export", "uri", "url"}
+)
+PUBLIC_FACTS = ("fs_type", "model", "rotational")
+"""Facts of a target's identity that name no site."""
+
+
+def redactor(targets: Sequence[Target]) -> Callable[[str], str]:
+    """Replaces where a target is by its placeholder: a report is passed around, the site's paths are nobody's business."""
+    places = {target.location.rstrip("/"): f"[{target.name}]" for target in targets if len(target.location.rstrip("/")) > 1}
+    if not places:
+        return lambda text: text
+    pattern = re.compile("|".join(re.escape(place) for place in sorted(places, key=len, reverse=True)))
+    return lambda text: pattern.sub(lambda match: places[match.group()], text)
+
+
+def names_site(name: str) -> bool:
+    """Whether a key such as 'client_hostname' holds something that names a site."""
+    return bool(SITE_WORDS & set(re.split(r"[^a-z0-9]+", name.lower())))

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A campaign's result as a table: one row for each cell and direction, measured or not. The names are the same in CSV and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from ioatlas.model.cell import Cell, OptionValue
+from ioatlas.model.estimate import Estimate
+from ioatlas.model.result import CampaignResult
+from ioatlas.report.redact import redactor
+
+Value = OptionValue | None
+Row = dict[str, Value | tuple[int, ...] | tuple[str, ...]]
+
+FIXED = (
+    "target", "rw", "bs_bytes", "size_bytes", "numjobs", "iodepth", "direction", "kind", "n_visits", "bw_bytes_per_s", "bw_low", "bw_high",
+    "iops", "lat_mean_ns", "lat_p99_ns", "lat_kind", "verdict", "method",
+)  # fmt: skip
+"""The columns every table has, in this order; their names never change."""
+REST = (
+    "iops_low", "iops_high", "lat_mean_low_ns", "lat_mean_high_ns", "lat_p99_low_ns", "lat_p99_high_ns",
+    "window_seconds", "cut_seconds", "n_discarded", "seeds", "notes",
+    "fresh_n_visits", "fresh_bw_bytes_per_s", "fresh_bw_low", "fresh_bw_high", "sharing", "state", "footprint_bytes", "cell",
+)  # fmt: skip
+"""The columns after the swept options. fresh_*: visits made after the cell had been named; cell: its key."""
+_IN_FIXED = frozenset({"target", "rw", "bs", "size", "numjobs", "iodepth", "direction"})
+_ESTIMATE = (
+    "bw_bytes_per_s", "bw_low", "bw_high", "iops", "lat_mean_ns", "lat_p99_ns", "iops_low", "iops_high", "lat_mean_low_ns",
+    "lat_mean_high_ns", "lat_p99_low_ns", "lat_p99_high_ns", "window_seconds", "cut_seconds",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One row before it is spelled out. `estimate` is None for a cell that has none; `reason` then says why."""
+
+    cell: Cell
+    direction: str
+    estimate: Estimate | None
+    reason: str = ""
+
+
+def entries(result: CampaignResult) -> list[Entry]:
+    """Every cell of the sweep in the order of its axes, each direction on its own; a cell has a row even when it has no estimate."""
+    found = [Entry(e.cell, e.direction, e) for e in result.estimates]
+    known = {(entry.cell.key, entry.direction) for entry in found}
+    for missing in result.unmeasured:
+        found += [Entry(missing.cell, d, None, missing.reason) for d in missing.cell.directions if (missing.cell.key, d) not in known]
+    targets = {target.name: place for place, target in enumerate(result.targets)}
+    places = {name: {value: place for place, value in enumerate(values)} for name, values in result.axes.items()}
+
+    def position(entry: Entry) -> tuple[tuple[int, ...], str, str]:
+        option = entry.cell.option
+        along = tuple(place.get(option[name], len(place)) if name in option else -1 for name, place in places.items())
+        return (targets.get(entry.cell.target, len(targets)), *along), entry.cell.key if not places else "", entry.direction
+
+    return sorted(found, key=position)
+
+
+def swept_options(result: CampaignResult) -> tuple[str, ...]:
+    """Options with a column of their own: the campaign's axes, and any other option that differs between cells, in fio's names.
+
+    `bs` is among them only where one number cannot hold it (`4k,8k`: reads, writes).
+    """
+    first: dict[str, Value] = {}
+    varied = dict.fromkeys(name for name in result.axes if name not in _IN_FIXED and name not in ("sharing", "state"))
+    seen: set[str] | None = None
+    composite = False
+    for cell in (*(e.cell for e in result.estimates), *(u.cell for u in result.unmeasured)):
+        if seen is None:
+            first, seen = dict(cell.option), set(cell.option)
+        for name, value in cell.options:
+            composite = composite or (name == "bs" and isinstance(value, str))
+            if name not in _IN_FIXED and first.get(name) != value:
+                varied[name] = None
+        varied |= dict.fromkeys(name for name in first.keys() - cell.option.keys() if name not in _IN_FIXED)
+    return (*(("bs",) if composite else ()), *varied)
+
+
+def columns(result: CampaignResult) -> tuple[str, ...]:
+    return (*FIXED, *(name for name in swept_options(result) if name not in FIXED), *REST)
+
+
+def rows(result: CampaignResult) -> Iterator[Row]:
+    """One mapping for each entry, with exactly the keys of `columns`; None where there is nothing to say."""
+    options = tuple(name for name in swept_options(result) if name not in FIXED)
+    fresh = {(e.cell.key, e.direction): e for e in result.fresh}
+    clean = redactor(result.targets)
+    for entry in entries(result):
+        found = row(entry, options, fresh)
+        yield {**found, "verdict": clean(str(found["verdict"])), "notes": tuple(clean(str(note)) for note in _notes(entry))}
+
+
+def _notes(entry: Entry) -> tuple[str, ...]:
+    return entry.estimate.notes if entry.estimate else ()
+
+
+def row(entry: Entry, options: tuple[str, ...], fresh: Mapping[tuple[str, str], Estimate]) -> Row:
+    cell, estimate = entry.cell, entry.estimate
+    again = fresh.get((cell.key, entry.direction))
+    identity: dict[str, Value] = {
+        "target": cell.target,
+        "rw": cell.rw,
+        "bs_bytes": block_bytes(cell, entry.direction),
+        "size_bytes": cell.size_bytes or None,
+        "numjobs": cell.numjobs,
+        "iodepth": cell.iodepth,
+        "direction": entry.direction,
+        "kind": estimate.kind if estimate else None,
+        "n_visits": estimate.n_visits if estimate else 0,
+    }
+    values: dict[str, Value] = {name: getattr(estimate, name) if estimate else None for name in _ESTIMATE}
+    words: dict[str, Value] = {
+        "lat_kind": estimate.lat_kind if estimate else None,
+        "verdict": estimate.verdict if estimate else entry.reason,
+        "method": estimate.method if estimate else None,
+        "n_discarded": estimate.n_discarded if estimate else 0,
+        "fresh_n_visits": again.n_visits if again else None,
+        "fresh_bw_bytes_per_s": again.bw_bytes_per_s if again else None,
+        "fresh_bw_low": again.bw_low if again else None,
+        "fresh_bw_high": again.bw_high if again else None,
+        "sharing": cell.sharing,
+        "state": cell.state,
+        "footprint_bytes": cell.footprint_bytes or None,
+        "cell": cell.key,
+    }
+    found: Row = {"seeds": estimate.seeds if estimate else (), "notes": _notes(entry)}
+    found |= {**identity, **values, **words, **{name: cell.option.get(name) for name in options}}
+    return {name: found[name] for name in (*FIXED, *options, *REST)}
+
+
+def block_bytes(cell: Cell, direction: str) -> int | None:
+    """Block size of one direction. fio's `bs=READ,WRITE,TRIM`: a value without a comma after it holds for the rest too; empty is fio's default.
+
+    None where the cell mixes sizes (`bssplit`).
+    """
+    if "bssplit" in cell.option:
+        return None
+    parts = str(cell.option.get("bs", "")).split(",")
+    place = {"read": 0, "write": 1, "trim": 2}[direction]
+    text = parts[min(place, len(parts) - 1)].strip()
+    return int(text) if text else 4096
