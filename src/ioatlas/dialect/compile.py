@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ioatlas.dialect.fidelity import Fidelity, approximate, exact, merged
+from ioatlas.dialect.fidelity import Fidelity, approximate, exact
 from ioatlas.dialect.jobfile import JobSection, JobValue
 from ioatlas.errors import UsageError
 from ioatlas.model.workload import Address, Stream, Workload
@@ -17,11 +17,10 @@ _RANDOM = frozenset({"random", "part-random", "zipf", "pareto", "normal", "zoned
 
 @dataclass(frozen=True)
 class Compiled:
-    """One workload as fio sections. `origins[i]` is the target of section i in the source's words."""
+    """One workload as fio sections, one for each of its streams."""
 
     sections: tuple[JobSection, ...]
-    origins: tuple[str, ...]
-    fidelity: tuple[Fidelity, ...]
+    fidelity: tuple[tuple[Fidelity, ...], ...]
 
 
 def _direction(stream: Stream) -> tuple[str, list[Fidelity]]:
@@ -74,7 +73,7 @@ def _zones(address: Address) -> tuple[str, Fidelity]:
     return text, approximate("address", "fio's zones take whole per cents", f"up to {worst:.2g} points in a zone's share or extent")
 
 
-def _address(stream: Stream, rw: str, options: dict[str, JobValue]) -> list[Fidelity]:
+def _address(stream: Stream, workload: Workload, rw: str, options: dict[str, JobValue]) -> list[Fidelity]:
     address, law = stream.address, stream.address.law
     notes: list[Fidelity] = []
     block = stream.sizes[0][0]
@@ -110,10 +109,26 @@ def _address(stream: Stream, rw: str, options: dict[str, JobValue]) -> list[Fide
         notes.append(exact("address", f"fio's own {law} distribution"))
     elif law == "strided":
         options["rw"] = f"{rw}:{address.skip_bytes}"
-        notes.append(exact("address", f"{address.skip_bytes} bytes left out after each block"))
+        step = address.skip_bytes + block
+        if workload.runtime_seconds is None:
+            options.setdefault("io_size", stream.size_bytes)
+        notes.append(
+            approximate(
+                "address",
+                f"one block in every {step} bytes; at the end fio begins again with the first block, where the tool shifts by one",
+                f"after a pass over 1/{step / block:g} of the blocks the same ones come again: a cache would show it",
+            )
+        )
     elif law == "backward":
         options["rw"] = f"{rw}:-{2 * block}"
-        notes.append(exact("address", "each I/O ends where the one before began; fio skips two blocks back after each"))
+        count = f"1 of {stream.size_bytes // block} I/Os" if stream.size_bytes else "1 I/O a pass"
+        notes.append(
+            approximate(
+                "address",
+                "each I/O ends where the one before began; fio sends the first block of the region before it turns to its end",
+                count,
+            )
+        )
     elif law == "fixed":
         notes.append(exact("address", "a region of one block, passed again and again"))
     elif law == "shared-sequential":
@@ -227,10 +242,12 @@ def _engine(stream: Stream, options: dict[str, JobValue]) -> list[Fidelity]:
 
 
 def _region(stream: Stream, workload: Workload, options: dict[str, JobValue]) -> list[Fidelity]:
-    if stream.private or stream.files > 1:
-        # fio names the files itself, one set for each job, from the section's name.
-        if stream.files > 1:
-            options["nrfiles"] = stream.files
+    if stream.private:
+        options["filename_format"] = f"ioatlas-target-{stream.target}.$jobnum.$filenum"
+        options["nrfiles"] = stream.files
+    elif stream.files > 1:
+        options["filename_format"] = f"ioatlas-target-{stream.target}.$filenum"
+        options["nrfiles"] = stream.files
     else:
         options["filename"] = f"ioatlas-target-{stream.target}"
     notes = [exact("target", "no path is carried over: the target is named when the load is run; number and sharing of its files are kept")]
@@ -251,8 +268,8 @@ def _region(stream: Stream, workload: Workload, options: dict[str, JobValue]) ->
             options["ramp_time"] = _seconds(workload.warmup_seconds)
         notes.append(exact("duration", f"{workload.runtime_seconds:g} s after {workload.warmup_seconds:g} s of warm-up"))
     else:
-        if workload.work_bytes is not None:
-            options["io_size"] = workload.work_bytes
+        if stream.work_bytes is not None:
+            options["io_size"] = stream.work_bytes
         if workload.passes > 1:
             options["loops"] = workload.passes
         notes.append(exact("duration", "bounded by the work, not by time"))
@@ -268,7 +285,7 @@ def compile_stream(stream: Stream, workload: Workload) -> tuple[JobSection, list
     options: dict[str, JobValue] = {}
     rw, notes = _direction(stream)
     notes += _sizes(stream, options)
-    notes += _address(stream, rw, options)
+    notes += _address(stream, workload, rw, options)
     notes += _arrival(stream, options)
     notes += _engine(stream, options)
     notes += _region(stream, workload, options)
@@ -284,8 +301,8 @@ def compile_workload(workload: Workload) -> Compiled:
     for stream in _unique(workload.streams):
         section, entries = compile_stream(stream, workload)
         sections.append(section)
-        notes += entries
-    return Compiled(tuple(sections), tuple(stream.origin for stream in workload.streams), merged(notes))
+        notes.append(tuple(entries))
+    return Compiled(tuple(sections), tuple(notes))
 
 
 def _unique(streams: Sequence[Stream]) -> list[Stream]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ioatlas.dialect.compile import compile_workload
-from ioatlas.dialect.fidelity import Fidelity, merged
+from ioatlas.dialect.fidelity import Fidelity, located, merged
 from ioatlas.dialect.jobfile import JobSection, JobValue, render_job
 from ioatlas.errors import UsageError
 from ioatlas.model.workload import Workload
@@ -33,6 +33,7 @@ class Job:
     section: JobSection
     origin: str = ""
     waits: bool = False
+    operation: str = ""
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,8 @@ def job_to_dict(job: Job) -> dict[str, Any]:
     """Fio's options by name, sizes with `_bytes` and times with `_seconds`; a list where reads and writes differ, in that order."""
     options = job.section.options
     entry: dict[str, Any] = {"name": job.section.name, "target": job.origin or None, "stonewall": job.waits}
+    if job.operation:
+        entry["operation"] = job.operation
     rw = str(options.get("rw", options.get("readwrite", "read")))
     entry["rw"] = _MODES.get(rw, rw)
     entry["bs_bytes"] = None if "bssplit" in options or "bsrange" in options else 4096
@@ -139,17 +142,18 @@ def _bssplit(text: str) -> list[Any]:
 def from_workloads(tool: str, source: str, workloads: Iterable[Workload], extra: Iterable[Fidelity] = ()) -> Translation:
     """Workloads that run one after another. Raises UsageError when they expand into more sections than a job file should hold."""
     jobs: list[Job] = []
-    notes: list[Fidelity] = []
+    found: dict[Fidelity, list[str]] = {}
     kept = tuple(workloads)
     names: Counter[str] = Counter()
     for index, workload in enumerate(kept):
         compiled = compile_workload(workload)
-        notes += compiled.fidelity
-        for position, (section, origin) in enumerate(zip(compiled.sections, compiled.origins, strict=True)):
+        for position, (section, stream, entries) in enumerate(zip(compiled.sections, workload.streams, compiled.fidelity, strict=True)):
             names[section.name] += 1
             count = names[section.name]
             named = section if count == 1 else JobSection(f"{section.name}.{count}", section.options)
-            jobs.append(Job(named, origin, waits=index > 0 and position == 0))
+            for entry in entries:
+                found.setdefault(entry, []).append(stream.operation or named.name)
+            jobs.append(Job(named, stream.origin, index > 0 and position == 0, stream.operation))
         if len(jobs) > SECTIONS_MAX:
             raise UsageError(
                 f"it expands into more than {SECTIONS_MAX:,} fio sections",
@@ -158,7 +162,8 @@ def from_workloads(tool: str, source: str, workloads: Iterable[Workload], extra:
             )
     if not jobs:
         raise UsageError("it holds no load", where=source, remedy="give a command or file that reads or writes something")
-    return Translation(tool, source, tuple(jobs), merged([*notes, *extra]), kept)
+    labels = [job.operation or job.section.name for job in jobs]
+    return Translation(tool, source, tuple(jobs), merged([*located(found, labels), *extra]), kept)
 
 
 def safe_name(text: str, fallback: str = "job") -> str:
@@ -174,5 +179,6 @@ def render_fidelity(translation: Translation) -> str:
     lines = [f"{translation.tool}: {len(translation.jobs)} fio sections; attributes: {total}"]
     for entry in translation.fidelity:
         level = f"{entry.level} ({entry.error})" if entry.error else entry.level
-        lines.append(f"  {entry.attribute}: {level}: {entry.reason}")
+        about = f" [{', '.join(entry.jobs[:6])}{', ...' if len(entry.jobs) > 6 else ''}]" if entry.jobs else ""
+        lines.append(f"  {entry.attribute}{about}: {level}: {entry.reason}")
     return "\n".join(lines) + "\n"

@@ -70,6 +70,8 @@ class Stream:
     files, private: how many files the stream works on, and whether each job has its own.
     origin:         the target as the source names it: shown, never opened.
     sync:           '' or 'sync' or 'dsync': writes reach stable storage before they complete.
+    work_bytes:     bytes each job moves when work bounds it; None for its size once.
+    operation:      what the source calls it, where fio's rw has no word of its own ('rewrite', 'backward read', ...).
     options:        further fio options that shape the I/O and have no field here.
     """
 
@@ -93,6 +95,8 @@ class Stream:
     sync: str = ""
     engine: str = ""
     trims: bool = False
+    work_bytes: int | None = None
+    operation: str = ""
     options: Mapping[str, OptionValue] = field(default_factory=dict)
 
     @property
@@ -108,9 +112,8 @@ class Stream:
 class Workload:
     """Streams that start together and end together.
 
-    runtime_seconds: a window of time; None when the work bounds it (each job covers its size once, or `work_bytes`).
+    runtime_seconds: a window of time; None when the work bounds it.
     warmup_seconds:  load before the window.
-    work_bytes:      bytes each job moves when the work bounds it; None for its size once.
     total_iops:      offered over all streams, spread by their shares; None when unlimited.
     """
 
@@ -118,5 +121,4 @@ class Workload:
     streams: tuple[Stream, ...]
     runtime_seconds: float | None = None
     warmup_seconds: float = 0.0
-    work_bytes: int | None = None
     passes: int = 1

@@ -356,9 +356,12 @@ def _stream(spec: Spec, span: Span, index: int) -> tuple[Stream, list[Fidelity]]
         threads, depth = threads * depth, 1
     options = dict(spec.options)
     if writes:
-        options |= {"sequential": {"buffer_pattern": _DEFAULT_PATTERN}, "zero": {"zero_buffers": 1}, "per-io": {"refill_buffers": 1}}.get(
-            spec.pattern, {}
-        )
+        data: dict[str, dict[str, OptionValue]] = {
+            "sequential": {"buffer_pattern": _DEFAULT_PATTERN},
+            "zero": {"zero_buffers": 1},
+            "per-io": {"refill_buffers": 1},
+        }
+        options |= data.get(spec.pattern, {})
         words = {
             "sequential": "the bytes 0 to 255 repeated, DiskSpd's default: compressible and the same in every block",
             "zero": "zeroes",
@@ -392,12 +395,11 @@ def _stream(spec: Spec, span: Span, index: int) -> tuple[Stream, list[Fidelity]]
                                      "where the device has no forced unit access, Linux flushes its cache instead"))  # fmt: skip
         else:
             notes.append(exact("write-through", "no effect on reads"))
-    law = "constant"
     arrival = Arrival()
     if spec.throughput and spec.throughput_is_iops:
-        arrival = Arrival(law, rate_iops=float(spec.throughput * threads))
+        arrival = Arrival("constant", rate_iops=float(spec.throughput * threads))
     elif spec.throughput:
-        arrival = Arrival(law, rate_bytes_per_s=1000.0 * spec.throughput * threads)
+        arrival = Arrival("constant", rate_bytes_per_s=1000.0 * spec.throughput * threads)
     if spec.burst and spec.think_ms:
         arrival = replace(arrival, think_us=spec.think_ms * 1000, think_blocks=spec.burst)
     elif spec.burst or spec.think_ms:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 from ioatlas.dialect.command import whole_number
 from ioatlas.dialect.fidelity import approximate, exact, not_expressible
@@ -28,16 +28,16 @@ _SPAN_KNOWN = frozenset(
 )  # fmt: skip
 
 
-def _number(node: ElementTree.Element, name: str, where: str, default: int = 0) -> int:
+def _number(node: ET.Element, name: str, where: str, default: int = 0) -> int:
     text = (node.findtext(name) or "").strip()
     return whole_number(text, f"<{name}>", where) if text else default
 
 
-def _flag(node: ElementTree.Element, name: str) -> bool:
+def _flag(node: ET.Element, name: str) -> bool:
     return (node.findtext(name) or "").strip().lower() in ("true", "1")
 
 
-def _target(node: ElementTree.Element, span: Span, where: str) -> Spec:
+def _target(node: ET.Element, span: Span, where: str) -> Spec:
     block = _number(node, "BlockSize", where, 65536)
     spec = Spec(
         path=(node.findtext("Path") or "").strip(),
@@ -112,8 +112,8 @@ def read_profile(text: str, where: str, paths: Sequence[str]) -> list[Span]:
     if re.search(r"<!(DOCTYPE|ENTITY)", text, re.IGNORECASE):
         raise UsageError("a profile has no business with a document type or entities", where=where, remedy="remove the declaration")
     try:
-        root = ElementTree.fromstring(re.sub(r"^\s*<\?xml[^>]*\?>", "", text))  # noqa: S314 - entities are refused above
-    except ElementTree.ParseError as error:
+        root = ET.fromstring(re.sub(r"^\s*<\?xml[^>]*\?>", "", text))  # noqa: S314 - entities are refused above
+    except ET.ParseError as error:
         raise UsageError(f"not well-formed XML: {error}", where=where, remedy="correct the profile") from error
     profile = root if root.tag == "Profile" else root.find(".//Profile")
     nodes = [] if profile is None else profile.findall("TimeSpans/TimeSpan")
