@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Record dense sweeps to compare designs on: every cell of a grid, several passes, each in its own random order.
+
+    python bench/adaptive/record.py local|link|cache|buffered [--passes 2] [--lock FILE]
+
+Targets:
+  local     a directory on the local file system, O_DIRECT, psync: noisy, no cache edge.
+  link      nbdkit (1 ms reads, 2 ms writes, 16 server threads a connection) behind a 1 Gbit/s link between
+            two network namespaces (needs root): latency, parallelism and link ceilings of known size.
+  cache     nbdkit's cache filter (96 MiB) in front of a 1 ms store: a server cache edge of known size.
+  buffered  a file on the local file system read through a page cache held to 160 MiB by a memory cgroup (needs root).
+
+A section takes 0.4 s; sections are placed 0.5 or 0.6 s apart inside one fio by `startdelay`, 24 to a batch. The
+lock is released between groups of batches, so that others can measure: the recordings are noisy and say so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import fcntl
+import gzip
+import itertools
+import json
+import math
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+HERE = Path(__file__).parent
+KIB, MIB = 1 << 10, 1 << 20
+NAMES = ("rw", "bs_bytes", "size_bytes", "numjobs", "iodepth")
+COLUMNS = ("pass", *NAMES, "bw_bytes_per_s", "iops", "lat_mean_ns", "lat_p99_ns")
+RUNTIME_MS = 400
+
+
+def grid(rw: list[str], bs_kib: list[int], size_mib: list[int], numjobs: list[int], iodepth: list[int]) -> list[tuple]:
+    return [(r, b * KIB, s * MIB, j, q) for r, b, s, j, q in itertools.product(rw, bs_kib, size_mib, numjobs, iodepth)]
+
+
+@contextlib.contextmanager
+def scratch(parent: str | None = None) -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix="atlas-record-", dir=parent))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def lay_out(folder: Path, sizes: set[int]) -> None:
+    for size in sizes:
+        job = ["fio", "--name=lay", f"--filename={folder}/{size}", f"--size={size}", "--rw=write", "--bs=1m", "--direct=1", "--ioengine=psync"]
+        subprocess.run([*job, "--refill_buffers=1", "--output-format=terse"], check=True, capture_output=True)
+
+
+def wait_for(path: Path) -> None:
+    for _ in range(100):
+        if path.exists():
+            return
+        time.sleep(0.05)
+    raise SystemExit(f"{path} did not appear")
+
+
+@contextlib.contextmanager
+def process(command: list[str], **kwargs: object) -> Iterator[subprocess.Popen]:
+    child = subprocess.Popen(command, **kwargs)
+    try:
+        yield child
+    finally:
+        child.send_signal(signal.SIGTERM)
+        child.wait(10)
+
+
+@contextlib.contextmanager
+def local(cells: list[tuple]) -> Iterator[tuple[list[str], object, int]]:
+    with scratch(os.environ.get("ATLAS_SCRATCH", "/var/tmp")) as folder:
+        lay_out(folder, {c[2] for c in cells})
+        yield ["ioengine=psync", "direct=1"], lambda c: [f"filename={folder}/{c[2]}"], 500
+
+
+@contextlib.contextmanager
+def buffered(cells: list[tuple]) -> Iterator[tuple[list[str], object, int]]:
+    group = Path("/sys/fs/cgroup/memory/atlas-record")
+    with scratch(os.environ.get("ATLAS_SCRATCH", "/var/tmp")) as folder:
+        lay_out(folder, {c[2] for c in cells})
+        group.mkdir(exist_ok=True)
+        (group / "memory.limit_in_bytes").write_text(str(160 * MIB))
+        (group / "cgroup.procs").write_text(str(os.getpid()))
+        try:
+            yield ["ioengine=psync", "direct=0", "invalidate=0"], lambda c: [f"filename={folder}/{c[2]}"], 600
+        finally:
+            (group.parent / "cgroup.procs").write_text(str(os.getpid()))
+            with contextlib.suppress(OSError):
+                group.rmdir()
+
+
+@contextlib.contextmanager
+def cache(cells: list[tuple]) -> Iterator[tuple[list[str], object, int]]:
+    with scratch("/dev/shm") as folder:  # noqa: S108 - the cache file must be able to punch holes
+        socket, size = folder / "c.sock", max(c[2] for c in cells)
+        command = ["nbdkit", "-f", "-U", str(socket), "-t", "16", "--filter=cache", "--filter=delay", "memory", str(size)]
+        command += ["rdelay=1ms", "wdelay=1ms", "cache-max-size=96M", "cache-on-read=true"]
+        with process(command, env={**os.environ, "TMPDIR": str(folder)}):
+            wait_for(socket)
+            uri = f"uri=nbd+unix:///?socket={socket}"
+            fill = ["fio", "--name=f", "--ioengine=nbd", f"--{uri}", "--rw=write", "--bs=1m", "--iodepth=8", f"--size={size}"]
+            subprocess.run(fill, check=True, capture_output=True)
+            yield ["ioengine=nbd", uri], lambda c: [], 600
+
+
+@contextlib.contextmanager
+def link(cells: list[tuple]) -> Iterator[tuple[list[str], object, int]]:
+    server, client, address = "arecs", "arecc", "10.97.0.1"
+    run = lambda *words: subprocess.run(words, check=True)  # noqa: E731
+    try:
+        run("ip", "netns", "add", server)
+        run("ip", "netns", "add", client)
+        run("ip", "link", "add", "vs", "netns", server, "type", "veth", "peer", "name", "vc", "netns", client)
+        run("ip", "-n", server, "addr", "add", f"{address}/24", "dev", "vs")
+        run("ip", "-n", client, "addr", "add", "10.97.0.2/24", "dev", "vc")
+        for space, device in ((server, "vs"), (client, "vc")):
+            run("ip", "-n", space, "link", "set", "lo", "up")
+            run("ip", "-n", space, "link", "set", device, "mtu", "1500", "up")
+            run(*f"tc -n {space} qdisc add dev {device} root tbf rate 1gbit burst 256k latency 50ms".split())
+        size = max(c[2] for c in cells)
+        command = ["nsenter", f"--net=/run/netns/{server}", "nbdkit", "-f", "-i", address, "-t", "16", "--filter=delay", "memory", str(size)]
+        with process([*command, "rdelay=1ms", "wdelay=2ms"]):
+            time.sleep(0.5)
+            yield ["ioengine=nbd", f"uri=nbd://{address}"], lambda c: [], 600
+    finally:
+        for space in (server, client):
+            subprocess.run(["ip", "netns", "del", space], check=False)
+
+
+TARGETS = {
+    "local": (local, grid(["read", "write", "randread", "randwrite"], [4, 8, 16, 32, 64, 128, 256, 512, 1024], [16, 64, 256, 1024], [1, 2, 4, 8, 16], [1])),
+    "link": (link, grid(["read", "randread", "randwrite"], [4, 8, 16, 32, 64, 128, 256], [16, 256], [1, 2], [1, 2, 4, 8, 16, 32])),
+    "cache": (cache, grid(["read", "write", "randread", "randwrite"], [4, 16, 64, 256], [16, 32, 64, 128, 256, 512], [1, 4], [1, 4])),
+    "buffered": (buffered, grid(["read", "randread"], [4, 8, 16, 32, 64, 128, 256], [16, 32, 64, 128, 256, 512, 1024], [1, 2, 4, 8], [1])),
+}
+PREFIX = {"link": ["nsenter", "--net=/run/netns/arecc"]}
+
+
+def percentile(section: dict, direction: str) -> float | str:
+    found = section[direction]["lat_ns"].get("percentile", {})
+    return found.get("99.000000", "")
+
+
+def run_batch(prefix: list[str], common: list[str], extra: object, period_ms: int, cells: list[tuple], folder: Path) -> list[list]:
+    lines = ["[global]", "thread=1", "time_based=1", f"runtime={RUNTIME_MS}ms", "clocksource=clock_gettime", "group_reporting=1", "randrepeat=0"]
+    lines += ["norandommap=1", "lat_percentiles=1", "clat_percentiles=0", *common]
+    for place, cell in enumerate([cells[0], *cells]):  # the first section is thrown away: it starts late
+        rw, bs, size, jobs, depth = cell
+        lines += [f"[s{place}]", "new_group=1", f"startdelay={place * period_ms}ms", f"rw={rw}", f"bs={bs}", f"size={size}"]
+        lines += [f"numjobs={jobs}", f"iodepth={depth}", f"randseed={random.randrange(1 << 30)}", *extra(cell)]
+    job, out = folder / "job.fio", folder / "out.json"
+    job.write_text("\n".join(lines) + "\n")
+    done = subprocess.run([*prefix, "fio", "--output-format=json", f"--output={out}", str(job)], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"fio failed: {done.stderr[-800:]}")
+    text = out.read_text()
+    sections = {s["jobname"]: s for s in json.loads(text[text.index("{") :])["jobs"]}
+    rows = []
+    for place, cell in enumerate(cells, 1):
+        section = sections[f"s{place}"]
+        direction = "read" if "read" in cell[0] else "write"
+        part = section[direction]
+        if section["error"] or part["runtime"] < RUNTIME_MS * 0.9:
+            continue
+        seconds = part["runtime"] / 1000
+        rows.append([*cell, round(part["io_bytes"] / seconds), round(part["total_ios"] / seconds, 2), round(part["lat_ns"]["mean"]), percentile(section, direction)])
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("target", choices=TARGETS)
+    parser.add_argument("--passes", type=int, default=2)
+    parser.add_argument("--lock", default="/tmp/ioatlas-measure.lock")
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    random.seed(arguments.seed)
+    opener, cells = TARGETS[arguments.target]
+    rows: list[list] = []
+    with scratch() as folder, opener(cells) as (common, extra, period_ms), open(arguments.lock, "w") as lock:
+        for number in range(1, arguments.passes + 1):
+            order = random.sample(cells, len(cells))
+            batches = [order[at : at + 24] for at in range(0, len(order), 24)]
+            for group in range(0, len(batches), 4):
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                for batch in batches[group : group + 4]:
+                    got = run_batch(PREFIX.get(arguments.target, []), common, extra, period_ms, batch, folder)
+                    rows += [[number, *row] for row in got]
+                fcntl.flock(lock, fcntl.LOCK_UN)
+                time.sleep(0.2)
+                print(f"{time.strftime('%T')} pass {number}: {min((group + 4) * 24, len(order))}/{len(order)} cells, {len(rows)} rows", file=sys.stderr, flush=True)
+    # Order of measuring is kept: a reader can see drift. gzip without a time stamp: the same bytes for the same rows.
+    out = HERE / "data" / f"{arguments.target}.csv.gz"
+    with open(out, "wb") as raw, gzip.GzipFile(fileobj=raw, mode="wb", mtime=0, filename="") as packed:
+        text = [",".join(COLUMNS)] + [",".join(map(str, row)) for row in rows]
+        packed.write(("\n".join(text) + "\n").encode())
+    slow = min(row[6] for row in rows)
+    print(f"{out}: {len(rows)} rows, {math.log10(max(row[6] for row in rows) / slow):.1f} decades", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The mechanistic mean of a map: a closed queue with a fixed and a transfer time, two ceilings and a hit ratio.
+
+An I/O takes t0 + bs * b of service; n outstanding I/Os keep up to m servers busy until a ceiling is met (asymptotic
+bounds of a closed network: Denning and Buzen, Computing Surveys 10(3), 1978, section 6). Time per completed I/O:
+
+    r = ( ((t0 + bs b) / n^a)^p + ((t0 + bs b) / m)^p + (1 / C)^p + (bs / B)^p )^(1/p)      p: how sharp the knee is
+
+with C a ceiling in I/Os and B one in bytes per second. A cache of capacity E on the way gives r = h r_hit + (1-h) r_miss,
+
+    h = (1 + (F / E)^(4 k))^(-1/4)        F: footprint; k = 1 is uniform random access to an LRU cache, large k a cliff
+
+Every physical quantity is a common value times a factor for each level of each categorical axis, shrunk towards 1, so
+directions and modes share what the data do not tell apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ioatlas.surrogate.space import Floats, Ints, Space
+
+MODE_SD = 0.7
+"""Prior standard deviation of the log factor between modes: a factor of 2 either way."""
+HIT_SHARPNESS = 4.0
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A cliff along the footprint: between two levels of `size * numjobs^exponent`, in bytes.
+
+    direction: the direction it was seen in; '' for all.
+    found:     'cliff pass' or 'all cells'.
+    """
+
+    low_bytes: float
+    high_bytes: float
+    exponent: int = 0
+    direction: str = ""
+    found: str = "cliff pass"
+    drop: float = 1.0
+    """Throughput below the edge over throughput above it."""
+
+
+@dataclass(frozen=True)
+class _Quantity:
+    """One physical quantity: its place in the parameter vector, the columns that multiply it, and its prior."""
+
+    name: str
+    first: int
+    design: Floats
+    mean: Floats
+    sd: Floats
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of the law with a 90% interval; `unit` as in `service_seconds`. `known` is False when the data say nothing about it."""
+
+    name: str
+    mode: str
+    value: float
+    low: float
+    high: float
+    unit: str
+    known: bool
+
+
+class Law:
+    """The law over all cells of a space. Parameters are a vector of logarithms (except exponents), shape (p,)."""
+
+    def __init__(self, space: Space, cells: Ints, log_iops: Floats, edges: tuple[Edge, ...] = ()) -> None:
+        self.space = space
+        self.edges = edges
+        self._log_bs = np.log(space.block_bytes)
+        self._modes, self.mode_names = _mode_columns(space)
+        self._log_footprint = [np.log(space.size_bytes) + edge.exponent * np.log(space.numjobs) for edge in edges]
+        self._applies = [space.in_direction(edge.direction) for edge in edges]
+        self._quantities: list[_Quantity] = []
+        self._at: dict[str, _Quantity] = {}
+        work = np.log(space.outstanding)[cells] - log_iops
+        service = float(np.quantile(work, 0.2))
+        self._add("service", service, 2.0, MODE_SD)
+        if "block" in space.known and np.ptp(self._log_bs) > 0:
+            self._add("transfer", float(np.quantile(work - self._log_bs[cells], 0.1)), 1.5, MODE_SD)
+            self._add("bandwidth", float(np.max(log_iops + self._log_bs[cells])) + 0.2, 1.0, MODE_SD)
+        # Without a varied block the two ceilings are one, and the transfer time is part of the service time.
+        if np.ptp(space.outstanding) > 0:
+            self._add("servers", float(np.log(np.quantile(space.outstanding, 0.75))), 1.5, MODE_SD)
+            self._add("iops", float(np.max(log_iops)) + 0.5, 1.5, MODE_SD)
+            self._add("sharpness", np.log(3.0), 0.6, 0.0)
+        for name, values in (("numjobs", space.numjobs), ("iodepth", space.iodepth)):
+            if np.ptp(values) > 0:
+                self._add(f"exponent of {name}", 1.0, 0.15, 0.1)
+        for number, edge in enumerate(edges):
+            half = 0.5 * np.log(edge.high_bytes / edge.low_bytes)
+            self._add(f"capacity {number}", 0.5 * np.log(edge.high_bytes * edge.low_bytes), max(half * 0.7, 0.1), 0.0)
+            self._add(f"steepness {number}", np.log(3.0), 1.0, 0.4)
+            slower = float(np.log(max(edge.drop, 1.5)))
+            for name in ("service", "transfer", "servers", "iops", "bandwidth"):
+                if name in self._at:
+                    sign = 1.0 if name in ("service", "transfer") else -1.0
+                    self._add(f"miss {number} {name}", sign * 0.7 * slower, 0.8, 0.6)
+        self.prior_mean = np.concatenate([q.mean for q in self._quantities])
+        self.prior_sd = np.concatenate([q.sd for q in self._quantities])
+
+    def _add(self, name: str, mean: float, sd: float, mode_sd: float) -> None:
+        design = np.ones((len(self.space), 1)) if mode_sd == 0 else np.hstack([np.ones((len(self.space), 1)), self._modes])
+        width = design.shape[1]
+        first = sum(q.design.shape[1] for q in self._quantities)
+        quantity = _Quantity(name, first, design, np.r_[mean, np.zeros(width - 1)], np.r_[sd, np.full(width - 1, mode_sd)])
+        self._quantities.append(quantity)
+        self._at[name] = quantity
+
+    def _linear(self, theta: Floats, rows: Ints) -> dict[str, Floats]:
+        return {q.name: q.design[rows] @ theta[q.first : q.first + q.design.shape[1]] for q in self._quantities}
+
+    def _log_iops(self, phi: dict[str, Floats], rows: Ints) -> Floats:
+        log_time = self._log_time(phi, rows, ())
+        for number in range(len(self.edges)):
+            missed = self._log_time(phi, rows, range(number + 1))
+            steep = HIT_SHARPNESS * np.exp(np.clip(phi[f"steepness {number}"], -2, 3.5))
+            over = steep * (self._log_footprint[number][rows] - phi[f"capacity {number}"])
+            over = np.where(self._applies[number][rows], over, -60.0)
+            log_hit = -np.logaddexp(0.0, over) / HIT_SHARPNESS
+            log_miss = np.log(-np.expm1(np.minimum(log_hit, -1e-12)))
+            log_time = np.logaddexp(log_hit + log_time, log_miss + missed)
+        return -log_time
+
+    def _log_time(self, phi: dict[str, Floats], rows: Ints, missed: tuple[()] | range) -> Floats:
+        """Seconds per completed I/O, logarithm, with the misses of these edges added."""
+
+        def value(name: str) -> Floats:
+            total = phi[name]
+            for number in missed:
+                total = total + phi[f"miss {number} {name}"]
+            return total
+
+        log_service = value("service")
+        if "transfer" in phi:
+            log_service = np.logaddexp(log_service, value("transfer") + self._log_bs[rows])
+        log_n = np.zeros(len(rows))
+        for name, values in (("numjobs", self.space.numjobs), ("iodepth", self.space.iodepth)):
+            log_n = log_n + phi.get(f"exponent of {name}", 1.0) * np.log(values[rows])
+        sharp = np.exp(np.clip(phi["sharpness"], -1, 3)) if "sharpness" in phi else 3.0
+        total = sharp * (log_service - log_n)
+        if "iops" in phi:
+            total = np.logaddexp(total, sharp * (log_service - value("servers")))
+            total = np.logaddexp(total, -sharp * value("iops"))
+        if "bandwidth" in phi:
+            total = np.logaddexp(total, sharp * (self._log_bs[rows] - value("bandwidth")))
+        return total / sharp
+
+    def predict(self, theta: Floats, rows: Ints) -> Floats:
+        """log I/Os per second of the cells `rows`, shape (len(rows),)."""
+        return self._log_iops(self._linear(theta, rows), rows)
+
+    def jacobian(self, theta: Floats, rows: Ints) -> tuple[Floats, Floats]:
+        """(prediction, its derivative): shapes (n,) and (n, p)."""
+        phi = self._linear(theta, rows)
+        base = self._log_iops(phi, rows)
+        out = np.empty((len(rows), len(theta)))
+        step = 1e-5
+        for q in self._quantities:
+            moved = self._log_iops({**phi, q.name: phi[q.name] + step}, rows)
+            out[:, q.first : q.first + q.design.shape[1]] = ((moved - base) / step)[:, None] * q.design[rows]
+        return base, out
+
+    def fit(self, cells: Ints, log_iops: Floats, noise_var: Floats, start: Floats | None = None, iterations: int = 40) -> Floats:
+        """Most probable parameters for independent errors of variance `noise_var`, shape (n,); Levenberg-Marquardt."""
+        theta = self.prior_mean.copy() if start is None or len(start) != len(self.prior_mean) else start.copy()
+        scale = self.prior_sd
+        weight = 1.0 / np.sqrt(noise_var)
+        damping = 1e-2
+
+        def cost(at: Floats) -> float:
+            residual = (log_iops - self.predict(at, cells)) * weight
+            # Huber's loss beyond 2.5 sd: one stalled reading must not bend the law.
+            size = np.abs(residual)
+            loss = np.where(size < 2.5, 0.5 * size**2, 2.5 * size - 3.125)
+            return float(np.sum(loss) + 0.5 * np.sum(((at - self.prior_mean) / scale) ** 2))
+
+        now, quiet = cost(theta), 0
+        for _ in range(iterations):
+            fitted, slope = self.jacobian(theta, cells)
+            residual = (log_iops - fitted) * weight
+            kept = np.sqrt(np.minimum(1.0, 2.5 / np.maximum(np.abs(residual), 1e-9)))
+            rows = slope * (weight * kept)[:, None] * scale
+            gradient = rows.T @ (residual * kept) - (theta - self.prior_mean) / scale
+            normal = rows.T @ rows + np.eye(len(theta))
+            for _ in range(8):
+                step = np.linalg.solve(normal + damping * np.diag(np.diag(normal)), gradient) * scale
+                step = np.clip(step, -2.0, 2.0)
+                tried = cost(theta + step)
+                if tried < now:
+                    break
+                damping = max(damping * 4, 1e-3)
+            else:
+                break
+            gained = now - tried
+            theta, now, damping = theta + step, tried, damping / 8
+            quiet = quiet + 1 if gained < 1e-4 * (1 + abs(now)) else 0
+            if quiet == 2:
+                break
+        return theta
+
+
+def _mode_columns(space: Space) -> tuple[Floats, tuple[str, ...]]:
+    """Contrasts of the categorical axes and of numeric axes without a role of their own; shape (n, columns)."""
+    columns, names = [], []
+    physical = {"bs_bytes", "bs", "size_bytes", "size", "numjobs", "iodepth", "footprint_bytes", "outstanding"}
+    for number, axis in enumerate(space.axes):
+        at = space.index[:, number]
+        if not axis.numeric and len(axis.levels) == 2:
+            columns.append(at - 0.5)
+            names.append(f"{axis.name}={axis.levels[1]}")
+        elif not axis.numeric and len(axis.levels) <= 24:
+            for level, value in enumerate(axis.levels):
+                columns.append((at == level).astype(float))
+                names.append(f"{axis.name}={value}")
+        elif axis.numeric and axis.name not in physical:
+            columns.append(axis.place[at] - 0.5)
+            names.append(axis.name)
+    return (np.stack(columns, axis=1) if columns else np.zeros((len(space), 0))), tuple(names)

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The model of a map: mechanistic law, Gaussian process on its residual, noise measured apart.
+
+log X = law(theta) + g + d + e:  theta about its most probable value, linearised, so that its uncertainty widens the
+intervals and is shared between cells; g the process of `gp`; d a cell's own part; e noise of a reading. All in natural
+logarithms of I/Os (or bytes, where nothing tells I/Os) per second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ioatlas.surrogate.gp import GridKernel, Hyper, Posterior
+from ioatlas.surrogate.law import Edge, Law
+from ioatlas.surrogate.noise import STUDENT_DOF, Noise, measure_noise
+from ioatlas.surrogate.space import Floats, Ints, Space
+
+FIT_ITERATIONS = 40
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where the next fit may begin: speeds it up, does not decide it."""
+
+    theta: Floats
+    hyper: Hyper
+
+
+@dataclass(frozen=True)
+class Training:
+    """Cells measured so far: cells (n,), their mean log reading (n,), visits (n,), and the noise of one reading."""
+
+    cells: Ints
+    mean: Floats
+    visits: Ints
+    noise: Noise
+
+    @classmethod
+    def of(cls, readings: Mapping[int, Sequence[float]]) -> Training:
+        """From log readings by cell. Three or more readings count by their median, two by their mean."""
+        cells = sorted(readings)
+        centre = [float(np.median(readings[c])) if len(readings[c]) > 2 else float(np.mean(readings[c])) for c in cells]
+        noise = measure_noise([readings[c] for c in cells if len(readings[c]) > 1])
+        return cls(np.array(cells, dtype=np.int64), np.array(centre), np.array([len(readings[c]) for c in cells], dtype=np.int64), noise)
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Mean of the log and variances, shape (n,). `smooth_var`: what more cells would remove; `rough_var`: a cell's own part."""
+
+    mean: Floats
+    smooth_var: Floats
+    rough_var: float
+    noise_var: float
+
+    def variance(self, readings: float = np.inf) -> Floats:
+        """Of the geometric mean of so many readings of a cell not yet measured; of its true value when infinite."""
+        return self.smooth_var + self.rough_var + self.noise_var / readings
+
+
+@dataclass(frozen=True)
+class Surrogate:
+    """A fitted model. Made by `fit`; immutable."""
+
+    space: Space
+    training: Training
+    law: Law | None
+    theta: Floats
+    kernel: GridKernel
+    hyper: Hyper
+    weight: Floats
+    posterior: Posterior
+    slope: Floats
+    offset: float
+    log_evidence: float
+    """Log evidence of the readings at the most probable hyperparameters, their prior included: to compare models of the same readings."""
+
+    @property
+    def start(self) -> Start:
+        return Start(self.theta, self.hyper)
+
+    def _mean_and_slope(self, rows: Ints) -> tuple[Floats, Floats]:
+        """Prior mean and the scaled derivative of the mean by its parameters; law at the most probable parameters."""
+        return _mean_and_slope(self.law, self.theta, self.offset, rows)
+
+    def cross(self, rows: Ints) -> tuple[Floats, Floats]:
+        """(prior mean, covariance with the training cells): (m,), (n, m)."""
+        mean, slope = self._mean_and_slope(rows)
+        return mean, self.kernel.covariance(self.hyper, self.training.cells, rows) + self.slope @ slope.T
+
+    def predict(self, rows: Ints) -> Prediction:
+        mean, slope = self._mean_and_slope(rows)
+        cross = self.kernel.covariance(self.hyper, self.training.cells, rows) + self.slope @ slope.T
+        half = self.posterior.whiten(cross)
+        prior = self.kernel.variance(self.hyper) + np.sum(slope**2, axis=1)
+        smooth = np.maximum(prior - np.sum(half**2, axis=0), 1e-10)
+        return Prediction(mean + cross.T @ self.posterior.alpha, smooth, self.hyper.rough_var, self.training.noise.var)
+
+    def covariance(self, rows: Ints) -> Floats:
+        """Posterior covariance of the smooth part between cells, (m, m)."""
+        _, slope = self._mean_and_slope(rows)
+        cross = self.kernel.covariance(self.hyper, self.training.cells, rows) + self.slope @ slope.T
+        half = self.posterior.whiten(cross)
+        return self.kernel.covariance(self.hyper, rows, rows) + slope @ slope.T - half.T @ half
+
+    def leave_one_out(self) -> tuple[Floats, Floats]:
+        return self.posterior.leave_one_out()
+
+
+def _mean_and_slope(law: Law | None, theta: Floats, offset: float, rows: Ints) -> tuple[Floats, Floats]:
+    if law is None:
+        return np.full(len(rows), offset), np.full((len(rows), 1), 2.0)
+    fitted, jacobian = law.jacobian(theta, rows)
+    return fitted + jacobian @ (law.prior_mean - theta), jacobian * law.prior_sd
+
+
+def fit(
+    space: Space,
+    training: Training,
+    *,
+    edges: tuple[Edge, ...] = (),
+    use_law: bool = True,
+    separate: Ints | None = None,
+    start: Start | None = None,
+    iterations: int = FIT_ITERATIONS,
+) -> Surrogate:
+    """Fits everything to these cells. `edges`: cliffs along the footprint; `separate`: regime of each cell, (len(space),)."""
+    cells, reading = training.cells, training.mean
+    noise_var = training.noise.var / training.visits
+    spread = float(np.median(np.abs(reading - np.median(reading)))) / 0.6745 if len(reading) > 2 else 1.0
+    kernel = GridKernel(space, separate)
+    offset = float(np.median(reading))
+    law: Law | None = None
+    theta = np.zeros(1)
+    scale_var = max(spread**2, 0.05)
+    if use_law:
+        law = Law(space, cells, reading, edges)
+        begin = start.theta if start is not None else None
+        theta = law.fit(cells, reading, noise_var + 0.2**2, begin)
+        for _ in range(2):
+            rest = float(np.median(np.abs(reading - law.predict(theta, cells))) / 0.6745)
+            theta = law.fit(cells, reading, noise_var + min(max(rest, 0.03), 0.2) ** 2, theta)
+        scale_var = 0.15**2
+    hyper = start.hyper if start is not None and len(start.hyper.length) == kernel.count else kernel.start(scale_var, training.noise.var)
+    mean, slope = _mean_and_slope(law, theta, offset, cells)
+    known = slope @ slope.T
+    weight = np.ones(len(cells))
+    hyper, log_evidence = kernel.fit(cells, reading - mean, noise_var, known, hyper, scale_var, iterations)
+    smooth = kernel.covariance(hyper, cells, cells) + known
+    for _ in range(3):
+        nugget = (noise_var + hyper.rough_var) / weight
+        posterior = Posterior.of(smooth + np.diag(nugget), reading - mean)
+        gap, variance = posterior.leave_one_out()
+        # A single reading far from where the others put it counts less; one that was confirmed by a repeat counts in full.
+        standard = gap**2 / np.maximum(variance - nugget + noise_var + hyper.rough_var, 1e-12)
+        weight = np.where(training.visits > 1, 1.0, np.minimum(1.0, (STUDENT_DOF + 1) / (STUDENT_DOF + standard)))
+    nugget = (noise_var + hyper.rough_var) / weight
+    posterior = Posterior.of(smooth + np.diag(nugget), reading - mean)
+    return Surrogate(space, training, law, theta, kernel, hyper, weight, posterior, slope, offset, log_evidence)
