@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Direct I/O: whether O_DIRECT works on a file or device, and which alignment of memory and offset it wants."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import sys
+from dataclasses import dataclass
+
+from ioatlas.target.trouble import spoken
+
+_PROBE_BYTES = 128 << 10
+_OFFSETS = (512, 1024, 2048, 4096, 8192, 16384, 32768, 65536)
+_MEMORY = (4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
+_AT_EMPTY_PATH = 0x1000
+_STATX_DIOALIGN = 0x2000
+_MASK_AT, _MEMORY_AT, _OFFSET_AT, _STATX_BYTES = (
+    0,
+    152,
+    156,
+    256,
+)  # offsets of stx_mask, stx_dio_mem_align, stx_dio_offset_align in struct statx
+
+
+@dataclass(frozen=True)
+class DirectIo:
+    """supported: O_DIRECT opens and moves data. Alignments in bytes; 0 when unsupported.
+
+    source: 'statx' (the kernel says so, Linux 6.1 and newer) or 'trial' (the smallest that worked).
+    why_not: what failed, empty when supported.
+    """
+
+    supported: bool
+    offset_alignment_bytes: int = 0
+    memory_alignment_bytes: int = 0
+    source: str = ""
+    why_not: str = ""
+
+
+def direct_io_alignment(path: str) -> DirectIo:
+    """The answer for an existing file or block device, by reading only. For a directory use `Workspace.direct_io`.
+
+    A file without data is judged by opening it and by what the kernel says. Raises IoAtlasError when it cannot be opened at all.
+    """
+    try:
+        plain = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise spoken(error, path) from error
+    try:
+        size = os.lseek(plain, 0, os.SEEK_END)
+        claimed = _statx_alignment(plain)
+    finally:
+        os.close(plain)
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECT | os.O_CLOEXEC)
+    except OSError as error:
+        return DirectIo(supported=False, why_not=f"no O_DIRECT: opening with it fails ({error.strerror})")
+    try:
+        return _judge(fd, size, claimed)
+    finally:
+        os.close(fd)
+
+
+def probe_directory(directory: int, name: str, where: str, *, writes: bool) -> DirectIo:
+    """The answer for a directory given by descriptor, on a new file `name` that is removed at once.
+
+    writes: also try a direct write, which some FUSE file systems refuse although they read. Raises IoAtlasError when the file
+    cannot be made.
+    """
+    try:
+        fd = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=directory)
+    except OSError as error:
+        raise spoken(error, f"{where}/{name}") from error
+    try:
+        _write_all(fd, os.urandom(_PROBE_BYTES))
+        os.fsync(fd)
+        claimed = _statx_alignment(fd)
+        try:
+            direct = os.open(name, (os.O_RDWR if writes else os.O_RDONLY) | os.O_DIRECT | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
+        except OSError as error:
+            return DirectIo(supported=False, why_not=f"no O_DIRECT: opening with it fails ({error.strerror})")
+        try:
+            if writes:
+                with mmap.mmap(-1, _PROBE_BYTES) as buffer:
+                    os.pwritev(direct, [buffer], 0)
+        except OSError as error:
+            return DirectIo(supported=False, why_not=f"no O_DIRECT: an aligned write with it fails ({error.strerror})")
+        else:
+            return _judge(direct, _PROBE_BYTES, claimed)
+        finally:
+            os.close(direct)
+    except OSError as error:
+        raise spoken(error, f"{where}/{name}") from error
+    finally:
+        os.close(fd)
+        os.unlink(name, dir_fd=directory)
+
+
+def _judge(fd: int, size: int, claimed: tuple[int, int] | None) -> DirectIo:
+    """claimed: (memory, offset) alignment as the kernel gives it; (0, 0) means no direct I/O on this file (statx(2))."""
+    if claimed == (0, 0):
+        return DirectIo(supported=False, why_not="no O_DIRECT: the kernel says it would fall back to buffered I/O on this file")
+    page = mmap.PAGESIZE
+    with mmap.mmap(-1, _OFFSETS[-1] + page) as buffer:
+        view = memoryview(buffer)
+        try:
+            offset = next((step for step in _OFFSETS if size >= 2 * step and _reads(fd, view[:step], step)), 0)
+            if claimed is not None:
+                if size >= 2 * claimed[1] and not _reads(fd, view[: claimed[1]], claimed[1]):
+                    return DirectIo(supported=False, why_not="no O_DIRECT: an aligned read with it fails")
+                return DirectIo(supported=True, offset_alignment_bytes=claimed[1], memory_alignment_bytes=claimed[0], source="statx")
+            if not offset:
+                short = size < 2 * _OFFSETS[0]
+                why = "the file is too short to try O_DIRECT on" if short else "no O_DIRECT: aligned reads with it fail"
+                return DirectIo(supported=False, why_not=why)
+            memory = next((step for step in _MEMORY if _reads(fd, view[step : step + offset], offset)), page)
+            return DirectIo(supported=True, offset_alignment_bytes=offset, memory_alignment_bytes=memory, source="trial")
+        finally:
+            view.release()
+
+
+def _reads(fd: int, into: memoryview, at: int) -> bool:
+    try:
+        return os.preadv(fd, [into], at) == len(into)
+    except OSError:
+        return False
+    finally:
+        into.release()
+
+
+def _write_all(fd: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(fd, rest) :]
+
+
+def _statx_alignment(fd: int) -> tuple[int, int] | None:
+    """(memory, offset) alignment from statx(2), None when kernel or file system does not say."""
+    statx = getattr(ctypes.CDLL(None, use_errno=True), "statx", None)
+    if statx is None:
+        return None
+    buffer = ctypes.create_string_buffer(_STATX_BYTES)
+    if statx(fd, b"", _AT_EMPTY_PATH, _STATX_DIOALIGN, buffer) != 0:
+        return None
+    if not int.from_bytes(buffer.raw[_MASK_AT : _MASK_AT + 4], sys.byteorder) & _STATX_DIOALIGN:
+        return None
+    memory, offset = (int.from_bytes(buffer.raw[at : at + 4], sys.byteorder) for at in (_MEMORY_AT, _OFFSET_AT))
+    return (memory, offset)

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From what a person typed to a target: a directory, a file, a block device or a URI, or one clear error."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from ioatlas.dialect.jobfile import render_value
+from ioatlas.errors import IoAtlasError, RefusedError, UsageError
+from ioatlas.model.target import Target
+from ioatlas.target.devices import BlockDevice, device_of, devices_under_filesystem
+from ioatlas.target.identity import NEW_FILE, describe_mode, identify, kind_of
+from ioatlas.target.mounts import PSEUDO_TYPES, mount_of, unmounted_mount_point
+from ioatlas.target.nbd import read_export
+from ioatlas.target.trouble import answer_within
+
+WORKSPACE_PREFIX = ".ioatlas-"
+"""How the one subdirectory begins that ioatlas makes in a directory target."""
+
+_SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.\-]*):(//.*)?$", re.DOTALL)
+_URI_CHARACTERS = re.compile(r"^[A-Za-z0-9\-._~:/?@!$&'()*+,=%\[\]]+$")
+
+
+@dataclass(frozen=True)
+class UriKind:
+    """One scheme: the fio engine that takes it and how the target behind it is opened."""
+
+    ioengine: str
+    example: str
+    open: Callable[[str, str | None], Target]
+
+
+def open_target(location: str, name: str | None = None, *, new_file: bool = False) -> Target:
+    """The target at `location`, with its identity. Nothing is written.
+
+    name:     how tables call it; without one the last part of the path, the device's or the export's name.
+    new_file: a path where nothing is yet means a file that ioatlas is to make. Off, it is an error: a mistyped mount point would
+              otherwise become a file on the local disk.
+    Raises IoAtlasError for what is missing, unmounted, not permitted, silent or no storage; UsageError for what fio cannot be given.
+    """
+    if not location.strip():
+        raise UsageError("no target is named", remedy="name a directory, a file, a block device or a URI such as nbd://host")
+    scheme = _SCHEME.match(location)
+    if scheme is not None and (scheme.group(2) is not None or scheme.group(1).lower() in URI_KINDS):
+        kind = URI_KINDS.get(scheme.group(1).lower())
+        if kind is None:
+            known = ", ".join(sorted(entry.example for entry in URI_KINDS.values()))
+            raise UsageError(f"ioatlas cannot measure a {scheme.group(1)}: URI", where=location, remedy=f"use a path or one of {known}")
+        return kind.open(location, name)
+    path = os.path.join(os.getcwd(), location)
+    target = answer_within(lambda: _open_path(path, name, new_file=new_file), location)
+    return replace(target, identity=target.identity if target.identity == NEW_FILE else identify(target))
+
+
+def _open_path(path: str, name: str | None, *, new_file: bool) -> Target:
+    bare = path.rstrip("/") or "/"
+    _check_mounted(bare)
+    try:
+        status = os.lstat(bare)
+    except FileNotFoundError:
+        return _absent(path, bare, name, new_file=new_file)
+    if stat.S_ISLNK(status.st_mode):
+        status = _follow(bare)
+    real = os.path.realpath(bare, strict=True)
+    if path.endswith("/") and not stat.S_ISDIR(status.st_mode):
+        raise IoAtlasError(f"it is {describe_mode(status.st_mode)}, not a directory", where=path, remedy="leave out the slash at the end")
+    check_fio_can_name(real)
+    kind = kind_of(status.st_mode)
+    if kind is None:
+        what = describe_mode(status.st_mode)
+        remedy = (
+            f"for an NBD server write nbd+unix:///?socket={real}"
+            if stat.S_ISSOCK(status.st_mode)
+            else "name a directory, a file or a block device"
+        )
+        raise UsageError(f"it is {what}, which holds no data that could be measured", where=path, remedy=remedy)
+    if kind == "block":
+        return _block_target(real, name)
+    _check_real_storage(real)
+    _check_permitted(real, os.R_OK | (os.X_OK if kind == "directory" else 0))
+    room = os.statvfs(real)
+    return Target(
+        name=name or os.path.basename(real) or "root",
+        kind=kind,
+        location=real,
+        size_bytes=status.st_size if kind == "file" else None,
+        free_bytes=room.f_bavail * room.f_frsize,
+        logical_block_bytes=_filesystem_block_bytes(real),
+    )
+
+
+def _absent(path: str, bare: str, name: str | None, *, new_file: bool) -> Target:
+    parent = os.path.dirname(bare)
+    if not os.path.isdir(parent) or path.endswith("/") or not new_file:
+        raise IoAtlasError(
+            "there is nothing at this path",
+            where=bare,
+            remedy="check the path; a NAS must be mounted first, a directory must be there already",
+        )
+    real = os.path.join(os.path.realpath(parent, strict=True), os.path.basename(bare))
+    _check_real_storage(os.path.dirname(real))
+    check_fio_can_name(real)
+    _check_permitted(os.path.dirname(real), os.W_OK | os.X_OK)
+    room = os.statvfs(os.path.dirname(real))
+    return Target(
+        name=name or os.path.basename(real),
+        kind="file",
+        location=real,
+        identity=NEW_FILE,
+        free_bytes=room.f_bavail * room.f_frsize,
+        logical_block_bytes=_filesystem_block_bytes(os.path.dirname(real)),
+    )
+
+
+def _follow(link: str) -> os.stat_result:
+    """What a link named as target leads to: block devices are followed (/dev/disk/by-id/...), anything else must be named itself."""
+    try:
+        status = os.stat(link)
+    except FileNotFoundError as error:
+        raise IoAtlasError(
+            f"it is a symbolic link to {os.readlink(link)}, where there is nothing", where=link, remedy="mount or create what it leads to"
+        ) from error
+    if not stat.S_ISBLK(status.st_mode):
+        raise RefusedError(
+            "it is a symbolic link, which may lead elsewhere tomorrow", where=link, remedy=f"name the real path: {os.path.realpath(link)}"
+        )
+    return status
+
+
+def _check_mounted(path: str) -> None:
+    point = unmounted_mount_point(os.path.normpath(path)) or unmounted_mount_point(os.path.realpath(path))
+    if point is not None:
+        raise RefusedError(
+            f"{point} is a mount point of /etc/fstab and nothing is mounted there: the load would run on the disk below it",
+            where=path,
+            remedy=f"mount it (`mount {point}`), or take it out of /etc/fstab",
+        )
+
+
+def _check_real_storage(path: str) -> None:
+    mount = mount_of(path)
+    if mount.fs_type in PSEUDO_TYPES:
+        raise RefusedError(
+            f"it lies on {mount.fs_type}, an interface to the kernel and no storage",
+            where=path,
+            remedy="name a path on a real file system; a missing device node means that the device is not connected",
+        )
+    if mount.fs_type == "autofs":
+        raise IoAtlasError("its automatic mount did not happen", where=path, remedy="mount it by hand and look at the error")
+    inside = next((part for part in path.split("/") if part.startswith(WORKSPACE_PREFIX)), None)
+    if inside is not None:
+        raise RefusedError(f"it lies inside {inside}, which belongs to another campaign", where=path, remedy="name the directory above it")
+
+
+def _check_permitted(path: str, mode: int) -> None:
+    if not os.access(path, mode, effective_ids=True):
+        raise IoAtlasError("permission denied", where=path, remedy="run as a user who may use it, or change its permissions")
+
+
+def check_fio_can_name(path: str) -> None:
+    """Raises UsageError for a path that fio would read as another one; `:` is no obstacle, the job-file writer escapes it."""
+    try:
+        path.encode()
+    except UnicodeEncodeError as error:
+        raise UsageError("its name is not valid UTF-8", where=repr(path), remedy="rename it, or bind-mount it to a plain name") from error
+    try:
+        render_value("filename", path)
+    except UsageError as error:
+        raise UsageError(
+            f"fio cannot be given this path: {error.what}", where=repr(path), remedy="rename it, or bind-mount it to a plain name"
+        ) from error
+
+
+def _block_target(path: str, name: str | None) -> Target:
+    device = device_of(path)
+    if device.size_bytes == 0:
+        raise IoAtlasError("this device has no size: it holds no medium or is not set up", where=path, remedy="connect or set it up first")
+    _check_permitted(path, os.R_OK)
+    return Target(
+        name=name or device.name,
+        kind="block",
+        location=path,
+        size_bytes=device.size_bytes,
+        logical_block_bytes=device.queue("logical_block_size") or 512,
+    )
+
+
+def _filesystem_block_bytes(path: str) -> int:
+    """The largest logical block size below a file system, 512 where there is no block device: a first guess for direct I/O."""
+    return max((device.queue("logical_block_size") or 512 for device in devices_under_filesystem(path)), default=512)
+
+
+def _open_nbd(uri: str, name: str | None) -> Target:
+    if not _URI_CHARACTERS.match(uri) or "${" in uri or re.search(r"\$(pagesize|mb_memory|ncpus)", uri):
+        raise UsageError(
+            "this URI holds a character that fio would misread",
+            where=repr(uri),
+            remedy="write it percent-encoded, e.g. %3B for a semicolon",
+        )
+    scheme, _, rest = uri.partition("://")
+    socket = re.search(r"[?&]socket=([^&]*)", rest)
+    if scheme.lower() == "nbd+unix" and (socket is None or not socket.group(1).startswith(("/", "%2F", "%2f"))):
+        raise UsageError("an nbd+unix URI names its socket by an absolute path", where=uri, remedy="write nbd+unix:///EXPORT?socket=/PATH")
+    export = read_export(uri)
+    if export.size_bytes == 0:
+        raise IoAtlasError("this export has no size", where=uri, remedy="check the export's name")
+    place = rest.partition("?")[0].strip("/")
+    target = Target(
+        name=name or place or "nbd",
+        kind="uri",
+        location=uri,
+        size_bytes=export.size_bytes,
+        logical_block_bytes=export.minimum_block_bytes or 512,  # the NBD protocol's advice when the server says nothing
+        ioengine=URI_KINDS[scheme.lower()].ioengine,
+    )
+    return replace(target, identity=identify(target))
+
+
+URI_KINDS: dict[str, UriKind] = {
+    "nbd": UriKind("nbd", "nbd://HOST[:PORT][/EXPORT]", _open_nbd),
+    "nbd+unix": UriKind("nbd", "nbd+unix:///EXPORT?socket=PATH", _open_nbd),
+}
+"""Every scheme a target may have. A new kind of URI is one entry here, its identity one case in `identify`."""
+
+
+def device_below(target: Target) -> BlockDevice | None:
+    """The one block device of a block target, or under the file system of a directory or file; None for several, none or a URI."""
+    if target.kind == "block":
+        return device_of(target.location)
+    if target.kind == "uri":
+        return None
+    place = target.location if os.path.exists(target.location) else os.path.dirname(target.location)
+    found = devices_under_filesystem(place)
+    return found[0] if found else None

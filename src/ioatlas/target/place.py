@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Room for the load on the target, and a place for the journal that the load does not disturb."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from ioatlas.errors import IoAtlasError, RefusedError
+from ioatlas.model.target import Target
+from ioatlas.model.units import format_size_rounded
+from ioatlas.target.devices import BlockDevice, above, below, device_of, devices_under_filesystem
+from ioatlas.target.identity import NEW_FILE
+from ioatlas.target.mounts import mount_of
+from ioatlas.target.trouble import answer_within
+
+KEPT_FREE = 0.1
+"""The share of the free space that stays free."""
+
+
+def check_space(target: Target, needed_bytes: int, *, needed_files: int = 1) -> None:
+    """Raises IoAtlasError when `needed_bytes` more on a directory (or a new file's directory) would leave less than a tenth of what is
+    free now. Block devices, exports and existing files have their size already: see `check_extent`.
+    """
+    if target.kind != "directory" and not (target.kind == "file" and target.identity == NEW_FILE):
+        return
+    place = target.location if target.kind == "directory" else os.path.dirname(target.location)
+    room = answer_within(lambda: os.statvfs(place), target.location)
+    if room.f_blocks == 0:
+        raise IoAtlasError(
+            "its file system does not say how much is free, so nothing keeps it from filling up",
+            where=target.location,
+            remedy="measure an existing file there of a size you choose",
+        )
+    free = room.f_bavail * room.f_frsize
+    usable = int(free * (1 - KEPT_FREE))
+    if needed_bytes > usable:
+        raise IoAtlasError(
+            f"not enough space: {format_size_rounded(needed_bytes)} are needed, {format_size_rounded(free)} are free, "
+            f"of which a tenth stays free, leaving {format_size_rounded(usable)}",
+            where=target.location,
+            remedy="choose smaller sizes, let the jobs share one file, or free some space",
+        )
+    if room.f_files > 0 and room.f_favail < needed_files:
+        raise IoAtlasError(
+            f"not enough inodes: {needed_files} are needed, {room.f_favail} are free",
+            where=target.location,
+            remedy="remove some files there",
+        )
+
+
+def check_journal_place(campaign_dir: str, target: Target) -> tuple[str, ...]:
+    """Warnings to record about keeping the journal in `campaign_dir`, which need not exist yet.
+
+    Raises RefusedError when it lies inside the target directory, is the target, lies on the device under test (also through
+    partitions, volumes, arrays or loop files) or on a network file system, where SQLite's locks cannot be relied on.
+    """
+    return answer_within(lambda: _check_journal_place(campaign_dir, target), campaign_dir)
+
+
+def _check_journal_place(campaign_dir: str, target: Target) -> tuple[str, ...]:
+    real = os.path.realpath(campaign_dir)
+    existing = real
+    while not os.path.lexists(existing):
+        existing = os.path.dirname(existing)
+    if not os.path.isdir(existing):
+        raise IoAtlasError("it is not a directory", where=campaign_dir, remedy="name another directory for the campaign")
+    mount = mount_of(existing)
+    if mount.is_network:
+        raise RefusedError(
+            f"the journal cannot be kept on a network file system ({mount.fs_type}): its locks cannot be relied on",
+            where=campaign_dir,
+            remedy="name a directory on a local disk with -o",
+        )
+    if target.kind == "uri":
+        return ()
+    if target.kind == "block":
+        _check_not_on_device(campaign_dir, existing, device_of(target.location))
+        return ()
+    if target.kind == "directory" and _is_inside(existing, target.location):
+        raise RefusedError(
+            "the journal cannot be kept inside the target directory: its writes would be measured too",
+            where=campaign_dir,
+            remedy="name a directory elsewhere with -o",
+        )
+    if target.kind == "file" and os.path.dirname(target.location) == real:
+        raise RefusedError(
+            "the target is a file of the campaign's own directory", where=campaign_dir, remedy="name another directory with -o"
+        )
+    place = target.location if os.path.lexists(target.location) else os.path.dirname(target.location)
+    if os.stat(place).st_dev == os.stat(existing).st_dev:
+        return ("the journal lies on the target's own file system: its writes, between the windows, share the disk with the load",)
+    return ()
+
+
+def _is_inside(path: str, directory: str) -> bool:
+    """Whether `path` is `directory` or below it, judged by identity and so also through bind mounts."""
+    wanted = os.stat(directory)
+    while True:
+        status = os.stat(path)
+        if stat.S_ISDIR(status.st_mode) and (status.st_dev, status.st_ino) == (wanted.st_dev, wanted.st_ino):
+            return True
+        parent = os.path.dirname(path)
+        if parent == path:
+            return False
+        path = parent
+
+
+def _check_not_on_device(campaign_dir: str, existing: str, device: BlockDevice) -> None:
+    family = {device, *above(device), *below(device)}
+    shared = [each.node for each in devices_under_filesystem(existing) if each in family]
+    if shared:
+        raise RefusedError(
+            f"the journal cannot be kept on the device under test ({shared[0]} carries its file system)",
+            where=campaign_dir,
+            remedy="name a directory on another disk with -o",
+        )

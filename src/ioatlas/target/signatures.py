@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a block device holds, by libblkid: every file system, RAID, LVM, swap, ZFS, btrfs, LUKS or bcache member and partition table.
+
+libblkid is part of util-linux and is what `wipefs` and `blkid` are made of; it is called directly because starting a process
+before every start of the load would take longer than the probe itself.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from dataclasses import dataclass
+from functools import cache
+
+from ioatlas.errors import IoAtlasError
+from ioatlas.target.trouble import spoken
+
+# From <blkid/blkid.h>; `wipefs` sets the same.
+_SUPERBLOCKS = (1 << 1) | (1 << 3) | (1 << 5) | (1 << 7) | (1 << 9) | (1 << 10)  # LABEL, UUID, TYPE, USAGE, MAGIC, BADCSUM
+_PARTITIONS = (1 << 1) | (1 << 3)  # FORCE_GPT, MAGIC
+_FOUND, _NOTHING_MORE = 0, 1
+
+
+@dataclass(frozen=True)
+class Signature:
+    """One signature: what it says (`ext4`, `gpt`, `LVM2_member`) and where it stands."""
+
+    kind: str
+    usage: str
+    offset_bytes: int | None
+
+    def __str__(self) -> str:
+        noun = {"filesystem": "file system", "raid": "member", "crypto": "volume", "partition-table": "partition table"}.get(
+            self.usage, "signature"
+        )
+        place = f" (signature at byte {self.offset_bytes})" if self.offset_bytes is not None else ""
+        return f"{'an' if self.kind[:1].lower() in 'aeio' else 'a'} {self.kind} {noun}{place}"
+
+
+@cache
+def _library() -> ctypes.CDLL:
+    try:
+        library = ctypes.CDLL("libblkid.so.1")
+    except OSError as error:
+        raise IoAtlasError(
+            "libblkid is missing, and without it nothing can tell whether a block device holds data",
+            remedy="install util-linux's libblkid1",
+        ) from error
+    library.blkid_new_probe.restype = ctypes.c_void_p
+    library.blkid_free_probe.argtypes = [ctypes.c_void_p]
+    library.blkid_free_probe.restype = None
+    library.blkid_probe_set_device.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_int64, ctypes.c_int64]
+    for name in ("enable_superblocks", "set_superblocks_flags", "enable_partitions", "set_partitions_flags"):
+        getattr(library, f"blkid_probe_{name}").argtypes = [ctypes.c_void_p, ctypes.c_int]
+    library.blkid_do_probe.argtypes = [ctypes.c_void_p]
+    library.blkid_probe_lookup_value.argtypes = [
+        ctypes.c_void_p,
+        ctypes.c_char_p,
+        ctypes.POINTER(ctypes.c_char_p),
+        ctypes.POINTER(ctypes.c_size_t),
+    ]
+    return library
+
+
+def read_signatures(path: str) -> list[Signature]:
+    """Every signature on the device or file at `path`, also those whose checksum is wrong and a GPT without its protective MBR.
+
+    Raises IoAtlasError when it cannot be opened or read: what cannot be read cannot be called empty.
+    """
+    return [Signature(kind, usage, offset) for kind, usage, offset, _ in _probe(path, fresh=True)]
+
+
+def filesystem_uuid(path: str) -> str | None:
+    """The UUID of the file system on a device, None when there is none or it may not be read."""
+    try:
+        return next((uuid for _, usage, _, uuid in _probe(path, fresh=False) if usage == "filesystem" and uuid), None)
+    except IoAtlasError:
+        return None
+
+
+def _probe(path: str, *, fresh: bool) -> list[tuple[str, str, int | None, str]]:
+    library = _library()
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError as error:
+        raise spoken(error, path) from error
+    probe = library.blkid_new_probe()
+    try:
+        if fresh:  # what another host has written to a shared LUN must not be hidden by pages read earlier
+            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+        if not probe or library.blkid_probe_set_device(probe, fd, 0, 0) != 0:
+            raise IoAtlasError("it cannot be searched for signatures", where=path, remedy="look at the kernel log (`dmesg`)")
+        library.blkid_probe_enable_superblocks(probe, 1)
+        library.blkid_probe_set_superblocks_flags(probe, _SUPERBLOCKS)
+        library.blkid_probe_enable_partitions(probe, 1)
+        library.blkid_probe_set_partitions_flags(probe, _PARTITIONS)
+        found = []
+        while (answer := library.blkid_do_probe(probe)) == _FOUND:
+            table = _value(library, probe, b"PTTYPE")
+            kind = table or _value(library, probe, b"TYPE") or "unknown"
+            usage = "partition-table" if table else _value(library, probe, b"USAGE")
+            offset = _value(library, probe, b"PTMAGIC_OFFSET" if table else b"SBMAGIC_OFFSET")
+            found.append((kind, usage, int(offset) if offset.isdigit() else None, _value(library, probe, b"UUID")))
+        if answer != _NOTHING_MORE:
+            raise IoAtlasError(
+                "it cannot be read through, so nothing can tell whether it holds data",
+                where=path,
+                remedy="look at the kernel log (`dmesg`): the device may be failing",
+            )
+    finally:
+        if probe:
+            library.blkid_free_probe(probe)
+        os.close(fd)
+    return found
+
+
+def _value(library: ctypes.CDLL, probe: int, name: bytes) -> str:
+    data, length = ctypes.c_char_p(), ctypes.c_size_t()
+    if library.blkid_probe_lookup_value(probe, name, ctypes.byref(data), ctypes.byref(length)) != 0 or data.value is None:
+        return ""
+    return data.value.decode("utf-8", "replace").strip()
