@@ -175,9 +175,10 @@ def lay_out(result: CampaignResult, *, x: str = "", y: str = "", tiles: Sequence
         rows = take((), spare=("target",)) if columns else ""
         columns = columns or take((), spare=("target",))
     single = [axis.name for axis in axes.values() if len(axis.levels) == 1 and axis.name not in asked]
-    x, y = x or _spare(X_ORDER, single, axes), y or _spare(Y_ORDER, [name for name in single if name != x], axes)
-    if not x or not y or x == y:
-        raise UsageError("the campaign has too few axes for a map", remedy="use --format csv")
+    x = x or _spare(X_ORDER, [name for name in single if name != y], axes)
+    y = y or _spare(Y_ORDER, [name for name in single if name != x], axes)
+    if not x or not y:
+        raise UsageError("the campaign has too few axes for these sides", where="--x, --y, --tiles", remedy="leave out --tiles")
     sides = [name for name in (x, y, columns, rows) if name]
     rest = [axis for axis in axes.values() if axis.name not in sides]
     layout = Layout(axes[x], axes[y], axes.get(columns), axes.get(rows), ())

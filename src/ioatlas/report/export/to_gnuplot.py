@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gnuplot: a data file and a script that draws the tiled heat maps of the 2021 study, for gnuplot 5.2 and newer.
+
+Cells are drawn by `with image`: `pm3d map` draws between points, so that 12 x 10 points show as 11 x 9 cells.
+All tiles and pages share one colour range, set by hand: gnuplot would scale each by itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ioatlas.model.result import CampaignResult
+from ioatlas.report.export.grid import Axis, Layout, Page, Status, Tile, status
+from ioatlas.report.export.palette import CIVIDIS
+from ioatlas.report.export.quantities import Quantity, Unit
+from ioatlas.report.table import Entry
+
+HATCHES: dict[Status, tuple[str, str]] = {
+    "missing": ("pattern 1 fc rgb '#909090'", "no value"),
+    "predicted": ("transparent pattern 5 fc rgb '#ffffff'", "predicted"),
+    "imported": ("transparent pattern 7 fc rgb '#ffffff'", "from elsewhere"),
+    "unsteady": ("transparent pattern 4 fc rgb '#e00000'", "no steady state"),
+    "suspect": ("transparent pattern 1 fc rgb '#e00000'", "not to be trusted"),
+}
+"""How a cell that is not a steady measured one is marked: fill style, and its word in the legend."""
+STATUS_CODE: dict[Status, int] = {"measured": 0, "predicted": 1, "unsteady": 2, "suspect": 3, "imported": 4, "missing": 5}
+
+TILE_WIDTH, TILE_HEIGHT = 370, 290
+LEFT, RIGHT, TOP, BOTTOM = 170, 230, 130, 190
+"""Room around the tiles, in pixels at 100% size."""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """What every page shares: quantity, unit, colour range in that unit, and whether colours are logarithmic."""
+
+    layout: Layout
+    quantity: Quantity
+    unit: Unit
+    low: float
+    high: float
+    log: bool
+
+    @classmethod
+    def of(cls, layout: Layout, quantity: Quantity, *, log: bool = False) -> Drawing:
+        values = [v for page in layout.pages for tile in page.tiles for e in tile.cells.values() if (v := shown_value(e, quantity)) is not None]
+        unit = quantity.unit(values)
+        positive = [v for v in values if v > 0]
+        top = max(values, default=unit.factor) or unit.factor
+        low = min(positive, default=top / 10) if log else 0.0
+        if log and low >= top:
+            low = top / 10
+        return cls(layout, quantity, unit, low / unit.factor, top / unit.factor, log)
+
+
+def shown_value(entry: Entry, quantity: Quantity) -> float | None:
+    value = quantity.value(entry.estimate) if entry.estimate is not None else None
+    return value if value is not None and math.isfinite(value) else None
+
+
+def write_gnuplot(result: CampaignResult, layout: Layout, quantity: Quantity, script: Path, *, log: bool = False) -> tuple[Path, Path]:
+    """Write `script` and its data file beside it (same name, .dat). Returns both."""
+    data = script.with_suffix(".dat")
+    drawing = Drawing.of(layout, quantity, log=log)
+    script.parent.mkdir(parents=True, exist_ok=True)
+    data.write_text("\n".join(_data_lines(result, drawing)) + "\n", encoding="utf-8")
+    script.write_text("\n".join(_script_lines(result, drawing, script.name, data.name)) + "\n", encoding="utf-8")
+    return script, data
+
+
+def _data_lines(result: CampaignResult, drawing: Drawing) -> Iterator[str]:
+    layout, q = drawing.layout, drawing.quantity
+    yield f"# {_line(result.name)} - {q.label} ({q.units[0].name}), {q.low} and {q.high} are its interval"
+    yield f"# x: {layout.x.name} = {' '.join(str(v) for v in layout.x.levels)}"
+    yield f"# y: {layout.y.name} = {' '.join(str(v) for v in layout.y.levels)}"
+    yield f"# status: {', '.join(f'{code} {name}' for name, code in STATUS_CODE.items())}"
+    yield "# columns: x_index y_index value low high status n_visits"
+    for page in layout.pages:
+        for tile in page.tiles:
+            yield from (_tile_heading(page, tile, layout), *_tile_lines(tile, drawing), "", "")
+
+
+def _tile_heading(page: Page, tile: Tile, layout: Layout) -> str:
+    sides = [(layout.columns, tile.column), (layout.rows, tile.row)]
+    words = [page.title, *(axis.title(level) for axis, level in sides if axis is not None and level is not None)]
+    return "# " + _line(", ".join(word for word in words if word))
+
+
+def _tile_lines(tile: Tile, drawing: Drawing) -> Iterator[str]:
+    """Every place of the grid has a line, also one that the sweep does not have: an image must be complete."""
+    layout, q = drawing.layout, drawing.quantity
+    for j, y in enumerate(layout.y.levels):
+        for i, x in enumerate(layout.x.levels):
+            entry = tile.cells.get((x, y))
+            estimate = entry.estimate if entry is not None else None
+            value = shown_value(entry, q) if entry is not None else None
+            low, high = q.bounds(estimate) if estimate is not None else (None, None)
+            numbers = " ".join("NaN" if v is None else f"{v:.9g}" for v in (value, low, high))
+            yield f"{i} {j} {numbers} {STATUS_CODE[_mark(entry, drawing)]} {estimate.n_visits if estimate is not None else 0}"
+
+
+def _mark(entry: Entry | None, drawing: Drawing) -> Status:
+    return "missing" if entry is None or shown_value(entry, drawing.quantity) is None else status(entry)
+
+
+def _script_lines(result: CampaignResult, drawing: Drawing, script_name: str, data_name: str) -> Iterator[str]:
+    layout, q, unit = drawing.layout, drawing.quantity, drawing.unit
+    stem = script_name.rsplit(".", 1)[0]
+    n_rows, n_columns = (len(axis.levels) if axis else 1 for axis in (layout.rows, layout.columns))
+    width, height = LEFT + RIGHT + n_columns * TILE_WIDTH, TOP + BOTTOM + n_rows * TILE_HEIGHT
+    yield f"# {_line(result.name)}: {q.label} over {layout.x.name} and {layout.y.name}"
+    yield f"# Draw it:  gnuplot {script_name}      as PDF or SVG:  gnuplot -e \"format='pdf'\" {script_name}"
+    yield "if (!exists('format')) format = 'png'"
+    yield f"name = {_quote(script_name)}"
+    yield "folder = (strlen(ARG0) >= strlen(name) && ARG0[strlen(ARG0) - strlen(name) + 1:*] eq name) ? ARG0[1:strlen(ARG0) - strlen(name)] : ''"
+    yield f"data = folder . {_quote(data_name)}"
+    yield f"if (format eq 'png') set terminal pngcairo noenhanced size {width},{height} font 'sans,13'"
+    yield f"if (format eq 'svg') set terminal svg noenhanced size {width},{height} font 'sans,13'"
+    yield f"if (format eq 'pdf') set terminal pdfcairo noenhanced size {width / 100:.2f},{height / 100:.2f} font 'sans,10'"
+    yield f"unit = {unit.factor:.10g}"
+    yield f"low = {drawing.low:.6g}"
+    yield f"high = {drawing.high:.6g}"
+    yield f"set palette defined ({', '.join(f'{i} {_quote(c)}' for i, c in enumerate(CIVIDIS))})"
+    if drawing.log:
+        yield "set logscale cb"
+    yield "set cbrange [low:high]"
+    yield f"set cblabel {_quote(f'{q.label} ({unit.name})')}"
+    yield f"set xrange [-0.5:{len(layout.x.levels) - 0.5}]"
+    yield f"set yrange [-0.5:{len(layout.y.levels) - 0.5}]"
+    yield "set tics out scale 0.4 nomirror"
+    yield "shown(value) = value == value ? (value / unit > low ? value / unit : low) : low"
+    yield "marked(column, status, wanted) = status == wanted ? column : NaN"
+    first = 0
+    for page in layout.pages:
+        yield ""
+        slug = f"-{page.slug}" if len(layout.pages) > 1 and page.slug else ""
+        yield f"set output folder . {_quote(stem + slug)} . '.' . format"
+        yield from _page_lines(page, drawing, first, (width, height), f"{result.name}: {page.title}" if page.title else result.name)
+        first += len(page.tiles)
+    yield "unset output"
+
+
+def _page_lines(page: Page, drawing: Drawing, first_index: int, size: tuple[int, int], title: str) -> Iterator[str]:
+    layout = drawing.layout
+    width, height = size
+    n_columns = len(layout.columns.levels) if layout.columns else 1
+    n_rows = len(page.tiles) // n_columns
+    yield (
+        f"set multiplot layout {n_rows},{n_columns} margins screen {LEFT / width:.4f}, {1 - RIGHT / width:.4f},"
+        f" {BOTTOM / height:.4f}, {1 - TOP / height:.4f} spacing screen {24 / width:.4f}, {24 / height:.4f}"
+    )
+    yield f"set label 1 {_quote(title)} at screen 0.5, {1 - 40 / height:.4f} center font ',20'"
+    yield f"set label 2 {_quote(_axis_name(layout.x))} at screen {(LEFT + width - RIGHT) / 2 / width:.4f}, {72 / height:.4f} center font ',16'"
+    yield f"set label 3 {_quote(_axis_name(layout.y))} at screen {36 / width:.4f}, {(BOTTOM + height - TOP) / 2 / height:.4f} center rotate by 90 font ',16'"
+    yield from _legend_lines(page, drawing, size)
+    yield (
+        f"set colorbox vertical user origin screen {1 - 120 / width:.4f}, {BOTTOM / height:.4f}"
+        f" size screen {24 / width:.4f}, {1 - (TOP + BOTTOM) / height:.4f}"
+    )
+    for place, tile in enumerate(page.tiles):
+        row, column = divmod(place, n_columns)
+        heading = layout.columns.title(tile.column) if layout.columns and row == 0 and tile.column is not None else ""
+        yield f"set title {_quote(heading)} offset 0,-0.6"
+        yield "unset label 4"
+        if layout.rows and tile.row is not None and column == n_columns - 1:
+            yield f"set label 4 {_quote(layout.rows.title(tile.row))} at graph 1.04, 0.5 center rotate by 90"
+        yield _tics("x", layout.x, "rotate by -60" if row == n_rows - 1 else "")
+        yield _tics("y", layout.y, "right" if column == 0 else "")
+        yield _plot_line(tile, drawing, first_index + place)
+        if place == 0:
+            yield "unset colorbox; unset label 1; unset label 2; unset label 3; unset label 5; unset object"
+            yield "; ".join(f"unset label {6 + i}" for i in range(len(HATCHES)))
+    yield "unset label 4"
+    yield "unset multiplot"
+
+
+def _plot_line(tile: Tile, drawing: Drawing, index: int) -> str:
+    layout = drawing.layout
+    source = f"data index {index}"
+    if len(layout.x.levels) > 1 and len(layout.y.levels) > 1:
+        parts = [f"{source} using 1:2:(shown($3)) with image notitle"]
+    else:  # gnuplot's images are at least 2 x 2
+        parts = [f"{source} using 1:2:(0.5):(0.5):(shown($3)) with boxxyerror fs solid noborder fc palette notitle"]
+    parts += [
+        f"{source} using (marked($1, $6, {STATUS_CODE[mark]})):2:(0.5):(0.5) with boxxyerror fs {style} noborder notitle"
+        for mark, (style, _) in HATCHES.items()
+        if mark in _marks([tile], drawing)
+    ]
+    return "plot " + ", \\\n     ".join(part.replace(" noborder", "", 1) if "pattern" in part else part for part in parts)
+
+
+def _marks(tiles: Sequence[Tile], drawing: Drawing) -> set[Status]:
+    layout = drawing.layout
+    return {_mark(tile.cells.get((x, y)), drawing) for tile in tiles for x in layout.x.levels for y in layout.y.levels}
+
+
+def _legend_lines(page: Page, drawing: Drawing, size: tuple[int, int]) -> Iterator[str]:
+    width, height = size
+    found = _marks(page.tiles, drawing)
+    left = 20
+    for place, (mark, (style, word)) in enumerate(HATCHES.items()):
+        if mark not in found:
+            continue
+        x, y = left / width, 16 / height
+        if "transparent" in style:
+            yield f"set object {2 * place + 1} rectangle from screen {x:.4f},{y:.4f} to screen {x + 34 / width:.4f},{y + 20 / height:.4f} fs solid fc rgb '#57656e' behind"
+        yield f"set object {2 * place + 2} rectangle from screen {x:.4f},{y:.4f} to screen {x + 34 / width:.4f},{y + 20 / height:.4f} fs {style} front"
+        yield f"set label {6 + place} {_quote(word)} at screen {x + 42 / width:.4f},{y + 10 / height:.4f} left"
+        left += 74 + 9 * len(word)
+
+
+def _tics(side: str, axis: Axis, extra: str) -> str:
+    marks = ", ".join(f"{_quote(axis.label(level) if extra else '')} {i}" for i, level in enumerate(axis.levels))
+    return f"set {side}tics {extra if side == 'x' else ''} ({marks})".replace("  ", " ")
+
+
+def _axis_name(axis: Axis) -> str:
+    return {"bs": "Block size (bs)", "size": "File size (size)", "numjobs": "Jobs (numjobs)", "iodepth": "Queue depth (iodepth)"}.get(axis.name, axis.name)
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _quote(text: str) -> str:
+    return "'" + _line(text).replace("'", "''") + "'"

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the reader has chosen, one signal each with its purpose; everything else is computed from these.
+import { batch, computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import { type Arrangement, arrange, place, placed } from "../lib/arrange";
+import { type Atlas, liveAxes, type Point, pointOfRow, type Slot, slotAt } from "../lib/atlas";
+import type { PaletteName } from "../lib/palettes";
+import { QUANTITIES, type Quantity, type QuantityId, type Reading, reading } from "../lib/quantities";
+import { fittingKind, makeScale, type Scale, type ScaleKind } from "../lib/scale";
+import type { UnitSystem } from "../lib/units";
+import type { CellPlace, Shape } from "../draw/layout";
+
+export type ThemeChoice = "auto" | "light" | "dark";
+export type View = "map" | "table";
+
+export interface AppState {
+  atlas: Atlas;
+  live: readonly number[];
+  theme: Signal<ThemeChoice>;
+  /** What the system asks for, used while `theme` is auto. */
+  systemDark: Signal<boolean>;
+  /** The page is being printed: always light. */
+  printing: Signal<boolean>;
+  dark: ReadonlySignal<boolean>;
+  units: Signal<UnitSystem>;
+  paletteName: Signal<PaletteName>;
+  view: Signal<View>;
+  quantityId: Signal<QuantityId>;
+  /** null: whatever fits the quantity's values. */
+  scaleChoice: Signal<ScaleKind | null>;
+  arrangement: Signal<Arrangement>;
+  /** The level at which each axis stands that is not on the map. */
+  fixed: Signal<Point>;
+  /** The cell the pointer is over, or that has the keyboard's focus. */
+  hovered: Signal<CellPlace | null>;
+  /** Where the keyboard is on the map; a point of the sweep, so that it survives a change of axes. */
+  cursor: Signal<Point>;
+  /** The cell the details are of. */
+  pinned: Signal<Point | null>;
+  /** Rows outlined on the map: the evidence of a finding. */
+  outlined: Signal<ReadonlySet<number>>;
+  /** The axis slices run along; -1: the map's x. */
+  sliceChoice: Signal<number>;
+  quantity: ReadonlySignal<Quantity>;
+  reading: ReadonlySignal<Reading>;
+  scaleKind: ReadonlySignal<ScaleKind>;
+  scale: ReadonlySignal<Scale>;
+  shape: ReadonlySignal<Shape>;
+  /** The pinned cell, moved along by the sliders. */
+  pinnedPoint: ReadonlySignal<Point | null>;
+  pinnedSlot: ReadonlySignal<Slot>;
+}
+
+export function makeState(atlas: Atlas, narrow: boolean): AppState {
+  const live = liveAxes(atlas);
+  const theme = signal<ThemeChoice>("auto");
+  const systemDark = signal(false);
+  const printing = signal(false);
+  const quantityId = signal<QuantityId>("throughput");
+  const scaleChoice = signal<ScaleKind | null>(null);
+  const arrangement = signal(forWidth(arrange(atlas), narrow));
+  const start = bestPoint(atlas);
+  const fixed = signal<Point>(start);
+  const pinned = signal<Point | null>(start);
+  const readings = new Map<QuantityId, Reading>();
+  const quantity = computed(() => QUANTITIES.find((q) => q.id === quantityId.value) ?? (QUANTITIES[0] as Quantity));
+  const current = computed(() => {
+    const known = readings.get(quantity.value.id);
+    if (known) return known;
+    const made = reading(atlas, quantity.value);
+    readings.set(quantity.value.id, made);
+    return made;
+  });
+  const scaleKind = computed(() => scaleChoice.value ?? fittingKind(...current.value.extent));
+  const pinnedPoint = computed(() => {
+    const point = pinned.value;
+    if (!point) return null;
+    const onMap = new Set(placed(arrangement.value));
+    return point.map((level, a) => (onMap.has(a) ? level : (fixed.value[a] ?? level)));
+  });
+  return {
+    atlas,
+    live,
+    theme,
+    systemDark,
+    printing,
+    dark: computed(() => !printing.value && (theme.value === "auto" ? systemDark.value : theme.value === "dark")),
+    units: signal<UnitSystem>("iec"),
+    paletteName: signal<PaletteName>("cividis"),
+    view: signal<View>("map"),
+    quantityId,
+    scaleChoice,
+    arrangement,
+    fixed,
+    hovered: signal<CellPlace | null>(null),
+    cursor: signal<Point>(start),
+    pinned,
+    outlined: signal<ReadonlySet<number>>(new Set()),
+    sliceChoice: signal(-1),
+    quantity,
+    reading: current,
+    scaleKind,
+    scale: computed(() => makeScale(scaleKind.value, ...current.value.extent)),
+    shape: computed(() => shapeOf(atlas, arrangement.value)),
+    pinnedPoint,
+    pinnedSlot: computed(() => (pinnedPoint.value ? slotAt(atlas, pinnedPoint.value) : 0)),
+  };
+}
+
+/** On a narrow screen one tile axis flows over several lines; the other becomes a slider. */
+function forWidth(arrangement: Arrangement, narrow: boolean): Arrangement {
+  return narrow && arrangement.columns >= 0 && arrangement.rows >= 0 ? { ...arrangement, rows: -1 } : arrangement;
+}
+
+/** Where the page opens: the first finding's cell, else the fastest one. */
+function bestPoint(atlas: Atlas): Point {
+  const named = atlas.data.findings.find((finding) => finding.rows.length > 0)?.rows[0];
+  if (named !== undefined) return pointOfRow(atlas, named);
+  const values = atlas.values.get("bw_bytes_per_s");
+  let best = 0;
+  values?.forEach((v, row) => {
+    if (v > (values[best] ?? 0) || Number.isNaN(values[best] ?? Number.NaN)) best = row;
+  });
+  if (atlas.nRows > 0) return pointOfRow(atlas, best);
+  return atlas.axes.map((axis) => (axis.derived ? -1 : 0));
+}
+
+function shapeOf(atlas: Atlas, { x, y, columns, rows }: Arrangement): Shape {
+  const n = (axis: number) => (axis < 0 ? 1 : (atlas.axes[axis]?.levels.length ?? 1));
+  return { nx: n(x), ny: n(y), columns: n(columns), rows: n(rows), flow: columns < 0 !== rows < 0 };
+}
+
+/** The point of the sweep at a place on the map. */
+export function pointAt(state: AppState, at: CellPlace): Point {
+  const { x, y, columns, rows } = state.arrangement.value;
+  const point = [...state.fixed.value];
+  for (const [axis, level] of [
+    [x, at.x],
+    [y, at.y],
+    [columns, at.column],
+    [rows, at.row],
+  ] as const) {
+    if (axis >= 0) point[axis] = level;
+  }
+  return point;
+}
+
+/** The place on the map of a point of the sweep (of its projection, when a slider stands elsewhere). */
+export function placeOf(state: AppState, point: Point): CellPlace {
+  const { x, y, columns, rows } = state.arrangement.value;
+  const at = (axis: number) => (axis < 0 ? 0 : Math.max(0, point[axis] ?? 0));
+  return { x: at(x), y: at(y), column: at(columns), row: at(rows) };
+}
+
+export function placeAxis(state: AppState, at: keyof Arrangement, axis: number): void {
+  batch(() => {
+    // An axis that leaves the map stays at the pinned cell's level.
+    if (state.pinnedPoint.value) state.fixed.value = state.pinnedPoint.value;
+    state.arrangement.value = place(state.arrangement.value, at, axis);
+    state.hovered.value = null;
+  });
+}
+
+export function setLevel(state: AppState, axis: number, level: number): void {
+  state.fixed.value = state.fixed.value.map((old, a) => (a === axis ? level : old));
+}
+
+export function pin(state: AppState, point: Point): void {
+  batch(() => {
+    state.fixed.value = point;
+    state.pinned.value = point;
+    state.cursor.value = point;
+  });
+}
+
+/** Shows a row on the map, pins it, and outlines the rows it is named with. */
+export function showRows(state: AppState, rows: readonly number[]): void {
+  const first = rows[0];
+  if (first === undefined) return;
+  batch(() => {
+    state.view.value = "map";
+    state.outlined.value = new Set(rows);
+    pin(state, pointOfRow(state.atlas, first));
+  });
+}

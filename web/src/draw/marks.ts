@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// How cells that are not plain measured values are told apart without colour. One shape each:
+//   predicted    diagonal lines        unstable      a wave-like zigzag
+//   imported     a frame inside        suspect       a filled corner
+//   inadmissible a cross on grey       unmeasured    dots on the paper       absent  nothing
+import type { Mark } from "../lib/atlas";
+
+export interface Inks {
+  /** The paper behind cells, the grey of cells that cannot exist, and lines on both. */
+  paper: string;
+  grey: string;
+  line: string;
+}
+
+export const LIGHT_INKS: Inks = { paper: "#ffffff", grey: "#e4e6e8", line: "#5d666e" };
+export const DARK_INKS: Inks = { paper: "#14181b", grey: "#2b3136", line: "#98a1a9" };
+
+type Context = CanvasRenderingContext2D;
+
+/** Marks one cell. `ink` contrasts with its colour. */
+export function drawMark(c: Context, mark: Mark, x: number, y: number, w: number, h: number, ink: string, inks: Inks): void {
+  const small = Math.min(w, h);
+  c.lineWidth = small >= 14 ? 1.25 : 1;
+  switch (mark) {
+    case "predicted":
+      hatch(c, x, y, w, h, ink, small >= 14 ? 6 : small >= 8 ? 4 : 3);
+      return;
+    case "imported":
+      c.strokeStyle = ink;
+      c.strokeRect(x + 1.5, y + 1.5, w - 3, h - 3);
+      return;
+    case "unstable":
+      zigzag(c, x, y, w, h, ink);
+      return;
+    case "suspect": {
+      const side = Math.max(4, small * 0.55);
+      c.fillStyle = ink;
+      c.beginPath();
+      c.moveTo(x + w, y);
+      c.lineTo(x + w - side, y);
+      c.lineTo(x + w, y + side);
+      c.closePath();
+      c.fill();
+      return;
+    }
+    case "inadmissible":
+      c.fillStyle = inks.grey;
+      c.fillRect(x, y, w, h);
+      c.strokeStyle = inks.line;
+      c.beginPath();
+      cross(c, x + w / 2, y + h / 2, Math.min(5, small * 0.24));
+      c.stroke();
+      return;
+    case "unmeasured":
+      c.fillStyle = inks.paper;
+      c.fillRect(x, y, w, h);
+      c.fillStyle = inks.line;
+      dots(c, x, y, w, h, small >= 14 ? 5 : 4);
+      return;
+    case "absent":
+      c.fillStyle = inks.paper;
+      c.fillRect(x, y, w, h);
+      return;
+    case "steady":
+      return;
+  }
+}
+
+function hatch(c: Context, x: number, y: number, w: number, h: number, ink: string, pitch: number): void {
+  c.save();
+  c.beginPath();
+  c.rect(x, y, w, h);
+  c.clip();
+  c.strokeStyle = ink;
+  c.beginPath();
+  // Lines run through the whole tile without a break, so neighbouring predicted cells read as one region.
+  const first = Math.floor((x + y) / pitch) * pitch;
+  for (let s = first; s <= x + y + w + h; s += pitch) {
+    c.moveTo(s - y, y);
+    c.lineTo(s - y - h, y + h);
+  }
+  c.stroke();
+  c.restore();
+}
+
+function zigzag(c: Context, x: number, y: number, w: number, h: number, ink: string): void {
+  const span = Math.min(w - 2, 22);
+  const left = x + (w - span) / 2;
+  const middle = y + h / 2;
+  const rise = Math.max(1.5, Math.min(h * 0.22, 4.5));
+  c.strokeStyle = ink;
+  c.beginPath();
+  c.moveTo(left, middle + rise);
+  for (let k = 1; k <= 4; k++) c.lineTo(left + (span * k) / 4, middle + (k % 2 ? -rise : rise));
+  c.stroke();
+}
+
+function cross(c: Context, x: number, y: number, arm: number): void {
+  c.moveTo(x - arm, y - arm);
+  c.lineTo(x + arm, y + arm);
+  c.moveTo(x - arm, y + arm);
+  c.lineTo(x + arm, y - arm);
+}
+
+function dots(c: Context, x: number, y: number, w: number, h: number, pitch: number): void {
+  const x0 = Math.ceil(x / pitch) * pitch;
+  const y0 = Math.ceil(y / pitch) * pitch;
+  for (let py = y0; py < y + h - 0.5; py += pitch) {
+    for (let px = x0; px < x + w - 0.5; px += pitch) c.fillRect(px, py, 1, 1);
+  }
+}

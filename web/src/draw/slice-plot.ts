@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// A slice as a uPlot chart: a line through measured cells, error bars, and a shape for each kind of point.
+import uPlot from "uplot";
+import type { Mark } from "../lib/atlas";
+import type { ScaleKind } from "../lib/scale";
+import type { SlicePoint } from "../lib/slice";
+
+export interface SliceLook {
+  width: number;
+  height: number;
+  dark: boolean;
+  kind: ScaleKind;
+  /** Text of a level under the chart, and of a value beside it. */
+  level: (index: number) => string;
+  value: (v: number) => string;
+  /** The level of the pinned cell. */
+  at: number;
+  onPick: (level: number) => void;
+  onHover: (level: number | null) => void;
+}
+
+const JOINED: readonly Mark[] = ["steady", "unstable", "suspect"];
+
+/** Lines join measured neighbours only: where a cell is predicted or missing, the line has a gap. */
+export function joined(points: readonly SlicePoint[]): (number | null)[] {
+  return points.map((p) => (JOINED.includes(p.mark) && Number.isFinite(p.value) ? p.value : null));
+}
+
+export function plotSlice(into: HTMLElement, points: readonly SlicePoint[], look: SliceLook): uPlot {
+  const ink = look.dark ? "#e7eaec" : "#1b2126";
+  const soft = look.dark ? "#a0a9b1" : "#55606a";
+  const grid = look.dark ? "#2a3136" : "#e3e6e8";
+  const accent = look.dark ? "#8cc0f5" : "#0b5cad";
+  const paper = look.dark ? "#14181b" : "#ffffff";
+  const finite = points.flatMap((p) => [p.value, p.low, p.high]).filter((v) => Number.isFinite(v) && (look.kind === "linear" || v > 0));
+  const [least, most] = [Math.min(...finite), Math.max(...finite)];
+  const log = look.kind === "log" && finite.length > 0;
+  const range: [number, number] = finite.length === 0 ? [0, 1] : log ? [least / 1.25, most * 1.25] : [Math.min(0, least), most * 1.06 || 1];
+  const marks = (u: uPlot) => {
+    const c = u.ctx;
+    const ratio = uPlot.pxRatio;
+    const px = (level: number) => u.valToPos(level, "x", true);
+    const py = (v: number) => u.valToPos(v, "y", true);
+    c.save();
+    c.lineWidth = 1.5 * ratio;
+    for (const p of points) {
+      if (!Number.isFinite(p.value) || (log && p.value <= 0)) continue;
+      const [x, y] = [px(p.level), py(p.value)];
+      c.strokeStyle = accent;
+      if (Number.isFinite(p.low) && Number.isFinite(p.high)) {
+        const [top, bottom] = [py(p.high), py(log ? Math.max(p.low, range[0]) : p.low)];
+        c.beginPath();
+        c.moveTo(x, top);
+        c.lineTo(x, bottom);
+        for (const end of [top, bottom]) {
+          c.moveTo(x - 3 * ratio, end);
+          c.lineTo(x + 3 * ratio, end);
+        }
+        c.stroke();
+      }
+      point(c, p.mark, x, y, 3.6 * ratio, accent, paper);
+      if (p.level === look.at) {
+        c.strokeStyle = ink;
+        c.beginPath();
+        c.arc(x, y, 7 * ratio, 0, 7);
+        c.stroke();
+      }
+    }
+    c.restore();
+  };
+  const every = Math.max(1, Math.ceil(points.length / Math.max(2, Math.floor((look.width - 60) / 54))));
+  const font = "11px system-ui, sans-serif";
+  return new uPlot(
+    {
+      width: look.width,
+      height: look.height,
+      padding: [10, 14, 0, 0],
+      legend: { show: false },
+      cursor: {
+        y: false,
+        drag: { x: false, y: false },
+        points: { show: false },
+      },
+      scales: {
+        x: { time: false, range: [-0.4, points.length - 0.6] },
+        y: { distr: log ? 3 : 1, log: 10, range },
+      },
+      axes: [
+        {
+          stroke: soft,
+          font,
+          size: 26,
+          gap: 4,
+          grid: { show: false },
+          ticks: { stroke: grid, size: 4 },
+          splits: () => points.map((p) => p.level).filter((level) => level % every === 0),
+          values: (_u, splits) => splits.map((s) => look.level(s)),
+        },
+        {
+          stroke: soft,
+          font,
+          size: 72,
+          gap: 4,
+          grid: { stroke: grid, width: 1 },
+          ticks: { show: false },
+          space: 28,
+          values: (_u, splits) => splits.map((v) => (v === null ? "" : look.value(v))),
+        },
+      ],
+      series: [{}, { stroke: accent, width: 1.5, spanGaps: false, points: { show: false } }],
+      hooks: {
+        draw: [marks],
+        setCursor: [(u) => look.onHover(u.cursor.idx ?? null)],
+        ready: [
+          (u) => {
+            u.over.addEventListener("click", () => {
+              if (u.cursor.idx !== null && u.cursor.idx !== undefined) look.onPick(u.cursor.idx);
+            });
+          },
+        ],
+      },
+    },
+    [points.map((p) => p.level), joined(points)] as uPlot.AlignedData,
+    into,
+  );
+}
+
+/** Filled dot: steady. Open dot: predicted. Open square: imported. Triangle: not steady. Diamond: suspect. */
+function point(c: CanvasRenderingContext2D, mark: Mark, x: number, y: number, r: number, ink: string, paper: string): void {
+  c.beginPath();
+  if (mark === "imported") c.rect(x - r, y - r, 2 * r, 2 * r);
+  else if (mark === "unstable") {
+    c.moveTo(x, y - r * 1.3);
+    c.lineTo(x + r * 1.25, y + r);
+    c.lineTo(x - r * 1.25, y + r);
+    c.closePath();
+  } else if (mark === "suspect") {
+    c.moveTo(x, y - r * 1.35);
+    c.lineTo(x + r * 1.35, y);
+    c.lineTo(x, y + r * 1.35);
+    c.lineTo(x - r * 1.35, y);
+    c.closePath();
+  } else c.arc(x, y, r, 0, 7);
+  c.fillStyle = mark === "predicted" || mark === "imported" ? paper : ink;
+  c.strokeStyle = ink;
+  c.fill();
+  c.stroke();
+}
+

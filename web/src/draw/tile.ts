@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// One tile of the map on its canvas: colours by one pixel a cell scaled up, then the marks, then numbers where they fit.
+import { type Atlas, type Mark, markOf } from "../lib/atlas";
+import type { Palette } from "../lib/palettes";
+import type { Reading } from "../lib/quantities";
+import type { Scale } from "../lib/scale";
+import { drawMark, type Inks } from "./marks";
+
+export interface TilePicture {
+  nx: number;
+  ny: number;
+  cellWidth: number;
+  cellHeight: number;
+  /** Slot of each cell, row by row from the top of the picture. */
+  slots: Int32Array;
+}
+
+export interface Paint {
+  atlas: Atlas;
+  reading: Reading;
+  scale: Scale;
+  palette: Palette;
+  inks: Inks;
+  /** Writes a value into a cell that has room for it. */
+  number: (value: number) => string;
+  /** Rows to outline: the evidence of a finding. */
+  outlined: ReadonlySet<number>;
+}
+
+const DARK = "rgb(0 0 0 / 0.72)";
+const BRIGHT = "rgb(255 255 255 / 0.85)";
+const MARK_FROM = 4;
+const GRID_FROM = 9;
+const NUMBER_FROM = { width: 44, height: 20 };
+
+let scratch: OffscreenCanvas | undefined;
+
+export function paintTile(canvas: HTMLCanvasElement, picture: TilePicture, paint: Paint): void {
+  const { nx, ny, cellWidth, cellHeight, slots } = picture;
+  const ratio = Math.max(1, globalThis.devicePixelRatio || 1);
+  const width = nx * cellWidth;
+  const height = ny * cellHeight;
+  const pixelsX = Math.max(1, Math.round(width * ratio));
+  const pixelsY = Math.max(1, Math.round(height * ratio));
+  if (canvas.width !== pixelsX || canvas.height !== pixelsY) {
+    canvas.width = pixelsX;
+    canvas.height = pixelsY;
+  }
+  const c = canvas.getContext("2d", { alpha: false });
+  if (!c) return;
+  const { atlas, reading, scale, palette, inks } = paint;
+
+  // A colour for each cell.
+  const image = new ImageData(nx, ny);
+  const words = new Uint32Array(image.data.buffer);
+  const steps = new Uint8Array(slots.length);
+  const marks: Mark[] = new Array(slots.length);
+  const paper = wordOf(inks.paper);
+  let plain = true;
+  for (let i = 0; i < slots.length; i++) {
+    const slot = slots[i] ?? 0;
+    let mark = markOf(atlas, slot);
+    const value = slot > 0 ? (reading.value[slot - 1] ?? Number.NaN) : Number.NaN;
+    const place = scale.place(value);
+    if (Number.isNaN(place)) {
+      words[i] = paper;
+      // A row without this quantity looks like one that was not measured.
+      if (slot > 0) mark = "unmeasured";
+    } else {
+      const step = Math.round(place * 255);
+      steps[i] = step;
+      words[i] = palette.words[step] ?? paper;
+    }
+    marks[i] = mark;
+    if (mark !== "steady") plain = false;
+  }
+  if (!scratch || scratch.width !== nx || scratch.height !== ny) scratch = new OffscreenCanvas(nx, ny);
+  scratch.getContext("2d")?.putImageData(image, 0, 0);
+  c.setTransform(1, 0, 0, 1, 0, 0);
+  c.imageSmoothingEnabled = false;
+  c.drawImage(scratch, 0, 0, pixelsX, pixelsY);
+  c.setTransform(ratio, 0, 0, ratio, 0, 0);
+
+  const marked = !plain && Math.min(cellWidth, cellHeight) >= MARK_FROM;
+  const numbered = cellWidth >= NUMBER_FROM.width && cellHeight >= NUMBER_FROM.height;
+  if (marked || numbered || paint.outlined.size > 0) {
+    if (numbered) {
+      c.font = "11px system-ui, sans-serif";
+      c.textAlign = "center";
+      c.textBaseline = "middle";
+    }
+    for (let i = 0; i < slots.length; i++) {
+      const slot = slots[i] ?? 0;
+      const x = (i % nx) * cellWidth;
+      const y = Math.floor(i / nx) * cellHeight;
+      const ink = palette.light[steps[i] ?? 0] ? DARK : BRIGHT;
+      const mark = marks[i] ?? "absent";
+      const text = numbered && slot > 0 && mark !== "unmeasured" ? paint.number(reading.value[slot - 1] ?? Number.NaN) : "";
+      if (marked && mark !== "steady") {
+        // With a number in the middle, lines and waves move to the lower edge.
+        const low = text && (mark === "unstable" || mark === "predicted");
+        drawMark(c, mark, x, low ? y + cellHeight - 8 : y, cellWidth, low ? 8 : cellHeight, ink, inks);
+      }
+      if (text) {
+        c.fillStyle = ink;
+        c.fillText(text, x + cellWidth / 2, y + cellHeight / 2 - (mark === "unstable" || mark === "predicted" ? 3 : 0), cellWidth - 6);
+      }
+      if (slot > 0 && paint.outlined.has(slot - 1)) {
+        c.lineWidth = 3;
+        c.strokeStyle = "#000";
+        c.strokeRect(x + 1, y + 1, cellWidth - 2, cellHeight - 2);
+        c.lineWidth = 1.25;
+        c.strokeStyle = "#fff";
+        c.strokeRect(x + 1, y + 1, cellWidth - 2, cellHeight - 2);
+      }
+    }
+  }
+  if (Math.min(cellWidth, cellHeight) >= GRID_FROM) {
+    c.fillStyle = inks.paper;
+    for (let x = 1; x < nx; x++) c.fillRect(x * cellWidth - 0.5, 0, 1, height);
+    for (let y = 1; y < ny; y++) c.fillRect(0, y * cellHeight - 0.5, width, 1);
+  }
+}
+
+function wordOf(hex: string): number {
+  const n = Number.parseInt(hex.slice(1), 16);
+  return ((255 << 24) | ((n & 255) << 16) | (n & 0xff00) | (n >> 16)) >>> 0;
+}

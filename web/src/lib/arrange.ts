@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which axis goes where on the map when nobody has chosen yet.
+import { type Atlas, liveAxes } from "./atlas";
+
+/** Axis numbers on the four places of the map; -1: none. */
+export interface Arrangement {
+  x: number;
+  y: number;
+  columns: number;
+  rows: number;
+}
+
+const X_FIRST = ["size", "iodepth", "numjobs", "rwmixread"];
+const Y_FIRST = ["bs", "iodepth", "numjobs"];
+const COLUMNS_FIRST = ["numjobs", "iodepth", "rwmixread"];
+const ROWS_FIRST = ["iodepth", "numjobs", "rw", "direction", "target"];
+
+function take(atlas: Atlas, free: Set<number>, preferred: readonly string[], numericOnly: boolean, anyOther: boolean): number {
+  const usable = [...free].filter((a) => !numericOnly || atlas.axes[a]?.numeric);
+  const named = preferred.map((name) => usable.find((a) => atlas.axes[a]?.name === name)).find((a) => a !== undefined);
+  const chosen = named ?? (anyOther ? usable.sort((a, b) => levels(atlas, b) - levels(atlas, a))[0] : undefined);
+  if (chosen === undefined) return -1;
+  free.delete(chosen);
+  return chosen;
+}
+
+function levels(atlas: Atlas, axis: number): number {
+  return atlas.axes[axis]?.levels.length ?? 0;
+}
+
+/** File size across, block size up, tiles over the jobs and a second axis; with other axes, the nearest thing to it. */
+export function arrange(atlas: Atlas): Arrangement {
+  const free = new Set(liveAxes(atlas));
+  const bs = [...free].find((a) => atlas.axes[a]?.name === "bs");
+  if (free.size === 1) return { x: take(atlas, free, [], false, true), y: -1, columns: -1, rows: -1 };
+  if (bs !== undefined) free.delete(bs);
+  let x = take(atlas, free, X_FIRST, true, true);
+  if (x < 0) x = take(atlas, free, X_FIRST, false, true);
+  let y = bs ?? take(atlas, free, Y_FIRST, true, true);
+  if (y < 0) y = take(atlas, free, Y_FIRST, false, true);
+  const columns = take(atlas, free, COLUMNS_FIRST, true, true);
+  const rows = take(atlas, free, ROWS_FIRST, false, true);
+  return columns < 0 && rows >= 0 ? { x, y, columns: rows, rows: -1 } : { x, y, columns, rows };
+}
+
+/** Puts an axis on a place; the axis that was there goes where the new one came from. */
+export function place(arrangement: Arrangement, at: keyof Arrangement, axis: number): Arrangement {
+  const next = { ...arrangement };
+  const from = (Object.keys(next) as (keyof Arrangement)[]).find((key) => axis >= 0 && next[key] === axis);
+  if (from && from !== at) next[from] = next[at];
+  next[at] = axis;
+  return next;
+}
+
+export function placed(arrangement: Arrangement): number[] {
+  return [arrangement.x, arrangement.y, arrangement.columns, arrangement.rows].filter((a) => a >= 0);
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything there is to say about one cell, in words: tooltip, details and screen readers all speak from here.
+import { type Atlas, cellNumber, type Mark, markOf, type Point, type Slot, textAt } from "./atlas";
+import { QUANTITIES, type Quantity, type QuantityId, reading } from "./quantities";
+import type { UnitSystem } from "./units";
+
+export interface FactLine {
+  id: QuantityId;
+  label: string;
+  value: string;
+  /** "1.02 to 1.09 GiB/s"; empty when the source gave no interval. */
+  interval: string;
+}
+
+export interface Facts {
+  mark: Mark;
+  lines: FactLine[];
+  kind: string;
+  verdict: string;
+  method: string;
+  nVisits: number;
+  nDiscarded: number;
+  latKind: string;
+  windowSeconds: number;
+  cutSeconds: number;
+  note: string;
+  /** Why there is no estimate; empty when there is one. */
+  reason: string;
+}
+
+const readings = new WeakMap<Atlas, Map<QuantityId, ReturnType<typeof reading>>>();
+
+function readingOf(atlas: Atlas, quantity: Quantity) {
+  let known = readings.get(atlas);
+  if (!known) {
+    known = new Map();
+    readings.set(atlas, known);
+  }
+  let made = known.get(quantity.id);
+  if (!made) {
+    made = reading(atlas, quantity);
+    known.set(quantity.id, made);
+  }
+  return made;
+}
+
+/** "1.02 to 1.09 GiB/s": the unit once when both bounds share it. */
+export function intervalText(low: number, high: number, format: (v: number) => string): string {
+  if (!Number.isFinite(low) || !Number.isFinite(high)) return "";
+  const [a, b] = [format(low), format(high)];
+  const unit = (text: string) => text.slice(text.indexOf(" ") + 1);
+  const shared = a.includes(" ") && b.includes(" ") && unit(a) === unit(b);
+  return `${shared ? a.slice(0, a.indexOf(" ")) : a} to ${b}`;
+}
+
+const NO_FACTS: Omit<Facts, "mark" | "reason"> = {
+  lines: [],
+  kind: "",
+  verdict: "",
+  method: "",
+  nVisits: 0,
+  nDiscarded: 0,
+  latKind: "",
+  windowSeconds: Number.NaN,
+  cutSeconds: Number.NaN,
+  note: "",
+};
+
+export function factsAt(atlas: Atlas, slot: Slot, system: UnitSystem): Facts {
+  const mark = markOf(atlas, slot);
+  if (slot <= 0) {
+    return { ...NO_FACTS, mark, reason: slot < 0 ? textAt(atlas.reason, -slot - 1) : "not a cell of this sweep" };
+  }
+  const row = slot - 1;
+  const lines: FactLine[] = [];
+  for (const quantity of QUANTITIES) {
+    const read = readingOf(atlas, quantity);
+    const value = read.value[row] ?? Number.NaN;
+    if (!Number.isFinite(value)) continue;
+    const format = (v: number) => quantity.format(v, system);
+    lines.push({
+      id: quantity.id,
+      label: quantity.label,
+      value: format(value),
+      interval: intervalText(read.low[row] ?? Number.NaN, read.high[row] ?? Number.NaN, format),
+    });
+  }
+  return {
+    mark,
+    lines,
+    kind: textAt(atlas.kind, row),
+    verdict: textAt(atlas.verdict, row),
+    method: textAt(atlas.method, row),
+    nVisits: atlas.nVisits[row] ?? 0,
+    nDiscarded: atlas.nDiscarded[row] ?? 0,
+    latKind: textAt(atlas.latKind, row),
+    windowSeconds: atlas.values.get("window_seconds")?.[row] ?? Number.NaN,
+    cutSeconds: atlas.values.get("cut_seconds")?.[row] ?? Number.NaN,
+    note: textAt(atlas.note, row),
+    reason: "",
+  };
+}
+
+export function visitsText(facts: Facts): string {
+  if (facts.kind === "predicted") return "no visit: predicted";
+  if (facts.kind === "imported") return "no visit: imported";
+  return `${facts.nVisits} visit${facts.nVisits === 1 ? "" : "s"}`;
+}
+
+/** One sentence for a screen reader. */
+export function spoken(facts: Facts, where: string): string {
+  if (facts.reason) return `${where}: ${facts.reason}`;
+  const numbers = facts.lines.map((line) => `${line.label} ${line.value}${line.interval ? ` (${line.interval})` : ""}`);
+  return `${where}: ${numbers.join("; ")}; ${visitsText(facts)}; ${facts.verdict || "no verdict"}; ${facts.kind} by ${facts.method || "an unnamed method"}`;
+}
+
+/** Other rows of the same cell: a prediction made before it was measured, a reading brought in. */
+export function othersAt(atlas: Atlas, point: Point | null): number[] {
+  return point ? (atlas.others.get(cellNumber(atlas, point)) ?? []) : [];
+}
+

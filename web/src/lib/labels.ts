@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Axis names and levels in words.
+import { type Atlas, levelAt, optionAt, type Slot } from "./atlas";
+import type { Axis } from "./report-data.gen";
+import { rate, significant, size, type UnitSystem } from "./units";
+
+const NAMES: Record<string, string> = {
+  bs: "Block size",
+  size: "File size",
+  numjobs: "Jobs",
+  iodepth: "Queue depth",
+  rw: "Operation",
+  direction: "Direction",
+  target: "Target",
+  rwmixread: "Share of reads",
+  sharing: "File sharing",
+  state: "File state",
+  ioengine: "Engine",
+};
+
+/** What an axis is called, with fio's own option name where that differs. */
+export function axisLabel(axis: Axis): string {
+  return NAMES[axis.name] ?? axis.name;
+}
+
+export function axisTitle(axis: Axis): string {
+  const label = axisLabel(axis);
+  return axis.role === "option" && label !== axis.name ? `${label} (${axis.name})` : label;
+}
+
+/** A level for people. */
+export function levelText(axis: Axis, level: Axis["levels"][number] | undefined, system: UnitSystem): string {
+  if (level === null || level === undefined) return "not set";
+  if (typeof level === "string") {
+    if (axis.name === "bs" && /^[\d,]+$/.test(level)) {
+      return level
+        .split(",")
+        .map((part) => (part ? size(Number(part), system) : "–"))
+        .join(", ");
+    }
+    return level;
+  }
+  if (axis.unit === "bytes") return size(level, system);
+  if (axis.unit === "bytes/s") return rate(level, system);
+  if (axis.unit === "percent") return `${level} %`;
+  return Number.isInteger(level) ? String(level) : significant(level, 4);
+}
+
+/** The same in as few letters as can be told apart under a small tile: 4K, 1M (binary, as fio users write), else the usual text. */
+export function shortLevel(axis: Axis, level: Axis["levels"][number] | undefined, system: UnitSystem): string {
+  const text = levelText(axis, level, system);
+  return axis.unit === "bytes" && system === "iec" ? text.replace(/ (.)iB$/, "$1").replace(/ B$/, "") : text;
+}
+
+/** The cell in words, by the axes that distinguish it. */
+export function cellLabel(atlas: Atlas, slot: Slot, system: UnitSystem): { name: string; text: string }[] {
+  const parts: { name: string; text: string }[] = [];
+  for (const axis of atlas.axes) {
+    if (axis.levels.length < 2 && !(axis.name === "direction" && optionAt(atlas, slot, "rw") === undefined)) continue;
+    const level = levelAt(atlas, slot, axis.name);
+    if (level === undefined || level === null) continue;
+    // A direction that follows from the operation says nothing new.
+    if (axis.name === "direction" && axis.derived) continue;
+    parts.push({ name: axisLabel(axis), text: levelText(axis, level, system) });
+  }
+  return parts;
+}

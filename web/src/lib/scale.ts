@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one colour scale all tiles share.
+export type ScaleKind = "linear" | "log";
+
+export interface Scale {
+  kind: ScaleKind;
+  from: number;
+  to: number;
+  /** 0 to 1, clamped; NaN for what has no place (unknown, or not positive on a log scale). */
+  place(value: number): number;
+  at(place: number): number;
+}
+
+/** A scale over [low, high]. Linear scales start at zero, so that half the colour is half the value. */
+export function makeScale(kind: ScaleKind, low: number, high: number): Scale {
+  const clamp = (p: number) => (p < 0 ? 0 : p > 1 ? 1 : p);
+  if (kind === "log" && high > 0) {
+    const to = high;
+    const from = Math.min(low > 0 ? low : high / 1e6, high / 1.0001);
+    const span = Math.log(to / from);
+    return {
+      kind,
+      from,
+      to,
+      place: (v) => (v > 0 ? clamp(Math.log(v / from) / span) : Number.NaN),
+      at: (p) => from * Math.exp(p * span),
+    };
+  }
+  const from = Math.min(0, low);
+  const to = high > from ? high : from + 1;
+  return { kind: "linear", from, to, place: (v) => clamp((v - from) / (to - from)), at: (p) => from + p * (to - from) };
+}
+
+/** Log when values span more than a factor of fifty: a linear scale would show most cells as equally dark. */
+export function fittingKind(low: number, high: number): ScaleKind {
+  return low > 0 && high / low > 50 ? "log" : "linear";
+}
+
+/** Round values to label the scale with; `base` 1024 for bytes in IEC units. At most about `most`. */
+export function ticks(scale: Scale, base: number, most: number): number[] {
+  const out: number[] = [];
+  if (scale.kind === "linear") {
+    const span = scale.to - scale.from;
+    if (!(span > 0)) return [scale.from];
+    const unit = base === 1024 ? 1024 ** Math.max(0, Math.floor(Math.log(scale.to) / Math.log(1024))) : 1;
+    const raw = span / unit / most;
+    const power = 10 ** Math.floor(Math.log10(raw));
+    const step = ([1, 2, 5, 10].find((m) => m * power >= raw) ?? 10) * power * unit;
+    for (let v = Math.ceil(scale.from / step) * step; v <= scale.to * 1.0001; v += step) out.push(v);
+    return out;
+  }
+  const multiples =
+    base === 1024 ? [1, 4, 16, 64, 256] : [1, 10, 100].filter((m) => m === 1 || m < base);
+  const big = base === 1024 ? 1024 : 1000;
+  for (let unit = big ** Math.floor(Math.log(scale.from) / Math.log(big)); unit <= scale.to; unit *= big) {
+    for (const m of multiples) {
+      const v = unit * m;
+      if (v >= scale.from * 0.999 && v <= scale.to * 1.001) out.push(v);
+    }
+  }
+  const stride = Math.ceil(out.length / most);
+  const kept = out.filter((_, i) => i % stride === 0);
+  return kept.length > 1 ? kept : [scale.from, scale.to];
+}

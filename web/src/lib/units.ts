@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers for people: three significant digits, IEC units (KiB) unless SI (kB) is asked for.
+export type UnitSystem = "iec" | "si";
+
+const IEC = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+const SI = ["B", "kB", "MB", "GB", "TB", "PB"];
+
+/** Three significant digits without exponent. */
+export function significant(value: number, digits = 3): string {
+  if (!Number.isFinite(value)) return "–";
+  if (value === 0) return "0";
+  const magnitude = Math.floor(Math.log10(Math.abs(Number(value.toPrecision(digits)))));
+  return value.toFixed(Math.min(9, Math.max(0, digits - 1 - magnitude)));
+}
+
+export function bytes(value: number, system: UnitSystem): string {
+  if (!Number.isFinite(value)) return "–";
+  const base = system === "iec" ? 1024 : 1000;
+  const names = system === "iec" ? IEC : SI;
+  let unit = 0;
+  let scaled = value;
+  while (Math.abs(scaled) >= 999.5 && unit < names.length - 1) {
+    scaled /= base;
+    unit++;
+  }
+  return `${significant(scaled)} ${names[unit]}`;
+}
+
+/** A size someone chose: exact when it is a whole number of a unit (4096: 4 KiB, or 4.1 kB in SI), else three digits. */
+export function size(value: number, system: UnitSystem): string {
+  const base = system === "iec" ? 1024 : 1000;
+  const names = system === "iec" ? IEC : SI;
+  let unit = 0;
+  let scaled = value;
+  while (scaled >= base && unit < names.length - 1) {
+    scaled /= base;
+    unit++;
+  }
+  if (Number.isInteger(scaled)) return `${scaled} ${names[unit]}`;
+  return scaled < 1000 ? `${significant(scaled)} ${names[unit]}` : `${value} B`;
+}
+
+export function rate(value: number, system: UnitSystem): string {
+  const text = bytes(value, system);
+  return text === "–" ? text : `${text}/s`;
+}
+
+export function count(value: number): string {
+  if (!Number.isFinite(value)) return "–";
+  for (const [unit, factor] of [
+    ["G", 1e9],
+    ["M", 1e6],
+    ["k", 1e3],
+  ] as const) {
+    if (Math.abs(value) >= factor * 0.9995) return `${significant(value / factor)} ${unit}`;
+  }
+  return significant(value);
+}
+
+export function latency(ns: number): string {
+  if (!Number.isFinite(ns)) return "–";
+  for (const [unit, factor] of [
+    ["s", 1e9],
+    ["ms", 1e6],
+    ["µs", 1e3],
+  ] as const) {
+    if (ns >= factor * 0.9995) return `${significant(ns / factor)} ${unit}`;
+  }
+  return `${significant(ns)} ns`;
+}
+
+export function percent(fraction: number): string {
+  return Number.isFinite(fraction) ? `${significant(fraction * 100, fraction >= 0.0995 ? 3 : 2)} %` : "–";
+}
+
+export function duration(seconds: number): string {
+  if (!Number.isFinite(seconds)) return "–";
+  if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
+  const s = Math.round(seconds);
+  if (s < 60) return `${significant(seconds, 2)} s`;
+  if (s < 3600) return `${Math.floor(s / 60)} min ${String(s % 60).padStart(2, "0")} s`;
+  return `${Math.floor(s / 3600)} h ${String(Math.floor((s % 3600) / 60)).padStart(2, "0")} min`;
+}
+
+/** A whole number with thin spaces between groups of three. */
+export function whole(value: number): string {
+  return Math.round(value)
+    .toString()
+    .replace(/\B(?=(\d{3})+$)/g, "\u202f");
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+import { useLayoutEffect } from "preact/hooks";
+import { ColorBar } from "./ColorBar";
+import { Controls } from "./Controls";
+import { useApp } from "./context";
+import { Detail } from "./Detail";
+import { Findings } from "./Findings";
+import { Header } from "./Header";
+import { Legend } from "./Legend";
+import { MapView } from "./MapView";
+import { Discards, Fresh, Method, NotMeasured } from "./Sections";
+import { TableView } from "./TableView";
+
+/** The page in the order a reader needs it: what to know, the map, what is missing, how it was done. */
+export function App() {
+  const state = useApp();
+  const theme = state.theme.value;
+  useLayoutEffect(() => {
+    document.documentElement.dataset.theme = theme;
+  }, [theme]);
+  return (
+    <main>
+      <Header />
+      <Findings />
+      <section id="map" class="explorer" aria-labelledby="map-title">
+        <h2 id="map-title" class="unseen">
+          Performance map
+        </h2>
+        <Controls />
+        <div class="explorer-body">
+          <div class="explorer-main">
+            {state.view.value === "map" ? (
+              <>
+                <div class="key">
+                  <ColorBar />
+                  <Legend />
+                </div>
+                <MapView />
+              </>
+            ) : (
+              <TableView />
+            )}
+          </div>
+          <Detail />
+        </div>
+      </section>
+      <Fresh />
+      <NotMeasured />
+      <Method />
+      <Discards />
+      <footer>
+        <p>
+          Made by I/O Atlas {state.atlas.data.campaign.tool_version}. This file holds everything it shows and loads nothing from a network.
+        </p>
+      </footer>
+    </main>
+  );
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { pointAt } from "../app-state";
+import { slotAt } from "../lib/atlas";
+import { palette } from "../lib/palettes";
+import { boundsAt, valueAt } from "../lib/quantities";
+import { ticks } from "../lib/scale";
+import { useApp } from "./context";
+
+/** The shared scale, with the cell under the pointer (else the pinned one) and its interval on it. */
+export function ColorBar() {
+  const state = useApp();
+  const ref = useRef<HTMLCanvasElement>(null);
+  const name = state.paletteName.value;
+  const { scale, reading } = state;
+  const quantity = state.quantity.value;
+  const system = state.units.value;
+  useLayoutEffect(() => {
+    const c = ref.current?.getContext("2d");
+    if (!c) return;
+    const image = new ImageData(256, 1);
+    new Uint32Array(image.data.buffer).set(palette(name).words);
+    c.putImageData(image, 0, 0);
+  }, [name]);
+  const hovered = state.hovered.value;
+  const slot = hovered ? slotAt(state.atlas, pointAt(state, hovered)) : state.pinnedSlot.value;
+  const place = scale.value.place(valueAt(reading.value, slot));
+  const [low, high] = boundsAt(reading.value, slot);
+  const [from, to] = [scale.value.place(low), scale.value.place(high)];
+  const binary = system === "iec" && quantity.columns[0] === "bw_bytes_per_s" && quantity.id !== "width";
+  const format = (v: number) => quantity.format(v, system);
+  const marks = ticks(scale.value, binary ? 1024 : 10, 7);
+  return (
+    <figure class="bar">
+      <figcaption>
+        {quantity.label}
+        <span class="soft"> {scale.value.kind === "log" ? "log scale" : "linear scale"}, one for all tiles</span>
+      </figcaption>
+      <div class="bar-body">
+        <canvas ref={ref} width="256" height="1" role="img" aria-label={`Colour scale of ${quantity.label}, from ${format(scale.value.from)} to ${format(scale.value.to)}`} />
+        {Number.isFinite(place) ? (
+          <>
+            {Number.isFinite(from) && Number.isFinite(to) ? (
+              <i class="bar-range" style={{ left: `${from * 100}%`, width: `${Math.max(0, to - from) * 100}%` }} />
+            ) : null}
+            <i class="bar-needle" style={{ left: `${place * 100}%` }} />
+          </>
+        ) : null}
+        <div class="bar-ticks" aria-hidden="true">
+          {marks.map((v) => {
+            const p = scale.value.place(v);
+            return (
+              <span key={v} class={p > 0.94 ? "end" : p < 0.04 ? "start" : ""} style={{ left: `${p * 100}%` }}>
+                {format(v)}
+              </span>
+            );
+          })}
+        </div>
+      </div>
+    </figure>
+  );
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+import { useId } from "preact/hooks";
+import { placeAxis, setLevel, type View } from "../app-state";
+import { type Arrangement, placed } from "../lib/arrange";
+import { axisLabel, axisTitle, levelText } from "../lib/labels";
+import { QUANTITIES, type QuantityId } from "../lib/quantities";
+import type { ScaleKind } from "../lib/scale";
+import { Choice } from "./Choice";
+import { useApp } from "./context";
+
+export function Controls() {
+  const state = useApp();
+  const has = (id: QuantityId) => {
+    const columns = QUANTITIES.find((q) => q.id === id)?.columns ?? [];
+    const needed = id === "width" ? columns : columns.slice(0, 1);
+    return needed.every((name) => state.atlas.values.has(name));
+  };
+  return (
+    <div class="controls">
+      <div class="controls-row">
+        <Choice<QuantityId>
+          label="Quantity"
+          value={state.quantityId.value}
+          onChange={(v) => {
+            state.quantityId.value = v;
+            state.scaleChoice.value = null;
+          }}
+          options={QUANTITIES.filter((q) => has(q.id)).map((q) => [q.id, q.label] as const)}
+        />
+        <Choice<ScaleKind>
+          label="Scale"
+          value={state.scaleKind.value}
+          onChange={(v) => {
+            state.scaleChoice.value = v;
+          }}
+          options={[
+            ["linear", "Linear"],
+            ["log", "Log"],
+          ]}
+        />
+        <Choice<View>
+          label="View"
+          value={state.view.value}
+          onChange={(v) => {
+            state.view.value = v;
+          }}
+          options={[
+            ["map", "Map"],
+            ["table", "Table"],
+          ]}
+        />
+      </div>
+      {state.live.length > 0 ? (
+        <div class="controls-row axes">
+          {state.live.length > 1 ? <AxisSelects /> : null}
+          <Sliders />
+        </div>
+      ) : null}
+    </div>
+  );
+}
+
+const PLACES: readonly (readonly [keyof Arrangement, string])[] = [
+  ["x", "Across"],
+  ["y", "Up"],
+  ["columns", "Tile columns"],
+  ["rows", "Tile rows"],
+];
+
+function AxisSelects() {
+  const state = useApp();
+  const arrangement = state.arrangement.value;
+  const places = PLACES.slice(0, Math.max(2, Math.min(4, state.live.length)));
+  return (
+    <>
+      {places.map(([at, label], i) => (
+        <>
+          <AxisSelect key={at} label={label} value={arrangement[at]} optional={at !== "x"} onChange={(axis) => placeAxis(state, at, axis)} />
+          {i === 0 ? (
+            <button
+              key="swap"
+              type="button"
+              class="swap"
+              aria-label="Swap the axes across and up"
+              title="Swap across and up"
+              onClick={() => placeAxis(state, "x", arrangement.y)}
+              disabled={arrangement.y < 0}
+            >
+              <svg width="16" height="12" viewBox="0 0 16 12" aria-hidden="true">
+                <path d="M1 3.5h13M11 .8l3 2.7-3 2.7M15 8.5H2M5 5.8 2 8.5l3 2.7" fill="none" stroke="currentColor" />
+              </svg>
+            </button>
+          ) : null}
+        </>
+      ))}
+    </>
+  );
+}
+
+function AxisSelect(props: { label: string; value: number; optional: boolean; onChange: (axis: number) => void }) {
+  const state = useApp();
+  const id = useId();
+  return (
+    <div class="field">
+      <label for={id}>{props.label}</label>
+      <select id={id} value={String(props.value)} onChange={(e) => props.onChange(Number(e.currentTarget.value))}>
+        {props.optional ? <option value="-1">none</option> : null}
+        {state.live.map((a) => {
+          const axis = state.atlas.axes[a];
+          return axis ? (
+            <option key={a} value={String(a)}>
+              {axisTitle(axis)}
+            </option>
+          ) : null;
+        })}
+      </select>
+    </div>
+  );
+}
+
+/** Where the axes stand that are not on the map. */
+function Sliders() {
+  const state = useApp();
+  const on = new Set(placed(state.arrangement.value));
+  return (
+    <>
+      {state.live
+        .filter((a) => !on.has(a))
+        .map((a) => (
+          <Slider key={a} a={a} />
+        ))}
+    </>
+  );
+}
+
+function Slider({ a }: { a: number }) {
+  const state = useApp();
+  const id = useId();
+  const axis = state.atlas.axes[a];
+  if (!axis) return null;
+  const level = state.fixed.value[a] ?? 0;
+  const text = levelText(axis, axis.levels[level], state.units.value);
+  if (!axis.numeric) {
+    return (
+      <div class="field">
+        <label for={id}>{axisLabel(axis)}</label>
+        <select id={id} value={String(level)} onChange={(e) => setLevel(state, a, Number(e.currentTarget.value))}>
+          {axis.levels.map((value, i) => (
+            <option key={String(value)} value={String(i)}>
+              {levelText(axis, value, state.units.value)}
+            </option>
+          ))}
+        </select>
+      </div>
+    );
+  }
+  return (
+    <div class="field slider">
+      <label for={id}>
+        {axisLabel(axis)} <output for={id}>{text}</output>
+      </label>
+      <input
+        id={id}
+        type="range"
+        min="0"
+        max={axis.levels.length - 1}
+        step="1"
+        value={level}
+        aria-valuetext={text}
+        onInput={(e) => setLevel(state, a, Number(e.currentTarget.value))}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+import { useState } from "preact/hooks";
+import { othersAt } from "../lib/facts";
+import { jobText } from "../lib/job";
+import { useApp } from "./context";
+import { CellName, Readout } from "./Readout";
+import { SliceView } from "./SliceView";
+
+/** The pinned cell: what it is, its numbers, its neighbours, and its fio job. */
+export function Detail() {
+  const state = useApp();
+  const slot = state.pinnedSlot.value;
+  const others = othersAt(state.atlas, state.pinnedPoint.value);
+  return (
+    <aside class="detail" aria-labelledby="detail-title">
+      <h2 id="detail-title">Cell</h2>
+      {slot === 0 ? (
+        <p class="soft">Choose a cell of the map: click it, or move with the arrow keys and press Enter.</p>
+      ) : (
+        <>
+          <CellName slot={slot} />
+          <Readout slot={slot} />
+          {others.map((row) => (
+            <details key={row}>
+              <summary>Another value of this cell</summary>
+              <Readout slot={row + 1} />
+            </details>
+          ))}
+        </>
+      )}
+      {state.live.length > 0 ? <SliceView /> : null}
+      {slot === 0 ? null : <Job text={jobText(state.atlas, slot)} />}
+      <p class="unseen" aria-live="polite">
+        {slot === 0 ? "" : "Details of the cell are shown."}
+      </p>
+    </aside>
+  );
+}
+
+function Job({ text }: { text: string }) {
+  const [told, setTold] = useState("");
+  const copy = async () => {
+    setTold((await copyText(text)) ? "Copied" : "Select the text to copy it");
+    setTimeout(() => setTold(""), 2500);
+  };
+  return (
+    <section class="job" aria-labelledby="job-title">
+      <div class="job-head">
+        <h3 id="job-title">fio job</h3>
+        <button type="button" onClick={copy}>
+          Copy job
+        </button>
+        <span class="soft" role="status">
+          {told}
+        </span>
+      </div>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable */}
+      <pre tabIndex={0} aria-labelledby="job-title" role="region">
+        {text}
+      </pre>
+    </section>
+  );
+}
+
+/** The clipboard needs permission in some browsers on file://; a hidden selection works in all. */
+async function copyText(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const area = document.createElement("textarea");
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    const done = document.execCommand("copy");
+    area.remove();
+    return done;
+  }
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { ThemeChoice } from "../app-state";
+import type { PaletteName } from "../lib/palettes";
+import { duration, type UnitSystem, whole } from "../lib/units";
+import { useApp } from "./context";
+import { Choice } from "./Choice";
+
+export function Header() {
+  const state = useApp();
+  const { campaign, targets, cells, unmeasured } = state.atlas.data;
+  const measured = countKind(state.atlas.kind.texts, state.atlas.kind.codes, "measured");
+  const predicted = countKind(state.atlas.kind.texts, state.atlas.kind.codes, "predicted");
+  const imported = cells.n_rows - measured - predicted;
+  const facts = [
+    targets.length === 1 ? `target ${targets[0]?.name}` : `${targets.length} targets`,
+    `${whole(measured)} measured`,
+    predicted ? `${whole(predicted)} predicted` : "",
+    imported ? `${whole(imported)} imported` : "",
+    unmeasured.n_rows ? `${whole(unmeasured.n_rows)} not measured` : "",
+    `${whole(campaign.n_visits)} visits`,
+    campaign.seconds ? duration(campaign.seconds) : "",
+    campaign.created ? campaign.created.slice(0, 16).replace("T", " ").concat(" UTC") : "",
+  ].filter(Boolean);
+  return (
+    <header class="head">
+      <div class="head-title">
+        <p class="brand">
+          <Mark /> I/O Atlas
+        </p>
+        <h1>{campaign.name || campaign.id}</h1>
+        <p class="facts">
+          {facts.map((fact) => (
+            <span key={fact}>{fact}</span>
+          ))}
+          {campaign.complete ? null : <span class="flag">stopped early: partial result</span>}
+        </p>
+      </div>
+      <div class="head-tools">
+        <Choice<UnitSystem> label="Units" value={state.units.value} onChange={(v) => { state.units.value = v; }} options={[["iec", "KiB"], ["si", "kB"]]} />
+        <Choice<PaletteName> label="Colours" value={state.paletteName.value} onChange={(v) => { state.paletteName.value = v; }} options={[["cividis", "Cividis"], ["viridis", "Viridis"]]} />
+        <Choice<ThemeChoice> label="Theme" value={state.theme.value} onChange={(v) => { state.theme.value = v; }} options={[["auto", "Auto"], ["light", "Light"], ["dark", "Dark"]]} />
+      </div>
+    </header>
+  );
+}
+
+function countKind(texts: string[], codes: ArrayLike<number>, kind: string): number {
+  const code = texts.indexOf(kind);
+  let n = 0;
+  for (let i = 0; i < codes.length; i++) if (codes[i] === code) n++;
+  return n;
+}
+
+/** Four tiles, rising: the sign of the page. */
+function Mark() {
+  return (
+    <svg width="14" height="14" viewBox="0 0 14 14" aria-hidden="true">
+      <rect class="m1" x="0" y="7.5" width="6.5" height="6.5" />
+      <rect class="m2" x="7.5" y="7.5" width="6.5" height="6.5" />
+      <rect class="m2" x="0" y="0" width="6.5" height="6.5" />
+      <rect class="m3" x="7.5" y="0" width="6.5" height="6.5" />
+    </svg>
+  );
+}

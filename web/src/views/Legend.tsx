@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+import { useMemo } from "preact/hooks";
+import type { Mark } from "../lib/atlas";
+import { textAt } from "../lib/atlas";
+import { useApp } from "./context";
+import { MARK_WORDS, Swatch } from "./Swatch";
+
+const ORDER: readonly Mark[] = ["steady", "predicted", "imported", "unstable", "suspect", "unmeasured", "inadmissible"];
+
+/** The marks that occur in this campaign. */
+export function Legend() {
+  const { atlas } = useApp();
+  const present = useMemo(() => {
+    const seen = new Set<Mark>(atlas.marks);
+    for (let row = 0; row < atlas.data.unmeasured.n_rows; row++) {
+      seen.add(textAt(atlas.reason, row).startsWith("not admissible") ? "inadmissible" : "unmeasured");
+    }
+    return ORDER.filter((mark) => seen.has(mark));
+  }, [atlas]);
+  return (
+    <ul class="legend" aria-label="Marks">
+      {present.map((mark) => (
+        <li key={mark}>
+          <Swatch mark={mark} /> {MARK_WORDS[mark]}
+        </li>
+      ))}
+    </ul>
+  );
+}

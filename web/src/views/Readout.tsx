@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { Slot } from "../lib/atlas";
+import { factsAt, visitsText } from "../lib/facts";
+import { cellLabel } from "../lib/labels";
+import { duration } from "../lib/units";
+import { useApp } from "./context";
+import { MARK_WORDS, Swatch } from "./Swatch";
+
+/** Which cell: its levels, one beside the other. */
+export function CellName({ slot }: { slot: Slot }) {
+  const { atlas, units } = useApp();
+  const parts = cellLabel(atlas, slot, units.value);
+  if (parts.length === 0) return <p class="cell-name">The only cell</p>;
+  return (
+    <dl class="cell-name">
+      {parts.map((part) => (
+        <div key={part.name}>
+          <dt>{part.name}</dt>
+          <dd>{part.text}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** Every number of a cell with its interval, visits, verdict and method. */
+export function Readout({ slot, brief = false }: { slot: Slot; brief?: boolean }) {
+  const { atlas, units, quantityId } = useApp();
+  const facts = factsAt(atlas, slot, units.value);
+  if (facts.reason) {
+    return (
+      <p class="reason">
+        <Swatch mark={facts.mark} /> {facts.reason}
+      </p>
+    );
+  }
+  const rows: [string, string][] = [
+    ["Visits", visitsText(facts)],
+    ["Method", facts.method || "not given"],
+  ];
+  if (!brief) {
+    if (Number.isFinite(facts.windowSeconds)) rows.push(["Window", duration(facts.windowSeconds)]);
+    if (Number.isFinite(facts.cutSeconds)) rows.push(["Cut as warm-up", facts.cutSeconds ? duration(facts.cutSeconds) : "nothing"]);
+    rows.push(["Discarded", `${facts.nDiscarded} visit${facts.nDiscarded === 1 ? "" : "s"}`]);
+    rows.push(["Latency", facts.latKind === "completion" ? "completion only" : facts.latKind]);
+    if (facts.note) rows.push(["Note", facts.note]);
+  }
+  return (
+    <div class="readout">
+      <table>
+        <thead class="unseen">
+          <tr>
+            <th>Quantity</th>
+            <th>Value</th>
+            <th>95 % interval</th>
+          </tr>
+        </thead>
+        <tbody>
+          {facts.lines.map((line) => (
+            <tr key={line.id} class={line.id === quantityId.value ? "on" : ""}>
+              <th scope="row">{line.label}</th>
+              <td>{line.value}</td>
+              <td class="soft">{line.interval || (line.id === "width" ? "" : "no interval")}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <p class="verdict">
+        <Swatch mark={facts.mark} /> {facts.kind}
+        {facts.verdict ? `, ${facts.verdict.replace(/^predicted: /, "")}` : ""}
+        <span class="unseen"> ({MARK_WORDS[facts.mark]})</span>
+      </p>
+      <dl class="meta">
+        {rows.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </div>
+  );
+}

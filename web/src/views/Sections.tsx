@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+import { useMemo } from "preact/hooks";
+import { showRows } from "../app-state";
+import { intervalText } from "../lib/facts";
+import { axisLabel, axisTitle, levelText } from "../lib/labels";
+import type { Pair } from "../lib/report-data.gen";
+import { bytes, count, latency, percent, rate, whole } from "../lib/units";
+import { reasons } from "../lib/unmeasured";
+import { useApp } from "./context";
+
+export function NotMeasured() {
+  const { atlas, units } = useApp();
+  const groups = useMemo(() => reasons(atlas), [atlas]);
+  return (
+    <section id="not-measured" aria-labelledby="not-measured-title">
+      <h2 id="not-measured-title">What was not measured</h2>
+      {groups.length === 0 ? (
+        <p>Every cell of the sweep has a value.</p>
+      ) : (
+        <table class="plain">
+          <thead>
+            <tr>
+              <th class="num">Cells</th>
+              <th>Why</th>
+              <th>Where</th>
+            </tr>
+          </thead>
+          <tbody>
+            {groups.map((group) => (
+              <tr key={group.reason}>
+                <td class="num">{whole(group.n)}</td>
+                <td>{group.reason}</td>
+                <td class="soft">
+                  {group.where.length === 0
+                    ? "spread over the sweep"
+                    : group.where
+                        .map(({ axis, levels }) => {
+                          const texts = levels.map((level) => levelText(axis, level, units.value));
+                          const range = axis.numeric && texts.length > 3 ? `${texts[0]} to ${texts[texts.length - 1]}` : texts.join(", ");
+                          return `${axisLabel(axis)} ${range}`;
+                        })
+                        .join("; ")}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  );
+}
+
+export function Fresh() {
+  const state = useApp();
+  const { fresh } = state.atlas.data;
+  const system = state.units.value;
+  if (fresh.length === 0) return null;
+  return (
+    <section aria-labelledby="fresh-title">
+      <h2 id="fresh-title">Measured again</h2>
+      <p class="soft">
+        A cell named because it is extreme was measured again after it was named; only those fresh visits give its value here.
+      </p>
+      <div class="wide">
+        <table class="plain">
+          <thead>
+            <tr>
+              <th>Cell</th>
+              <th>Direction</th>
+              <th class="num">Throughput</th>
+              <th class="num">95 % interval</th>
+              <th class="num">IOPS</th>
+              <th class="num">Mean latency</th>
+              <th class="num">p99 latency</th>
+              <th class="num">Visits</th>
+              <th>Verdict</th>
+              <th>Method</th>
+              <th>
+                <span class="unseen">Map</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {fresh.map((each) => (
+              <tr key={`${each.label} ${each.direction}`}>
+                <th scope="row">{each.label}</th>
+                <td>{each.direction}</td>
+                <td class="num">{rate(each.bw_bytes_per_s ?? Number.NaN, system)}</td>
+                <td class="num">
+                  {intervalText(each.bw_low ?? Number.NaN, each.bw_high ?? Number.NaN, (v) => rate(v, system)) || "–"}
+                </td>
+                <td class="num">{count(each.iops ?? Number.NaN)}</td>
+                <td class="num">{latency(each.lat_mean_ns ?? Number.NaN)}</td>
+                <td class="num">{latency(each.lat_p99_ns ?? Number.NaN)}</td>
+                <td class="num">{each.n_visits}</td>
+                <td>{each.verdict}</td>
+                <td>{each.method}</td>
+                <td>
+                  {each.row === null ? null : (
+                    <button
+                      type="button"
+                      class="quiet"
+                      aria-label={`Show on the map: ${each.label}`}
+                      onClick={() => {
+                        if (each.row !== null) showRows(state, [each.row]);
+                        document.getElementById("map")?.scrollIntoView({ block: "start" });
+                      }}
+                    >
+                      Show
+                    </button>
+                  )}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+export function Method() {
+  const { atlas, units } = useApp();
+  const { data } = atlas;
+  const methods = [...new Set(atlas.method.texts.filter(Boolean))];
+  const system = units.value;
+  return (
+    <section aria-labelledby="method-title">
+      <h2 id="method-title">Method, settings and testbed</h2>
+      <div class="columns">
+        <div>
+          <h3>Sweep</h3>
+          <dl class="pairs">
+            {atlas.axes
+              .filter((axis) => !axis.derived && axis.role === "option")
+              .map((axis) => (
+                <Entry key={axis.name} name={axisTitle(axis)} value={axis.levels.map((level) => levelText(axis, level, system)).join(", ")} />
+              ))}
+            {data.constants.map((pair) => (
+              <Entry key={pair.name} {...pair} />
+            ))}
+          </dl>
+          <h3>How numbers came about</h3>
+          <dl class="pairs">
+            {methods.length ? <Entry name="Methods" value={methods.join(", ")} /> : null}
+            <Entry
+              name="Intervals"
+              value="95 % over visits (independent starts of the load), unless the method says otherwise; the spread inside one run is never an interval."
+            />
+            {atlas.axes.some((axis) => axis.derived && axis.role === "option") ? (
+              <Entry
+                name="Follow from other axes"
+                value={atlas.axes
+                  .filter((axis) => axis.derived && axis.role === "option")
+                  .map((axis) => `${axis.name}: ${axis.levels.map((level) => levelText(axis, level, system)).join(", ")}`)
+                  .join("; ")}
+              />
+            ) : null}
+            {data.cells.resolution > 0 ? (
+              <Entry
+                name="Rounding in this page"
+                value={`values to ${percent(data.cells.resolution)}, interval widths to a few per cent of themselves; an export has every digit.`}
+              />
+            ) : null}
+            <Entry name="Written by" value={`ioatlas ${data.campaign.tool_version}, campaign ${data.campaign.id}`} />
+          </dl>
+        </div>
+        <div>
+          <h3>Settings</h3>
+          <Pairs pairs={data.settings} />
+          <h3>{data.targets.length === 1 ? "Target" : "Targets"}</h3>
+          {data.targets.map((target) => (
+            <dl class="pairs" key={target.name}>
+              <Entry name="name" value={target.name} />
+              <Entry name="kind" value={target.kind} />
+              {target.facts.map((pair) => (
+                <Entry
+                  key={pair.name}
+                  name={pair.name.replace(/_bytes$/, "").replaceAll("_", " ")}
+                  value={pair.name.endsWith("_bytes") ? bytes(Number(pair.value), system) : pair.value}
+                />
+              ))}
+            </dl>
+          ))}
+        </div>
+        <div>
+          {data.sessions.map((session, i) => (
+            <div key={i}>
+              <h3>{data.sessions.length > 1 ? `Testbed, run ${i + 1} of ${data.sessions.length}` : "Testbed"}</h3>
+              <Pairs pairs={session.entries} />
+              {session.n_withheld > 0 ? (
+                <p class="soft small">
+                  {session.n_withheld} entr{session.n_withheld === 1 ? "y" : "ies"} naming the site left out.
+                </p>
+              ) : null}
+            </div>
+          ))}
+        </div>
+      </div>
+    </section>
+  );
+}
+
+export function Discards() {
+  const { atlas } = useApp();
+  const { campaign, discard_reasons } = atlas.data;
+  return (
+    <section aria-labelledby="discards-title">
+      <h2 id="discards-title">Discarded visits</h2>
+      <p>
+        {campaign.n_discarded === 0
+          ? "No visit was discarded."
+          : `${whole(campaign.n_discarded)} visit${campaign.n_discarded === 1 ? " was" : "s were"} discarded; they count for no value.`}
+      </p>
+      {discard_reasons.length > 0 ? (
+        <table class="plain">
+          <thead>
+            <tr>
+              <th class="num">Visits</th>
+              <th>Why</th>
+            </tr>
+          </thead>
+          <tbody>
+            {discard_reasons.map((pair) => (
+              <tr key={pair.name}>
+                <td class="num">{pair.value}</td>
+                <td>{pair.name}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      ) : null}
+    </section>
+  );
+}
+
+function Pairs({ pairs }: { pairs: readonly Pair[] }) {
+  return (
+    <dl class="pairs">
+      {pairs.map((pair) => (
+        <Entry key={pair.name} {...pair} />
+      ))}
+    </dl>
+  );
+}
+
+function Entry({ name, value }: { name: string; value: string }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+    </div>
+  );
+}

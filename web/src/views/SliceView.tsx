@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { pin } from "../app-state";
+import { plotSlice } from "../draw/slice-plot";
+import { intervalText } from "../lib/facts";
+import { axisLabel, axisTitle, levelText, shortLevel } from "../lib/labels";
+import { slice, sliceAxis } from "../lib/slice";
+import { useApp } from "./context";
+import { MARK_WORDS } from "./Swatch";
+
+/** The pinned cell among its neighbours along one axis: a line with error bars, and the same numbers as a table. */
+export function SliceView() {
+  const state = useApp();
+  const into = useRef<HTMLDivElement>(null);
+  const id = useId();
+  const [width, setWidth] = useState(0);
+  const [hovered, setHovered] = useState<number | null>(null);
+  const { atlas } = state;
+  const system = state.units.value;
+  const point = state.pinnedPoint.value;
+  const reading = state.reading.value;
+  const quantity = reading.quantity;
+  const a = sliceAxis(state.live, state.sliceChoice.value, state.arrangement.value.x);
+  const axis = atlas.axes[a];
+  const points = point && axis ? slice(atlas, reading, point, a) : [];
+  const dark = state.dark.value;
+  const kind = state.scaleKind.value;
+  const at = point?.[a] ?? -1;
+  const available = state.printing.value ? Math.min(width, 620) : width;
+  useLayoutEffect(() => {
+    const element = into.current;
+    if (!element) return;
+    setWidth(element.clientWidth);
+    const observer = new ResizeObserver(() => setWidth(element.clientWidth));
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  useLayoutEffect(() => {
+    const element = into.current;
+    if (!element || !axis || available < 80) return;
+    const plot = plotSlice(element, points, {
+      width: available,
+      height: 190,
+      dark,
+      kind,
+      level: (i) => shortLevel(axis, axis.levels[i], system),
+      value: (v) => quantity.format(v, system),
+      at,
+      onPick: (level) => {
+        if (point)
+          pin(
+            state,
+            point.map((l, i) => (i === a ? level : l)),
+          );
+      },
+      onHover: setHovered,
+    });
+    return () => plot.destroy();
+  }, [atlas, point, a, reading, available, dark, kind, system]);
+  if (!axis || !point) return null;
+  const format = (v: number) => quantity.format(v, system);
+  const told = points[hovered ?? at];
+  const measured = points.filter((p) => Number.isFinite(p.value));
+  return (
+    <section class="slice" aria-labelledby={`${id}-title`}>
+      <div class="slice-head">
+        <h3 id={`${id}-title`}>{quantity.label} along</h3>
+        <select
+          aria-label="Axis of the slice"
+          value={String(a)}
+          onChange={(e) => {
+            state.sliceChoice.value = Number(e.currentTarget.value);
+          }}
+        >
+          {state.live.map((each) => {
+            const option = atlas.axes[each];
+            return option ? (
+              <option key={each} value={String(each)}>
+                {axisTitle(option)}
+              </option>
+            ) : null;
+          })}
+        </select>
+      </div>
+      <div
+        ref={into}
+        class="plot"
+        role="img"
+        aria-label={`${quantity.label} along ${axisLabel(axis)} through the cell: ${measured.length} of ${points.length} cells have a value. The numbers follow as a table.`}
+      />
+      <p class="plot-told" aria-hidden="true">
+        {told ? (
+          <>
+            {levelText(axis, axis.levels[told.level], system)}:{" "}
+            {Number.isFinite(told.value) ? (
+              <>
+                <b>{format(told.value)}</b> <span class="soft">{intervalText(told.low, told.high, format)}</span>
+              </>
+            ) : (
+              MARK_WORDS[told.mark]
+            )}
+          </>
+        ) : (
+          " "
+        )}
+      </p>
+      <details>
+        <summary>Numbers of this line</summary>
+        <table class="plain">
+          <thead>
+            <tr>
+              <th>{axisLabel(axis)}</th>
+              <th>{quantity.label}</th>
+              <th>95 % interval</th>
+              <th>State</th>
+            </tr>
+          </thead>
+          <tbody>
+            {points.map((p) => (
+              <tr key={p.level}>
+                <th scope="row">{levelText(axis, axis.levels[p.level], system)}</th>
+                <td>{format(p.value)}</td>
+                <td>{intervalText(p.low, p.high, format) || "–"}</td>
+                <td>{MARK_WORDS[p.mark]}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </details>
+    </section>
+  );
+}

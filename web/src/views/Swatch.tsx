@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { DARK_INKS, drawMark, LIGHT_INKS } from "../draw/marks";
+import type { Mark } from "../lib/atlas";
+import { palette } from "../lib/palettes";
+import { useApp } from "./context";
+
+const STEP = 150;
+
+/** A cell as the map draws it, to explain its mark. */
+export function Swatch({ mark, size = 16 }: { mark: Mark; size?: number }) {
+  const state = useApp();
+  const ref = useRef<HTMLCanvasElement>(null);
+  const dark = state.dark.value;
+  const name = state.paletteName.value;
+  useLayoutEffect(() => {
+    const canvas = ref.current;
+    const c = canvas?.getContext("2d");
+    if (!canvas || !c) return;
+    const ratio = Math.max(1, window.devicePixelRatio || 1);
+    canvas.width = size * ratio;
+    canvas.height = size * ratio;
+    c.scale(ratio, ratio);
+    const inks = dark ? DARK_INKS : LIGHT_INKS;
+    const colours = palette(name);
+    c.fillStyle = colours.css(STEP);
+    c.fillRect(0, 0, size, size);
+    drawMark(c, mark, 0, 0, size, size, colours.light[STEP] ? "rgb(0 0 0 / 0.72)" : "rgb(255 255 255 / 0.85)", inks);
+  }, [mark, size, dark, name]);
+  return <canvas ref={ref} class="swatch" style={{ width: `${size}px`, height: `${size}px` }} aria-hidden="true" />;
+}
+
+export const MARK_WORDS: Record<Mark, string> = {
+  steady: "measured, steady",
+  predicted: "predicted",
+  imported: "imported",
+  unstable: "measured, not steady",
+  suspect: "measured, suspect",
+  inadmissible: "not admissible",
+  unmeasured: "not measured",
+  absent: "not in the sweep",
+};

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+import { useMemo, useState } from "preact/hooks";
+import { pin } from "../app-state";
+import { placed } from "../lib/arrange";
+import { pointOfRow } from "../lib/atlas";
+import { csv, fieldAt, fieldsOf } from "../lib/csv";
+import { type Sorting, sortedRows } from "../lib/order";
+import { bytes, count, latency, rate, type UnitSystem, whole } from "../lib/units";
+import { useApp } from "./context";
+
+const PAGE = 50;
+
+const TEXT_FIELDS = new Set(["target", "rw", "direction", "kind", "lat_kind", "verdict", "method", "sharing", "state", "ioengine"]);
+
+function shown(field: string, value: string | number | null, system: UnitSystem): string {
+  if (value === null) return "–";
+  if (typeof value === "string") return value;
+  if (field === "bs_bytes" || field === "size_bytes") return bytes(value, system);
+  if (field.startsWith("bw_")) return rate(value, system);
+  if (field.endsWith("_ns")) return latency(value);
+  if (field === "iops") return count(value);
+  return String(value);
+}
+
+/** Every row as a sortable, paged table. */
+export function TableView() {
+  const state = useApp();
+  const { atlas } = state;
+  const [sorting, setSorting] = useState<Sorting | null>(null);
+  const [onMapOnly, setOnMapOnly] = useState(false);
+  const [page, setPage] = useState(0);
+  const fields = useMemo(() => fieldsOf(atlas), [atlas]);
+  const fixed = state.fixed.value;
+  const onMap = new Set(placed(state.arrangement.value));
+  const sliders = state.live.filter((a) => !onMap.has(a));
+  const rows = useMemo(() => {
+    const all = Array.from({ length: atlas.nRows }, (_, row) => row);
+    return onMapOnly ? all.filter((row) => sliders.every((a) => atlas.levels[a]?.[row] === fixed[a])) : all;
+  }, [atlas, onMapOnly, fixed, sliders.join()]);
+  const sorted = useMemo(() => sortedRows(atlas, rows, sorting), [atlas, rows, sorting]);
+  const pages = Math.max(1, Math.ceil(sorted.length / PAGE));
+  const current = Math.min(page, pages - 1);
+  const system = state.units.value;
+  const sortBy = (field: string) => {
+    setPage(0);
+    setSorting((old) => (old?.field !== field ? { field, down: false } : old.down ? null : { field, down: true }));
+  };
+  const download = () => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([csv(atlas, sorted)], { type: "text/csv" }));
+    link.download = `${(atlas.data.campaign.name || atlas.data.campaign.id).replace(/[^\w.-]+/g, "-")}.csv`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  };
+  return (
+    <div class="table-view">
+      <div class="table-tools">
+        <span>
+          {whole(sorted.length)} row{sorted.length === 1 ? "" : "s"}
+        </span>
+        {sliders.length > 0 ? (
+          <label class="check">
+            <input type="checkbox" checked={onMapOnly} onChange={(e) => { setOnMapOnly(e.currentTarget.checked); setPage(0); }} /> Only what the map shows
+          </label>
+        ) : null}
+        <span class="pager">
+          <button type="button" onClick={() => setPage(current - 1)} disabled={current === 0} aria-label="Previous page">
+            ‹
+          </button>
+          <span>
+            {whole(current + 1)} of {whole(pages)}
+          </span>
+          <button type="button" onClick={() => setPage(current + 1)} disabled={current >= pages - 1} aria-label="Next page">
+            ›
+          </button>
+        </span>
+        <button type="button" onClick={download}>
+          Download CSV
+        </button>
+      </div>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable */}
+      <div class="table-scroll" tabIndex={0} role="region" aria-label="All cells as a table">
+        <table class="data">
+          <thead>
+            <tr>
+              {fields.map((field) => (
+                <th
+                  key={field}
+                  scope="col"
+                  class={TEXT_FIELDS.has(field) ? "" : "num"}
+                  aria-sort={sorting?.field === field ? (sorting.down ? "descending" : "ascending") : "none"}
+                >
+                  <button type="button" onClick={() => sortBy(field)}>
+                    {field}
+                    <span aria-hidden="true">{sorting?.field === field ? (sorting.down ? " ↓" : " ↑") : ""}</span>
+                  </button>
+                </th>
+              ))}
+              <th scope="col">
+                <span class="unseen">Details</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {sorted.slice(current * PAGE, (current + 1) * PAGE).map((row) => (
+              <tr key={row}>
+                {fields.map((field) => (
+                  <td key={field} class={TEXT_FIELDS.has(field) ? "" : "num"}>
+                    {shown(field, fieldAt(atlas, row, field), system)}
+                  </td>
+                ))}
+                <td>
+                  <button type="button" class="quiet" aria-label={`Details of row ${row + 1}`} onClick={() => pin(state, pointOfRow(atlas, row))}>
+                    Show
+                  </button>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </div>
+  );
+}
