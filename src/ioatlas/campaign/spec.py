@@ -83,7 +83,11 @@ class CampaignSpec:
 def campaign_schema() -> dict[str, Any]:
     """JSON Schema (2020-12) of the campaign file."""
     schema = CampaignFile.model_json_schema()
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "ioatlas campaign", **{k: v for k, v in schema.items() if k != "title"}}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "ioatlas campaign",
+        **{k: v for k, v in schema.items() if k != "title"},
+    }
 
 
 def _line_of(text: str, path: tuple[str | int, ...]) -> int:
@@ -103,7 +107,11 @@ def _line_of(text: str, path: tuple[str | int, ...]) -> int:
         if key is None:
             continue
         full = [*([table] if table else []), *(part.strip("\"'") for part in key[1].split("."))]
-        if full == names[: len(full)] and (len(full) == len(names) or len(full) > 1 or not table) and (not table or seen >= wanted or table != names[0]):
+        if (
+            full == names[: len(full)]
+            and (len(full) == len(names) or len(full) > 1 or not table)
+            and (not table or seen >= wanted or table != names[0])
+        ):
             best = number
             if full == names:
                 return number
@@ -123,7 +131,9 @@ def _expand(name: str, value: _Scalar, where: str) -> list[OptionValue]:
         _, low = read_option(name, low_text, where=where)
         _, high = read_option(name, high_text, where=where)
         if not isinstance(low, int) or not isinstance(high, int) or low <= 0 or high < low:
-            raise UsageError(f"{value!r} is not a doubling range", where=where, remedy="write LOW..HIGH with 0 < LOW <= HIGH, such as 4k..1m")
+            raise UsageError(
+                f"{value!r} is not a doubling range", where=where, remedy="write LOW..HIGH with 0 < LOW <= HIGH, such as 4k..1m"
+            )
         values: list[OptionValue] = []
         step = low
         while step <= high:
@@ -131,7 +141,9 @@ def _expand(name: str, value: _Scalar, where: str) -> list[OptionValue]:
             step *= 2
         if values[-1] != high:
             raise UsageError(
-                f"doubling from {low_text} does not reach {high_text}", where=where, remedy=f"end the range at {values[-1]} or list the values"
+                f"doubling from {low_text} does not reach {high_text}",
+                where=where,
+                remedy=f"end the range at {values[-1]} or list the values",
             )
         return values
     return [read_option(name, value, where=where)[1]]
@@ -180,9 +192,8 @@ def read_campaign(text: str, *, source: str = "campaign", base: CampaignSpec | N
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         match = re.search(r"\(at line (\d+), column \d+\)", str(error))
-        raise UsageError(
-            f"not TOML: {re.sub(r' \(at .*', '', str(error))}", where=f"{source}:{match[1]}" if match else source, remedy="mend that line"
-        ) from error
+        fault = str(error).split(" (at ")[0]
+        raise UsageError(f"not TOML: {fault}", where=f"{source}:{match[1]}" if match else source, remedy="mend that line") from error
     try:
         parsed = CampaignFile.model_validate(document)
     except ValidationError as error:
@@ -213,7 +224,9 @@ def read_campaign(text: str, *, source: str = "campaign", base: CampaignSpec | N
         visits=parsed.visits if parsed.visits is not None else spec.visits,
         budget_seconds=_seconds(parsed.budget, spec.budget_seconds, _where(source, text, ("budget",))),
         order_seed=parsed.order_seed if parsed.order_seed is not None else spec.order_seed,
-        window_seconds=_window(_seconds(parsed.window, spec.window_seconds, _where(source, text, ("window",))), _where(source, text, ("window",))),
+        window_seconds=_window(
+            _seconds(parsed.window, spec.window_seconds, _where(source, text, ("window",))), _where(source, text, ("window",))
+        ),
         sharing=parsed.sharing or spec.sharing,
     )
 
@@ -232,7 +245,14 @@ def _located(error: ValidationError, source: str, text: str) -> UsageError:
     """The first fault of a validation as one message with line, key and remedy; the others are counted."""
     details = error.errors()
     first = details[0]
-    path = tuple(part for part in first["loc"] if not (isinstance(part, str) and (part.startswith(("list[", "function", "Target", "constrained")) or part in ("str", "int", "float", "bool"))))
+    path = tuple(
+        part
+        for part in first["loc"]
+        if not (
+            isinstance(part, str)
+            and (part.startswith(("list[", "function", "Target", "constrained")) or part in ("str", "int", "float", "bool"))
+        )
+    )
     key = str(path[-1]) if path else ""
     if first["type"] == "extra_forbidden":
         known = list(CampaignFile.model_fields) if len(path) == 1 else list(TargetTable.model_fields)
@@ -259,7 +279,12 @@ def read_campaign_file(path: Path, **options: Any) -> CampaignSpec:
 def campaign_toml(spec: CampaignSpec) -> str:
     """The specification written out as a campaign file that reads back to the same."""
     lines = [f"name = {_toml(spec.name)}"] if spec.name else []
-    lines += [f"visits = {spec.visits}", f"order_seed = {spec.order_seed}", f"window = {_toml(f'{spec.window_seconds * 1000:g}ms')}", f"sharing = {_toml(spec.sharing)}"]
+    lines += [
+        f"visits = {spec.visits}",
+        f"order_seed = {spec.order_seed}",
+        f"window = {_toml(f'{spec.window_seconds * 1000:g}ms')}",
+        f"sharing = {_toml(spec.sharing)}",
+    ]
     if spec.budget_seconds is not None:
         lines.append(f"budget = {_toml(f'{spec.budget_seconds:g}s')}")
     for name, location in spec.targets:
@@ -277,4 +302,3 @@ def _toml(value: OptionValue) -> str:
         escaped = value.replace("\\", "\\\\").replace('"', '\\"')
         return f'"{escaped}"'
     return str(value)
-

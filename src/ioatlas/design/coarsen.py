@@ -55,7 +55,9 @@ def coarsen(axes: Axes, visits: int, seconds: Callable[[Axes, int], float], budg
         )
     kept = {name: tuple(values) for name, values in left.items()}
     return Coarsened(
-        kept, {name: tuple(v for v in values if v not in kept[name]) for name, values in axes.items() if len(kept[name]) < len(values)}, wanted
+        kept,
+        {name: tuple(v for v in values if v not in kept[name]) for name, values in axes.items() if len(kept[name]) < len(values)},
+        wanted,
     )
 
 

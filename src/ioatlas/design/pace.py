@@ -39,9 +39,7 @@ class Pace:
         rows = self._readings.get((cell.target, cell.rw.split(":")[0])) or [
             row for (target, _), known in self._readings.items() if target == cell.target for row in known
         ]
-        bounds = [
-            latency * max(1.0, cell.bs_bytes / bs) * max(1.0, cell.outstanding / outstanding) for bs, outstanding, latency in rows
-        ]
+        bounds = [latency * max(1.0, cell.bs_bytes / bs) * max(1.0, cell.outstanding / outstanding) for bs, outstanding, latency in rows]
         paced = cell.option.get("rate_iops")
         bound = min(bounds, default=None)
         if bound is not None and paced:
@@ -58,4 +56,3 @@ class Pace:
         # Sections end on multiples of 100 ms: what is left of the last one is better measured than waited.
         runtime_ms = math.ceil((runtime_ms + gap_ms) / 100) * 100 - gap_ms
         return int(runtime_ms), gap_ms
-

@@ -75,7 +75,9 @@ def complete_output(directory: Path) -> FioOutput | None:
     return reading.outputs[-1]
 
 
-def read_batch(directory: Path, sections: tuple[Section, ...], batch_id: int, blocks: dict[int, int], purposes: dict[int, str]) -> list[SectionResult]:
+def read_batch(
+    directory: Path, sections: tuple[Section, ...], batch_id: int, blocks: dict[int, int], purposes: dict[int, str]
+) -> list[SectionResult]:
     """Results of the sections of a batch whose output is on disk, in their order; an empty list when there is no output.
 
     blocks, purposes: by visit_id, from the journal.

@@ -27,6 +27,18 @@ FILE_NAME = "journal.sqlite"
 
 
 @dataclass(frozen=True)
+class NewVisit:
+    """A visit to be planned. runtime_ms: how long its load must run at least, None when the pace decides."""
+
+    cell_key: str
+    block: int
+    seed: int
+    purpose: str = "sweep"
+    alone: bool = False
+    runtime_ms: int | None = None
+
+
+@dataclass(frozen=True)
 class PlannedVisit:
     """A visit that has yet to be made."""
 
@@ -220,26 +232,48 @@ class Journal:
                     t.visit.update().where(t.visit.c.cell_key == key, t.visit.c.status == "planned").values(status="dropped", reason=reason)
                 )
 
-    def add_visits(self, visits: Iterable[tuple[str, int, int, str, bool]]) -> None:
-        """Plan visits: (cell_key, block, seed, purpose, alone) in the order in which they are to be made."""
-        rows = [
-            {"cell_key": key, "block": block, "seed": seed, "purpose": purpose, "alone": int(alone), "status": "planned"}
-            for key, block, seed, purpose, alone in visits
-        ]
+    def add_visits(self, visits: Iterable[NewVisit]) -> None:
+        """Plan visits in the order in which they are to be made."""
         with self._engine.begin() as link:
-            if rows:
-                link.execute(t.visit.insert(), rows)
+            _plan_visits(link, visits)
 
-    def planned(self, limit: int | None = None) -> list[PlannedVisit]:
-        query = sa.select(t.visit).where(t.visit.c.status == "planned").order_by(t.visit.c.visit_id)
+    def has_visits(self, purpose: str) -> bool:
+        """Whether visits of that purpose were ever planned."""
+        with self._engine.connect() as link:
+            return link.execute(sa.select(t.visit.c.visit_id).where(t.visit.c.purpose == purpose).limit(1)).first() is not None
+
+    def planned(self, purpose: str, limit: int | None = None) -> list[PlannedVisit]:
+        """Visits that have yet to be made, in their order."""
+        query = sa.select(t.visit).where(t.visit.c.status == "planned", t.visit.c.purpose == purpose).order_by(t.visit.c.visit_id)
         with self._engine.connect() as link:
             rows = link.execute(query.limit(limit) if limit else query).all()
         return [PlannedVisit(r.visit_id, r.cell_key, r.block, r.seed, r.purpose, bool(r.alone), r.runtime_ms) for r in rows]
 
-    def count_visits(self) -> dict[str, int]:
-        """Number of visits by status."""
+    def drop_planned(self, reason: str, *, block: int | None = None, purpose: str | None = None) -> int:
+        """Give up planned visits; returns how many."""
+        query = t.visit.update().where(t.visit.c.status == "planned").values(status="dropped", reason=reason)
+        if block is not None:
+            query = query.where(t.visit.c.block >= block)
+        if purpose is not None:
+            query = query.where(t.visit.c.purpose == purpose)
+        with self._engine.begin() as link:
+            return int(link.execute(query).rowcount)
+
+    def tries(self, cell_key: str, block: int) -> int:
+        """Visits of a cell in a block that were discarded or failed."""
+        query = (
+            sa.select(sa.func.count())
+            .select_from(t.visit)
+            .where(t.visit.c.cell_key == cell_key, t.visit.c.block == block, t.visit.c.status.in_(("discarded", "failed")))
+        )
         with self._engine.connect() as link:
-            rows = link.execute(sa.select(t.visit.c.status, sa.func.count()).group_by(t.visit.c.status)).all()
+            return int(link.execute(query).scalar_one())
+
+    def count_visits(self) -> dict[str, int]:
+        """Number of visits by status, probes left out."""
+        query = sa.select(t.visit.c.status, sa.func.count()).where(t.visit.c.purpose != "probe").group_by(t.visit.c.status)
+        with self._engine.connect() as link:
+            rows = link.execute(query).all()
         return {str(status): int(count) for status, count in rows}
 
     # -- batches and results ----------------------------------------------------------------------------------------
@@ -278,11 +312,12 @@ class Journal:
         exit_code: int | None = None,
         note: str = "",
         written: Mapping[tuple[str, str], int] | None = None,
+        again: Iterable[NewVisit] = (),
     ) -> None:
         """Everything a batch gave, in one transaction.
 
         visits: finished ones, `discarded` set on those that a gate refused. failed: {visit_id: reason}; visits of the batch in neither
-        stay planned. written: {(target, what): bytes} for the ledger.
+        stay planned. written: {(target, what): bytes} for the ledger. again: visits to be planned.
         """
         with self._engine.begin() as link:
             for visit in visits:
@@ -314,6 +349,7 @@ class Journal:
             )
             for (target, what), count in (written or {}).items():
                 link.execute(t.ledger.insert().values(at=time.time(), target=target, what=what, bytes=count))
+            _plan_visits(link, again)
 
     def running_batches(self) -> list[BatchRow]:
         """Batches that were running when an earlier session ended."""
@@ -420,6 +456,12 @@ class Journal:
     def remarks(self) -> list[tuple[str, str]]:
         with self._engine.connect() as link:
             return [(row.kind, row.text) for row in link.execute(sa.select(t.remark).order_by(t.remark.c.entry))]
+
+
+def _plan_visits(link: sa.Connection, visits: Iterable[NewVisit]) -> None:
+    rows = [{**asdict(visit), "alone": int(visit.alone), "status": "planned"} for visit in visits]
+    if rows:
+        link.execute(t.visit.insert(), rows)
 
 
 def _part_row(part: Part) -> dict[str, Any]:

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From visits to estimates: a value, an interval over visits and a verdict for every cell and direction."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ioatlas.analysis.windows import WindowValues, window_values
+from ioatlas.model.cell import Cell
+from ioatlas.model.estimate import Estimate
+from ioatlas.model.histogram import Histogram
+from ioatlas.model.visit import Part, Visit
+from ioatlas.stats.intervals import Interval, log_t_interval, moderated_log_interval, pooled_log_interval
+from ioatlas.stats.variance import PooledVariance, pool_variance
+
+SWEEP_PURPOSES = frozenset({"sweep"})
+_QUANTITIES = ("bw_bytes_per_s", "lat_mean_ns", "lat_p99_ns")
+_BAD_FIRST = ("unstable", "bistable", "drifting", "slowdown", "overloaded", "client-limited", "warm-up", "too short")
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """One direction of one kept visit."""
+
+    visit: Visit
+    part: Part
+    values: WindowValues
+
+
+def estimate_cells(cells: Mapping[str, Cell], visits: Iterable[Visit], purposes: frozenset[str] = SWEEP_PURPOSES) -> tuple[Estimate, ...]:
+    """Estimates of all cells that have a finished visit, in the order of `cells`.
+
+    cells: by key. visits: all of the campaign; discarded ones are counted, those of other purposes left out. The variance between
+    visits is pooled over cells of the same target, separately for each quantity.
+    """
+    readings: dict[tuple[str, str], list[_Reading]] = {}
+    discarded: Counter[str] = Counter()
+    for visit in visits:
+        if visit.purpose not in purposes or visit.cell_key not in cells:
+            continue
+        if visit.discarded:
+            discarded[visit.cell_key] += 1
+            continue
+        for part in visit.parts:
+            values = window_values(part, visit.window_start_ms)
+            readings.setdefault((visit.cell_key, part.direction), []).append(_Reading(visit, part, values))
+    pools = _pools(cells, readings)
+    estimates = []
+    for key, cell in cells.items():
+        for direction in cell.directions:
+            rows = readings.get((key, direction), [])
+            if rows:
+                estimates.append(_estimate(cell, direction, rows, pools, discarded[key]))
+            elif discarded[key]:
+                estimates.append(Estimate(cell, direction, "measured", 0, verdict="discarded", n_discarded=discarded[key]))
+    return tuple(estimates)
+
+
+_Pools = dict[tuple[str, str], PooledVariance | None]
+
+
+def _pools(cells: Mapping[str, Cell], readings: Mapping[tuple[str, str], Sequence[_Reading]]) -> _Pools:
+    samples: dict[tuple[str, str], list[list[float]]] = {}
+    for (key, _), rows in readings.items():
+        if len(rows) < 2:
+            continue
+        for quantity in _QUANTITIES:
+            values = [getattr(row.values, quantity) for row in rows]
+            if all(values):
+                samples.setdefault((cells[key].target, quantity), []).append(values)
+    return {place: pool_variance(lists) for place, lists in samples.items()}
+
+
+def _interval(values: Sequence[float], pooled: PooledVariance | None) -> Interval:
+    if pooled is None:
+        return log_t_interval(values)
+    if len(values) == 1:
+        return pooled_log_interval(values, pooled.variance_log, pooled.dof)
+    return moderated_log_interval(values, pooled)
+
+
+def _estimate(cell: Cell, direction: str, rows: Sequence[_Reading], pools: _Pools, n_discarded: int) -> Estimate:
+    target = cell.target
+    rate = _interval([row.values.bw_bytes_per_s for row in rows], pools.get((target, "bw_bytes_per_s")))
+    value = rate.estimate or 0.0
+    # One set of visits moves bytes and I/Os in the same proportion: one interval serves both.
+    total_bytes = sum(row.part.io_bytes for row in rows)
+    per_io = total_bytes / max(1, sum(row.part.total_ios for row in rows))
+    means = [row.values.lat_mean_ns for row in rows if row.values.lat_mean_ns]
+    tails = [row.values.lat_p99_ns for row in rows if row.values.lat_p99_ns]
+    mean = _interval(means, pools.get((target, "lat_mean_ns"))) if means else None
+    tail = _interval(tails, pools.get((target, "lat_p99_ns"))) if tails else None
+    merged = Histogram.merge(row.part.histogram for row in rows)
+    notes = tuple(dict.fromkeys(note for note in (rate.reason,) if note))
+    return Estimate(
+        cell,
+        direction,
+        "measured",
+        len(rows),
+        value,
+        rate.low,
+        rate.high,
+        value / per_io if per_io else None,
+        rate.low / per_io if rate.low is not None and per_io else None,
+        rate.high / per_io if rate.high is not None and per_io else None,
+        mean.estimate if mean else None,
+        mean.low if mean else None,
+        mean.high if mean else None,
+        merged.percentile_ns(99),
+        tail.low if tail else None,
+        tail.high if tail else None,
+        "completion" if any(row.part.lat_kind == "completion" for row in rows) else "total",
+        cell_verdict([row.visit.verdict for row in rows], rate),
+        rate.method,
+        sum(row.values.seconds for row in rows) / len(rows),
+        sum(row.visit.window_start_ms for row in rows) / len(rows) / 1000,
+        n_discarded,
+        tuple(row.visit.seed for row in rows),
+        notes,
+    )
+
+
+def cell_verdict(verdicts: Sequence[str], rate: Interval) -> str:
+    """One word for a cell: the least steady of its visits' verdicts; 'unstable' too when visits disagree more than the map's noise."""
+    words = {verdict.split("(")[0].split(":")[0] for verdict in verdicts}
+    for word in _BAD_FIRST:
+        if word in words:
+            # A cut of the warm-up leaves a steady window.
+            return "steady" if word == "warm-up" else word
+    if rate.withheld and "further apart" in rate.reason:
+        return "unstable"
+    return "steady"

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A batch's output becomes visits: warm-up cut, verdict and gates for each, and what has to be made again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from ioatlas.engine.batch import Section
+from ioatlas.engine.collect import SectionResult
+from ioatlas.model.visit import Visit
+from ioatlas.stats.gates import judge_visit
+from ioatlas.stats.verdict import judge
+from ioatlas.store.journal import NewVisit, PlannedVisit
+
+LONGER = 4
+"""A visit that settles only in its second half is made again this many times as long."""
+
+
+@dataclass
+class Intake:
+    """What one batch gave.
+
+    visits: finished ones, discarded ones with their reason. failed: {visit_id: reason}. again: visits to be planned.
+    Sections in none of them stay planned.
+    """
+
+    visits: list[Visit] = field(default_factory=list)
+    failed: dict[int, str] = field(default_factory=dict)
+    again: list[NewVisit] = field(default_factory=list)
+    load_seconds: float = 0.0
+    written: dict[tuple[str, str], int] = field(default_factory=dict)
+
+
+def take_in(results: Iterable[SectionResult], planned: dict[int, PlannedVisit]) -> Intake:
+    """Judge the sections of one batch. `planned`: the journal's rows by visit_id."""
+    intake = Intake()
+    for result in results:
+        plan = planned[result.section.visit_id]
+        if result.visit is not None:
+            intake.load_seconds += max((part.runtime_ms for part in result.visit.parts), default=0) / 1000
+            _book(intake, result)
+        if result.state == "cut-short" or (result.state == "failed" and result.visit is None):
+            if result.state == "failed":
+                intake.failed[plan.visit_id] = result.reason
+            continue
+        if result.state == "failed" or result.visit is None:
+            intake.failed[plan.visit_id] = result.reason
+            if not plan.alone:
+                intake.again.append(_alone(plan))
+            continue
+        # In a fio of its own there is no neighbour to disturb: what drains late is part of the visit.
+        overran = result.state == "over-run" and not plan.alone
+        visit, late = _judged(result.section, result.visit)
+        if plan.purpose == "probe":
+            visit = replace(visit, discarded="")
+        elif overran:
+            visit = replace(visit, discarded=result.reason)
+            intake.again.append(_alone(plan))
+        elif visit.discarded and not plan.alone:
+            intake.again.append(_alone(plan))
+        elif late and not plan.alone:
+            visit = replace(
+                visit, discarded=f"settled in the second half of its window ({visit.verdict}): made again {LONGER} times as long"
+            )
+            intake.again.append(_alone(plan, runtime_ms=result.section.runtime_ms * LONGER))
+        intake.visits.append(visit)
+    return intake
+
+
+def _alone(plan: PlannedVisit, runtime_ms: int | None = None) -> NewVisit:
+    return NewVisit(plan.cell_key, plan.block, plan.seed % (2**31 - 2) + 1, plan.purpose, alone=True, runtime_ms=runtime_ms)
+
+
+def _book(intake: Intake, result: SectionResult) -> None:
+    """What the section wrote goes into the ledger whether or not its figures count."""
+    visit = result.visit
+    assert visit is not None
+    for part in visit.parts:
+        if part.direction != "read" and part.io_bytes:
+            place = (result.section.cell.target, f"{part.direction} load")
+            intake.written[place] = intake.written.get(place, 0) + part.io_bytes
+
+
+def _judged(section: Section, visit: Visit) -> tuple[Visit, bool]:
+    """The visit with its verdict, cut and gates; and whether it settled too late to be trusted."""
+    cell = section.cell
+    report = judge_visit(visit, cell, asked_ms=None if cell.work_bounded else section.runtime_ms)
+    rates = [part.series.bw_bytes_per_s for part in visit.parts if part.series.bw_bytes_per_s]
+    label, cut_ms, late = "too short", 0, False
+    if rates and not cell.work_bounded:
+        series = [sum(values) for values in zip(*rates, strict=False)]
+        verdict = judge(series, interval_ms=section.interval_ms, quantum=cell.bs_bytes * 1000 / section.interval_ms)
+        label, late = str(verdict), verdict.late_cut
+        cut_ms = verdict.cut_ms if verdict.steady else 0
+    elif cell.work_bounded:
+        label = "work done"
+    if report.labels:
+        # What the load generator did outweighs the shape of the series.
+        label = report.labels[0]
+    return replace(visit, verdict=label, window_start_ms=cut_ms, discarded="; ".join(report.discards)), late

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Opening a campaign: from a specification to a plan, to a journal, to a running session; and again after an end."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from ioatlas import __version__
+from ioatlas.campaign.events import Emit, Event
+from ioatlas.campaign.plan import Plan, build_plan
+from ioatlas.campaign.record import plan_record, spec_from_plan
+from ioatlas.campaign.sites import Sites
+from ioatlas.campaign.spec import CampaignSpec, campaign_toml
+from ioatlas.campaign.supervisor import Summary, Supervisor
+from ioatlas.design.exhaustive import random_blocks
+from ioatlas.engine.process import Fio, find_fio
+from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.model.target import Target
+from ioatlas.store.journal import Journal, NewVisit
+from ioatlas.target.guard import check_before_start, confirm_destroy, confirm_overwrite
+from ioatlas.target.opening import open_target
+from ioatlas.target.place import check_journal_place
+
+
+def open_plan(spec: CampaignSpec, *, read_only: bool = False) -> Plan:
+    """Open the targets of a specification and plan its cells. Writes nothing. Raises IoAtlasError."""
+    targets = [open_target(location, name or None) for name, location in spec.targets]
+    return build_plan(spec, _distinct(targets), read_only=read_only)
+
+
+def _distinct(targets: list[Target]) -> tuple[Target, ...]:
+    """Targets under different names; a second one of a name gets a number."""
+    seen: dict[str, int] = {}
+    named = []
+    for target in targets:
+        seen[target.name] = seen.get(target.name, 0) + 1
+        named.append(target if seen[target.name] == 1 else replace(target, name=f"{target.name}-{seen[target.name]}"))
+    for index, one in enumerate(named):
+        for other in named[:index]:
+            if one.location == other.location:
+                raise UsageError("a target is named twice", where=one.location, remedy="name every target once")
+    return tuple(named)
+
+
+def default_directory(plan: Plan) -> Path:
+    """A new directory in the working directory, named after the first target and the time."""
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", plan.targets[0].name).strip("-.") or "map"
+    return Path(f"ioatlas-{name}-{time.strftime('%Y%m%d-%H%M%S')}")
+
+
+def start(plan: Plan, directory: Path, *, destroy: str | None = None, overwrite: str | None = None) -> Journal:
+    """A new campaign in `directory`: guards and confirmations first, then its journal with every planned visit.
+
+    Raises RefusedError when a guard refuses, UsageError when the directory is taken.
+    """
+    find_fio()
+    if not plan.to_measure:
+        raise UsageError("no cell of the sweep can be measured", remedy="see `ioatlas plan` for the reasons")
+    _confirm(plan, destroy, overwrite)
+    remarks = [remark for target in plan.targets for remark in check_journal_place(str(directory.absolute()), target)]
+    if directory.exists() and not directory.is_dir():
+        raise UsageError("it is not a directory", where=str(directory), remedy="choose another -o")
+    if directory.is_dir() and any(directory.iterdir()) and not (directory / "journal.sqlite").exists():
+        raise UsageError("the directory is not empty", where=str(directory), remedy="choose a new or an empty one with -o")
+    try:
+        journal = Journal.create(directory)
+    except OSError as error:
+        raise IoAtlasError(
+            f"the campaign's directory cannot be made: {error.strerror}", where=str(directory), remedy="choose another -o"
+        ) from error
+    journal.begin_campaign(uuid.uuid4().hex[:12], plan.spec.name or plan.targets[0].name, __version__, plan_record(plan), plan.targets)
+    journal.add_cells(plan.cells)
+    order = random_blocks([cell.key for cell in plan.to_measure], plan.spec.visits, plan.spec.order_seed)
+    journal.add_visits(NewVisit(key, block, seed) for key, block, seed in order)
+    for remark in plan.remarks:
+        journal.add_remark("note", remark)
+    for remark in remarks:
+        journal.add_remark("warning", remark)
+    (directory / "campaign.toml").write_text(campaign_toml(plan.spec))
+    return journal
+
+
+def reopen(directory: Path, *, destroy: str | None = None, overwrite: str | None = None) -> Journal:
+    """The journal of a campaign to go on with; confirmations are asked for again. Raises as `start`."""
+    find_fio()
+    journal = Journal.open(directory)
+    plan = _recorded_plan(journal)
+    for target in plan.targets:
+        check_journal_place(str(directory.absolute()), target)
+    _confirm(plan, destroy, overwrite)
+    return journal
+
+
+def _recorded_plan(journal: Journal) -> Plan:
+    record = journal.plan()
+    return Plan(spec_from_plan(record), journal.targets(), tuple(journal.cells()), tuple(record["remarks"]), record["files"])
+
+
+def _confirm(plan: Plan, destroy: str | None, overwrite: str | None) -> None:
+    """The guards and what a person has to type, for every target that will be written."""
+    for target in plan.targets:
+        writes = plan.writes(target.name)
+        if not writes:
+            continue
+        try:
+            check_before_start(target, writes=True)
+            if target.kind == "block":
+                confirm_destroy(target, destroy)
+            elif target.kind in ("file", "uri"):
+                confirm_overwrite(target, overwrite)
+        except UsageError as error:
+            error.remedy += "; or measure it with --read-only, which writes nothing" if error.remedy else ""
+            raise
+
+
+def run(journal: Journal, *, emit: Emit, stop_asked: Callable[[], bool]) -> Summary:
+    """One session of the campaign. Raises PartialResultError when it ends early; finished visits are kept."""
+    began = time.monotonic()
+    fio = find_fio()
+    plan = _recorded_plan(journal)
+    row = journal.campaign()
+    sites = Sites(journal, plan, row.campaign_id)
+    supervisor = Supervisor(journal, plan, sites, fio, emit=emit, stop_asked=stop_asked, began=began)
+    supervisor.recover()
+    session = journal.begin_session(_testbed(fio, plan))
+    emit(Event("campaign", {"directory": str(journal.directory), "campaign_id": row.campaign_id, "cells": len(plan.to_measure)}))
+    try:
+        return supervisor.run()
+    finally:
+        journal.end_session(session)
+
+
+def _testbed(fio: Fio, plan: Plan) -> dict[str, str]:
+    """The conditions of one session."""
+    facts = {
+        "ioatlas": __version__,
+        "fio": fio.version,
+        "kernel": platform.release(),
+        "processors": str(os.cpu_count()),
+        "machine": platform.machine(),
+    }
+    for target in plan.targets:
+        for name, value in target.identity.facts:
+            facts[f"{target.name} {name}"] = value
+    return facts

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One session of a campaign on the command line: run it, write the report, say where it is."""
+
+from __future__ import annotations
+
+import click
+
+from ioatlas.campaign.events import Event
+from ioatlas.campaign.start import run
+from ioatlas.cli._live import Stop, TerminalLine, choose
+from ioatlas.errors import IoAtlasError, PartialResultError
+from ioatlas.model.units import format_duration
+from ioatlas.store.journal import Journal
+
+REPORT = "report.html"
+
+
+def run_session(journal: Journal, *, as_json: bool) -> None:
+    """Make all visits that are planned, then the report. A stopped campaign gets the report of what it has."""
+    stop = Stop()
+    emit = choose(as_json)
+    directory = journal.directory
+    try:
+        summary = run(journal, emit=emit, stop_asked=stop)
+    except PartialResultError as error:
+        if isinstance(emit, TerminalLine):
+            emit.close()
+        _try_report(journal)
+        if stop():
+            click.echo(f"ioatlas: {error}", err=True)
+            stop.die()
+        raise
+    finally:
+        journal.close()
+    if isinstance(emit, TerminalLine):
+        emit.close()
+    report = _write_report(journal)
+    done = {
+        "directory": str(directory),
+        "report": str(report) if report else None,
+        "cells": summary.cells,
+        "visits": summary.visits,
+        "seconds": round(summary.seconds, 1),
+    }
+    if as_json:
+        emit(Event("done", done))
+        return
+    for line in _closing(directory):
+        click.echo(line)
+    click.echo(f"{summary.cells} cells, {summary.visits} visits in {format_duration(summary.seconds)}")
+    click.echo(f"report: {report or 'not written'}")
+
+
+def _closing(directory: object) -> list[str]:
+    from pathlib import Path
+
+    from ioatlas.campaign.result import load_result
+
+    return [finding.sentence for finding in load_result(Path(str(directory))).findings]
+
+
+def _write_report(journal: Journal) -> str:
+    from ioatlas.campaign.result import load_result
+    from ioatlas.report.page import write_report
+
+    path = journal.directory / REPORT
+    write_report(load_result(journal.directory), path)
+    return str(path)
+
+
+def _try_report(journal: Journal) -> None:
+    """The report of a partial result; its absence must not hide why the campaign ended."""
+    try:
+        if journal.count_visits().get("done"):
+            click.echo(f"report of what was finished: {_write_report(journal)}", err=True)
+    except IoAtlasError as error:
+        click.echo(f"no report: {error}", err=True)

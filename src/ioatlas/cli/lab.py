@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ioatlas lab`: real targets with known truth on this machine."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import shlex
+import subprocess
+import sys
+from typing import Any
+
+import click
+
+from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.lab import instance, scenarios
+from ioatlas.lab.running import LabTarget, down, missing, start, up
+from ioatlas.model.units import parse_size_bytes
+
+
+@click.group()
+def command() -> None:
+    """Real storage targets with known truth, made on this machine from existing software.
+
+    \b
+    ioatlas lab list                     what there is
+    ioatlas lab up bandwidth             start one; prints what to measure
+    ioatlas map nbd+unix:///?socket=...  measure it
+    ioatlas lab down                     stop all, and clean up
+    """  # noqa: D301
+
+
+def _settings(words: tuple[str, ...]) -> dict[str, Any]:
+    settings: dict[str, Any] = {}
+    for word in words:
+        name, sign, value = word.partition("=")
+        if not sign:
+            raise UsageError(f"--set takes NAME=VALUE, not {word!r}", remedy="for example --set bw_bytes_per_s=50MB")
+        bytes_wanted = name.endswith(("_bytes", "_bytes_per_s"))
+        settings[name] = parse_size_bytes(value, where=f"--set {name}") if bytes_wanted else value
+    return settings
+
+
+def _truth_lines(target: LabTarget) -> list[str]:
+    return [f"  {name:<20} {truth.value:g} {truth.unit}  ({truth.source}) {truth.note}" for name, truth in target.truth.items()]
+
+
+@command.command("list")
+@click.option("--json", "as_json", is_flag=True, help="One JSON list.")
+def list_(*, as_json: bool) -> None:
+    """List the scenarios: what limits each, and what it needs."""
+    rows: list[dict[str, Any]] = []
+    for scenario in scenarios().values():
+        lacking = sorted({need.package for need in missing(scenario)})
+        rows.append(
+            {
+                "name": scenario.name,
+                "limit": scenario.limit,
+                "summary": scenario.summary,
+                "needs_root": scenario.needs_root,
+                "settings": dict(scenario.settings),
+                "packages": sorted({need.package for need in scenario.requires}),
+                "missing_packages": lacking,
+            }
+        )
+    if as_json:
+        click.echo(json.dumps(rows, indent=1))
+        return
+    for row in rows:
+        remarks = [text for text in ("needs root" if row["needs_root"] else "", _lacking(row["missing_packages"])) if text]
+        click.echo(f"{row['name']:<16} {row['summary']}{' [' + '; '.join(remarks) + ']' if remarks else ''}")
+        click.echo(f"{'':<16} {' '.join(f'{key}={value}' for key, value in row['settings'].items())}")
+
+
+def _lacking(packages: list[str]) -> str:
+    return f"missing: apt-get install {' '.join(packages)}" if packages else ""
+
+
+@command.command("up")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.option("--set", "words", multiple=True, metavar="NAME=VALUE", help="A setting of the scenario, e.g. --set bw_bytes_per_s=50MB.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a target and line.")
+def up_(names: tuple[str, ...], words: tuple[str, ...], *, as_json: bool) -> None:
+    """Start scenarios that stay until `ioatlas lab down`."""
+    for name in names:
+        target = up(name, _settings(words))
+        if as_json:
+            truth = {key: dataclasses.asdict(value) for key, value in target.truth.items()}
+            record = {"name": name, "id": target.directory.name, "kind": target.kind, "location": target.location, "limit": target.limit}
+            click.echo(json.dumps({**record, "options": dict(target.options), "truth": truth}))
+            continue
+        click.echo(f"{target.location}")
+        for line in _truth_lines(target):
+            click.echo(line)
+        if target.options:
+            click.echo(f"  measure it with {' '.join(f'{key}={value}' for key, value in target.options.items())}")
+        click.echo(f"  measure: ioatlas map {shlex.quote(target.location)}    stop: ioatlas lab down {target.directory.name}")
+
+
+@command.command("down")
+@click.argument("names", nargs=-1, metavar="[NAME|ID...]")
+@click.option("--json", "as_json", is_flag=True, help="One JSON list of what was stopped.")
+def down_(names: tuple[str, ...], *, as_json: bool) -> None:
+    """Stop this user's lab targets (all, or those named) and remove all they left in the system."""
+    running = instance.instances()
+    unknown = [name for name in names if not any(name in (one.ident, one.scenario) for one in running)]
+    if unknown:
+        raise UsageError(f"no lab target {unknown[0]!r} is running", remedy=f"running: {', '.join(one.ident for one in running) or 'none'}")
+    stopped, failures = [], []
+    for one in running:
+        if names and not {one.ident, one.scenario} & set(names):
+            continue
+        try:
+            down(one.directory)
+            stopped.append(one.ident)
+        except IoAtlasError as error:
+            failures.append(str(error))
+    if as_json:
+        click.echo(json.dumps(stopped))
+    else:
+        click.echo(f"stopped {len(stopped)} lab target{'s' if len(stopped) != 1 else ''}" + (f": {', '.join(stopped)}" if stopped else ""))
+    if failures:
+        raise IoAtlasError("; ".join(failures))
+
+
+@command.command("status")
+@click.option("--json", "as_json", is_flag=True, help="One JSON list.")
+def status(*, as_json: bool) -> None:
+    """List what is running."""
+    rows = [
+        {"id": one.ident, "name": one.scenario, "location": one.location, "directory": str(one.directory)} for one in instance.instances()
+    ]
+    if as_json:
+        click.echo(json.dumps(rows, indent=1))
+        return
+    for row in rows:
+        click.echo(f"{row['id']:<28} {row['location']}")
+    if not rows:
+        click.echo("no lab target is running", err=True)
+
+
+@command.command("run", context_settings={"ignore_unknown_options": True})
+@click.argument("name")
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="COMMAND...")
+@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A setting of the scenario.")
+def run(name: str, words: tuple[str, ...], settings: tuple[str, ...]) -> None:
+    """Start a scenario, run COMMAND with {} replaced by its location, and take it down.
+
+    \b
+    ioatlas lab run bandwidth -- ioatlas map {} --profile quick -o out
+    """  # noqa: D301
+    if not words:
+        raise UsageError("no command was given", remedy="write `ioatlas lab run NAME -- COMMAND {}`")
+    with start(name, **_settings(settings)) as target:
+        for line in _truth_lines(target):
+            click.echo(line, err=True)
+        done = subprocess.run([word.replace("{}", target.location) for word in words], check=False)
+    sys.exit(done.returncode if done.returncode >= 0 else 1)
+
+
+@command.command("truth")
+@click.argument("names", nargs=-1, metavar="[NAME...]")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+def truth_(names: tuple[str, ...], *, as_json: bool) -> None:
+    """Measure the targets with plain fio and print measured against configured. Exit code 3 when one is off."""
+    from ioatlas.lab.check import check
+
+    registry = scenarios()
+    chosen = names or tuple(name for name, one in registry.items() if not missing(one) and not (one.needs_root and os.geteuid() != 0))
+    off = 0
+    for name in chosen:
+        for outcome in check(name):
+            off += not outcome.ok
+            if as_json:
+                click.echo(json.dumps(dataclasses.asdict(outcome)))
+                continue
+            verdict = "ok " if outcome.ok else "OFF"
+            error = f"{outcome.error:+.2%}" if outcome.error else ""
+            click.echo(
+                f"{verdict} {name:<15} {outcome.quantity:<19} configured {outcome.truth:<12.6g} measured {outcome.measured:<12.6g}"
+                f" {outcome.unit:<4} {error:>8}  {outcome.options} {outcome.remark}"
+            )
+    left_out = [name for name in registry if not names and name not in chosen]
+    if left_out:
+        click.echo(f"not measured here (package or root missing): {', '.join(left_out)}", err=True)
+    if off:
+        click.echo(f"{off} measured value{'s' if off > 1 else ''} off", err=True)
+        sys.exit(3)

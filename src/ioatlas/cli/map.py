@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ioatlas map`: plan, measure, report."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from ioatlas.campaign.start import default_directory, open_plan, start
+from ioatlas.cli._options import read_spec, sweep_options
+from ioatlas.cli._session import run_session
+from ioatlas.cli.plan import describe
+
+
+@click.command(
+    name="map",
+    epilog="""\b
+Examples:
+  ioatlas map /mnt/nas                              a first look within a minute
+  ioatlas map /mnt/nas --profile standard -o nas1   the usual map, into directory nas1
+  ioatlas map --campaign nas.toml --budget 10m      your own sweep
+  ioatlas map nbd://server --read-only              an NBD export, without writing to it
+  ioatlas map /dev/sdx --destroy S3Z9NB0K123456     a whole disk, all of its data lost
+
+\b
+Exit status: 0 done, 1 failed, 2 refused or wrong usage, 4 stopped early with a partial result.""",
+)
+@sweep_options
+@click.option("-o", "output", metavar="DIR", type=click.Path(path_type=Path), help="Directory of the campaign. Default: a new one here.")
+@click.option("--yes", is_flag=True, help="Do not ask whether to go on.")
+@click.option(
+    "--destroy", metavar="SERIAL-OR-SIZE", help="Write to a block device: its serial number, or its size in bytes, typed in full."
+)
+@click.option(
+    "--overwrite", metavar="'NAME SIZE'", help="Write to an existing file or a URI: its full name and size in bytes, typed in full."
+)
+def command(
+    target: str | None,
+    profile: str | None,
+    campaign_file: Path | None,
+    budget: str | None,
+    visits: int | None,
+    read_only: bool,
+    as_json: bool,
+    output: Path | None,
+    yes: bool,
+    destroy: str | None,
+    overwrite: str | None,
+) -> None:
+    """Measure a performance map of TARGET: a directory, a file, a block device or a URI.
+
+    In a directory everything is written inside one marked subdirectory, which is removed at the end.
+    """
+    spec = read_spec(target, profile, campaign_file, budget, visits)
+    plan = open_plan(spec, read_only=read_only)
+    directory = output or default_directory(plan)
+    if not as_json and sys.stderr.isatty():
+        click.echo(describe(plan), err=True)
+        if not yes and sys.stdin.isatty():
+            click.confirm("Go on?", default=True, abort=True, err=True)
+    journal = start(plan, directory, destroy=destroy, overwrite=overwrite)
+    run_session(journal, as_json=as_json)

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ioatlas resume`: go on with a campaign that was stopped or interrupted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ioatlas.campaign.start import reopen
+from ioatlas.cli._session import run_session
+
+
+@click.command(
+    name="resume",
+    epilog="""\b
+Examples:
+  ioatlas resume nas1
+  ioatlas resume /dev-maps/sdx --destroy S3Z9NB0K123456""",
+)
+@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line while it works.")
+@click.option("--destroy", metavar="SERIAL-OR-SIZE", help="As for `map`: writing to a block device is confirmed each time.")
+@click.option("--overwrite", metavar="'NAME SIZE'", help="As for `map`: writing to a file or URI is confirmed each time.")
+def command(directory: Path, as_json: bool, destroy: str | None, overwrite: str | None) -> None:
+    """Go on with the campaign in DIR: the same plan, the visits that are still to be made."""
+    run_session(reopen(directory, destroy=destroy, overwrite=overwrite), as_json=as_json)
