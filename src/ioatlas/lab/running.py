@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Starting a scenario: `with start("bandwidth") as target: target.uri, target.truth`."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.lab import instance
+from ioatlas.lab.network import free_subnet, lay_link
+from ioatlas.lab.scenario import Check, Link, Loop, MakeFile, Requirement, Run, Scenario, Serve, Setting, Truth
+
+_READY_SECONDS = 15.0
+_PLUGIN_DIRECTORIES = ("/usr/lib/*/nbdkit/plugins", "/usr/lib64/nbdkit/plugins", "/usr/lib/nbdkit/plugins", "/usr/local/lib/nbdkit/plugins")
+
+
+@dataclass(frozen=True)
+class LabTarget:
+    """A running target: where it is, and what is known about it before anything is measured.
+
+    location: URI or path, as `ioatlas map` takes it; options: fio options without which the truth does not hold.
+    """
+
+    name: str
+    kind: str
+    location: str
+    truth: Mapping[str, Truth]
+    limit: str
+    directory: Path
+    options: Mapping[str, Setting] = field(default_factory=dict)
+    checks: tuple[Check, ...] = ()
+    context: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def uri(self) -> str:
+        """The location; for a URI target the URI that fio's engine takes."""
+        return self.location
+
+    @property
+    def path(self) -> Path:
+        """The location of a file, directory or block device."""
+        return Path(self.location)
+
+    def value(self, quantity: str) -> float:
+        """A number of the truth by its name. Raises UsageError for an unknown one."""
+        if quantity not in self.truth:
+            raise UsageError(f"{self.name} has no {quantity!r}", remedy=f"it has: {', '.join(self.truth)}")
+        return self.truth[quantity].value
+
+
+def find(name: str) -> Scenario:
+    """The scenario of this name. Raises UsageError with the names there are."""
+    registry = scenarios()
+    if name not in registry:
+        raise UsageError(f"there is no lab scenario {name!r}", remedy=f"choose one of: {', '.join(registry)}")
+    return registry[name]
+
+
+def scenarios() -> dict[str, Scenario]:
+    """All scenarios by name, in the order of the registry."""
+    from ioatlas.lab import catalog, catalog_root
+
+    return {**catalog.REGISTRY, **catalog_root.REGISTRY}
+
+
+def missing(scenario: Scenario) -> list[Requirement]:
+    """What this scenario needs and this machine has not."""
+    return [need for need in scenario.requires if not _is_there(need.program)]
+
+
+def _is_there(program: str) -> bool:
+    if program.startswith("nbdkit-") and program.endswith("-plugin"):
+        return any(next(Path("/").glob(f"{place[1:]}/{program}.so"), None) for place in _PLUGIN_DIRECTORIES)
+    return shutil.which(program, path=_search_path()) is not None
+
+
+def _search_path() -> str:
+    return os.pathsep.join((os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/sbin", "/sbin"))
+
+
+def filled(scenario: Scenario, given: Mapping[str, Setting]) -> dict[str, Setting]:
+    """The scenario's settings with the given ones in place. Raises UsageError for an unknown name or a value of the wrong kind."""
+    unknown = sorted(given.keys() - scenario.settings.keys())
+    if unknown:
+        raise UsageError(
+            f"{unknown[0]!r} is not a setting of {scenario.name}", remedy=f"it has: {', '.join(scenario.settings) or 'none'}"
+        )
+    settings = dict(scenario.settings)
+    for name, value in given.items():
+        kind = type(scenario.settings[name])
+        try:
+            settings[name] = kind(value)
+            if kind is int and float(value) != int(value):
+                raise ValueError
+        except ValueError as error:
+            raise UsageError(f"{name} of {scenario.name} cannot be {value!r}", remedy=f"write a number such as {scenario.settings[name]}") from error
+        if kind is not str and float(settings[name]) <= 0:
+            raise UsageError(f"{name} of {scenario.name} must be above 0, not {value}")
+    return settings
+
+
+@contextmanager
+def start(name: str, **settings: Setting) -> Iterator[LabTarget]:
+    """Start a scenario, give it, and take it down whatever happens. `settings` override the scenario's defaults."""
+    target = up(name, settings, owned=True)
+    try:
+        yield target
+    finally:
+        down(target.directory)
+
+
+def down(directory: Path) -> None:
+    """Take an instance down. Raises IoAtlasError naming what could not be undone."""
+    left = instance.take_down(directory)
+    if left:
+        raise IoAtlasError(
+            f"could not take down: {', '.join(left)}", where=str(directory), remedy="end what uses it, then run `ioatlas lab down`"
+        )
+
+
+def up(name: str, settings: Mapping[str, Setting] | None = None, *, owned: bool = False) -> LabTarget:
+    """Start a scenario that stays until `down`; with `owned` it is also swept once this program has ended.
+
+    Raises UsageError (unknown name or setting), IoAtlasError (missing package, no root, a server that does not start).
+    """
+    scenario = find(name)
+    chosen = filled(scenario, settings or {})
+    lacking = missing(scenario)
+    if lacking:
+        packages = " ".join(dict.fromkeys(need.package for need in lacking))
+        raise IoAtlasError(
+            f"lab scenario {name} needs {', '.join(need.program for need in lacking)}",
+            remedy=f"apt-get install {packages}",
+        )
+    if scenario.needs_root and os.geteuid() != 0:
+        raise IoAtlasError(f"lab scenario {name} needs root", remedy="run it with sudo, or choose one that `ioatlas lab list` shows without root")
+    instance.sweep()
+    directory = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=instance.root_directory()))
+    recipe = scenario.build(chosen)
+    context = {"name": name, "dir": str(directory), "python": sys.executable, "plugins": str(Path(__file__).parent)}
+    state = {
+        "scenario": name,
+        "settings": chosen,
+        "started_at": time.time(),
+        "truth": {key: dataclasses.asdict(value) for key, value in recipe.truth.items()},
+        "owner_pid": os.getpid() if owned else None,
+        "owner_started": instance.start_ticks(os.getpid()) if owned else None,
+    }
+    instance.write_state(directory, state)
+    try:
+        for step in recipe.steps:
+            _carry_out(step, context)
+    except BaseException:
+        instance.take_down(directory)
+        raise
+    location = fill(recipe.location, context)
+    instance.write_state(directory, {**state, "location": location, "kind": recipe.kind, "options": dict(recipe.options)})
+    return LabTarget(
+        name, recipe.kind, location, recipe.truth, scenario.limit, directory, options=recipe.options, checks=recipe.checks, context=context
+    )
+
+
+def fill(text: str, context: Mapping[str, str]) -> str:
+    """`text` with {dir}, {server} ... replaced; other braces stay."""
+    for key, value in context.items():
+        text = text.replace(f"{{{key}}}", value)
+    return text
+
+
+def _carry_out(step: Serve | MakeFile | Link | Loop | Run, context: dict[str, str]) -> None:
+    directory = Path(context["dir"])
+    match step:
+        case MakeFile():
+            _make_file(Path(fill(step.path, context)), step)
+        case Serve():
+            _serve(step, context)
+        case Link():
+            context.update(lay_link(step, instance.namespace_of(directory), free_subnet(directory.parent)))
+        case Loop():
+            count = sum(key.startswith("loop") for key in context)
+            context[f"loop{count}"] = _loop(step, Path(fill(step.path, context)), directory)
+        case Run():
+            _run([*_prefix(context, inside=step.inside), *(fill(word, context) for word in step.argv)])
+
+
+def _prefix(context: Mapping[str, str], *, inside: bool) -> list[str]:
+    # `ip netns exec` would make a private mount namespace; nsenter changes nothing but the network.
+    return ["nsenter", f"--net=/run/netns/{context['namespace']}"] if inside else []
+
+
+def _run(arguments: list[str]) -> str:
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False, env={**os.environ, "PATH": _search_path()})
+    if done.returncode != 0:
+        raise IoAtlasError(f"`{' '.join(arguments)}` failed: {done.stderr.strip()[-500:]}")
+    return done.stdout
+
+
+def _make_file(path: Path, step: MakeFile) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as out:
+        if not step.random:
+            out.truncate(step.size_bytes)
+            return
+        left = step.size_bytes
+        while left:
+            piece = os.urandom(min(left, 4 << 20))
+            out.write(piece)
+            left -= len(piece)
+        out.flush()
+        os.fsync(out.fileno())
+
+
+def _loop(step: Loop, path: Path, directory: Path) -> str:
+    if (step.bytes_per_s or step.iops) and not (instance.BLKIO / "blkio.throttle.read_bps_device").exists():
+        raise IoAtlasError("this kernel has no block I/O controller of cgroup v1", remedy="choose a scenario on nbdkit, such as bandwidth")
+    device = _run(["losetup", "--find", "--show", "--direct-io=on", str(path)]).strip()
+    number = Path(f"/sys/block/{Path(device).name}/dev").read_text().strip()
+    limits = [(f"blkio.throttle.{way}_bps_device", step.bytes_per_s) for way in ("read", "write")]
+    limits += [(f"blkio.throttle.{way}_iops_device", step.iops) for way in ("read", "write")]
+    rules_file = directory / instance.RULES
+    rules = json.loads(rules_file.read_text()) if rules_file.exists() else []
+    rules += [(name, number) for name, value in limits if value]
+    rules_file.write_text(json.dumps(rules))
+    for name, value in limits:
+        if value:
+            (instance.BLKIO / name).write_text(f"{number} {value}")
+    return device
+
+
+def _serve(step: Serve, context: Mapping[str, str]) -> None:
+    directory = Path(context["dir"])
+    arguments = [*_prefix(context, inside=step.inside), *(fill(word, context) for word in step.argv)]
+    environment = {
+        **os.environ,
+        "PATH": _search_path(),
+        **{key: fill(value, context) for key, value in step.environment},
+        instance.MARK: str(directory),
+    }
+    log, pid_file = directory / f"{step.name}.log", directory / f"{step.name}.pid"
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            arguments, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=environment, cwd=directory, start_new_session=True
+        )
+    pid: int | None = None if step.daemon else process.pid
+    end = time.monotonic() + _READY_SECONDS
+    while pid is None or not _ready(fill(step.ready, context)):
+        ended = process.poll()
+        if ended if step.daemon else ended is not None:
+            said = log.read_text(errors="replace").strip()[-500:]
+            raise IoAtlasError(f"{step.argv[0]} ended with status {ended}: {said}", where=f"lab scenario {context['name']}")
+        if time.monotonic() > end:
+            raise IoAtlasError(f"{step.argv[0]} was not ready after {_READY_SECONDS:g} s", where=str(log))
+        if step.daemon and pid_file.exists() and (text := pid_file.read_text().strip()):
+            pid = int(text)
+        time.sleep(0.005)
+    pid_file.write_text(f"{pid} {instance.start_ticks(pid)}\n")
+
+
+def _ready(where: str) -> bool:
+    if not where:
+        return True
+    if not where.startswith("/"):
+        host, _, port = where.rpartition(":")
+        try:
+            socket.create_connection((host, int(port)), timeout=1).close()
+        except OSError:
+            return False
+        return True
+    path = Path(where)
+    if not path.is_socket():
+        return path.exists()
+    with socket.socket(socket.AF_UNIX) as probe:
+        try:
+            probe.connect(where)
+        except OSError:
+            return False
+    return True

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a lab scenario is: the existing software it starts, and the truth that follows from how it is configured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Setting = int | float | str
+
+
+@dataclass(frozen=True)
+class Truth:
+    """One number that is known before anything is measured.
+
+    source: 'configured' (it is set), 'arithmetic' (it follows from what is set), 'documented' (the software's manual says so).
+    note:   what a reader must know to compare: burst credit, fixed cost of the path, when it holds.
+    """
+
+    value: float
+    unit: str
+    source: str = "configured"
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """A program, or a file, and the Debian package that brings it."""
+
+    program: str
+    package: str
+
+
+@dataclass(frozen=True)
+class Serve:
+    """A process that stays: started in the foreground, ready when `ready` says so.
+
+    argv may hold {dir}, {python}, {server}, {loop0} ...; `ready` is a unix socket, 'host:port' or a path that must exist.
+    inside: run in the network namespace of the scenario's server.
+    daemon: it puts itself into the background and writes {dir}/NAME.pid.
+    """
+
+    name: str
+    argv: tuple[str, ...]
+    ready: str = ""
+    inside: bool = False
+    daemon: bool = False
+    environment: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class MakeFile:
+    """A file of `size_bytes` with random content (no holes: holes are answered without reading by many servers), or sparse."""
+
+    path: str
+    size_bytes: int
+    random: bool = True
+
+
+@dataclass(frozen=True)
+class Link:
+    """A server namespace joined to this one by a veth pair; a token bucket limits both directions."""
+
+    rate_bits_per_s: int
+    mtu: int
+    burst_bytes: int = 256 << 10
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop device over a file, its rates limited by the block I/O controller (cgroup v1, root group)."""
+
+    path: str
+    bytes_per_s: int = 0
+    iops: int = 0
+
+
+@dataclass(frozen=True)
+class Run:
+    """A command that ends, such as mkfs or mount; mounts and devices below {dir} are undone by the clean-up."""
+
+    argv: tuple[str, ...]
+    inside: bool = False
+
+
+Step = Serve | MakeFile | Link | Loop | Run
+
+
+@dataclass(frozen=True)
+class Check:
+    """How the truth of one quantity is measured with plain fio.
+
+    quantity:  key of the recipe's truth.
+    options:   fio options, as name=value.
+    kind:      'rate' (bytes or I/Os per second after `settle_seconds`), 'latency' (mean), 'errors' (I/O errors seen).
+    tolerance: relative; `tolerance_absolute` in the truth's unit is added to it.
+    """
+
+    quantity: str
+    options: tuple[str, ...]
+    kind: Literal["bw", "iops", "latency", "fails", "refused", "verify"] = "bw"
+    settle_seconds: float = 3.0
+    seconds: float = 4.0
+    tolerance: float = 0.01
+    tolerance_absolute: float = 0.0
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A scenario with its settings filled in."""
+
+    steps: tuple[Step, ...]
+    location: str
+    truth: Mapping[str, Truth]
+    kind: Literal["uri", "file", "directory", "block"] = "uri"
+    checks: tuple[Check, ...] = ()
+    options: Mapping[str, Setting] = field(default_factory=dict)
+    """fio options without which the truth does not hold, such as direct=0."""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One row of the registry.
+
+    limit:    the resource that limits it, in the words of an attribution: 'drive bandwidth', 'link', 'client page cache', ...
+    settings: names with units and defaults; every one may be set when the target is started.
+    """
+
+    name: str
+    limit: str
+    summary: str
+    requires: tuple[Requirement, ...]
+    settings: Mapping[str, Setting]
+    build: Callable[[Mapping[str, Setting]], Recipe]
+    needs_root: bool = False

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lab targets are started for real: they hold what they promise, and leave nothing behind."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from ioatlas import lab
+from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.lab import check as lab_check
+from ioatlas.lab import instance
+from ioatlas.lab.running import missing
+
+
+@pytest.fixture(autouse=True)
+def _own_lab(tmp_path_factory, monkeypatch):
+    # Unix socket paths are short, and pytest's are not.
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="iol", dir="/tmp") as folder:
+        monkeypatch.setenv("IOATLAS_LAB_DIR", f"{folder}/l")
+        yield
+        for one in instance.instances():
+            assert instance.take_down(one.directory) == []
+
+
+def needs(name):
+    scenario = lab.scenarios()[name]
+    if missing(scenario):
+        pytest.skip(f"{name} needs {missing(scenario)}")
+    if scenario.needs_root and os.geteuid() != 0:
+        pytest.skip(f"{name} needs root")
+
+
+@pytest.mark.parametrize("name", list(lab.scenarios()))
+def test_starts_and_leaves_nothing(name):
+    needs(name)
+    with lab.start(name) as target:
+        directory = target.directory
+        assert target.truth
+        assert "{" not in target.location
+        assert all(value.value is not None and value.unit for value in target.truth.values())
+        if target.kind == "uri":
+            assert list(instance.processes_of(directory))
+    assert not directory.exists()
+    assert list(instance.processes_of(directory)) == []
+    assert instance.loops_below(directory) == []
+    assert not os.path.exists(f"/run/netns/{instance.namespace_of(directory)}")
+
+
+@pytest.mark.parametrize("name", ["bandwidth", "single-queue", "corrupting", "failing", "sector-4k", "link-100m"])
+def test_holds_its_truth(name):
+    needs(name)
+    outcomes = list(lab_check.check(name))
+    assert outcomes
+    assert [one for one in outcomes if not one.ok] == []
+
+
+def test_a_setting_changes_the_target():
+    needs("bandwidth")
+    with lab.start("bandwidth", bw_bytes_per_s=10_000_000, burst_seconds=0.5) as target:
+        assert target.value("bw_bytes_per_s") == 10_000_000
+        rate = lab_check._steady_rate(target, target.checks[0])
+    assert rate == pytest.approx(10_000_000, rel=0.01)
+
+
+@pytest.mark.parametrize("name", ["stalling", "drive", "link-1g"])
+def test_an_owner_that_is_killed_leaves_a_target_that_the_next_start_sweeps(name):
+    needs(name)
+    program = f"import time; from ioatlas import lab\nwith lab.start({name!r}) as t: print(t.directory, flush=True); time.sleep(60)"
+    owner = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    from pathlib import Path
+
+    directory = Path(owner.stdout.readline().strip())
+    assert directory.is_dir()
+    os.kill(owner.pid, signal.SIGKILL)
+    owner.wait()
+    needs("memory")
+    with lab.start("memory"):
+        assert not directory.exists()
+    assert list(instance.processes_of(directory)) == []
+    assert instance.loops_below(directory) == []
+    assert not os.path.exists(f"/run/netns/{instance.namespace_of(directory)}")
+
+
+def test_a_server_that_dies_at_the_start_is_one_error_and_leaves_nothing():
+    needs("memory")
+    with pytest.raises(IoAtlasError, match="ended with status"), lab.start("failing", error_percent=1000):
+        pass
+    assert instance.instances() == []
+
+
+def test_unknown_names_and_settings_are_refused():
+    with pytest.raises(UsageError, match="no lab scenario"), lab.start("nonsense"):
+        pass
+    with pytest.raises(UsageError, match="not a setting"), lab.start("memory", colour=1):
+        pass
+    with pytest.raises(UsageError, match="cannot be"), lab.start("latency", lat_ms=0.5):
+        pass
+    with pytest.raises(UsageError, match="above 0"), lab.start("bandwidth", bw_bytes_per_s=0):
+        pass
+
+
+def test_a_missing_package_is_named(monkeypatch):
+    monkeypatch.setattr("ioatlas.lab.running._search_path", lambda: "/nonexistent")
+    with pytest.raises(IoAtlasError) as raised:
+        lab.up("link-1g")
+    assert "apt-get install nbdkit iperf3 iproute2" in str(raised.value)
+
+
+def test_up_and_down_from_the_command_line():
+    needs("memory")
+    run = [sys.executable, "-c", "from ioatlas.cli import main; main()", "lab"]
+    shown = json.loads(subprocess.run([*run, "up", "memory", "--json"], capture_output=True, text=True, check=True).stdout)
+    assert shown["location"].startswith("nbd+unix://")
+    time.sleep(0.1)
+    read = ["fio", "--name=j", "--ioengine=nbd", f"--uri={shown['location']}", "--rw=read", "--bs=64k", "--size=1m"]
+    assert subprocess.run(read, capture_output=True, check=False).returncode == 0
+    stopped = json.loads(subprocess.run([*run, "down", "--json"], capture_output=True, text=True, check=True).stdout)
+    assert stopped == [shown["id"]]
+    assert instance.instances() == []
+
+
+def test_a_directory_of_somebody_else_is_refused(tmp_path, monkeypatch):
+    open_to_all = tmp_path / "lab"
+    open_to_all.mkdir(mode=0o777)
+    open_to_all.chmod(0o777)
+    monkeypatch.setenv("IOATLAS_LAB_DIR", str(open_to_all))
+    with pytest.raises(IoAtlasError, match="not private"):
+        instance.root_directory()
+    monkeypatch.setenv("IOATLAS_LAB_DIR", str(tmp_path / "other"))
