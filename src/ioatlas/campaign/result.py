@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -84,7 +85,7 @@ def _result(journal: Journal) -> CampaignResult:
         tuple({str(k): str(v) for k, v in json.loads(s.testbed_json).items()} for s in sessions),
         len(visits) - len(discarded),
         len(discarded),
-        dict(Counter(visit.discarded.split(":")[0].split(" by ")[0] for visit in discarded)),
+        dict(Counter(re.split(r":| by | \(", visit.discarded)[0] for visit in discarded)),
         sum(ended),
         bool(row.complete),
     )

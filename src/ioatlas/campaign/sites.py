@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -41,10 +40,13 @@ class Sites:
             return (("uri", target.location),)
         if target.kind != "directory":
             return (("filename", target.location),)
-        place = os.path.join(target.location, directory_name(self._id))
+        place = self._place(target)
         if cell.sharing == "private":
-            return (("directory", place), ("filename_format", PRIVATE_FILE.format(job="$jobnum")))
-        return (("filename", os.path.join(place, SHARED_FILE)),)
+            return (("directory", str(place)), ("filename_format", PRIVATE_FILE.format(job="$jobnum")))
+        return (("filename", str(place / SHARED_FILE)),)
+
+    def _place(self, target: Target) -> Path:
+        return Path(target.location) / directory_name(self._id)
 
     def check(self, cells: Iterable[Cell]) -> None:
         """All guards of the targets that the next fio touches. Raises what they raise."""
@@ -143,7 +145,7 @@ class Sites:
         return any(cell.integer("direct", 1) for cell in self._plan.to_measure if cell.target == name)
 
     def _register(self, target: Target, name: str, size_bytes: int) -> None:
-        self._journal.register_file(os.path.join(target.location, directory_name(self._id), name), target.name, size_bytes)
+        self._journal.register_file(str(self._place(target) / name), target.name, size_bytes)
 
     def clean(self, emit: Emit) -> None:
         """Remove what was made on directory targets. What cannot be removed now is removed by the next start, and said."""
@@ -163,9 +165,9 @@ class Sites:
         known = self._journal.files(target.name)
         if not known:
             return
-        removal = clean(target, self._id, [os.path.basename(path) for path in known])
+        removal = clean(target, self._id, [Path(path).name for path in known])
         for path in known:
-            if removal.directory_gone or os.path.basename(path) in removal.removed:
+            if removal.directory_gone or Path(path).name in removal.removed:
                 self._journal.file_removed(path)
         if removal.left:
             text = f"Left on {target.name}: {'; '.join(removal.left)}."

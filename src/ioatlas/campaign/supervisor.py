@@ -18,7 +18,7 @@ from ioatlas.campaign.plan import CELLS_PER_BATCH, FIO_SECONDS, Plan, default_pa
 from ioatlas.campaign.prepare import last_line, remedy_for
 from ioatlas.campaign.sites import Sites
 from ioatlas.design.coarsen import coarsen
-from ioatlas.engine.batch import TURN_MS, WORK_CAP_SECONDS, Batch, Section, job_text, take_sections
+from ioatlas.engine.batch import MAX_SLACK_MS, SLACK_MS, TURN_MS, WORK_CAP_SECONDS, Batch, Section, job_text, take_sections
 from ioatlas.engine.collect import JOB_FILE, OUTPUT, SectionResult, read_batch
 from ioatlas.engine.process import Fio, run_fio, stop_orphan
 from ioatlas.errors import PartialResultError
@@ -77,6 +77,7 @@ class Supervisor:
         self._fruitless = 0
         self._finished = 0
         self._made = 0
+        self._slack_ms: float = SLACK_MS
         self._nominal_spent = 0.0
         self._wall_spent = 0.0
 
@@ -134,9 +135,7 @@ class Supervisor:
         while waiting := self._journal.planned(purpose, limit=2 * CELLS_PER_BATCH):
             rows = {visit.visit_id: visit for visit in waiting}
             sections = [self._paced(visit) for visit in waiting]
-            taken = take_sections(
-                sections, seconds=BATCH_SECONDS, alone=lambda section: rows[section.visit_id].alone or section.cell.work_bounded
-            )
+            taken = take_sections(sections, seconds=BATCH_SECONDS, alone=_alone(rows))
             if self._out_of_time(purpose, taken):
                 return
             self._run(taken, {section.visit_id: rows[section.visit_id] for section in taken})
@@ -149,7 +148,7 @@ class Supervisor:
         self._sites.check(cells)
         begin = time.monotonic()
         batch_id, directory = self._journal.begin_batch({section.visit_id: section.runtime_ms for section in sections})
-        batch = Batch(batch_id, directory, sections, readonly=not any(cell.writes for cell in cells))
+        batch = Batch(batch_id, directory, sections, readonly=not any(cell.writes for cell in cells), slack_ms=self._slack_ms)
         (directory / JOB_FILE).write_text(job_text(batch))
         progress = self._progress(batch)
         outcome = run_fio(
@@ -162,6 +161,8 @@ class Supervisor:
             tick=lambda seconds: self._emit(Event("progress", {**progress, "batch_seconds": round(min(seconds, batch.seconds), 1)})),
         )
         results = self._read(batch, planned)
+        if any(result.overlap_ms for result in results):
+            self._slack_ms = min(MAX_SLACK_MS, 2 * self._slack_ms)
         intake = take_in(results, dict(planned))
         intake = self._without_repeats(intake)
         seconds = time.monotonic() - begin
@@ -408,6 +409,10 @@ class Supervisor:
         mean = self._nominal_spent / self._made if self._made else batch.seconds / len(batch.sections)
         slowdown = self._wall_spent / self._nominal_spent if self._nominal_spent else 1.05
         return {"visits_done": counts.get("done", 0), "visits_planned": planned, "seconds_left": round(planned * mean * slowdown, 1)}
+
+
+def _alone(rows: Mapping[int, PlannedVisit]) -> Callable[[Section], bool]:
+    return lambda section: rows[section.visit_id].alone or section.cell.work_bounded
 
 
 def _axes(cell: Cell) -> dict[str, object]:

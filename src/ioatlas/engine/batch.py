@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A batch: several visits as sections of one fio process, placed one after the other by `startdelay`.
 
-fio starts sections from a loop that sleeps 100 ms a turn and takes a little longer (100.1 to 100.9 ms measured, more under
-load). A section starts at the first turn after its `startdelay`, so distances of exactly N x 100 ms are sometimes served by N-1 turns
-and the neighbours overlap by up to 90 ms. Distances are therefore N x `TURN_MS`, a little longer than N turns.
+fio starts sections from a loop that sleeps 100 ms a turn; a section starts at the first turn after its `startdelay`. Turns take
+100.1 to 100.9 ms (measured, the more the busier the machine), so sections that are N x 100 ms apart are now and then served N-1 turns
+apart and overlap by up to 90 ms. Some slack on top of N turns prevents that as long as the turns' jitter stays below it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from pathlib import Path
 from ioatlas.dialect.jobfile import JobSection, JobValue, render_job
 from ioatlas.model.cell import Cell
 
-TURN_MS = 101.2
+TURN_MS = 100.2
+SLACK_MS = 6
+MAX_SLACK_MS = 50
 IDLE_TURNS = 1
 """Turns before the first section, filled by a section that does no I/O: fio's first bandwidth samples come 100 ms late."""
 SERIES_POINTS = 50
@@ -67,20 +69,21 @@ class Batch:
     directory: Path
     sections: tuple[Section, ...]
     readonly: bool = False
+    slack_ms: float = SLACK_MS
 
     @property
     def start_ms(self) -> tuple[int, ...]:
         """Startdelay of each section, ms."""
-        turns, starts = IDLE_TURNS, []
+        time_ms, starts = IDLE_TURNS * TURN_MS, []
         for section in self.sections:
-            starts.append(math.ceil(turns * TURN_MS))
-            turns += section.turns
+            starts.append(math.ceil(time_ms))
+            time_ms += section.turns * TURN_MS + self.slack_ms
         return tuple(starts)
 
     @property
     def seconds(self) -> float:
         """How long the sections take, fio's own start and end excluded."""
-        return (IDLE_TURNS + sum(section.turns for section in self.sections)) * TURN_MS / 1000
+        return (IDLE_TURNS + sum(section.turns for section in self.sections)) * TURN_MS / 1000 + len(self.sections) * self.slack_ms / 1000
 
 
 GLOBAL: Mapping[str, JobValue] = {

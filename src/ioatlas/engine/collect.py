@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ioatlas.dialect.fio_output import FioJob, FioOutput, parse_fio_json
@@ -25,13 +25,14 @@ class SectionResult:
 
     state:  'finished'; 'cut-short' (stopped before its time: it may be made again); 'over-run' (drained past its gap, or overlapped a
             neighbour: made again alone); 'failed' (an I/O error or no figures).
-    reason: why it is not finished.
+    reason: why it is not finished. overlap_ms: how long it shared the target with a neighbour.
     """
 
     section: Section
     state: str
     visit: Visit | None
     reason: str = ""
+    overlap_ms: int = 0
 
 
 def _entry(output: FioOutput, section: Section) -> FioJob | None:
@@ -108,6 +109,7 @@ def read_batch(
             (job.usr_cpu_percent or 0.0) + (job.sys_cpu_percent or 0.0),
             purposes.get(section.visit_id, "sweep"),
         )
+        overlap_ms = 0
         state, reason = _state(section, visit, ran_ms)
         if state in ("finished", "over-run") and start_ms is not None:
             end_ms = start_ms + ran_ms
@@ -117,9 +119,11 @@ def read_batch(
                 state, reason = "over-run", f"overlapped its neighbour by {overlap_ms} ms"
                 before = results[-1]
                 if before.state == "finished":
-                    results[-1] = SectionResult(before.section, "over-run", before.visit, reason)
+                    results[-1] = replace(before, state=state, reason=reason, overlap_ms=overlap_ms)
+            else:
+                overlap_ms = 0
             previous_end_ms = end_ms
-        results.append(SectionResult(section, state, visit, reason))
+        results.append(SectionResult(section, state, visit, reason, overlap_ms))
     return results
 
 
