@@ -114,6 +114,15 @@ class Law:
         self._quantities.append(quantity)
         self._at[name] = quantity
 
+    def contrast(self, name: str, cell: int) -> Floats | None:
+        """Weights that give the logarithm of this quantity at a cell from the parameter vector; None when the law has no such quantity."""
+        quantity = self._at.get(name)
+        if quantity is None:
+            return None
+        weights = np.zeros(len(self.prior_mean))
+        weights[quantity.first : quantity.first + quantity.design.shape[1]] = quantity.design[cell]
+        return weights
+
     def _linear(self, theta: Floats, rows: Ints) -> dict[str, Floats]:
         return {q.name: q.design[rows] @ theta[q.first : q.first + q.design.shape[1]] for q in self._quantities}
 

@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The adaptive design: history in, next batch out. Pure; the live campaign and the replay of a recording use the same code.
+
+Order of work: cliff pass, start that touches every level, then batches that mix cells chosen for what they teach, random
+honesty cells that are predicted before they are measured, and second visits at distant times. A reading far from its
+prediction is measured again; if it stays there, so are its neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import ceil
+from typing import Literal
+
+import numpy as np
+
+from ioatlas.design import cliff_pass
+from ioatlas.design.acquire import reduce_error, spread_out
+from ioatlas.design.honesty import Pick, StatedError, state, width_factor
+from ioatlas.errors import UsageError
+from ioatlas.surrogate.cliffs import find_edges, fit_with_edges
+from ioatlas.surrogate.law import Edge
+from ioatlas.surrogate.space import Floats, Ints, Space
+from ioatlas.surrogate.surrogate import Surrogate, Training
+
+Purpose = Literal["cliff", "start", "learn", "honesty", "repeat", "surprise", "neighbour"]
+
+SURPRISE_SDS = 4.0
+SURPRISE_LEAST = 0.2
+PICKS_TO_STOP = 12
+"""Honesty picks below which no stated error ends a campaign."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """cells: most distinct cells; error: stated median error to stop at; at least one is given, or the caller stops by its clock.
+
+    honesty_share: part of the cells that is drawn at random.
+    start_share:   part of the cells that is measured before the first model chooses.
+    visits_limit:  most visits of a cell.
+    cost:          predicted cost of a visit by cell, shape (n,), from the predicted log I/Os per second; None: every visit costs the same.
+    """
+
+    cells: int | None = None
+    error: float | None = None
+    seed: int = 1
+    honesty_share: float = 0.25
+    start_share: float = 0.4
+    batch: int | None = None
+    visits_limit: int = 2
+    cost: Callable[[Floats], Floats] | None = None
+
+
+@dataclass(frozen=True)
+class Request:
+    """One visit to make. log_predicted, sd, factor: what the model said beforehand; only honesty picks carry it."""
+
+    cell: int
+    purpose: Purpose
+    log_predicted: float | None = None
+    smooth_sd: float = 0.0
+    factor: float = 0.0
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A visit made for a request; log_value is None when it failed or was discarded."""
+
+    request: Request
+    log_value: float | None
+
+
+@dataclass
+class _Memory:
+    model: Surrogate | None = None
+    edges: tuple[Edge, ...] = ()
+    edges_at: int = 0
+    fitted_at: int = -1
+
+
+@dataclass
+class AdaptiveDesign:
+    """next_batch(history) says what to measure next, [] when done; picks, stated_error and final_model read the same history.
+
+    What it remembers between calls only saves time.
+    """
+
+    space: Space
+    settings: Settings
+    _memory: _Memory = field(default_factory=_Memory, repr=False)
+
+    def __post_init__(self) -> None:
+        wanted = self.settings.cells
+        if wanted is not None and not 1 <= wanted <= len(self.space):
+            raise UsageError(f"{wanted} cells were asked for, the map has {len(self.space)}", remedy=f"ask for 1 to {len(self.space)} cells")
+        self._lines = cliff_pass.lines(self.space)
+
+    @property
+    def _budget(self) -> int:
+        return self.settings.cells if self.settings.cells is not None else len(self.space)
+
+    @property
+    def _plan(self) -> int:
+        """Cells the shares are taken of: the budget, or a twelfth of the map when the clock or the error ends the campaign."""
+        return self.settings.cells if self.settings.cells is not None else min(len(self.space), max(48, len(self.space) // 12))
+
+    def next_batch(self, history: Sequence[Reading]) -> list[Request]:
+        readings = values_by_cell(history)
+        asked = {reading.request.cell for reading in history}
+        left = self._budget - len(asked)
+        rng = np.random.default_rng([self.settings.seed, len(history)])
+        if self._stop_reached(history):
+            return []
+        cliff = self._cliff_requests(readings, asked, left)
+        if cliff:
+            return cliff
+        start = ceil(self.settings.start_share * self._plan)
+        honesty_wanted = round(self.settings.honesty_share * self._plan)
+        if len(asked) < start or len(readings) < 3:
+            if left <= 0:
+                return []
+            count = min(left, max(start - len(asked), 3))
+            return [Request(c, "start") for c in spread_out(self.space, np.array(sorted(asked), dtype=np.int64), count, rng)]
+        if left <= 0:
+            return self._closing_repeats(history, readings)
+        model = self.model(history)
+        size = min(left, self.settings.batch or max(4, ceil(self._plan / 10)))
+        requests = self._surprises(history, readings, model, left)
+        room = size - len({r.cell for r in requests} - asked)
+        made = sum(1 for reading in history if reading.request.purpose == "honesty")
+        honest = self._honesty_count(len(asked), made, honesty_wanted, size, left)
+        open_cells = np.setdiff1d(np.arange(len(self.space)), list(asked | {r.cell for r in requests}))
+        requests += self._honesty(history, model, open_cells, min(honest, left), rng)
+        room = min(room - honest, left - len({r.cell for r in requests} - asked))
+        open_cells = np.setdiff1d(open_cells, [r.cell for r in requests])
+        if room > 0 and len(open_cells):
+            weight, cost = self._weights(model), self._cost(model)
+            requests += [Request(c, "learn") for c in reduce_error(model, open_cells, room, weight, cost, rng)]
+        requests += self._repeats(history, readings, requests)
+        return [requests[i] for i in rng.permutation(len(requests))]
+
+    # What is known
+
+    def model(self, history: Sequence[Reading]) -> Surrogate:
+        """The model of all readings so far. Edges are looked for again when a quarter more cells are known."""
+        memory = self._memory
+        if memory.model is not None and memory.fitted_at == len(history):
+            return memory.model
+        training = Training.of(values_by_cell(history))
+        count = len(training.cells)
+        if memory.model is None or count >= 1.3 * memory.edges_at:
+            memory.model, memory.edges = find_edges(self.space, training)
+            memory.edges_at = count
+        else:
+            memory.model = fit_with_edges(self.space, training, memory.edges, memory.model, iterations=12)
+        memory.fitted_at = len(history)
+        return memory.model
+
+    def final_model(self, history: Sequence[Reading]) -> Surrogate:
+        """The model the map is drawn from, edges looked for with all readings."""
+        training = Training.of(values_by_cell(history))
+        model, self._memory.edges = find_edges(self.space, training)
+        return model
+
+    @property
+    def edges(self) -> tuple[Edge, ...]:
+        return self._memory.edges
+
+    def picks(self, history: Sequence[Reading]) -> list[Pick]:
+        """Honesty cells measured so far with what was said of them before."""
+        readings = values_by_cell(history)
+        noise = Training.of(readings).noise.var if readings else 0.0
+        rough = self._memory.model.hyper.rough_var if self._memory.model else 0.0
+        del rough
+        found = []
+        for reading in history:
+            request = reading.request
+            if request.purpose != "honesty" or request.log_predicted is None or request.cell not in readings:
+                continue
+            visits = readings[request.cell]
+            sd = float(np.sqrt(request.smooth_sd**2 + noise / len(visits)))
+            found.append(Pick(request.cell, request.log_predicted, sd, request.factor, float(np.mean(visits))))
+        return found
+
+    def stated_error(self, history: Sequence[Reading]) -> StatedError:
+        return state(self.picks(history))
+
+    def factor(self, history: Sequence[Reading], model: Surrogate) -> float:
+        gap, variance = model.leave_one_out()
+        return width_factor(self.picks(history), gap / np.sqrt(variance))
+
+    # What to do next
+
+    def _stop_reached(self, history: Sequence[Reading]) -> bool:
+        if self.settings.error is None:
+            return False
+        stated = self.stated_error(history)
+        return stated.n >= PICKS_TO_STOP and stated.median is not None and stated.median <= self.settings.error
+
+    def _cliff_requests(self, readings: Mapping[int, Sequence[float]], asked: set[int], left: int) -> list[Request]:
+        """A round of the cliff pass; it may use a fifth of the cells."""
+        if not self._lines or len(asked) > sum(len(line.cells) + len(line.cross) for line in self._lines):
+            return []
+        room = min(left, round(0.2 * self._plan) - len(asked))
+        if room <= 0:
+            return []
+        means = {cell: float(np.mean(values)) for cell, values in readings.items()}
+        most = max(2, round(0.2 * self._plan / len(self._lines)))
+        wanted: list[int] = []
+        for line in self._lines:
+            wanted += [c for c in cliff_pass.next_cells(self.space, line, means, None, most) if c not in asked]
+        return [Request(c, "cliff") for c in wanted[:room]]
+
+    def _honesty_count(self, asked: int, made: int, wanted: int, size: int, left: int) -> int:
+        """How many of the next batch are random: the share so far kept, later batches more, so that the sample judges a nearly final map."""
+        if self.settings.cells is None:
+            return max(1, round(size * 0.3))
+        missing = wanted - made
+        if missing <= 0 or left <= 0:
+            return 0
+        if left <= missing:
+            return left
+        del asked
+        rounds = max(1, ceil(left / size))
+        return min(left, max(1, round(2 * missing / (rounds + 1)) if rounds == 1 else round(missing / rounds)))
+
+    def _honesty(self, history: Sequence[Reading], model: Surrogate, open_cells: Ints, count: int, rng: np.random.Generator) -> list[Request]:
+        if count <= 0 or not len(open_cells):
+            return []
+        cells = rng.choice(open_cells, min(count, len(open_cells)), replace=False)
+        said = model.predict(cells)
+        factor = self.factor(history, model)
+        sd = np.sqrt(said.variance())
+        return [Request(int(c), "honesty", float(m), float(s), factor) for c, m, s in zip(cells, said.mean, sd, strict=True)]
+
+    def _surprises(self, history: Sequence[Reading], readings: Mapping[int, Sequence[float]], model: Surrogate, left: int) -> list[Request]:
+        """Readings that the others did not foresee: once more; confirmed ones: the cells around."""
+        gap, variance = model.leave_one_out()
+        far = np.abs(gap) > np.maximum(SURPRISE_SDS * np.sqrt(variance), SURPRISE_LEAST)
+        visits = {cell: sum(1 for r in history if r.request.cell == cell) for cell in model.training.cells[far].tolist()}
+        requests = []
+        asked = {r.request.cell for r in history}
+        spent = sum(1 for r in history if r.request.purpose == "neighbour")
+        room = min(left, max(0, round(0.15 * self._plan) - spent))
+        order = np.argsort(-np.abs(gap))
+        for at in order[far[order]]:
+            cell = int(model.training.cells[at])
+            if visits[cell] < self.settings.visits_limit and len(requests) < max(2, self._plan // 16):
+                requests.append(Request(cell, "surprise"))
+            elif len(readings[cell]) >= min(2, self.settings.visits_limit) and room > 0:
+                for other in self._neighbours(cell):
+                    if room > 0 and other not in asked and all(r.cell != other for r in requests):
+                        requests.append(Request(other, "neighbour"))
+                        room -= 1
+        return requests
+
+    def _neighbours(self, cell: int) -> list[int]:
+        """Cells one level away on one own numeric axis."""
+        own = [i for i in self.space.own_axes if self.space.axes[i].numeric]
+        index = self.space.index[:, self.space.own_axes]
+        step = np.abs(index - index[cell])
+        numeric = np.isin(np.array(self.space.own_axes), own)
+        return np.flatnonzero((step.sum(axis=1) == 1) & (step[:, ~numeric].sum(axis=1) == 0)).tolist()
+
+    def _repeats(self, history: Sequence[Reading], readings: Mapping[int, Sequence[float]], already: Sequence[Request]) -> list[Request]:
+        """Second visits of honesty cells measured at least two batches ago: they tell the noise, at distant times."""
+        size = self.settings.batch or max(4, ceil(self._plan / 10))
+        early = history[: max(0, len(history) - 2 * size)]
+        return self._second_visits(early, history, {r.cell for r in already})
+
+    def _closing_repeats(self, history: Sequence[Reading], readings: Mapping[int, Sequence[float]]) -> list[Request]:
+        """When the cells are spent: second visits of the honesty cells that have none."""
+        return self._second_visits(history, history, set())
+
+    def _second_visits(self, of: Sequence[Reading], history: Sequence[Reading], without: set[int]) -> list[Request]:
+        visits: dict[int, int] = {}
+        for reading in history:
+            visits[reading.request.cell] = visits.get(reading.request.cell, 0) + 1
+        cells = [r.request.cell for r in of if r.request.purpose == "honesty" and visits[r.request.cell] < min(2, self.settings.visits_limit)]
+        return [Request(c, "repeat") for c in dict.fromkeys(cells) if c not in without]
+
+    def _weights(self, model: Surrogate) -> Floats:
+        """How much a cell's error matters: more in the regimes (mode and side of the cliffs) where the model has been wrong."""
+        rw = self.space.axis_named("rw")
+        group = np.zeros(len(self.space), dtype=np.int64) if rw is None else self.space.index[:, rw].copy()
+        if model.kernel.separate is not None:
+            group = group * (int(model.kernel.separate.max()) + 1) + model.kernel.separate
+        gap, variance = model.leave_one_out()
+        standard = np.minimum(gap**2 / variance, 9.0)
+        weight = np.ones(len(self.space))
+        for number in np.unique(group):
+            mine = standard[group[model.training.cells] == number]
+            weight[group == number] = np.clip((mine.sum() + 4.0) / (len(mine) + 4.0), 0.5, 4.0)
+        return weight
+
+    def _cost(self, model: Surrogate) -> Floats:
+        if self.settings.cost is None:
+            return np.ones(len(self.space))
+        return self.settings.cost(model.predict(np.arange(len(self.space))).mean)
+
+
+def values_by_cell(history: Sequence[Reading]) -> dict[int, list[float]]:
+    """Log readings by cell in the order of the visits."""
+    found: dict[int, list[float]] = {}
+    for reading in history:
+        if reading.log_value is not None:
+            found.setdefault(reading.request.cell, []).append(reading.log_value)
+    return found

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The error a map states of itself: from random cells that were predicted before they were measured, and from nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import comb
+
+import numpy as np
+
+from ioatlas.surrogate.space import Floats
+
+COVER = 0.9
+NORMAL_90 = 1.6448536269514722
+CONFIDENCE = 0.95
+PRIOR_PICKS = 8.0
+"""Weight, in picks, of the leave-one-out residuals of the training cells when the width of an interval is set."""
+
+
+@dataclass(frozen=True)
+class Pick:
+    """One honesty cell. log_predicted, sd, factor: what was said before it was measured (`factor` * sd: half-width of the 90% interval);
+    log_measured: geometric mean of its visits; sd includes the noise of as many visits."""
+
+    cell: int
+    log_predicted: float
+    sd: float
+    factor: float
+    log_measured: float
+
+    @property
+    def error(self) -> float:
+        """|predicted / measured - 1|"""
+        return float(abs(np.expm1(self.log_predicted - self.log_measured)))
+
+    @property
+    def standard(self) -> float:
+        return abs(self.log_predicted - self.log_measured) / self.sd
+
+    @property
+    def covered(self) -> bool:
+        return self.standard <= self.factor
+
+
+@dataclass(frozen=True)
+class StatedError:
+    """Median and P90 of |predicted / measured - 1| over the picks, each with a 95% interval, and how many intervals held.
+
+    n: picks it rests on. Bounds are None when so few picks do not give them.
+    """
+
+    n: int
+    median: float | None
+    median_low: float | None
+    median_high: float | None
+    p90: float | None
+    p90_low: float | None
+    p90_high: float | None
+    cover: float | None
+
+
+def quantile(values: Floats, q: float) -> float:
+    """Harrell-Davis estimate: a weighted mean of all order statistics, steadier than one of them when n is small (Biometrika 69(3), 1982)."""
+    from scipy.special import betainc
+
+    ordered = np.sort(values)
+    n = len(ordered)
+    at = betainc((n + 1) * q, (n + 1) * (1 - q), np.arange(n + 1) / n)
+    return float(np.sum(np.diff(at) * ordered))
+
+
+def _rank_bounds(n: int, q: float) -> tuple[int | None, int | None]:
+    """Ranks (1 to n) between which the q-quantile lies with at least `CONFIDENCE`, a side at a time; None: beyond the sample."""
+    tail = (1 - CONFIDENCE) / 2
+    below = np.cumsum([comb(n, k) * q**k * (1 - q) ** (n - k) for k in range(n + 1)])
+    low = int(np.searchsorted(below, tail, side="right"))
+    high = int(np.searchsorted(below, 1 - tail, side="left")) + 1
+    return (low if low >= 1 else None), (high if high <= n else None)
+
+
+def state(picks: Sequence[Pick]) -> StatedError:
+    """What these picks say about the cells nobody measured.
+
+    Intervals are order statistics, free of a distribution; where the sample ends before they do, the scale of the errors
+    is carried over: the bound is the estimate times what a log-normal spread of the errors allows for n picks.
+    """
+    n = len(picks)
+    if n < 3:
+        return StatedError(n, None, None, None, None, None, None, None)
+    errors = np.array([pick.error for pick in picks])
+    bounds: dict[float, tuple[float, float, float]] = {}
+    for q in (0.5, 0.9):
+        low, high = _rank_bounds(n, q)
+        ordered = np.sort(errors)
+        estimate = quantile(errors, q)
+        spread = float(np.exp(2.0 * _log_scale_sd(n, q)))
+        bounds[q] = (estimate, float(ordered[low - 1]) if low else estimate / spread, float(ordered[high - 1]) if high else max(estimate * spread, float(ordered[-1])))
+    cover = float(np.mean([pick.covered for pick in picks]))
+    return StatedError(n, *bounds[0.5], *bounds[0.9], cover)
+
+
+def _log_scale_sd(n: int, q: float) -> float:
+    """Sd of the log of a sample quantile of half-normal errors, by the delta method: sqrt(q(1-q)/n) / (x f(x))."""
+    from scipy.stats import halfnorm
+
+    x = float(halfnorm.ppf(q))
+    return float(np.sqrt(q * (1 - q) / n) / (x * halfnorm.pdf(x)))
+
+
+def width_factor(picks: Sequence[Pick], leave_one_out: Floats) -> float:
+    """What to multiply a predicted sd by so that 90% of readings fall inside: conformal over earlier picks.
+
+    leave_one_out: |standardised| residuals of the training cells; they stand in while there are few picks, with a total
+    weight of `PRIOR_PICKS`, as does the normal law itself.
+    """
+    own = np.array([pick.standard for pick in picks])
+    others = np.abs(leave_one_out)
+    grid = np.abs(np.array([-2.326, -1.645, -1.282, -1.036, -0.842, -0.674, -0.524, -0.385, -0.253, -0.126]))
+    values = np.concatenate([own, others, grid])
+    weights = np.concatenate([np.ones(len(own)), np.full(len(others), PRIOR_PICKS / max(len(others), 1)), np.full(len(grid), 0.3)])
+    order = np.argsort(values)
+    reached = np.cumsum(weights[order])
+    # One more pick counts as infinitely far, as in split conformal prediction (Vovk et al.), so small samples err on the wide side.
+    wanted = COVER * (reached[-1] + 0.5)
+    at = int(np.searchsorted(reached, wanted))
+    return float(np.clip(values[order][min(at, len(values) - 1)], 1.0, 6.0))

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The law's parameters with intervals, mode by mode: fixed cost of an I/O, bandwidth, parallelism, ceilings, cache sizes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ioatlas.surrogate.law import Parameter
+from ioatlas.surrogate.space import Floats
+from ioatlas.surrogate.surrogate import Surrogate
+
+UNITS = {
+    "service": ("fixed time of an I/O", "seconds", 1),
+    "transfer": ("bandwidth of one stream", "bytes/s", -1),
+    "servers": ("I/Os served at once", "I/Os", 1),
+    "iops": ("ceiling in I/Os", "I/Os/s", 1),
+    "bandwidth": ("ceiling in bytes", "bytes/s", 1),
+}
+NORMAL_90 = 1.6448536269514722
+LEARNT = 0.6
+"""A parameter is known when the readings left less than this share of its prior's standard deviation."""
+
+
+def explain(model: Surrogate) -> tuple[Parameter, ...]:
+    """Parameters for each `rw` (or for all cells) with 90% intervals: Laplace approximation, the residual process included.
+
+    Without a varied block size or concurrency the parameters that would need it are left out. `known` is False where the
+    prior, not the readings, gives the value: print it as unknown.
+    """
+    law = model.law
+    if law is None:
+        return ()
+    half = model.posterior.whiten(model.slope)
+    mean = law.prior_mean + law.prior_sd * (model.slope.T @ model.posterior.alpha)
+    covariance = (np.eye(len(mean)) - half.T @ half) * np.outer(law.prior_sd, law.prior_sd)
+    prior = np.diag(law.prior_sd**2)
+    found = []
+    for mode, column in _modes(model):
+        for name, (words, unit, sign) in UNITS.items():
+            weights = law.contrast(name, column)
+            if weights is not None:
+                found.append(_parameter(words, mode, unit, sign, weights, mean, covariance, prior))
+    for number, edge in enumerate(law.edges):
+        weights = law.contrast(f"capacity {number}", 0)
+        if weights is not None:
+            found.append(_parameter(f"cache edge on {'size * numjobs' if edge.exponent else 'size'}", edge.direction, "bytes", 1, weights, mean, covariance, prior))
+    return tuple(found)
+
+
+def _modes(model: Surrogate) -> list[tuple[str, int]]:
+    """(name, a cell of it) for each rw; other categorical axes at the level most of the training cells have."""
+    rw = model.space.axis_named("rw")
+    if rw is None:
+        return [("", int(model.training.cells[0]))]
+    at = model.space.index[:, rw]
+    found = []
+    for level, name in enumerate(model.space.axes[rw].levels):
+        trained = model.training.cells[at[model.training.cells] == level]
+        if len(trained):
+            found.append((str(name), int(trained[0])))
+    return found
+
+
+def _parameter(words: str, mode: str, unit: str, sign: int, weights: Floats, mean: Floats, covariance: Floats, prior: Floats) -> Parameter:
+    centre = sign * float(weights @ mean)
+    sd = float(np.sqrt(max(weights @ covariance @ weights, 0.0)))
+    known = sd < LEARNT * float(np.sqrt(weights @ prior @ weights))
+    low, value, high = (float(np.exp(np.clip(centre + k * NORMAL_90 * sd, -60, 60))) for k in (-1, 0, 1))
+    return Parameter(words, mode, value, low, high, unit, known)
+
