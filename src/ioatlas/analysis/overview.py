@@ -17,7 +17,7 @@ from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.result import CampaignResult, Finding
 from ioatlas.model.units import format_rate, format_size
-from ioatlas.model.verdict import WITHHELD_WORDS, verdict_class
+from ioatlas.model.verdict import LOWER_BOUND_WORDS, WITHHELD_WORDS, verdict_class
 
 NEAR_PEAK = 0.9
 """Share of the peak, or of a line's best, that counts as reaching it."""
@@ -51,8 +51,8 @@ def extremes(estimates: Iterable[Estimate]) -> tuple[Cell, ...]:
 def findings(result: CampaignResult) -> tuple[Finding, ...]:
     """The things to know, in the order to read them; for each target and direction where that makes sense."""
     cells = [*(e.cell for e in result.estimates), *(u.cell for u in result.unmeasured)]
-    namer = Namer(cells, [target.name for target in result.targets])
-    fresh = {(e.cell.key, e.direction): e for e in result.fresh if _value(e) is not None and verdict_class(e.verdict) != "suspect"}
+    namer = Namer(cells, [target.name for target in result.targets], tuple(result.axes))
+    fresh = {(e.cell.key, e.direction): e for e in result.fresh if _usable(e)}
     found: list[Finding] = []
     for group, members in _groups(result.estimates).items():
         named = _extreme(members)
@@ -83,6 +83,11 @@ def _speed(estimate: Estimate) -> float:
     return _value(estimate) or 0.0
 
 
+def _usable(estimate: Estimate) -> bool:
+    """A value of the target, if only a lower bound of what it can do."""
+    return _value(estimate) is not None and (verdict_class(estimate.verdict) != "suspect" or estimate.verdict in LOWER_BOUND_WORDS)
+
+
 def _found_unsteady(estimate: Estimate) -> bool:
     return verdict_class(estimate.verdict) == "unstable" and estimate.verdict not in WITHHELD_WORDS
 
@@ -101,7 +106,7 @@ def _groups(estimates: Iterable[Estimate]) -> dict[Group, list[Estimate]]:
 
 def _eligible(members: Iterable[Estimate]) -> list[Estimate]:
     """Values that may be named: not suspect; none found unsteady if there are others."""
-    usable = [e for e in members if _value(e) is not None and verdict_class(e.verdict) != "suspect"]
+    usable = [e for e in members if _usable(e)]
     return [e for e in usable if not _found_unsteady(e)] or usable
 
 
@@ -140,6 +145,8 @@ def _peak(group: Group, named: Extreme, members: Sequence[Estimate], fresh: Mapp
         )
     if _found_unsteady(again or chosen):
         sentence += f" The load found no steady state there ({(again or chosen).verdict})."
+    if (again or chosen).verdict in LOWER_BOUND_WORDS:
+        sentence += " There the client was the limit: the target may do more."
     higher = [e for e in members if e is not chosen and _speed(e) > _speed(chosen)]
     if higher:
         words = Counter(e.verdict for e in higher)
@@ -188,27 +195,21 @@ class Line:
 
 
 def job_lines(members: Iterable[Estimate]) -> list[Line]:
-    """Lines along numjobs of at least three different values."""
+    """Lines along numjobs of at least two different values."""
     lines: dict[tuple[object, ...], dict[int, Estimate]] = defaultdict(dict)
     for e in members:
-        if _value(e) is None or verdict_class(e.verdict) == "suspect":
+        if not _usable(e):
             continue
         rest = tuple(pair for pair in e.cell.options if pair[0] != "numjobs")
         lines[e.cell.target, e.direction, e.cell.sharing, e.cell.state, rest][e.cell.numjobs] = e
-    return [Line(tuple(sorted(points.items()))) for points in lines.values() if len(points) >= FEWEST_JOBS_VALUES]
+    return [Line(tuple(sorted(points.items()))) for points in lines.values() if len(points) > 1]
 
 
 def _saturation(group: Group, named: Extreme, members: Sequence[Estimate], namer: Namer) -> Finding:
     target, direction = group
-    lines = job_lines(members)
+    lines = [line for line in job_lines(members) if len(line.points) >= FEWEST_JOBS_VALUES]
     if not lines:
-        jobs = sorted({e.cell.numjobs for e in members})
-        tried = " and ".join(str(n) for n in jobs) if len(jobs) <= FEWEST_JOBS_VALUES else f"{jobs[0]} to {jobs[-1]}"
-        sentence = (
-            f"Where {direction}s{namer.on(target)} saturate with jobs is not known: that takes {FEWEST_JOBS_VALUES} values of numjobs"
-            f" with everything else equal, and here it was {tried}."
-        )
-        return Finding("saturation", sentence, _keys(members))
+        return _unknown_saturation(group, named, members, namer)
     peak_key = named.peak.cell.key
     line = next((line for line in lines if any(e.cell.key == peak_key for _, e in line.points)), None)
     sentences: list[str] = []
@@ -229,6 +230,9 @@ def _saturation(group: Group, named: Extreme, members: Sequence[Estimate], namer
         if best_jobs != last_jobs and last.bw_high is not None and best.bw_low is not None and last.bw_high < best.bw_low:
             fall = 1 - _speed(last) / _speed(best)
             sentences.append(f"At {plural(last_jobs, 'job')} throughput is {fall:.0%} below its best, at {plural(best_jobs, 'job')}.")
+        limited = sum(e.verdict in LOWER_BOUND_WORDS for _, e in line.points)
+        if limited:
+            sentences.append(f"The client was the limit at {limited} of these {len(line.points)} points, so the target may saturate later.")
     others = [other for other in lines if other is not line]
     if others:
         settled = sorted(other.knee for other in lines if not other.rising)
@@ -245,8 +249,25 @@ def _saturation(group: Group, named: Extreme, members: Sequence[Estimate], namer
     return Finding("saturation", " ".join(sentences), _keys(evidence))
 
 
+def _unknown_saturation(group: Group, named: Extreme, members: Sequence[Estimate], namer: Namer) -> Finding:
+    """Too few values of numjobs for a saturation point; what the two there are say of it."""
+    target, direction = group
+    jobs = sorted({e.cell.numjobs for e in members})
+    tried = " and ".join(str(n) for n in jobs) if len(jobs) < FEWEST_JOBS_VALUES else f"{jobs[0]} to {jobs[-1]}"
+    sentence = (
+        f"Where {direction}s{namer.on(target)} saturate with jobs is not known: that takes {FEWEST_JOBS_VALUES} values of numjobs"
+        f" with everything else equal, and here it was {tried}."
+    )
+    line = next((line for line in job_lines(members) if any(e.cell.key == named.peak.cell.key for _, e in line.points)), None)
+    if line is not None:
+        (few, start), (many, end) = line.points[0], line.points[-1]
+        at = namer.cell(named.peak.cell, without=("numjobs",))
+        sentence += f" With {at}, {plural(many, 'job')} reach {_speed(end) / _speed(start):.2g} times what {plural(few, 'job')} {'reaches' if few == 1 else 'reach'}."
+    return Finding("saturation", sentence, _keys(e for _, e in line.points) if line is not None else _keys(members))
+
+
 def _noise(estimates: Sequence[Estimate], namer: Namer) -> Finding:
-    measured = [e for e in estimates if e.kind == "measured" and _value(e) is not None and verdict_class(e.verdict) != "suspect"]
+    measured = [e for e in estimates if e.kind == "measured" and _usable(e)]
     widths = [
         ((e.bw_high - e.bw_low) / 2 / _speed(e), e) for e in measured if e.bw_low is not None and e.bw_high is not None
     ]  # shape (values,), relative
@@ -295,7 +316,12 @@ def _not_measured(result: CampaignResult) -> Finding:
     bare = _bare_levels(result, measured)
     if bare:
         sentences.append(f"Nothing at all was measured with {', '.join(bare)}.")
-    suspect = Counter(e.verdict for e in result.estimates if e.kind == "measured" and verdict_class(e.verdict) == "suspect")
+    limited = sum(e.kind == "measured" and e.verdict in LOWER_BOUND_WORDS for e in result.estimates)
+    if limited:
+        sentences.append(f"In {plural(limited, 'value')} the client was the limit, so {'it is' if limited == 1 else 'they are'} what the target does at least.")
+    suspect = Counter(
+        e.verdict for e in result.estimates if e.kind == "measured" and verdict_class(e.verdict) == "suspect" and e.verdict not in LOWER_BOUND_WORDS
+    )
     if suspect:
         sentences.append(f"Measured, but not to be trusted: {_count_words(suspect)}.")
     if result.n_discarded:

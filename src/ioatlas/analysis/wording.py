@@ -26,9 +26,10 @@ class Namer:
 
     cells:   every cell of the sweep, measured or not.
     targets: names of its targets; a single one is not repeated in every sentence.
+    axes:    swept options, if they are known: others that differ (an engine that depends on the depth) follow from them.
     """
 
-    def __init__(self, cells: Iterable[Cell], targets: Sequence[str]) -> None:
+    def __init__(self, cells: Iterable[Cell], targets: Sequence[str], axes: Sequence[str] = ()) -> None:
         values: dict[str, set[OptionValue]] = {}
         count: Counter[str] = Counter()
         sharings, states, named = set(), set(), set(targets)
@@ -41,7 +42,7 @@ class Namer:
             for name, value in cell.options:
                 values.setdefault(name, set()).add(value)
                 count[name] += 1
-        self._varied = [name for name, seen in values.items() if len(seen) > 1 or count[name] < n_cells]
+        self._varied = [name for name, seen in values.items() if (len(seen) > 1 or count[name] < n_cells) and (not axes or name in axes)]
         self._several_targets = len(named) > 1
         self._several_sharings = len(sharings) > 1
         self._several_states = len(states) > 1
@@ -58,7 +59,7 @@ class Namer:
         if name == "rw":
             return str(value)
         if name in SIZE_OPTIONS:
-            return f"{name} {_size_text(value)}"
+            return f"{name} {size_text(value)}"
         return f"{name} {value}"
 
     def cell(self, cell: Cell, *, without: Sequence[str] = (), with_target: bool = False) -> str:
@@ -85,7 +86,7 @@ class Namer:
         return [text for name, text in parts.items() if name not in without]
 
 
-def _size_text(value: OptionValue) -> str:
+def size_text(value: OptionValue) -> str:
     """Sizes, also fio's `read,write,trim` form."""
     if isinstance(value, int):
         return format_size(value)

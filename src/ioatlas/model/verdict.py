@@ -8,9 +8,11 @@ from typing import Literal
 VerdictClass = Literal["steady", "unstable", "suspect"]
 
 STEADY_WORDS = frozenset({"", "steady", "flat", "warm-up", "slowdown", "constant", "stable"})
-UNSTABLE_WORDS = frozenset({"unstable", "drifting", "bistable", "noisy", "no steady state", "unsteady", "wide", "too short"})
+UNSTABLE_WORDS = frozenset({"unstable", "drifting", "bistable", "noisy", "no steady state", "unsteady", "wide", "too short", "overloaded"})
 WITHHELD_WORDS = frozenset({"too short"})
 """Of these, the ones that say that no verdict could be given, not that the load was found unsteady."""
+LOWER_BOUND_WORDS = frozenset({"client-limited"})
+"""The load did not ask more of the target: what was measured is the client, and the target does at least that. Marked as suspect."""
 
 
 def verdict_class(word: str) -> VerdictClass:

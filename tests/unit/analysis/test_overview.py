@@ -122,6 +122,25 @@ def test_a_withheld_verdict_does_not_hide_a_peak() -> None:
     assert "No steady state" not in by_code(found, "noise")[0].sentence
 
 
+def test_a_client_limited_peak_is_named_as_a_lower_bound() -> None:
+    estimates = [replace(e, verdict="client-limited") if e.cell.bs_bytes == MIB else e for e in sweep(saturating, **GRID)]
+    found = findings(result(estimates))
+    assert "with read, bs 1 MiB, 16 jobs" in by_code(found, "peak")[0].sentence
+    assert "the target may do more" in by_code(found, "peak")[0].sentence
+    assert "the client was the limit at 5 of these 5 points" in by_code(found, "saturation")[0].sentence.lower()
+    assert "In 10 values the client was the limit" in by_code(found, "not-measured")[0].sentence
+
+
+def test_options_that_follow_from_the_axes_are_not_spelled_out() -> None:
+    estimates = [
+        estimate(Cell.of("nas", {"rw": rw, "bs": 4096, **extra}), 1e8)
+        for rw, extra in (("randread", {"norandommap": 1}), ("read", {}), ("write", {"refill_buffers": 1}))
+    ]
+    text = " ".join(f.sentence for f in findings(result(estimates, axes={"rw": ("randread", "read", "write")})))
+    assert "norandommap" not in text
+    assert "refill_buffers" not in text
+
+
 def test_saturation_names_the_knee_and_a_fall() -> None:
     def falling(numjobs: int) -> float:
         return {1: 100e6, 2: 190e6, 4: 300e6, 8: 310e6, 16: 150e6}[numjobs]
@@ -146,6 +165,7 @@ def test_saturation_without_a_numjobs_axis_says_so(jobs: tuple[int, ...], tried:
     assert len(found) == 1
     assert "is not known" in found[0].sentence
     assert tried in found[0].sentence
+    assert ("With read, bs 8 KiB, 4 jobs reach 4 times what 1 job reaches." in found[0].sentence) == (len(jobs) > 1)
 
 
 def test_noise_gives_middle_and_worst_width_and_what_has_none() -> None:

@@ -8,11 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ioatlas.analysis.wording import SIZE_OPTIONS
+from ioatlas.analysis.wording import SIZE_OPTIONS, size_text
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import OptionValue
 from ioatlas.model.result import CampaignResult
-from ioatlas.model.units import format_size
 from ioatlas.model.verdict import verdict_class
 from ioatlas.report.table import Entry, entries
 
@@ -24,6 +23,7 @@ X_ORDER = ("size", "numjobs", "iodepth", "bs")
 Y_ORDER = ("bs", "iodepth", "numjobs", "size")
 TILE_ORDER = ("numjobs", "iodepth", "bs", "size")
 UNSET = "default"
+AXIS_NAMES = {"bs": "Block size (bs)", "size": "File size (size)", "numjobs": "Jobs (numjobs)", "iodepth": "Queue depth (iodepth)"}
 
 
 def status(entry: Entry) -> Status:
@@ -43,9 +43,13 @@ class Axis:
     name: str
     levels: tuple[Level, ...]
 
+    @property
+    def heading(self) -> str:
+        return AXIS_NAMES.get(self.name, self.name)
+
     def label(self, level: Level) -> str:
         """A level as tick mark: '64 KiB', '8', 'randread'."""
-        return format_size(level) if isinstance(level, int) and self.name in SIZE_OPTIONS else str(level)
+        return size_text(level) if self.name in SIZE_OPTIONS and level != UNSET else str(level)
 
     def title(self, level: Level) -> str:
         """A level as heading: 'numjobs 8', 'randread'."""

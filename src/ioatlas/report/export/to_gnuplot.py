@@ -23,7 +23,7 @@ HATCHES: dict[Status, tuple[str, str]] = {
     "predicted": ("transparent pattern 5 fc rgb '#ffffff'", "predicted"),
     "imported": ("transparent pattern 7 fc rgb '#ffffff'", "from elsewhere"),
     "unsteady": ("transparent pattern 4 fc rgb '#e00000'", "no steady state"),
-    "suspect": ("transparent pattern 1 fc rgb '#e00000'", "not to be trusted"),
+    "suspect": ("transparent pattern 1 fc rgb '#e00000'", "suspect: see its verdict"),
 }
 """How a cell that is not a steady measured one is marked: fill style, and its word in the legend."""
 STATUS_CODE: dict[Status, int] = {"measured": 0, "predicted": 1, "unsteady": 2, "suspect": 3, "imported": 4, "missing": 5}
@@ -46,7 +46,9 @@ class Drawing:
 
     @classmethod
     def of(cls, layout: Layout, quantity: Quantity, *, log: bool = False) -> Drawing:
-        values = [v for page in layout.pages for tile in page.tiles for e in tile.cells.values() if (v := shown_value(e, quantity)) is not None]
+        values = [
+            v for page in layout.pages for tile in page.tiles for e in tile.cells.values() if (v := shown_value(e, quantity)) is not None
+        ]
         unit = quantity.unit(values)
         positive = [v for v in values if v > 0]
         top = max(values, default=unit.factor) or unit.factor
@@ -153,8 +155,8 @@ def _page_lines(page: Page, drawing: Drawing, first_index: int, size: tuple[int,
         f" {BOTTOM / height:.4f}, {1 - TOP / height:.4f} spacing screen {24 / width:.4f}, {24 / height:.4f}"
     )
     yield f"set label 1 {_quote(title)} at screen 0.5, {1 - 40 / height:.4f} center font ',20'"
-    yield f"set label 2 {_quote(_axis_name(layout.x))} at screen {(LEFT + width - RIGHT) / 2 / width:.4f}, {72 / height:.4f} center font ',16'"
-    yield f"set label 3 {_quote(_axis_name(layout.y))} at screen {36 / width:.4f}, {(BOTTOM + height - TOP) / 2 / height:.4f} center rotate by 90 font ',16'"
+    yield f"set label 2 {_quote(layout.x.heading)} at screen {(LEFT + width - RIGHT) / 2 / width:.4f}, {72 / height:.4f} center font ',16'"
+    yield f"set label 3 {_quote(layout.y.heading)} at screen {36 / width:.4f}, {(BOTTOM + height - TOP) / 2 / height:.4f} center rotate by 90 font ',16'"
     yield from _legend_lines(page, drawing, size)
     yield (
         f"set colorbox vertical user origin screen {1 - 120 / width:.4f}, {BOTTOM / height:.4f}"
@@ -215,10 +217,6 @@ def _legend_lines(page: Page, drawing: Drawing, size: tuple[int, int]) -> Iterat
 def _tics(side: str, axis: Axis, extra: str) -> str:
     marks = ", ".join(f"{_quote(axis.label(level) if extra else '')} {i}" for i, level in enumerate(axis.levels))
     return f"set {side}tics {extra if side == 'x' else ''} ({marks})".replace("  ", " ")
-
-
-def _axis_name(axis: Axis) -> str:
-    return {"bs": "Block size (bs)", "size": "File size (size)", "numjobs": "Jobs (numjobs)", "iodepth": "Queue depth (iodepth)"}.get(axis.name, axis.name)
 
 
 def _line(text: str) -> str:

@@ -40,9 +40,7 @@ def document(result: CampaignResult) -> dict[str, Any]:
         "constants": dict(result.constants),
         "swept_options": list(swept_options(result)),
         "settings": {name: clean(value) for name, value in result.settings.items() if not names_site(name)},
-        "sessions": [
-            {name: clean(str(value)) for name, value in session.items() if not names_site(name)} for session in result.sessions
-        ],
+        "sessions": [{name: clean(str(value)) for name, value in session.items() if not names_site(name)} for session in result.sessions],
         "findings": [{**asdict(finding), "sentence": clean(finding.sentence)} for finding in result.findings],
         "rows": [{name: _plain(value) for name, value in row.items()} for row in rows(result)],
     }

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ioatlas export`: a campaign's result in other programs' formats."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+import click
+
+from ioatlas.errors import IoAtlasError, UsageError
+
+if TYPE_CHECKING:
+    from ioatlas.model.result import CampaignResult
+    from ioatlas.report.export.grid import Layout
+
+TABLES = ("csv", "json")
+FIGURES = ("png", "svg", "pdf")
+SCRIPT_SUFFIXES = (".gp", ".plt", ".gnuplot", ".gnu")
+QUANTITY_NAMES = ("bw", "iops", "lat_mean", "lat_p99", "bw_per_job")
+
+
+@click.command(
+    name="export",
+    epilog="""\b
+Examples:
+  ioatlas export nas1 --format csv -o nas1.csv
+  ioatlas export nas1 --format json | jq '.findings[].sentence'
+  ioatlas export nas1 --format gnuplot -o figure     writes figure/map.gp and figure/map.dat; then: gnuplot figure/map.gp
+  ioatlas export nas1 --format pdf --quantity lat_p99 --scale log -o latency.pdf
+  ioatlas export nas1 --format png --figure lines --x numjobs --y bs --tiles rw -o lines.png
+
+\b
+Without -o, csv and json go to standard output, the others into DIR.""",
+)
+@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
+@click.option("--format", "kind", required=True, type=click.Choice((*TABLES, "gnuplot", *FIGURES)), help="What to write.")
+@click.option("-o", "--output", metavar="OUT", type=click.Path(path_type=Path), help="File to write, or folder for gnuplot.")
+@click.option("--quantity", type=click.Choice(QUANTITY_NAMES), help="What a figure shows. Default: bw, the throughput.")
+@click.option("--x", metavar="AXIS", help="Axis along x, such as size, numjobs or iodepth.")
+@click.option("--y", metavar="AXIS", help="Axis along y, or one line for each of its values with --figure lines.")
+@click.option("--tiles", metavar="AXIS[,AXIS]", help="Axes of the tiles: columns, then rows. The rest becomes one page for each value.")
+@click.option("--scale", type=click.Choice(("linear", "log")), help="Scale of the quantity, the same in all tiles. Default: linear.")
+@click.option("--figure", "style", type=click.Choice(("map", "lines")), help="Heat maps, or lines with error bars. Default: map.")
+@click.option("--json", "as_json", is_flag=True, help="Print the names of the written files as JSON.")
+def command(directory: Path, kind: str, output: Path | None, as_json: bool, **choice: str | None) -> None:
+    """Write the result of the campaign in DIR as a table (csv, json), as a gnuplot script with its data, or as a figure."""
+    drawn = {name: value for name, value in choice.items() if value}
+    if kind in TABLES and drawn:
+        raise UsageError(f"--{_option(next(iter(drawn)))} is for figures", where=f"--format {kind}", remedy="leave it out")
+    if kind == "gnuplot" and choice["style"] == "lines":
+        raise UsageError("the gnuplot script draws maps", where="--figure lines", remedy="use --format png, svg or pdf for lines")
+    from ioatlas.campaign import load_result
+
+    result = load_result(directory)
+    try:
+        written = _table(result, kind, output) if kind in TABLES else _figure(result, kind, _place(directory, kind, output), drawn)
+    except BrokenPipeError:  # the reader has enough: `ioatlas export ... | head`
+        raise
+    except OSError as error:
+        raise IoAtlasError(
+            f"cannot be written: {error.strerror}", where=str(error.filename or output), remedy="name another place with -o"
+        ) from error
+    if as_json and written:
+        import json
+
+        click.echo(json.dumps({"files": [str(path) for path in written]}))
+    else:
+        for path in written:
+            click.echo(path)
+
+
+def _option(name: str) -> str:
+    return {"style": "figure"}.get(name, name)
+
+
+def _table(result: CampaignResult, kind: str, output: Path | None) -> list[Path]:
+    from ioatlas.report.export.to_csv import write_csv
+    from ioatlas.report.export.to_json import write_json
+
+    write: Callable[[CampaignResult, TextIO], None] = write_csv if kind == "csv" else write_json
+    if output is None or str(output) == "-":
+        write(result, sys.stdout)
+        return []
+    path = output / f"cells.{kind}" if output.is_dir() else output
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8", newline="") as out:
+        write(result, out)
+    return [path]
+
+
+def _place(directory: Path, kind: str, output: Path | None) -> Path:
+    """The file to write a figure or script to. Raises UsageError when its suffix says another format."""
+    if kind == "gnuplot":
+        if output is not None and output.suffix in SCRIPT_SUFFIXES:
+            return output
+        return (output or directory / "gnuplot") / "map.gp"
+    path = output or directory / f"map.{kind}"
+    if path.is_dir():
+        path /= f"map.{kind}"
+    suffix = path.suffix.lstrip(".").lower()
+    if suffix != kind and suffix in (*FIGURES, *TABLES, "jpg", "jpeg", "eps", "html", "webp"):
+        raise UsageError(f"{path.name} is not the name of a {kind} file", where="-o", remedy=f"write -o {path.stem}.{kind}")
+    return path
+
+
+def _figure(result: CampaignResult, kind: str, path: Path, drawn: dict[str, str]) -> list[Path]:
+    from ioatlas.report.export.grid import lay_out
+    from ioatlas.report.export.quantities import quantity
+
+    tiles = [name.strip() for name in drawn.get("tiles", "").split(",") if name.strip()]
+    layout: Layout = lay_out(result, x=drawn.get("x", ""), y=drawn.get("y", ""), tiles=tiles)
+    shown = quantity(drawn.get("quantity", "bw"))
+    log = drawn.get("scale") == "log"
+    if kind == "gnuplot":
+        from ioatlas.report.export.to_gnuplot import write_gnuplot
+
+        return list(write_gnuplot(result, layout, shown, path, log=log))
+    from ioatlas.report.export.to_figure import write_figures
+
+    options: dict[str, Any] = {"style": drawn.get("style", "map"), "log": log}
+    return list(write_figures(result, layout, shown, path, kind, **options))  # type: ignore[arg-type]

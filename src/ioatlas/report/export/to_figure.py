@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PNG, SVG and PDF by matplotlib (the extra `figures`): tiled heat maps, and lines with error bars."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from ioatlas.errors import IoAtlasError
+from ioatlas.model.result import CampaignResult
+from ioatlas.report.export.grid import Axis, Layout, Level, Page, Status, Tile, status
+from ioatlas.report.export.quantities import Quantity
+from ioatlas.report.export.to_gnuplot import Drawing, shown_value
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Kind = Literal["png", "svg", "pdf"]
+Style = Literal["map", "lines"]
+
+HATCHES: dict[Status, tuple[str, str]] = {
+    "missing": ("xxx", "no value"),
+    "predicted": ("///", "predicted"),
+    "imported": ("...", "from elsewhere"),
+    "unsteady": ("\\\\\\", "no steady state"),
+    "suspect": ("xx", "suspect: see its verdict"),
+}
+"""How a cell that is not a steady measured one is marked, and its word in the legend."""
+MARKERS = "osD^v<>Pp*Xh"
+DOTS_PER_INCH = 110
+METADATA: dict[Kind, dict[str, Any]] = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+"""No date and no program version in the file: equal results give equal files."""
+
+
+def write_figures(
+    result: CampaignResult, layout: Layout, quantity: Quantity, out: Path, kind: Kind, *, style: Style = "map", log: bool = False
+) -> tuple[Path, ...]:
+    """Draw every page as `kind`.
+
+    A PDF holds all pages; PNG and SVG get a file each, named after the page when there are several. Returns the files.
+    Raises IoAtlasError when matplotlib is not installed.
+    """
+    drawing = Drawing.of(layout, quantity, log=log)
+    draw: Callable[[Page, Drawing, str], Figure] = _map_figure if style == "map" else _lines_figure
+    out.parent.mkdir(parents=True, exist_ok=True)
+    written: list[Path] = []
+    with _matplotlib():
+        if kind == "pdf":
+            from matplotlib.backends.backend_pdf import PdfPages
+
+            with PdfPages(out, metadata=METADATA["pdf"]) as pages:
+                for page in layout.pages:
+                    pages.savefig(draw(page, drawing, _title(result, page)))
+            return (out,)
+        for page in layout.pages:
+            path = out if len(layout.pages) == 1 or not page.slug else out.with_name(f"{out.stem}-{page.slug}{out.suffix}")
+            draw(page, drawing, _title(result, page)).savefig(path, format=kind, metadata=METADATA[kind])
+            written.append(path)
+    return tuple(written)
+
+
+@contextmanager
+def _matplotlib() -> Iterator[None]:
+    """The drawing library without a display and without figures kept alive, or one clear error."""
+    try:
+        import matplotlib as mpl
+    except ImportError as error:
+        raise IoAtlasError(
+            "figures need matplotlib, which is not installed",
+            remedy="install the extra: pip install 'ioatlas[figures]'; or use --format gnuplot",
+        ) from error
+    # Fixed salt: element ids in SVG are the same in every run.
+    options: dict[Any, Any] = {
+        "font.size": 8, "hatch.linewidth": 0.6, "figure.dpi": DOTS_PER_INCH, "text.parse_math": False,
+        "svg.hashsalt": "ioatlas", "svg.fonttype": "none",
+    }  # fmt: skip
+    with mpl.rc_context(options):
+        yield
+
+
+def _title(result: CampaignResult, page: Page) -> str:
+    return f"{result.name}: {page.title}" if page.title else result.name
+
+
+def _panels(page: Page, drawing: Drawing, title: str, *, tile_inches: tuple[float, float], share_y: bool) -> tuple[Figure, Any]:
+    """A figure with one panel for each tile (array of shape rows x columns), headings and axis names in place."""
+    from matplotlib.figure import Figure
+
+    layout = drawing.layout
+    n_columns = len(layout.columns.levels) if layout.columns else 1
+    n_rows = len(page.tiles) // n_columns
+    size = (2.6 + n_columns * tile_inches[0], 1.6 + n_rows * tile_inches[1])
+    figure = Figure(figsize=size, layout="constrained")
+    panels = figure.subplots(n_rows, n_columns, squeeze=False, sharex=True, sharey=share_y)
+    figure.suptitle(title, fontsize=12)
+    for place, tile in enumerate(page.tiles):
+        row, column = divmod(place, n_columns)
+        panel = panels[row, column]
+        if layout.columns and tile.column is not None and row == 0:
+            panel.set_title(layout.columns.title(tile.column), fontsize=9)
+        if layout.rows and tile.row is not None and column == n_columns - 1:
+            panel.annotate(
+                layout.rows.title(tile.row), (1, 0.5), (5, 0), xycoords="axes fraction", textcoords="offset points",
+                rotation=270, ha="left", va="center", fontsize=9,
+            )  # fmt: skip
+    return figure, panels
+
+
+def _map_figure(page: Page, drawing: Drawing, title: str) -> Figure:
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import LogNorm, Normalize
+    from matplotlib.patches import Patch
+
+    layout = drawing.layout
+    tile_inches = (0.35 + 0.17 * max(len(layout.x.levels), 6), 0.35 + 0.17 * max(len(layout.y.levels), 6))
+    figure, panels = _panels(page, drawing, title, tile_inches=tile_inches, share_y=True)
+    norm = (LogNorm if drawing.log else Normalize)(drawing.low, drawing.high)
+    marks: set[Status] = set()
+    for panel, tile in zip(panels.flat, page.tiles, strict=True):
+        marks |= _draw_tile(panel, tile, drawing, norm)
+        _tick(panel, layout.x, "x")
+        _tick(panel, layout.y, "y")
+    figure.supxlabel(layout.x.heading, fontsize=10)
+    figure.supylabel(layout.y.heading, fontsize=10)
+    bar = figure.colorbar(ScalarMappable(norm, "cividis"), ax=panels, fraction=0.04, aspect=40, pad=0.02)
+    bar.set_label(f"{drawing.quantity.label} ({drawing.unit.name})")
+    if marks:
+        handles = [
+            Patch(facecolor="white" if mark == "missing" else "0.75", edgecolor=_ink(mark), hatch=hatch, label=word)
+            for mark, (hatch, word) in HATCHES.items()
+            if mark in marks
+        ]
+        figure.legend(handles=handles, loc="outside lower left", ncols=len(handles), frameon=False)
+    return figure
+
+
+def _draw_tile(panel: Axes, tile: Tile, drawing: Drawing, norm: Any) -> set[Status]:
+    """One image, and a hatched frame over each cell that is not steady and measured. Returns the marks used."""
+    import numpy as np
+    from matplotlib.patches import Rectangle
+
+    layout, q = drawing.layout, drawing.quantity
+    image = np.full((len(layout.y.levels), len(layout.x.levels)), np.nan)
+    marks: set[Status] = set()
+    for (i, x), (j, y) in ((p, r) for p in enumerate(layout.x.levels) for r in enumerate(layout.y.levels)):
+        entry = tile.cells.get((x, y))
+        value = shown_value(entry, q) if entry is not None else None
+        mark: Status = "missing" if entry is None or value is None else status(entry)
+        if value is not None:
+            image[j, i] = max(value / drawing.unit.factor, drawing.low)
+        if mark != "measured":
+            marks.add(mark)
+            frame = Rectangle(
+                (i - 0.5, j - 0.5),
+                1,
+                1,
+                fill=mark == "missing",
+                facecolor="white",
+                edgecolor=_ink(mark),
+                hatch=HATCHES[mark][0],
+                linewidth=0.4,
+            )
+            panel.add_patch(frame)
+    panel.imshow(image, cmap="cividis", norm=norm, origin="lower", aspect="auto", interpolation="nearest")
+    return marks
+
+
+def _ink(mark: Status) -> str:
+    return {"missing": "0.55", "predicted": "white", "imported": "white"}.get(mark, "#e00000")
+
+
+def _lines_figure(page: Page, drawing: Drawing, title: str) -> Figure:
+    """Slices: the quantity over x, a line for each level of y, with the interval of each cell as its error bar."""
+    import matplotlib as mpl
+
+    layout = drawing.layout
+    figure, panels = _panels(page, drawing, title, tile_inches=(2.9, 2.3), share_y=True)
+    colors = [mpl.colormaps["cividis"](0.92 * place / max(len(layout.y.levels) - 1, 1)) for place in range(len(layout.y.levels))]
+    for panel, tile in zip(panels.flat, page.tiles, strict=True):
+        for place, y in enumerate(layout.y.levels):
+            _draw_line(panel, tile, y, drawing, colors[place], MARKERS[place % len(MARKERS)])
+        _tick(panel, layout.x, "x")
+        panel.set_xlim(-0.5, len(layout.x.levels) - 0.5)
+        panel.grid(visible=True, color="0.9", linewidth=0.6)
+    if drawing.log:  # panels share their y axis
+        panels.flat[0].set_yscale("log")
+    else:
+        panels.flat[0].set_ylim(bottom=0)
+    figure.supxlabel(layout.x.heading, fontsize=10)
+    figure.supylabel(f"{drawing.quantity.label} ({drawing.unit.name})", fontsize=10)
+    handles, labels = panels.flat[0].get_legend_handles_labels()
+    for panel in panels.flat:
+        more = panel.get_legend_handles_labels()
+        handles, labels = more if len(more[1]) > len(labels) else (handles, labels)
+    figure.legend(handles, labels, title=layout.y.heading, loc="outside right upper", frameon=False)
+    hollow = any(
+        status(e) != "measured" for tile in page.tiles for e in tile.cells.values() if shown_value(e, drawing.quantity) is not None
+    )
+    if hollow:
+        figure.text(0.005, 0.005, "hollow: predicted, without a steady state, or suspect", fontsize=7, ha="left", va="bottom")
+    return figure
+
+
+def _draw_line(panel: Axes, tile: Tile, y: Level, drawing: Drawing, color: Any, marker: str) -> None:
+    layout, q, factor = drawing.layout, drawing.quantity, drawing.unit.factor
+    points = []
+    for i, x in enumerate(layout.x.levels):
+        entry = tile.cells.get((x, y))
+        value = shown_value(entry, q) if entry is not None else None
+        if entry is None or entry.estimate is None or value is None:
+            continue
+        low, high = q.bounds(entry.estimate)
+        points.append(
+            (
+                i,
+                value / factor,
+                (value - (low if low is not None else value)) / factor,
+                ((high if high is not None else value) - value) / factor,
+                status(entry),
+            )
+        )
+    if not points:
+        return
+    label = layout.y.label(y)
+    panel.plot([p[0] for p in points], [p[1] for p in points], color=color, linewidth=1, label="_line")
+    for solid in (True, False):
+        chosen = [p for p in points if (p[4] == "measured") == solid]
+        if not chosen and not solid:
+            continue
+        errors = [[max(p[2], 0) for p in chosen], [max(p[3], 0) for p in chosen]]
+        panel.errorbar(
+            [p[0] for p in chosen], [p[1] for p in chosen], yerr=errors if chosen else None, fmt=marker, color=color, markersize=4,
+            markerfacecolor=color if solid else "white", capsize=2, linewidth=0.9, label=label if solid else "_hollow",
+        )  # fmt: skip
+
+
+def _tick(panel: Axes, axis: Axis, side: Literal["x", "y"]) -> None:
+    labels = [axis.label(level) for level in axis.levels]
+    if side == "x":
+        panel.set_xticks(range(len(labels)), labels, rotation=60, ha="right", rotation_mode="anchor")
+    else:
+        panel.set_yticks(range(len(labels)), labels)
+    panel.tick_params(length=2)
