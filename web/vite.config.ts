@@ -10,7 +10,13 @@ export default defineConfig({
     target: "es2022",
     modulePreload: false,
     cssCodeSplit: false,
-    lib: { entry: "src/main.tsx", name: "ioatlasExplorer", formats: ["iife"], fileName: () => "explorer.js", cssFileName: "explorer" },
+    lib: {
+      entry: "src/main.tsx",
+      name: "ioatlasExplorer",
+      formats: ["iife"],
+      fileName: () => "explorer.js",
+      cssFileName: "explorer",
+    },
   },
   test: { include: ["src/**/*.test.ts", "src/**/*.test.tsx"], environment: "node" },
 } as Parameters<typeof defineConfig>[0]);

@@ -103,7 +103,7 @@ def campaign(
         created_at=1_795_000_000.0,
         tool_version="0.1.0",
         targets=tuple(
-            Target(t, kind, place.format(t), Identity((("fs_type", "ext4"), ("source", "/dev/vdz"))), None, 412 * GIB)  # type: ignore[arg-type]
+            Target(t, kind, place.format(t), Identity((("fs_type", "ext4"), ("source", "/dev/vdz"))), None, 412 * GIB, ioengine="nbd" if kind == "uri" else None)  # type: ignore[arg-type]
             for t in targets
         ),
         axes={name: tuple(values) for name, values in axes.items()},

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from ioatlas.dialect.jobfile import render_job
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.result import CampaignResult
+from ioatlas.model.result import CampaignResult, Finding
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_size
 from ioatlas.model.verdict import verdict_class
@@ -95,9 +96,7 @@ def report_data(result: CampaignResult) -> ReportData:
         ),
         fresh=[_fresh(estimate, rows_of, grid) for estimate in result.fresh],
         findings=[
-            FindingData(
-                code=finding.code, sentence=clean(finding.sentence), rows=[row for key in finding.cells for row in rows_of.get(key, [])]
-            )
+            FindingData(code=finding.code, sentence=clean(finding.sentence), rows=_evidence(finding, rows_of, estimates))
             for finding in result.findings
         ],
         settings=[Pair(name=name, value=clean(value)) for name, value in result.settings.items()],
@@ -216,11 +215,11 @@ def _axis(name: str, levels: list[OptionValue | None], *, derived: bool) -> Axis
     role: AxisRole = name if name in PSEUDO_AXES else "option"
     numeric = all(isinstance(level, (int, float)) for level in levels)
     unit: AxisUnit = "none"
-    if numeric and name in SIZE_OPTIONS:
+    if name in SIZE_OPTIONS:
         unit = "bytes"
-    elif numeric and name == "rate":
+    elif name == "rate":
         unit = "bytes/s"
-    elif numeric and name in PERCENT_OPTIONS:
+    elif name in PERCENT_OPTIONS:
         unit = "percent"
     return Axis(name=name, role=role, unit=unit, numeric=numeric, derived=derived, levels=levels)
 
@@ -301,6 +300,13 @@ def _rows_by_key(estimates: Sequence[Estimate]) -> dict[str, list[int]]:
     for row, estimate in enumerate(estimates):
         rows.setdefault(estimate.cell.key, []).append(row)
     return rows
+
+
+def _evidence(finding: Finding, rows_of: dict[str, list[int]], estimates: Sequence[Estimate]) -> list[int]:
+    """Rows of a finding's cells; of a cell with several directions only those the sentence names, when it names one."""
+    rows = [row for key in finding.cells for row in rows_of.get(key, [])]
+    named = {word for word in ("read", "write", "trim") if re.search(rf"\b{word}\b", finding.sentence)}
+    return [row for row in rows if estimates[row].direction in named] or rows
 
 
 def _fresh(estimate: Estimate, rows_of: dict[str, list[int]], grid: _Grid) -> FreshEstimate:

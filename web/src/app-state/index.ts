@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the reader has chosen, one signal each with its purpose; everything else is computed from these.
 import { batch, computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import type { CellPlace, Shape } from "../draw/layout";
 import { type Arrangement, arrange, place, placed } from "../lib/arrange";
 import { type Atlas, liveAxes, type Point, pointOfRow, type Slot, slotAt } from "../lib/atlas";
 import type { PaletteName } from "../lib/palettes";
 import { QUANTITIES, type Quantity, type QuantityId, type Reading, reading } from "../lib/quantities";
 import { fittingKind, makeScale, type Scale, type ScaleKind } from "../lib/scale";
 import type { UnitSystem } from "../lib/units";
-import type { CellPlace, Shape } from "../draw/layout";
 
 export type ThemeChoice = "auto" | "light" | "dark";
 export type View = "map" | "table";
@@ -70,7 +70,7 @@ export function makeState(atlas: Atlas, narrow: boolean): AppState {
     readings.set(quantity.value.id, made);
     return made;
   });
-  const scaleKind = computed(() => scaleChoice.value ?? fittingKind(...current.value.extent));
+  const scaleKind = computed(() => scaleChoice.value ?? fittingKind(current.value.value));
   const pinnedPoint = computed(() => {
     const point = pinned.value;
     if (!point) return null;

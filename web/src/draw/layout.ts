@@ -55,8 +55,12 @@ const GAP = 10;
 const HEADING = 20;
 const TICKS = 18;
 const CELL_MIN = 6;
-const CELL_MAX = 64;
+const CELL_MAX = 84;
+const CELL_MAX_ALONE = 112;
 const HEIGHT_MAX = 40;
+const LOWEST = 8;
+/** Height the tiles of a map should share. */
+const SCREEN = 560;
 
 function snap(cell: number): number {
   return cell >= 3 ? Math.floor(cell) : cell;
@@ -77,11 +81,12 @@ export function layOut(shape: Shape, gutters: Gutters, width: number): Layout {
     perLine = Math.ceil(n / Math.ceil(n / perLine));
   }
   const fitting = (room - GAP * (perLine - 1)) / (perLine * nx);
-  const cellWidth = snap(Math.min(CELL_MAX, Math.max(smallest, fitting)));
+  const cellWidth = snap(Math.min(ny === 1 ? CELL_MAX_ALONE : CELL_MAX, Math.max(smallest, fitting)));
   const lines = flow ? Math.ceil(n / perLine) : rows;
-  // About square, but a whole map should fit a screen: lower cells when there are many rows.
-  const target = Math.min(HEIGHT_MAX, Math.max(cellWidth * 0.9, 140 / ny), Math.max(9, 620 / (lines * ny)));
-  const cellHeight = ny === 1 ? 44 : snap(Math.max(ny > 80 ? Math.max(1, 200 / ny) : CELL_MIN + 1, target));
+  // As high as lets the whole map fit a screen, within what still looks like a cell of this width.
+  const tallest = Math.min(HEIGHT_MAX, Math.max(cellWidth * 1.6, 140 / ny));
+  const lowest = ny > 80 ? Math.max(1, 200 / ny) : LOWEST;
+  const cellHeight = ny === 1 ? 44 : snap(Math.max(lowest, Math.min(tallest, SCREEN / (lines * ny))));
   const tileWidth = nx * cellWidth;
   const tileHeight = ny * cellHeight;
   const headingAbove = (line: number) => (n === 1 ? 0 : flow || line === 0 ? HEADING : 0);

@@ -18,12 +18,24 @@ export const DARK_INKS: Inks = { paper: "#14181b", grey: "#2b3136", line: "#98a1
 type Context = CanvasRenderingContext2D;
 
 /** Marks one cell. `ink` contrasts with its colour. */
-export function drawMark(c: Context, mark: Mark, x: number, y: number, w: number, h: number, ink: string, inks: Inks): void {
+export function drawMark(
+  c: Context,
+  mark: Mark,
+  x: number,
+  y: number,
+  w: number,
+  h: number,
+  ink: string,
+  inks: Inks,
+): void {
   const small = Math.min(w, h);
   c.lineWidth = small >= 14 ? 1.25 : 1;
   switch (mark) {
     case "predicted":
-      hatch(c, x, y, w, h, ink, small >= 14 ? 6 : small >= 8 ? 4 : 3);
+      // Lighter than other marks: a map may be mostly predicted, and its colours must still be read.
+      c.globalAlpha = 0.6;
+      hatch(c, x, y, w, h, ink, small >= 14 ? 6 : small >= 8 ? 5 : 4);
+      c.globalAlpha = 1;
       return;
     case "imported":
       c.strokeStyle = ink;

@@ -2,7 +2,7 @@
 // A slice as a uPlot chart: a line through measured cells, error bars, and a shape for each kind of point.
 import uPlot from "uplot";
 import type { Mark } from "../lib/atlas";
-import type { ScaleKind } from "../lib/scale";
+import { makeScale, type ScaleKind, ticks } from "../lib/scale";
 import type { SlicePoint } from "../lib/slice";
 
 export interface SliceLook {
@@ -13,6 +13,8 @@ export interface SliceLook {
   /** Text of a level under the chart, and of a value beside it. */
   level: (index: number) => string;
   value: (v: number) => string;
+  /** 1024 where round values are powers of it, else 10. */
+  base: number;
   /** The level of the pinned cell. */
   at: number;
   onPick: (level: number) => void;
@@ -32,10 +34,13 @@ export function plotSlice(into: HTMLElement, points: readonly SlicePoint[], look
   const grid = look.dark ? "#2a3136" : "#e3e6e8";
   const accent = look.dark ? "#8cc0f5" : "#0b5cad";
   const paper = look.dark ? "#14181b" : "#ffffff";
-  const finite = points.flatMap((p) => [p.value, p.low, p.high]).filter((v) => Number.isFinite(v) && (look.kind === "linear" || v > 0));
+  const finite = points
+    .flatMap((p) => [p.value, p.low, p.high])
+    .filter((v) => Number.isFinite(v) && (look.kind === "linear" || v > 0));
   const [least, most] = [Math.min(...finite), Math.max(...finite)];
   const log = look.kind === "log" && finite.length > 0;
-  const range: [number, number] = finite.length === 0 ? [0, 1] : log ? [least / 1.25, most * 1.25] : [Math.min(0, least), most * 1.06 || 1];
+  const range: [number, number] =
+    finite.length === 0 ? [0, 1] : log ? [least / 1.3, most * 1.3] : [Math.min(0, least), most * 1.06 || 1];
   const marks = (u: uPlot) => {
     const c = u.ctx;
     const ratio = uPlot.pxRatio;
@@ -103,7 +108,7 @@ export function plotSlice(into: HTMLElement, points: readonly SlicePoint[], look
           gap: 4,
           grid: { stroke: grid, width: 1 },
           ticks: { show: false },
-          space: 28,
+          splits: () => ticks({ ...makeScale(look.kind, least, most), from: range[0], to: range[1] }, look.base, 5),
           values: (_u, splits) => splits.map((v) => (v === null ? "" : look.value(v))),
         },
       ],
@@ -126,7 +131,15 @@ export function plotSlice(into: HTMLElement, points: readonly SlicePoint[], look
 }
 
 /** Filled dot: steady. Open dot: predicted. Open square: imported. Triangle: not steady. Diamond: suspect. */
-function point(c: CanvasRenderingContext2D, mark: Mark, x: number, y: number, r: number, ink: string, paper: string): void {
+function point(
+  c: CanvasRenderingContext2D,
+  mark: Mark,
+  x: number,
+  y: number,
+  r: number,
+  ink: string,
+  paper: string,
+): void {
   c.beginPath();
   if (mark === "imported") c.rect(x - r, y - r, 2 * r, 2 * r);
   else if (mark === "unstable") {
@@ -146,4 +159,3 @@ function point(c: CanvasRenderingContext2D, mark: Mark, x: number, y: number, r:
   c.fill();
   c.stroke();
 }
-

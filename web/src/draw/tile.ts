@@ -95,15 +95,21 @@ export function paintTile(canvas: HTMLCanvasElement, picture: TilePicture, paint
       const y = Math.floor(i / nx) * cellHeight;
       const ink = palette.light[steps[i] ?? 0] ? DARK : BRIGHT;
       const mark = marks[i] ?? "absent";
-      const text = numbered && slot > 0 && mark !== "unmeasured" ? paint.number(reading.value[slot - 1] ?? Number.NaN) : "";
+      const text =
+        numbered && slot > 0 && mark !== "unmeasured" ? paint.number(reading.value[slot - 1] ?? Number.NaN) : "";
       if (marked && mark !== "steady") {
         // With a number in the middle, lines and waves move to the lower edge.
         const low = text && (mark === "unstable" || mark === "predicted");
         drawMark(c, mark, x, low ? y + cellHeight - 8 : y, cellWidth, low ? 8 : cellHeight, ink, inks);
       }
       if (text) {
-        c.fillStyle = ink;
-        c.fillText(text, x + cellWidth / 2, y + cellHeight / 2 - (mark === "unstable" || mark === "predicted" ? 3 : 0), cellWidth - 6);
+        c.fillStyle = ink === DARK ? "#000" : "#fff";
+        c.fillText(
+          text,
+          x + cellWidth / 2,
+          y + cellHeight / 2 - (mark === "unstable" || mark === "predicted" ? 3 : 0),
+          cellWidth - 6,
+        );
       }
       if (slot > 0 && paint.outlined.has(slot - 1)) {
         c.lineWidth = 3;

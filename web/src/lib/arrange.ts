@@ -15,7 +15,13 @@ const Y_FIRST = ["bs", "iodepth", "numjobs"];
 const COLUMNS_FIRST = ["numjobs", "iodepth", "rwmixread"];
 const ROWS_FIRST = ["iodepth", "numjobs", "rw", "direction", "target"];
 
-function take(atlas: Atlas, free: Set<number>, preferred: readonly string[], numericOnly: boolean, anyOther: boolean): number {
+function take(
+  atlas: Atlas,
+  free: Set<number>,
+  preferred: readonly string[],
+  numericOnly: boolean,
+  anyOther: boolean,
+): number {
   const usable = [...free].filter((a) => !numericOnly || atlas.axes[a]?.numeric);
   const named = preferred.map((name) => usable.find((a) => atlas.axes[a]?.name === name)).find((a) => a !== undefined);
   const chosen = named ?? (anyOther ? usable.sort((a, b) => levels(atlas, b) - levels(atlas, a))[0] : undefined);

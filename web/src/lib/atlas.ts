@@ -9,7 +9,15 @@ export type Point = readonly number[];
 /** What stands at a point: a row of the result (row + 1), an unmeasured cell (-(row) - 1), or 0: no such cell in the sweep. */
 export type Slot = number;
 
-export type Mark = "steady" | "predicted" | "imported" | "unstable" | "suspect" | "inadmissible" | "unmeasured" | "absent";
+export type Mark =
+  | "steady"
+  | "predicted"
+  | "imported"
+  | "unstable"
+  | "suspect"
+  | "inadmissible"
+  | "unmeasured"
+  | "absent";
 
 export interface Texts {
   texts: string[];
@@ -36,6 +44,8 @@ export interface Atlas {
   marks: Mark[];
   strides: number[];
   slots: Slots;
+  /** Points of the crossed axes that are no cell of the sweep. */
+  nAbsent: number;
   /** Rows at a point besides the one the map shows (a prediction beside its measurement). */
   others: Map<number, number[]>;
 }
@@ -114,12 +124,17 @@ export async function openAtlas(data: ReportData): Promise<Atlas> {
   }
   const slots = makeSlots(size);
   const others = new Map<number, number[]>();
+  let filled = 0;
   const cellOf = (columns: Codes[], row: number) => {
     let cell = 0;
     for (let a = 0; a < axes.length; a++) cell += (strides[a] ?? 0) * (columns[a]?.[row] ?? 0);
     return cell;
   };
-  for (let row = 0; row < unmeasured.n_rows; row++) slots.set(cellOf(unmeasuredLevels, row), -row - 1);
+  for (let row = 0; row < unmeasured.n_rows; row++) {
+    const cell = cellOf(unmeasuredLevels, row);
+    if (slots.get(cell) === 0) filled++;
+    slots.set(cell, -row - 1);
+  }
   for (let row = 0; row < cells.n_rows; row++) {
     const cell = cellOf(levels, row);
     const there = slots.get(cell);
@@ -128,6 +143,7 @@ export async function openAtlas(data: ReportData): Promise<Atlas> {
       others.set(cell, [...(others.get(cell) ?? []), better ? there - 1 : row]);
       if (!better) continue;
     }
+    if (there === 0) filled++;
     slots.set(cell, row + 1);
   }
   return {
@@ -148,6 +164,7 @@ export async function openAtlas(data: ReportData): Promise<Atlas> {
     marks: rowMarks(kind, verdict, data, cells.n_rows),
     strides,
     slots,
+    nAbsent: size - filled,
     others,
   };
 }

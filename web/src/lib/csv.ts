@@ -23,7 +23,13 @@ export const FIELDS = [
   "method",
 ] as const;
 
-const OPTION_OF: Record<string, string> = { rw: "rw", bs_bytes: "bs", size_bytes: "size", numjobs: "numjobs", iodepth: "iodepth" };
+const OPTION_OF: Record<string, string> = {
+  rw: "rw",
+  bs_bytes: "bs",
+  size_bytes: "size",
+  numjobs: "numjobs",
+  iodepth: "iodepth",
+};
 const FALLBACK: Record<string, string | number> = { rw: "read", bs_bytes: 4096, numjobs: 1, iodepth: 1 };
 
 /** Fields of a table: the fixed ones, then any other axis under its own name. */
@@ -40,7 +46,9 @@ export function fieldAt(atlas: Atlas, row: number, field: string): string | numb
     const value = optionAt(atlas, slot, option) ?? FALLBACK[field] ?? null;
     // fio takes `read,write,trim` block sizes; the row carries the largest, as every export does.
     if (field === "bs_bytes") return Math.max(...String(value).split(",").map(Number));
-    return typeof value === "string" && field !== "rw" && value !== "" && Number.isFinite(Number(value)) ? Number(value) : value;
+    return typeof value === "string" && field !== "rw" && value !== "" && Number.isFinite(Number(value))
+      ? Number(value)
+      : value;
   }
   switch (field) {
     case "kind":
@@ -61,7 +69,8 @@ export function fieldAt(atlas: Atlas, row: number, field: string): string | numb
 
 function quoted(value: string | number | null): string {
   if (value === null) return "";
-  const text = typeof value === "number" ? String(Number.isInteger(value) ? value : Number(value.toPrecision(7))) : value;
+  const text =
+    typeof value === "number" ? String(Number.isInteger(value) ? value : Number(value.toPrecision(7))) : value;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 

@@ -7,6 +7,7 @@ import type { UnitSystem } from "./units";
 export interface FactLine {
   id: QuantityId;
   label: string;
+  short: string;
   value: string;
   /** "1.02 to 1.09 GiB/s"; empty when the source gave no interval. */
   interval: string;
@@ -81,6 +82,7 @@ export function factsAt(atlas: Atlas, slot: Slot, system: UnitSystem): Facts {
     lines.push({
       id: quantity.id,
       label: quantity.label,
+      short: quantity.short ?? quantity.label,
       value: format(value),
       interval: intervalText(read.low[row] ?? Number.NaN, read.high[row] ?? Number.NaN, format),
     });
@@ -118,4 +120,3 @@ export function spoken(facts: Facts, where: string): string {
 export function othersAt(atlas: Atlas, point: Point | null): number[] {
   return point ? (atlas.others.get(cellNumber(atlas, point)) ?? []) : [];
 }
-

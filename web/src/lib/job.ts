@@ -20,7 +20,9 @@ export function jobText(atlas: Atlas, slot: Slot): string {
   }
   const sharing = job.sharing || String(levelAt(atlas, slot, "sharing") ?? "shared");
   const place = target?.placeholder ?? "/path/to/the/target";
-  lines.push(`; ${atlas.data.campaign.tool_version ? `ioatlas ${atlas.data.campaign.tool_version}, ` : ""}one cell of a campaign`);
+  lines.push(
+    `; ${atlas.data.campaign.tool_version ? `ioatlas ${atlas.data.campaign.tool_version}, ` : ""}one cell of a campaign`,
+  );
   lines.push(`; put the target in place of ${place}`);
   if (slot < 0) lines.push(`; not measured: ${textAt(atlas.reason, -slot - 1)}`.replace(/[\r\n]+/g, " "));
   lines.push(...(job.global_lines.length ? job.global_lines : ["[global]"]));
@@ -40,6 +42,8 @@ function windowMs(atlas: Atlas, slot: Slot): number {
   const at = (name: string) => (slot > 0 ? (atlas.values.get(name)?.[slot - 1] ?? Number.NaN) : Number.NaN);
   const window = at("window_seconds");
   const cut = at("cut_seconds");
-  const seconds = Number.isFinite(window) ? window + (Number.isFinite(cut) ? cut : 0) : atlas.data.job.default_window_seconds;
+  const seconds = Number.isFinite(window)
+    ? window + (Number.isFinite(cut) ? cut : 0)
+    : atlas.data.job.default_window_seconds;
   return Math.max(1, Math.round(seconds * 1000));
 }

@@ -8,34 +8,36 @@ export type QuantityId = "throughput" | "iops" | "lat_mean" | "lat_p99" | "per_j
 export interface Quantity {
   id: QuantityId;
   label: string;
+  /** The label where room is scarce. */
+  short?: string;
   /** Columns of value, lower and upper bound. */
   columns: readonly [string, string, string];
   format(value: number, system: UnitSystem): string;
-  /** Which end of the scale is the good one; the interval width and latencies are better small. */
-  better: "high" | "low";
+  /** Counted in bytes: round values are powers of 1024 in IEC units. */
+  inBytes: boolean;
 }
 
 const THROUGHPUT = ["bw_bytes_per_s", "bw_low", "bw_high"] as const;
 
 export const QUANTITIES: readonly Quantity[] = [
-  { id: "throughput", label: "Throughput", columns: THROUGHPUT, format: rate, better: "high" },
-  { id: "iops", label: "IOPS", columns: ["iops", "iops_low", "iops_high"], format: count, better: "high" },
+  { id: "throughput", label: "Throughput", columns: THROUGHPUT, format: rate, inBytes: true },
+  { id: "iops", label: "IOPS", columns: ["iops", "iops_low", "iops_high"], format: count, inBytes: false },
   {
     id: "lat_mean",
     label: "Mean latency",
     columns: ["lat_mean_ns", "lat_mean_low_ns", "lat_mean_high_ns"],
     format: latency,
-    better: "low",
+    inBytes: false,
   },
   {
     id: "lat_p99",
     label: "p99 latency",
     columns: ["lat_p99_ns", "lat_p99_low_ns", "lat_p99_high_ns"],
     format: latency,
-    better: "low",
+    inBytes: false,
   },
-  { id: "per_job", label: "Throughput per job", columns: THROUGHPUT, format: rate, better: "high" },
-  { id: "width", label: "Interval width", columns: THROUGHPUT, format: percent, better: "low" },
+  { id: "per_job", label: "Throughput per job", short: "… per job", columns: THROUGHPUT, format: rate, inBytes: true },
+  { id: "width", label: "Interval width", columns: THROUGHPUT, format: percent, inBytes: false },
 ];
 
 /** A quantity of every row: value and bounds, NaN where unknown. */

@@ -13,7 +13,7 @@ export interface Scale {
 
 /** A scale over [low, high]. Linear scales start at zero, so that half the colour is half the value. */
 export function makeScale(kind: ScaleKind, low: number, high: number): Scale {
-  const clamp = (p: number) => (p < 0 ? 0 : p > 1 ? 1 : p);
+  const clamp = (p: number) => Math.max(0, Math.min(1, p));
   if (kind === "log" && high > 0) {
     const to = high;
     const from = Math.min(low > 0 ? low : high / 1e6, high / 1.0001);
@@ -31,9 +31,12 @@ export function makeScale(kind: ScaleKind, low: number, high: number): Scale {
   return { kind: "linear", from, to, place: (v) => clamp((v - from) / (to - from)), at: (p) => from + p * (to - from) };
 }
 
-/** Log when values span more than a factor of fifty: a linear scale would show most cells as equally dark. */
-export function fittingKind(low: number, high: number): ScaleKind {
-  return low > 0 && high / low > 50 ? "log" : "linear";
+/** Log when a quarter of the values would share the darkest thirtieth of a linear scale and could not be told apart. */
+export function fittingKind(values: Float64Array): ScaleKind {
+  const known = values.filter((v) => Number.isFinite(v)).sort();
+  const most = known[known.length - 1] ?? 0;
+  const least = known[0] ?? 0;
+  return least > 0 && (known[Math.floor(known.length / 4)] ?? 0) < most / 30 ? "log" : "linear";
 }
 
 /** Round values to label the scale with; `base` 1024 for bytes in IEC units. At most about `most`. */
@@ -42,15 +45,14 @@ export function ticks(scale: Scale, base: number, most: number): number[] {
   if (scale.kind === "linear") {
     const span = scale.to - scale.from;
     if (!(span > 0)) return [scale.from];
-    const unit = base === 1024 ? 1024 ** Math.max(0, Math.floor(Math.log(scale.to) / Math.log(1024))) : 1;
-    const raw = span / unit / most;
+    const raw = span / most;
     const power = 10 ** Math.floor(Math.log10(raw));
-    const step = ([1, 2, 5, 10].find((m) => m * power >= raw) ?? 10) * power * unit;
+    const step =
+      base === 1024 ? 2 ** Math.ceil(Math.log2(raw)) : ([1, 2, 5, 10].find((m) => m * power >= raw) ?? 10) * power;
     for (let v = Math.ceil(scale.from / step) * step; v <= scale.to * 1.0001; v += step) out.push(v);
     return out;
   }
-  const multiples =
-    base === 1024 ? [1, 4, 16, 64, 256] : [1, 10, 100].filter((m) => m === 1 || m < base);
+  const multiples = base === 1024 ? [1, 4, 16, 64, 256] : [1, 10, 100].filter((m) => m === 1 || m < base);
   const big = base === 1024 ? 1024 : 1000;
   for (let unit = big ** Math.floor(Math.log(scale.from) / Math.log(big)); unit <= scale.to; unit *= big) {
     for (const m of multiples) {
@@ -61,4 +63,9 @@ export function ticks(scale: Scale, base: number, most: number): number[] {
   const stride = Math.ceil(out.length / most);
   const kept = out.filter((_, i) => i % stride === 0);
   return kept.length > 1 ? kept : [scale.from, scale.to];
+}
+
+/** A tick's text without needless zeros: "1 GiB/s" for "1.00 GiB/s". */
+export function tickText(text: string): string {
+  return text.replace(/(\.\d*?)0+(?=\D|$)/, "$1").replace(/\.(?=\D|$)/, "");
 }

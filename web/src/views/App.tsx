@@ -50,7 +50,8 @@ export function App() {
       <Discards />
       <footer>
         <p>
-          Made by I/O Atlas {state.atlas.data.campaign.tool_version}. This file holds everything it shows and loads nothing from a network.
+          Made by I/O Atlas {state.atlas.data.campaign.tool_version}. This file holds everything it shows and loads
+          nothing from a network.
         </p>
       </footer>
     </main>

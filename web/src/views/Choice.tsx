@@ -16,7 +16,13 @@ export function Choice<T extends string>(props: {
       <div class="choice-row">
         {props.options.map(([value, text]) => (
           <label key={value} class={value === props.value ? "on" : ""}>
-            <input type="radio" name={name} value={value} checked={value === props.value} onChange={() => props.onChange(value)} />
+            <input
+              type="radio"
+              name={name}
+              value={value}
+              checked={value === props.value}
+              onChange={() => props.onChange(value)}
+            />
             <span>{text}</span>
           </label>
         ))}

@@ -4,7 +4,7 @@ import { pointAt } from "../app-state";
 import { slotAt } from "../lib/atlas";
 import { palette } from "../lib/palettes";
 import { boundsAt, valueAt } from "../lib/quantities";
-import { ticks } from "../lib/scale";
+import { ticks, tickText } from "../lib/scale";
 import { useApp } from "./context";
 
 /** The shared scale, with the cell under the pointer (else the pinned one) and its interval on it. */
@@ -27,9 +27,8 @@ export function ColorBar() {
   const place = scale.value.place(valueAt(reading.value, slot));
   const [low, high] = boundsAt(reading.value, slot);
   const [from, to] = [scale.value.place(low), scale.value.place(high)];
-  const binary = system === "iec" && quantity.columns[0] === "bw_bytes_per_s" && quantity.id !== "width";
   const format = (v: number) => quantity.format(v, system);
-  const marks = ticks(scale.value, binary ? 1024 : 10, 7);
+  const marks = ticks(scale.value, quantity.inBytes && system === "iec" ? 1024 : 10, 7);
   return (
     <figure class="bar">
       <figcaption>
@@ -37,7 +36,13 @@ export function ColorBar() {
         <span class="soft"> {scale.value.kind === "log" ? "log scale" : "linear scale"}, one for all tiles</span>
       </figcaption>
       <div class="bar-body">
-        <canvas ref={ref} width="256" height="1" role="img" aria-label={`Colour scale of ${quantity.label}, from ${format(scale.value.from)} to ${format(scale.value.to)}`} />
+        <canvas
+          ref={ref}
+          width="256"
+          height="1"
+          role="img"
+          aria-label={`Colour scale of ${quantity.label}, from ${format(scale.value.from)} to ${format(scale.value.to)}`}
+        />
         {Number.isFinite(place) ? (
           <>
             {Number.isFinite(from) && Number.isFinite(to) ? (
@@ -51,7 +56,7 @@ export function ColorBar() {
             const p = scale.value.place(v);
             return (
               <span key={v} class={p > 0.94 ? "end" : p < 0.04 ? "start" : ""} style={{ left: `${p * 100}%` }}>
-                {format(v)}
+                {tickText(format(v))}
               </span>
             );
           })}

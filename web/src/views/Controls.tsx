@@ -75,7 +75,13 @@ function AxisSelects() {
     <>
       {places.map(([at, label], i) => (
         <>
-          <AxisSelect key={at} label={label} value={arrangement[at]} optional={at !== "x"} onChange={(axis) => placeAxis(state, at, axis)} />
+          <AxisSelect
+            key={at}
+            label={label}
+            value={arrangement[at]}
+            optional={at !== "x"}
+            onChange={(axis) => placeAxis(state, at, axis)}
+          />
           {i === 0 ? (
             <button
               key="swap"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useState } from "preact/hooks";
-import { othersAt } from "../lib/facts";
+import { intervalText, othersAt } from "../lib/facts";
 import { jobText } from "../lib/job";
+import { rate } from "../lib/units";
 import { useApp } from "./context";
 import { CellName, Readout } from "./Readout";
 import { SliceView } from "./SliceView";
@@ -13,27 +14,51 @@ export function Detail() {
   const others = othersAt(state.atlas, state.pinnedPoint.value);
   return (
     <aside class="detail" aria-labelledby="detail-title">
-      <h2 id="detail-title">Cell</h2>
-      {slot === 0 ? (
-        <p class="soft">Choose a cell of the map: click it, or move with the arrow keys and press Enter.</p>
-      ) : (
-        <>
-          <CellName slot={slot} />
-          <Readout slot={slot} />
-          {others.map((row) => (
-            <details key={row}>
-              <summary>Another value of this cell</summary>
-              <Readout slot={row + 1} />
-            </details>
-          ))}
-        </>
-      )}
+      <div class="detail-cell">
+        <h2 id="detail-title">Cell</h2>
+        {slot === 0 ? (
+          <p class="soft">Choose a cell of the map: click it, or move with the arrow keys and press Enter.</p>
+        ) : (
+          <>
+            <CellName slot={slot} />
+            <Readout slot={slot} />
+            <Again row={slot - 1} />
+            {others.map((row) => (
+              <details key={row}>
+                <summary>Another value of this cell</summary>
+                <Readout slot={row + 1} />
+              </details>
+            ))}
+          </>
+        )}
+      </div>
       {state.live.length > 0 ? <SliceView /> : null}
       {slot === 0 ? null : <Job text={jobText(state.atlas, slot)} />}
       <p class="unseen" aria-live="polite">
         {slot === 0 ? "" : "Details of the cell are shown."}
       </p>
     </aside>
+  );
+}
+
+/** What the fresh visits say of a cell that was named for being extreme. */
+function Again({ row }: { row: number }) {
+  const { atlas, units } = useApp();
+  const format = (v: number) => rate(v, units.value);
+  return (
+    <>
+      {atlas.data.fresh
+        .filter((each) => each.row === row)
+        .map((each) => (
+          <p key={each.direction} class="again">
+            Measured again after it was named: <b>{format(each.bw_bytes_per_s ?? Number.NaN)}</b>
+            {each.bw_low === null || each.bw_high === null
+              ? ""
+              : ` (${intervalText(each.bw_low, each.bw_high, format)})`}
+            , {each.n_visits} visits. Only these count as its value.
+          </p>
+        ))}
+    </>
   );
 }
 

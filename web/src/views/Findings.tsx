@@ -32,10 +32,15 @@ export function Findings() {
             <span class="finding-code">{title(finding.code)}</span>
             <span class="finding-text">{finding.sentence}</span>
             {finding.rows.length > 0 ? (
-              <button type="button" class="quiet" onClick={() => show(finding.rows)} aria-label={`Show on the map: ${finding.sentence}`}>
+              <button
+                type="button"
+                class="quiet"
+                onClick={() => show(finding.rows)}
+                aria-label={`Show on the map: ${finding.sentence}`}
+              >
                 Show {finding.rows.length > 1 ? `${finding.rows.length} cells` : "cell"}
               </button>
-            ) : finding.code === "not-measured" ? (
+            ) : finding.code === "not-measured" && state.atlas.data.unmeasured.n_rows > 0 ? (
               <a class="quiet" href="#not-measured" aria-label="See what was not measured">
                 See why
               </a>

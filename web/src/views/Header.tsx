@@ -2,8 +2,8 @@
 import type { ThemeChoice } from "../app-state";
 import type { PaletteName } from "../lib/palettes";
 import { duration, type UnitSystem, whole } from "../lib/units";
-import { useApp } from "./context";
 import { Choice } from "./Choice";
+import { useApp } from "./context";
 
 export function Header() {
   const state = useApp();
@@ -36,9 +36,40 @@ export function Header() {
         </p>
       </div>
       <div class="head-tools">
-        <Choice<UnitSystem> label="Units" value={state.units.value} onChange={(v) => { state.units.value = v; }} options={[["iec", "KiB"], ["si", "kB"]]} />
-        <Choice<PaletteName> label="Colours" value={state.paletteName.value} onChange={(v) => { state.paletteName.value = v; }} options={[["cividis", "Cividis"], ["viridis", "Viridis"]]} />
-        <Choice<ThemeChoice> label="Theme" value={state.theme.value} onChange={(v) => { state.theme.value = v; }} options={[["auto", "Auto"], ["light", "Light"], ["dark", "Dark"]]} />
+        <Choice<UnitSystem>
+          label="Units"
+          value={state.units.value}
+          onChange={(v) => {
+            state.units.value = v;
+          }}
+          options={[
+            ["iec", "KiB"],
+            ["si", "kB"],
+          ]}
+        />
+        <Choice<PaletteName>
+          label="Colours"
+          value={state.paletteName.value}
+          onChange={(v) => {
+            state.paletteName.value = v;
+          }}
+          options={[
+            ["cividis", "Cividis"],
+            ["viridis", "Viridis"],
+          ]}
+        />
+        <Choice<ThemeChoice>
+          label="Theme"
+          value={state.theme.value}
+          onChange={(v) => {
+            state.theme.value = v;
+          }}
+          options={[
+            ["auto", "Auto"],
+            ["light", "Light"],
+            ["dark", "Dark"],
+          ]}
+        />
       </div>
     </header>
   );

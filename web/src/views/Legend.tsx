@@ -5,7 +5,16 @@ import { textAt } from "../lib/atlas";
 import { useApp } from "./context";
 import { MARK_WORDS, Swatch } from "./Swatch";
 
-const ORDER: readonly Mark[] = ["steady", "predicted", "imported", "unstable", "suspect", "unmeasured", "inadmissible"];
+const ORDER: readonly Mark[] = [
+  "steady",
+  "predicted",
+  "imported",
+  "unstable",
+  "suspect",
+  "unmeasured",
+  "inadmissible",
+  "absent",
+];
 
 /** The marks that occur in this campaign. */
 export function Legend() {
@@ -15,6 +24,7 @@ export function Legend() {
     for (let row = 0; row < atlas.data.unmeasured.n_rows; row++) {
       seen.add(textAt(atlas.reason, row).startsWith("not admissible") ? "inadmissible" : "unmeasured");
     }
+    if (atlas.nAbsent > 0) seen.add("absent");
     return ORDER.filter((mark) => seen.has(mark));
   }, [atlas]);
   return (

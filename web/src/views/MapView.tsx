@@ -1,7 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { pin, placeOf, pointAt } from "../app-state";
-import { type CellPlace, cellBox, hit, type Layout, labelStride, layOut, step, type Tile, tileAt } from "../draw/layout";
+import {
+  type CellPlace,
+  cellBox,
+  hit,
+  type Layout,
+  labelStride,
+  layOut,
+  step,
+  type Tile,
+  tileAt,
+} from "../draw/layout";
 import { DARK_INKS, LIGHT_INKS } from "../draw/marks";
 import { type Paint, paintTile } from "../draw/tile";
 import { cellNumber, slotAt } from "../lib/atlas";
@@ -34,7 +44,10 @@ export function MapView() {
   const { x, y, columns, rows } = state.arrangement.value;
   const shape = state.shape.value;
   const axis = (a: number) => (a < 0 ? undefined : atlas.axes[a]);
-  const yLabels = useMemo(() => axis(y)?.levels.map((level) => levelText(atlas.axes[y] as never, level, system)) ?? [], [atlas, y, system]);
+  const yLabels = useMemo(
+    () => axis(y)?.levels.map((level) => levelText(atlas.axes[y] as never, level, system)) ?? [],
+    [atlas, y, system],
+  );
   const rowLabels = useMemo(
     () => axis(rows)?.levels.map((level) => levelText(atlas.axes[rows] as never, level, system)) ?? [],
     [atlas, rows, system],
@@ -43,7 +56,13 @@ export function MapView() {
   const available = state.printing.value ? PRINT_WIDTH : width;
   const layout = useMemo(() => {
     const left = y < 0 ? 4 : Math.min(120, widest(yLabels) * LETTER + 10);
-    const right = !shape.flow && shape.rows > 1 ? Math.min(130, Math.max(widest(rowLabels), (axis(rows) ? axisLabel(axis(rows) as never) : "").length) * LETTER + 12) : 2;
+    const right =
+      !shape.flow && shape.rows > 1
+        ? Math.min(
+            130,
+            Math.max(widest(rowLabels), (axis(rows) ? axisLabel(axis(rows) as never) : "").length) * LETTER + 12,
+          )
+        : 2;
     return layOut(shape, { left, right }, available);
   }, [shape, available, yLabels, rowLabels, y, rows]);
 
@@ -54,8 +73,16 @@ export function MapView() {
           <p class="axis-names">
             {axis(y) ? <span>↑ {axisTitle(axis(y) as never)}</span> : null}
             {axis(x) ? <span>→ {axisTitle(axis(x) as never)}</span> : null}
-            {axis(columns) ? <span>{shape.flow ? "tiles" : "tile columns"}: {axisTitle(axis(columns) as never)}</span> : null}
-            {axis(rows) ? <span>{shape.flow ? "tiles" : "tile rows"}: {axisTitle(axis(rows) as never)}</span> : null}
+            {axis(columns) ? (
+              <span>
+                {shape.flow ? "tiles" : "tile columns"}: {axisTitle(axis(columns) as never)}
+              </span>
+            ) : null}
+            {axis(rows) ? (
+              <span>
+                {shape.flow ? "tiles" : "tile rows"}: {axisTitle(axis(rows) as never)}
+              </span>
+            ) : null}
           </p>
           <div class="map-scroll">
             <Canvas layout={layout} />
@@ -122,7 +149,7 @@ function Tiles({ layout }: { layout: Layout }) {
     scale: state.scale.value,
     palette: palette(state.paletteName.value),
     inks: state.dark.value ? DARK_INKS : LIGHT_INKS,
-    number: (v) => (Number.isFinite(v) ? quantity.format(v, system).replace(/iB\/s$|B\/s$/, "") : ""),
+    number: (v) => (Number.isFinite(v) ? quantity.format(v, system).replace(/B\/s$/, "") : ""),
     outlined: state.outlined.value,
   };
   const { x, y, columns, rows } = state.arrangement.value;
@@ -137,14 +164,21 @@ function Tiles({ layout }: { layout: Layout }) {
     const slots = new Int32Array(nx * ny);
     const corner = base + tile.column * stride(columns) + tile.row * stride(rows);
     for (let j = 0; j < ny; j++) {
-      for (let i = 0; i < nx; i++) slots[(ny - 1 - j) * nx + i] = atlas.slots.get(corner + i * stride(x) + j * stride(y));
+      for (let i = 0; i < nx; i++)
+        slots[(ny - 1 - j) * nx + i] = atlas.slots.get(corner + i * stride(x) + j * stride(y));
     }
     return slots;
   };
   return (
     <>
       {layout.tiles.map((tile) => (
-        <TileCanvas key={`${tile.column} ${tile.row}`} layout={layout} tile={tile} slots={slotsOf(tile)} paint={paint} />
+        <TileCanvas
+          key={`${tile.column} ${tile.row}`}
+          layout={layout}
+          tile={tile}
+          slots={slotsOf(tile)}
+          paint={paint}
+        />
       ))}
     </>
   );
@@ -154,14 +188,23 @@ function TileCanvas({ layout, tile, slots, paint }: { layout: Layout; tile: Tile
   const ref = useRef<HTMLCanvasElement>(null);
   useLayoutEffect(() => {
     if (!ref.current) return;
-    paintTile(ref.current, { nx: layout.shape.nx, ny: layout.shape.ny, cellWidth: layout.cellWidth, cellHeight: layout.cellHeight, slots }, paint);
+    paintTile(
+      ref.current,
+      { nx: layout.shape.nx, ny: layout.shape.ny, cellWidth: layout.cellWidth, cellHeight: layout.cellHeight, slots },
+      paint,
+    );
   });
   return (
     <canvas
       ref={ref}
       class="tile"
       aria-hidden="true"
-      style={{ left: `${tile.left}px`, top: `${tile.top}px`, width: `${layout.tileWidth}px`, height: `${layout.tileHeight}px` }}
+      style={{
+        left: `${tile.left}px`,
+        top: `${tile.top}px`,
+        width: `${layout.tileWidth}px`,
+        height: `${layout.tileHeight}px`,
+      }}
     />
   );
 }
@@ -186,7 +229,8 @@ function Ticks({ layout }: { layout: Layout }) {
   const rowAxis = atlas.axes[rows];
   const titleOf = (tile: Tile): string => {
     const parts: string[] = [];
-    if (columnAxis) parts.push(`${axisLabel(columnAxis)} ${levelText(columnAxis, columnAxis.levels[tile.column], system)}`);
+    if (columnAxis)
+      parts.push(`${axisLabel(columnAxis)} ${levelText(columnAxis, columnAxis.levels[tile.column], system)}`);
     else if (rowAxis) parts.push(`${axisLabel(rowAxis)} ${levelText(rowAxis, rowAxis.levels[tile.row], system)}`);
     return parts.join(", ");
   };
@@ -196,12 +240,22 @@ function Ticks({ layout }: { layout: Layout }) {
       {layout.tiles.map((tile) => (
         <>
           {heading > 0 && (shape.flow || tile.row === 0) ? (
-            <span class="tile-title" style={{ left: `${tile.left}px`, top: `${tile.top - heading}px`, width: `${tileWidth}px` }}>
-              {titleOf(tile).length * LETTER <= tileWidth ? titleOf(tile) : columnAxis ? levelText(columnAxis, columnAxis.levels[tile.column], system) : shortTitle(tile)}
+            <span
+              class="tile-title"
+              style={{ left: `${tile.left}px`, top: `${tile.top - heading}px`, width: `${tileWidth}px` }}
+            >
+              {titleOf(tile).length * LETTER <= tileWidth
+                ? titleOf(tile)
+                : columnAxis
+                  ? levelText(columnAxis, columnAxis.levels[tile.column], system)
+                  : shortTitle(tile)}
             </span>
           ) : null}
           {!shape.flow && rowAxis && tile.column === shape.columns - 1 ? (
-            <span class="row-title" style={{ left: `${tile.left + tileWidth + 8}px`, top: `${tile.top}px`, height: `${tileHeight}px` }}>
+            <span
+              class="row-title"
+              style={{ left: `${tile.left + tileWidth + 8}px`, top: `${tile.top}px`, height: `${tileHeight}px` }}
+            >
               {tile.row === 0 ? <b>{axisLabel(rowAxis)}</b> : null}
               {levelText(rowAxis, rowAxis.levels[tile.row], system)}
             </span>
@@ -209,7 +263,15 @@ function Ticks({ layout }: { layout: Layout }) {
           {tile.edgeLeft && yAxis
             ? yTexts.map((text, j) =>
                 j % yEvery === 0 ? (
-                  <span key={text} class="tick-y" style={{ top: `${tile.top + (shape.ny - 1 - j + 0.5) * cellHeight}px`, left: "0", width: `${tile.left - 5}px` }}>
+                  <span
+                    key={text}
+                    class="tick-y"
+                    style={{
+                      top: `${tile.top + (shape.ny - 1 - j + 0.5) * cellHeight}px`,
+                      left: "0",
+                      width: `${tile.left - 5}px`,
+                    }}
+                  >
                     {text}
                   </span>
                 ) : null,
@@ -218,7 +280,11 @@ function Ticks({ layout }: { layout: Layout }) {
           {tile.edgeBottom && xAxis
             ? xTexts.map((text, i) =>
                 i % xEvery === 0 ? (
-                  <span key={text} class="tick-x" style={{ left: `${tile.left + (i + 0.5) * cellWidth}px`, top: `${tile.top + tileHeight + 2}px` }}>
+                  <span
+                    key={text}
+                    class="tick-x"
+                    style={{ left: `${tile.left + (i + 0.5) * cellWidth}px`, top: `${tile.top + tileHeight + 2}px` }}
+                  >
                     {text}
                   </span>
                 ) : null,
@@ -241,7 +307,12 @@ function PinFrame({ layout }: { layout: Layout }) {
     <i
       class="pin"
       aria-hidden="true"
-      style={{ left: `${left - 2}px`, top: `${top - 2}px`, width: `${layout.cellWidth + 4}px`, height: `${layout.cellHeight + 4}px` }}
+      style={{
+        left: `${left - 2}px`,
+        top: `${top - 2}px`,
+        width: `${layout.cellWidth + 4}px`,
+        height: `${layout.cellHeight + 4}px`,
+      }}
     />
   );
 }
@@ -307,12 +378,12 @@ function FocusCell({ layout, onTip }: { layout: Layout; onTip: (on: boolean) => 
       aria-rowcount={Math.ceil(layout.tiles.length / layout.perLine) * shape.ny}
       aria-colcount={layout.perLine * shape.nx}
     >
+      {/* biome-ignore lint/a11y/useFocusableInteractive: focus belongs to its cell */}
       <div role="row" aria-rowindex={line * shape.ny + (shape.ny - place.y)}>
         <div
           key={key}
           ref={cell}
           role="gridcell"
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: the roving focus of the grid
           tabIndex={0}
           class="focus-cell"
           aria-colindex={along * shape.nx + place.x + 1}

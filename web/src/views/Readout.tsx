@@ -40,7 +40,8 @@ export function Readout({ slot, brief = false }: { slot: Slot; brief?: boolean }
   ];
   if (!brief) {
     if (Number.isFinite(facts.windowSeconds)) rows.push(["Window", duration(facts.windowSeconds)]);
-    if (Number.isFinite(facts.cutSeconds)) rows.push(["Cut as warm-up", facts.cutSeconds ? duration(facts.cutSeconds) : "nothing"]);
+    if (Number.isFinite(facts.cutSeconds))
+      rows.push(["Cut as warm-up", facts.cutSeconds ? duration(facts.cutSeconds) : "nothing"]);
     rows.push(["Discarded", `${facts.nDiscarded} visit${facts.nDiscarded === 1 ? "" : "s"}`]);
     rows.push(["Latency", facts.latKind === "completion" ? "completion only" : facts.latKind]);
     if (facts.note) rows.push(["Note", facts.note]);
@@ -58,7 +59,7 @@ export function Readout({ slot, brief = false }: { slot: Slot; brief?: boolean }
         <tbody>
           {facts.lines.map((line) => (
             <tr key={line.id} class={line.id === quantityId.value ? "on" : ""}>
-              <th scope="row">{line.label}</th>
+              <th scope="row">{line.short}</th>
               <td>{line.value}</td>
               <td class="soft">{line.interval || (line.id === "width" ? "" : "no interval")}</td>
             </tr>

@@ -36,7 +36,10 @@ export function NotMeasured() {
                     : group.where
                         .map(({ axis, levels }) => {
                           const texts = levels.map((level) => levelText(axis, level, units.value));
-                          const range = axis.numeric && texts.length > 3 ? `${texts[0]} to ${texts[texts.length - 1]}` : texts.join(", ");
+                          const range =
+                            axis.numeric && texts.length > 3
+                              ? `${texts[0]} to ${texts[texts.length - 1]}`
+                              : texts.join(", ");
                           return `${axisLabel(axis)} ${range}`;
                         })
                         .join("; ")}
@@ -59,7 +62,8 @@ export function Fresh() {
     <section aria-labelledby="fresh-title">
       <h2 id="fresh-title">Measured again</h2>
       <p class="soft">
-        A cell named because it is extreme was measured again after it was named; only those fresh visits give its value here.
+        A cell named because it is extreme was measured again after it was named; only those fresh visits give its value
+        here.
       </p>
       <div class="wide">
         <table class="plain">
@@ -134,7 +138,11 @@ export function Method() {
             {atlas.axes
               .filter((axis) => !axis.derived && axis.role === "option")
               .map((axis) => (
-                <Entry key={axis.name} name={axisTitle(axis)} value={axis.levels.map((level) => levelText(axis, level, system)).join(", ")} />
+                <Entry
+                  key={axis.name}
+                  name={axisTitle(axis)}
+                  value={axis.levels.map((level) => levelText(axis, level, system)).join(", ")}
+                />
               ))}
             {data.constants.map((pair) => (
               <Entry key={pair.name} {...pair} />
@@ -152,7 +160,9 @@ export function Method() {
                 name="Follow from other axes"
                 value={atlas.axes
                   .filter((axis) => axis.derived && axis.role === "option")
-                  .map((axis) => `${axis.name}: ${axis.levels.map((level) => levelText(axis, level, system)).join(", ")}`)
+                  .map(
+                    (axis) => `${axis.name}: ${axis.levels.map((level) => levelText(axis, level, system)).join(", ")}`,
+                  )
                   .join("; ")}
               />
             ) : null}

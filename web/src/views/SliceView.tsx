@@ -4,6 +4,7 @@ import { pin } from "../app-state";
 import { plotSlice } from "../draw/slice-plot";
 import { intervalText } from "../lib/facts";
 import { axisLabel, axisTitle, levelText, shortLevel } from "../lib/labels";
+import { tickText } from "../lib/scale";
 import { slice, sliceAxis } from "../lib/slice";
 import { useApp } from "./context";
 import { MARK_WORDS } from "./Swatch";
@@ -44,7 +45,8 @@ export function SliceView() {
       dark,
       kind,
       level: (i) => shortLevel(axis, axis.levels[i], system),
-      value: (v) => quantity.format(v, system),
+      value: (v) => tickText(quantity.format(v, system)),
+      base: quantity.inBytes && system === "iec" ? 1024 : 10,
       at,
       onPick: (level) => {
         if (point)

@@ -10,7 +10,18 @@ import { useApp } from "./context";
 
 const PAGE = 50;
 
-const TEXT_FIELDS = new Set(["target", "rw", "direction", "kind", "lat_kind", "verdict", "method", "sharing", "state", "ioengine"]);
+const TEXT_FIELDS = new Set([
+  "target",
+  "rw",
+  "direction",
+  "kind",
+  "lat_kind",
+  "verdict",
+  "method",
+  "sharing",
+  "state",
+  "ioengine",
+]);
 
 function shown(field: string, value: string | number | null, system: UnitSystem): string {
   if (value === null) return "–";
@@ -60,17 +71,35 @@ export function TableView() {
         </span>
         {sliders.length > 0 ? (
           <label class="check">
-            <input type="checkbox" checked={onMapOnly} onChange={(e) => { setOnMapOnly(e.currentTarget.checked); setPage(0); }} /> Only what the map shows
+            <input
+              type="checkbox"
+              checked={onMapOnly}
+              onChange={(e) => {
+                setOnMapOnly(e.currentTarget.checked);
+                setPage(0);
+              }}
+            />{" "}
+            Only what the map shows
           </label>
         ) : null}
         <span class="pager">
-          <button type="button" onClick={() => setPage(current - 1)} disabled={current === 0} aria-label="Previous page">
+          <button
+            type="button"
+            onClick={() => setPage(current - 1)}
+            disabled={current === 0}
+            aria-label="Previous page"
+          >
             ‹
           </button>
           <span>
             {whole(current + 1)} of {whole(pages)}
           </span>
-          <button type="button" onClick={() => setPage(current + 1)} disabled={current >= pages - 1} aria-label="Next page">
+          <button
+            type="button"
+            onClick={() => setPage(current + 1)}
+            disabled={current >= pages - 1}
+            aria-label="Next page"
+          >
             ›
           </button>
         </span>
@@ -110,7 +139,12 @@ export function TableView() {
                   </td>
                 ))}
                 <td>
-                  <button type="button" class="quiet" aria-label={`Details of row ${row + 1}`} onClick={() => pin(state, pointOfRow(atlas, row))}>
+                  <button
+                    type="button"
+                    class="quiet"
+                    aria-label={`Details of row ${row + 1}`}
+                    onClick={() => pin(state, pointOfRow(atlas, row))}
+                  >
                     Show
                   </button>
                 </td>
