@@ -254,12 +254,22 @@ def _region(stream: Stream, workload: Workload, options: dict[str, JobValue]) ->
     size = stream.size_bytes
     if stream.address.law == "fixed":
         size = stream.sizes[0][0]
-    if size is None:
+    if size is None and stream.region_percent is None:
         notes.append(exact("size", "the source leaves it to the target: all of it, so the target must exist"))
-    else:
+    elif size is not None:
         options["size"] = size
     if stream.offset_bytes:
         options["offset"] = stream.offset_bytes
+    if stream.region_percent is not None:
+        low, high = stream.region_percent
+        options |= {"offset": f"{round(low)}%", "size": f"{max(1, round(high - low))}%"}
+        worst = max(abs(round(low) - low), abs(max(1, round(high - low)) - (high - low)))
+        if worst > 1e-9:
+            notes.append(
+                approximate("region", "fio takes whole per cents of a target of unknown size", f"up to {worst:.2g} points of the target")
+            )
+        else:
+            notes.append(exact("region", f"{low:g}% to {high:g}% of the target"))
     if stream.offset_increment_bytes:
         options["offset_increment"] = stream.offset_increment_bytes
     if workload.runtime_seconds is not None:

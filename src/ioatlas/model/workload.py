@@ -67,6 +67,7 @@ class Stream:
     share:          of the workload's I/O, 0 to 1; None when the streams run freely.
     jobs, depth:    threads or processes, and the I/Os each keeps in flight.
     size_bytes:     of the file or region each job covers from `offset_bytes`; None for the whole target.
+    region_percent: (start, end) of the region where the target's size is not known.
     files, private: how many files the stream works on, and whether each job has its own.
     origin:         the target as the source names it: shown, never opened.
     sync:           '' or 'sync' or 'dsync': writes reach stable storage before they complete.
@@ -86,6 +87,7 @@ class Stream:
     depth: int = 1
     size_bytes: int | None = None
     offset_bytes: int = 0
+    region_percent: tuple[float, float] | None = None
     offset_increment_bytes: int = 0
     target: int = 1
     files: int = 1
@@ -114,7 +116,6 @@ class Workload:
 
     runtime_seconds: a window of time; None when the work bounds it.
     warmup_seconds:  load before the window.
-    total_iops:      offered over all streams, spread by their shares; None when unlimited.
     """
 
     name: str

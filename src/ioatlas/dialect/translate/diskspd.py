@@ -262,7 +262,8 @@ def _buffers(span: Span, spec: Spec, value: str, where: str) -> None:
 
 def _words(words: list[str], where: str) -> tuple[Span, str, list[str]]:
     """A command line as a span without targets yet, the path of its XML profile if any, and its targets."""
-    span, spec, profile, targets = Span(), Spec(), "", []
+    targets: list[str] = []
+    span, spec, profile = Span(), Spec(), ""
     switches: list[tuple[str, str]] = []
     for word in words:
         is_switch = word.startswith("-") or (re.match(r"^/[A-Za-z:?]", word) and "/" not in word[1:] and "." not in word and not targets)

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""DiskSpd's text output, 2.0.9 to 2.2: one reading for each time span and direction, from its `total:` rows.
+
+MB and MiB are both 1048576 bytes (older versions print MB for it); latencies are milliseconds from issue to completion.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ioatlas.dialect.read.numbers import MIB, decimal_comma, num, positive, size_bytes, times, whole
+from ioatlas.dialect.read.source import Source
+from ioatlas.model.foreign import ForeignReading
+
+SIGNATURE = re.compile(r"^Results for timespan \d+:|^\s*thread \|\s+bytes\s+\|\s+I/Os\s+\|", re.MULTILINE)
+_COMMAND = re.compile(r"^\s*Command Line: (.*)$")
+_TIMESPAN = re.compile(r"^\s*timespan:\s+(\d+)\s*$")
+_PATH = re.compile(r"^\s+path: (?:template target )?'(.*)'")
+_FILE_SIZE = re.compile(r"\((\d+(?:[.,]\d+)?\s?[KMGTP]?i?B?)\)\s*$")
+_PERCENTILE = re.compile(r"^\s*(min|max|[\d.]+(?:th|st|nd|rd)|\d-nines)\s*\|")
+
+
+@dataclass
+class Target:
+    """One target of a time span, as the input parameters say it."""
+
+    path: str
+    bs_bytes: int | None = None
+    rw: str | None = None
+    read_percent: float | None = None
+    iodepth: int | None = None
+    threads: int | None = None
+    note: str = ""
+
+
+@dataclass
+class _Span:
+    targets: list[Target] = field(default_factory=list)
+    duration: float | None = None
+    threads: int | None = None
+
+
+@dataclass
+class _Result:
+    number: int
+    seconds: float | None = None
+    threads: int | None = None
+    rows: dict[str, tuple[int, list[str], dict[str, float | None]]] = field(default_factory=dict)
+    sizes: set[int | None] = field(default_factory=set)
+    percentiles: dict[str, dict[str, float]] = field(default_factory=dict)
+    paths: int = 0
+
+
+def common_fields(targets: list[Target]) -> tuple[dict[str, Any], list[str]]:
+    """What all targets of a time span have in common; None where they differ."""
+    notes: list[str] = []
+
+    def same(values: list[Any]) -> Any:
+        return values[0] if values and all(value == values[0] for value in values) else None
+
+    fields = {
+        "bs_bytes": same([target.bs_bytes for target in targets]),
+        "iodepth": same([target.iodepth for target in targets]),
+    }
+    rw, percent = same([target.rw for target in targets]), same([target.read_percent for target in targets])
+    if rw is not None and percent is not None:
+        word = {"random": ("randread", "randwrite", "randrw"), "sequential": ("read", "write", "rw")}[rw]
+        fields["rw"] = word[0] if percent == 100 else word[1] if percent == 0 else word[2]
+        fields["rwmixread"] = percent if 0 < percent < 100 else None
+    if len(targets) > 1:
+        notes.append(f"sum over {len(targets)} targets")
+    notes += sorted({target.note for target in targets if target.note})
+    return fields, notes
+
+
+def read(source: Source) -> Iterator[ForeignReading]:
+    spans: dict[int, _Span] = {}
+    span = _Span()
+    result: _Result | None = None
+    section, columns = "", []  # type: str, list[str]
+    table = ""
+    command: str | None = None
+    for number, line in source.lines():
+        text = line.strip()
+        if match := _COMMAND.match(line):
+            if result is not None:
+                yield from _finish(source, result, spans, command)
+            command, spans, span, result = match[1][:1000], {}, _Span(), None
+        elif text == "Input parameters:":
+            if result is not None:
+                yield from _finish(source, result, spans, command)
+                command = None
+            spans, span, result = {}, _Span(), None
+        elif match := _TIMESPAN.match(line):
+            span = spans.setdefault(int(match[1][:6]), _Span())
+        elif match := re.match(r"^Results for timespan (\d{1,6}):", line):
+            if result is not None:
+                yield from _finish(source, result, spans, command)
+            result = _Result(int(match[1]))
+            section = table = ""
+        elif text in ("Totals:", "Overall totals:"):
+            section = ""
+        elif result is None:
+            _parameter(span, line, text)
+        elif text.startswith("actual test time:"):
+            result.seconds = num(text.split(":", 1)[1].strip().rstrip("s"))
+        elif text.startswith("thread count:"):
+            result.threads = whole(text.split(":", 1)[1])
+        elif text in ("Total IO", "Read IO", "Write IO"):
+            section, table = text.split()[0].lower(), ""
+        elif text.startswith("thread |"):
+            columns = [cell.strip() for cell in text.split("|")]
+        elif text.startswith("%-ile"):
+            table, section = "percentiles", ""
+        elif table and (match := _PERCENTILE.match(line)):
+            _percentile(result, match[1], line)
+        elif section and text.startswith("total:"):
+            _total(source, result, section, columns, number, line)
+            section = ""
+        elif section and re.match(r"^\d+ \|", text) and (match := _FILE_SIZE.search(text)):
+            result.sizes.add(size_bytes(match[1]))
+    if result is not None:
+        yield from _finish(source, result, spans, command)
+
+
+def _parameter(span: _Span, line: str, text: str) -> None:
+    """One line of the input parameters."""
+    if match := _PATH.match(line):
+        span.targets.append(Target(match[1]))
+        return
+    if match := re.match(r"duration: (\d+)s", text):
+        span.duration = num(match[1])
+    elif match := re.match(r"thread pool with (\d+) threads", text):
+        span.threads = whole(match[1])
+    if not span.targets:
+        return
+    target = span.targets[-1]
+    if match := re.match(r"block size:\s*(\S+)", text):
+        target.bs_bytes = size_bytes(match[1])
+    elif text.startswith("using mixed random/sequential"):
+        target.note = text.removeprefix("using ")[:80]
+    elif text.startswith("using random I/O"):
+        target.rw = "random"
+    elif re.match(r"using (?:interlocked )?sequential I/O", text):
+        target.rw = "sequential"
+    elif text.startswith("performing read test"):
+        target.read_percent = 100
+    elif text.startswith("performing write test"):
+        target.read_percent = 0
+    elif match := re.match(r"performing mix test \((read/write|write/read) ratio: (\d+)/(\d+)\)", text):
+        # 2.0.12 and older print "write/read ratio: 30/100", later ones "30/70", then "read/write ratio: 70/30"
+        first = num(match[2]) or 0.0
+        target.read_percent = first if match[1] == "read/write" else 100 - first
+    elif match := re.match(r"number of outstanding I/O operations(?: per thread)?: (\d+)", text):
+        target.iodepth = whole(match[1])
+    elif match := re.match(r"threads per file: (\d+)", text):
+        target.threads = whole(match[1])
+
+
+def _total(source: Source, result: _Result, section: str, columns: list[str], number: int, line: str) -> None:
+    cells = line.split(":", 1)[1].split("|")
+    comma = decimal_comma(line)
+    values: dict[str, float | None] = {}
+    for name, cell in zip(columns[1:], cells, strict=False):
+        values[name] = num(cell, comma=comma)
+    if not {"bytes", "I/Os", "I/O per s"} <= {name for name, value in values.items() if value is not None}:
+        source.problem(number, f"a {section} total that cannot be read")
+        return
+    if source.unended(number) and len(cells) < len(columns) - 2:
+        source.problem(number, "the file ends inside this row")
+        return
+    result.rows[section] = (number, columns, values)
+
+
+def _percentile(result: _Result, name: str, line: str) -> None:
+    cells = line.split("|")[1:]
+    comma = decimal_comma(line)
+    for kind, cell in zip(("read", "write", "total"), cells, strict=False):
+        if (value := num(cell, comma=comma)) is not None:
+            result.percentiles.setdefault(kind, {})[name] = value * 1e6
+
+
+def _finish(source: Source, result: _Result, spans: dict[int, _Span], command: str | None) -> Iterator[ForeignReading]:
+    span = spans.get(result.number, _Span())
+    fields, notes = common_fields(span.targets)
+    if not result.rows:
+        source.problem(0, f"time span {result.number} has no totals")
+        return
+    directions: list[str] = [name for name in ("read", "write") if name in result.rows and (result.rows[name][2].get("bytes") or 0) > 0]
+    if not directions and "total" in result.rows:
+        if (result.rows["total"][2].get("bytes") or 0) <= 0:
+            source.problem(result.rows["total"][0], f"time span {result.number} moved no data", lost=False)
+            return
+        directions = ["total"]
+    for name in directions:
+        number, columns, values = result.rows[name]
+        unit = next((column for column in columns if column in ("MB/s", "MiB/s")), None)
+        seconds = result.seconds
+        io_bytes = values.get("bytes")
+        bw = times(values.get(unit or ""), MIB)
+        own = ["MiB/s as printed" if unit == "MiB/s" else "DiskSpd's MB is 1048576 bytes"]
+        if io_bytes and seconds and bw is not None and abs(io_bytes / seconds - bw) <= max(0.02 * bw, 0.02 * MIB):
+            bw = io_bytes / seconds
+            own = ["bandwidth is bytes over actual test time; the printed one is rounded"]
+        points = result.percentiles.get(name, {})
+        lat = positive(str(values["AvgLat"])) if values.get("AvgLat") is not None else None
+        listed = {point.removesuffix("th"): value for point, value in points.items()}
+        details: dict[str, Any] = {"latency_points_ns": listed} if listed else {}
+        if values.get("IopsStdDev") is not None:
+            details["iops_stddev"] = values["IopsStdDev"]
+        if values.get("LatStdDev") is not None:
+            details["lat_stddev_ns"] = times(values["LatStdDev"], 1e6)
+        details["total_ios"] = values.get("I/Os")
+        if command:
+            details["command"] = command
+        p99 = listed.get("99")
+        sizes = result.sizes
+        yield ForeignReading(
+            source.name,
+            number,
+            "diskspd",
+            label="; ".join(target.path for target in span.targets)[:300] or None,
+            direction="mixed" if name == "total" else name,
+            **fields,
+            size_bytes=next(iter(sizes)) if len(sizes) == 1 else None,
+            numjobs=result.threads,
+            iops=values.get("I/O per s"),
+            bw_bytes_per_s=bw,
+            lat_mean_ns=times(lat, 1e6),
+            lat_p99_ns=p99,
+            lat_kind="total" if lat is not None else None,
+            lat_p99_kind="total" if p99 is not None else None,
+            n=1,
+            runtime_seconds=seconds,
+            io_bytes=int(io_bytes) if io_bytes is not None else None,
+            notes=(*notes, *own),
+            details=details,
+        )

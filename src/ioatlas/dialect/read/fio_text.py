@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fio's normal text output, versions 1.x to 3.x.
+
+Units follow the version's own habit: up to 2.1x `KB/s` and `MB` are binary (kb_base=1024); since 2.2x fio prints
+`MiB/s` for binary and `MB/s` for decimal. Rates and sizes are rounded as printed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ioatlas.dialect.read.fio_options import fio_size
+from ioatlas.dialect.read.numbers import num, whole
+from ioatlas.dialect.read.source import Source
+from ioatlas.model.foreign import ForeignReading
+
+SIGNATURE = re.compile(r"^(?:<[^>\n]{1,200}> ?)?[^\n]{0,400}\(groupid=\d+, jobs=\d+\): err=", re.MULTILINE)
+_HOST = re.compile(r"^<([^>]{1,200})> ?")
+_SETUP = re.compile(r"^(.{1,300}?): \(g=(\d+)\): rw=(\w+), (?:odir=\d+, )?bs=(.*?), ioengine=([\w.+-]+), iodepth=(\d+)")
+_JOB = re.compile(r"^(.{0,400}): \(groupid=(\d+), jobs=(\d+)\): err=\s*(\d+)")
+_OLD = re.compile(
+    r"^\s*(read|write|trim|mixed)\s*: io=\s*([\d.]+\s?\w*), bw=\s*([\d.]+\s?[\w/]*), iops=\s*([\d.]+[kKMG]?)\s*,\s*runt=\s*(\d+)\s*msec"
+)
+_NEW = re.compile(
+    r"^\s*(read|write|trim|mixed): IOPS=\s*([\d.]+[kKMGT]?), BW=\s*([\d.]+\s?[kKMGTP]?i?B/s)"
+    r"(?: \([\d.]+\s?[kKMGTP]?i?B/s\))?\s*\(([\d.]+\s?[kKMGTP]?i?B)/(\d+)(msec|sec)\)"
+)
+_LAT = re.compile(
+    r"^\s*(slat|clat|lat)\s*\((nsec|usec|msec|sec)\s*\): min=\s*([\d.]+)\s*([kKMG]?)\s*, max=\s*([\d.]+)\s*([kKMG]?)\s*, avg=\s*([\d.]+)\s*, stdev=\s*([\d.]+)"
+)
+_PERCENTILES = re.compile(r"^\s*(clat|lat|slat)?\s*percentiles \((nsec|usec|msec|sec)\)")
+_POINT = re.compile(r"([\d.]+)th=\[\s*(\d+)\s*\]")
+_ISSUED = re.compile(r"issued\s+(?:rwtsz?|rwt)?\s*: total=(?:r=)?(\d+)[,/](?:w=)?(\d+)[,/](?:d=)?(\d+)")
+_VERSION = re.compile(r"^(fio[ -]\d[\w.+-]*)\s*$")
+_NS = {"nsec": 1, "usec": 1_000, "msec": 1_000_000, "sec": 1_000_000_000}
+_SI = {"": 1, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+_QUANTITY = re.compile(r"^([\d.]+)\s?([kKMGTP]?)(i?)B(?:/s)?$")
+_RW = {"readwrite": "rw"}
+
+
+def _bytes(text: str, *, old: bool) -> float | None:
+    """Bytes (or bytes a second). `old`: KB is 1024."""
+    match = _QUANTITY.match(text.strip())
+    if match is None:
+        return None
+    value = num(match[1])
+    base = 1024 if old or match[3] else 1000
+    return None if value is None else value * base ** " KMGTP".index(match[2].upper() or " ")
+
+
+def _count(text: str) -> float | None:
+    value = num(text.rstrip("kKMGT"))
+    return None if value is None else value * _SI[text[-1] if text[-1:] in _SI and text[-1:].isalpha() else ""]
+
+
+def _block_sizes(text: str) -> dict[str, int | None]:
+    """`bs=` of the set-up line: `4K-4K/4K-4K`, `4096B-4096B,...`, `(R) 4096B-4096B, (W) ...`; None for a range."""
+    named = re.findall(r"\(([RWT])\)\s*([\d.]+\w*)-([\d.]+\w*)", text)
+    parts = named or [(" RWT"[i + 1], *pair) for i, pair in enumerate(re.findall(r"([\d.]+\w*)-([\d.]+\w*)", text)[:3])]
+    names = {"R": "read", "W": "write", "T": "trim"}
+    found: dict[str, int | None] = {}
+    for letter, low, high in parts:
+        if low == high and "." not in low:
+            # the set-up line is printed by fio, not read by it: KiB means 1024 there
+            found[names[letter]] = fio_size(low[:-2] if low.endswith("iB") else low.removesuffix("B"))
+    return found
+
+
+@dataclass
+class _Setup:
+    rw: str
+    bs: dict[str, int | None]
+    engine: str
+    iodepth: int | None
+
+
+@dataclass
+class _Part:
+    line: int
+    direction: str
+    iops: float | None
+    bw: float | None
+    io_bytes: float | None
+    runtime: float | None
+    old: bool
+    lat: dict[str, tuple[float, float, float, float]] = field(default_factory=dict)
+    percentiles: dict[str, dict[str, float]] = field(default_factory=dict)
+
+
+@dataclass
+class _Job:
+    name: str
+    group: int
+    jobs: int | None
+    error: int
+    host: str | None
+    line: int
+    setup: _Setup | None
+    version: str | None
+    parts: list[_Part] = field(default_factory=list)
+    issued: tuple[int, int, int] | None = None
+
+
+def read(source: Source) -> Iterator[ForeignReading]:
+    setups: dict[str, _Setup] = {}
+    version: str | None = None
+    job: _Job | None = None
+    kind, unit = "", 1
+    for number, whole_line in source.lines():
+        line, host = whole_line, None
+        if match := _HOST.match(line):
+            host, line = match[1], line[match.end() :]
+        if match := _VERSION.match(line):
+            version = match[1].replace("fio ", "").removeprefix("fio-")
+        elif match := _SETUP.match(line):
+            rw = _RW.get(match[3], match[3])
+            setups[match[1]] = _Setup(rw, _block_sizes(match[4]), match[5], whole(match[6]))
+            if len(setups) > 10_000:
+                setups.clear()
+        elif match := _JOB.match(line):
+            if job is not None:
+                yield from _finish(source, job)
+            name = match[1].strip()
+            job = _Job(name, int(match[2][:9]), whole(match[3]), int(match[4][:9]), host, number, setups.get(name), version)
+        elif job is None:
+            continue
+        elif line.startswith(("Run status group", "All clients:")):
+            yield from _finish(source, job)
+            job = None
+        elif part := _direction(line, number):
+            job.parts.append(part)
+        elif job.parts and (match := _LAT.match(line)):
+            factor = _NS[match[2]]
+            low, high = num(match[3]), num(match[5])
+            mean, dev = num(match[7]), num(match[8])
+            if None not in (low, high, mean, dev):
+                job.parts[-1].lat[match[1]] = (
+                    (low or 0) * _SI[match[4]] * factor, (high or 0) * _SI[match[6]] * factor, (mean or 0) * factor, (dev or 0) * factor,
+                )  # fmt: skip
+        elif job.parts and (match := _PERCENTILES.match(line)):
+            kind, unit = match[1] or "clat", _NS[match[2]]
+        elif job.parts and kind and line.lstrip().startswith("|"):
+            for percent, value in _POINT.findall(line):
+                if (at := num(percent)) is not None and (latency := num(value)) is not None:
+                    job.parts[-1].percentiles.setdefault(kind, {})[f"{at:g}"] = latency * unit
+        elif match := _ISSUED.search(line):
+            job.issued = (int(match[1][:18]), int(match[2][:18]), int(match[3][:18]))
+    if job is not None:
+        yield from _finish(source, job)
+
+
+def _direction(line: str, number: int) -> _Part | None:
+    if match := _NEW.match(line):
+        scale = 1.0 if match[6] == "sec" else 1e-3
+        seconds = num(match[5])
+        return _Part(
+            number,
+            match[1],
+            _count(match[2]),
+            _bytes(match[3], old=False),
+            _bytes(match[4], old=False),
+            None if seconds is None else seconds * scale,
+            old=False,
+        )
+    if match := _OLD.match(line):
+        # 2.2x already wrote KiB/s in the old layout; a unit without i is binary here
+        milliseconds = num(match[5])
+        return _Part(
+            number,
+            match[1],
+            _count(match[4]),
+            _bytes(match[3], old=True),
+            _bytes(match[2], old=True),
+            None if milliseconds is None else milliseconds / 1000,
+            old=True,
+        )
+    return None
+
+
+def _finish(source: Source, job: _Job) -> Iterator[ForeignReading]:
+    if job.name == "All clients":
+        return
+    notes: list[str] = []
+    if job.error:
+        notes.append(f"errors is fio's error code {job.error}, not a count")
+    common: dict[str, Any] = {
+        "tool": "fio",
+        "tool_version": job.version,
+        "label": job.name,
+        "rw": job.setup.rw if job.setup else None,
+        "numjobs": job.jobs,
+        "iodepth": job.setup.iodepth if job.setup else None,
+        "errors": job.error,
+        "n": 1,
+        "host": job.host,
+    }
+    if not job.parts:
+        if job.error:
+            yield ForeignReading(source.name, job.line, **common, notes=(*notes, "no I/O was measured"))
+        else:
+            source.problem(job.line, f"job {job.name[:60]!r} has no figures")
+        return
+    for part in job.parts:
+        kinds = [kind for kind in ("lat", "clat") if kind in part.lat]
+        points = [(kind, part.percentiles[kind]["99"]) for kind in ("lat", "clat") if "99" in part.percentiles.get(kind, {})]
+        names = {"lat": "total", "clat": "completion"}
+        details: dict[str, Any] = {"groupid": job.group}
+        for kind, (low, high, mean, dev) in part.lat.items():
+            details |= {f"{kind}_min_ns": low, f"{kind}_max_ns": high, f"{kind}_mean_ns": mean, f"{kind}_stddev_ns": dev}
+        for kind, listed in part.percentiles.items():
+            details[f"{kind}_percentiles_ns"] = listed
+        if job.setup:
+            details["ioengine"] = job.setup.engine
+        if job.issued and part.direction in ("read", "write", "trim"):
+            details["total_ios"] = job.issued[("read", "write", "trim").index(part.direction)]
+        units = "KB and MB of this fio version are binary (1024)" if part.old else "figures rounded as printed"
+        yield ForeignReading(
+            source.name,
+            part.line,
+            **common,
+            direction=part.direction,
+            bs_bytes=job.setup.bs.get(part.direction) if job.setup else None,
+            iops=part.iops,
+            bw_bytes_per_s=part.bw,
+            lat_mean_ns=part.lat[kinds[0]][2] if kinds else None,
+            lat_p99_ns=points[0][1] if points else None,
+            lat_kind=names[kinds[0]] if kinds else None,
+            lat_p99_kind=names[points[0][0]] if points else None,
+            runtime_seconds=part.runtime,
+            io_bytes=None if part.io_bytes is None else round(part.io_bytes),
+            notes=(*notes, units),
+            details=details,
+        )

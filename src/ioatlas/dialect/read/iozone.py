@@ -1,0 +1,337 @@
+# SPDX-License-Identifier: Apache-2.0
+"""IOzone's text output: the table, the throughput blocks, and the -R report (also saved as CSV).
+
+A kB (also printed KB, Kbytes) is 1024 bytes throughout. -O prints operations per second, -N microseconds per operation.
+A blank or zero column was not measured (-i chose others, -+n left the retest out).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ioatlas.dialect.read.iozone_words import COLUMNS, OPERATIONS, operation_named
+from ioatlas.dialect.read.numbers import KIB, num, positive, size_bytes, whole
+from ioatlas.dialect.read.source import Source
+from ioatlas.model.foreign import ForeignReading
+
+SIGNATURE = re.compile(
+    r"Iozone: Performance Test of File I/O|^[^\n]{0,80}Children see throughput for\s+\d+|^\s*[kK]B\s+reclen\s+write"
+    r"|^\W*(?:Re-?)?[Ww]riter [Rr]eport\W*$|^\W*Throughput report Y-axis is type of test",
+    re.MULTILINE,
+)
+_VERSION = re.compile(r"Version \$Revision: ([\d.]+)")
+_HEADER = re.compile(r"^\s*[kK]B\s+reclen\s+(.*\S)\s*$")
+_ROW = re.compile(r"^\s*(\d{1,15})\s+(\d{1,10})((?:\s+[\d.,]+)+)\s*$")
+_CHILDREN = re.compile(r"^(?:>+\s*)*(?:([\w.:-]+):\s+)?\s*Children see throughput for\s+(\d+)\s+(.+?)\s*=\s*([\d.,]+)\s*(\S+)/sec")
+_DETAIL = re.compile(
+    r"^(?:>+\s*)*(?:[\w.:-]+:\s+)?\s*(Parent sees throughput|Min throughput per|Max throughput per|Avg throughput per|Min xfer)\b.*?=\s*([\d.,]+)"
+)
+_EACH = re.compile(r"Each (?:process|thread) writes a (\d+) (k|K|M|m)?[bB]yte file in (\d+) (k|K|M|m)?[bB]yte records")
+_TEST_OF = re.compile(r"Throughput test with (\d+) (?:process|thread)")
+_REPORT = re.compile(r'^\W*"?\s*([A-Za-z][A-Za-z -]{2,30}?)\s*[Rr]eport"?[\s,;]*$')
+_RECORD_SIZE = re.compile(r'"?Record size = (\d+) (k|K|M|m)?[bB]ytes')
+_TPUT_ROW = re.compile(r'^\W*"?\s*([A-Za-z][A-Za-z -]{2,30}?)\s*"?[\s,;]+([\d.,;\s"]+)$')
+_SEEN_LIMIT = 100_000
+_KILO = {"": 1, "k": KIB, "K": KIB, "m": KIB * KIB, "M": KIB * KIB}
+
+
+@dataclass
+class Run:
+    """What the header lines of one run say."""
+
+    version: str | None = None
+    command: str | None = None
+    mode: str = "rate"  # or ops, usec
+    unit_line: bool = False
+    file_bytes: int | None = None
+    record_bytes: int | None = None
+    processes: int | None = None
+    flags: list[str] = field(default_factory=list)
+    columns: tuple[str, ...] = ()
+    width: int = 9
+    seen: bool = False
+
+    def tests(self) -> set[int] | None:
+        """Operations asked for by -i; None when the command line does not say."""
+        if self.command is None:
+            return None
+        found = {int(text) for text in re.findall(r"(?<!\S)-i\s*(\d{1,2})(?!\S)", self.command)}
+        return found or None
+
+
+def reading(source: Source, line: int, run: Run, name: str, value: float | None, **fields: Any) -> ForeignReading:
+    """One figure of one operation, in base units by the run's mode."""
+    operation = OPERATIONS[name]
+    rates: dict[str, Any] = {}
+    notes: list[str] = []
+    bs = fields.get("bs_bytes")
+    if run.mode == "ops":
+        rates["iops"] = value
+        notes.append("-O: operations per second")
+    elif run.mode == "usec":
+        rates["lat_mean_ns"] = None if value is None else value * 1000
+        rates["lat_kind"] = "total"
+        notes.append("-N: microseconds per operation")
+    else:
+        rates["bw_bytes_per_s"] = None if value is None else value * KIB
+        notes.append("kB is 1024 bytes")
+    details = dict(fields.pop("details", {}))
+    if run.flags:
+        details["settings"] = list(run.flags)
+    if run.command:
+        details["command"] = run.command[:500]
+    fields.setdefault("numjobs", run.processes)
+    fields["bs_bytes"] = bs
+    return ForeignReading(
+        source.name, line, "iozone", tool_version=run.version, direction=operation.direction, rw=operation.rw, operation=operation.operation,
+        n=1, notes=(*notes, *fields.pop("notes", ())), details=details, **rates, **fields,
+    )  # fmt: skip
+
+
+def read(source: Source) -> Iterator[ForeignReading]:
+    run = Run()
+    report: str | None = None
+    sizes: list[int] = []
+    throughput_report = False
+    pending: ForeignReading | None = None
+    seen: set[tuple[Any, ...]] = set()  # what the table gave, so that the report does not give it again
+    for number, line in source.lines():
+        if "Iozone: Performance Test of File I/O" in line:
+            if pending is not None:
+                yield pending
+            run, report, sizes, throughput_report, pending = Run(), None, [], False, None
+            seen.clear()
+            continue
+        if _setting(run, line):
+            throughput_report = throughput_report and "Y-axis" not in line
+            if "Y-axis" in line:
+                throughput_report, report = True, None
+            continue
+        if match := _HEADER.match(line):
+            _columns(source, run, line, number)
+            continue
+        if match := _CHILDREN.match(line):
+            if pending is not None:
+                yield pending
+            pending = _children(source, run, number, match)
+            if pending is not None:
+                seen.add((pending.operation or pending.rw, pending.numjobs))
+            continue
+        if pending is not None and (match := _DETAIL.match(line)):
+            pending = _detail(pending, match[1], num(match[2]))
+            continue
+        if match := _REPORT.match(line):
+            name = operation_named(match[1])
+            report, sizes = name, []
+            if name is None and "hroughput" not in line:
+                source.problem(number, f"a report of an unknown operation: {match[1][:40]!r}")
+            continue
+        if throughput_report and (match := _TPUT_ROW.match(line)):
+            yield from _throughput_row(source, run, number, match, seen)
+            continue
+        if report is not None and line.strip():
+            cells = _cells(line)
+            values = [num(cell) if cell else 0.0 for cell in cells]
+            if not cells or any(value is None for value in values):
+                report = None
+            elif not sizes:
+                sizes = [int(value or 0) for value in values]
+            else:
+                yield from _report_row(source, run, number, report, sizes, [value or 0.0 for value in values], seen)
+            continue
+        if run.columns and (match := _ROW.match(line)):
+            for found in _row(source, run, number, line):
+                if len(seen) < _SEEN_LIMIT:
+                    seen.add((found.operation or found.rw, found.size_bytes, found.bs_bytes))
+                yield found
+        elif run.columns and re.match(r"^\s*\d{1,15}\s+\d{1,10}\s*$", line):
+            source.problem(number, "a table row without figures: the run stopped here")
+        elif line.strip().lower().startswith(("error ", "can not ", "cannot ", "can't ")):
+            source.problem(number, f"iozone reports: {line.strip()[:100]}")
+    if pending is not None:
+        yield pending
+
+
+def _cells(line: str) -> list[str]:
+    """A report row: quoted and blank-separated as iozone prints it, or saved from a spreadsheet with empty cells kept."""
+    separator = next((mark for mark in ";\t," if mark in line), None)
+    if separator is None:
+        return [cell for cell in re.split(r'[\s"]+', line) if cell]
+    cells = [cell.strip().strip('"').strip() for cell in line.split(separator)]
+    return cells[1:] if cells and not cells[0] else cells
+
+
+def _setting(run: Run, line: str) -> bool:
+    """A header line: remember what it says. True when the line is used up."""
+    text = line.strip()
+    if match := _VERSION.search(text):
+        run.version = match[1]
+    elif text.startswith("Command line used:"):
+        run.command = text.split(":", 1)[1].strip()
+    elif "OPS Mode" in text:
+        run.mode = "ops"
+    elif text.startswith("Microseconds/op Mode"):
+        run.mode = "usec"
+    elif text.startswith("File size set to"):
+        run.file_bytes = size_bytes(text.removeprefix("File size set to"))
+    elif match := re.match(r"Record Size (\d+) ?([kKMm]?)[bB]$", text):
+        run.record_bytes = int(match[1][:12]) * _KILO[match[2]]
+    elif match := _TEST_OF.search(text):
+        run.processes = whole(match[1])
+    elif match := _EACH.search(text):
+        run.file_bytes = int(match[1][:15]) * _KILO[match[2] or ""]
+        run.record_bytes = int(match[3][:15]) * _KILO[match[4] or ""]
+    elif match := _RECORD_SIZE.search(text):
+        run.record_bytes = int(match[1][:15]) * _KILO[match[2] or ""]
+    elif text in (
+        "Include close in write timing",
+        "Include fsync in write timing",
+        "O_DIRECT feature enabled",
+        "No retest option selected",
+    ) or text.startswith(("SYNC Mode", "Include CPU", "Using mmap", "POSIX async", "Multi_buffer", "Setting O_", "Purge Mode")):
+        run.flags.append(text[:80])
+    else:
+        return "Throughput report Y-axis" in text
+    return True
+
+
+def _columns(source: Source, run: Run, line: str, number: int) -> None:
+    """The table's columns from its header: the usual thirteen in order, more where pread/pwrite were compiled in."""
+    names = line.split()[2:]
+    extra = [name for name in names[13:] if operation_named(name)]
+    if names[:2] != ["write", "rewrite"] or len(names) < 13:
+        source.problem(number, "a table header of an unknown layout")
+        run.columns = ()
+        return
+    run.columns = COLUMNS + tuple(operation_named(name) or "" for name in extra)
+    if len(names) > 13 + len(extra):
+        source.problem(number, "table columns of unknown operations were not read")
+    run.width = 9 if len(line.rstrip()) >= 24 + 13 * 9 - 4 else 8
+
+
+def _row(source: Source, run: Run, number: int, line: str) -> Iterator[ForeignReading]:
+    spans = [(match.group(), match.end()) for match in re.finditer(r"\S+", line)]
+    size, record = whole(spans[0][0]), whole(spans[1][0])
+    if not size or not record:
+        source.problem(number, "a table row with no file or record size")
+        return
+    values = spans[2:]
+    asked = run.tests()
+    expected = [name for name in run.columns if asked is None or OPERATIONS[name].test in asked]
+    if len(values) == len(run.columns):
+        names = list(run.columns)
+    elif asked is not None and len(values) == len(expected):
+        names = expected
+    else:
+        names = []
+        for _, end in values:
+            place = round((end - spans[1][1]) / run.width) - 1
+            names.append(run.columns[place] if 0 <= place < len(run.columns) else "")
+        if len(set(names)) < len(names) or "" in names:
+            source.problem(number, "a table row whose figures cannot be told apart by column")
+            return
+    ends = [end for _, end in values]
+    if (
+        len(ends) > 1
+        and len({(end - ends[0]) % run.width for end in ends[:-1]}) == 1
+        and (ends[-1] - ends[0]) % run.width
+        and source.unended(number)
+    ):
+        source.problem(number, "the file ends inside a figure, which was not used")
+        values, names = values[:-1], names[:-1]
+    for name, (text, _) in zip(names, values, strict=True):
+        value = positive(text)
+        if value is not None:
+            yield reading(source, number, run, name, value, bs_bytes=record * KIB, size_bytes=size * KIB, numjobs=1)
+
+
+def _children(source: Source, run: Run, number: int, match: re.Match[str]) -> ForeignReading | None:
+    name = operation_named(match[3])
+    if name is None:
+        source.problem(number, f"throughput of an unknown operation: {match[3][:40]!r}")
+        return None
+    unit = match[5].lower()
+    local = replace(run, mode="ops" if unit == "ops" else run.mode)
+    if unit not in ("kb", "kbytes", "kbyte", "ops"):
+        source.problem(number, f"throughput in an unknown unit {match[5][:20]!r}")
+        return None
+    return reading(
+        source, number, local, name, num(match[4]), bs_bytes=run.record_bytes, size_bytes=run.file_bytes, numjobs=whole(match[2]), host=match[1],
+        notes=("sum the children saw while all ran together",),
+    )  # fmt: skip
+
+
+def _detail(found: ForeignReading, what: str, value: float | None) -> ForeignReading:
+    name = {
+        "Parent sees throughput": "parent", "Min throughput per": "min_per_process", "Max throughput per": "max_per_process",
+        "Avg throughput per": "avg_per_process", "Min xfer": "min_xfer",
+    }[what]  # fmt: skip
+    if value is None:
+        return found
+    if name == "min_xfer":
+        details = {**found.details, "min_xfer_bytes": value * KIB}
+    elif found.iops is not None:
+        details = {**found.details, f"{name}_iops": value}
+    else:
+        details = {**found.details, f"{name}_bytes_per_s": value * KIB}
+    return replace(found, details=details)
+
+
+def _report_row(
+    source: Source, run: Run, number: int, name: str, sizes: list[int], values: list[float], seen: set[tuple[Any, ...]]
+) -> Iterator[ForeignReading]:  # fmt: skip
+    """`size value value ...`: record sizes stand in the report's first row. The report repeats the table; only what is new is given."""
+    operation = OPERATIONS[name]
+    for record, value in zip(sizes, values[1:], strict=False):
+        key = (operation.operation or operation.rw, int(values[0]) * KIB, record * KIB)
+        if value > 0 and key not in seen:
+            yield reading(
+                source,
+                number,
+                run,
+                name,
+                value,
+                bs_bytes=record * KIB,
+                size_bytes=int(values[0]) * KIB,
+                numjobs=1,
+                details={"report": True},
+            )
+
+
+def _throughput_row(source: Source, run: Run, number: int, match: re.Match[str], seen: set[tuple[Any, ...]]) -> Iterator[ForeignReading]:
+    """One value for each number of processes; which numbers, only the command line or the blocks before say."""
+    name = operation_named(match[1])
+    if name is None:
+        return
+    operation = OPERATIONS[name]
+    values = [num(cell) for cell in re.split(r'[\s;"]+', match[2].strip()) if cell]
+    known = sorted({key[1] for key in seen if key[0] == (operation.operation or operation.rw) and len(key) == 2})
+    if len(known) == len(values):
+        return  # the blocks above said the same
+    low = re.search(r"(?<!\S)-l\s*(\d+)", run.command or "")
+    fixed = re.search(r"(?<!\S)-t\s*(\d+)", run.command or "")
+    for place, value in enumerate(values):
+        jobs = (
+            int(low[1][:6]) + place
+            if low
+            else int(fixed[1][:6])
+            if fixed and len(values) == 1
+            else run.processes
+            if len(values) == 1
+            else None
+        )
+        if value:
+            yield reading(
+                source,
+                number,
+                run,
+                name,
+                value,
+                bs_bytes=run.record_bytes,
+                size_bytes=run.file_bytes,
+                numjobs=jobs,
+                details={"report": True},
+            )

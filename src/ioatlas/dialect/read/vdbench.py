@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: Apache-2.0
+"""vdbench: summary, totals and log file, and the flat file; one run definition gives read, write and total readings.
+
+MB is 1048576 bytes (the header says 1024**2), response times are milliseconds. The average line of a run definition is
+the result; vdbench leaves the first interval (and the warm-up) out of it. Java prints in the machine's locale, so commas may
+be decimal points.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ioatlas.dialect.read.numbers import GIB, MIB, decimal_comma, num, size_bytes, times, whole
+from ioatlas.dialect.read.source import Source
+from ioatlas.model.foreign import ForeignReading
+
+SIGNATURE = re.compile(
+    r"^[^\n]{0,200}Starting RD=\S|^\s*tod\s+(?:timestamp\s+)?Run\s+Interval\s|^[^\n]{0,40}\.\.Interval\.\.\s+\.ReqstdOps|^[^\n]{0,40}\binterval\s+i/o\s+MB/sec",
+    re.MULTILINE | re.IGNORECASE,
+)
+_TAG = re.compile(r"<[^<>]{0,300}>")
+_START = re.compile(r"Starting RD=([^;\s]+(?:\s*\([^)]*\))?);?(.*)$")
+_ROW = re.compile(r"^\s*(\d\d:\d\d:\d\d[.,]\d{3})\s+(\d+|avg_\S+|std_\S+|max_\S+)\s+(.*)$")
+_HEADER = re.compile(r"\binterval\b\s+i/o\s+MB/sec", re.IGNORECASE)
+_GROUPS = re.compile(r"\.\.Interval\.\.\s+(\.ReqstdOps.*)$", re.IGNORECASE)
+_DATA_OPS = frozenset({"read", "write", "reqstdops", "cpu%", "mb/sec", "xfer"})
+
+
+@dataclass
+class _Run:
+    """A run definition while its lines are read."""
+
+    name: str | None = None
+    line: int = 0
+    loops: dict[str, str] = field(default_factory=dict)
+    ended: bool = True
+    intervals: int = 0
+    last: tuple[int, dict[str, float]] | None = None
+
+
+def read(source: Source) -> Iterator[ForeignReading]:
+    columns: list[str] = []
+    first_line: list[str] = []
+    groups = ""
+    flat: list[str] = []
+    run = _Run()
+    version: str | None = None
+    for number, raw in source.lines():
+        line = _TAG.sub("", raw) if "<" in raw else raw
+        if match := re.search(r"Vdbench distribution: vdbench(\d[\w.]*)", line, re.IGNORECASE):
+            version = match[1]
+        if match := _START.search(line):
+            yield from _unfinished(source, run, version)
+            run = _Run(match[1].strip(), number, _loops(match[2]), ended=False)
+        elif re.match(r"\s*tod\s+(?:timestamp\s+)?Run\s+Interval\s", line):
+            flat = [name.lower() for name in line.split()]
+        elif flat and (record := _flat_row(source, flat, number, line)):
+            yield from _flat(source, number, record)
+        elif match := _GROUPS.search(line):
+            groups, first_line = match[1], []
+        elif match := _HEADER.search(line):
+            first_line, groups = line[match.start() :].split()[1:], ""
+        elif groups and re.match(r"\s*rate\s+resp\b", line):
+            columns, groups = _grouped(groups, line.split()), ""
+        elif first_line and re.match(r"\s*rate\s+1024", line):
+            columns, first_line = [f"{top} {low}".lower() for top, low in zip(first_line, line.split(), strict=False)], []
+        elif columns and (match := _ROW.match(line)):
+            values = _values(columns, match[3])
+            if values is None and match[2][:3] not in ("std", "max"):
+                source.problem(number, "a row with another number of figures than its header")
+            elif values is None:
+                continue
+            elif match[2].startswith("avg_"):
+                yield from _average(source, run, number, match[2], values, version)
+                run.ended = True
+            elif match[2].isdigit():
+                run.intervals += 1
+                run.last = (number, values)
+    yield from _unfinished(source, run, version)
+
+
+def _loops(text: str) -> dict[str, str]:
+    """`; I/O rate: 50; elapsed=60; For loops: threads=2 xfersize=4k` as a mapping."""
+    found = dict(re.findall(r"(\w+)=([^\s;]+)", text[:2000]))
+    if match := re.search(r"I/O rate:\s*([^;]+)", text):
+        found["rate"] = match[1].strip()
+    return found
+
+
+def _values(columns: list[str], text: str) -> dict[str, float] | None:
+    cells = text.split()
+    if len(cells) < len(columns) - 2 or len(cells) > len(columns):  # the last CPU columns may be blank
+        return None
+    comma = decimal_comma(text)
+    values: dict[str, float] = {}
+    for name, cell in zip(columns, cells, strict=False):
+        if (value := num(cell, comma=comma)) is not None:
+            values[name] = value
+    return values
+
+
+def _grouped(groups: str, names: list[str]) -> list[str]:
+    """Two-line header of file-system runs: a dotted group stands over two columns, `read` over pct, `mb/sec` over total, `.xfer..` over size."""
+    columns: list[str] = []
+    place = 0
+    for group in groups.split():
+        word = group.strip(".").lower()
+        dots = group.startswith(".") or group.endswith(".")
+        span = 2 if dots and word != "xfer" else 1
+        for name in names[place : place + span]:
+            columns.append(f"{word} {name}".lower())
+        place += span
+    return columns
+
+
+def _fields(run: _Run) -> tuple[dict[str, Any], list[str]]:
+    fields: dict[str, Any] = {"bs_bytes": size_bytes(run.loops.get("xfersize")), "numjobs": whole(run.loops.get("threads"))}
+    notes = ["vdbench MB is 1048576 bytes"]
+    if "threads" in run.loops:
+        notes.append("numjobs is vdbench threads: concurrent I/Os of each SD or FWD")
+    return fields, notes
+
+
+def _average(
+    source: Source, run: _Run, number: int, interval: str, values: Mapping[str, float], version: str | None
+) -> Iterator[ForeignReading]:
+    fields, notes = _fields(run)
+    details: dict[str, Any] = {"interval": interval}
+    if "rate" in run.loops:
+        details["requested_rate"] = run.loops["rate"][:60]
+    if "elapsed" in run.loops:
+        details["elapsed"] = run.loops["elapsed"][:20]
+    common = {"tool": "vdbench", "tool_version": version, "label": run.name, "n": 1}
+    if "reqstdops rate" in values:
+        yield from _file_system(source, number, values, {**common, **fields}, notes, details)
+    else:
+        renamed = {
+            "rate": values.get("i/o rate"), "mb": values.get("mb/sec 1024**2"), "bytes": values.get("bytes i/o"), "pct": values.get("read pct"),
+            "resp": values.get("resp time"), "read_resp": values.get("read resp"), "write_resp": values.get("write resp"),
+        }  # fmt: skip
+        for name in ("resp max", "resp stddev", "queue depth"):
+            if name in values:
+                details[name.replace(" ", "_") + ("_ms" if name != "queue depth" else "")] = values[name]
+        yield from raw_readings(source, number, renamed, {**common, **fields}, notes, details)
+
+
+def raw_readings(
+    source: Source, number: int, values: Mapping[str, float | None], common: dict[str, Any], notes: list[str], details: dict[str, Any]
+) -> Iterator[ForeignReading]:  # fmt: skip
+    """Readings of one raw-I/O average: the total, and for a mix also reads and writes by the observed read percentage."""
+    rate, mb, percent, size = values.get("rate"), values.get("mb"), values.get("pct"), values.get("bytes")
+    if rate is None:
+        source.problem(number, "an average line without an I/O rate")
+        return
+
+    def made(direction: str, iops: float | None, bw: float | None, resp: float | None, *extra: str) -> ForeignReading:
+        return ForeignReading(
+            source.name, number, **common, direction=direction, iops=iops, bw_bytes_per_s=bw, lat_mean_ns=times(resp, 1e6),
+            lat_kind=None if resp is None else "total", notes=(*notes, *extra), details=details,
+        )  # fmt: skip
+
+    bw = times(mb, MIB)
+    if percent is None:
+        yield made("mixed", rate, bw, values.get("resp"))
+        return
+    if percent >= 100 or percent <= 0:
+        yield made("read" if percent >= 100 else "write", rate, bw, values.get("resp"))
+        return
+    details["observed_read_percent"] = percent
+    fixed = size is not None and common.get("bs_bytes") == size
+    share = "I/Os are the observed read percentage of the total rate"
+    for name, part in (("read", percent / 100), ("write", 1 - percent / 100)):
+        iops = rate * part
+        yield made(
+            name,
+            iops,
+            iops * (size or 0) if fixed else None,
+            values.get(f"{name}_resp"),
+            share,
+            *(("bandwidth is I/Os times the fixed transfer size",) if fixed else ()),
+        )
+    yield made("mixed", rate, bw, values.get("resp"), "reads and writes together")
+
+
+def _file_system(
+    source: Source, number: int, values: Mapping[str, float], common: dict[str, Any], notes: list[str], details: dict[str, Any]
+) -> Iterator[ForeignReading]:  # fmt: skip
+    size = values.get("xfer size")
+    if size is not None:
+        details["mean_io_bytes"] = size
+    found = False
+    for name in ("read", "write"):
+        if (rate := values.get(f"{name} rate", 0.0)) > 0:
+            found = True
+            yield ForeignReading(
+                source.name, number, **common, direction=name, iops=rate, bw_bytes_per_s=times(values.get(f"mb/sec {name}"), MIB),
+                lat_mean_ns=times(values.get(f"{name} resp"), 1e6), lat_kind="total" if f"{name} resp" in values else None,
+                notes=tuple(notes), details=details,
+            )  # fmt: skip
+    for column, rate in values.items():
+        word = column.removesuffix(" rate")
+        if word != column and word not in _DATA_OPS and rate > 0:
+            found = True
+            yield ForeignReading(
+                source.name, number, **{**common, "bs_bytes": None}, operation=word, iops=rate, lat_mean_ns=times(values.get(f"{word} resp"), 1e6),
+                lat_kind="total" if f"{word} resp" in values else None, notes=("operations per second of file-system calls",),
+            )  # fmt: skip
+    if not found:
+        source.problem(number, "an average line with no operation above zero", lost=False)
+
+
+def _unfinished(source: Source, run: _Run, version: str | None) -> Iterator[ForeignReading]:
+    if run.name is None or run.ended:
+        return
+    if run.last is None:
+        if run.line:
+            source.problem(run.line, f"run {run.name[:60]} has no figures", lost=False)
+        return
+    number, values = run.last
+    source.problem(number, f"run {run.name[:60]} has no average line: only its last interval is given")
+    for reading in _average(source, run, number, str(run.intervals), values, version):
+        yield _interval_only(reading)
+
+
+def _interval_only(reading: ForeignReading) -> ForeignReading:
+    return replace(
+        reading, statistic="unknown", n=None, notes=(*reading.notes, "the last whole interval of a run that was cut off, not its average")
+    )
+
+
+def _flat_row(source: Source, flat: list[str], number: int, line: str) -> dict[str, str] | None:
+    """The cells of an average row of the flat file by column name."""
+    cells = line.split()
+    if not cells or not re.match(r"\d\d:\d\d:\d\d", cells[0]):
+        return None
+    record = dict(zip(flat, cells, strict=False))
+    if not record.get("interval", "").startswith("avg_"):
+        return None
+    if len(cells) != len(flat) or (source.unended(number) and not line.endswith(" ")):
+        source.problem(number, "a row with another number of figures than its header, or cut off")
+        return None if len(cells) < len(flat) // 2 else dict(zip(flat, cells[:-1], strict=False))
+    return record
+
+
+def _flat(source: Source, number: int, record: Mapping[str, str]) -> Iterator[ForeignReading]:
+    comma = decimal_comma(" ".join(record.values()))
+
+    def get(name: str) -> float | None:
+        return num(record.get(name), comma=comma)
+
+    threads, size = get("threads"), get("xfersize")
+    common: dict[str, Any] = {
+        "tool": "vdbench", "tool_version": None if record.get("version", "n/a") == "n/a" else record["version"], "label": record.get("run"),
+        "n": 1, "bs_bytes": None if size is None else int(size), "numjobs": None if threads is None else int(threads),
+    }  # fmt: skip
+    notes = ["vdbench MB is 1048576 bytes"]
+    if threads is not None:
+        notes.append("numjobs is vdbench threads: concurrent I/Os of each SD or FWD")
+    details: dict[str, Any] = {"interval": record.get("interval")}
+    if "read_rate" in record and "mb_read" in record:
+        common["bs_bytes"] = None  # the flat file of file-system runs prints the average, not the requested size
+        values = {"reqstdops rate": get("rate") or 0.0, "mb/sec read": get("mb_read") or 0.0, "mb/sec write": get("mb_write") or 0.0}
+        if size is not None:
+            values["xfer size"] = size
+        for name in record:
+            word, _, kind = name.rpartition("_")
+            if word and kind in ("rate", "resp") and (value := get(name)) is not None:
+                values[f"{word} {kind}"] = value
+        yield from _file_system(source, number, values, common, notes, details)
+        return
+    seek, requested, lun = get("seekpct"), get("rdpct"), get("lunsize")
+    if seek in (0, 100) and requested is not None:
+        words = ("read", "write", "rw") if seek == 0 else ("randread", "randwrite", "randrw")
+        common["rw"] = words[0] if requested == 100 else words[1] if requested == 0 else words[2]
+        common["rwmixread"] = requested if 0 < requested < 100 else None
+    if lun:
+        common["size_bytes"] = int(lun * GIB)
+        notes.append("size is of all LUNs together")
+    for name in ("reqrate", "resp_max", "resp_std", "queue_depth", "rhpct", "whpct", "compratio", "dedupratio"):
+        if (value := get(name)) is not None:
+            details[name] = value
+    values2 = {"rate": get("rate"), "mb": get("mb/sec"), "bytes": get("bytes/io"), "pct": get("read%"), "resp": get("resp")}
+    values2 |= {"read_resp": get("read_resp"), "write_resp": get("write_resp")}
+    yield from raw_readings(source, number, values2, common, notes, details)

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""xdd 6 and 7: TARGET_PASS, TARGET_AVERAGE and COMBINED lines under the column header of the run.
+
+xdd's MBytes/s are 10^6 bytes; a COMBINED line over several passes counts the bytes and seconds of all of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ioatlas.dialect.read.numbers import decimal_comma, num, positive, times, whole
+from ioatlas.dialect.read.source import Source
+from ioatlas.model.foreign import ForeignReading
+
+SIGNATURE = re.compile(
+    r"^IOIOIO\w* XDD version |^\s*What\s+Pass\s+Target\s+Queue\s+Bytes_Xfered|^\s*T\s+Q\s+Bytes\s+Ops\s+Time\s+Rate\s+IOPS", re.MULTILINE
+)
+_VERSION = re.compile(r"XDD version (\S+)")
+_HEADER = re.compile(r"^\s*What\s+Pass\s+Target")
+_OLD_HEADER = re.compile(r"^\s*T\s+Q\s+Bytes\s+Ops\s+Time\s+Rate\s+IOPS")
+_OLD_ROW = re.compile(r"^\s*(TARGET\s+(?:PASS\d*|Average)|COMBINED|Combined)\s+(.*)$", re.IGNORECASE)
+_KINDS = ("TARGET_PASS", "TARGET_AVERAGE", "COMBINED", "QUEUE_PASS", "QUEUE_AVERAGE", "TARGET_COMBINED")
+
+
+@dataclass
+class _Run:
+    version: str | None = None
+    passes: int | None = None
+    targets: int | None = None
+    settings: dict[str, str] = field(default_factory=dict)
+    read_percent: float | None = None
+    size: int | None = None
+    depth: int | None = None
+    columns: list[str] = field(default_factory=list)
+    rows: list[tuple[int, dict[str, str]]] = field(default_factory=list)
+
+
+def read(source: Source) -> Iterator[ForeignReading]:
+    run = _Run()
+    for number, line in source.lines():
+        text = line.strip()
+        if match := _VERSION.search(line):
+            yield from _finish(source, run)
+            run = _Run(match[1])
+        elif _HEADER.match(line):
+            run.columns = text.split()
+        elif _OLD_HEADER.match(line):
+            run.columns = ["What", *text.split()]
+        elif run.columns and text.startswith(_KINDS):
+            cells = text.split()
+            if len(cells) != len(run.columns) or (source.unended(number) and cells[-1][-1:].isdigit()):
+                source.problem(number, "a result line with another number of figures than its header, or cut off")
+                continue
+            if len(run.rows) < 10_000:
+                run.rows.append((number, dict(zip(run.columns, cells, strict=True))))
+        elif run.columns and "IOPS" in run.columns and "T" in run.columns and (match := _OLD_ROW.match(line)):
+            cells = [re.sub(r"\s+", "_", match[1].upper()), *match[2].split()]
+            if len(cells) == len(run.columns):
+                run.rows.append((number, dict(zip(run.columns, cells, strict=True))))
+        else:
+            _setting(run, text)
+    yield from _finish(source, run)
+
+
+def _setting(run: _Run, text: str) -> None:
+    name, _, value = text.partition(",")
+    value = value.strip()
+    if name == "Passes":
+        run.passes = whole(value)
+    elif name == "Number of Targets":
+        run.targets = whole(value)
+    elif name == "Queue Depth":
+        run.depth = whole(value)
+    elif name == "Seek pattern":
+        run.settings["seek_pattern"] = value[:40]
+    elif name == "Pass seek randomization" and value != "disabled":
+        run.settings["pass_seek_randomization"] = value[:40]
+    elif name == "Direct I/O":
+        run.settings["direct"] = value[:20]
+    elif name == "Read/write ratio":
+        run.read_percent = num(value.split(",")[0].replace("READ", "").strip())
+    elif text.startswith("ID for this run,"):
+        run.settings["id"] = value.strip("'")[:100]
+    elif text.startswith("Computer Name,"):
+        run.settings["host"] = value.split(",")[0][:100]
+    elif (match := re.match(r"Fully qualified target pathname,\s*'(.*)'", text)) or (
+        match := re.match(r"Target\[\d+\] Q\[\d+\], (.*)", text)
+    ):
+        run.settings.setdefault("target", match[1][:300])
+    elif "End-to-End ACTIVE" in text:
+        run.settings["end_to_end"] = "source" if "SOURCE" in text else "destination"
+
+
+def _finish(source: Source, run: _Run) -> Iterator[ForeignReading]:
+    """COMBINED is the result; averages and passes of single targets come with it only when there are several targets."""
+    combined = [(number, row) for number, row in run.rows if row["What"] == "COMBINED"]
+    averages = [(number, row) for number, row in run.rows if row["What"] in ("TARGET_AVERAGE", "TARGET_COMBINED")]
+    passes = [(number, row) for number, row in run.rows if row["What"] == "TARGET_PASS"]
+    chosen = combined + (averages if len(averages) > 1 or not combined else [])
+    if not chosen:
+        chosen = passes
+    elif run.passes and run.passes > 1:
+        chosen = passes + chosen
+    for number, row in sorted(chosen, key=lambda item: item[0]):
+        yield from _row(source, run, number, row)
+    if run.columns and not run.rows:
+        source.problem(0, "an xdd run whose result lines are missing")
+
+
+def _row(source: Source, run: _Run, number: int, row: dict[str, str]) -> Iterator[ForeignReading]:
+    comma = decimal_comma(" ".join(row.values()))
+    names = {
+        "bytes": ("Bytes_Xfered", "Bytes"), "ops": ("Ops",), "seconds": ("Elapsed", "Time"), "bw": ("Bandwidth", "Rate"), "iops": ("IOPS",),
+        "latency": ("Latency",), "size": ("Xfer_Size", "ReqSize"), "depth": ("Queue", "Q"), "pass": ("Pass",), "targets": ("Target", "T"),
+    }  # fmt: skip
+    values = {key: next((num(row[name], comma=comma) for name in options if name in row), None) for key, options in names.items()}
+    op = next((row[name].lower() for name in ("Op_Type", "OP") if name in row), "")
+    direction = op if op in ("read", "write") else "mixed" if op == "mixed" else None
+    seek = run.settings.get("seek_pattern", "")
+    sequential = seek in ("sequential", "queued_interleaved", "none")
+    random = seek == "random"
+    rw = None
+    if direction in ("read", "write"):
+        rw = direction if sequential else f"rand{direction}" if random else None
+    elif direction == "mixed":
+        rw = "rw" if sequential else "randrw" if random else None
+    notes = ["xdd MBytes/s are 10^6 bytes"]
+    kind = row["What"]
+    statistic, n = "single", 1
+    if kind == "COMBINED" and run.passes and run.passes > 1:
+        notes.append(f"bytes and seconds of {run.passes} passes together")
+        statistic, n = f"mean of {run.passes}", run.passes
+    elif kind in ("TARGET_AVERAGE", "TARGET_COMBINED") and run.passes and run.passes > 1:
+        statistic, n = f"mean of {run.passes}", run.passes
+    if "end_to_end" in run.settings:
+        notes.append(f"end-to-end copy, {run.settings['end_to_end']} side")
+    details: dict[str, Any] = {"row": kind, **{key: value for key, value in run.settings.items() if key not in ("host", "target", "id")}}
+    details["pass"], details["total_ios"] = values["pass"], values["ops"]
+    if kind.startswith("TARGET"):
+        details["target_number"] = values["targets"]
+    bw, iops, latency = values["bw"], values["iops"], positive(row.get("Latency"), comma=comma)
+    if not bw and not iops:
+        source.problem(number, "a result line without a rate", lost=False)
+        return
+    yield ForeignReading(
+        source.name,
+        number,
+        "xdd",
+        tool_version=run.version,
+        label=run.settings.get("target") or run.settings.get("id"),
+        direction=direction,
+        rw=rw,
+        bs_bytes=None if values["size"] is None else int(values["size"]),
+        numjobs=int(values["targets"]) if kind == "COMBINED" and values["targets"] else 1 if kind.startswith("TARGET") else None,
+        iodepth=run.depth if run.depth is not None else None if values["depth"] is None else int(values["depth"]),
+        rwmixread=run.read_percent if run.read_percent is not None and 0 < run.read_percent < 100 else None,
+        iops=iops,
+        bw_bytes_per_s=times(bw, 1e6),
+        lat_mean_ns=times(latency, 1e6),
+        lat_kind="total" if latency else None,
+        statistic=statistic,
+        n=n,
+        host=run.settings.get("host"),
+        runtime_seconds=values["seconds"],
+        io_bytes=None if values["bytes"] is None else int(values["bytes"]),
+        notes=tuple(notes),
+        details=details,
+    )
