@@ -100,7 +100,11 @@ def steps(scratch: Path) -> dict[str, list[Step]]:
     ]
     workers = str(min(os.cpu_count() or 1, 4))
     tests = [pytest_step("unit tests", scratch, "tests/unit", "-n", workers)]
-    others = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "tests").iterdir() if path.is_dir() and path.name != "unit" and any(path.rglob("test_*.py")))
+    others = sorted(
+        str(path.relative_to(ROOT))
+        for path in (ROOT / "tests").iterdir()
+        if path.is_dir() and path.name != "unit" and any(path.rglob("test_*.py"))
+    )
     if others:
         tests.append(pytest_step("real tests", scratch, *others))
     package = ROOT / "web" / "package.json"
@@ -115,7 +119,9 @@ def run(step: Step) -> Counts:
     print(f"\n== {step.name}", flush=True)
     begun = time.monotonic()
     try:
-        code = subprocess.run(step.command, cwd=step.cwd, env={**os.environ, **dict(step.environment)}, stdin=subprocess.DEVNULL, check=False).returncode
+        code = subprocess.run(
+            step.command, cwd=step.cwd, env={**os.environ, **dict(step.environment)}, stdin=subprocess.DEVNULL, check=False
+        ).returncode
     except OSError as error:
         print(f"{step.command[0]} could not be started: {error.strerror}")
         code = 127

@@ -294,7 +294,9 @@ def _noise(estimates: Sequence[Estimate], namer: Namer) -> Finding:
         sentences.append(f"No steady state within the window: {_count_words(unsteady)}, of {len(measured):,}.")
     withheld = sum(e.verdict in WITHHELD_WORDS for e in measured)
     if withheld:
-        sentences.append(f"A verdict on steadiness was withheld for {withheld:,} of {plural(len(measured), 'value')}: too few I/Os or too short a window.")
+        sentences.append(
+            f"A verdict on steadiness was withheld for {withheld:,} of {plural(len(measured), 'value')}: too few I/Os or too short a window."
+        )
     return Finding("noise", " ".join(sentences), _keys(evidence))
 
 
@@ -318,15 +320,21 @@ def _not_measured(result: CampaignResult) -> Finding:
         sentences.append(f"Nothing at all was measured with {', '.join(bare)}.")
     limited = sum(e.kind == "measured" and e.verdict in LOWER_BOUND_WORDS for e in result.estimates)
     if limited:
-        sentences.append(f"In {plural(limited, 'value')} the client was the limit, so {'it is' if limited == 1 else 'they are'} what the target does at least.")
+        sentences.append(
+            f"In {plural(limited, 'value')} the client was the limit, so {'it is' if limited == 1 else 'they are'} what the target does at least."
+        )
     suspect = Counter(
-        e.verdict for e in result.estimates if e.kind == "measured" and verdict_class(e.verdict) == "suspect" and e.verdict not in LOWER_BOUND_WORDS
+        e.verdict
+        for e in result.estimates
+        if e.kind == "measured" and verdict_class(e.verdict) == "suspect" and e.verdict not in LOWER_BOUND_WORDS
     )
     if suspect:
         sentences.append(f"Measured, but not to be trusted: {_count_words(suspect)}.")
     if result.n_discarded:
         why = ", ".join(f"{count:,} {reason}" for reason, count in result.discard_reasons.items())
-        sentences.append(f"{plural(result.n_discarded, 'window')} {'was' if result.n_discarded == 1 else 'were'} discarded{f' ({why})' if why else ''}.")
+        sentences.append(
+            f"{plural(result.n_discarded, 'window')} {'was' if result.n_discarded == 1 else 'were'} discarded{f' ({why})' if why else ''}."
+        )
     if not result.complete:
         sentences.append("The campaign is not finished.")
     return Finding("not-measured", " ".join(sentences), tuple(missing)[:EVIDENCE])
@@ -353,7 +361,9 @@ def _bare_levels(result: CampaignResult, measured: set[str]) -> list[str]:
         if estimate.cell.key in measured:
             for name, value in estimate.cell.options:
                 seen[name].add(value)
-    return [Namer.option(name, value) for name, values in result.axes.items() if name in seen for value in values if value not in seen[name]]
+    return [
+        Namer.option(name, value) for name, values in result.axes.items() if name in seen for value in values if value not in seen[name]
+    ]
 
 
 def _rate(estimate: Estimate) -> str:

@@ -28,7 +28,9 @@ def estimate(cell: Cell, value: float | None, *, width: float | None = 0.05, dir
     return Estimate(cell, direction or cell.directions[0], bw_bytes_per_s=value, bw_low=low, bw_high=high, **fields)
 
 
-def result(estimates: list[Estimate], *, unmeasured: tuple[Unmeasured, ...] = (), fresh: tuple[Estimate, ...] = (), **changes: Any) -> CampaignResult:
+def result(
+    estimates: list[Estimate], *, unmeasured: tuple[Unmeasured, ...] = (), fresh: tuple[Estimate, ...] = (), **changes: Any
+) -> CampaignResult:
     targets = dict.fromkeys(e.cell.target for e in estimates)
     fields: dict[str, Any] = {"axes": {}, "constants": {}, **changes}
     return CampaignResult(
@@ -72,7 +74,9 @@ def test_peak_and_smallest_load_of_each_direction() -> None:
 
 def test_only_fresh_visits_give_a_named_cell_its_value() -> None:
     estimates = sweep(saturating, **GRID)
-    again = tuple(estimate(cell, 800 * MIB if cell.numjobs == 16 else 600 * MIB, n_visits=4) for cell in extremes(estimates) if cell.rw == "read")
+    again = tuple(
+        estimate(cell, 800 * MIB if cell.numjobs == 16 else 600 * MIB, n_visits=4) for cell in extremes(estimates) if cell.rw == "read"
+    )
     found = findings(result(estimates, fresh=again))
     peak, knee = by_code(found, "peak")[0].sentence, by_code(found, "knee")[0].sentence
     assert "800 MiB/s (95%: 760 MiB/s to 840 MiB/s)" in peak
@@ -90,7 +94,9 @@ def test_extremes_are_what_the_findings_name() -> None:
     assert len(extremes(estimates)) == 4
 
 
-@pytest.mark.parametrize("changes", [{"verdict": "cached"}, {"verdict": "discarded"}, {"verdict": "above ceiling"}, {"kind": "predicted", "n_visits": 0}])
+@pytest.mark.parametrize(
+    "changes", [{"verdict": "cached"}, {"verdict": "discarded"}, {"verdict": "above ceiling"}, {"kind": "predicted", "n_visits": 0}]
+)
 def test_suspect_and_predicted_cells_are_never_the_peak(changes: dict[str, Any]) -> None:
     estimates = sweep(saturating, **GRID)
     fake = estimate(Cell.of("nas", {"rw": "read", "bs": 2 * MIB, "numjobs": 1}), 9e12, **changes)
@@ -187,11 +193,17 @@ def test_noise_is_not_invented() -> None:
 def test_what_was_not_measured_is_counted_by_reason() -> None:
     estimates = sweep(saturating, **GRID)
     missing = (
-        *(Unmeasured(Cell.of("nas", {"rw": "read", "bs": 4 * MIB, "numjobs": n}), "not admissible: block larger than the file") for n in (1, 2)),
+        *(
+            Unmeasured(Cell.of("nas", {"rw": "read", "bs": 4 * MIB, "numjobs": n}), "not admissible: block larger than the file")
+            for n in (1, 2)
+        ),
         Unmeasured(Cell.of("nas", {"rw": "read", "bs": 4 * MIB, "numjobs": 4}), "failed: fio reported error 5"),
     )
     axes = {"bs": (4 * KIB, 256 * KIB, MIB, 4 * MIB), "numjobs": (1, 2, 4, 8, 16)}
-    found = by_code(findings(result(estimates, unmeasured=missing, axes=axes, n_discarded=1, discard_reasons={"over-ran": 1}, complete=False)), "not-measured")
+    found = by_code(
+        findings(result(estimates, unmeasured=missing, axes=axes, n_discarded=1, discard_reasons={"over-ran": 1}, complete=False)),
+        "not-measured",
+    )
     sentence = found[0].sentence
     assert "Not measured: 3 of 33 cells: 2 not admissible (block larger than the file); 1 failed (fio reported error 5)." in sentence
     assert "Nothing at all was measured with bs 4 MiB." in sentence
@@ -201,13 +213,21 @@ def test_what_was_not_measured_is_counted_by_reason() -> None:
 
 
 def test_a_complete_sweep_says_so() -> None:
-    assert by_code(findings(result(sweep(saturating, **GRID))), "not-measured")[0].sentence == "Every one of the 30 cells of the sweep was measured."
+    assert (
+        by_code(findings(result(sweep(saturating, **GRID))), "not-measured")[0].sentence
+        == "Every one of the 30 cells of the sweep was measured."
+    )
 
 
 def test_several_targets_are_told_apart() -> None:
     both = [*sweep(saturating, **GRID), *sweep(lambda **o: 2 * saturating(**o), target="san", **GRID)]
     peaks = by_code(findings(result(both)), "peak")
-    assert [("on nas:" in p.sentence, "on san:" in p.sentence) for p in peaks] == [(True, False), (True, False), (False, True), (False, True)]
+    assert [("on nas:" in p.sentence, "on san:" in p.sentence) for p in peaks] == [
+        (True, False),
+        (True, False),
+        (False, True),
+        (False, True),
+    ]
 
 
 def test_mixed_cells_count_in_both_directions() -> None:

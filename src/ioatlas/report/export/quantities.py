@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ioatlas.errors import UsageError
 from ioatlas.model.estimate import Estimate
+from ioatlas.report.table import Entry
 
 Bounds = tuple[float | None, float | None]
 
@@ -33,6 +35,11 @@ class Quantity:
 
     def value(self, estimate: Estimate) -> float | None:
         return self._divided(estimate, self.field)
+
+    def shown(self, entry: Entry) -> float | None:
+        """The value of a row of the table, where it has a finite one."""
+        value = self.value(entry.estimate) if entry.estimate is not None else None
+        return value if value is not None and math.isfinite(value) else None
 
     def bounds(self, estimate: Estimate) -> Bounds:
         return self._divided(estimate, self.low), self._divided(estimate, self.high)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ioatlas.errors import IoAtlasError
 from ioatlas.model.result import CampaignResult
+from ioatlas.report.export.drawing import Drawing
 from ioatlas.report.export.grid import Axis, Layout, Level, Page, Status, Tile, status
 from ioatlas.report.export.quantities import Quantity
-from ioatlas.report.export.to_gnuplot import Drawing, shown_value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -147,7 +147,7 @@ def _draw_tile(panel: Axes, tile: Tile, drawing: Drawing, norm: Any) -> set[Stat
     marks: set[Status] = set()
     for (i, x), (j, y) in ((p, r) for p in enumerate(layout.x.levels) for r in enumerate(layout.y.levels)):
         entry = tile.cells.get((x, y))
-        value = shown_value(entry, q) if entry is not None else None
+        value = q.shown(entry) if entry is not None else None
         mark: Status = "missing" if entry is None or value is None else status(entry)
         if value is not None:
             image[j, i] = max(value / drawing.unit.factor, drawing.low)
@@ -196,9 +196,7 @@ def _lines_figure(page: Page, drawing: Drawing, title: str) -> Figure:
         more = panel.get_legend_handles_labels()
         handles, labels = more if len(more[1]) > len(labels) else (handles, labels)
     figure.legend(handles, labels, title=layout.y.heading, loc="outside right upper", frameon=False)
-    hollow = any(
-        status(e) != "measured" for tile in page.tiles for e in tile.cells.values() if shown_value(e, drawing.quantity) is not None
-    )
+    hollow = any(status(e) != "measured" for tile in page.tiles for e in tile.cells.values() if drawing.quantity.shown(e) is not None)
     if hollow:
         figure.text(0.005, 0.005, "hollow: predicted, without a steady state, or suspect", fontsize=7, ha="left", va="bottom")
     return figure
@@ -209,7 +207,7 @@ def _draw_line(panel: Axes, tile: Tile, y: Level, drawing: Drawing, color: Any, 
     points = []
     for i, x in enumerate(layout.x.levels):
         entry = tile.cells.get((x, y))
-        value = shown_value(entry, q) if entry is not None else None
+        value = q.shown(entry) if entry is not None else None
         if entry is None or entry.estimate is None or value is None:
             continue
         low, high = q.bounds(entry.estimate)

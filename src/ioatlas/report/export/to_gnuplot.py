@@ -7,15 +7,14 @@ All tiles and pages share one colour range, set by hand: gnuplot would scale eac
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from ioatlas.model.result import CampaignResult
+from ioatlas.report.export.drawing import Drawing
 from ioatlas.report.export.grid import Axis, Layout, Page, Status, Tile, status
 from ioatlas.report.export.palette import CIVIDIS
-from ioatlas.report.export.quantities import Quantity, Unit
+from ioatlas.report.export.quantities import Quantity
 from ioatlas.report.table import Entry
 
 HATCHES: dict[Status, tuple[str, str]] = {
@@ -31,36 +30,6 @@ STATUS_CODE: dict[Status, int] = {"measured": 0, "predicted": 1, "unsteady": 2, 
 TILE_WIDTH, TILE_HEIGHT = 370, 290
 LEFT, RIGHT, TOP, BOTTOM = 170, 230, 130, 190
 """Room around the tiles, in pixels at 100% size."""
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """What every page shares: quantity, unit, colour range in that unit, and whether colours are logarithmic."""
-
-    layout: Layout
-    quantity: Quantity
-    unit: Unit
-    low: float
-    high: float
-    log: bool
-
-    @classmethod
-    def of(cls, layout: Layout, quantity: Quantity, *, log: bool = False) -> Drawing:
-        values = [
-            v for page in layout.pages for tile in page.tiles for e in tile.cells.values() if (v := shown_value(e, quantity)) is not None
-        ]
-        unit = quantity.unit(values)
-        positive = [v for v in values if v > 0]
-        top = max(values, default=unit.factor) or unit.factor
-        low = min(positive, default=top / 10) if log else 0.0
-        if log and low >= top:
-            low = top / 10
-        return cls(layout, quantity, unit, low / unit.factor, top / unit.factor, log)
-
-
-def shown_value(entry: Entry, quantity: Quantity) -> float | None:
-    value = quantity.value(entry.estimate) if entry.estimate is not None else None
-    return value if value is not None and math.isfinite(value) else None
 
 
 def write_gnuplot(result: CampaignResult, layout: Layout, quantity: Quantity, script: Path, *, log: bool = False) -> tuple[Path, Path]:
@@ -98,14 +67,14 @@ def _tile_lines(tile: Tile, drawing: Drawing) -> Iterator[str]:
         for i, x in enumerate(layout.x.levels):
             entry = tile.cells.get((x, y))
             estimate = entry.estimate if entry is not None else None
-            value = shown_value(entry, q) if entry is not None else None
+            value = q.shown(entry) if entry is not None else None
             low, high = q.bounds(estimate) if estimate is not None else (None, None)
             numbers = " ".join("NaN" if v is None else f"{v:.9g}" for v in (value, low, high))
             yield f"{i} {j} {numbers} {STATUS_CODE[_mark(entry, drawing)]} {estimate.n_visits if estimate is not None else 0}"
 
 
 def _mark(entry: Entry | None, drawing: Drawing) -> Status:
-    return "missing" if entry is None or shown_value(entry, drawing.quantity) is None else status(entry)
+    return "missing" if entry is None or drawing.quantity.shown(entry) is None else status(entry)
 
 
 def _script_lines(result: CampaignResult, drawing: Drawing, script_name: str, data_name: str) -> Iterator[str]:

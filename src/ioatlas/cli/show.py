@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ioatlas show`: a campaign's findings and map in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+    from ioatlas.model.result import CampaignResult
+    from ioatlas.report.export.grid import Axis, Level, Status
+    from ioatlas.report.export.quantities import Quantity, Unit
+    from ioatlas.report.table import Entry
+
+PIPE_WIDTH = 120
+"""Columns to use when the output is no terminal."""
+BEST_IS_LOWEST = ("lat_mean", "lat_p99")
+
+
+@click.command(
+    name="show",
+    epilog="""\b
+Examples:
+  ioatlas show nas1                                   what to know, and throughput over block size and jobs
+  ioatlas show nas1 --quantity lat_p99 --x iodepth
+  ioatlas show nas1 --cells                           every cell with its interval, visits and verdict
+  ioatlas show nas1 --json | jq '.rows[0]'""",
+)
+@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
+@click.option(
+    "--quantity",
+    "quantity_name",
+    type=click.Choice(("bw", "iops", "lat_mean", "lat_p99", "bw_per_job")),
+    default="bw",
+    show_default=True,
+    help="What the map shows.",
+)
+@click.option(
+    "--x", metavar="AXIS", default="", help="Axis of the columns. Default: numjobs, or the first of iodepth and size that varies."
+)
+@click.option("--y", metavar="AXIS", default="", help="Axis of the rows. Default: bs.")
+@click.option("--cells", "all_cells", is_flag=True, help="List every cell instead of the map.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, as `export --format json` does.")
+def command(directory: Path, quantity_name: str, x: str, y: str, all_cells: bool, as_json: bool) -> None:
+    """Show what there is to know about the campaign in DIR, then its map as a table."""
+    import sys
+
+    from ioatlas.campaign import load_result
+
+    result = load_result(directory)
+    if as_json:
+        from ioatlas.report.export.to_json import write_json
+
+        write_json(result, sys.stdout)
+        return
+    from rich.console import Console
+
+    from ioatlas.report.export.quantities import quantity
+
+    console = Console(highlight=False, markup=False, emoji=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, markup=False, emoji=False, width=PIPE_WIDTH)
+    for part in (*_head(result), *(_cell_list(result, console) if all_cells else _maps(result, quantity(quantity_name), x, y, console))):
+        console.print(part)
+
+
+def _head(result: CampaignResult) -> list[RenderableType]:
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    from ioatlas.analysis.wording import plural
+    from ioatlas.model.units import format_duration
+
+    n_cells = len({e.cell.key for e in result.estimates} | {u.cell.key for u in result.unmeasured})
+    facts = [plural(n_cells, "cell"), plural(result.n_visits, "visit"), format_duration(result.seconds)]
+    facts += [] if result.complete else ["not finished"]
+    head = Text(result.name or result.campaign_id, style="bold")
+    head.append("  " + ", ".join(facts), style="not bold")
+    findings = Table.grid(padding=(0, 1))
+    for finding in result.findings:
+        findings.add_row("•", Text(finding.sentence))
+    return [head, Padding(findings, (1, 0, 1, 0))]
+
+
+def _maps(result: CampaignResult, quantity: Quantity, x_name: str, y_name: str, console: Console) -> list[RenderableType]:
+    """One table for each target and load; the axes on neither side are folded, and the caption says how."""
+    from rich.text import Text
+
+    from ioatlas.errors import UsageError
+    from ioatlas.report.export.grid import axes_of, coordinates
+    from ioatlas.report.table import entries
+
+    found = entries(result)
+    axes = {axis.name: axis for axis in axes_of(result, found)}
+    for name in (x_name, y_name):
+        if name and (name not in axes or name in ("rw", "target")):
+            usable = ", ".join(axis for axis in axes if axis not in ("rw", "target"))
+            raise UsageError(f"the campaign has no axis {name!r} to show", where="--x, --y", remedy=f"choose from {usable}")
+    varied = [name for name, axis in axes.items() if len(axis.levels) > 1 and name not in ("rw", "target")]
+    y_name = y_name or _first(("bs", *varied), [name for name in varied if name != x_name])
+    x_name = x_name or _first(("numjobs", "iodepth", "size", *varied), [name for name in varied if name != y_name])
+    if not found or not y_name or not x_name or x_name == y_name:
+        return _cell_list(result, console)
+    unit = quantity.unit([v for entry in found if (v := quantity.shown(entry)) is not None])
+    folded = [name for name in varied if name not in (x_name, y_name)]
+    groups: dict[tuple[Level, ...], dict[tuple[Level, Level], list[Entry]]] = {}
+    for entry in found:
+        at = coordinates(entry, ("target", "rw", x_name, y_name))
+        groups.setdefault((at["target"], at["rw"]), {}).setdefault((at[x_name], at[y_name]), []).append(entry)
+    parts: list[RenderableType] = []
+    marks: set[Status] = set()
+    top = max((v for entry in found if (v := quantity.shown(entry)) is not None), default=0.0)
+    for (target, rw), cells in groups.items():
+        several = len(axes["target"].levels) > 1
+        title = f"{target}, {rw}" if several else str(rw)
+        title += f": {quantity.label.lower()} in {unit.name}"
+        if folded:
+            best = "lowest" if quantity.name in BEST_IS_LOWEST else "highest"
+            title += f", the {best} over {', '.join(f'{name} ({len(axes[name].levels)} values)' for name in folded)}"
+        parts += _map_table(title, axes[x_name], axes[y_name], cells, quantity, unit, top, marks, console.width)
+    legend = [f"{MARKS[mark]} {WORDS[mark]}" for mark in MARKS if mark in marks]
+    if legend:
+        parts.append(Text("   ".join(legend), style="dim"))
+    return parts
+
+
+MARKS: dict[Status, str] = {"unsteady": "!", "suspect": "?", "predicted": "~", "imported": "^", "missing": "·"}
+WORDS: dict[Status, str] = {
+    "unsteady": "no steady state", "suspect": "suspect: see its verdict", "predicted": "predicted", "imported": "from elsewhere", "missing": "no value",
+}  # fmt: skip
+
+
+def _first(order: Sequence[str], there: Sequence[str]) -> str:
+    return next((name for name in order if name in there), "")
+
+
+def _map_table(
+    title: str, x: Axis, y: Axis, cells: dict[tuple[Level, Level], list[Entry]], quantity: Quantity, unit: Unit,
+    top: float, marks: set[Status], width: int,
+) -> list[RenderableType]:  # fmt: skip
+    """The table, in as many strips of columns as the terminal's width asks for. Adds the marks it used to `marks`."""
+    from rich.table import Table
+    from rich.text import Text
+
+    texts: dict[tuple[Level, Level], Text] = {}
+    for at in ((i, j) for i in x.levels for j in y.levels):
+        chosen, mark = _choose(cells.get(at, []), quantity)
+        value = quantity.shown(chosen) if chosen is not None else None
+        if mark != "measured":
+            marks.add(mark)
+        number = "" if value is None else _number(value / unit.factor)
+        texts[at] = Text(f" {number}{MARKS.get(mark, ' ')}", style=_style(value, top))
+    heads = {level: x.label(level) for level in x.levels}
+    side = max(len(y.heading), *(len(y.label(level)) for level in y.levels)) + 2
+    columns = {level: max(len(heads[level]), *(len(texts[level, j]) for j in y.levels)) + 1 for level in x.levels}
+    strips: list[list[Level]] = [[]]
+    for level in x.levels:
+        if strips[-1] and side + sum(columns[v] for v in strips[-1]) + columns[level] > width:
+            strips.append([])
+        strips[-1].append(level)
+    parts: list[RenderableType] = [Text(title, style="bold")]
+    for strip in strips:
+        table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="")
+        table.add_column(f"{y.heading}", justify="right", no_wrap=True)
+        for level in strip:
+            table.add_column(heads[level], justify="right", no_wrap=True)
+        for j in reversed(y.levels):
+            table.add_row(y.label(j), *(texts[level, j] for level in strip))
+        parts += [Text(f"{' ' * side}{x.heading}", style="dim"), table, Text("")]
+    return parts
+
+
+def _choose(candidates: Sequence[Entry], quantity: Quantity) -> tuple[Entry | None, Status]:
+    """The best of the cells folded into one place: measured and steady before others; and how to mark it."""
+    from ioatlas.report.export.grid import status
+
+    order: tuple[Status, ...] = ("measured", "unsteady", "suspect", "imported", "predicted")
+    for wanted in order:
+        there = [(v, e) for e in candidates if status(e) == wanted and (v := quantity.shown(e)) is not None]
+        if there:
+            best = (min if quantity.name in BEST_IS_LOWEST else max)(there, key=lambda pair: pair[0])
+            return best[1], wanted
+    return None, "missing"
+
+
+def _number(value: float) -> str:
+    """Three significant digits, no exponent."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+
+
+def _style(value: float | None, top: float) -> str:
+    """The colour map as background; terminals without colour, and NO_COLOR, drop it and lose nothing."""
+    from ioatlas.report.export.palette import CIVIDIS
+
+    if value is None or top <= 0:
+        return "dim"
+    place = min(int(max(value, 0) / top * len(CIVIDIS)), len(CIVIDIS) - 1)
+    return f"{'black' if place > len(CIVIDIS) // 2 else 'white'} on {CIVIDIS[place]}"
+
+
+def _cell_list(result: CampaignResult, console: Console) -> list[RenderableType]:
+    """Every cell and direction, one line each; columns that tell nothing, or do not fit, are left out."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from ioatlas.model.units import format_count, format_latency, format_rate
+    from ioatlas.report.export.grid import axes_of, coordinates
+    from ioatlas.report.table import entries
+
+    found = entries(result)
+    axes = [axis for axis in axes_of(result, found) if len(axis.levels) > 1 or axis.name in ("rw", "bs", "numjobs")]
+    names = [axis.name for axis in axes]
+    wide, middle = console.width >= 110, console.width >= 80
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for axis in axes:
+        table.add_column(axis.name, justify="left" if axis.name in ("target", "rw") else "right", no_wrap=True)
+    for heading, shown in (
+        ("throughput", True),
+        ("95% interval", True),
+        ("IOPS", wide),
+        ("mean", middle),
+        ("p99", middle),
+        ("visits", wide),
+    ):
+        if shown:
+            table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("verdict")
+    for entry in found:
+        e = entry.estimate
+        at = coordinates(entry, names)
+        line = [axis.label(at[axis.name]) for axis in axes]
+        interval = f"{format_rate(e.bw_low)} .. {format_rate(e.bw_high)}" if e and e.bw_low is not None and e.bw_high is not None else ""
+        line += [format_rate(e.bw_bytes_per_s) if e and e.bw_bytes_per_s is not None else "", interval]
+        line += [format_count(e.iops) if e and e.iops is not None else ""] if wide else []
+        line += (
+            [format_latency(v) if e and (v := getattr(e, name)) is not None else "" for name in ("lat_mean_ns", "lat_p99_ns")]
+            if middle
+            else []
+        )
+        line += [str(e.n_visits) if e else ""] if wide else []
+        kind = f"{e.kind}; " if e and e.kind != "measured" else ""
+        table.add_row(*(Text(text) for text in line), Text(kind + (e.verdict if e else entry.reason)))
+    return [table]
