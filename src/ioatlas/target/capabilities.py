@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 from ioatlas.model.target import Target
@@ -75,6 +76,7 @@ def _of_device(path: str) -> Capabilities:
 
 
 def _of_filesystem(path: str) -> Capabilities:
+    path = path if os.path.lexists(path) else os.path.dirname(path)  # a file that ioatlas is to make
     mount = mount_of(path)
     devices = devices_under_filesystem(path)
     rotating = [value for device in devices if (value := device.queue("rotational")) is not None]

@@ -127,7 +127,10 @@ def check_block_device(target: Target) -> None:
         holders = [holder.node for holder in each.holders() if holder not in chain]
         if holders:
             reasons.append(f"{label} is held by {', '.join(holders)}")
-        reasons += [f"{label} holds {signature}" for signature in read_signatures(each.node)]
+        try:
+            reasons += [f"{label} holds {signature}" for signature in read_signatures(each.node)]
+        except IoAtlasError as error:  # what cannot be read cannot be called empty
+            reasons.append(f"{label} cannot be searched for signatures ({error.what})")
     if device.is_partition:
         reasons.append(f"it is a partition of {device.disk.node}, which has a partition table")
     if not reasons:  # a mount or holder shows here too, with less to say

@@ -84,6 +84,7 @@ def _identify_path(target: Target) -> Identity:
     if kind == "block":
         facts = _block_facts(device_of(target.location))
     else:
+        os.statvfs(target.location)  # a round trip to the server: the status above may come from a cache
         facts = _filesystem_facts(target.location, status)
         if kind == "file":
             facts["size_bytes"] = str(status.st_size)

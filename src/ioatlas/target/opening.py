@@ -81,7 +81,10 @@ def _open_path(path: str, name: str | None, *, new_file: bool) -> Target:
     if kind == "block":
         return _block_target(real, name)
     _check_real_storage(real)
-    _check_permitted(real, os.R_OK | (os.X_OK if kind == "directory" else 0))
+    if kind == "file":
+        _check_readable(real)
+    else:
+        _check_permitted(real, os.R_OK | os.X_OK)
     room = os.statvfs(real)
     return Target(
         name=name or os.path.basename(real) or "root",
@@ -156,6 +159,10 @@ def _check_real_storage(path: str) -> None:
         raise RefusedError(f"it lies inside {inside}, which belongs to another campaign", where=path, remedy="name the directory above it")
 
 
+def _check_readable(path: str) -> None:
+    os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC))
+
+
 def _check_permitted(path: str, mode: int) -> None:
     if not os.access(path, mode, effective_ids=True):
         raise IoAtlasError("permission denied", where=path, remedy="run as a user who may use it, or change its permissions")
@@ -179,7 +186,7 @@ def _block_target(path: str, name: str | None) -> Target:
     device = device_of(path)
     if device.size_bytes == 0:
         raise IoAtlasError("this device has no size: it holds no medium or is not set up", where=path, remedy="connect or set it up first")
-    _check_permitted(path, os.R_OK)
+    _check_readable(path)
     return Target(
         name=name or device.name,
         kind="block",

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real bad targets for the guards' tests: loop devices, mounts and NBD servers, each taken down by its own name or pid."""
+
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+root_only = pytest.mark.skipif(os.geteuid() != 0, reason="loop devices and mounts need root")
+
+
+def needs(*tools):
+    absent = [tool for tool in tools if shutil.which(tool) is None]
+    return pytest.mark.skipif(bool(absent), reason=f"not installed: {', '.join(absent)}")
+
+
+def run(*command, **options):
+    return subprocess.run(command, check=True, capture_output=True, text=True, **options).stdout.strip()
+
+
+class Bench:
+    """Makes loop devices, mounts, swap and processes below one directory and undoes them in reverse order."""
+
+    def __init__(self, directory):
+        self.directory = Path(directory)
+        self._undo = []
+        self._count = 0
+
+    def image(self, size_bytes=64 << 20):
+        self._count += 1
+        path = self.directory / f"image{self._count}"
+        with path.open("wb") as file:
+            file.truncate(size_bytes)
+        return path
+
+    def loop(self, image=None, *options):
+        device = run("losetup", "--find", "--show", *options, str(image or self.image()))
+        self._undo.append(lambda: run("losetup", "--detach", device))
+        return device
+
+    def mount(self, source, *options):
+        self._count += 1
+        point = self.directory / f"mnt{self._count}"
+        point.mkdir()
+        run("mount", *options, str(source), str(point))
+        self._undo.append(lambda: run("umount", str(point)))
+        return point
+
+    def swap(self, area):
+        run("swapon", str(area))
+        self._undo.append(lambda: run("swapoff", str(area)))
+
+    def start(self, *command, **options):
+        process = subprocess.Popen(command, **options)
+        self._undo.append(lambda: _end(process))
+        return process
+
+    def undo_later(self, call):
+        self._undo.append(call)
+
+    def clear(self):
+        for undo in reversed(self._undo):
+            try:
+                undo()
+            except subprocess.CalledProcessError as error:
+                raise AssertionError(f"{error.cmd} left something behind: {error.stderr}") from error
+        self._undo.clear()
+
+
+def _end(process):
+    process.kill()
+    process.wait()
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()
+
+
+def wait_for(condition, seconds=10.0):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come up"
+        time.sleep(0.02)

@@ -1,0 +1,406 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every guard of a block device, fired on a real one that holds something; and an empty one let through."""
+
+import os
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from target_lab import Bench, needs, root_only, run
+
+from ioatlas.errors import IoAtlasError, RefusedError
+from ioatlas.target import (
+    capabilities,
+    check_before_start,
+    check_block_device,
+    check_extent,
+    check_identity,
+    check_journal_place,
+    confirm_destroy,
+    direct_io_alignment,
+    open_target,
+)
+
+pytestmark = [root_only, pytest.mark.root]
+
+
+@pytest.fixture
+def bench(tmp_path):
+    bench = Bench(tmp_path)
+    yield bench
+    bench.clear()
+
+
+def refusal(device):
+    target = open_target(device)
+    with pytest.raises(RefusedError) as caught:
+        check_before_start(target, writes=True)
+    check_before_start(target, writes=False)  # a read-only sweep is permitted whatever is on it
+    return str(caught.value)
+
+
+def write_at(device, *pieces):
+    with open(device, "r+b") as file:
+        for offset, data in pieces:
+            file.seek(offset)
+            file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def partition_table(label):
+    return lambda device: run("sfdisk", "--quiet", "--no-reread", "--no-tell-kernel", device, input=f"label: {label}\n")
+
+
+def luks(device):
+    run("cryptsetup", "luksFormat", "--batch-mode", "--pbkdf", "pbkdf2", "--pbkdf-force-iterations", "1000", device, "-", input="secret")
+
+
+def md_member(device):
+    """A version 1.2 superblock by its documented layout, as this kernel has no md to make one."""
+    superblock = bytearray(256)
+    struct.pack_into("<IIII", superblock, 0, 0xA92B4EFC, 1, 0, 0)
+    superblock[16:32] = bytes(range(16))
+    struct.pack_into("<Q", superblock, 128, 2048)  # data_offset
+    struct.pack_into("<Q", superblock, 144, 8)  # super_offset, in sectors
+    total = sum(struct.unpack("<64I", superblock))
+    struct.pack_into("<I", superblock, 216, (total & 0xFFFFFFFF) + (total >> 32))
+    write_at(device, (4096, bytes(superblock)))
+
+
+def zfs_member(device):
+    """Uberblocks of a ZFS label by their documented place and magic number, as there is no zpool here."""
+    write_at(device, *((131072 + slot * 1024, struct.pack("<QQ", 0x00BAB10C, 5000)) for slot in range(8)))
+
+
+def bcache_member(device):
+    """A bcache superblock by its documented layout."""
+    superblock = bytearray(256)
+    struct.pack_into("<QQQ", superblock, 0, 0, 8, 0)  # csum, offset in sectors, version
+    superblock[24:40] = bytes.fromhex("c68573f64e1a45ca8265f57f48ba6d81")
+    superblock[40:56] = bytes(range(16))
+    write_at(device, (4096, bytes(superblock)))
+
+
+HELD = [
+    ("ext4", ["mkfs.ext4"], lambda device: run("mkfs.ext4", "-q", device)),
+    ("xfs", ["mkfs.xfs"], lambda device: run("mkfs.xfs", "-q", device)),
+    ("btrfs", ["mkfs.btrfs"], lambda device: run("mkfs.btrfs", "-q", device)),
+    ("vfat", ["mkfs.vfat"], lambda device: run("mkfs.vfat", device)),
+    ("swap", ["mkswap"], lambda device: run("mkswap", device)),
+    ("gpt", ["sfdisk"], partition_table("gpt")),
+    ("dos", ["sfdisk"], partition_table("dos")),
+    ("LVM2_member", ["pvcreate"], lambda device: run("pvcreate", "--yes", device)),
+    ("crypto_LUKS", ["cryptsetup"], luks),
+    ("linux_raid_member", [], md_member),
+    ("zfs_member", [], zfs_member),
+    ("bcache", [], bcache_member),
+]
+
+
+@pytest.mark.parametrize(("kind", "make"), [pytest.param(kind, make, id=kind, marks=needs(*tools)) for kind, tools, make in HELD])
+def test_a_signature_refuses(bench, kind, make):
+    device = bench.loop(bench.image(320 << 20))
+    make(device)
+    text = refusal(device)
+    assert f" {kind} " in text, text
+    assert "signature at byte" in text
+
+
+def test_a_gpt_without_its_protective_mbr_refuses(bench):
+    device = bench.loop()
+    partition_table("gpt")(device)
+    write_at(device, (0, bytes(512)))
+    assert "gpt" in refusal(device)
+
+
+def test_a_gpt_of_which_only_the_backup_is_left_refuses(bench):
+    device = bench.loop()
+    partition_table("gpt")(device)
+    write_at(device, (0, bytes(34 * 512)))
+    assert "gpt" in refusal(device)
+
+
+def test_an_empty_device_passes_and_stays_free_after_a_load(bench):
+    device = bench.loop()
+    target = open_target(device)
+    assert (target.kind, target.size_bytes, target.location) == ("block", 64 << 20, device)
+    check_before_start(target, writes=True)
+    run("fio", "--name=fill", f"--filename={device}", "--rw=write", "--bs=1048576", "--refill_buffers=1", "--thread", "--direct=1")
+    check_before_start(target, writes=True)
+
+
+def test_confirmation_wants_the_size_in_full(bench):
+    target = open_target(bench.loop())
+    for typed in ("67108864", "64 MiB", " 67108864 "):
+        confirm_destroy(target, typed)
+    for typed in (None, "", "y", "yes", "6710886", "671088640", "64", "64 GiB", "0"):
+        with pytest.raises(RefusedError, match="67108864"):
+            confirm_destroy(target, typed)
+
+
+def test_the_load_may_not_reach_past_the_end(bench):
+    target = open_target(bench.loop())
+    check_extent(target, 64 << 20)
+    with pytest.raises(RefusedError, match="ends at 67108864"):
+        check_extent(target, (64 << 20) + 1)
+
+
+@needs("mkfs.ext4")
+def test_mounted_refuses_also_when_its_signature_is_gone(bench):
+    device = bench.loop()
+    run("mkfs.ext4", "-q", device)
+    point = bench.mount(device)
+    text = refusal(device)
+    assert f"mounted on {point}" in text
+    assert "ext4" in text
+    run("wipefs", "--all", "--force", device)
+    text = refusal(device)
+    assert f"mounted on {point}" in text
+    assert "signature" not in text
+
+
+@needs("mkfs.ext4", "unshare")
+def test_mounted_in_another_namespace_refuses(bench):
+    device = bench.loop()
+    run("mkfs.ext4", "-q", device)
+    point = bench.directory / "elsewhere"
+    point.mkdir()
+    script = f"mount {device} {point} && echo up && read wait"
+    process = bench.start("unshare", "--mount", "sh", "-c", script, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "up\n"
+    assert not os.path.ismount(point)
+    run("wipefs", "--all", "--force", device)
+    assert f"mounted on {point}" in refusal(device)
+
+
+@needs("mkfs.btrfs")
+def test_every_member_of_a_mounted_btrfs_refuses(bench):
+    devices = [bench.loop(bench.image(128 << 20)) for _ in range(2)]
+    run("mkfs.btrfs", "-q", "-f", *devices)
+    run("btrfs", "device", "scan", *devices)
+    bench.undo_later(lambda: run("btrfs", "device", "scan", "--forget", *devices))
+    point = bench.mount(devices[0])
+    for device in devices:
+        assert f"mounted on {point}" in refusal(device)
+
+
+@needs("mkswap", "swapon")
+def test_active_swap_refuses_also_when_its_signature_is_gone(bench):
+    image = bench.image()
+    device = bench.loop(image)
+    run("mkswap", device)
+    bench.swap(device)
+    write_at(image, (os.sysconf("SC_PAGESIZE") - 10, bytes(10)))  # the device itself can no longer be written
+    text = refusal(device)
+    assert "active swap" in text
+    assert "signature" not in text
+
+
+def partitioned(bench, label):
+    """A loop device with two partitions, told to the kernel by partx as some kernels do not read every table."""
+    device = bench.loop()
+    run("sfdisk", "--quiet", "--no-reread", "--no-tell-kernel", device, input=f"label: {label}\nsize=16MiB\nsize=16MiB\n")
+    run("partx", "--add", device)
+    bench.undo_later(lambda: run("partx", "--delete", device))
+    assert os.path.exists(f"{device}p2")
+    return device
+
+
+@needs("sfdisk", "partx")
+def test_a_disk_with_partitions_and_a_partition_refuse(bench):
+    device = partitioned(bench, "gpt")
+    assert f"has partitions ({device}p1, {device}p2)" in refusal(device)
+    text = refusal(f"{device}p1")
+    assert f"a partition of {device}" in text
+    assert f"has partitions ({device}p2)" in text
+    # The kernel still serves the partitions of a table that is gone.
+    run("wipefs", "--all", "--force", device)
+    text = refusal(device)
+    assert "has partitions" in text
+    assert "signature" not in text
+
+
+@needs("sfdisk", "partx", "mkfs.ext4")
+def test_a_disk_whose_partition_is_mounted_says_so(bench):
+    device = partitioned(bench, "dos")
+    run("mkfs.ext4", "-q", f"{device}p2")
+    point = bench.mount(f"{device}p2")
+    assert f"{device}p2, which is built on it, is mounted on {point}" in refusal(device)
+    assert f"{device}p2" in refusal(f"{device}p1")
+
+
+@needs("mkfs.ext4")
+def test_another_loop_device_of_the_same_file_refuses(bench):
+    image = bench.image()
+    one, other = bench.loop(image), bench.loop(image)
+    run("mkfs.ext4", "-q", one)
+    point = bench.mount(one)
+    run("wipefs", "--all", "--force", one)
+    assert f"{one}, which leads to the same bytes, is mounted on {point}" in refusal(other)
+
+
+@needs("mkfs.ext4")
+def test_a_loop_device_above_or_below_refuses(bench):
+    lower = bench.loop()
+    upper = bench.loop(lower)
+    run("mkfs.ext4", "-q", upper)
+    point = bench.mount(upper)
+    run("wipefs", "--all", "--force", upper)
+    assert f"{upper}, which is built on it, is mounted on {point}" in refusal(lower)
+    run("umount", str(point))
+    bench._undo.pop()
+    run("mkfs.ext4", "-q", "-F", lower)
+    assert f"{lower}, which lies below it, holds an ext4 file system" in refusal(upper)
+
+
+@needs("dmsetup")
+def test_a_holder_refuses(bench):
+    if "device-mapper" not in Path("/proc/devices").read_text():
+        pytest.skip("this kernel has no device mapper")
+    device = bench.loop()
+    run("dmsetup", "create", "ioatlas-guard", "--table", f"0 1024 linear {device} 0")
+    bench.undo_later(lambda: run("dmsetup", "remove", "ioatlas-guard"))
+    assert "is held by /dev/dm-" in refusal(device)
+
+
+@needs("pvcreate", "lvcreate")
+def test_an_active_logical_volume_refuses(bench):
+    if "device-mapper" not in Path("/proc/devices").read_text():
+        pytest.skip("this kernel has no device mapper")
+    device = bench.loop()
+    run("pvcreate", "--yes", device)
+    run("vgcreate", "ioatlasguard", device)
+    bench.undo_later(lambda: run("vgremove", "--yes", "ioatlasguard"))
+    run("lvcreate", "--yes", "--size", "16M", "--name", "lv", "ioatlasguard")
+    assert "is held by" in refusal(device)
+    assert "LVM2_member" in refusal("/dev/ioatlasguard/lv")
+
+
+def holding(device, flags):
+    return [sys.executable, "-c", f"import os; os.open({device!r}, {flags}); print('up', flush=True); input()"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [("os.O_RDONLY | os.O_EXCL", "exclusive use"), ("os.O_RDWR", "has it open for writing")],
+    ids=["exclusive", "writing"],
+)
+def test_another_process_that_uses_it_refuses(bench, flags, words):
+    device = bench.loop()
+    process = bench.start(*holding(device, flags), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "up\n"
+    text = refusal(device)
+    assert words in text
+    if "writing" in words:
+        assert f"(pid {process.pid})" in text
+
+
+def test_another_process_that_reads_it_does_not_matter(bench):
+    device = bench.loop()
+    process = bench.start(*holding(device, "os.O_RDONLY"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "up\n"
+    check_before_start(open_target(device), writes=True)
+
+
+def test_a_read_only_device_is_only_read(bench):
+    target = open_target(bench.loop(None, "--read-only"))
+    check_before_start(target, writes=False)
+    with pytest.raises(IoAtlasError, match="read-only"):
+        check_before_start(target, writes=True)
+
+
+def test_a_link_to_a_device_is_resolved(bench):
+    device = bench.loop()
+    link = bench.directory / "by-id"
+    link.symlink_to(device)
+    assert open_target(str(link)).location == device
+
+
+def test_an_idle_loop_device_has_no_size():
+    device = run("losetup", "--find")
+    if os.path.exists(device):
+        with pytest.raises(IoAtlasError, match="no size"):
+            open_target(device)
+
+
+def test_another_disk_under_the_same_name_is_noticed(bench):
+    device = bench.loop()
+    target = open_target(device)
+    check_identity(target)
+    run("losetup", "--detach", device)
+    other = bench.image(32 << 20)
+    run("losetup", device, str(other))
+    with pytest.raises(RefusedError) as caught:
+        check_identity(target)
+    assert "size_bytes was 67108864, is 33554432" in str(caught.value)
+    assert "backing_file was" in str(caught.value)
+
+
+def test_a_device_that_has_gone_is_one_clear_error(bench):
+    device = bench.loop()
+    target = open_target(device)
+    run("losetup", "--detach", device)
+    bench._undo.pop()
+    with pytest.raises((IoAtlasError, RefusedError)):
+        check_before_start(target, writes=True)
+
+
+@needs("mkfs.ext4")
+def test_the_journal_is_refused_on_the_device_under_test(bench):
+    device = bench.loop()
+    run("mkfs.ext4", "-q", device)
+    point = bench.mount(device)
+    target = open_target(device)
+    with pytest.raises(RefusedError, match="device under test"):
+        check_journal_place(str(point / "not" / "yet" / "there"), target)
+    inner = point / "inner"
+    with inner.open("wb") as file:
+        file.truncate(16 << 20)
+    nested = bench.loop(inner)
+    run("mkfs.ext4", "-q", nested)
+    with pytest.raises(RefusedError, match="device under test"):
+        check_journal_place(str(bench.mount(nested)), target)
+    assert check_journal_place(str(bench.directory / "campaign"), target) == ()
+
+
+@needs("sfdisk", "partx", "mkfs.ext4")
+def test_the_journal_is_refused_on_a_partition_of_the_device_under_test(bench):
+    device = partitioned(bench, "gpt")
+    run("mkfs.ext4", "-q", f"{device}p2")
+    point = bench.mount(f"{device}p2")
+    for place in (device, f"{device}p1"):
+        with pytest.raises(RefusedError, match="device under test"):
+            check_journal_place(str(point), open_target(place))
+
+
+@pytest.mark.parametrize("sector_bytes", [512, 4096])
+def test_direct_io_alignment_of_a_device(bench, sector_bytes):
+    device = bench.loop(None, "--direct-io=on", "--sector-size", str(sector_bytes))
+    target = open_target(device)
+    found = direct_io_alignment(device)
+    assert target.logical_block_bytes == sector_bytes
+    assert (found.supported, found.offset_alignment_bytes) == (True, sector_bytes), found
+    assert 0 < found.memory_alignment_bytes <= 4096
+    can = capabilities(target)
+    assert can.logical_block_bytes == sector_bytes
+    assert can.can_trim == (int(Path(f"/sys/block/{os.path.basename(device)}/queue/discard_max_bytes").read_text()) > 0)
+
+
+def test_checks_are_fast(bench):
+    import time
+
+    target = open_target(bench.loop())
+
+    def best(call):
+        times = []
+        for _ in range(10):
+            start = time.monotonic()
+            call()
+            times.append(time.monotonic() - start)
+        return min(times)
+
+    assert best(lambda: check_identity(target)) < 0.02
+    assert best(lambda: check_block_device(target)) < 0.2

@@ -1,0 +1,403 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Directories and files on real file systems: read-only, full, unmounted, exchanged, silent, and misread by fio."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+from target_lab import Bench, needs, root_only, run, wait_for
+
+import ioatlas
+from ioatlas.dialect.jobfile import JobSection, render_job
+from ioatlas.errors import IoAtlasError, RefusedError, UsageError
+from ioatlas.target import (
+    Workspace,
+    check_before_start,
+    check_identity,
+    check_journal_place,
+    check_space,
+    check_writable,
+    clean,
+    confirm_overwrite,
+    direct_io_alignment,
+    identify,
+    open_target,
+    trouble,
+)
+
+pytestmark = [root_only, pytest.mark.root]
+
+
+@pytest.fixture
+def bench(tmp_path):
+    bench = Bench(tmp_path)
+    yield bench
+    bench.clear()
+
+
+@needs("mkfs.ext4")
+def test_a_read_only_mount_is_only_read(bench):
+    device = bench.loop()
+    run("mkfs.ext4", "-q", device)
+    target = open_target(str(bench.mount(device, "-o", "ro")))
+    check_before_start(target, writes=False)
+    with pytest.raises(IoAtlasError, match="mounted read-only"):
+        check_before_start(target, writes=True)
+    with pytest.raises(IoAtlasError, match="read-only"):
+        Workspace(target, "c1", lambda _: None)
+
+
+def test_a_read_only_bind_mount_is_only_read(bench):
+    point = bench.mount("tmpfs", "-t", "tmpfs")
+    (point / "data").write_bytes(bytes(8192))
+    run("mount", "-o", "remount,ro", str(point))
+    for path in (point, point / "data"):
+        with pytest.raises(IoAtlasError, match="mounted read-only"):
+            check_writable(open_target(str(path)))
+
+
+@needs("unshare")
+@pytest.mark.parametrize("below", ["", "/share"])
+def test_an_unmounted_mount_point_of_fstab_is_refused(bench, below):
+    point = bench.directory / "my nas"
+    (point / "share").mkdir(parents=True)
+    fstab = bench.directory / "fstab"
+    fstab.write_text(f"# nas\nserver:/x {str(point).replace(' ', chr(92) + '040')} nfs noauto 0 0\n")
+    program = (
+        "import sys; from ioatlas.target import open_target; from ioatlas.errors import IoAtlasError\n"
+        "try: print('opened', open_target(sys.argv[1]).kind)\n"
+        "except IoAtlasError as error: print(type(error).__name__, error)\n"
+    )
+
+    def opened(mount=""):
+        script = f'mount --bind "$1" /etc/fstab; {mount} "$2" -c "$3" "$4"'
+        return run("unshare", "--mount", "sh", "-c", script, "sh", str(fstab), sys.executable, program, f"{point}{below}")
+
+    text = opened()
+    assert text.startswith("RefusedError")
+    assert "nothing is mounted there" in text
+    assert opened(f"mount -t tmpfs tmpfs '{point}'; mkdir -p '{point}/share';") == "opened directory"
+
+
+@needs("mkfs.ext4")
+def test_a_mount_that_went_away_is_noticed(bench):
+    device = bench.loop()
+    run("mkfs.ext4", "-q", device)
+    point = bench.mount(device)
+    target = open_target(str(point))
+    check_identity(target)
+    run("umount", str(point))
+    with pytest.raises(RefusedError) as caught:
+        check_identity(target)
+    for fact in ("device_number was", "source was", "fs_uuid was"):
+        assert fact in str(caught.value)
+    run("mount", device, str(point))
+    check_identity(target)
+
+
+@needs("mkfs.ext4")
+def test_the_same_file_system_under_another_device_name_is_known_again_in_a_later_session(bench):
+    image = bench.image()
+    run("mkfs.ext4", "-q", str(image))
+    first = bench.loop(image)
+    point = bench.directory / "disk"
+    point.mkdir()
+    run("mount", first, str(point))
+    target = open_target(str(point))
+    run("umount", str(point))
+    second = bench.loop(image)
+    run("mount", second, str(point))
+    bench.undo_later(lambda: run("umount", str(point)))
+    assert first != second
+    with pytest.raises(RefusedError, match="source was"):
+        check_identity(target)
+    check_identity(target, resumed=True)
+
+
+@needs("mkfs.ext4")
+def test_another_file_system_at_the_same_place_is_never_the_same(bench):
+    point = bench.directory / "disk"
+    point.mkdir()
+    for number in range(2):
+        device = bench.loop()
+        run("mkfs.ext4", "-q", device)
+        run("mount", device, str(point))
+        if number == 0:
+            target = open_target(str(point))
+            run("umount", str(point))
+    bench.undo_later(lambda: run("umount", str(point)))
+    with pytest.raises(RefusedError, match="fs_uuid was"):
+        check_identity(target, resumed=True)
+
+
+def test_a_full_file_system_is_one_clear_error(bench):
+    point = bench.mount("tmpfs", "-t", "tmpfs", "-o", "size=1m")
+    target = open_target(str(point))
+    check_space(target, 900 << 10)
+    with pytest.raises(IoAtlasError, match="a tenth stays free"):
+        check_space(target, 1 << 20)
+    with pytest.raises(OSError, match="No space"):
+        (point / "filler").write_bytes(bytes(2 << 20))
+    with pytest.raises(IoAtlasError, match="not enough space"):
+        check_space(target, 4096)
+    with pytest.raises(IoAtlasError, match="no space left"), Workspace(target, "c1", lambda _: None) as workspace:
+        workspace.direct_io()
+    (point / "filler").unlink()
+    assert clean(target, "c1", ["direct-probe"]).directory_gone
+
+
+def test_inodes_are_counted(bench):
+    target = open_target(str(bench.mount("tmpfs", "-t", "tmpfs", "-o", "nr_inodes=10")))
+    check_space(target, 1, needed_files=3)
+    with pytest.raises(IoAtlasError, match="inodes"):
+        check_space(target, 1, needed_files=100)
+
+
+def test_a_file_system_mounted_on_the_workspace_is_refused(bench):
+    target = open_target(str(bench.mount("tmpfs", "-t", "tmpfs")))
+    with Workspace(target, "c1", lambda _: None) as workspace:
+        run("mount", "-t", "tmpfs", "tmpfs", workspace.path)
+        with pytest.raises(RefusedError, match="another file system"):
+            workspace.check()
+        with pytest.raises(RefusedError, match="another file system"):
+            workspace.remove([])
+        run("umount", workspace.path)
+    assert clean(target, "c1", []).directory_gone
+
+
+@needs("mkfs.ext4", "chattr")
+def test_an_immutable_directory_is_one_clear_error(bench):
+    device = bench.loop()
+    run("mkfs.ext4", "-q", device)
+    point = bench.mount(device)
+    run("chattr", "+i", str(point))
+    with pytest.raises(IoAtlasError, match="does not permit"):
+        Workspace(open_target(str(point)), "c1", lambda _: None)
+
+
+def interpreter_of_nobody():
+    """A Python that an ordinary user may run, with the package's source readable too; pyenv's often lives below /root."""
+    source = Path(ioatlas.__file__).parents[1]
+    for executable in (sys.executable, "/usr/bin/python3"):
+        command = [executable, "-c", "import ioatlas.target"]
+        try:
+            subprocess.run(
+                command, check=True, capture_output=True, user=65534, group=65534, extra_groups=[], env={"PYTHONPATH": str(source)}
+            )
+        except (OSError, subprocess.CalledProcessError):
+            continue
+        return executable, {"PYTHONPATH": str(source)}
+    pytest.skip("no Python here that an ordinary user may run")
+
+
+def test_without_permission_there_is_one_clear_error(bench):
+    executable, environment = interpreter_of_nobody()
+    program = (
+        "import sys; from ioatlas.target import *; from ioatlas.errors import IoAtlasError\n"
+        "for path in sys.argv[1:]:\n"
+        "    try: check_before_start(open_target(path), writes=True); print('fine')\n"
+        "    except IoAtlasError as error: print(error.what)\n"
+    )
+    with tempfile.TemporaryDirectory(prefix="iop", dir="/tmp") as parent:  # pytest's own directories are closed to others
+        os.chmod(parent, 0o755)
+        places = []
+        for mode in (0o700, 0o755, 0o777):
+            places.append(f"{parent}/{mode:o}")
+            os.mkdir(places[-1])
+            os.chmod(places[-1], mode)
+        places.append(bench.loop())
+        Path(parent, "file").write_bytes(bytes(4096))
+        places.append(f"{parent}/file")
+        lines = run(executable, "-c", program, *places, env=environment, user=65534, group=65534, extra_groups=[]).splitlines()
+    assert lines == ["permission denied", "permission denied", "fine", "permission denied", "permission denied"]
+
+
+@needs("nbdkit", "nbdfuse")
+def test_a_silent_file_system_does_not_hold_us(bench, monkeypatch):
+    point = bench.directory / "fuse"
+    point.mkdir()
+    process = bench.start("nbdfuse", str(point), "--command", "nbdkit", "-s", "memory", "16M", stderr=subprocess.DEVNULL)
+    bench._undo.pop()
+    wait_for(lambda: os.path.ismount(point))
+    target = open_target(str(point))
+    with pytest.raises(RefusedError, match="network file system"):
+        check_journal_place(str(point), target)
+    monkeypatch.setattr(trouble, "PATIENCE_SECONDS", 0.5)
+    process.send_signal(signal.SIGSTOP)
+    try:
+        with pytest.raises(IoAtlasError, match=r"does not answer within 0\.5 s"):
+            open_target(str(point / "nbd"))
+    finally:
+        process.send_signal(signal.SIGCONT)
+        run("fusermount3", "-u", str(point))
+        process.wait(timeout=20)
+
+
+@needs("nbdkit", "nbdfuse")
+def test_a_dead_fuse_server_is_one_clear_error(bench):
+    point = bench.directory / "fuse"
+    point.mkdir()
+    process = bench.start("nbdfuse", str(point), "--command", "nbdkit", "-s", "memory", "16M", stderr=subprocess.DEVNULL)
+    bench._undo.pop()
+    wait_for(lambda: os.path.ismount(point))
+    target = open_target(str(point))
+    process.kill()
+    process.wait()
+    try:
+        with pytest.raises(IoAtlasError, match="not connected"):
+            check_identity(target)
+        with pytest.raises(IoAtlasError, match="not connected"):
+            open_target(str(point))
+    finally:
+        run("umount", "--lazy", str(point))
+
+
+def test_a_file_behind_a_loop_device_or_swap_is_not_written(bench):
+    image = bench.image()
+    check_writable(open_target(str(image)))
+    device = bench.loop(image)
+    with pytest.raises(RefusedError, match=f"the file behind {device}"):
+        check_writable(open_target(str(image)))
+
+
+@needs("mkfs.ext4", "mkswap", "swapon")
+def test_an_active_swap_file_is_not_written(bench):
+    device = bench.loop()
+    run("mkfs.ext4", "-q", device)
+    area = bench.mount(device) / "swapfile"
+    area.write_bytes(bytes(4 << 20))
+    area.chmod(0o600)
+    run("mkswap", str(area))
+    bench.swap(area)
+    with pytest.raises(IoAtlasError, match="swap"):
+        check_writable(open_target(str(area)))
+
+
+def test_a_file_another_process_writes_is_not_written(bench):
+    image = bench.image(4096)
+    command = [sys.executable, "-c", f"f = open({str(image)!r}, 'r+b'); print('up', flush=True); input()"]
+    process = bench.start(*command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "up\n"
+    with pytest.raises(RefusedError, match=rf"\(pid {process.pid}\) has it open for writing"):
+        check_writable(open_target(str(image)))
+
+
+def test_overwriting_a_file_wants_its_full_name_and_size(bench):
+    image = bench.image(8192)
+    target = open_target(str(image))
+    confirm_overwrite(target, f"{image} 8192")
+    confirm_overwrite(target, f"{image} 8 KiB")
+    confirm_overwrite(target, None, made_by_ioatlas=True)
+    for typed in (None, "", "yes", str(image), "8192", f"{image} 8193", f"{image.name} 8192"):
+        with pytest.raises(RefusedError, match=f'"{image} 8192"'):
+            confirm_overwrite(target, typed)
+
+
+def test_a_file_that_changed_is_noticed(bench):
+    image = bench.image(8192)
+    target = open_target(str(image))
+    check_identity(target)
+    os.truncate(image, 4096)
+    with pytest.raises(RefusedError, match="size_bytes was 8192, is 4096"):
+        check_identity(target)
+    image.unlink()
+    with pytest.raises(IoAtlasError, match="nothing at this path"):
+        check_identity(target)
+    image.mkdir()
+    with pytest.raises(IoAtlasError, match="now a directory"):
+        check_identity(target)
+    image.rmdir()
+    image.symlink_to("/etc/passwd")
+    with pytest.raises(IoAtlasError, match="now a symbolic link"):
+        check_identity(target)
+
+
+@pytest.mark.parametrize("path", ["/proc/self/mountinfo", "/sys/block", "/dev", "/proc/sys/vm"])
+def test_kernel_interfaces_are_refused(path):
+    with pytest.raises(RefusedError, match="no storage"):
+        open_target(os.path.realpath(path))
+
+
+def test_a_new_file_in_dev_is_refused():
+    with pytest.raises(RefusedError, match="not connected"):
+        open_target("/dev/no-such-disk", new_file=True)
+
+
+@pytest.mark.parametrize("path", ["/dev/null", "/dev/zero"])
+def test_character_devices_are_refused(path):
+    with pytest.raises(UsageError, match="character device"):
+        open_target(path)
+
+
+FILESYSTEMS = [
+    pytest.param(["mkfs.ext4", "-q"], id="ext4", marks=needs("mkfs.ext4")),
+    pytest.param(["mkfs.xfs", "-q"], id="xfs", marks=needs("mkfs.xfs")),
+    pytest.param(["mkfs.btrfs", "-q"], id="btrfs", marks=needs("mkfs.btrfs")),
+]
+
+
+@pytest.mark.parametrize("sector_bytes", [512, 4096])
+@pytest.mark.parametrize("mkfs", FILESYSTEMS)
+def test_direct_io_of_a_file_system_is_what_a_trial_finds(bench, mkfs, sector_bytes):
+    device = bench.loop(bench.image(320 << 20), "--sector-size", str(sector_bytes))
+    run(*mkfs, device)
+    target = open_target(str(bench.mount(device)))
+    names = []
+    with Workspace(target, "c1", names.append) as workspace:
+        found = workspace.direct_io()
+        assert found.supported, found
+        path = workspace.file_path("trial")
+        with open(path, "wb") as file:
+            file.write(os.urandom(1 << 20))
+        assert direct_io_alignment(path) == found
+        job = ["fio", "--name=j", "--rw=randread", f"--filename={path}", "--direct=1", "--thread", "--number_ios=16"]
+        run(*job, f"--bs={found.offset_alignment_bytes}")
+        if found.offset_alignment_bytes > 512:
+            assert subprocess.run([*job, f"--bs={found.offset_alignment_bytes // 2}"], check=False, capture_output=True).returncode != 0
+        assert workspace.remove(names).directory_gone
+    assert os.listdir(target.location) in ([], ["lost+found"])
+
+
+def test_direct_io_of_tmpfs_is_reported_as_found(bench):
+    target = open_target(str(bench.mount("tmpfs", "-t", "tmpfs")))
+    names = []
+    with Workspace(target, "c1", names.append) as workspace:
+        found = workspace.direct_io()
+        path = workspace.file_path("trial")
+        command = ["fio", "--name=j", "--rw=write", "--size=65536", "--bs=4096", f"--filename={path}", "--direct=1", "--thread"]
+        assert (subprocess.run(command, check=False, capture_output=True).returncode == 0) == found.supported
+        if not found.supported:
+            assert "no O_DIRECT" in found.why_not
+        assert workspace.remove(names).directory_gone
+
+
+ODD_NAMES = ["with blank", "col:on", "a\\:b", "quo'te", 'dou"ble', "com,ma", "equ=al", "dol$lar", "per%cent", "ünïcode", "br[ack]et"]
+MISREAD_NAMES = ["semi;colon", "ha#sh", "new\nline", "tail ", "${HOME}", "x$pagesize", "x$ncpus"]
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_fio_writes_the_very_file_of_an_odd_name(bench, name):
+    image = bench.directory / "files" / name
+    image.parent.mkdir()
+    image.write_bytes(bytes(8192))
+    target = open_target(str(image))
+    section = JobSection("j", {"ioengine": "psync", "filename": target.location, "rw": "write", "bs": 4096, "size": 8192, "thread": 1})
+    job = bench.directory / "odd.fio"
+    job.write_text(render_job([section]))
+    run("fio", str(job), cwd=str(bench.directory))
+    assert os.listdir(image.parent) == [name]
+    assert image.read_bytes() != bytes(8192)
+    assert image.stat().st_size == 8192
+    assert identify(target) == target.identity
+
+
+@pytest.mark.parametrize("name", MISREAD_NAMES)
+def test_a_name_that_fio_would_misread_is_refused(bench, name):
+    image = bench.directory / name
+    image.write_bytes(bytes(8192))
+    with pytest.raises(UsageError, match="fio cannot be given this path"):
+        open_target(str(image))

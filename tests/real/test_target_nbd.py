@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""NBD exports: alive, read-only, changed, dead and silent servers."""
+
+import os
+import socket
+import subprocess
+import tempfile
+import threading
+
+import pytest
+from target_lab import Bench, needs, wait_for
+
+from ioatlas.errors import IoAtlasError, RefusedError, UsageError
+from ioatlas.target import capabilities, check_before_start, check_extent, check_identity, confirm_overwrite, open_target
+from ioatlas.target.nbd import read_export
+
+pytestmark = needs("nbdkit")
+
+
+@pytest.fixture
+def bench():
+    with tempfile.TemporaryDirectory(prefix="ion", dir="/tmp") as directory:  # socket paths are short
+        bench = Bench(directory)
+        yield bench
+        bench.clear()
+
+
+def serve(bench, *arguments, name="s"):
+    path = bench.directory / name
+    process = bench.start("nbdkit", "--foreground", "--unix", str(path), *arguments, stderr=subprocess.DEVNULL)
+    wait_for(path.exists)
+    return f"nbd+unix:///?socket={path}", process
+
+
+def test_an_export_is_opened_with_its_size(bench):
+    uri, _ = serve(bench, "memory", "16M")
+    target = open_target(uri)
+    assert (target.kind, target.size_bytes, target.ioengine) == ("uri", 16 << 20, "nbd")
+    check_before_start(target, writes=True)
+    can = capabilities(target)
+    assert can.can_trim
+    assert can.can_multi_conn
+    check_extent(target, 16 << 20)
+    with pytest.raises(RefusedError, match="reaches"):
+        check_extent(target, (16 << 20) + 512)
+
+
+def test_the_servers_block_size_is_the_targets(bench):
+    uri, _ = serve(
+        bench, "--filter=blocksize-policy", "memory", "16M", "blocksize-minimum=4096", "blocksize-preferred=8192", "blocksize-maximum=1M"
+    )
+    target = open_target(uri)
+    assert target.logical_block_bytes == 4096
+    assert capabilities(target).minimum_io_bytes == 8192
+
+
+def test_a_read_only_export_is_only_read(bench):
+    uri, _ = serve(bench, "--read-only", "memory", "16M")
+    target = open_target(uri)
+    check_before_start(target, writes=False)
+    with pytest.raises(IoAtlasError, match="read-only"):
+        check_before_start(target, writes=True)
+    assert not capabilities(target).can_trim
+
+
+def test_overwriting_wants_uri_and_size(bench):
+    uri, _ = serve(bench, "memory", "16M")
+    target = open_target(uri)
+    confirm_overwrite(target, f"{uri} 16777216")
+    for typed in (None, "yes", uri, "16777216", f"{uri} 16777217"):
+        with pytest.raises(RefusedError, match="16777216"):
+            confirm_overwrite(target, typed)
+
+
+def test_a_dead_server_is_one_clear_error(bench):
+    uri, process = serve(bench, "memory", "16M")
+    target = open_target(uri)
+    process.kill()
+    process.wait()
+    with pytest.raises(IoAtlasError, match="no NBD export"):
+        check_identity(target)
+    with pytest.raises(IoAtlasError, match="no NBD export"):
+        open_target("nbd+unix:///?socket=/no/such/socket")
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        with pytest.raises(IoAtlasError, match="no NBD export"):
+            open_target(f"nbd://127.0.0.1:{unused.getsockname()[1]}")
+
+
+def test_another_export_at_the_same_place_is_noticed(bench):
+    uri, process = serve(bench, "memory", "16M")
+    target = open_target(uri)
+    check_identity(target)
+    process.kill()
+    process.wait()
+    os.unlink(bench.directory / "s")
+    serve(bench, "memory", "32M")
+    with pytest.raises(RefusedError, match="size_bytes was 16777216, is 33554432"):
+        check_identity(target)
+
+
+def test_a_silent_server_does_not_hold_us():
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen(1)
+        with pytest.raises(IoAtlasError, match=r"does not answer within 0\.3 s"):
+            read_export(f"nbd://127.0.0.1:{silent.getsockname()[1]}", seconds=0.3)
+
+
+def test_something_else_than_an_nbd_server_is_one_clear_error(bench):
+    with socket.socket(socket.AF_UNIX) as other:
+        path = bench.directory / "other"
+        other.bind(str(path))
+        other.listen(1)
+
+        def greet():
+            connection, _ = other.accept()
+            connection.sendall(b"220 mail.example ESMTP ready\r\n" * 20)
+            connection.close()
+
+        thread = threading.Thread(target=greet)
+        thread.start()
+        with pytest.raises(IoAtlasError, match=r"NBD export|closed the connection"):
+            open_target(f"nbd+unix:///?socket={path}")
+        thread.join()
+
+
+def test_an_unknown_export_is_one_clear_error(bench):
+    uri, _ = serve(bench, "--filter=exportname", "memory", "16M", "exportname=known", "exportname-strict=true")
+    assert open_target(uri.replace(":///", ":///known")).size_bytes == 16 << 20
+    with pytest.raises(IoAtlasError, match="no NBD export"):
+        open_target(uri.replace(":///", ":///unknown"))
+
+
+def test_a_named_socket_without_a_uri_is_explained(bench):
+    serve(bench, "memory", "16M")
+    with pytest.raises(UsageError, match=r"nbd\+unix:///\?socket="):
+        open_target(str(bench.directory / "s"))
+
+
+@pytest.mark.parametrize(
+    "uri", ["nbd+unix:///?socket=relative", "nbd+unix:///", "nbd+unix:///?socket=/tmp/a;b", "nbd://host/x#y", "nbd://h/${HOME}"]
+)
+def test_uris_that_would_be_misread_are_refused(uri):
+    with pytest.raises(UsageError):
+        open_target(uri)
+
+
+def test_an_unknown_scheme_is_refused():
+    with pytest.raises(UsageError, match=r"nbd\+unix"):
+        open_target("gopher://host/x")

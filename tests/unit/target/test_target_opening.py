@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a person may type as a target, without any special device."""
+
+import os
+import socket
+import threading
+import time
+
+import pytest
+
+from ioatlas.errors import IoAtlasError, RefusedError, UsageError
+from ioatlas.model.target import Identity, Target
+from ioatlas.target import (
+    check_extent,
+    check_identity,
+    check_journal_place,
+    check_space,
+    check_writable,
+    confirm_overwrite,
+    direct_io_alignment,
+    identify,
+    open_target,
+)
+from ioatlas.target.identity import NEW_FILE
+from ioatlas.target.mounts import Mount, mount_of, read_mountinfo
+from ioatlas.target.trouble import answer_within
+
+
+def test_a_directory(tmp_path):
+    target = open_target(str(tmp_path))
+    assert (target.kind, target.location, target.size_bytes, target.name) == ("directory", str(tmp_path), None, tmp_path.name)
+    assert target.free_bytes == pytest.approx(os.statvfs(tmp_path).f_bavail * os.statvfs(tmp_path).f_frsize, rel=0.2)
+    facts = dict(target.identity.facts)
+    assert {"fs_type", "source", "device_number"} <= facts.keys()
+    assert facts["device_number"] == f"{os.major(tmp_path.stat().st_dev)}:{os.minor(tmp_path.stat().st_dev)}"
+    check_identity(target)
+    check_writable(target)
+
+
+def test_a_relative_path_and_dots_become_absolute(tmp_path, monkeypatch):
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    for typed in ("a/b", "./a/b", "a/../a/b/", "a/b/.", f"{tmp_path}//a/b"):
+        assert open_target(typed).location == str(tmp_path / "a" / "b")
+
+
+def test_dots_after_a_link_lead_where_the_kernel_leads(tmp_path, monkeypatch):
+    (tmp_path / "far" / "inside").mkdir(parents=True)
+    (tmp_path / "near").mkdir()
+    (tmp_path / "near" / "link").symlink_to(tmp_path / "far" / "inside")
+    monkeypatch.chdir(tmp_path / "near")
+    assert open_target("link/..").location == str(tmp_path / "far")
+
+
+def test_a_file_has_size_and_inode(tmp_path):
+    file = tmp_path / "f"
+    file.write_bytes(bytes(8192))
+    target = open_target(str(file), "mine")
+    assert (target.kind, target.size_bytes, target.name) == ("file", 8192, "mine")
+    assert dict(target.identity.facts)["inode"] == str(file.stat().st_ino)
+    with pytest.raises(IoAtlasError, match="not a directory"):
+        open_target(f"{file}/")
+    with pytest.raises(IoAtlasError, match="not a directory"):
+        open_target(f"{file}/x")
+
+
+def test_a_missing_path_is_never_made_by_accident(tmp_path):
+    for typed in ("nas", "nas/", "no/such"):
+        with pytest.raises(IoAtlasError, match="nothing at this path"):
+            open_target(str(tmp_path / typed) + ("/" if typed.endswith("/") else ""))
+    with pytest.raises(IoAtlasError, match="nothing at this path"):
+        open_target(str(tmp_path / "no" / "such"), new_file=True)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_new_file_is_made_only_when_asked_for(tmp_path):
+    target = open_target(str(tmp_path / "load"), new_file=True)
+    assert (target.kind, target.size_bytes, target.identity) == ("file", None, NEW_FILE)
+    assert target.free_bytes > 0
+    check_identity(target)
+    check_writable(target)
+    confirm_overwrite(target, None)
+    with pytest.raises(IoAtlasError, match="not enough space"):
+        check_space(target, target.free_bytes)
+    (tmp_path / "load").write_bytes(b"somebody was quicker")
+    with pytest.raises(RefusedError, match="exists was no"):
+        check_identity(target)
+    with pytest.raises(RefusedError, match="not confirmed"):
+        confirm_overwrite(target, None)
+
+
+def test_links_are_not_followed_but_explained(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "file").write_bytes(bytes(512))
+    for name, to in (("to-directory", "real"), ("to-file", "file")):
+        (tmp_path / name).symlink_to(tmp_path / to)
+        with pytest.raises(RefusedError, match=f"name the real path: {tmp_path / to}"):
+            open_target(str(tmp_path / name))
+        with pytest.raises(RefusedError, match="symbolic link"):
+            open_target(f"{tmp_path / name}/")
+    (tmp_path / "dangling").symlink_to("gone")
+    with pytest.raises(IoAtlasError, match="to gone, where there is nothing"):
+        open_target(str(tmp_path / "dangling"))
+    (tmp_path / "circle").symlink_to("circle")
+    with pytest.raises(IoAtlasError, match="circle"):
+        open_target(str(tmp_path / "circle"))
+
+
+def test_pipes_and_sockets_hold_no_data(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UsageError, match="named pipe"):
+        open_target(str(tmp_path / "pipe"))
+    with socket.socket(socket.AF_UNIX) as listener:
+        previous = os.getcwd()
+        os.chdir(tmp_path)  # socket paths are short
+        try:
+            listener.bind("s")
+        finally:
+            os.chdir(previous)
+        with pytest.raises(UsageError, match="a socket"):
+            open_target(str(tmp_path / "s"))
+
+
+@pytest.mark.parametrize("typed", ["", "  ", "gopher://x/y", "rbd://pool/image", "http://host/", "nbd+ssh://host/x", "NBD:"])
+def test_what_is_no_target_is_one_clear_error(typed):
+    with pytest.raises(IoAtlasError) as caught:
+        open_target(typed)
+    assert caught.value.remedy
+
+
+def test_a_path_with_a_colon_is_a_path(tmp_path):
+    for name in ("C:", "smb-share:server=nas,share=x", "a:b"):
+        (tmp_path / name).mkdir()
+        assert open_target(str(tmp_path / name)).location == str(tmp_path / name)
+
+
+def test_a_name_that_is_not_utf8(tmp_path):
+    path = os.fsencode(tmp_path) + b"/\xff"
+    os.mkdir(path)
+    with pytest.raises(UsageError, match="UTF-8"):
+        open_target(os.fsdecode(path))
+
+
+def test_every_difference_is_named(tmp_path):
+    target = open_target(str(tmp_path))
+    facts = dict(target.identity.facts) | {"fs_type": "nfs4", "source": "nas:/export", "device_number": "0:99"}
+    changed = Target(target.name, target.kind, target.location, Identity(tuple(sorted(facts.items()))))
+    with pytest.raises(RefusedError) as caught:
+        check_identity(changed)
+    for words in ("fs_type was nfs4, is ", "source was nas:/export, is ", "device_number was 0:99, is "):
+        assert words in str(caught.value)
+
+
+def test_a_deleted_directory_is_one_clear_error(tmp_path):
+    directory = tmp_path / "d"
+    directory.mkdir()
+    target = open_target(str(directory))
+    directory.rmdir()
+    for check in (check_identity, identify, check_writable):
+        with pytest.raises(IoAtlasError, match="nothing at this path"):
+            check(target)
+
+
+def test_space_keeps_a_tenth_free(tmp_path):
+    target = open_target(str(tmp_path))
+    check_space(target, 0)
+    check_space(target, int(target.free_bytes * 0.5))
+    for share in (0.95, 1.0, 10.0):
+        with pytest.raises(IoAtlasError, match="a tenth stays free"):
+            check_space(target, int(target.free_bytes * share))
+
+
+def test_extent_of_a_directory_is_open(tmp_path):
+    check_extent(open_target(str(tmp_path)), 1 << 60)
+
+
+def test_the_journal_is_refused_inside_the_target(tmp_path):
+    (tmp_path / "nas").mkdir()
+    target = open_target(str(tmp_path / "nas"))
+    for place in ("nas", "nas/out", "nas/deep/er/out", "nas/../nas/out"):
+        with pytest.raises(RefusedError, match="inside the target"):
+            check_journal_place(str(tmp_path / place), target)
+    (tmp_path / "link").symlink_to("nas")
+    with pytest.raises(RefusedError, match="inside the target"):
+        check_journal_place(str(tmp_path / "link" / "out"), target)
+    (warning,) = check_journal_place(str(tmp_path / "out"), target)
+    assert "own file system" in warning
+
+
+def test_the_journal_is_refused_beside_its_own_target_file(tmp_path):
+    (tmp_path / "f").write_bytes(bytes(512))
+    with pytest.raises(RefusedError, match="campaign's own directory"):
+        check_journal_place(str(tmp_path), open_target(str(tmp_path / "f")))
+    with pytest.raises(IoAtlasError, match="not a directory"):
+        check_journal_place(str(tmp_path / "f" / "out"), open_target(str(tmp_path)))
+
+
+def test_direct_io_of_an_empty_or_missing_file(tmp_path):
+    (tmp_path / "f").touch()
+    found = direct_io_alignment(str(tmp_path / "f"))
+    assert found.supported or found.why_not
+    with pytest.raises(IoAtlasError, match="nothing at this path"):
+        direct_io_alignment(str(tmp_path / "gone"))
+
+
+def test_mountinfo_is_read_as_the_kernel_writes_it(tmp_path):
+    lines = (
+        r"36 35 98:0 /mnt1 /mnt/my\040nas rw,noatime master:1 shared:2 - ext3 /dev/root rw,errors=continue",
+        r"37 35 0:45 / /a\134b\011c ro,relatime - nfs4 server:/ex\040port rw,vers=4.2",
+        r"38 35 0:46 / /x rw - fuse.sshfs user@host: ro",
+        "short line",
+    )
+    (tmp_path / "mountinfo").write_text("\n".join(lines) + "\n")
+    assert read_mountinfo(str(tmp_path / "mountinfo")) == [
+        Mount(36, "98:0", "/mnt1", "/mnt/my nas", "ext3", "/dev/root", read_only=False),
+        Mount(37, "0:45", "/", "/a\\b\tc", "nfs4", "server:/ex port", read_only=True),
+        Mount(38, "0:46", "/", "/x", "fuse.sshfs", "user@host:", read_only=True),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fs_type", "network"),
+    [("nfs", True), ("nfs4", True), ("cifs", True), ("smb3", True), ("fuse.sshfs", True), ("fuse.glusterfs", True), ("9p", True), ("ceph", True),
+     ("fuse.gvfsd-fuse", True), ("fuse", True), ("ext4", False), ("xfs", False), ("zfs", False), ("tmpfs", False), ("fuseblk", False), ("overlay", False)],
+)  # fmt: skip
+def test_network_file_systems(fs_type, network):
+    assert Mount(1, "0:1", "/", "/", fs_type, "x", read_only=False).is_network is network
+
+
+def test_the_mount_of_a_path_is_the_kernels(tmp_path):
+    assert mount_of("/proc").fs_type == "proc"
+    mount = mount_of(str(tmp_path))
+    assert os.path.commonpath([mount.mount_point, str(tmp_path)]) == mount.mount_point
+
+
+def test_waiting_has_an_end():
+    stuck = threading.Event()
+    start = time.monotonic()
+    with pytest.raises(IoAtlasError, match=r"does not answer within 0\.05 s"):
+        answer_within(lambda: stuck.wait(5), "there", 0.05)
+    assert time.monotonic() - start < 2
+    stuck.set()
+    assert answer_within(lambda: 42, "there") == 42
+    with pytest.raises(ZeroDivisionError):
+        answer_within(lambda: 1 // 0, "there")

@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The marked subdirectory: made once, checked before every start, and removed without touching what is not ours."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ioatlas.errors import IoAtlasError, RefusedError, UsageError
+from ioatlas.target import Workspace, clean, leftovers, open_target
+from ioatlas.target.workspace import MARKER
+
+
+@pytest.fixture
+def target(tmp_path):
+    directory = tmp_path / "nas"
+    directory.mkdir()
+    return open_target(str(directory))
+
+
+def folder(target, campaign="c1"):
+    return Path(target.location) / f".ioatlas-{campaign}"
+
+
+def workspace_with(target, *names, campaign="c1"):
+    journal = []
+    workspace = Workspace(target, campaign, journal.append)
+    for name in names:
+        Path(workspace.file_path(name)).write_bytes(b"load")
+    return workspace, journal
+
+
+def test_made_used_and_removed(target):
+    workspace, journal = workspace_with(target, "a", "b")
+    assert journal == ["a", "b"]
+    assert folder(target).stat().st_mode & 0o777 == 0o700
+    marker = json.loads((folder(target) / MARKER).read_text())
+    assert marker["campaign_id"] == "c1"
+    assert marker["pid"] == os.getpid()
+    workspace.check()
+    removal = workspace.remove(journal)
+    assert (removal.removed, removal.left, removal.directory_gone) == (("a", "b"), (), True)
+    assert os.listdir(target.location) == []
+
+
+def test_a_file_is_registered_before_it_can_exist(target):
+    seen = []
+    with Workspace(target, "c1", lambda name: seen.append((name, os.path.exists(folder(target) / name)))) as workspace:
+        path = workspace.file_path("a")
+        assert seen == [("a", False)]
+        assert path == str(folder(target) / "a")
+        workspace.file_path("a")
+        assert len(seen) == 1
+
+
+def test_a_failing_journal_gives_no_path(target):
+    def refuse(name):
+        raise IoAtlasError("the journal is gone")
+
+    with Workspace(target, "c1", refuse) as workspace, pytest.raises(IoAtlasError, match="journal is gone"):
+        workspace.file_path("a")
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "../x", ".hidden", "/etc/passwd", "a\nb", "a:b", "a;b", MARKER, "x" * 200])
+def test_only_plain_names_are_given(target, name):
+    with Workspace(target, "c1", lambda _: None) as workspace, pytest.raises(UsageError):
+        workspace.file_path(name)
+
+
+@pytest.mark.parametrize("campaign", ["", "..", "a/b", "../../etc", "a b", "x" * 65, ".x", "a.b"])
+def test_only_plain_campaign_ids(target, campaign):
+    with pytest.raises(UsageError):
+        Workspace(target, campaign, lambda _: None)
+    with pytest.raises(UsageError):
+        clean(target, campaign, [])
+
+
+def test_found_again_after_a_crash(target):
+    workspace, journal = workspace_with(target, "a")
+    workspace.close()
+    with Workspace(target, "c1", journal.append) as again:
+        again.check(["a"])
+    assert clean(target, "c1", journal).directory_gone
+    assert clean(target, "c1", journal).directory_gone  # nothing there is no error
+
+
+def test_killed_at_any_moment_of_its_making_it_is_cleaned_by_the_next_start(target):
+    program = """
+import os, sys
+from ioatlas.target import Workspace, open_target
+stop, calls = int(sys.argv[2]), 0
+def counted(name):
+    real = getattr(os, name)
+    def call(*args, **kwargs):
+        global calls
+        calls += 1
+        if calls == stop: os.kill(os.getpid(), 9)
+        return real(*args, **kwargs)
+    return call
+target = open_target(sys.argv[1])
+for name in ("mkdir", "open", "write", "fsync", "rename", "close", "unlink", "rmdir"): setattr(os, name, counted(name))
+journal = open(sys.argv[1] + "/../journal", "a")
+def register(name): journal.write(name + "\\n"); journal.flush()
+workspace = Workspace(target, "c1", register)
+with open(workspace.file_path("a"), "w") as file: file.write("x")
+workspace.remove(["a"])
+"""
+    killed = 0
+    journal = Path(target.location).parent / "journal"
+    for moment in range(1, 60):
+        status = subprocess.run([sys.executable, "-c", program, target.location, str(moment)], check=False, capture_output=True)
+        removal = clean(target, "c1", journal.read_text().split() if journal.exists() else [])
+        assert removal.left == ()
+        assert os.listdir(target.location) == []
+        if status.returncode == 0:
+            break
+        assert status.returncode == -9, status.stderr
+        killed += 1
+    assert killed >= 10
+
+
+def test_only_listed_files_are_removed_and_the_rest_is_reported(target):
+    workspace, journal = workspace_with(target, "a")
+    foreign = folder(target) / "thesis.odt"
+    foreign.write_text("mine")
+    (folder(target) / "more").mkdir()
+    removal = workspace.remove(journal)
+    assert removal.removed == ("a",)
+    assert removal.left == ("more: not made by ioatlas", "thesis.odt: not made by ioatlas")
+    assert not removal.directory_gone
+    assert foreign.read_text() == "mine"
+    assert (folder(target) / MARKER).exists()
+    foreign.unlink()
+    (folder(target) / "more").rmdir()
+    assert clean(target, "c1", journal).directory_gone
+
+
+def test_a_journal_that_lists_other_places_deletes_nothing_there(target):
+    victim = Path(target.location) / "victim"
+    victim.write_text("mine")
+    workspace, _ = workspace_with(target)
+    removal = workspace.remove(["../victim", str(victim), "..", ".", "", "victim"])
+    assert victim.read_text() == "mine"
+    assert not removal.directory_gone
+    assert removal.removed == ()
+    assert clean(target, "c1", []).directory_gone
+
+
+def test_a_link_in_place_of_the_directory_is_not_followed(target, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    workspace, journal = workspace_with(target, "a")
+    os.rename(folder(target), tmp_path / "moved")
+    (elsewhere / "a").write_text("mine")
+    (elsewhere / MARKER).write_bytes((tmp_path / "moved" / MARKER).read_bytes())
+    os.symlink(elsewhere, folder(target))
+    for attempt in (workspace.check, lambda: workspace.remove(journal), lambda: Workspace(target, "c1", journal.append)):
+        with pytest.raises(RefusedError, match="a link or a file"):
+            attempt()
+    assert (elsewhere / "a").read_text() == "mine"
+
+
+def test_another_directory_in_its_place_is_noticed(target, tmp_path):
+    workspace, _ = workspace_with(target, "a")
+    os.rename(folder(target), tmp_path / "moved")
+    folder(target).mkdir()
+    (folder(target) / MARKER).write_bytes((tmp_path / "moved" / MARKER).read_bytes())
+    with pytest.raises(RefusedError, match="exchanged"):
+        workspace.check()
+
+
+def test_the_target_directory_exchanged_for_a_link_is_noticed(target, tmp_path):
+    workspace, journal = workspace_with(target, "a")
+    os.rename(target.location, tmp_path / "moved")
+    os.symlink(tmp_path / "moved", target.location)
+    with pytest.raises(IoAtlasError):
+        workspace.check()
+    with pytest.raises(IoAtlasError):
+        workspace.remove(journal)
+    assert (tmp_path / "moved" / ".ioatlas-c1" / "a").exists()
+
+
+@pytest.mark.parametrize("made", ["link", "hard link", "directory", "pipe"])
+def test_a_file_exchanged_for_something_else_is_neither_written_nor_removed(target, tmp_path, made):
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    workspace, journal = workspace_with(target, "a", "b")
+    place = folder(target) / "a"
+    place.unlink()
+    match made:
+        case "link":
+            place.symlink_to(victim)
+        case "hard link":
+            os.link(victim, place)
+        case "directory":
+            place.mkdir()
+        case "pipe":
+            os.mkfifo(place)
+    with pytest.raises(RefusedError, match="a is "):
+        workspace.check()
+    removal = workspace.remove(journal)
+    assert removal.removed == ("b",)
+    assert len(removal.left) == 1
+    assert removal.left[0].startswith("a: ")
+    assert os.path.lexists(place)
+    assert victim.read_text() == "mine"
+
+
+def test_anothers_marker_protects_everything(target):
+    workspace, journal = workspace_with(target, "a")
+    marker = folder(target) / MARKER
+    marker.write_text(json.dumps(json.loads(marker.read_text()) | {"campaign_id": "other"}))
+    for attempt in (workspace.check, lambda: clean(target, "c1", journal), lambda: Workspace(target, "c1", journal.append)):
+        with pytest.raises(RefusedError, match="belongs to campaign other"):
+            attempt()
+    assert (folder(target) / "a").exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"null", b'{"campaign_id": "c1"}', b"\xff\xfe", b"x" * 10000])
+def test_a_marker_that_cannot_be_read_protects_everything(target, content):
+    workspace, journal = workspace_with(target, "a")
+    (folder(target) / MARKER).write_bytes(content)
+    with pytest.raises(RefusedError, match="cannot be read"):
+        workspace.remove(journal)
+    assert (folder(target) / "a").exists()
+
+
+def test_a_marker_that_is_a_link_is_not_trusted(target, tmp_path):
+    workspace, journal = workspace_with(target, "a")
+    marker = folder(target) / MARKER
+    os.rename(marker, tmp_path / "marker")
+    marker.symlink_to(tmp_path / "marker")
+    with pytest.raises(RefusedError, match="cannot be read"):
+        workspace.remove(journal)
+    assert (tmp_path / "marker").exists()
+
+
+def test_without_a_marker_nothing_in_it_is_removed(target):
+    workspace, journal = workspace_with(target, "a")
+    (folder(target) / MARKER).unlink()
+    removal = clean(target, "c1", journal)
+    assert removal.removed == ()
+    assert removal.left == ("a: not made by ioatlas",)
+    with pytest.raises(RefusedError, match="no marker"):
+        Workspace(target, "c1", journal.append)
+    workspace.close()
+
+
+def test_a_running_campaign_is_left_alone(target):
+    program = (
+        "import sys; from ioatlas.target import *; w = Workspace(open_target(sys.argv[1]), 'c1', print); print('up', flush=True); input()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program, target.location], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as running:
+        assert running.stdout.readline() == "up\n"
+        for attempt in (lambda: clean(target, "c1", []), lambda: Workspace(target, "c1", lambda _: None)):
+            with pytest.raises(RefusedError, match=f"running already, as process {running.pid}"):
+                attempt()
+        assert leftovers(target.location)[0].marker.running_elsewhere() is True
+        running.kill()
+    assert leftovers(target.location)[0].marker.running_elsewhere() is False
+    assert clean(target, "c1", []).directory_gone
+
+
+def test_a_reused_process_id_is_not_mistaken_for_the_campaign(target):
+    workspace, journal = workspace_with(target, "a")
+    workspace.close()
+    marker = folder(target) / MARKER
+    marker.write_text(json.dumps(json.loads(marker.read_text()) | {"pid": 1, "pid_start_ticks": 987654321}))
+    assert clean(target, "c1", journal).directory_gone
+
+
+def test_leftovers_of_others_are_reported_and_kept(target):
+    workspace, _ = workspace_with(target, "a", campaign="other")
+    workspace.close()
+    mine, journal = workspace_with(target, "a")
+    Path(target.location, ".ioatlas-file").write_text("a file of that name")
+    Path(target.location, ".ioatlas-strange").mkdir()
+    os.symlink("/etc", Path(target.location, ".ioatlas-link"))
+    found = {Path(each.path).name: each for each in leftovers(target.location, "c1")}
+    assert set(found) == {".ioatlas-other", ".ioatlas-strange"}
+    assert found[".ioatlas-other"].marker.campaign_id == "other"
+    assert found[".ioatlas-other"].size_bytes >= 4
+    assert found[".ioatlas-strange"].marker is None
+    mine.remove(journal)
+    assert folder(target, "other").joinpath("a").exists()
+
+
+def test_a_target_inside_a_workspace_is_refused(target):
+    workspace, _ = workspace_with(target)
+    with pytest.raises(RefusedError, match="belongs to another campaign"):
+        open_target(workspace.path)
+    workspace.close()
+
+
+def test_direct_io_probe_leaves_nothing_and_survives_its_own_remains(target):
+    workspace, journal = workspace_with(target)
+    (folder(target) / "direct-probe").write_bytes(b"from a start that was killed")
+    first = workspace.direct_io()
+    assert first == workspace.direct_io()
+    assert journal == ["direct-probe"]
+    assert os.listdir(folder(target)) == [MARKER]
+    assert first.supported or first.why_not
+    assert workspace.remove(journal).directory_gone
