@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from ioatlas.errors import IoAtlasError
-from ioatlas.lab.scenario import Check
 from ioatlas.lab.running import LabTarget, start
+from ioatlas.lab.scenario import Check
 
 _LOG_MS = 100
 

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ioatlas probe`: the testbed as facts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from ioatlas.model.testbed import Fact, Testbed
+from ioatlas.model.units import format_size_rounded
+from ioatlas.probe.testbed import testbed
+
+_MARKS = {"known": " ", "typed in": "+", "doubtful": "?", "unknown": "-", "absent": "-"}
+
+
+@click.command()
+@click.argument("target")
+@click.option("--facts", "facts_file", type=click.Path(path_type=Path), help="testbed.toml with facts to add or correct (./testbed.toml when there is one).")
+@click.option("--json", "as_json", is_flag=True, help="All facts and raw texts as one JSON object.")
+@click.option("--share", is_flag=True, help="Leave out what names a machine, a drive or an address, and the raw texts.")
+def command(target: str, facts_file: Path | None, *, as_json: bool, share: bool) -> None:
+    """The testbed as facts: client, path to TARGET, devices, network, each with its source.
+
+    \b
+    ioatlas probe /mnt/nas
+    ioatlas probe /dev/sdb --json
+    ioatlas probe nbd://10.0.0.5 --facts testbed.toml
+
+    A mark says how a value is known: blank = read, + = typed in, ? = doubtful (a virtual device says so about
+    itself), - = not known, or the tool is missing. Nothing is written and no load is made.
+    """  # noqa: D301
+    usual = Path("testbed.toml")
+    found = testbed(target, facts_file or (usual if usual.is_file() else None))
+    if share:
+        found = found.shareable()
+    if as_json:
+        click.echo(json.dumps(found.as_json(), indent=1))
+        return
+    _print(found)
+
+
+def _print(found: Testbed) -> None:
+    groups: dict[str, list[Fact]] = {}
+    for fact in found.facts:
+        groups.setdefault(fact.name.split(".")[0], []).append(fact)
+    for group, facts in groups.items():
+        click.echo(group)
+        for fact in facts:
+            note = f"   ({fact.note})" if fact.note else ""
+            click.echo(f" {_MARKS[fact.kind]} {fact.name[len(group) + 1 :]:<32} {_shown(fact)}{note}")
+    click.echo(f"{len(found.facts)} facts in {found.seconds:.2f} s", err=True)
+
+
+def _shown(fact: Fact) -> str:
+    if fact.value is None:
+        return fact.kind
+    if fact.unit == "B" and isinstance(fact.value, (int, float)) and fact.value >= 10_000:
+        return f"{fact.value} B = {format_size_rounded(fact.value)}"
+    if fact.unit == "bit/s" and isinstance(fact.value, (int, float)):
+        return f"{fact.value / 1e6:g} Mb/s"
+    return f"{fact.value} {fact.unit}".strip()

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The testbed as facts: what is known about client, path and target, how it is known, and what is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+FactKind = Literal["known", "unknown", "absent", "doubtful", "typed in"]
+FactValue = str | int | float | bool | None
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One statement about the testbed.
+
+    name:    dotted, e.g. 'nic.speed', 'device.sda.scheduler', 'mount.options'.
+    value:   None unless something was read; `unit` is 'B', 'bit/s', 's', 'Hz', 'rpm', ... or empty.
+    kind:    known (read), unknown (looked for and not told), absent (the tool or feature is not there),
+             doubtful (a virtual device says so about itself), typed in (a person says so).
+    source:  where it was read: a file, a command, the name of a facts file.
+    private: it names a person's machine, drive or address, and is left out of what is shared.
+    note:    why a value is doubtful, unknown or absent; what was read before it was corrected by hand.
+    """
+
+    name: str
+    value: FactValue
+    unit: str = ""
+    kind: FactKind = "known"
+    source: str = ""
+    private: bool = False
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Testbed:
+    """All facts of one moment. `raw` keeps what the tools and files said, by source."""
+
+    target: str
+    taken_at: float
+    facts: tuple[Fact, ...]
+    raw: Mapping[str, str] = field(default_factory=dict)
+    seconds: float = 0.0
+
+    __test__ = False  # not a test class, whatever its name begins with
+
+    def get(self, name: str) -> Fact | None:
+        """The fact of this name, or None."""
+        return next((fact for fact in self.facts if fact.name == name), None)
+
+    def value(self, name: str) -> FactValue:
+        """The value of a fact; None when it is not there or not known."""
+        fact = self.get(name)
+        return None if fact is None else fact.value
+
+    def number(self, name: str, *, doubtful: bool = False) -> float | None:
+        """A numeric value that may be relied on; doubtful ones only when asked for."""
+        fact = self.get(name)
+        if fact is None or fact.kind not in (("known", "typed in", "doubtful") if doubtful else ("known", "typed in")):
+            return None
+        return float(fact.value) if isinstance(fact.value, (int, float)) and not isinstance(fact.value, bool) else None
+
+    def below(self, prefix: str) -> Iterator[Fact]:
+        """Facts whose name begins with `prefix.`."""
+        return (fact for fact in self.facts if fact.name.startswith(f"{prefix}."))
+
+    def shareable(self) -> Testbed:
+        """The same without private facts and without the raw texts, which may hold them."""
+        return Testbed("", self.taken_at, tuple(fact for fact in self.facts if not fact.private), {}, self.seconds)
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "target": self.target,
+            "taken_at": self.taken_at,
+            "seconds": round(self.seconds, 3),
+            "facts": [{key: value for key, value in vars(fact).items() if value != "" and value is not False} | {"value": fact.value} for fact in self.facts],
+            "raw": dict(self.raw),
+        }

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Facts that a person adds or corrects: the file testbed.toml with one table, `[facts]`."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from ioatlas.errors import UsageError
+from ioatlas.model.testbed import Fact, FactValue
+
+_QUANTITY = re.compile(r"^\s*([-+]?\d[\d,]*(?:\.\d+)?)\s*([A-Za-z°%/]+)\s*$")
+_UNITS: dict[str, tuple[float, str]] = {
+    "b/s": (1, "bit/s"), "bit/s": (1, "bit/s"), "bps": (1, "bit/s"),
+    **{f"{prefix}{word}": (10**power, "bit/s") for prefix, power in (("k", 3), ("m", 6), ("g", 9), ("t", 12)) for word in ("b/s", "bit/s", "bps")},
+    **{f"{prefix}bit": (10**power, "bit/s") for prefix, power in (("k", 3), ("m", 6), ("g", 9))},
+    "gt/s": (1, "GT/s"), "rpm": (1, "rpm"), "ms": (1e-3, "s"), "us": (1e-6, "s"), "s": (1, "s"), "hz": (1, "Hz"), "mhz": (1e6, "Hz"), "ghz": (1e9, "Hz"),
+    "w": (1, "W"), "lanes": (1, "lanes"), "%": (1, "%"), "iops": (1, "1/s"),
+}  # fmt: skip
+_BYTES = re.compile(r"^(k|m|g|t)?(i?)B(/s)?$", re.IGNORECASE)
+
+
+def quantity(text: str) -> tuple[float | int, str] | None:
+    """Value in its base unit and that unit: '1 Gb/s' -> (1e9, 'bit/s'), '67 MB/s' -> (67e6, 'B/s'); None for plain words.
+
+    A small b is a bit and a large B a byte; prefixes of bits are decimal, of bytes decimal unless written KiB, MiB, ...
+    """
+    match = _QUANTITY.match(text)
+    if match is None:
+        return None
+    number, unit = float(match[1].replace(",", "")), match[2]
+    size = _BYTES.match(unit) if "B" in unit else None
+    if size is not None:
+        base = 1024 if size[2] else 1000
+        value = number * base ** " kmgt".index((size[1] or " ").lower())
+        return _tidy(value), "B/s" if size[3] else "B"
+    known = _UNITS.get(unit.lower())
+    return None if known is None else (_tidy(number * known[0]), known[1])
+
+
+def _tidy(value: float) -> float | int:
+    return int(value) if value == int(value) else value
+
+
+def read_facts(path: Path) -> tuple[Fact, ...]:
+    """Facts of a testbed.toml. Raises UsageError with file and key."""
+    where = str(path)
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"cannot read the facts: {error.strerror}", where=where) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"this is not TOML: {error}", where=where, remedy='write [facts] and lines such as "nic.speed" = "1 Gb/s"') from error
+    unknown = sorted(data.keys() - {"facts"})
+    if unknown:
+        raise UsageError(f"there is no table or key {unknown[0]!r}", where=where, remedy="all facts stand in the table [facts]")
+    table = data.get("facts", {})
+    if not isinstance(table, dict):
+        raise UsageError("facts must be a table", where=where, remedy="write [facts]")
+    return tuple(_fact(name, value, where) for name, value in _flat("", table))
+
+
+def _flat(prefix: str, table: dict[str, object]) -> Iterable[tuple[str, object]]:
+    for key, value in table.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, dict):
+            yield from _flat(f"{name}.", value)
+        else:
+            yield name, value
+
+
+def _fact(name: str, value: object, where: str) -> Fact:
+    key = f"{where}: {name}"
+    if re.fullmatch(r"[A-Za-z0-9_!-]+(\.[A-Za-z0-9_!:-]+)+", name) is None:
+        raise UsageError(f"{name!r} is not the name of a fact", where=key, remedy="names look like nic.speed or device.sda.model_name")
+    if isinstance(value, (bool, int, float)):
+        plain: FactValue = value
+        return Fact(name, plain, "", "typed in", where)
+    if not isinstance(value, str):
+        raise UsageError(f"a fact is a text, a number or true/false, not {type(value).__name__}", where=key, remedy='write it as a text, such as "1 Gb/s"')
+    if value.strip().lower() == "unknown":
+        return Fact(name, None, "", "unknown", where, note="typed in as unknown")
+    read = quantity(value)
+    return Fact(name, value.strip(), "", "typed in", where) if read is None else Fact(name, read[0], read[1], "typed in", where)
+
+
+def corrected(facts: Iterable[Fact], typed: Iterable[Fact]) -> tuple[Fact, ...]:
+    """The facts with the typed-in ones in the place of what was read under the same name; what was read stays in the note."""
+    by_name = {fact.name: fact for fact in facts}
+    for fact in typed:
+        before = by_name.get(fact.name)
+        if before is None:
+            by_name[fact.name] = fact
+            continue
+        said = f"read before: {before.value} {before.unit}".strip() if before.value is not None else f"read before: {before.kind}"
+        by_name[fact.name] = replace(fact, private=fact.private or before.private, note=f"{said} ({before.source})")
+    return tuple(by_name.values())
