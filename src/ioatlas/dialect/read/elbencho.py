@@ -24,7 +24,6 @@ SIGNATURE = re.compile(
 )
 _PHASE = re.compile(r"^([A-Z][A-Z_0-9]{2,15})?\s+(\S.*?)\s*:\s+(\S+)(?:\s+(\S+))?\s*$")
 _DATA = {"WRITE": "write", "READ": "read", "RWMIX": "write"}
-_OPTION = re.compile(r'"?--?([\w-]+)"?(?:[ =]"?([^"\s]+)"?)?')
 _TIME = re.compile(r"^(?:(\d+)h:?)?(?:(\d+)m:?)?(?:(\d+)(?:\.(\d+))?s)?(?:(\d+)ms)?$")
 
 
@@ -74,7 +73,19 @@ def read(source: Source) -> Iterator[ForeignReading]:
 
 
 def _options(command: str) -> dict[str, str]:
-    return {match[1]: match[2] or "" for match in _OPTION.finditer(command[:20_000])}
+    found: dict[str, str] = {}
+    words = re.findall(r'"([^"]*)"|(\S+)', command[:20_000])
+    texts = [quoted or bare for quoted, bare in words]
+    for place, word in enumerate(texts):
+        if not word.startswith("-") or word == "-":
+            continue
+        name, given, value = word.lstrip("-").partition("=")
+        after = texts[place + 1] if place + 1 < len(texts) else ""
+        if not word.startswith("--") and (glued := re.match(r"([a-z])(\d\S*)$", name)):
+            found[glued[1]] = glued[2]
+        else:
+            found[name] = value if given else "" if after.startswith("-") else after
+    return found
 
 
 def _workload(options: Mapping[str, str], direction: str | None) -> dict[str, Any]:
@@ -84,10 +95,12 @@ def _workload(options: Mapping[str, str], direction: str | None) -> dict[str, An
         return next((options[name] for name in names if options.get(name)), None)
 
     random = "rand" in options
+    threads = whole(first("threads", "t"))
+    hosts = len([host for host in re.split(r"[,\s]+", options.get("hosts", "")) if host])
     return {
         "bs_bytes": size_bytes(first("block", "b")),
         "size_bytes": size_bytes(first("size", "s")),
-        "numjobs": whole(first("threads", "t")),
+        "numjobs": threads * hosts if threads and hosts else threads,
         "iodepth": whole(first("iodepth")),
         "rw": None if direction is None or not options else f"rand{direction}" if random else direction,
     }

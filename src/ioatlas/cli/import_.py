@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ioatlas import`: result files of other tools as foreign readings."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ioatlas.errors import UsageError
+from ioatlas.model.units import format_count, format_latency, format_rate, format_size
+
+_TABLE_LIMIT = 500
+_MANY = 64
+_CHUNK = 32
+
+
+@dataclass
+class _Tally:
+    files: int = 0
+    readings: int = 0
+    unknown: int = 0
+    lost: bool = False
+    messages: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Read:
+    """What one file gave: JSON lines, problem lines, whether figures were lost, whether it was no known format."""
+
+    lines: list[str]
+    problems: list[str]
+    lost: bool
+    known: bool
+
+
+def _finish(source: Any, count: int, named: bool) -> tuple[list[str], bool, bool]:
+    known = count > 0 or not any(problem.what == "no known result format" for problem in source.problems)
+    problems = [
+        f"{source.name}:{problem.line}: {problem.what}" if problem.line else f"{source.name}: {problem.what}" for problem in source.problems
+    ]
+    if source.unlisted:
+        problems.append(f"{source.name}: {source.unlisted} more problems like these")
+    if not known and not named:
+        return [], False, False
+    if known and not count and not source.lost:
+        problems.append(f"{source.name}: no reading in it")
+    return problems, source.lost or (known and not count), known
+
+
+def _read_file(item: tuple[str, bool]) -> _Read:
+    """One file, whole: what a worker process does."""
+    from ioatlas.dialect.read.importer import read_source
+    from ioatlas.dialect.read.source import Source
+
+    name, named = item
+    source = Source.of(Path(name))
+    dump = json.dumps
+    lines = [dump(reading.as_dict(), ensure_ascii=False) for reading in read_source(source)]
+    problems, lost, known = _finish(source, len(lines), named)
+    return _Read(lines, problems, lost, known)
+
+
+def _stream(files: list[tuple[str, bool]], tally: _Tally) -> Iterator[str]:
+    """JSON lines of all files in order. Many files are read by all processors; a few are streamed one by one."""
+    if len(files) >= _MANY:
+        from concurrent.futures import ProcessPoolExecutor
+
+        with ProcessPoolExecutor(max_workers=min(os.cpu_count() or 1, 8)) as pool:
+            for result in pool.map(_read_file, files, chunksize=_CHUNK):
+                _count(tally, len(result.lines), result.problems, result.lost, result.known)
+                yield from result.lines
+        return
+    from ioatlas.dialect.read.importer import read_source
+    from ioatlas.dialect.read.source import Source
+
+    for name, named in files:
+        source = Source.of(Path(name))
+        count = 0
+        for reading in read_source(source):
+            count += 1
+            yield json.dumps(reading.as_dict(), ensure_ascii=False)
+        problems, lost, known = _finish(source, count, named)
+        _count(tally, count, problems, lost, known)
+
+
+def _count(tally: _Tally, readings: int, problems: list[str], lost: bool, known: bool) -> None:
+    tally.files += 1
+    tally.readings += readings
+    tally.unknown += not known
+    tally.lost = tally.lost or lost
+    for problem in problems:
+        click.echo(f"ioatlas: {problem}", err=True)
+
+
+def _store(lines: Iterator[str], directory: Path) -> Iterator[str]:
+    """Append to DIR/foreign.jsonl what is not there yet, and pass every line on."""
+    directory.mkdir(parents=True, exist_ok=True)
+    path = directory / "foreign.jsonl"
+    known: set[bytes] = set()
+    if path.exists():
+        with path.open("rb") as file:
+            known = {hashlib.blake2b(line.rstrip(b"\n"), digest_size=12).digest() for line in file}
+    with path.open("a", encoding="utf-8") as file:
+        for line in lines:
+            if hashlib.blake2b(line.encode("utf-8", "replace"), digest_size=12).digest() not in known:
+                file.write(line + "\n")
+            yield line
+
+
+def _cell(value: Any, form: Any) -> str:
+    return "" if value is None else str(form(value))
+
+
+def _row(record: dict[str, Any]) -> tuple[str, ...]:
+    return (
+        record["source"],
+        record["tool"] + (f" {record['tool_version']}" if record["tool_version"] else ""),
+        record["operation"] or record["rw"] or "",
+        record["direction"] or "",
+        _cell(record["bs_bytes"], format_size),
+        _cell(record["size_bytes"], format_size),
+        _cell(record["numjobs"], str),
+        _cell(record["iodepth"], str),
+        _cell(record["iops"], format_count),
+        _cell(record["bw_bytes_per_s"], format_rate),
+        _cell(record["lat_mean_ns"], format_latency),
+        _cell(record["lat_p99_ns"], format_latency),
+        _cell(record["errors"], str),
+        record["statistic"],
+    )
+
+
+def _print_table(lines: Iterator[str]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("source", "tool", "operation", "direction"):
+        table.add_column(name, overflow="fold")
+    for name in ("bs", "size", "jobs", "depth", "IOPS", "bandwidth", "mean", "p99", "errors"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("statistic")
+    shown = more = 0
+    for line in lines:
+        if shown < _TABLE_LIMIT:
+            table.add_row(*(Text(cell) for cell in _row(json.loads(line))))
+            shown += 1
+        else:
+            more += 1
+    if shown:
+        console = Console(width=None if sys.stdout.isatty() else 220)
+        console.print(table)
+    if more:
+        click.echo(f"... and {more} more; --json prints all")
+
+
+@click.command("import")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    "directory",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Keep the readings in DIR/foreign.jsonl.",
+    metavar="DIR",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line for each reading.")
+def command(files: tuple[Path, ...], directory: Path | None, as_json: bool) -> None:  # noqa: D301 - click reads the backspace
+    """Read result files of other tools: fio, IOzone, DiskSpd, vdbench, xdd, ORION, elbencho, bonnie++, CrystalDiskMark, KDiskMark, IO500, IOR, mdtest.
+
+    Formats are recognised by content. Folders are walked. A reading is imported: it keeps its file and line, and what its source does not say stays
+    empty. What cannot be read is named on the error stream, one line each.
+
+    Exit code 0: everything read; 4: something read, something lost; 1: nothing readable.
+
+    \b
+    Examples:
+      ioatlas import results.json
+      ioatlas import iozone.txt diskspd.xml vdbench-output/ --json
+      ioatlas import bench-fio-folder/ -o campaign/
+    """
+    from ioatlas.dialect.read.importer import walk
+
+    for path in files:
+        if not path.exists():
+            raise UsageError("no such file or directory", where=str(path), remedy="name result files, or a folder of them")
+    tally = _Tally()
+    lines = _stream([(str(path), named) for path, named in walk(files)], tally)
+    if directory is not None:
+        lines = _store(lines, directory)
+    if as_json:
+        for line in lines:
+            click.echo(line)
+    else:
+        _print_table(lines)
+    click.echo(f"ioatlas: {tally.readings} readings from {tally.files - tally.unknown} of {tally.files} files", err=True)
+    if not tally.readings:
+        sys.exit(1)
+    if tally.lost:
+        sys.exit(4)

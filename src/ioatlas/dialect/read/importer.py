@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Result files of any known tool as foreign readings. Formats are recognised by content, never by name.
+
+A file may hold several formats (a log of a whole evening): each reader whose signature is found gets all its lines and
+ignores what is not its own.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ioatlas.dialect.read import (
+    bonnie,
+    crystal,
+    diskspd,
+    diskspd_xml,
+    elbencho,
+    fio_json,
+    fio_log,
+    fio_terse,
+    fio_text,
+    io500,
+    ior,
+    iozone,
+    orion,
+    vdbench,
+    vdbench_histogram,
+    xdd,
+)
+from ioatlas.dialect.read.source import Source
+from ioatlas.model.foreign import ForeignReading
+
+SCAN_BYTES = 4 << 20
+"""How much of a file is searched for signatures at a time."""
+SCAN_LIMIT = 512 << 20
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_BIFF = (b"\x09\x00\x04\x00", b"\x09\x02\x06\x00", b"\x09\x04\x06\x00", _OLE)
+_FAILURES = (ValueError, KeyError, IndexError, ArithmeticError, RecursionError, TypeError, AttributeError, AssertionError, MemoryError)
+
+Reader = Callable[[Source], Iterator[ForeignReading]]
+
+
+@dataclass(frozen=True)
+class Format:
+    """One format: its name for people, the pattern that recognises it, and what reads it."""
+
+    name: str
+    signature: re.Pattern[str]
+    read: Reader
+
+
+FORMATS = (
+    Format("fio JSON", fio_json.SIGNATURE, fio_json.read),
+    Format("fio terse", fio_terse.SIGNATURE, fio_terse.read),
+    Format("fio text", fio_text.SIGNATURE, fio_text.read),
+    Format("IOzone", iozone.SIGNATURE, iozone.read),
+    Format("DiskSpd text", diskspd.SIGNATURE, diskspd.read),
+    Format("DiskSpd XML", diskspd_xml.SIGNATURE, diskspd_xml.read),
+    Format("vdbench", vdbench.SIGNATURE, vdbench.read),
+    Format("vdbench histogram", vdbench_histogram.SIGNATURE, vdbench_histogram.read),
+    Format("xdd", xdd.SIGNATURE, xdd.read),
+    Format("ORION", orion.SIGNATURE, orion.read),
+    Format("elbencho", elbencho.SIGNATURE, elbencho.read),
+    Format("bonnie++", bonnie.SIGNATURE, bonnie.read),
+    Format("CrystalDiskMark, KDiskMark", crystal.SIGNATURE, crystal.read),
+    Format("IO500", io500.SIGNATURE, io500.read),
+    Format("IOR, mdtest", ior.SIGNATURE, ior.read),
+)
+LOGS = (Format("fio log", fio_log.SIGNATURE, fio_log.read), Format("fio histogram log", fio_log.HISTOGRAM, fio_log.read))
+_FIO_LAYOUTS = frozenset({"fio JSON", "fio terse", "fio text"})
+
+
+def formats_of(source: Source) -> list[Format]:
+    """Every format whose signature is found; the search stops at the first stretch of the file in which one is."""
+    head = source.head(16)
+    if head.startswith(_BIFF):
+        workbook = importlib.import_module("ioatlas.dialect.read.iozone_xls")
+        return [Format("IOzone workbook", re.compile(""), workbook.read)]
+    text, complete = source.text(SCAN_BYTES)
+    found = _matches(text)
+    for log in LOGS:
+        if not found and log.signature.match(text):
+            return [log]
+    return found if found or complete else _search_on(source)
+
+
+def _matches(text: str) -> list[Format]:
+    found = [item for item in FORMATS if item.signature.search(text)]
+    names = {item.name for item in found}
+    # a vdbench summary names its histogram only by a link; the histogram file repeats the run definitions
+    return [item for item in found if not (item.name == "vdbench" and "vdbench histogram" in names and not _has_vdbench_rows(text))]
+
+
+def _has_vdbench_rows(text: str) -> bool:
+    return re.search(r"^\s*\d\d:\d\d:\d\d[.,]\d{3}\s+avg_", text, re.MULTILINE) is not None
+
+
+def _search_on(source: Source) -> list[Format]:
+    """The rest of a large file, a stretch of lines at a time."""
+    lines: list[str] = []
+    size = total = 0
+    for _, line in source.lines():
+        lines.append(line)
+        size += len(line) + 1
+        if size >= SCAN_BYTES:
+            total += size
+            if found := _matches("\n".join(lines)):
+                return found
+            lines, size = lines[-20:], 0
+            if total > SCAN_LIMIT:
+                source.problem(0, f"no known format in the first {SCAN_LIMIT >> 20} MiB; the rest was not searched")
+                return []
+    return _matches("\n".join(lines))
+
+
+def read_source(source: Source) -> Iterator[ForeignReading]:
+    """All readings of one file. What could not be read is in `source.problems`; nothing is raised for bad content."""
+    formats = formats_of(source)
+    if not formats:
+        if not source.problems:
+            source.problem(0, "no known result format")
+        return
+    layouts = [item for item in formats if item.name in _FIO_LAYOUTS]
+    if len(layouts) > 1:
+        yield from _one_of_each(source, layouts)
+        formats = [item for item in formats if item not in layouts]
+    for item in formats:
+        yield from guarded(source, item)
+
+
+def guarded(source: Source, item: Format) -> Iterator[ForeignReading]:
+    """A reader that meets something it was not made for keeps what it had read so far."""
+    try:
+        yield from item.read(source)
+    except _FAILURES as error:
+        source.problem(0, f"the {item.name} reader gave up: {type(error).__name__}: {error}")
+
+
+def _one_of_each(source: Source, layouts: Iterable[Format]) -> Iterator[ForeignReading]:
+    """Fio prints one run in several layouts when asked to: the most exact figure is kept, and what only another layout says is added."""
+    kept: dict[tuple[object, ...], ForeignReading] = {}
+    for item in layouts:
+        again: dict[tuple[object, ...], int] = {}
+        for reading in guarded(source, item):
+            milliseconds = None if reading.runtime_seconds is None else round(reading.runtime_seconds * 1000)
+            run: tuple[object, ...] = (reading.label, reading.direction, reading.host, milliseconds)
+            again[run] = again.get(run, 0) + 1
+            key = (*run, again[run])
+            before = kept.get(key)
+            if before is None:
+                if len(kept) >= 100_000:
+                    yield reading
+                    continue
+                kept[key] = reading
+            else:
+                added = {
+                    name: getattr(reading, name)
+                    for name in (
+                        "rw",
+                        "bs_bytes",
+                        "size_bytes",
+                        "numjobs",
+                        "iodepth",
+                        "rwmixread",
+                        "tool_version",
+                        "lat_mean_ns",
+                        "lat_p99_ns",
+                    )
+                    if getattr(before, name) is None and getattr(reading, name) is not None
+                }
+                note = f"the same run stands in line {reading.line} as {item.name}"
+                kept[key] = replace(before, **added, notes=(*before.notes, note))
+    yield from kept.values()
+
+
+def walk(paths: Iterable[Path]) -> Iterator[tuple[Path, bool]]:
+    """Files to read, in order; for each whether it was named itself. Symbolic links inside folders are not followed."""
+    for path in paths:
+        if not path.is_dir():
+            yield path, True
+            continue
+        for folder, folders, files in os.walk(path, followlinks=False):
+            folders[:] = sorted(name for name in folders if not name.startswith("."))
+            for name in sorted(files):
+                item = Path(folder) / name
+                if not name.startswith(".") and not item.is_symlink() and item.is_file():
+                    yield item, False
