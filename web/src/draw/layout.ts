@@ -54,7 +54,8 @@ export interface CellPlace {
 const GAP = 10;
 const HEADING = 20;
 const TICKS = 18;
-const CELL_MIN = 6;
+/** Narrowest cell on a screen, to be seen and hit. */
+export const CELL_MIN = 6;
 const CELL_MAX = 84;
 const CELL_MAX_ALONE = 112;
 const HEIGHT_MAX = 40;
@@ -67,10 +68,10 @@ function snap(cell: number): number {
 }
 
 /** Places the tiles in `width`; the map may be wider than that when cells would become too small to see and hit. */
-export function layOut(shape: Shape, gutters: Gutters, width: number): Layout {
+export function layOut(shape: Shape, gutters: Gutters, width: number, cellMin = CELL_MIN): Layout {
   const { nx, ny, columns, rows, flow } = shape;
   const room = Math.max(60, width - gutters.left - gutters.right);
-  const smallest = nx > 80 ? Math.max(1, 240 / nx) : CELL_MIN;
+  const smallest = nx > 80 ? Math.max(1, 240 / nx) : cellMin;
   const tiles: Tile[] = [];
   const n = columns * rows;
   let perLine = columns;

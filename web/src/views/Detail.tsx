@@ -80,7 +80,7 @@ function Job({ text }: { text: string }) {
         </span>
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable */}
-      <pre tabIndex={0} aria-labelledby="job-title" role="region">
+      <pre tabIndex={0} role="region" aria-label="Text of the fio job">
         {text}
       </pre>
     </section>

@@ -32,17 +32,13 @@ export function Findings() {
             <span class="finding-code">{title(finding.code)}</span>
             <span class="finding-text">{finding.sentence}</span>
             {finding.rows.length > 0 ? (
-              <button
-                type="button"
-                class="quiet"
-                onClick={() => show(finding.rows)}
-                aria-label={`Show on the map: ${finding.sentence}`}
-              >
+              <button type="button" class="quiet" onClick={() => show(finding.rows)}>
                 Show {finding.rows.length > 1 ? `${finding.rows.length} cells` : "cell"}
+                <span class="unseen"> on the map: {finding.sentence}</span>
               </button>
             ) : finding.code === "not-measured" && state.atlas.data.unmeasured.n_rows > 0 ? (
-              <a class="quiet" href="#not-measured" aria-label="See what was not measured">
-                See why
+              <a class="quiet" href="#not-measured">
+                See why<span class="unseen"> these cells were not measured</span>
               </a>
             ) : null}
           </li>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { pin, placeOf, pointAt } from "../app-state";
 import {
+  CELL_MIN,
   type CellPlace,
   cellBox,
   hit,
@@ -18,11 +19,14 @@ import { cellNumber, slotAt } from "../lib/atlas";
 import { factsAt, spoken } from "../lib/facts";
 import { axisLabel, axisTitle, cellLabel, levelText, shortLevel } from "../lib/labels";
 import { palette } from "../lib/palettes";
+import type { Axis } from "../lib/report-data.gen";
 import { useApp } from "./context";
 import { CellName, Readout } from "./Readout";
 
 const LETTER = 6.4;
-const PRINT_WIDTH = 700;
+const PRINT_WIDTH = 690;
+/** On paper nothing has to be hit with a finger. */
+const PRINT_CELL = 2;
 
 /** The tiled heat map: pictures on canvases, one focusable cell that the arrow keys move. */
 export function MapView() {
@@ -43,46 +47,43 @@ export function MapView() {
   const system = state.units.value;
   const { x, y, columns, rows } = state.arrangement.value;
   const shape = state.shape.value;
-  const axis = (a: number) => (a < 0 ? undefined : atlas.axes[a]);
-  const yLabels = useMemo(
-    () => axis(y)?.levels.map((level) => levelText(atlas.axes[y] as never, level, system)) ?? [],
-    [atlas, y, system],
-  );
-  const rowLabels = useMemo(
-    () => axis(rows)?.levels.map((level) => levelText(atlas.axes[rows] as never, level, system)) ?? [],
-    [atlas, rows, system],
-  );
-  const widest = (labels: readonly string[]) => labels.reduce((most, label) => Math.max(most, label.length), 0);
-  const available = state.printing.value ? PRINT_WIDTH : width;
+  const printing = state.printing.value;
+  const available = printing ? PRINT_WIDTH : width;
   const layout = useMemo(() => {
-    const left = y < 0 ? 4 : Math.min(120, widest(yLabels) * LETTER + 10);
-    const right =
-      !shape.flow && shape.rows > 1
-        ? Math.min(
-            130,
-            Math.max(widest(rowLabels), (axis(rows) ? axisLabel(axis(rows) as never) : "").length) * LETTER + 12,
-          )
-        : 2;
-    return layOut(shape, { left, right }, available);
-  }, [shape, available, yLabels, rowLabels, y, rows]);
-
+    const room = (axis: Axis | undefined, title: string, most: number) =>
+      Math.min(
+        most,
+        Math.max(
+          title.length,
+          ...(axis?.levels ?? []).map((level) => (axis ? levelText(axis, level, system).length : 0)),
+        ) *
+          LETTER +
+          10,
+      );
+    const [yAxis, rowAxis] = [atlas.axes[y], atlas.axes[rows]];
+    const left = yAxis ? room(yAxis, "", 120) : 4;
+    const right = rowAxis && !shape.flow ? room(rowAxis, axisLabel(rowAxis), 130) : 2;
+    return layOut(shape, { left, right }, available, printing ? PRINT_CELL : CELL_MIN);
+  }, [atlas, shape, available, printing, system, y, rows]);
+  const named = [
+    ["↑", y],
+    ["→", x],
+    [shape.flow ? "tiles:" : "tile columns:", columns],
+    [shape.flow ? "tiles:" : "tile rows:", rows],
+  ] as const;
   return (
     <div class="map-frame" ref={frame}>
       {available > 0 ? (
         <>
           <p class="axis-names">
-            {axis(y) ? <span>↑ {axisTitle(axis(y) as never)}</span> : null}
-            {axis(x) ? <span>→ {axisTitle(axis(x) as never)}</span> : null}
-            {axis(columns) ? (
-              <span>
-                {shape.flow ? "tiles" : "tile columns"}: {axisTitle(axis(columns) as never)}
-              </span>
-            ) : null}
-            {axis(rows) ? (
-              <span>
-                {shape.flow ? "tiles" : "tile rows"}: {axisTitle(axis(rows) as never)}
-              </span>
-            ) : null}
+            {named.map(([where, a]) => {
+              const axis = atlas.axes[a];
+              return axis ? (
+                <span key={axis.name}>
+                  {where} {axisTitle(axis)}
+                </span>
+              ) : null;
+            })}
           </p>
           <div class="map-scroll">
             <Canvas layout={layout} />
@@ -338,7 +339,8 @@ function FocusCell({ layout, onTip }: { layout: Layout; onTip: (on: boolean) => 
   const box = cellBox(layout, place);
   const where = pointWords(state, point);
   const key = `${place.column}.${place.row}.${place.x}.${place.y}`;
-  useEffect(() => {
+  // In the same turn as the picture: keys that follow quickly must find the new cell focused.
+  useLayoutEffect(() => {
     if (!moved.current) return;
     moved.current = false;
     cell.current?.focus({ preventScroll: true });

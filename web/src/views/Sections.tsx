@@ -104,13 +104,12 @@ export function Fresh() {
                     <button
                       type="button"
                       class="quiet"
-                      aria-label={`Show on the map: ${each.label}`}
                       onClick={() => {
                         if (each.row !== null) showRows(state, [each.row]);
                         document.getElementById("map")?.scrollIntoView({ block: "start" });
                       }}
                     >
-                      Show
+                      Show<span class="unseen"> on the map: {each.label}</span>
                     </button>
                   )}
                 </td>

@@ -66,7 +66,9 @@ export function SliceView() {
   return (
     <section class="slice" aria-labelledby={`${id}-title`}>
       <div class="slice-head">
-        <h3 id={`${id}-title`}>{quantity.label} along</h3>
+        <h3 id={`${id}-title`}>
+          {quantity.label} along<span class="on-paper"> {axisTitle(axis).toLowerCase()}</span>
+        </h3>
         <select
           aria-label="Axis of the slice"
           value={String(a)}

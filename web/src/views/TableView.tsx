@@ -5,7 +5,7 @@ import { placed } from "../lib/arrange";
 import { pointOfRow } from "../lib/atlas";
 import { csv, fieldAt, fieldsOf } from "../lib/csv";
 import { type Sorting, sortedRows } from "../lib/order";
-import { bytes, count, latency, rate, type UnitSystem, whole } from "../lib/units";
+import { count, latency, rate, size, type UnitSystem, whole } from "../lib/units";
 import { useApp } from "./context";
 
 const PAGE = 50;
@@ -26,7 +26,7 @@ const TEXT_FIELDS = new Set([
 function shown(field: string, value: string | number | null, system: UnitSystem): string {
   if (value === null) return "–";
   if (typeof value === "string") return value;
-  if (field === "bs_bytes" || field === "size_bytes") return bytes(value, system);
+  if (field === "bs_bytes" || field === "size_bytes") return size(value, system);
   if (field.startsWith("bw_")) return rate(value, system);
   if (field.endsWith("_ns")) return latency(value);
   if (field === "iops") return count(value);
@@ -139,13 +139,8 @@ export function TableView() {
                   </td>
                 ))}
                 <td>
-                  <button
-                    type="button"
-                    class="quiet"
-                    aria-label={`Details of row ${row + 1}`}
-                    onClick={() => pin(state, pointOfRow(atlas, row))}
-                  >
-                    Show
+                  <button type="button" class="quiet" onClick={() => pin(state, pointOfRow(atlas, row))}>
+                    Show<span class="unseen"> details of row {row + 1}</span>
                   </button>
                 </td>
               </tr>

@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: Apache-2.0
+// A report as a reader meets it: opened from file:// in Chromium, used with pointer, keyboard and printer.
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { axeSource, launch, open, Reports } from "./browser";
+
+const reports = new Reports();
+let browser: Browser;
+
+beforeAll(async () => {
+  browser = await launch();
+});
+
+afterAll(async () => {
+  await browser?.close();
+  reports.remove();
+});
+
+/** Centre of a cell of a tile, in window coordinates: x from the left, y from the bottom. */
+async function cellPoint(page: Page, tile: number, nx: number, ny: number, x: number, y: number) {
+  const canvas = page.locator("canvas.tile").nth(tile);
+  await canvas.scrollIntoViewIfNeeded();
+  const box = await canvas.boundingBox();
+  if (!box) throw new Error("no such tile");
+  return { x: box.x + ((x + 0.5) * box.width) / nx, y: box.y + box.height - ((y + 0.5) * box.height) / ny };
+}
+
+/** What the canvas shows at a fraction of its width and height. */
+async function pixel(page: Page, tile: number, fx: number, fy: number): Promise<number[]> {
+  return page.locator("canvas.tile").nth(tile).evaluate((canvas, [fx, fy]) => {
+    const c = canvas as HTMLCanvasElement;
+    const data = c.getContext("2d")?.getImageData(Math.floor(c.width * fx), Math.floor(c.height * fy), 1, 1).data;
+    return [...(data ?? [])];
+  }, [fx, fy] as const);
+}
+
+async function violations(page: Page): Promise<string[]> {
+  // The page's policy forbids foreign scripts; the debugger's evaluation does not pass through it.
+  return page.evaluate(`${axeSource()};
+    axe.run(document, { resultTypes: ["violations"] }).then((r) =>
+      r.violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.target.join(" ") + " " + n.failureSummary)))`);
+}
+
+describe("a crossed sweep", () => {
+  test("opens from a file without asking for anything, and complains about nothing", async () => {
+    const { page, requests, complaints } = await open(browser, reports.write("seed2021"));
+    await expect(page.locator("h1").textContent()).resolves.toBe("made-up array, 2021 sweep");
+    expect(await page.locator("canvas.tile").count()).toBe(16);
+    expect(requests).toEqual([]);
+    expect(complaints).toEqual([]);
+    const policy = await page.locator("meta[http-equiv]").getAttribute("content");
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).not.toContain("unsafe");
+    // The policy really bites: the page itself cannot reach out.
+    const refused = await page.evaluate(() =>
+      fetch("http://127.0.0.1:9/").then(() => "reached").catch((e: Error) => e.name));
+    expect(refused).toBe("TypeError");
+    expect(complaints.join(" ")).toContain("Content Security Policy");
+    await page.context().close();
+  });
+
+  test("tells the findings first, each leading to its cells", async () => {
+    const { page } = await open(browser, reports.write("seed2021"));
+    const sentences = await page.locator(".finding-text").allTextContents();
+    expect(sentences).toHaveLength(5);
+    expect(sentences[0]).toMatch(/^Highest read throughput/);
+    const titles = await page.locator("h2").allTextContents();
+    expect(titles.indexOf("What to know")).toBeLessThan(titles.indexOf("Performance map"));
+    const before = await page.locator(".detail .cell-name").textContent();
+    await page.getByRole("button", { name: /^Show cell on the map: The smallest cell/ }).click();
+    const after = await page.locator(".detail .cell-name").textContent();
+    expect(after).not.toBe(before);
+    const wanted = /(\d+ [KM]iB) blocks/.exec(sentences[1] ?? "")?.[1];
+    expect(after).toContain(`Block size${wanted}`);
+    await page.context().close();
+  });
+
+  test("the pointer reads every number of a cell", async () => {
+    const { page } = await open(browser, reports.write("seed2021"));
+    const at = await cellPoint(page, 3, 12, 10, 4, 2);
+    await page.mouse.move(at.x, at.y);
+    const tip = (await page.locator(".tip").innerText()).replace(/\s+/g, " ");
+    expect(tip).toMatch(/Operation read Block size 16 KiB File size 16 MiB Jobs 8/);
+    for (const part of [/Throughput [\d.]+ [KMG]iB\/s [\d.]+( [KMG]iB\/s)? to [\d.]+ [KMG]iB\/s/, /IOPS/, /Mean latency [\d.]+ [µm]s/, /p99 latency/, /\d visits/, /measured, steady/, /t-log-pooled\/1/]) {
+      expect(tip).toMatch(part);
+    }
+    await page.mouse.click(at.x, at.y);
+    expect(await page.locator(".detail .cell-name").innerText()).toMatch(/Jobs\s+8/);
+    await page.mouse.move(2, 2);
+    await expect(page.locator(".tip").count()).resolves.toBe(0);
+    await page.context().close();
+  });
+
+  test("the keyboard reaches every cell, across tiles", async () => {
+    const { page } = await open(browser, reports.write("seed2021"));
+    const cell = page.locator('[role="gridcell"]');
+    await cell.focus();
+    const label = () => cell.getAttribute("aria-label");
+    await page.keyboard.press("Home");
+    expect(await label()).toContain("File size 1 MiB");
+    const jobs = Number(/Jobs (\d+)/.exec((await label()) ?? "")?.[1]);
+    await page.keyboard.press("ArrowLeft");
+    expect(await label()).toContain(`Jobs ${jobs / 2},`.replace(",", ""));
+    expect(await label()).toContain("File size 2 GiB");
+    expect(await cell.evaluate((e) => e === document.activeElement)).toBe(true);
+    const column = Number(await cell.getAttribute("aria-colindex"));
+    await page.keyboard.press("ArrowRight");
+    expect(Number(await cell.getAttribute("aria-colindex"))).toBe(column + 1);
+    await page.keyboard.press("ArrowDown");
+    expect(await label()).toMatch(/Throughput [\d.]+ .*\(.* to .*\).*visits; .*; measured by t-log-pooled\/1/);
+    expect(await page.locator(".tip").isVisible()).toBe(true);
+    const name = /Block size (\S+ \S+?),/.exec((await label()) ?? "")?.[1] ?? "none";
+    await page.keyboard.press("Enter");
+    expect(await page.locator(".detail .cell-name").innerText()).toContain(name);
+    expect(await cell.getAttribute("aria-selected")).toBe("true");
+    // From the bottom row of the upper tiles down into the lower ones: another operation.
+    for (let i = 0; i < 10; i++) await page.keyboard.press("ArrowDown");
+    expect(await label()).toContain("Operation write");
+    await page.keyboard.press("Control+ArrowUp");
+    expect(await label()).toContain("Operation read");
+    await page.context().close();
+  });
+
+  test("a cell that cannot exist says so", async () => {
+    const { page } = await open(browser, reports.write("seed2021"));
+    const at = await cellPoint(page, 0, 12, 10, 0, 9);
+    await page.mouse.move(at.x, at.y);
+    expect(await page.locator(".tip").innerText()).toContain("not admissible: the block is larger than the file");
+    await page.mouse.click(at.x, at.y);
+    expect(await page.locator(".job pre").innerText()).toContain("; not measured: not admissible");
+    await page.context().close();
+  });
+
+  test("any axis goes anywhere", async () => {
+    const { page, complaints } = await open(browser, reports.write("seed2021"));
+    const selected = (label: string) =>
+      page.getByLabel(label, { exact: true }).evaluate((e) => (e as HTMLSelectElement).selectedOptions[0]?.textContent);
+    await page.getByRole("button", { name: "Swap the axes across and up" }).click();
+    expect(await selected("Across")).toBe("Block size (bs)");
+    expect(await selected("Up")).toBe("File size (size)");
+    // An axis put where another stands: that one takes its old place.
+    await page.getByLabel("Across", { exact: true }).selectOption({ label: "Jobs (numjobs)" });
+    expect(await selected("Tile columns")).toBe("Block size (bs)");
+    expect(await page.locator("canvas.tile").count()).toBe(20);
+    // None: the axis becomes a slider.
+    await page.getByLabel("Tile columns", { exact: true }).selectOption({ label: "none" });
+    expect(await page.locator("canvas.tile").count()).toBe(2);
+    expect(await page.getByRole("slider", { name: /Block size/ }).count()).toBe(1);
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test("a slider moves the map and the pinned cell with it", async () => {
+    const { page } = await open(browser, reports.write("seed2021"));
+    await page.getByLabel("Tile columns", { exact: true }).selectOption({ label: "none" });
+    const slider = page.getByRole("slider", { name: /Jobs/ });
+    await slider.focus();
+    await page.keyboard.press("Home");
+    const before = await pixel(page, 0, 0.52, 0.55);
+    expect(await page.locator(".detail .cell-name").innerText()).toMatch(/Jobs\s+1\b/);
+    await page.keyboard.press("End");
+    expect(await page.locator(".detail .cell-name").innerText()).toMatch(/Jobs\s+128/);
+    expect(await pixel(page, 0, 0.52, 0.55)).not.toEqual(before);
+    expect(await slider.getAttribute("aria-valuetext")).toBe("128");
+    await page.context().close();
+  });
+
+  test("quantity, scale and palette change the picture, on one shared scale", async () => {
+    const { page } = await open(browser, reports.write("seed2021"));
+    const seen = new Set<string>();
+    const look = async () => {
+      seen.add((await pixel(page, 5, 0.46, 0.65)).join());
+    };
+    await look();
+    await page.getByRole("radio", { name: "Log" }).check();
+    await look();
+    await page.getByRole("radio", { name: "Viridis" }).check();
+    await look();
+    expect(seen.size).toBe(3);
+    const captions = new Set<string>();
+    for (const name of ["IOPS", "Mean latency", "p99 latency", "Throughput per job", "Interval width"]) {
+      await page.getByRole("radio", { name, exact: true }).check();
+      captions.add(await page.locator(".bar figcaption").innerText());
+      expect(await page.locator(".bar").count()).toBe(1);
+      expect(await page.locator(".bar-ticks span").count()).toBeGreaterThan(1);
+    }
+    expect(captions.size).toBe(5);
+    await page.getByRole("radio", { name: "kB" }).check();
+    await page.getByRole("radio", { name: "Throughput", exact: true }).check();
+    expect(await page.locator(".detail .readout").innerText()).toMatch(/ GB\/s/);
+    await page.context().close();
+  });
+
+  test("the table sorts, pages, and its CSV is the result", async () => {
+    const { page } = await open(browser, reports.write("seed2021"));
+    await page.getByRole("radio", { name: "Table" }).check();
+    const first = () => page.locator(".data tbody tr").first().innerText();
+    await page.getByRole("button", { name: "bw_bytes_per_s" }).click();
+    expect(await page.locator('th[aria-sort="ascending"]').innerText()).toContain("bw_bytes_per_s");
+    const low = await first();
+    await page.getByRole("button", { name: "bw_bytes_per_s" }).click();
+    expect(await first()).not.toBe(low);
+    expect(await first()).toContain("GiB/s");
+    await page.getByRole("button", { name: "Next page" }).click();
+    expect(await page.locator(".pager").innerText()).toContain("2 of 39");
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Download CSV" }).click()]);
+    const lines = readFileSync(await download.path(), "utf8").trim().split("\r\n");
+    expect(lines[0]).toBe(
+      "target,rw,bs_bytes,size_bytes,numjobs,iodepth,direction,kind,n_visits,bw_bytes_per_s,bw_low,bw_high,iops,lat_mean_ns,lat_p99_ns,lat_kind,verdict,method",
+    );
+    expect(lines).toHaveLength(1905);
+    const [row = []] = lines.slice(1).map((line) => line.split(","));
+    const at = (column: number) => Number(row[column]);
+    const [bs, bw, low95, high95, iops] = [at(2), at(9), at(10), at(11), at(12)];
+    expect(bw / bs / iops).toBeCloseTo(1, 4);
+    expect(low95).toBeLessThan(bw);
+    expect(high95).toBeGreaterThan(bw);
+    await page.context().close();
+  });
+
+  test("dark mode follows the system, and the switch overrules it", async () => {
+    const { page } = await open(browser, reports.write("seed2021"), { colorScheme: "dark" });
+    const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const dark = await background();
+    expect(dark).toBe("rgb(13, 16, 18)");
+    await page.getByRole("radio", { name: "Light" }).check();
+    expect(await background()).toBe("rgb(245, 246, 246)");
+    await page.getByRole("radio", { name: "Auto" }).check();
+    await page.emulateMedia({ colorScheme: "light" });
+    expect(await background()).toBe("rgb(245, 246, 246)");
+    await page.context().close();
+  });
+
+  test("prints on light paper, with the map repainted and no controls", async () => {
+    const { page } = await open(browser, reports.write("adaptive"), { colorScheme: "dark" });
+    const inadmissible = () => pixel(page, 0, 0.01, 0.01);
+    const dark = await inadmissible();
+    await page.emulateMedia({ media: "print" });
+    expect(await page.locator(".controls").isVisible()).toBe(false);
+    expect(await page.locator(".findings").isVisible()).toBe(true);
+    expect(await page.evaluate(() => getComputedStyle(document.body).backgroundColor)).toBe("rgb(255, 255, 255)");
+    expect(await inadmissible()).not.toEqual(dark);
+    const width = await page.locator(".board").evaluate((e) => (e as HTMLElement).offsetWidth);
+    expect(width).toBeLessThanOrEqual(720);
+    await page.emulateMedia({ media: "screen" });
+    expect(await page.locator(".controls").isVisible()).toBe(true);
+    const pdf = await page.pdf({ format: "A4" });
+    expect(pdf.subarray(0, 5).toString()).toBe("%PDF-");
+    await page.context().close();
+  });
+
+  test("cells of different standing look different in grey", async () => {
+    const { page } = await open(browser, reports.write("adaptive"));
+    const words = await page.locator(".legend li").allInnerTexts();
+    expect(words.map((w) => w.trim())).toEqual([
+      "measured, steady", "predicted", "measured, not steady", "measured, suspect", "not measured", "not admissible",
+    ]);
+    // The swatches share one colour; what sets them apart are the marks: compare their brightness patterns.
+    const patterns = await page.locator(".legend canvas").evaluateAll((all) =>
+      all.map((canvas) => {
+        const c = canvas as HTMLCanvasElement;
+        const { data } = c.getContext("2d")?.getImageData(0, 0, c.width, c.height) ?? { data: [] as unknown as Uint8ClampedArray };
+        const grey: number[] = [];
+        const at = (i: number) => data[i] ?? 0;
+        for (let i = 0; i < data.length; i += 4) grey.push(Math.round((at(i) * 0.3 + at(i + 1) * 0.59 + at(i + 2) * 0.11) / 32));
+        return grey.join();
+      }),
+    );
+    expect(new Set(patterns).size).toBe(patterns.length);
+    await page.context().close();
+  });
+
+  test("fits a telephone", async () => {
+    const { page } = await open(browser, reports.write("seed2021"), { viewport: { width: 390, height: 844 }, hasTouch: true });
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+    expect(wide).toBeLessThanOrEqual(0);
+    const canvas = await page.locator("canvas.tile").first().boundingBox();
+    expect((canvas?.width ?? 0) / 12).toBeGreaterThanOrEqual(6);
+    const at = await cellPoint(page, 1, 12, 10, 3, 3);
+    await page.touchscreen.tap(at.x, at.y);
+    expect(await page.locator(".detail .cell-name").innerText()).toMatch(/Jobs\s+2/);
+    await page.context().close();
+  });
+});
+
+describe("accessibility", () => {
+  for (const [kind, scheme, view] of [
+    ["seed2021", "light", "Map"],
+    ["adaptive", "dark", "Map"],
+    ["mixed", "light", "Table"],
+    ["nosize", "dark", "Table"],
+    ["single", "light", "Map"],
+  ] as const) {
+    test(`axe finds nothing: ${kind}, ${scheme}, ${view.toLowerCase()}`, async () => {
+      const { page } = await open(browser, reports.write(kind), { colorScheme: scheme });
+      await page.getByRole("radio", { name: view }).check();
+      expect(await violations(page)).toEqual([]);
+      await page.context().close();
+    });
+  }
+
+  test("motion is left out when the reader asks for that", async () => {
+    const { page } = await open(browser, reports.write("quick"), { reducedMotion: "reduce" });
+    expect(await page.locator(".pin").evaluate((e) => getComputedStyle(e).transitionDuration)).toBe("0s");
+    await page.emulateMedia({ reducedMotion: "no-preference" });
+    expect(await page.locator(".pin").evaluate((e) => getComputedStyle(e).transitionDuration)).not.toBe("0s");
+    await page.context().close();
+  });
+});
+
+describe("other shapes", () => {
+  for (const [kind, tiles] of [
+    ["line", 1],
+    ["single", 1],
+    ["nosize", 4],
+    ["quick", 2],
+    ["mixed", 9],
+    ["paths", 1],
+  ] as const) {
+    test(`${kind} draws ${tiles} tile${tiles > 1 ? "s" : ""} and says nothing is wrong`, async () => {
+      const { page, requests, complaints } = await open(browser, reports.write(kind));
+      expect(await page.locator("canvas.tile").count()).toBe(tiles);
+      expect(await page.locator(".detail .readout").first().innerText()).toMatch(/[KMG]iB\/s/);
+      expect([...requests, ...complaints]).toEqual([]);
+      await page.context().close();
+    });
+  }
+
+  test("a hostile name is text", async () => {
+    const { page } = await open(browser, reports.write("paths"));
+    expect(await page.locator("h1").innerText()).toBe("</script><b>&amp; hostile name");
+    expect(await page.locator("h1 b").count()).toBe(0);
+    await page.context().close();
+  });
+
+  test("directions of a mixed load are an axis of their own", async () => {
+    const { page } = await open(browser, reports.write("mixed"));
+    const select = page.getByLabel("Direction", { exact: true });
+    await select.selectOption({ label: "read" });
+    const at = await cellPoint(page, 3, 3, 3, 1, 1);
+    await page.mouse.click(at.x, at.y);
+    const name = await page.locator(".detail .cell-name").innerText();
+    expect(name).toMatch(/Operation\s+randrw/);
+    expect(name).toMatch(/Direction\s+read/);
+    await page.context().close();
+  });
+});
+
+function fioVersion(): string {
+  try {
+    return execFileSync("fio", ["--version"]).toString();
+  } catch {
+    return "";
+  }
+}
+
+describe("the fio job of a cell", () => {
+  test("is copied to the clipboard", async () => {
+    const { page } = await open(browser, reports.write("seed2021"));
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await page.getByRole("button", { name: "Copy job" }).click();
+    await expect.poll(() => page.locator(".job-head [role=status]").innerText()).toBe("Copied");
+    const copied = await page.evaluate(() => navigator.clipboard.readText());
+    expect(copied).toBe(await page.locator(".job pre").textContent());
+    expect(copied).not.toMatch(/\d+ ?[kKmMgG]i?[bB]?$/m);
+    expect(copied).not.toContain("made-up");
+    await page.context().close();
+  });
+
+  test.skipIf(!fioVersion())("runs by hand with the target's place filled in", async () => {
+    const { page } = await open(browser, reports.write("seed2021"));
+    const at = await cellPoint(page, 3, 12, 10, 1, 2);
+    await page.mouse.click(at.x, at.y);
+    const text = (await page.locator(".job pre").textContent()) ?? "";
+    const folder = mkdtempSync(join(tmpdir(), "ioatlas-job-"));
+    try {
+      const file = join(folder, "cell.fio");
+      writeFileSync(file, text.replaceAll("/path/to/a/directory/on/the/target", folder));
+      const out = execFileSync("fio", ["--output-format=json", file]).toString();
+      const result = JSON.parse(out.slice(out.indexOf("{")));
+      const options = { ...result["global options"], ...result.jobs[0]["job options"] };
+      expect(options).toMatchObject({ rw: "read", bs: "16384", size: "2097152", numjobs: "8", direct: "1", thread: "1" });
+      expect(result.jobs[0].error).toBe(0);
+      expect(result.jobs[0].read.total_ios).toBeGreaterThan(0);
+      expect(existsSync(join(folder, "ioatlas-by-hand"))).toBe(true);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+    await page.context().close();
+  });
+});
+
+describe("a damaged page", () => {
+  test("says what is wrong instead of staying empty", async () => {
+    const path = reports.file("other-version.html");
+    writeFileSync(path, readFileSync(reports.write("line"), "utf8").replace('"version":1', '"version":99'));
+    const page = await browser.newPage();
+    await page.goto(`file://${path}`);
+    expect(await page.locator(".broken").innerText()).toContain("which this explorer does not know");
+    await page.close();
+  });
+});

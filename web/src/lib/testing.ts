@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// A small report by hand, for tests: two operations, three block sizes, one cell that cannot be, one not reached.
+import { gzipSync } from "node:zlib";
+import type { Axis, Column, Dictionary, ReportData } from "./report-data.gen";
+
+export function column(encoding: Column["encoding"], raw: Uint8Array, rest: Partial<Column> = {}): Column {
+  return {
+    encoding,
+    data: gzipSync(raw).toString("base64"),
+    base: 0,
+    step: 0,
+    sign: 0,
+    of: "",
+    by: "",
+    mirror: "",
+    ...rest,
+  };
+}
+
+export const u8 = (...values: number[]) => column("u8", Uint8Array.from(values));
+export const f32 = (...values: number[]) => column("f32", new Uint8Array(Float32Array.from(values).buffer));
+
+const all = (text: string, n: number): Dictionary => ({ texts: [text], codes: u8(...new Array<number>(n).fill(0)) });
+
+const axis = (name: string, levels: Axis["levels"], rest: Partial<Axis> = {}): Axis => ({
+  name,
+  role: "option",
+  unit: "none",
+  numeric: levels.every((level) => typeof level === "number"),
+  derived: false,
+  levels,
+  ...rest,
+});
+
+/** Rows: (read, 4k), (read, 64k), (write, 4k), (write, 64k) measured or not as given; (write, 1m) twice. */
+export function smallReport(): ReportData {
+  return {
+    format: "ioatlas-report",
+    version: 1,
+    campaign: {
+      id: "c",
+      name: "small",
+      created: "",
+      tool_version: "0",
+      seconds: 1,
+      complete: true,
+      n_visits: 10,
+      n_discarded: 0,
+    },
+    targets: [{ name: "nas", kind: "directory", placeholder: "/place", facts: [] }],
+    axes: [
+      axis("target", ["nas"], { role: "target" }),
+      axis("rw", ["read", "write"]),
+      axis("bs", [4096, 65536, 1048576], { unit: "bytes" }),
+      axis("direction", ["read", "write"], { role: "direction", derived: true }),
+    ],
+    constants: [
+      { name: "numjobs", value: "4" },
+      { name: "size", value: "2147483648" },
+    ],
+    cells: {
+      n_rows: 5,
+      axes: [u8(0, 0, 0, 0, 0), u8(0, 0, 1, 1, 1), u8(0, 1, 0, 2, 2), u8(0, 0, 1, 1, 1)],
+      kind: { texts: ["measured", "predicted"], codes: u8(0, 0, 0, 1, 0) },
+      verdict: { texts: ["steady", "unstable", "over the link"], codes: u8(0, 1, 2, 0, 0) },
+      method: all("t/1", 5),
+      lat_kind: all("total", 5),
+      note: all("", 5),
+      n_visits: u8(2, 2, 3, 0, 2),
+      n_discarded: u8(0, 0, 1, 0, 0),
+      values: {
+        bw_bytes_per_s: f32(4096, 65536, 8192, 90000, 100000),
+        bw_low: f32(4000, 60000, 8000, Number.NaN, 90000),
+        bw_high: f32(4200, 70000, 8500, Number.NaN, 110000),
+        window_seconds: f32(0.5, 0.5, 0.5, Number.NaN, 0.5),
+        cut_seconds: f32(0.125, 0, 0, Number.NaN, 0),
+      },
+      resolution: 0,
+    },
+    verdicts: [
+      { word: "steady", mark: "steady" },
+      { word: "unstable", mark: "unstable" },
+    ],
+    unmeasured: {
+      n_rows: 2,
+      axes: [u8(0, 0), u8(0, 1), u8(2, 1), u8(0, 1)],
+      reason: { texts: ["not admissible: too large", "not reached"], codes: u8(0, 1) },
+    },
+    fresh: [],
+    findings: [],
+    settings: [],
+    sessions: [],
+    discard_reasons: [],
+    job: {
+      global_lines: ["[global]", "thread=1"],
+      engine_from_depth: ["psync", "libaio"],
+      target_engine: {},
+      has_engine: false,
+      work_bounded: ["io_size"],
+      constant_work_bounded: false,
+      sharing: "shared",
+      default_window_seconds: 0.5,
+    },
+  };
+}
