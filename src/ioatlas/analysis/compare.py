@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two campaigns compared through their visits: cell by cell, and as a whole. `docs/statistics.md` says what is assumed.
+
+All differences are logarithms of ratios, second campaign over first, so that a halving and a doubling weigh the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import exp, inf, log, log1p, sqrt
+from typing import Literal
+
+import numpy as np
+
+from ioatlas.errors import UsageError
+from ioatlas.stats.intervals import t_quantile
+from ioatlas.stats.level import Spread, level_spread
+from ioatlas.stats.variance import PooledVariance, pool_variance
+from ioatlas.stats.warmup import Floats
+
+METHOD = "paired-log-bh/1"
+FEWEST_CELLS = 3
+TOLERANCE = 0.02
+LEVEL = 0.05
+FALSE_DISCOVERY_RATE = 0.05
+
+Outcome = Literal["faster", "slower", "not different", "same", "not comparable"]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One accepted visit: the cell's name or key, a positive value in any unit (0 for a stall), and when it was made, in seconds."""
+
+    cell: str
+    value: float
+    time: float
+
+
+@dataclass(frozen=True)
+class CellComparison:
+    """One cell that both campaigns visited.
+
+    ratio, low, high: second over first with its 95% interval (None when not comparable); for this cell alone, not adjusted for their number.
+    p: of 'differs by more than the tolerance'. outcome: 'faster' or 'slower' (second against first) at the false discovery rate; 'same': the whole
+    interval lies within the tolerance; 'not different': neither. power: chance that a change of `effect` would be found in this cell.
+    """
+
+    cell: str
+    n_first: int
+    n_second: int
+    ratio: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    outcome: Outcome
+    power: float | None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class MapComparison:
+    """The map as a whole: geometric mean over cells of second / first.
+
+    sd_common: standard error of the part all cells share (the state of the target during each campaign), a logarithm.
+    """
+
+    ratio: float
+    low: float
+    high: float
+    p: float
+    outcome: Outcome
+    median_ratio: float
+    sd_common: float
+    power: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """tolerance, effect: shares; a difference up to `tolerance` is never called one, powers are for a slow-down by `effect`."""
+
+    cells: tuple[CellComparison, ...]
+    whole: MapComparison | None
+    only_first: tuple[str, ...]
+    only_second: tuple[str, ...]
+    tolerance: float
+    effect: float
+    false_discovery_rate: float
+    method: str = METHOD
+
+    @property
+    def differing(self) -> tuple[CellComparison, ...]:
+        return tuple(cell for cell in self.cells if cell.outcome in ("faster", "slower"))
+
+
+def compare(
+    first: Sequence[Reading],
+    second: Sequence[Reading],
+    *,
+    tolerance: float = TOLERANCE,
+    effect: float = 0.10,
+    false_discovery_rate: float = FALSE_DISCOVERY_RATE,
+    campaign_sd: float = 0.0,
+) -> Comparison:
+    """Compare the cells that both campaigns visited.
+
+    Each cell: difference of mean logarithms, Welch's t with each campaign's variances shrunk to their pool (as `moderated_log_interval`), plus the
+    variance that all cells of a campaign share; test of a difference beyond `tolerance`; Benjamini and Hochberg (1995) over cells.
+    The map: mean difference; its variance from means over stretches of time of each campaign, so that slow drift counts (`level_spread`).
+    campaign_sd: standard deviation of the logarithm of a whole campaign's level between campaigns of one unchanged target, where that is known from
+    earlier ones (`between_campaigns`). Without it, the target is assumed to move no more between the campaigns than while they ran.
+    """
+    if not 0 <= tolerance < effect < 1:
+        raise UsageError(f"tolerance {tolerance} and effect {effect} do not fit: 0 <= tolerance < effect < 1", remedy="write 2% as 0.02")
+    values = [_by_cell(readings) for readings in (first, second)]
+    common = [cell for cell in values[0] if cell in values[1]]
+    usable = [cell for cell in common if min(values[0][cell]) > 0 and min(values[1][cell]) > 0]
+    spent = [cell for cell in common if cell not in set(usable)]
+    pools = [pool_variance([side[cell].tolist() for cell in usable]) for side in values]
+    logs = [{cell: np.log(side[cell]) for cell in usable} for side in values]
+    difference = {cell: float(logs[1][cell].mean() - logs[0][cell].mean()) for cell in usable}
+    margin, target = log1p(tolerance), -log(1 - effect)
+    whole = None
+    shared = 2 * campaign_sd**2
+    if len(usable) >= FEWEST_CELLS:
+        spread = level_spread(
+            [_residuals(readings, logs[side], logs[1 - side]) for side, readings in enumerate((first, second))], extra_variance=shared
+        )
+        if spread is not None:
+            shared = spread.drift_variance
+            whole = _whole(list(difference.values()), spread, margin, target)
+    tests = {cell: _test(logs[0][cell], logs[1][cell], pools, shared, margin) for cell in usable}
+    chances = [test.p for test in tests.values() if test is not None]
+    cut = _benjamini_hochberg(chances, false_discovery_rate)
+    level = max(cut, false_discovery_rate / max(1, len(chances)))
+    cells = [_cell(cell, logs[0][cell].size, logs[1][cell].size, tests[cell], cut, level, margin, target) for cell in usable]
+    cells += [_stalled(cell, values[0][cell], values[1][cell]) for cell in spent]
+    return Comparison(
+        tuple(cells),
+        whole,
+        tuple(cell for cell in values[0] if cell not in values[1]),
+        tuple(cell for cell in values[1] if cell not in values[0]),
+        tolerance,
+        effect,
+        false_discovery_rate,
+    )
+
+
+def between_campaigns(campaigns: Sequence[Sequence[Reading]]) -> tuple[float, float]:
+    """(standard deviation of a campaign's level, its degrees of freedom) from three or more campaigns of one unchanged target.
+
+    The level is the mean over the cells that all visited of their mean logarithms. Includes the noise of visits, so it errs upward.
+    """
+    if len(campaigns) < 3:
+        raise UsageError(
+            f"{len(campaigns)} campaigns say too little about how campaigns differ",
+            remedy="pass three or more campaigns of one unchanged target",
+        )
+    sides = [_by_cell(readings) for readings in campaigns]
+    cells = [cell for cell in sides[0] if all(cell in side and min(side[cell]) > 0 for side in sides)]
+    if not cells:
+        raise UsageError("the campaigns share no cell", remedy="compare campaigns of one sweep")
+    levels = [float(np.mean([np.log(side[cell]).mean() for cell in cells])) for side in sides]
+    return float(np.std(levels, ddof=1)), float(len(levels) - 1)
+
+
+def _residuals(readings: Sequence[Reading], own: dict[str, Floats], other: dict[str, Floats]) -> tuple[Floats, Floats]:
+    """(times, residuals) of one campaign's visits, each against the other campaign's mean of the same cell, weighted so that cells count alike.
+
+    Taking the other campaign's mean leaves this campaign's drift whole (its own mean would take a part of the drift away), and adds noise without order in
+    time, because each campaign shuffles its cells.
+    """
+    rows = [reading for reading in readings if reading.cell in own]
+    visits = len(rows) / len(own)
+    residuals = [(log(row.value) - float(other[row.cell].mean())) * visits / own[row.cell].size for row in rows]
+    return np.array([row.time for row in rows]), np.array(residuals)
+
+
+@dataclass(frozen=True)
+class _Test:
+    difference: float
+    error: float
+    dof: float
+    p: float
+
+
+def _test(first: Floats, second: Floats, pools: Sequence[PooledVariance | None], shared: float, margin: float) -> _Test | None:
+    parts = []
+    for logs, pool in zip((first, second), pools, strict=True):
+        n = logs.size
+        if pool is not None:
+            own = float(logs.var(ddof=1)) if n > 1 else 0.0
+            dof = pool.dof + n - 1
+            variance = (pool.dof * pool.variance_log + (n - 1) * own) / dof if dof < inf else pool.variance_log
+            # A cell noisier than the pool keeps its own variance: shrinking it would invent significance.
+            if n >= 3 and own > variance:
+                variance, dof = own, float(n - 1)
+        elif n >= 2:
+            variance, dof = float(logs.var(ddof=1)), float(n - 1)
+        else:
+            return None
+        parts.append((variance / n, dof))
+    difference = float(second.mean() - first.mean())
+    error = sqrt(sum(part[0] for part in parts) + shared)
+    dof = _satterthwaite(parts)
+    return _Test(difference, error, dof, _p_beyond(difference, error, dof, margin))
+
+
+def _p_beyond(difference: float, error: float, dof: float, margin: float) -> float:
+    """P of |true difference| <= margin, at its edges (two-sided)."""
+    from scipy.special import ndtr, stdtr
+
+    if error == 0:
+        return 0.0 if abs(difference) > margin else 1.0
+
+    def upper(x: float) -> float:
+        return float(ndtr(-x)) if dof == inf else float(stdtr(dof, -x))
+
+    return min(1.0, upper((abs(difference) - margin) / error) + upper((abs(difference) + margin) / error))
+
+
+def _power(error: float, dof: float, margin: float, target: float, level: float) -> float:
+    """Chance that a true difference `target` gives p <= level; Student's t shifted, as the usual approximation of the non-central one."""
+    from scipy.special import ndtr, stdtr
+
+    if error == 0:
+        return 1.0
+    needed = t_quantile(1 - level / 2, dof) + (margin - target) / error
+    return float(ndtr(-needed)) if dof == inf else float(stdtr(dof, -needed))
+
+
+def _satterthwaite(parts: Sequence[tuple[float, float]]) -> float:
+    total = sum(variance for variance, _ in parts)
+    if total in (0, inf):
+        return min(dof for _, dof in parts)
+    lower = sum(variance**2 / dof for variance, dof in parts if dof < inf)
+    return total**2 / lower if lower else inf
+
+
+def _benjamini_hochberg(chances: Sequence[float], rate: float) -> float:
+    """Largest p that counts as found at this false discovery rate; -1 when none does."""
+    ordered = np.sort(np.asarray(chances, dtype=float))
+    passed = np.flatnonzero(ordered <= rate * np.arange(1, ordered.size + 1) / max(1, ordered.size))
+    return float(ordered[passed[-1]]) if passed.size else -1.0
+
+
+def _whole(differences: Sequence[float], spread: Spread, margin: float, target: float) -> MapComparison:
+    mean = float(np.mean(differences))
+    half = spread.half_width()
+    p = min(1.0, spread.beyond(abs(mean) - margin) + spread.beyond(abs(mean) + margin))
+    return MapComparison(
+        exp(mean),
+        exp(mean - half),
+        exp(min(mean + half, 700.0)),
+        p,
+        _outcome(mean, half, margin, p <= LEVEL),
+        exp(float(np.median(differences))),
+        sqrt(spread.drift_variance),
+        spread.beyond(spread.half_width(1 - LEVEL) + margin - target),
+    )
+
+
+def _outcome(difference: float, half: float, margin: float, found: bool) -> Outcome:
+    if found:
+        return "faster" if difference > 0 else "slower"
+    return "same" if abs(difference) + half <= margin else "not different"
+
+
+def _cell(
+    name: str, n_first: int, n_second: int, test: _Test | None, cut: float, level: float, margin: float, target: float
+) -> CellComparison:
+    if test is None:
+        reason = "a single visit, and too few cells with two visits to know its noise"
+        return CellComparison(name, n_first, n_second, None, None, None, None, "not comparable", None, reason)
+    half = t_quantile(0.975, test.dof) * test.error
+    return CellComparison(
+        name,
+        n_first,
+        n_second,
+        exp(test.difference),
+        exp(test.difference - half),
+        exp(min(test.difference + half, 700.0)),
+        test.p,
+        _outcome(test.difference, half, margin, test.p <= cut),
+        _power(test.error, test.dof, margin, target, level),
+    )
+
+
+def _stalled(name: str, first: Floats, second: Floats) -> CellComparison:
+    zeros = [int(np.count_nonzero(side == 0)) for side in (first, second)]
+    reason = f"visits that measured zero: {zeros[0]} of {first.size} and {zeros[1]} of {second.size}"
+    return CellComparison(name, first.size, second.size, None, None, None, None, "not comparable", None, reason)
+
+
+def _by_cell(readings: Sequence[Reading]) -> dict[str, Floats]:
+    grouped: dict[str, list[float]] = {}
+    for reading in readings:
+        if not (np.isfinite(reading.value) and reading.value >= 0):
+            raise UsageError(f"a visit's value is {reading.value}", where=f"cell {reading.cell}", remedy="leave visits without a value out")
+        grouped.setdefault(reading.cell, []).append(reading.value)
+    return {cell: np.array(found) for cell, found in grouped.items()}
