@@ -99,7 +99,7 @@ def _result(recording: Recording, sweep: Sweep, outcome: Outcome, seconds: float
         "visits": len(outcome.history),
         "visits_by_purpose": purposes,
         "cliffs": [
-            {"direction": e.direction, "along": "size * numjobs" if e.exponent else "size", "above_bytes": e.low_bytes, "below_bytes": e.high_bytes, "drop": e.drop}
+            {"direction": e.direction, "along": "size * numjobs" if e.exponent else "size", "above_bytes": e.low, "below": e.high, "drop": e.drop}
             for e in outcome.edges
         ],
         "parameters": [vars(parameter) for parameter in explain(outcome.model)],
@@ -124,7 +124,7 @@ def _print(result: dict[str, Any]) -> None:
     click.echo(f"intervals  {percent(result['interval_cover'])} of the 90% intervals hold the truth; half-width {percent(result['interval_half_width'])}")
     for cliff in result["cliffs"]:
         click.echo(
-            f"cliff      {cliff['direction'] or 'all'}: {cliff['along']} between {cliff['above_bytes'] / 2**20:.6g} and {cliff['below_bytes'] / 2**20:.6g} MiB, {cliff['drop']:.1f} times"
+            f"cliff      {cliff['direction'] or 'all'}: {cliff['along']} between {cliff['above_bytes'] / 2**20:.6g} and {cliff['below'] / 2**20:.6g} MiB, {cliff['drop']:.1f} times"
         )
     for p in result["parameters"]:
         if p["known"]:

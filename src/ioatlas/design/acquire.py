@@ -13,26 +13,34 @@ CANDIDATES = 300
 
 
 def spread_out(space: Space, chosen: Ints, count: int, rng: np.random.Generator) -> list[int]:
-    """`count` further cells, far from each other and from `chosen`; levels not yet touched come first."""
+    """`count` further cells, far from each other and from `chosen`; levels not yet touched come first, then levels not yet touched in a direction."""
     place = space.coordinates()
-    levels = space.index[:, space.own_axes]
-    touched = [set(levels[chosen, d].tolist()) for d in range(levels.shape[1])]
-    nearest = np.full(len(space), np.inf)
+    levels = [space.index[:, d] for d in space.own_axes]
+    direction = np.sum([number * space.in_direction(name) for number, name in enumerate(space.directions())], axis=0)
+    if len(space.directions()) > 1:
+        levels += [level * len(space.directions()) + direction for level in levels]
+    worth = np.r_[np.ones(len(space.own_axes)), np.full(len(levels) - len(space.own_axes), 0.5)]
+    touched = [np.zeros(int(level.max()) + 1, dtype=bool) for level in levels]
+    nearest = np.full(len(space), 4.0)
+
+    def take(cell: int) -> None:
+        np.minimum(nearest, np.sum((place - place[cell]) ** 2, axis=1), out=nearest)
+        for seen, level in zip(touched, levels, strict=True):
+            seen[level[cell]] = True
+
     for cell in chosen:
-        nearest = np.minimum(nearest, np.sum((place - place[cell]) ** 2, axis=1))
-    nearest[chosen] = -1.0
-    jitter = rng.random(len(space))
+        take(int(cell))
+    jitter = 0.9 + 0.2 * rng.random(len(space))
+    taken = set(chosen.tolist())
     picked: list[int] = []
     for _ in range(min(count, len(space) - len(chosen))):
-        fresh = sum((~np.isin(levels[:, d], list(touched[d]))).astype(float) for d in range(levels.shape[1]))
-        distance = np.sqrt(np.minimum(nearest, 4.0).clip(0)) * (0.9 + 0.2 * jitter)
-        score = np.where(nearest < 0, -1.0, fresh + distance)
+        fresh = sum(w * ~seen[level] for w, seen, level in zip(worth, touched, levels, strict=True))
+        score = fresh + np.sqrt(nearest) * jitter
+        score[list(taken)] = -1.0
         cell = int(np.argmax(score))
         picked.append(cell)
-        for d in range(levels.shape[1]):
-            touched[d].add(int(levels[cell, d]))
-        nearest = np.minimum(nearest, np.sum((place - place[cell]) ** 2, axis=1))
-        nearest[picked] = -1.0
+        taken.add(cell)
+        take(cell)
     return picked
 
 

@@ -19,15 +19,18 @@ from ioatlas.design import cliff_pass
 from ioatlas.design.acquire import reduce_error, spread_out
 from ioatlas.design.honesty import Pick, StatedError, state, width_factor
 from ioatlas.errors import UsageError
-from ioatlas.surrogate.cliffs import find_edges, fit_with_edges
+from ioatlas.surrogate.cliffs import find_edges, fit_with_edges, footprint, undecided
 from ioatlas.surrogate.law import Edge
 from ioatlas.surrogate.space import Floats, Ints, Space
 from ioatlas.surrogate.surrogate import Surrogate, Training
+from ioatlas.surrogate.threads import one_thread
 
 Purpose = Literal["cliff", "start", "learn", "honesty", "repeat", "surprise", "neighbour"]
 
 SURPRISE_SDS = 4.0
 SURPRISE_LEAST = 0.2
+RESERVE_SHARE = 0.05
+JUDGED_SHARE = 0.6
 PICKS_TO_STOP = 12
 """Honesty picks below which no stated error ends a campaign."""
 
@@ -105,6 +108,7 @@ class AdaptiveDesign:
         """Cells the shares are taken of: the budget, or a twelfth of the map when the clock or the error ends the campaign."""
         return self.settings.cells if self.settings.cells is not None else min(len(self.space), max(48, len(self.space) // 12))
 
+    @one_thread
     def next_batch(self, history: Sequence[Reading]) -> list[Request]:
         readings = values_by_cell(history)
         asked = {reading.request.cell for reading in history}
@@ -116,7 +120,6 @@ class AdaptiveDesign:
         if cliff:
             return cliff
         start = ceil(self.settings.start_share * self._plan)
-        honesty_wanted = round(self.settings.honesty_share * self._plan)
         if len(asked) < start or len(readings) < 3:
             if left <= 0:
                 return []
@@ -127,11 +130,12 @@ class AdaptiveDesign:
         model = self.model(history)
         size = min(left, self.settings.batch or max(4, ceil(self._plan / 10)))
         requests = self._surprises(history, readings, model, left)
+        requests += self._bracket_requests(asked | {r.cell for r in requests}, left - len({r.cell for r in requests} - asked))
         room = size - len({r.cell for r in requests} - asked)
         made = sum(1 for reading in history if reading.request.purpose == "honesty")
-        honest = self._honesty_count(len(asked), made, honesty_wanted, size, left)
+        honest = min(self._honesty_count(made, size, left), left)
         open_cells = np.setdiff1d(np.arange(len(self.space)), list(asked | {r.cell for r in requests}))
-        requests += self._honesty(history, model, open_cells, min(honest, left), rng)
+        requests += self._honesty(history, model, open_cells, honest, rng)
         room = min(room - honest, left - len({r.cell for r in requests} - asked))
         open_cells = np.setdiff1d(open_cells, [r.cell for r in requests])
         if room > 0 and len(open_cells):
@@ -149,33 +153,38 @@ class AdaptiveDesign:
             return memory.model
         training = Training.of(values_by_cell(history))
         count = len(training.cells)
-        if memory.model is None or count >= 1.3 * memory.edges_at:
-            memory.model, memory.edges = find_edges(self.space, training)
+        if memory.model is None or count >= 1.1 * memory.edges_at:
+            memory.model, memory.edges = find_edges(self.space, training, memory.edges, memory.model)
             memory.edges_at = count
         else:
             memory.model = fit_with_edges(self.space, training, memory.edges, memory.model, iterations=12)
         memory.fitted_at = len(history)
         return memory.model
 
+    @one_thread
     def final_model(self, history: Sequence[Reading]) -> Surrogate:
         """The model the map is drawn from, edges looked for with all readings."""
-        training = Training.of(values_by_cell(history))
-        model, self._memory.edges = find_edges(self.space, training)
-        return model
+        memory = self._memory
+        memory.model, memory.edges = find_edges(self.space, Training.of(values_by_cell(history)), memory.edges)
+        return memory.model
 
     @property
     def edges(self) -> tuple[Edge, ...]:
         return self._memory.edges
 
     def picks(self, history: Sequence[Reading]) -> list[Pick]:
-        """Honesty cells measured so far with what was said of them before."""
+        """Honesty cells with what was said of them before, but for those said when under `JUDGED_SHARE` of the present cells were known:
+        they judged another map. The rule looks at counts only, never at values."""
         readings = values_by_cell(history)
         noise = Training.of(readings).noise.var if readings else 0.0
-        rough = self._memory.model.hyper.rough_var if self._memory.model else 0.0
-        del rough
+        now = len(readings)
+        known: set[int] = set()
         found = []
         for reading in history:
             request = reading.request
+            known.add(request.cell)
+            if len(known) < JUDGED_SHARE * now:
+                continue
             if request.purpose != "honesty" or request.log_predicted is None or request.cell not in readings:
                 continue
             visits = readings[request.cell]
@@ -212,18 +221,33 @@ class AdaptiveDesign:
             wanted += [c for c in cliff_pass.next_cells(self.space, line, means, None, most) if c not in asked]
         return [Request(c, "cliff") for c in wanted[:room]]
 
-    def _honesty_count(self, asked: int, made: int, wanted: int, size: int, left: int) -> int:
-        """How many of the next batch are random: the share so far kept, later batches more, so that the sample judges a nearly final map."""
+    def _bracket_requests(self, asked: set[int], left: int) -> list[Request]:
+        """A cell in the middle of each bracket that the levels of the axes allow to be finer."""
+        requests: list[Request] = []
+        for edge in self._memory.edges:
+            inside = np.setdiff1d(undecided(self.space, edge), [*asked, *(r.cell for r in requests)])
+            if len(inside) and len(requests) < left:
+                middle = 0.5 * np.log(edge.low * edge.high)
+                away = np.abs(np.log(footprint(self.space, edge.exponent)[inside]) - middle)
+                # Few jobs and middling blocks show a miss best: nothing else limits them.
+                busy = 0.01 * np.log(self.space.outstanding[inside]) + 0.01 * np.abs(np.log(self.space.block_bytes[inside] / 16384))
+                requests.append(Request(int(inside[np.argmin(away + busy)]), "cliff"))
+        return requests
+
+    def _honesty_count(self, made: int, size: int, left: int) -> int:
+        """How many of the next batch are random.
+
+        With a known number of cells they come towards the end, so that they judge a nearly final map, in a few batches, so that
+        later ones profit from earlier ones; a reserve is kept for what they bring up. Else the share is kept in every batch.
+        """
         if self.settings.cells is None:
-            return max(1, round(size * 0.3))
-        missing = wanted - made
-        if missing <= 0 or left <= 0:
+            return max(1, round(size * self.settings.honesty_share))
+        missing = round(self.settings.honesty_share * self._plan) - made
+        if missing <= 0:
             return 0
-        if left <= missing:
-            return left
-        del asked
-        rounds = max(1, ceil(left / size))
-        return min(left, max(1, round(2 * missing / (rounds + 1)) if rounds == 1 else round(missing / rounds)))
+        if left - missing <= ceil(RESERVE_SHARE * self._plan):
+            return min(left, missing, ceil(self.settings.honesty_share * self._plan / 3))
+        return 0
 
     def _honesty(self, history: Sequence[Reading], model: Surrogate, open_cells: Ints, count: int, rng: np.random.Generator) -> list[Request]:
         if count <= 0 or not len(open_cells):

@@ -9,13 +9,14 @@ from itertools import combinations
 
 import numpy as np
 
-from ioatlas.design.adaptive import AdaptiveDesign, Reading, Request, Settings, values_by_cell
+from ioatlas.design.adaptive import AdaptiveDesign, Reading, Request, Settings
 from ioatlas.design.honesty import StatedError
 from ioatlas.design.recording import Recording
 from ioatlas.errors import IoAtlasError
 from ioatlas.surrogate.law import Edge
 from ioatlas.surrogate.space import Floats, Space
 from ioatlas.surrogate.surrogate import Surrogate
+from ioatlas.surrogate.threads import one_thread
 
 COVER_NORMAL = 1.6448536269514722
 
@@ -110,6 +111,7 @@ def read_pass(sweep: Sweep, history: Sequence[Reading], batch: Sequence[Request]
     return made
 
 
+@one_thread
 def replay(sweep: Sweep, settings: Settings) -> Outcome:
     """Runs the design to its end and judges it. Truth of a cell is the geometric mean of its passes that were not read."""
     design = AdaptiveDesign(sweep.space, settings)
@@ -118,9 +120,7 @@ def replay(sweep: Sweep, settings: Settings) -> Outcome:
         history += read_pass(sweep, history, batch)
     stated = design.stated_error(history)
     model = design.final_model(history)
-    measured = set(values_by_cell(history))
     unmeasured = np.array([cell for cell in range(len(sweep.space)) if cell not in {r.request.cell for r in history}], dtype=np.int64)
-    del measured
     said = model.predict(unmeasured)
     counts = np.sum(np.isfinite(sweep.log_value[unmeasured]), axis=1)
     half = design.factor(history, model) * np.sqrt(said.smooth_var + said.rough_var + said.noise_var / np.maximum(counts, 1))

@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cliffs along the footprint: where a step in throughput explains the readings better than a smooth map does."""
+"""Cliffs along the footprint and steps along other axes: where a jump explains the readings better than a smooth map does."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ioatlas.surrogate.law import Edge
-from ioatlas.surrogate.space import Floats, Ints, Space
+from ioatlas.surrogate.space import SIZE_NAMES, Floats, Ints, Space
 from ioatlas.surrogate.surrogate import Surrogate, Training, fit
 
-EVIDENCE_NEEDED = 4.0
-"""Gain in log evidence (natural) that makes an edge a finding: odds of about 50 to 1."""
-MAX_EDGES = 4
+EVIDENCE_NEEDED = 2.5
+"""Gain in log evidence (natural) that makes an edge a finding, on top of the logarithm of the number of places looked at."""
+MAX_EDGES = 6
 TRIED = 3
+CANDIDATE_ITERATIONS = 12
 STEP_SD = np.array([1.0, 0.4, 0.4])
 """Prior sd of a step's height and of its change over the whole range of concurrency and of block size."""
 
@@ -36,8 +38,10 @@ def regimes(space: Space, edges: tuple[Edge, ...]) -> Ints | None:
         return None
     code = np.zeros(len(space), dtype=np.int64)
     for edge in edges:
+        if edge.axis:
+            continue
         size = footprint(space, edge.exponent)
-        side = (size > edge.low_bytes * 1.0001).astype(np.int64) + (size >= edge.high_bytes * 0.9999)
+        side = (size > edge.low * 1.0001).astype(np.int64) + (size >= edge.high * 0.9999)
         code = code * 3 + np.where(space.in_direction(edge.direction), side, 0)
     return np.unique(code, return_inverse=True)[1].astype(np.int64)
 
@@ -72,25 +76,62 @@ def _candidates(model: Surrogate) -> list[tuple[float, Edge]]:
                 step = np.linalg.solve(inner, score)
                 gain = 0.5 * float(score @ step) - 0.5 * float(np.linalg.slogdet(inner)[1])
                 drop = float(np.exp(-np.mean(shape[above] @ step)))
-                found.append((gain, Edge(float(low), float(high), exponent, direction, drop=max(drop, 1 / drop))))
+                found.append((gain, Edge(float(low), float(high), exponent, direction, drop)))
+        found += _steps(model, direction, inside)
     return sorted(found, key=lambda item: -item[0])
 
 
+def _steps(model: Surrogate, direction: str, inside: NDArray[np.bool_]) -> list[tuple[float, Edge]]:
+    """The same for a plain step along each other numeric axis."""
+    space, cells = model.space, model.training.cells
+    known = model.law.steps if model.law else ()
+    found = []
+    for number, axis in enumerate(space.axes):
+        if not axis.numeric or axis.derived or len(axis.levels) < 3 or axis.name in SIZE_NAMES:
+            continue
+        levels = np.array(axis.levels, dtype=float)[space.index[cells, number]]
+        measured = np.unique(levels[inside])
+        for low, high in zip(measured[:-1], measured[1:], strict=True):
+            over = inside & (levels >= high)
+            if over.sum() < 2 or (inside & ~over).sum() < 2 or any(e.axis == axis.name and e.direction == direction and e.high == high for e in known):
+                continue
+            half = model.posterior.whiten(over.astype(float)[:, None])[:, 0]
+            inner = 1.0 + float(half @ half)
+            score = float(over @ model.posterior.alpha)
+            gain = 0.5 * score**2 / inner - 0.5 * float(np.log(inner))
+            found.append((gain, Edge(float(low), float(high), 0, direction, float(np.exp(-score / inner)), axis.name)))
+    return found
+
+
 def _known(edges: tuple[Edge, ...], direction: str, exponent: int, low: float, high: float) -> bool:
-    return any(e.direction == direction and e.exponent == exponent and e.low_bytes < high and low < e.high_bytes for e in edges)
+    return any(e.direction == direction and e.exponent == exponent and e.low < high and low < e.high for e in edges)
 
 
 def find_edges(space: Space, training: Training, known: tuple[Edge, ...] = (), start: Surrogate | None = None) -> tuple[Surrogate, tuple[Edge, ...]]:
-    """The edges the readings ask for, added one by one, and the model fitted with them. Needs no particular cells."""
-    edges = tuple(_bracketed(space, training, edge) for edge in known)
+    """The edges the readings ask for and the model fitted with them: known ones narrowed or dropped, further ones added one by one.
+
+    Needs no particular cells: every pair of neighbouring footprints that was measured is a candidate.
+    """
+    edges = known
     model = fit_with_edges(space, training, edges, start)
-    if not exponents(space) or len(training.cells) < 6:
+    if len(training.cells) < 6:
         return model, edges
+    for edge in known:
+        others = tuple(e for e in edges if e is not edge)
+        choices = [(others, 0.0), *(((*others, finer), EVIDENCE_NEEDED) for finer in _within(space, training, edge))]
+        for choice, prior in choices:
+            other = fit_with_edges(space, training, choice, model, CANDIDATE_ITERATIONS)
+            # Dropping an edge needs to be as good as the edge was good when it was found.
+            if other.log_evidence - prior > model.log_evidence - EVIDENCE_NEEDED + (0.0 if choice is others else 0.01):
+                model, edges = other, choice
+                if choice is others:
+                    break
     while len(edges) < MAX_EDGES:
-        tried = [edge for gain, edge in _candidates(model)[:TRIED] if gain > 0.5]
-        best, gained = None, EVIDENCE_NEEDED
+        candidates = _candidates(model)
+        tried = [edge for gain, edge in candidates[:TRIED] if gain > 0.5]
+        best, gained = None, EVIDENCE_NEEDED + float(np.log(max(len(candidates), 1)))
         for edge in tried:
-            other = fit_with_edges(space, training, (*edges, edge), None, iterations=25)
+            other = fit_with_edges(space, training, (*edges, edge), model, CANDIDATE_ITERATIONS)
             if other.log_evidence - model.log_evidence > gained:
                 best, gained = (other, edge), other.log_evidence - model.log_evidence
         if best is None:
@@ -99,6 +140,19 @@ def find_edges(space: Space, training: Training, known: tuple[Edge, ...] = (), s
     return model, edges
 
 
-def _bracketed(space: Space, training: Training, edge: Edge) -> Edge:
-    """The edge with its bracket as fine as the cells measured by now allow, the capacity being where the law puts it."""
-    return replace(edge, low_bytes=edge.low_bytes, high_bytes=edge.high_bytes)
+def _within(space: Space, training: Training, edge: Edge) -> list[Edge]:
+    """The brackets between footprints measured by now inside the edge's bracket; [] when there is none new."""
+    if edge.axis:
+        return []
+    inside = space.in_direction(edge.direction)[training.cells]
+    levels = np.unique(footprint(space, edge.exponent)[training.cells][inside])
+    levels = levels[(levels >= edge.low * 0.9999) & (levels <= edge.high * 1.0001)]
+    return [replace(edge, low=float(a), high=float(b)) for a, b in zip(levels[:-1], levels[1:], strict=True)] if len(levels) > 2 else []
+
+
+def undecided(space: Space, edge: Edge) -> Ints:
+    """Cells whose footprint lies inside the bracket of an edge: nobody knows their side."""
+    if edge.axis:
+        return np.array([], dtype=np.int64)
+    size = footprint(space, edge.exponent)
+    return np.flatnonzero(space.in_direction(edge.direction) & (size > edge.low * 1.0001) & (size < edge.high * 0.9999))

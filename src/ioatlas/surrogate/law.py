@@ -19,29 +19,33 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ioatlas.surrogate.space import Floats, Ints, Space
 
 MODE_SD = 0.7
 """Prior standard deviation of the log factor between modes: a factor of 2 either way."""
 HIT_SHARPNESS = 4.0
+MISSED = ("service", "transfer", "servers", "iops", "bandwidth")
+"""Quantities that differ behind an edge."""
 
 
 @dataclass(frozen=True)
 class Edge:
-    """A cliff along the footprint: between two levels of `size * numjobs^exponent`, in bytes.
+    """A place where throughput jumps: between two measured levels of the footprint, or of another axis.
 
+    axis:      '' for the footprint `size * numjobs^exponent` in bytes, a cliff that a cache makes: the law behind it has parameters of
+               its own and no residual crosses it. Else the axis' name: a plain step (small writes, a stripe unit, a queue limit).
     direction: the direction it was seen in; '' for all.
-    found:     'cliff pass' or 'all cells'.
+    drop:      throughput on the low side over throughput on the high side.
     """
 
-    low_bytes: float
-    high_bytes: float
+    low: float
+    high: float
     exponent: int = 0
     direction: str = ""
-    found: str = "cliff pass"
     drop: float = 1.0
-    """Throughput below the edge over throughput above it."""
+    axis: str = ""
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,18 @@ class _Quantity:
     design: Floats
     mean: Floats
     sd: Floats
+
+
+@dataclass(frozen=True)
+class _View:
+    """What the law needs of some cells, looked up once."""
+
+    rows: Ints
+    designs: dict[str, Floats]
+    log_bs: Floats
+    log_n: dict[str, Floats]
+    log_footprint: list[Floats]
+    applies: list[NDArray[np.bool_]]
 
 
 @dataclass(frozen=True)
@@ -73,11 +89,14 @@ class Law:
 
     def __init__(self, space: Space, cells: Ints, log_iops: Floats, edges: tuple[Edge, ...] = ()) -> None:
         self.space = space
-        self.edges = edges
+        self.edges = tuple(edge for edge in edges if not edge.axis)
+        self.steps = tuple(edge for edge in edges if edge.axis)
+        edges = self.edges
         self._log_bs = np.log(space.block_bytes)
         self._modes, self.mode_names = _mode_columns(space)
         self._log_footprint = [np.log(space.size_bytes) + edge.exponent * np.log(space.numjobs) for edge in edges]
         self._applies = [space.in_direction(edge.direction) for edge in edges]
+        self._last: _View | None = None
         self._quantities: list[_Quantity] = []
         self._at: dict[str, _Quantity] = {}
         work = np.log(space.outstanding)[cells] - log_iops
@@ -95,22 +114,27 @@ class Law:
             if np.ptp(values) > 0:
                 self._add(f"exponent of {name}", 1.0, 0.15, 0.1)
         for number, edge in enumerate(edges):
-            half = 0.5 * np.log(edge.high_bytes / edge.low_bytes)
-            self._add(f"capacity {number}", 0.5 * np.log(edge.high_bytes * edge.low_bytes), max(half * 0.7, 0.1), 0.0)
+            half = 0.5 * np.log(edge.high / edge.low)
+            self._add(f"capacity {number}", 0.5 * np.log(edge.high * edge.low), max(half * 0.7, 0.1), 0.0)
             self._add(f"steepness {number}", np.log(3.0), 1.0, 0.4)
             slower = float(np.log(max(edge.drop, 1.5)))
-            for name in ("service", "transfer", "servers", "iops", "bandwidth"):
+            for name in MISSED:
                 if name in self._at:
                     sign = 1.0 if name in ("service", "transfer") else -1.0
                     self._add(f"miss {number} {name}", sign * 0.7 * slower, 0.8, 0.6)
+        for number, step in enumerate(self.steps):
+            self._add_columns(f"step {number}", above(space, step).astype(float)[:, None], np.zeros(1), np.ones(1))
         self.prior_mean = np.concatenate([q.mean for q in self._quantities])
         self.prior_sd = np.concatenate([q.sd for q in self._quantities])
 
     def _add(self, name: str, mean: float, sd: float, mode_sd: float) -> None:
         design = np.ones((len(self.space), 1)) if mode_sd == 0 else np.hstack([np.ones((len(self.space), 1)), self._modes])
         width = design.shape[1]
+        self._add_columns(name, design, np.r_[mean, np.zeros(width - 1)], np.r_[sd, np.full(width - 1, mode_sd)])
+
+    def _add_columns(self, name: str, design: Floats, mean: Floats, sd: Floats) -> None:
         first = sum(q.design.shape[1] for q in self._quantities)
-        quantity = _Quantity(name, first, design, np.r_[mean, np.zeros(width - 1)], np.r_[sd, np.full(width - 1, mode_sd)])
+        quantity = _Quantity(name, first, design, mean, sd)
         self._quantities.append(quantity)
         self._at[name] = quantity
 
@@ -123,63 +147,111 @@ class Law:
         weights[quantity.first : quantity.first + quantity.design.shape[1]] = quantity.design[cell]
         return weights
 
-    def _linear(self, theta: Floats, rows: Ints) -> dict[str, Floats]:
-        return {q.name: q.design[rows] @ theta[q.first : q.first + q.design.shape[1]] for q in self._quantities}
+    def carried(self, other: Law, theta: Floats) -> Floats:
+        """Parameters of another law of the same space as a place to start from: what both have, the prior elsewhere."""
+        out = self.prior_mean.copy()
+        for q in self._quantities:
+            old = other._at.get(q.name)  # noqa: SLF001 - its own class
+            if old is not None and old.design.shape[1] == q.design.shape[1]:
+                out[q.first : q.first + q.design.shape[1]] = theta[old.first : old.first + old.design.shape[1]]
+        return out
 
-    def _log_iops(self, phi: dict[str, Floats], rows: Ints) -> Floats:
-        log_time = self._log_time(phi, rows, ())
+    def _view(self, rows: Ints) -> _View:
+        if self._last is None or self._last.rows is not rows:
+            designs = {q.name: q.design[rows] for q in self._quantities}
+            logs = {name: np.log(values[rows]) for name, values in (("numjobs", self.space.numjobs), ("iodepth", self.space.iodepth))}
+            footprints = [values[rows] for values in self._log_footprint]
+            self._last = _View(rows, designs, self._log_bs[rows], logs, footprints, [inside[rows] for inside in self._applies])
+        return self._last
+
+    def _linear(self, theta: Floats, view: _View) -> dict[str, Floats]:
+        return {q.name: view.designs[q.name] @ theta[q.first : q.first + q.design.shape[1]] for q in self._quantities}
+
+    def _log_iops(self, phi: dict[str, Floats], view: _View) -> tuple[Floats, dict[str, Floats]]:
+        """Prediction and its derivative by each quantity."""
+        log_time, slope = self._log_time(phi, view, 0)
         for number in range(len(self.edges)):
-            missed = self._log_time(phi, rows, range(number + 1))
+            missed, missed_slope = self._log_time(phi, view, number + 1)
             steep = HIT_SHARPNESS * np.exp(np.clip(phi[f"steepness {number}"], -2, 3.5))
-            over = steep * (self._log_footprint[number][rows] - phi[f"capacity {number}"])
-            over = np.where(self._applies[number][rows], over, -60.0)
-            log_hit = -np.logaddexp(0.0, over) / HIT_SHARPNESS
-            log_miss = np.log(-np.expm1(np.minimum(log_hit, -1e-12)))
-            log_time = np.logaddexp(log_hit + log_time, log_miss + missed)
-        return -log_time
+            over = np.where(view.applies[number], steep * (view.log_footprint[number] - phi[f"capacity {number}"]), -60.0)
+            log_hit = np.minimum(-np.logaddexp(0.0, over) / HIT_SHARPNESS, -1e-12)
+            log_miss = np.log(-np.expm1(log_hit))
+            mixed = np.logaddexp(log_hit + log_time, log_miss + missed)
+            from_hit = np.exp(log_hit + log_time - mixed)
+            from_miss = 1 - from_hit
+            by_over = -(from_hit - from_miss * np.exp(log_hit - log_miss)) / (1 + np.exp(np.minimum(-over, 60.0))) / HIT_SHARPNESS
+            slope = {name: from_hit * slope.get(name, 0.0) + from_miss * missed_slope.get(name, 0.0) for name in {**slope, **missed_slope}}
+            slope[f"steepness {number}"] = by_over * over * view.applies[number]
+            slope[f"capacity {number}"] = -by_over * steep * view.applies[number]
+            log_time = mixed
+        for number in range(len(self.steps)):
+            log_time = log_time - phi[f"step {number}"]
+            slope[f"step {number}"] = np.full(len(view.rows), -1.0)
+        return -log_time, slope
 
-    def _log_time(self, phi: dict[str, Floats], rows: Ints, missed: tuple[()] | range) -> Floats:
-        """Seconds per completed I/O, logarithm, with the misses of these edges added."""
+    def _log_time(self, phi: dict[str, Floats], view: _View, missed: int) -> tuple[Floats, dict[str, Floats]]:
+        """Logarithm of the seconds per completed I/O with the misses of the first edges added, and its derivative by each quantity."""
 
         def value(name: str) -> Floats:
             total = phi[name]
-            for number in missed:
+            for number in range(missed):
                 total = total + phi[f"miss {number} {name}"]
             return total
 
+        slope: dict[str, Floats] = {}
         log_service = value("service")
+        fixed_share: Floats | float = 1.0
         if "transfer" in phi:
-            log_service = np.logaddexp(log_service, value("transfer") + self._log_bs[rows])
-        log_n = np.zeros(len(rows))
-        for name, values in (("numjobs", self.space.numjobs), ("iodepth", self.space.iodepth)):
-            log_n = log_n + phi.get(f"exponent of {name}", 1.0) * np.log(values[rows])
-        sharp = np.exp(np.clip(phi["sharpness"], -1, 3)) if "sharpness" in phi else 3.0
-        total = sharp * (log_service - log_n)
+            transfer = value("transfer") + view.log_bs
+            both = np.logaddexp(log_service, transfer)
+            fixed_share = np.exp(log_service - both)
+            log_service = both
+        sharp = np.exp(np.clip(phi["sharpness"], -1, 3)) if "sharpness" in phi else np.full(len(view.rows), 3.0)
+        log_n = sum((phi.get(f"exponent of {name}", 1.0) * values for name, values in view.log_n.items()), np.zeros(len(view.rows)))
+        terms = [log_service - log_n]
         if "iops" in phi:
-            total = np.logaddexp(total, sharp * (log_service - value("servers")))
-            total = np.logaddexp(total, -sharp * value("iops"))
+            terms += [log_service - value("servers"), -value("iops")]
         if "bandwidth" in phi:
-            total = np.logaddexp(total, sharp * (self._log_bs[rows] - value("bandwidth")))
-        return total / sharp
+            terms.append(view.log_bs - value("bandwidth"))
+        table = np.stack(terms)
+        top = table.max(axis=0)
+        powers = np.exp(sharp * (table - top))
+        total = powers.sum(axis=0)
+        shares = powers / total
+        out = top + np.log(total) / sharp
+        served = shares[0] + (shares[1] if "iops" in phi else 0.0)
+        slope["service"] = served * fixed_share
+        if "transfer" in phi:
+            slope["transfer"] = served * (1 - fixed_share)
+        for name, values in view.log_n.items():
+            if f"exponent of {name}" in phi:
+                slope[f"exponent of {name}"] = -shares[0] * values
+        if "iops" in phi:
+            slope["servers"], slope["iops"] = -shares[1], -shares[2]
+            slope["sharpness"] = np.sum(shares * table, axis=0) - out
+        if "bandwidth" in phi:
+            slope["bandwidth"] = -shares[-1]
+        for number in range(missed):
+            for name in MISSED:
+                if name in phi:
+                    slope[f"miss {number} {name}"] = slope[name]
+        return out, slope
 
     def predict(self, theta: Floats, rows: Ints) -> Floats:
         """log I/Os per second of the cells `rows`, shape (len(rows),)."""
-        return self._log_iops(self._linear(theta, rows), rows)
+        view = self._view(rows)
+        return self._log_iops(self._linear(theta, view), view)[0]
 
     def jacobian(self, theta: Floats, rows: Ints) -> tuple[Floats, Floats]:
         """(prediction, its derivative): shapes (n,) and (n, p)."""
-        phi = self._linear(theta, rows)
-        base = self._log_iops(phi, rows)
-        out = np.empty((len(rows), len(theta)))
-        step = 1e-5
-        for q in self._quantities:
-            moved = self._log_iops({**phi, q.name: phi[q.name] + step}, rows)
-            out[:, q.first : q.first + q.design.shape[1]] = ((moved - base) / step)[:, None] * q.design[rows]
-        return base, out
+        view = self._view(rows)
+        base, slope = self._log_iops(self._linear(theta, view), view)
+        blocks = [-slope[q.name][:, None] * view.designs[q.name] for q in self._quantities]
+        return base, np.concatenate(blocks, axis=1)
 
     def fit(self, cells: Ints, log_iops: Floats, noise_var: Floats, start: Floats | None = None, iterations: int = 40) -> Floats:
         """Most probable parameters for independent errors of variance `noise_var`, shape (n,); Levenberg-Marquardt."""
-        theta = self.prior_mean.copy() if start is None or len(start) != len(self.prior_mean) else start.copy()
+        theta = self.prior_mean.copy() if start is None else start.copy()
         scale = self.prior_sd
         weight = 1.0 / np.sqrt(noise_var)
         damping = 1e-2
@@ -214,6 +286,14 @@ class Law:
             if quiet == 2:
                 break
         return theta
+
+
+def above(space: Space, step: Edge) -> NDArray[np.bool_]:
+    """Which cells lie on the high side of a step along an axis of the space, in its direction; shape (n,)."""
+    axis = space.axis_named(step.axis)
+    assert axis is not None
+    levels = np.array(space.axes[axis].levels, dtype=float)
+    return np.asarray((levels[space.index[:, axis]] >= step.high) & space.in_direction(step.direction))
 
 
 def _mode_columns(space: Space) -> tuple[Floats, tuple[str, ...]]:

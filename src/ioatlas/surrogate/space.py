@@ -87,7 +87,7 @@ class Space:
     numjobs: Floats
     iodepth: Floats
     known: frozenset[str]
-    _cache: dict[str, object] = field(default_factory=dict, repr=False, compare=False)
+    _inside: dict[str, NDArray[np.bool_]] = field(default_factory=dict, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.points)
@@ -103,9 +103,10 @@ class Space:
 
     def in_direction(self, direction: str) -> NDArray[np.bool_]:
         """Which cells move data in this direction ('' for all), shape (n,)."""
-        if not direction:
-            return np.ones(len(self), dtype=bool)
-        return np.array([direction_name(str(point.get("rw", ""))) == direction for point in self.points])
+        if direction not in self._inside:
+            names = ("" if point.get("rw") is None else direction_name(str(point["rw"])) for point in self.points)
+            self._inside[direction] = np.array([not direction or name == direction for name in names])
+        return self._inside[direction]
 
     def directions(self) -> tuple[str, ...]:
         """Directions the cells move data in; ('',) when the grid does not say."""
@@ -197,6 +198,8 @@ def _with_derived(space: Space) -> Space:
         aligned = [str(bool(v % SECTOR_BYTES == 0)) for v in space.block_bytes]
         if len(set(aligned)) > 1:
             add(*_categorical_axis("bs multiple of 4096", aligned, derived=True))
+            partial = [str(a == "False" and "write" in str(point.get("rw", ""))) for a, point in zip(aligned, space.points, strict=True)]
+            add(*_categorical_axis("write of part of 4096 bytes", partial, derived=True))
     return Space(
         space.points,
         tuple(axes),

@@ -19,12 +19,14 @@ from ioatlas.surrogate.noise import STUDENT_DOF, Noise, measure_noise
 from ioatlas.surrogate.space import Floats, Ints, Space
 
 FIT_ITERATIONS = 40
+LAW_ITERATIONS = 15
 
 
 @dataclass(frozen=True)
 class Start:
     """Where the next fit may begin: speeds it up, does not decide it."""
 
+    law: Law | None
     theta: Floats
     hyper: Hyper
 
@@ -80,7 +82,7 @@ class Surrogate:
 
     @property
     def start(self) -> Start:
-        return Start(self.theta, self.hyper)
+        return Start(self.law, self.theta, self.hyper)
 
     def _mean_and_slope(self, rows: Ints) -> tuple[Floats, Floats]:
         """Prior mean and the scaled derivative of the mean by its parameters; law at the most probable parameters."""
@@ -138,11 +140,11 @@ def fit(
     scale_var = max(spread**2, 0.05)
     if use_law:
         law = Law(space, cells, reading, edges)
-        begin = start.theta if start is not None else None
-        theta = law.fit(cells, reading, noise_var + 0.2**2, begin)
-        for _ in range(2):
-            rest = float(np.median(np.abs(reading - law.predict(theta, cells))) / 0.6745)
-            theta = law.fit(cells, reading, noise_var + min(max(rest, 0.03), 0.2) ** 2, theta)
+        begin = law.carried(start.law, start.theta) if start is not None and start.law is not None else None
+        for width in (0.2, None, None) if begin is None else (None, None):
+            rest = width or float(np.median(np.abs(reading - law.predict(begin, cells))) / 0.6745)  # type: ignore[arg-type]
+            theta = law.fit(cells, reading, noise_var + min(max(rest, 0.03), 0.2) ** 2, begin, LAW_ITERATIONS)
+            begin = theta
         scale_var = 0.15**2
     hyper = start.hyper if start is not None and len(start.hyper.length) == kernel.count else kernel.start(scale_var, training.noise.var)
     mean, slope = _mean_and_slope(law, theta, offset, cells)
