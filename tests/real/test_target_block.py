@@ -106,7 +106,7 @@ def test_a_signature_refuses(bench, kind, make):
     make(device)
     text = refusal(device)
     assert f" {kind} " in text, text
-    assert "signature at byte" in text
+    assert "signature at byte" in text, text
 
 
 def test_a_gpt_without_its_protective_mbr_refuses(bench):
@@ -253,30 +253,81 @@ def test_a_loop_device_above_or_below_refuses(bench):
     run("umount", str(point))
     bench._undo.pop()
     run("mkfs.ext4", "-q", "-F", lower)
-    assert f"{lower}, which lies below it, holds an ext4 file system" in refusal(upper)
+    assert f"{lower}, which lies below it, holds ext4 (file system" in refusal(upper)
+
+
+def needs_kernel(name):
+    """Skips where the kernel has no such block driver: these ran on a kernel that has."""
+    if name not in Path("/proc/devices").read_text().split():
+        pytest.skip(f"this kernel has no {name}")
 
 
 @needs("dmsetup")
 def test_a_holder_refuses(bench):
-    if "device-mapper" not in Path("/proc/devices").read_text():
-        pytest.skip("this kernel has no device mapper")
+    needs_kernel("device-mapper")
     device = bench.loop()
-    run("dmsetup", "create", "ioatlas-guard", "--table", f"0 1024 linear {device} 0")
-    bench.undo_later(lambda: run("dmsetup", "remove", "ioatlas-guard"))
+    run("dmsetup", "create", "ioatlas-guard", "--noudevsync", "--table", f"0 1024 linear {device} 0")
+    bench.undo_later(lambda: run("dmsetup", "remove", "--noudevsync", "ioatlas-guard"))
     assert "is held by /dev/dm-" in refusal(device)
+    # The mapped device itself rests on nothing but an empty disk that only it holds.
+    mapped = next(path for path in Path("/sys/block").glob("dm-*") if (path / "dm/name").read_text().strip() == "ioatlas-guard")
+    check_before_start(open_target(f"/dev/{mapped.name}"), writes=True)
 
 
 @needs("pvcreate", "lvcreate")
 def test_an_active_logical_volume_refuses(bench):
-    if "device-mapper" not in Path("/proc/devices").read_text():
-        pytest.skip("this kernel has no device mapper")
+    needs_kernel("device-mapper")
     device = bench.loop()
-    run("pvcreate", "--yes", device)
-    run("vgcreate", "ioatlasguard", device)
-    bench.undo_later(lambda: run("vgremove", "--yes", "ioatlasguard"))
-    run("lvcreate", "--yes", "--size", "16M", "--name", "lv", "ioatlasguard")
-    assert "is held by" in refusal(device)
-    assert "LVM2_member" in refusal("/dev/ioatlasguard/lv")
+    config = ("--config", "activation{udev_sync=0 udev_rules=0} devices{use_devicesfile=0}")
+    run("pvcreate", "--yes", *config, device)
+    run("vgcreate", *config, "ioatlasguard", device)
+    bench.undo_later(lambda: run("vgremove", "--yes", *config, "ioatlasguard"))
+    run("lvcreate", "--yes", *config, "--zero", "n", "--wipesignatures", "n", "--size", "16M", "--name", "lv", "ioatlasguard")
+    assert "is held by /dev/dm-" in refusal(device)
+    volume = next(path for path in Path("/sys/block").glob("dm-*") if (path / "dm/name").read_text().strip() == "ioatlasguard-lv")
+    text = refusal(f"/dev/{volume.name}")
+    assert f"{device}, which lies below it, holds LVM2_member" in text
+
+
+@needs("mdadm")
+def test_an_array_and_its_members_refuse(bench):
+    needs_kernel("md")
+    members = [bench.loop(), bench.loop()]
+    array = "/dev/md99"
+    run("mdadm", "--create", array, "--run", "--level=1", "--raid-devices=2", "--metadata=1.2", "--assume-clean", *members)
+    bench.undo_later(lambda: run("mdadm", "--stop", array))
+    for member in members:
+        text = refusal(member)
+        assert "is held by /dev/md99" in text
+        assert "linux_raid_member" in text
+    assert f"{members[1]}, which lies below it, holds linux_raid_member" in refusal(array)
+    for member in members:  # the array runs on although its signatures are gone
+        write_at(member, (4096, bytes(4096)))
+        assert "is held by /dev/md99" in refusal(member)
+
+
+def test_two_paths_to_one_unit_are_known_by_their_wwn(bench):
+    """With `modprobe scsi_debug add_host=2 vpd_use_hostno=0 virtual_gb=0`: two disks that are one."""
+    disks = {}
+    for path in Path("/sys/block").glob("sd*"):
+        if (path / "device/model").read_text().strip() == "scsi_debug":
+            disks.setdefault((path / "device/wwid").read_text().strip(), []).append(f"/dev/{path.name}")
+    pair = next((sorted(pair) for pair in disks.values() if len(pair) == 2), None)
+    if pair is None:
+        pytest.skip("no scsi_debug disk with two paths")
+    one, other = pair
+    check_before_start(open_target(one), writes=True)
+    target = open_target(one)
+    facts = dict(target.identity.facts)
+    confirm_destroy(target, facts["wwn"])
+    if len(facts["serial"]) < 4:  # `000` names nothing
+        with pytest.raises(RefusedError, match=facts["size_bytes"]):
+            confirm_destroy(target, facts["serial"])
+    run("mkfs.ext4", "-q", other)
+    bench.undo_later(lambda: run("wipefs", "--all", other))
+    point = bench.mount(other)
+    text = refusal(one)
+    assert f"{other}, which leads to the same bytes, is mounted on {point}" in text
 
 
 def holding(device, flags):

@@ -12,6 +12,7 @@ from ioatlas.target.guard import (
     confirm_overwrite,
 )
 from ioatlas.target.identity import check_identity, identify
+from ioatlas.target.newfile import make_file, remove_file
 from ioatlas.target.opening import URI_KINDS, open_target
 from ioatlas.target.place import check_journal_place, check_space
 from ioatlas.target.workspace import Leftover, Marker, Removal, Workspace, clean, leftovers
@@ -38,5 +39,7 @@ __all__ = [
     "direct_io_alignment",
     "identify",
     "leftovers",
+    "make_file",
     "open_target",
+    "remove_file",
 ]

@@ -149,9 +149,11 @@ def _entries(path: str) -> list[os.DirEntry[str]]:
 
 
 def every_disk() -> Iterator[BlockDevice]:
-    """Every whole block device of the machine."""
+    """Every whole block device of the machine that can be opened; the single paths of an NVMe multipath drive are hidden."""
     for entry in _entries("/sys/block"):
-        yield BlockDevice(os.path.realpath(entry.path))
+        disk = BlockDevice(os.path.realpath(entry.path))
+        if disk.read("hidden") != "1":
+            yield disk
 
 
 def device_of(path: str) -> BlockDevice:

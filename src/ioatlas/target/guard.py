@@ -23,6 +23,9 @@ from ioatlas.target.users import swap_areas, writers_of_devices, writers_of_file
 SPIN_UP_SECONDS = 60.0
 """How long reading a few blocks may take: a disk in standby has to spin up first."""
 
+SHORTEST_SERIAL = 4
+"""A shorter serial number, such as the `0` of some USB bridges, names nothing: the size is asked for."""
+
 
 def check_before_start(target: Target, *, writes: bool) -> None:
     """Everything that must hold right before fio starts: the same target, and, when it will be written, every guard again.
@@ -210,11 +213,11 @@ def confirm_destroy(target: Target, typed: str | None) -> None:
     """
     device = device_of(target.location)
     size = device.size_bytes
-    names = [name for name in (device.serial, device.wwn) if name]
+    names = [name for name in (device.serial, device.wwn) if name and len(name) >= SHORTEST_SERIAL]
     if typed is not None and typed.strip() in {*names, str(size), format_size(size)}:
         return
     what = "nothing was typed" if not typed else f"{typed!r} is neither its serial number nor its size"
-    serial = f"its serial number ({device.serial}) or " if device.serial else ""
+    serial = f"its serial number ({names[0]}) or " if names else ""
     raise RefusedError(
         f"everything on it will be lost, and that was not confirmed: {what}",
         where=target.location,

@@ -30,11 +30,14 @@ class Signature:
     offset_bytes: int | None
 
     def __str__(self) -> str:
-        noun = {"filesystem": "file system", "raid": "member", "crypto": "volume", "partition-table": "partition table"}.get(
-            self.usage, "signature"
-        )
-        place = f" (signature at byte {self.offset_bytes})" if self.offset_bytes is not None else ""
-        return f"{'an' if self.kind[:1].lower() in 'aeio' else 'a'} {self.kind} {noun}{place}"
+        noun = {
+            "filesystem": "file system, ",
+            "raid": "member of an array or volume group, ",
+            "crypto": "encrypted volume, ",
+            "partition-table": "partition table, ",
+        }.get(self.usage, "")
+        place = f" at byte {self.offset_bytes}" if self.offset_bytes is not None else ""
+        return f"{self.kind} ({noun}signature{place})"
 
 
 @cache
