@@ -24,7 +24,7 @@ _TOOLS = ("diskspd", "iozone", "vdbench", "xdd", "orion", "elbencho", "fio", "kd
     help="Write job.fio, campaign.toml and fidelity.txt into this folder.",
 )
 def command(tool: str, command_or_file: str, as_json: bool, output: Path | None) -> None:
-    """Translate a command line or file of TOOL into a fio job file, a campaign and a fidelity report.
+    r"""Translate a command line or file of TOOL into a fio job file, a campaign and a fidelity report.
 
     Every attribute is labelled exact, approximate (with the error) or not expressible, each with its reason. Paths of the source are
     shown but never carried over: the target is named when the load is run.

@@ -68,6 +68,8 @@ class Translation:
         return render_campaign(self)
 
     def to_dict(self) -> dict[str, Any]:
+        from ioatlas.dialect.campaign_text import render_campaigns
+
         return {
             "tool": self.tool,
             "source": self.source,
@@ -76,6 +78,7 @@ class Translation:
             "fidelity": [entry.to_dict() for entry in self.fidelity],
             "job_file": self.job_file,
             "campaign_toml": self.campaign_toml,
+            "campaigns": render_campaigns(self),
         }
 
 
@@ -178,7 +181,7 @@ def render_fidelity(translation: Translation) -> str:
     total = ", ".join(f"{counts[level]} {level}" for level in ("exact", "approximate", "not expressible"))
     lines = [f"{translation.tool}: {len(translation.jobs)} fio sections; attributes: {total}"]
     for entry in translation.fidelity:
-        level = f"{entry.level} ({entry.error})" if entry.error else entry.level
-        about = f" [{', '.join(entry.jobs[:6])}{', ...' if len(entry.jobs) > 6 else ''}]" if entry.jobs else ""
-        lines.append(f"  {entry.attribute}{about}: {level}: {entry.reason}")
+        error = f" ({entry.error})" if entry.error else ""
+        about = f" [{', '.join(entry.jobs[:4])}{f', and {len(entry.jobs) - 4} more' if len(entry.jobs) > 4 else ''}]" if entry.jobs else ""
+        lines.append(f"  {entry.level:<15} {entry.attribute}: {entry.reason}{error}{about}")
     return "\n".join(lines) + "\n"

@@ -226,7 +226,7 @@ def _apply(span: Span, spec: Spec, letter: str, value: str, where: str) -> None:
         span.notes.append(not_expressible("event tracing", f"-e{value}: Windows event tracing"))
     elif letter == "y":
         span.notes.append(not_expressible("synchronisation events", f"-y{value}: Windows events start or stop the run"))
-    elif letter in "LDRvP:":
+    elif letter in "LDRvP:A":  # -A is CrystalDiskMark's own addition
         if letter == "R" and not re.fullmatch(r"p?(text|xml)|p", value):
             raise UsageError(f"-R does not know the format {value!r}", where=where, remedy="use -Rtext or -Rxml")
         span.notes.append(exact("reporting", f"-{letter}{value} {REPORTING}"))

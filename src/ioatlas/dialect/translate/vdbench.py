@@ -180,7 +180,7 @@ def _region(sd: Definition, wd: Definition, block: int, notes: list[Fidelity]) -
     return base + start, max(block, int(size * (high - low) / 100) // block * block), None
 
 
-def _address(run: Run, wd: Definition, block: int, notes: list[Fidelity]) -> Address:
+def _address(run: Run, wd: Definition, notes: list[Fidelity]) -> Address:
     text = (wd.first("seekpct") or "100").lower()
     if "seekpct" in run.point:
         seek = run.point["seekpct"]
@@ -218,7 +218,7 @@ def _stream(run: Run, wd: Definition, sd: Definition, index: int, general: Defin
     percent = float(read) if read else 100 - float(wd.first("wrpct", "writepct") or 0)
     percent = run.point.get("rdpct", percent)
     offset, size, region = _region(sd, wd, block, notes)
-    address = _address(run, wd, block, notes)
+    address = _address(run, wd, notes)
     align = sd.first("align")
     if align:
         address = replace(address, align_bytes=int(number(align, "align", sd.where)))
@@ -307,7 +307,13 @@ def _raw_workload(run: Run, parm: ParameterFile) -> tuple[Workload, list[Fidelit
         raise UsageError("the skews leave nothing for " + ", ".join(open_shares), where=run.rd.where, remedy="let all skews sum to 100")
     skewed = any(wd.first("skew") for wd in wds)
     if skewed and abs(given - 100) > 0.01:
-        notes.append(approximate("share of streams", f"the skews of this run sum to {given:g}; they are taken relative to their sum", f"{100 - given:g} points"))
+        notes.append(
+            approximate(
+                "share of streams",
+                f"the skews of this run sum to {given:g}; they are taken relative to their sum",
+                f"{100 - given:g} points",
+            )
+        )
     per_wd = {wd.name: sum(1 for w, _ in pairs if w is wd) for wd in wds}
     own_rates = {wd.name: float(number(wd.first("iorate") or "0", "iorate", wd.where)) for wd in wds}
     streams = []
@@ -388,7 +394,7 @@ def _parameter_source(source: Source) -> tuple[Source, dict[str, str]]:
         if "=" in word and not word.startswith("-"):
             key, _, value = word.partition("=")
             settings[f"${key}"] = value
-        elif option in takes and word.startswith("-") and word not in ("-rerun",):
+        elif option in takes and word.startswith("-") and word != "-rerun":
             value = word[2:] or (words[i] if i < len(words) and not (option == "-l" and words[i].startswith("-")) else "")
             i += 0 if word[2:] or not value else 1
             if option == "-f":

@@ -43,12 +43,12 @@ def hot_band(size: int | None, block: int, read_percent: float) -> tuple[Address
     """A band of `size` bytes as zones of equal shares of the I/O."""
     if size is None:
         return Address("random"), approximate(
-            "address", "the hot band's curve runs over megabytes, and the size of the sd is not given (size=)",
+            "hot band", "the hot band's curve runs over megabytes, and the size of the sd is not given (size=)",
             "uniform inside the band instead of biased to its start",
         )  # fmt: skip
     band = size / 1e6
     if band < 1:
-        return Address("random"), not_expressible("address", "a hot band needs at least one megabyte; uniform offsets stand in")
+        return Address("random"), not_expressible("hot band", "a hot band needs at least one megabyte; uniform offsets stand in")
     edges = [0.0]
     for k in range(1, _ZONES):
         low, high = edges[-1], band
@@ -71,7 +71,7 @@ def hot_band(size: int | None, block: int, read_percent: float) -> tuple[Address
     if carried and zones:
         zones[-1] = (zones[-1][0] + carried, zones[-1][1])
     shift = "; writes are not shifted by 1% of the band" if read_percent < 100 else ""
-    note = approximate("address", f"the hot band's curve as {len(zones)} zones, uniform inside each{shift}",
+    note = approximate("hot band", f"the hot band's curve as {len(zones)} zones, uniform inside each{shift}",
                        f"cumulative share within {100 / _ZONES:g} points of the curve everywhere")  # fmt: skip
     return Address("zoned", zones=tuple(zones), zones_are_bytes=True), note
 
@@ -79,7 +79,7 @@ def hot_band(size: int | None, block: int, read_percent: float) -> tuple[Address
 def hit_area(
     point: Mapping[str, float], wd: Definition, sd: Definition, size: int | None, read_percent: float
 ) -> tuple[dict[str, str | int | float], Fidelity] | None:
-    """rhpct and whpct: per cents of reads and writes that go to the first `hitarea` bytes (1 MB unless given)."""
+    """Rhpct and whpct: per cents of reads and writes that go to the first `hitarea` bytes (1 MB unless given)."""
     read = point.get("rhpct", float(number(wd.first("rhpct") or "0", "rhpct", wd.where)))
     write = point.get("whpct", float(number(wd.first("whpct") or "0", "whpct", wd.where)))
     if not read and not write:
