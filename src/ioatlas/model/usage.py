@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the client's resources did during a stretch of time, from two readings of the kernel's counters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class DiskUsage:
+    """One block device. utilisation: share of the time with at least one I/O in flight; queue_mean: I/Os in flight on average."""
+
+    read_bytes: int
+    write_bytes: int
+    read_ios: int
+    write_ios: int
+    utilisation: float
+    queue_mean: float
+    wait_mean_ms: float | None
+
+
+@dataclass(frozen=True)
+class NicUsage:
+    """One interface; bytes and packets as the kernel counts them, frame headers included."""
+
+    rx_bytes: int
+    tx_bytes: int
+    rx_packets: int
+    tx_packets: int
+    errors: int
+    drops: int
+
+
+@dataclass(frozen=True)
+class NfsUsage:
+    """One NFS mount: bytes asked of the server, operations, retransmissions, mean round trip."""
+
+    server_read_bytes: int
+    server_write_bytes: int
+    operations: int
+    retransmissions: int
+    response_mean_ms: float | None
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Everything over `seconds`.
+
+    core_busy:  share of the time each core was not idle (iowait counts as idle), in core order.
+    softirq, steal, iowait: shares of all cores' time.
+    pressure:   share of the time in which some task (or all: '.full') waited, by 'cpu.some', 'io.full' ... (kernel: accounting/psi).
+    cache:      deltas of page-cache counters (kernel names of /proc/vmstat).
+    """
+
+    seconds: float
+    core_busy: tuple[float, ...] = ()
+    softirq: float = 0.0
+    steal: float = 0.0
+    iowait: float = 0.0
+    disks: Mapping[str, DiskUsage] = field(default_factory=dict)
+    nics: Mapping[str, NicUsage] = field(default_factory=dict)
+    tcp_segments_sent: int | None = None
+    tcp_retransmitted: int | None = None
+    pressure: Mapping[str, float] = field(default_factory=dict)
+    cache: Mapping[str, int] = field(default_factory=dict)
+    nfs: NfsUsage | None = None
+
+    @property
+    def busiest_core(self) -> float | None:
+        return max(self.core_busy) if self.core_busy else None
