@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real bad targets for the guards' tests: loop devices, mounts and NBD servers, each taken down by its own name or pid."""
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+LOOP_CTL_REMOVE = 0x4C81  # <linux/loop.h>
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="loop devices and mounts need root")
 
 
@@ -39,6 +41,20 @@ class Bench:
     def loop(self, image=None, *options):
         device = run("losetup", "--find", "--show", *options, str(image or self.image()))
         self._undo.append(lambda: run("losetup", "--detach", device))
+        return device
+
+    def private_loop(self, image):
+        """A loop device of a high number, which nobody looking for a free one is given while it is detached for a moment."""
+        number = 1000 + os.getpid() % 100000
+        device = f"/dev/loop{number}"
+        run("losetup", device, str(image))
+
+        def remove():
+            subprocess.run(["losetup", "--detach", device], check=False, capture_output=True)
+            with open("/dev/loop-control", "rb") as control:
+                fcntl.ioctl(control, LOOP_CTL_REMOVE, number)
+
+        self._undo.append(remove)
         return device
 
     def mount(self, source, *options):

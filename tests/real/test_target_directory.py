@@ -9,7 +9,6 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from target_lab import Bench, needs, root_only, run, wait_for
 
 import ioatlas
 from ioatlas.dialect.jobfile import JobSection, render_job
@@ -28,6 +27,7 @@ from ioatlas.target import (
     open_target,
     trouble,
 )
+from tests.real.target_lab import Bench, needs, root_only, run, wait_for
 
 pytestmark = [root_only, pytest.mark.root]
 
@@ -338,6 +338,81 @@ FILESYSTEMS = [
     pytest.param(["mkfs.xfs", "-q"], id="xfs", marks=needs("mkfs.xfs")),
     pytest.param(["mkfs.btrfs", "-q"], id="btrfs", marks=needs("mkfs.btrfs")),
 ]
+
+
+def mount_vfat(bench):
+    device = bench.loop()
+    run("mkfs.vfat", device)
+    return bench.mount(device)
+
+
+def mount_overlay(bench):
+    for name in ("lower", "upper", "work"):
+        (bench.directory / name).mkdir()
+    options = f"lowerdir={bench.directory}/lower,upperdir={bench.directory}/upper,workdir={bench.directory}/work"
+    return bench.mount("overlay", "-t", "overlay", "-o", options)
+
+
+def mount_btrfs(bench):
+    device = bench.loop(bench.image(128 << 20))
+    run("mkfs.btrfs", "-q", device)
+    return bench.mount(device)
+
+
+def mount_sshfs(bench):
+    """Mounts sshfs that talks to an SFTP server through a pipe: a real FUSE file system without a real network."""
+    server = next((path for path in ("/usr/lib/openssh/sftp-server", "/usr/libexec/openssh/sftp-server") if os.path.exists(path)), None)
+    if server is None:
+        pytest.skip("no SFTP server here")
+    pipe = bench.directory / "pipe"
+    pipe.write_text(f"#!/bin/sh\nexec {server}\n")
+    pipe.chmod(0o755)
+    (bench.directory / "far").mkdir()
+    point = bench.directory / "sshfs"
+    point.mkdir()
+    run("sshfs", f"host:{bench.directory}/far", str(point), "-o", f"ssh_command={pipe}")
+    bench.undo_later(lambda: run("fusermount3", "-u", str(point)))
+    return point
+
+
+MOUNTS = [
+    pytest.param(mount_vfat, id="vfat", marks=needs("mkfs.vfat")),
+    pytest.param(mount_overlay, id="overlay"),
+    pytest.param(mount_btrfs, id="btrfs", marks=needs("mkfs.btrfs")),
+    pytest.param(mount_sshfs, id="sshfs", marks=needs("sshfs", "fusermount3")),
+]
+
+
+@pytest.mark.parametrize("mount", MOUNTS)
+def test_the_whole_life_of_a_workspace(bench, mount):
+    try:
+        point = mount(bench)
+    except subprocess.CalledProcessError as error:
+        pytest.skip(f"this kernel does not mount it: {error.stderr}")
+    target = open_target(str(point))
+    names = []
+    with Workspace(target, "c1", names.append) as workspace:
+        workspace.direct_io()
+        path = workspace.file_path("load")
+        run("fio", "--name=j", "--rw=write", "--size=1048576", "--bs=65536", f"--filename={path}", "--thread")
+        for _ in range(2):
+            check_before_start(target, writes=True)
+            workspace.check()
+        (point / ".ioatlas-c1" / "foreign").write_text("mine")
+        removal = workspace.remove(names)
+        assert removal.removed == ("load",)
+        assert removal.left == ("foreign: not made by ioatlas",)
+    (point / ".ioatlas-c1" / "foreign").unlink()
+    with Workspace(target, "c1", names.append) as workspace:
+        assert workspace.remove(names).directory_gone
+    assert os.listdir(point) == []
+
+
+@needs("sshfs", "fusermount3")
+def test_the_journal_is_refused_on_a_network_file_system(bench):
+    point = mount_sshfs(bench)
+    with pytest.raises(RefusedError, match=r"network file system \(fuse\.sshfs\)"):
+        check_journal_place(str(point / "new" / "campaign"), open_target(str(bench.directory)))
 
 
 @pytest.mark.parametrize("sector_bytes", [512, 4096])

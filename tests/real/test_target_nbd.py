@@ -8,11 +8,11 @@ import tempfile
 import threading
 
 import pytest
-from target_lab import Bench, needs, wait_for
 
 from ioatlas.errors import IoAtlasError, RefusedError, UsageError
 from ioatlas.target import capabilities, check_before_start, check_extent, check_identity, confirm_overwrite, open_target
 from ioatlas.target.nbd import read_export
+from tests.real.target_lab import Bench, needs, wait_for
 
 pytestmark = needs("nbdkit")
 

@@ -21,6 +21,9 @@ from ioatlas.target.trouble import answer_within
 WORKSPACE_PREFIX = ".ioatlas-"
 """How the one subdirectory begins that ioatlas makes in a directory target."""
 
+MARKER = "ioatlas-marker.json"
+"""The file in it that says whose it is."""
+
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.\-]*):(//.*)?$", re.DOTALL)
 _URI_CHARACTERS = re.compile(r"^[A-Za-z0-9\-._~:/?@!$&'()*+,=%\[\]]+$")
 
@@ -154,9 +157,11 @@ def _check_real_storage(path: str) -> None:
         )
     if mount.fs_type == "autofs":
         raise IoAtlasError("its automatic mount did not happen", where=path, remedy="mount it by hand and look at the error")
-    inside = next((part for part in path.split("/") if part.startswith(WORKSPACE_PREFIX)), None)
-    if inside is not None:
-        raise RefusedError(f"it lies inside {inside}, which belongs to another campaign", where=path, remedy="name the directory above it")
+    inside = path
+    while inside != "/":
+        if os.path.basename(inside).startswith(WORKSPACE_PREFIX) and os.path.lexists(os.path.join(inside, MARKER)):
+            raise RefusedError("it lies inside the subdirectory of another campaign", where=inside, remedy="name the directory above it")
+        inside = os.path.dirname(inside)
 
 
 def _check_readable(path: str) -> None:

@@ -24,10 +24,9 @@ from typing import Self
 from ioatlas.errors import RefusedError, UsageError
 from ioatlas.model.target import Target
 from ioatlas.target.direct import DirectIo, probe_directory
-from ioatlas.target.opening import WORKSPACE_PREFIX
+from ioatlas.target.opening import MARKER, WORKSPACE_PREFIX
 from ioatlas.target.trouble import spoken
 
-MARKER = "ioatlas-marker.json"
 _MARKER_NEW = "ioatlas-marker.new"
 _MARKER_MAX_BYTES = 4096
 _CAMPAIGN_ID = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")

@@ -11,7 +11,7 @@ import pytest
 
 from ioatlas.errors import IoAtlasError, RefusedError, UsageError
 from ioatlas.target import Workspace, clean, leftovers, open_target
-from ioatlas.target.workspace import MARKER
+from ioatlas.target.opening import MARKER
 
 
 @pytest.fixture
@@ -292,7 +292,7 @@ def test_leftovers_of_others_are_reported_and_kept(target):
 
 def test_a_target_inside_a_workspace_is_refused(target):
     workspace, _ = workspace_with(target)
-    with pytest.raises(RefusedError, match="belongs to another campaign"):
+    with pytest.raises(RefusedError, match="subdirectory of another campaign"):
         open_target(workspace.path)
     workspace.close()
 
