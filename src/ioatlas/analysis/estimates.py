@@ -33,12 +33,19 @@ def estimate_cells(cells: Mapping[str, Cell], visits: Iterable[Visit], purposes:
     """Estimates of all cells that have a finished visit, in the order of `cells`.
 
     cells: by key. visits: all of the campaign; discarded ones are counted, those of other purposes left out. The variance between
-    visits is pooled over cells of the same target, separately for each quantity.
+    visits is pooled over cells of the same target, separately for each quantity; always from the visits of the sweep.
     """
     readings: dict[tuple[str, str], list[_Reading]] = {}
+    swept: dict[tuple[str, str], list[_Reading]] = {}
     discarded: Counter[str] = Counter()
     for visit in visits:
-        if visit.purpose not in purposes or visit.cell_key not in cells:
+        if visit.cell_key not in cells:
+            continue
+        if visit.purpose in SWEEP_PURPOSES and not visit.discarded:
+            for part in visit.parts:
+                row = _Reading(visit, part, window_values(part, visit.window_start_ms))
+                swept.setdefault((visit.cell_key, part.direction), []).append(row)
+        if visit.purpose not in purposes:
             continue
         if visit.discarded:
             discarded[visit.cell_key] += 1
@@ -46,7 +53,7 @@ def estimate_cells(cells: Mapping[str, Cell], visits: Iterable[Visit], purposes:
         for part in visit.parts:
             values = window_values(part, visit.window_start_ms)
             readings.setdefault((visit.cell_key, part.direction), []).append(_Reading(visit, part, values))
-    pools = _pools(cells, readings)
+    pools = _pools(cells, swept)
     estimates = []
     for key, cell in cells.items():
         for direction in cell.directions:

@@ -190,7 +190,7 @@ def _fitting_sizes(
 def _cell(spec: CampaignSpec, target: Target, chosen: Mapping[str, OptionValue]) -> Cell:
     """A cell with everything set that affects the I/O, whether asked for or ours."""
     options: dict[str, OptionValue] = {**spec.constants, **chosen}
-    mode = str(options.setdefault("rw", "read")).split(":")[0]
+    options.setdefault("rw", "read")
     options.setdefault("bs", 4096)
     options.setdefault("numjobs", 1)
     options.setdefault("iodepth", 1)
@@ -199,10 +199,9 @@ def _cell(spec: CampaignSpec, target: Target, chosen: Mapping[str, OptionValue])
         options["ioengine"] = target.ioengine
     else:
         options.setdefault("ioengine", "psync" if int(options["iodepth"]) == 1 else "libaio")
-    if mode.startswith("rand"):
-        options.setdefault("norandommap", 1)
-    if "write" in mode or mode in ("rw", "readwrite", "randrw"):
-        options.setdefault("refill_buffers", 1)
+    # Without meaning for some modes, but set for all: what every cell shares need not be told of each.
+    options.setdefault("norandommap", 1)
+    options.setdefault("refill_buffers", 1)
     return Cell.of(target.name, options, sharing=spec.sharing)
 
 

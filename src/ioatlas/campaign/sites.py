@@ -60,8 +60,9 @@ class Sites:
             else:
                 check_extent(target, max(cell.size_bytes + cell.integer("offset", 0) for cell in mine))
 
-    def prepare(self, fio: Fio, stop_asked: Callable[[], bool], emit: Emit) -> None:
-        """Clean what an earlier session left, check space, lay out every file. Raises what the guards and fio raise."""
+    def prepare(self, fio: Fio, plan: Plan, stop_asked: Callable[[], bool], emit: Emit) -> None:
+        """Clean what an earlier session left, check space, lay out every file of `plan`. Raises what the guards and fio raise."""
+        self._plan = plan
         for name, target in self._targets.items():
             sizes = dict(self._plan.files.get(name, {}))
             if target.kind == "directory":

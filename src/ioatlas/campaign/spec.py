@@ -243,8 +243,9 @@ def _window(value: float | None, where: str) -> float:
 
 def _located(error: ValidationError, source: str, text: str) -> UsageError:
     """The first fault of a validation as one message with line, key and remedy; the others are counted."""
+    # Of the alternatives of a union, the fault that lies deepest belongs to the one that was meant.
     details = error.errors()
-    first = details[0]
+    first = max(details, key=lambda detail: len(detail["loc"]))
     path = tuple(
         part
         for part in first["loc"]

@@ -6,7 +6,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from ioatlas.analysis.estimates import estimate_cells
@@ -14,28 +14,33 @@ from ioatlas.analysis.overview import extremes
 from ioatlas.analysis.windows import window_values
 from ioatlas.campaign.events import Emit, Event
 from ioatlas.campaign.intake import Intake, take_in
-from ioatlas.campaign.plan import CELLS_PER_BATCH, FIO_SECONDS, Plan, default_pace
+from ioatlas.campaign.plan import CELLS_PER_BATCH, FIO_SECONDS, PLANNING_WRITE_BYTES_PER_S, Plan, default_pace, leave_out
 from ioatlas.campaign.prepare import last_line, remedy_for
 from ioatlas.campaign.sites import Sites
 from ioatlas.design.coarsen import coarsen
+from ioatlas.engine.archive import pack_logs
 from ioatlas.engine.batch import MAX_SLACK_MS, SLACK_MS, TURN_MS, WORK_CAP_SECONDS, Batch, Section, job_text, take_sections
 from ioatlas.engine.collect import JOB_FILE, OUTPUT, SectionResult, read_batch
 from ioatlas.engine.process import Fio, run_fio, stop_orphan
-from ioatlas.errors import PartialResultError
+from ioatlas.errors import IoAtlasError, PartialResultError
 from ioatlas.model.cell import Cell
-from ioatlas.model.units import format_duration
+from ioatlas.model.units import format_duration, format_size
 from ioatlas.model.visit import Visit
 from ioatlas.store.journal import BatchRow, Journal, NewVisit, PlannedVisit
 
 BATCH_SECONDS = 20.0
 """What a killed process may cost."""
 
+LAYOUT_SHARE = 0.25
+"""Share of a budget that writing the files may take, at the planning rate."""
+
 FRESH_VISITS = 3
 FRESH_BLOCK = 1000
 PROBE_MS = 190
 PROBE_GAP_MS = 110
 PROBE_LONGEST_MS = 3000
-CLEAN_SECONDS = 1.0
+CLEAN_SECONDS = 0.5
+REPORT_SECONDS = 2.0
 FRUITLESS_BATCHES = 2
 """Batches in a row that may give nothing before the campaign is given up for now."""
 
@@ -77,6 +82,7 @@ class Supervisor:
         self._fruitless = 0
         self._finished = 0
         self._made = 0
+        self._made_sweep = False
         self._slack_ms: float = SLACK_MS
         self._nominal_spent = 0.0
         self._wall_spent = 0.0
@@ -87,13 +93,16 @@ class Supervisor:
         """Make all planned visits, then those of the extreme cells. The sites are cleaned whatever happens."""
         self._learn_from_journal()
         try:
-            self._sites.prepare(self._fio, self._stop_asked, self._emit)
+            self._fit_layout()
+            self._sites.prepare(self._fio, self._plan, self._stop_asked, self._emit)
             self._probe()
             self._fit_budget()
             self._make_planned("sweep")
             self._make_extremes()
         finally:
             self._sites.clean(self._emit)
+            for batch in self._journal.batches():
+                pack_logs(self._journal.directory / batch.directory)
         self._journal.set_complete()
         visits = self._journal.visits()
         kept = [visit for visit in visits if not visit.discarded and visit.purpose != "probe"]
@@ -145,7 +154,16 @@ class Supervisor:
         if self._stop_asked():
             raise self._stopped()
         cells = [section.cell for section in sections]
-        self._sites.check(cells)
+        try:
+            self._sites.check(cells)
+        except IoAtlasError as error:
+            if not self._finished:
+                raise
+            raise PartialResultError(
+                f"{error.what}; finished visits are kept",
+                where=error.where,
+                remedy=f"{error.remedy}; then go on with `ioatlas resume {self._journal.directory}`",
+            ) from error
         begin = time.monotonic()
         batch_id, directory = self._journal.begin_batch({section.visit_id: section.runtime_ms for section in sections})
         batch = Batch(batch_id, directory, sections, readonly=not any(cell.writes for cell in cells), slack_ms=self._slack_ms)
@@ -301,11 +319,38 @@ class Supervisor:
     def _reserve_seconds(self) -> float:
         """Kept back for the fresh visits of extreme cells, cleaning and the report."""
         groups = {(cell.target, direction) for cell in self._plan.to_measure for direction in cell.directions}
-        return len(groups) * 2 * FRESH_VISITS * (self._plan.spec.window_seconds + 0.02) + FIO_SECONDS + CLEAN_SECONDS
+        load = len(groups) * 2 * FRESH_VISITS * (self._plan.spec.window_seconds + 0.02)
+        return load * self._slowdown() + FIO_SECONDS + CLEAN_SECONDS + REPORT_SECONDS
 
     def _left_seconds(self) -> float | None:
         budget = self._plan.spec.budget_seconds
         return None if budget is None else budget - (time.monotonic() - self._began)
+
+    def _fit_layout(self) -> None:
+        """Leave out the largest sizes when writing the files alone would take too much of the budget."""
+        budget = self._plan.spec.budget_seconds
+        sizes = sorted({cell.size_bytes for cell in self._plan.to_measure})
+        if budget is None or self._finished:
+            return
+        allowed = budget * LAYOUT_SHARE * PLANNING_WRITE_BYTES_PER_S
+        kept = list(sizes)
+        plan = self._plan
+        while len(kept) > 1 and plan.layout_bytes > allowed:
+            kept.pop()
+            plan = leave_out(self._plan, {"size": tuple(kept)}, "left out: writing its file would take too much of the budget")
+        if len(kept) < len(sizes):
+            gone = ", ".join(format_size(size) for size in sizes if size not in kept)
+            self._leave_out(
+                plan, f"Sizes {gone} left out: writing their files would take too much of the budget of {format_duration(budget)}."
+            )
+
+    def _leave_out(self, plan: Plan, text: str) -> None:
+        """Go on with a reduced plan, and say what was left out."""
+        before = {cell.key for cell in self._plan.to_measure}
+        self._journal.leave_out({cell.key: reason for cell, reason in plan.cells if reason and cell.key in before})
+        self._journal.add_remark("left-out", text)
+        self._emit(Event("remark", {"text": text}))
+        self._plan = plan
 
     def _fit_budget(self) -> None:
         """Coarsen a plan that does not fit what is left of its budget, and say what was left out."""
@@ -324,31 +369,28 @@ class Supervisor:
             return self._seconds_for(inside, visits)
 
         kept = coarsen(spec.axes, spec.visits, seconds, left)
-        reasons = {
-            cell.key: "left out: the budget did not allow it"
-            for cell in cells
-            if not all(cell.option.get(name) in values for name, values in kept.axes.items())
-        }
-        self._journal.leave_out(reasons)
+        reduced = leave_out(self._plan, kept.axes, "left out: the budget did not allow it")
         if kept.visits < spec.visits:
             self._journal.drop_planned("left out: the budget did not allow it", block=kept.visits, purpose="sweep")
         gone = "; ".join(f"{name} {', '.join(str(value) for value in values)}" for name, values in kept.left_out.items())
-        text = f"The full plan takes about {format_duration(need)}, the budget leaves {format_duration(left)}: "
-        text += f"{len(reasons)} of {len(cells)} cells left out" + (f" ({gone})" if gone else "")
+        text = f"The full plan takes about {format_duration(need)}, the budget leaves {format_duration(max(left, 0.0))}: "
+        text += f"{len(cells) - len(reduced.to_measure)} of {len(cells)} cells left out" + (f" ({gone})" if gone else "")
         text += f"; {kept.visits} of {spec.visits} visits each" if kept.visits < spec.visits else ""
-        self._journal.add_remark("left-out", text + ".")
-        self._emit(Event("remark", {"text": text + "."}))
-        self._plan = replace(self._plan, cells=tuple((cell, why or reasons.get(cell.key, "")) for cell, why in self._plan.cells))
+        text += "" if kept.fits else "; even that takes longer than the budget"
+        self._leave_out(reduced, text + ".")
 
     def _out_of_time(self, purpose: str, taken: tuple[Section, ...]) -> bool:
         left = self._left_seconds()
-        if left is None or purpose != "sweep":
+        if left is None or not self._made_sweep:
+            # However small the budget, one batch is made.
+            self._made_sweep = True
             return False
-        need = sum(section.turns for section in taken) * TURN_MS / 1000 + FIO_SECONDS + self._reserve_seconds()
+        need = sum(section.turns for section in taken) * TURN_MS / 1000 * self._slowdown() + FIO_SECONDS
+        need += self._reserve_seconds() if purpose == "sweep" else REPORT_SECONDS
         if need <= left:
             return False
-        dropped = self._journal.drop_planned("not reached: the budget ended", purpose="sweep")
-        text = f"The budget ended with {dropped} planned visits not made."
+        dropped = self._journal.drop_planned("not reached: the budget ended", purpose=purpose)
+        text = f"The budget ended with {dropped} planned {'' if purpose == 'sweep' else purpose + ' '}visits not made."
         self._journal.add_remark("left-out", text)
         self._emit(Event("remark", {"text": text}))
         return True
@@ -407,8 +449,12 @@ class Supervisor:
         counts = self._journal.count_visits()
         planned = counts.get("planned", 0)
         mean = self._nominal_spent / self._made if self._made else batch.seconds / len(batch.sections)
-        slowdown = self._wall_spent / self._nominal_spent if self._nominal_spent else 1.05
-        return {"visits_done": counts.get("done", 0), "visits_planned": planned, "seconds_left": round(planned * mean * slowdown, 1)}
+        left = planned * mean * self._slowdown()
+        return {"visits_done": counts.get("done", 0), "visits_planned": planned, "seconds_left": round(left, 1)}
+
+    def _slowdown(self) -> float:
+        """Time that batches took over the time planned for them."""
+        return max(1.0, self._wall_spent / self._nominal_spent) if self._nominal_spent else 1.05
 
 
 def _alone(rows: Mapping[int, PlannedVisit]) -> Callable[[Section], bool]:

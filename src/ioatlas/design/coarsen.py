@@ -7,9 +7,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from ioatlas.errors import UsageError
 from ioatlas.model.cell import OptionValue
-from ioatlas.model.units import format_duration
 
 Axes = Mapping[str, tuple[OptionValue, ...]]
 
@@ -21,6 +19,7 @@ class Coarsened:
     axes: Axes
     left_out: Axes
     visits: int
+    fits: bool = True
 
 
 def coarsen(axes: Axes, visits: int, seconds: Callable[[Axes, int], float], budget_seconds: float) -> Coarsened:
@@ -28,7 +27,7 @@ def coarsen(axes: Axes, visits: int, seconds: Callable[[Axes, int], float], budg
 
     The axis with the most levels loses the inner level that is nearest to its neighbours (on a log scale), so that ends and
     coverage stay; only axes of numbers lose levels. Then the number of visits falls to 1, last the axes keep one level.
-    Raises UsageError when even the smallest plan does not fit.
+    `fits` is False when even the smallest plan takes longer than the budget.
     """
     left: dict[str, list[OptionValue]] = {name: list(values) for name, values in axes.items()}
     numeric = [name for name, values in axes.items() if all(isinstance(value, (int, float)) for value in values)]
@@ -46,13 +45,6 @@ def coarsen(axes: Axes, visits: int, seconds: Callable[[Axes, int], float], budg
             _drop(left[name])
         if spent() > budget_seconds:
             wanted = 1
-    need = spent()
-    if need > budget_seconds:
-        raise UsageError(
-            f"the smallest plan takes about {format_duration(need)}, the budget is {format_duration(budget_seconds)}",
-            where="--budget",
-            remedy="raise the budget, shorten the window or sweep fewer options",
-        )
     kept = {name: tuple(values) for name, values in left.items()}
     return Coarsened(
         kept,

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tests on real targets share."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def ioatlas(*arguments, **options):
+    """Run the tool as a user would; returns the finished process."""
+    return subprocess.run(
+        [sys.executable, "-m", "ioatlas", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=options.pop("timeout", 120),
+        stdin=subprocess.DEVNULL,
+        **options,
+    )
+
+
+@pytest.fixture
+def disk_dir():
+    """A directory on a real disk (not a tmpfs) that takes direct I/O."""
+    place = Path(os.environ.get("IOATLAS_TEST_DISK", "/var/tmp")) / f"ioatlas-test-{os.getpid()}-{os.urandom(3).hex()}"
+    place.mkdir()
+    yield place
+    shutil.rmtree(place)

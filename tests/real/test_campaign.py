@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The main job with a real fio on a real disk: map, resume, stop, crash, fill the disk, lose the server."""
+
+import csv
+import io
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.real.conftest import ioatlas
+
+pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
+
+SWEEP = """
+visits = {visits}
+order_seed = 3
+window = "200ms"
+[target]
+{target}
+[sweep]
+rw = {rw}
+bs = ["4k", "64k"]
+size = "16m"
+numjobs = [1, 2]
+"""
+
+
+def campaign(directory, target, *, rw=("read", "randwrite"), visits=2):
+    path = directory / "campaign.toml"
+    path.write_text(SWEEP.format(target=target, rw=json.dumps(list(rw)), visits=visits))
+    return path
+
+
+def rows(journal, query):
+    link = sqlite3.connect(journal / "journal.sqlite")
+    try:
+        return link.execute(query).fetchall()
+    except sqlite3.OperationalError:  # its tables are being made
+        return []
+    finally:
+        link.close()
+
+
+def start(*arguments):
+    return subprocess.Popen(
+        [sys.executable, "-m", "ioatlas", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def wait_for(condition, seconds=60):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come to pass"
+        time.sleep(0.02)
+
+
+def running(journal):
+    """Whether a batch of the sweep, after the probes, has its fio."""
+    return (journal / "journal.sqlite").exists() and rows(
+        journal, "select 1 from batch where status='running' and batch_id > 2 and pid > 0"
+    )
+
+
+def fio_below(pid):
+    """Pids of fio processes that this process started."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [int(child) for child in children if Path(f"/proc/{child}/comm").read_text().strip() == "fio"]
+
+
+def test_map_measures_reports_exports_and_leaves_nothing(disk_dir, tmp_path):
+    target = disk_dir / "share"
+    target.mkdir()
+    (target / "precious").write_text("keep me")
+    done = ioatlas("map", "--campaign", campaign(tmp_path, f'path = "{target}"\nname = "nas"'), "-o", tmp_path / "c", "--json")
+    assert done.returncode == 0, done.stderr
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    last = events[-1]
+    assert last["event"] == "done"
+    assert last["cells"] == 8
+    assert last["visits"] >= 16
+    assert last["seconds"] > 3
+    assert Path(last["directory"]) == tmp_path / "c"
+    assert sorted(p.name for p in target.iterdir()) == ["precious"]
+    assert (target / "precious").read_text() == "keep me"
+
+    html = (tmp_path / "c" / "report.html").read_text()
+    assert "http://" not in html.replace("http://www.w3.org", "")
+    jobs = sorted((tmp_path / "c" / "batches").glob("*/job.fio"))
+    assert jobs
+    assert all((job.parent / "fio.json").is_file() for job in jobs)
+
+    table = ioatlas("export", tmp_path / "c", "--format", "csv")
+    assert table.returncode == 0, table.stderr
+    found = list(csv.DictReader(io.StringIO(table.stdout)))
+    assert len(found) == 8
+    for row in found:
+        assert row["target"] == "nas"
+        assert row["kind"] == "measured"
+        assert int(row["n_visits"]) == 2
+        assert row["lat_kind"] == "total"
+        assert float(row["bw_bytes_per_s"]) == pytest.approx(float(row["iops"]) * int(row["bs_bytes"]), rel=1e-6)
+        assert float(row["bw_low"]) <= float(row["bw_bytes_per_s"]) <= float(row["bw_high"]) if row["bw_low"] else True
+
+
+def test_the_figures_are_those_of_fios_own_output(disk_dir, tmp_path):
+    done = ioatlas("map", "--campaign", campaign(tmp_path, f'path = "{disk_dir}"', rw=["read"], visits=1), "-o", tmp_path / "c", "--json")
+    assert done.returncode == 0, done.stderr
+    wanted = {}
+    for raw in (tmp_path / "c" / "batches").glob("*/fio.json"):
+        for job in json.loads(raw.read_text())["jobs"]:
+            if job["jobname"].startswith("v"):
+                wanted[int(job["jobname"][1:])] = job["read"]
+    parts = rows(
+        tmp_path / "c", "select p.visit_id, io_bytes, total_ios, p.runtime_ms, lat_mean_ns from part p join visit v using (visit_id)"
+    )
+    assert len(parts) >= 4
+    for visit_id, io_bytes, total_ios, runtime_ms, lat_mean_ns in parts:
+        figures = wanted[visit_id]
+        assert (io_bytes, total_ios, runtime_ms) == (figures["io_bytes"], figures["total_ios"], figures["runtime"])
+        assert lat_mean_ns == figures["lat_ns"]["mean"]
+
+
+def test_a_killed_campaign_goes_on_where_it_was(disk_dir, tmp_path):
+    process = start("map", "--campaign", campaign(tmp_path, f'path = "{disk_dir}"', visits=3), "-o", tmp_path / "c")
+    journal = tmp_path / "c"
+    wait_for(lambda: running(journal))
+    (fio,) = fio_below(process.pid)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    wait_for(lambda: not Path(f"/proc/{fio}").exists() or "Z" in Path(f"/proc/{fio}/stat").read_text().split(")")[1][:3], 5)
+    done_before = set(rows(journal, "select visit_id from visit where status='done'"))
+    assert any(disk_dir.iterdir()), "the crash left its files"
+
+    resumed = ioatlas("resume", journal, "--json")
+    assert resumed.returncode == 0, resumed.stderr
+    assert done_before <= set(rows(journal, "select visit_id from visit where status='done'"))
+    per_cell = rows(journal, "select count(*) from visit where status='done' and purpose='sweep' group by cell_key")
+    assert per_cell == [(3,)] * 8
+    assert list(disk_dir.iterdir()) == []
+
+
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_campaign_cleans_keeps_and_tells_the_signal(disk_dir, tmp_path, signum):
+    process = start("map", "--campaign", campaign(tmp_path, f'path = "{disk_dir}"', visits=20), "-o", tmp_path / "c")
+    journal = tmp_path / "c"
+    wait_for(lambda: running(journal))
+    time.sleep(2)
+    process.send_signal(signum)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == -signum
+    assert "ioatlas resume" in stderr
+    assert list(disk_dir.iterdir()) == []
+    assert rows(journal, "select count(*) from visit where status='done' and purpose='sweep'")[0][0] >= 4, "finished sections are kept"
+
+
+def test_another_campaigns_directory_is_left_alone(disk_dir, tmp_path):
+    other = disk_dir / ".ioatlas-abc123"
+    other.mkdir()
+    (other / "shared.dat").write_bytes(b"x" * 100)
+    done = ioatlas("map", "--campaign", campaign(tmp_path, f'path = "{disk_dir}"', rw=["read"], visits=1), "-o", tmp_path / "c")
+    assert done.returncode == 0, done.stderr
+    assert (other / "shared.dat").read_bytes() == b"x" * 100
+
+
+def test_a_budget_too_small_coarsens_and_says_so(disk_dir, tmp_path):
+    done = ioatlas("map", disk_dir, "--profile", "standard", "--budget", "20s", "-o", tmp_path / "c", "--json")
+    assert done.returncode == 0, done.stderr
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    assert events[-1]["seconds"] <= 30
+    assert any("left out" in event.get("text", "") for event in events)
+    shown = json.loads(ioatlas("export", tmp_path / "c", "--format", "json").stdout)
+    assert any("left out" in json.dumps(value) for value in shown.values())
+
+
+def test_plan_writes_nothing(disk_dir, tmp_path):
+    plan = ioatlas("plan", disk_dir, "--profile", "seed2021", "--json", cwd=tmp_path)
+    assert plan.returncode == 0, plan.stderr
+    summary = json.loads(plan.stdout)
+    assert summary["cells"] == 1904
+    assert summary["cells_not_admissible"] == 16
+    assert summary["space_needed_bytes"] == 2 << 30
+    assert summary["bytes_written"] > 2 << 30
+    assert summary["seconds"] > 1904
+    assert list(disk_dir.iterdir()) == []
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["map"], "no target is named"),
+        (["map", "/nonexistent/place"], "/nonexistent/place"),
+        (["map", "{disk}", "--profile", "nope"], "no profile 'nope'"),
+        (["map", "{disk}", "--budget", "-3s"], "not a duration"),
+        (["resume", "{disk}"], "no journal"),
+        (["show", "{disk}"], "no journal"),
+        (["map", "{disk}", "-o", "{disk}/inside"], "inside"),
+    ],
+)
+def test_wrong_requests_get_one_clear_message(disk_dir, arguments, words):
+    process = ioatlas(*[a.replace("{disk}", str(disk_dir)) for a in arguments])
+    assert process.returncode in (1, 2)
+    assert words in process.stderr
+    assert "Traceback" not in process.stderr
+    assert list(disk_dir.iterdir()) == []
+
+
+@pytest.fixture
+def nbd(tmp_path):
+    """A memory disk behind nbdkit; `kill` ends it."""
+    if shutil.which("nbdkit") is None:
+        pytest.skip("nbdkit is not installed")
+    socket = tmp_path / "s.sock"
+
+    class Server:
+        uri = f"nbd+unix:///?socket={socket}"
+        process = None
+
+        def up(self):
+            socket.unlink(missing_ok=True)
+            self.process = subprocess.Popen(["nbdkit", "-f", "-U", str(socket), "memory", "64M"])
+            wait_for(socket.exists)
+
+        def kill(self):
+            self.process.kill()
+            self.process.wait()
+
+    server = Server()
+    server.up()
+    yield server
+    server.kill()
+
+
+def test_an_export_is_read_without_confirmation_and_written_only_with(nbd, tmp_path):
+    reading = ioatlas("map", "--campaign", campaign(tmp_path, f'uri = "{nbd.uri}"', rw=["read"]), "-o", tmp_path / "r", "--json")
+    assert reading.returncode == 0, reading.stderr
+    assert "--readonly" not in reading.stderr
+    assert not (tmp_path / "r" / "layout").exists()
+    file = campaign(tmp_path, f'uri = "{nbd.uri}"', rw=["write"])
+    refused = ioatlas("map", "--campaign", file, "-o", tmp_path / "w")
+    assert refused.returncode == 2
+    assert f"{nbd.uri} {64 << 20}" in refused.stderr
+    assert not (tmp_path / "w").exists()
+    written = ioatlas("map", "--campaign", file, "-o", tmp_path / "w", "--overwrite", f"{nbd.uri} {64 << 20}")
+    assert written.returncode == 0, written.stderr
+
+
+def test_a_server_that_dies_costs_no_finished_visit(nbd, tmp_path):
+    journal = tmp_path / "c"
+    process = start("map", "--campaign", campaign(tmp_path, f'uri = "{nbd.uri}"', rw=["read", "randread"], visits=40), "-o", journal)
+    wait_for(lambda: running(journal) and rows(journal, "select 1 from visit where status='done' and purpose='sweep'"))
+    nbd.kill()
+    _, stderr = process.communicate(timeout=90)
+    assert process.returncode == 4, stderr
+    assert "ioatlas resume" in stderr
+    assert "Traceback" not in stderr
+    before = rows(journal, "select count(*) from visit where status='done'")[0][0]
+    again = ioatlas("resume", journal)
+    assert again.returncode == 4
+    assert "Traceback" not in again.stderr
+    assert rows(journal, "select count(*) from visit where status='done'")[0][0] == before
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
+def test_a_full_file_system_is_one_clear_message(tmp_path, disk_dir):
+    image = disk_dir / "small.img"
+    with image.open("wb") as file:
+        file.truncate(64 << 20)
+    subprocess.run(["mkfs.ext4", "-q", image], check=True)
+    mount = tmp_path / "mnt"
+    mount.mkdir()
+    subprocess.run(["mount", "-o", "loop", image, mount], check=True)
+    try:
+        (mount / "fill").write_bytes(b"x" * (36 << 20))
+        process = ioatlas("map", "--campaign", campaign(tmp_path, f'path = "{mount}"'), "-o", tmp_path / "c")
+        assert process.returncode in (1, 2)
+        assert "free" in process.stderr
+        assert "Traceback" not in process.stderr
+        assert sorted(p.name for p in mount.iterdir()) == ["fill", "lost+found"]
+    finally:
+        subprocess.run(["umount", mount], check=True)

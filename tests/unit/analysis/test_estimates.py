@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Visits to estimates: cuts, intervals, verdicts."""
+
+import pytest
+
+from ioatlas.analysis.estimates import estimate_cells
+from ioatlas.analysis.windows import window_values
+from ioatlas.model.cell import Cell
+from ioatlas.model.histogram import Histogram
+from ioatlas.model.visit import Part, Series, Visit
+
+
+def part(bw=1e8, runtime_ms=500, direction="read", rates=None, latency=1e5):
+    ios = round(bw * runtime_ms / 1000 / 4096)
+    n = len(rates) if rates else 0
+    series = Series(10, tuple(10 * (i + 1) for i in range(n)), tuple(rates or ()), tuple([latency] * n))
+    return Part(direction, ios * 4096, ios, runtime_ms, latency, Histogram(((100000, ios),)), series)
+
+
+def visit(number, cell, bw, **more):
+    fields = {"purpose": "sweep", "discarded": "", "verdict": "flat", "window_start_ms": 0, **more}
+    return Visit(number, cell.key, 1, 0, number, number, float(number), (part(bw),), **fields)
+
+
+def cells(count):
+    made = [Cell.of("t", {"rw": "read", "bs": 4096, "size": 1 << 20, "offset": 4096 * i}) for i in range(count)]
+    return {cell.key: cell for cell in made}
+
+
+def test_without_a_cut_the_values_are_fios_totals():
+    values = window_values(part(bw=1e8))
+    assert values.bw_bytes_per_s == pytest.approx(1e8, rel=1e-3)
+    assert values.iops * 4096 == pytest.approx(values.bw_bytes_per_s)
+
+
+def test_a_cut_removes_exactly_the_share_of_the_warm_up():
+    # 10 of 50 intervals at a tenth of the rate, then 40 at the full rate.
+    rates = [1e7] * 10 + [1e8] * 40
+    mean = sum(rates) / len(rates)
+    values = window_values(part(bw=mean, rates=rates), cut_ms=100)
+    assert values.bw_bytes_per_s == pytest.approx(1e8, rel=1e-3)
+    assert values.seconds == pytest.approx(0.4)
+
+
+def test_two_visits_use_the_pooled_variance_and_say_so():
+    known = cells(12)
+    visits = []
+    for index, cell in enumerate(known.values()):
+        visits += [visit(2 * index, cell, 1e8 * (1 + index * 0.001)), visit(2 * index + 1, cell, 1.05e8 * (1 + index * 0.002))]
+    estimates = estimate_cells(known, visits)
+    assert len(estimates) == 12
+    assert all(e.n_visits == 2 and "log-t-moderated" in e.method for e in estimates)
+    assert all(e.bw_low < e.bw_bytes_per_s < e.bw_high for e in estimates)
+    assert all(e.verdict == "steady" for e in estimates)
+
+
+def test_two_visits_of_few_cells_get_no_interval():
+    known = cells(2)
+    visits = [visit(i, cell, 1e8) for i, cell in enumerate([*known.values(), *known.values()])]
+    assert all(e.bw_low is None and e.bw_bytes_per_s for e in estimate_cells(known, visits))
+
+
+def test_discarded_visits_count_but_give_no_value():
+    known = cells(1)
+    (cell,) = known.values()
+    (estimate,) = estimate_cells(known, [visit(1, cell, 1e8, discarded="overlapped")])
+    assert (estimate.verdict, estimate.n_discarded, estimate.bw_bytes_per_s, estimate.n_visits) == ("discarded", 1, None, 0)
+
+
+def test_fresh_visits_are_kept_apart():
+    known = cells(1)
+    (cell,) = known.values()
+    visits = [visit(1, cell, 1e8), visit(2, cell, 5e7, purpose="fresh")]
+    assert estimate_cells(known, visits)[0].bw_bytes_per_s == pytest.approx(1e8, rel=1e-3)
+    assert estimate_cells(known, visits, frozenset({"fresh"}))[0].bw_bytes_per_s == pytest.approx(5e7, rel=1e-3)
+
+
+def test_the_least_steady_visit_names_the_cell():
+    known = cells(1)
+    (cell,) = known.values()
+    visits = [visit(1, cell, 1e8), visit(2, cell, 1e8, verdict="drifting"), visit(3, cell, 1e8, verdict="warm-up(30 ms)")]
+    assert estimate_cells(known, visits)[0].verdict == "drifting"
+    assert estimate_cells(known, [visits[0], visits[2]])[0].verdict == "steady"

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Windows that hold enough I/Os, orders that are random but repeatable, plans that fit their budget."""
+
+from collections import Counter
+
+import pytest
+
+from ioatlas.design.coarsen import coarsen
+from ioatlas.design.exhaustive import random_blocks
+from ioatlas.design.pace import Pace
+from ioatlas.model.cell import Cell
+
+
+def cell(bs=4096, jobs=1, depth=1, rw="read", **more):
+    return Cell.of("t", {"rw": rw, "bs": bs, "size": 1 << 30, "numjobs": jobs, "iodepth": depth, **more})
+
+
+def test_a_fast_target_gets_the_shortest_window_less_the_gap():
+    pace = Pace(500)
+    pace.learn(cell(), 50e-6)
+    assert pace.runtime_and_gap_ms(cell()) == (490, 10)
+
+
+def test_a_slow_target_gets_twenty_completions_a_job_and_time_to_drain():
+    pace = Pace(500)
+    pace.learn(cell(), 0.008)  # 125 IOPS, one at a time
+    runtime_ms, gap_ms = pace.runtime_and_gap_ms(cell(jobs=32))
+    latency_ms = 8 * 32
+    assert runtime_ms >= 20 * latency_ms
+    assert gap_ms >= latency_ms
+    assert (runtime_ms + gap_ms) % 100 == 0
+
+
+def test_bytes_in_flight_bound_the_window_of_deep_queues():
+    pace = Pace(500)
+    pace.learn(cell(depth=64), 0.1)
+    runtime_ms, _ = pace.runtime_and_gap_ms(cell(depth=64))
+    assert runtime_ms >= 10 * 100
+
+
+def test_the_tightest_reading_wins_and_a_newer_one_replaces_it():
+    pace = Pace(500)
+    pace.learn(cell(), 0.001)
+    assert pace.latency_seconds(cell(bs=65536)) == pytest.approx(0.016)
+    pace.learn(cell(bs=65536), 0.002)
+    assert pace.latency_seconds(cell(bs=65536)) == pytest.approx(0.002)
+    pace.learn(cell(bs=65536), 0.004)
+    assert pace.latency_seconds(cell(bs=65536)) == pytest.approx(0.004)
+
+
+def test_another_mode_serves_until_the_own_is_known():
+    pace = Pace(500)
+    assert pace.latency_seconds(cell()) is None
+    pace.learn(cell(rw="write"), 0.003)
+    assert pace.latency_seconds(cell()) == pytest.approx(0.003)
+
+
+def test_blocks_visit_every_cell_once_each_in_an_order_of_their_own():
+    keys = [str(i) for i in range(40)]
+    order = random_blocks(keys, 3, seed=5)
+    assert order == random_blocks(keys, 3, seed=5)
+    assert order != random_blocks(keys, 3, seed=6)
+    blocks = [[key for key, block, _ in order if block == b] for b in range(3)]
+    assert all(sorted(block) == sorted(keys) for block in blocks)
+    assert blocks[0] != blocks[1]
+    assert len({seed for _, _, seed in order}) == 120
+    assert Counter(block for _, block, _ in order) == {0: 40, 1: 40, 2: 40}
+
+
+def seconds(axes, visits):
+    count = visits
+    for values in axes.values():
+        count *= len(values)
+    return float(count)
+
+
+AXES = {"rw": ("read", "write"), "bs": (4096, 16384, 65536, 262144, 1048576), "numjobs": (1, 2, 4, 8)}
+
+
+def test_a_plan_that_fits_stays_whole():
+    kept = coarsen(AXES, 2, seconds, 80)
+    assert kept.axes == AXES
+    assert kept.left_out == {}
+    assert kept.visits == 2
+
+
+@pytest.mark.parametrize("budget", [79, 40, 20, 9, 4])
+def test_a_coarsened_plan_fits_and_keeps_modes_and_ends(budget):
+    kept = coarsen(AXES, 2, seconds, budget)
+    assert seconds(kept.axes, kept.visits) <= budget
+    assert kept.axes["rw"] == AXES["rw"]
+    for name in ("bs", "numjobs"):
+        assert kept.axes[name][0] == AXES[name][0]
+        if len(kept.axes[name]) > 1:
+            assert kept.axes[name][-1] == AXES[name][-1]
+        assert sorted((*kept.axes[name], *kept.left_out.get(name, ()))) == sorted(AXES[name])
+
+
+def test_a_budget_for_nothing_leaves_the_smallest_plan_and_says_that_it_does_not_fit():
+    kept = coarsen(AXES, 2, seconds, 1)
+    assert not kept.fits
+    assert seconds(kept.axes, kept.visits) == len(AXES["rw"])

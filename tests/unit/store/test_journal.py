@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The journal: what goes in comes out, in one piece, also after an end in the middle."""
+
+import sqlite3
+
+import pytest
+
+from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.model.cell import Cell
+from ioatlas.model.histogram import Histogram
+from ioatlas.model.target import Identity, Target
+from ioatlas.model.visit import Part, Series, Visit
+from ioatlas.store.journal import Journal, NewVisit
+
+TARGET = Target("t", "directory", "/mnt/t", Identity((("fs_type", "ext4"),)), None, None, 4096, None)
+CELL = Cell.of("t", {"rw": "randrw", "bs": 4096, "size": 1 << 20, "numjobs": 2})
+
+
+@pytest.fixture
+def journal(tmp_path):
+    made = Journal.create(tmp_path / "c")
+    made.begin_campaign("id1", "name", "0.0", {"spec": {}}, [TARGET])
+    made.add_cells([(CELL, "")])
+    yield made
+    made.close()
+
+
+def finished(visit_id, discarded=""):
+    series = Series(10, (10, 20), (1e6, 2e6), (5e4, 6e4))
+    part = Part("read", 8192, 2, 490, 55000.0, Histogram(((50000, 1), (60000, 1))), series)
+    return Visit(visit_id, CELL.key, 1, 0, 0, 7, 12.5, (part,), 0, 3.5, "sweep", 20, "flat", discarded)
+
+
+def test_a_visit_comes_back_as_it_went_in(journal):
+    journal.add_visits([NewVisit(CELL.key, 0, 7), NewVisit(CELL.key, 1, 8)])
+    first, second = journal.planned("sweep")
+    batch_id, directory = journal.begin_batch({first.visit_id: 490})
+    assert directory.is_dir()
+    journal.finish_batch(batch_id, [finished(first.visit_id)], failed={}, seconds=1.0, load_seconds=0.5, written={("t", "write load"): 99})
+    assert journal.visits(with_series=True) == [finished(first.visit_id)]
+    assert journal.planned("sweep") == [second]
+    assert journal.ledger() == [("t", "write load", 99)]
+    assert journal.batch_times() == [(1.0, 0.5, 1)]
+    assert journal.targets() == (TARGET,)
+    assert journal.cells() == [(CELL, "")]
+
+
+def test_visits_that_did_not_run_are_planned_again_in_their_order(journal):
+    journal.add_visits([NewVisit(CELL.key, block, 7 + block) for block in range(3)])
+    before = journal.planned("sweep")
+    batch_id, _ = journal.begin_batch({visit.visit_id: 490 for visit in before})
+    journal.finish_batch(
+        batch_id, [finished(before[1].visit_id, "overlapped")], failed={}, again=[NewVisit(CELL.key, 1, 99, alone=True, runtime_ms=2000)]
+    )
+    after = journal.planned("sweep")
+    assert [visit.visit_id for visit in after[:2]] == [before[0].visit_id, before[2].visit_id]
+    assert (after[2].alone, after[2].runtime_ms, after[2].seed) == (True, 2000, 99)
+    assert journal.tries(CELL.key, 1) == 1
+    assert journal.count_visits() == {"planned": 3, "discarded": 1}
+
+
+def test_a_running_batch_is_found_after_a_crash(journal, tmp_path):
+    journal.add_visits([NewVisit(CELL.key, 0, 7)])
+    (visit,) = journal.planned("sweep")
+    batch_id, _ = journal.begin_batch({visit.visit_id: 490})
+    journal.set_batch_process(batch_id, 123, 456)
+    again = Journal.open(tmp_path / "c")
+    (row,) = again.running_batches()
+    assert (row.batch_id, row.pid, row.pid_started) == (batch_id, 123, 456)
+    assert again.batch_visits(batch_id)[0].runtime_ms == 490
+    again.close()
+
+
+def test_left_out_cells_lose_their_planned_visits(journal):
+    journal.add_visits([NewVisit(CELL.key, 0, 7)])
+    journal.leave_out({CELL.key: "left out: budget"})
+    assert journal.planned("sweep") == []
+    assert journal.cells() == [(CELL, "left out: budget")]
+
+
+def test_a_directory_without_a_journal_and_a_taken_one_are_told_apart(tmp_path, journal):
+    with pytest.raises(UsageError, match="no journal"):
+        Journal.open(tmp_path)
+    with pytest.raises(UsageError, match="already here"):
+        Journal.create(tmp_path / "c")
+
+
+def test_a_newer_or_damaged_journal_is_one_clear_error(tmp_path, journal):
+    path = tmp_path / "c" / "journal.sqlite"
+    link = sqlite3.connect(path)
+    link.execute("PRAGMA user_version=99")
+    link.close()
+    with pytest.raises(IoAtlasError, match="format 99"):
+        Journal.open(tmp_path / "c")
+    path.write_bytes(b"not a database at all" * 100)
+    with pytest.raises(IoAtlasError, match="cannot be read"):
+        Journal.open(tmp_path / "c")
+
+
+def test_files_are_known_until_they_are_removed(journal):
+    journal.register_file("/mnt/t/.ioatlas-id1/shared.dat", "t", 10)
+    assert journal.files("t") == {"/mnt/t/.ioatlas-id1/shared.dat": (10, False)}
+    journal.file_ready("/mnt/t/.ioatlas-id1/shared.dat")
+    assert journal.files("t") == {"/mnt/t/.ioatlas-id1/shared.dat": (10, True)}
+    journal.file_removed("/mnt/t/.ioatlas-id1/shared.dat")
+    assert journal.files("t") == {}
