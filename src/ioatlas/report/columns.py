@@ -21,7 +21,7 @@ SMALLEST_WIDTH = 1e-6
 
 def pack_bytes(raw: bytes) -> str:
     """Base64 of gzip; equal input gives equal text."""
-    return base64.b64encode(gzip.compress(raw, compresslevel=9, mtime=0)).decode("ascii")
+    return base64.b64encode(gzip.compress(raw, compresslevel=6, mtime=0)).decode("ascii")
 
 
 def pack_integers(values: NDArray[np.integer]) -> Column:

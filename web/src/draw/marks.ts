@@ -32,10 +32,8 @@ export function drawMark(
   c.lineWidth = small >= 14 ? 1.25 : 1;
   switch (mark) {
     case "predicted":
-      // Lighter than other marks: a map may be mostly predicted, and its colours must still be read.
-      c.globalAlpha = 0.6;
-      hatch(c, x, y, w, h, ink, small >= 14 ? 6 : small >= 8 ? 5 : 4);
-      c.globalAlpha = 1;
+      c.fillStyle = hatching(c, ink, small >= 14 ? 6 : small >= 8 ? 5 : 4);
+      c.fillRect(x, y, w, h);
       return;
     case "imported":
       c.strokeStyle = ink;
@@ -78,21 +76,35 @@ export function drawMark(
   }
 }
 
-function hatch(c: Context, x: number, y: number, w: number, h: number, ink: string, pitch: number): void {
-  c.save();
-  c.beginPath();
-  c.rect(x, y, w, h);
-  c.clip();
-  c.strokeStyle = ink;
-  c.beginPath();
-  // Lines run through the whole tile without a break, so neighbouring predicted cells read as one region.
-  const first = Math.floor((x + y) / pitch) * pitch;
-  for (let s = first; s <= x + y + w + h; s += pitch) {
-    c.moveTo(s - y, y);
-    c.lineTo(s - y - h, y + h);
+const hatchings = new Map<string, CanvasPattern>();
+
+/**
+ * Diagonal lines as a pattern of the canvas's own pixels, anchored to the tile, so neighbouring predicted cells read as one region.
+ * Lighter than other marks: a map may be mostly predicted, and its colours must still be read.
+ */
+function hatching(c: Context, ink: string, pitch: number): CanvasPattern | string {
+  const ratio = Math.max(1, globalThis.devicePixelRatio || 1);
+  const key = `${ink} ${pitch} ${ratio}`;
+  const known = hatchings.get(key);
+  if (known) return known;
+  const side = Math.max(2, Math.round(pitch * ratio));
+  const cell = new OffscreenCanvas(side, side);
+  const p = cell.getContext("2d");
+  if (!p) return ink;
+  p.globalAlpha = 0.6;
+  p.strokeStyle = ink;
+  p.lineWidth = ratio;
+  p.beginPath();
+  for (const shift of [-side, 0, side]) {
+    p.moveTo(shift + side + 1, -1);
+    p.lineTo(shift - 1, side + 1);
   }
-  c.stroke();
-  c.restore();
+  p.stroke();
+  const made = c.createPattern(cell, "repeat");
+  if (!made) return ink;
+  made.setTransform(new DOMMatrix().scale(1 / ratio));
+  hatchings.set(key, made);
+  return made;
 }
 
 function zigzag(c: Context, x: number, y: number, w: number, h: number, ink: string): void {
