@@ -46,11 +46,8 @@ def coarsen(axes: Axes, visits: int, seconds: Callable[[Axes, int], float], budg
         if spent() > budget_seconds:
             wanted = 1
     kept = {name: tuple(values) for name, values in left.items()}
-    return Coarsened(
-        kept,
-        {name: tuple(v for v in values if v not in kept[name]) for name, values in axes.items() if len(kept[name]) < len(values)},
-        wanted,
-    )
+    gone = {name: tuple(v for v in values if v not in kept[name]) for name, values in axes.items() if len(kept[name]) < len(values)}
+    return Coarsened(kept, gone, wanted, fits=spent() <= budget_seconds)
 
 
 def _drop(values: list[OptionValue]) -> None:
