@@ -97,7 +97,9 @@ def batch_means(values: Sequence[float] | Floats, confidence: float = 0.95) -> W
 
     if n < FEWEST_BATCHES * 5:
         return short(f"{n} intervals, batch means take {FEWEST_BATCHES * 5}")
-    most = min(40, int(n / max(BATCH_TAUS * tau, 1.0)))
+    # tau summed to lag 5 tau has the relative error sqrt(2 (10 tau + 1) / n) (Madras and Sokal 1988, appendix C): windows that only pass
+    # because tau came out low would be the ones whose interval is too narrow.
+    most = min(40, int(n / (BATCH_TAUS * tau * (1 + sqrt(2 * (10 * tau + 1) / n)))))
     if most < FEWEST_BATCHES:
         return short(f"{n} intervals hold {n / tau:.0f} autocorrelation times, batch means take {FEWEST_BATCHES * BATCH_TAUS:.0f}")
     lag1, batches, length = 0.0, most, n // most

@@ -56,20 +56,23 @@ def pool_variance(visits: Iterable[Sequence[float]]) -> PooledVariance | None:
     # Equal readings (coarse counters) have variance 0, which no continuous law produces: they count as very small.
     variance = np.maximum(variance, 1e-6 * typical)
     from scipy.optimize import minimize
-    from scipy.stats import chi2, f
+    from scipy.special import chdtri, fdtrc, gammaln
 
-    limit = np.array([np.quantile(variance[dof == d], _CENSORED) for d in dof])
+    quantiles = {d: float(np.quantile(variance[dof == d], _CENSORED)) for d in np.unique(dof)}
+    limit = np.array([quantiles[d] for d in dof])
     censored = variance > limit
 
     def cost(parameters: Floats) -> float:
         scale = exp(min(max(parameters[0], -50.0), 50.0))
         d0 = exp(min(max(parameters[1], -1.0), 6.0))
-        ratio = variance / scale
-        free = ~censored
-        value = -np.sum(f.logpdf(ratio[free], dof[free], d0) - log(scale)) - np.sum(f.logsf(limit[censored] / scale, dof[censored], d0))
+        d, ratio = dof[~censored], variance[~censored] / scale
+        density = gammaln((d + d0) / 2) - gammaln(d / 2) - gammaln(d0 / 2) + d / 2 * np.log(d / d0) + (d / 2 - 1) * np.log(ratio)
+        density -= (d + d0) / 2 * np.log1p(d * ratio / d0) + log(scale)
+        beyond = fdtrc(dof[censored], d0, limit[censored] / scale)
+        value = -np.sum(density) - np.sum(np.log(np.maximum(beyond, 1e-300)))
         return float(value) if np.isfinite(value) else 1e300
 
-    start = log(max(float(np.median(variance / chi2.median(dof) * dof)), 1e-6 * typical))
+    start = log(max(float(np.median(variance / chdtri(dof, 0.5) * dof)), 1e-6 * typical))
     best = min(
         (minimize(cost, [start, log(d0)], method="Nelder-Mead", options={"xatol": 1e-3, "fatol": 1e-4}) for d0 in (4.0, 40.0)),
         key=lambda r: float(r.fun),

@@ -148,13 +148,16 @@ def _shape(series: Floats) -> tuple[Label, str, int, bool]:
     quiet = trim_spikes(series)
     if np.ptp(quiet) <= 1e-9 * mean:
         return "flat", "constant", 0, True
-    two = _two_levels(quiet)
+    two = _two_levels(series)
     if two:
         return "bistable", two, 0, True
     step, line = _best_step(quiet), _line(quiet)
     residual = min((step, line), key=lambda fit: float(fit @ fit))
-    noise = noise_around(residual, 2)
-    strength = 4 * (1 + 15 / n)
+    dip = _best_dip(quiet)
+    # A passing dip must explain clearly more than a step does, for it has one more place to choose.
+    noise = noise_around(dip, 4) if dip @ dip < 0.6 * (residual @ residual) else noise_around(residual, 2)
+    # Few independent values make the noise itself uncertain: ask for more.
+    strength = 4 * (1 + 15 / n) * (1 + 3 * (1 + noise.rho) / (1 - noise.rho) / n)
     changes = change_points(quiet, noise, strength=strength)
     trend = quiet - line
     excursion = abs(float(trend[-1] - trend[0])) / mean
@@ -169,13 +172,15 @@ def _shape(series: Floats) -> tuple[Label, str, int, bool]:
     cut, tail = _tail(edges, levels, quiet)
     if cut == 0:
         return "flat", f"levels of {len(levels)} stretches within {RELEVANT:.0%}", 0, True
-    share_line = float(line @ line)
     fitted = np.repeat(levels, np.diff(edges))
-    share_steps = float(np.sum((quiet - fitted) ** 2))
+    independent = n * (1 - noise.rho) / (1 + noise.rho)
+    # Bayesian information criterion: a line has 2 parameters, k changes have k + 1 levels and k places.
+    gained = independent * np.log(float(line @ line) / max(float(np.sum((quiet - fitted) ** 2)), 1e-300))
+    straight = gained <= (2 * len(changes) - 1) * np.log(n)
     before = [(level, b - a) for level, a, b in zip(levels, edges, edges[1:], strict=False) if b <= cut]
     rising = all(x < y * (1 + RELEVANT / 2) for x, y in itertools.pairwise(levels))
     falling = all(x * (1 + RELEVANT / 2) > y for x, y in itertools.pairwise(levels))
-    if (rising or falling) and trending and ((len(changes) >= 2 and cut > n / 2) or share_line <= share_steps):
+    if (rising or falling) and trending and (straight or (len(changes) >= 2 and cut > n / 2)):
         return "drifting", f"moves by {excursion:.0%} of the mean across the window", 0, True
     if not rising and not falling:
         away = sum(length for level, length in before if abs(level / tail - 1) > RELEVANT) / n
@@ -211,6 +216,22 @@ def _best_step(series: Floats) -> Floats:
     sums = np.cumsum(series - series.mean())[k - 1]
     at = int(k[np.argmax(sums**2 / (k * (n - k)))])
     return np.concatenate([series[:at] - series[:at].mean(), series[at:] - series[at:].mean()])
+
+
+def _best_dip(series: Floats) -> Floats:
+    """Residuals of the best fit by two levels, the second one from one place to another; places on a grid of a twentieth of the series."""
+    n = series.size
+    grid = np.unique(np.linspace(0, n, 21).astype(int))
+    sums = np.concatenate([[0.0], np.cumsum(series - series.mean())])[grid]
+    inside = sums[None, :] - sums[:, None]
+    length = (grid[None, :] - grid[:, None]).astype(float)
+    possible = (length >= 3) & (length <= n - 3)
+    gain = np.where(possible, inside**2 / np.where(possible, length * (n - length), 1.0), -1.0)
+    start, end = np.unravel_index(int(np.argmax(gain)), gain.shape)
+    at = np.zeros(n, dtype=bool)
+    at[grid[start] : grid[end]] = True
+    residuals: Floats = series - np.where(at, series[at].mean(), series[~at].mean())
+    return residuals
 
 
 def _line(series: Floats) -> Floats:
