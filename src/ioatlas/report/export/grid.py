@@ -174,6 +174,8 @@ def lay_out(result: CampaignResult, *, x: str = "", y: str = "", tiles: Sequence
 
     y = y or take(Y_ORDER)
     x = x or take(X_ORDER)
+    x = x or take((), spare=())
+    y = y or take((), spare=())
     columns, rows = ([*tiles, "", ""])[:2] if tiles else (take(TILE_ORDER), take(TILE_ORDER))
     if not tiles and not rows:
         rows = take((), spare=("target",)) if columns else ""

@@ -85,7 +85,7 @@ def _title(result: CampaignResult, page: Page) -> str:
     return f"{result.name}: {page.title}" if page.title else result.name
 
 
-def _panels(page: Page, drawing: Drawing, title: str, *, tile_inches: tuple[float, float], share_y: bool) -> tuple[Figure, Any]:
+def _panels(page: Page, drawing: Drawing, title: str, *, tile_inches: tuple[float, float]) -> tuple[Figure, Any]:
     """A figure with one panel for each tile (array of shape rows x columns), headings and axis names in place."""
     from matplotlib.figure import Figure
 
@@ -94,7 +94,7 @@ def _panels(page: Page, drawing: Drawing, title: str, *, tile_inches: tuple[floa
     n_rows = len(page.tiles) // n_columns
     size = (2.6 + n_columns * tile_inches[0], 1.6 + n_rows * tile_inches[1])
     figure = Figure(figsize=size, layout="constrained")
-    panels = figure.subplots(n_rows, n_columns, squeeze=False, sharex=True, sharey=share_y)
+    panels = figure.subplots(n_rows, n_columns, squeeze=False)  # sharing axes costs minutes with 64 panels
     figure.suptitle(title, fontsize=12)
     for place, tile in enumerate(page.tiles):
         row, column = divmod(place, n_columns)
@@ -116,20 +116,20 @@ def _map_figure(page: Page, drawing: Drawing, title: str) -> Figure:
 
     layout = drawing.layout
     tile_inches = (0.35 + 0.17 * max(len(layout.x.levels), 6), 0.35 + 0.17 * max(len(layout.y.levels), 6))
-    figure, panels = _panels(page, drawing, title, tile_inches=tile_inches, share_y=True)
+    figure, panels = _panels(page, drawing, title, tile_inches=tile_inches)
     norm = (LogNorm if drawing.log else Normalize)(drawing.low, drawing.high)
     marks: set[Status] = set()
     for panel, tile in zip(panels.flat, page.tiles, strict=True):
         marks |= _draw_tile(panel, tile, drawing, norm)
-        _tick(panel, layout.x, "x")
-        _tick(panel, layout.y, "y")
+        _tick(panel, layout.x, "x", labelled=panel in panels[-1])
+        _tick(panel, layout.y, "y", labelled=panel in panels[:, 0])
     figure.supxlabel(layout.x.heading, fontsize=10)
     figure.supylabel(layout.y.heading, fontsize=10)
     bar = figure.colorbar(ScalarMappable(norm, "cividis"), ax=panels, fraction=0.04, aspect=40, pad=0.02)
     bar.set_label(f"{drawing.quantity.label} ({drawing.unit.name})")
     if marks:
         handles = [
-            Patch(facecolor="white" if mark == "missing" else "0.75", edgecolor=_ink(mark), hatch=hatch, label=word)
+            Patch(facecolor="white" if mark == "missing" else "0.45", edgecolor=_ink(mark), hatch=hatch, label=word)
             for mark, (hatch, word) in HATCHES.items()
             if mark in marks
         ]
@@ -140,11 +140,12 @@ def _map_figure(page: Page, drawing: Drawing, title: str) -> Figure:
 def _draw_tile(panel: Axes, tile: Tile, drawing: Drawing, norm: Any) -> set[Status]:
     """One image, and a hatched frame over each cell that is not steady and measured. Returns the marks used."""
     import numpy as np
+    from matplotlib.collections import PatchCollection
     from matplotlib.patches import Rectangle
 
     layout, q = drawing.layout, drawing.quantity
     image = np.full((len(layout.y.levels), len(layout.x.levels)), np.nan)
-    marks: set[Status] = set()
+    frames: dict[Status, list[Rectangle]] = {}
     for (i, x), (j, y) in ((p, r) for p in enumerate(layout.x.levels) for r in enumerate(layout.y.levels)):
         entry = tile.cells.get((x, y))
         value = q.shown(entry) if entry is not None else None
@@ -152,20 +153,12 @@ def _draw_tile(panel: Axes, tile: Tile, drawing: Drawing, norm: Any) -> set[Stat
         if value is not None:
             image[j, i] = max(value / drawing.unit.factor, drawing.low)
         if mark != "measured":
-            marks.add(mark)
-            frame = Rectangle(
-                (i - 0.5, j - 0.5),
-                1,
-                1,
-                fill=mark == "missing",
-                facecolor="white",
-                edgecolor=_ink(mark),
-                hatch=HATCHES[mark][0],
-                linewidth=0.4,
-            )
-            panel.add_patch(frame)
+            frames.setdefault(mark, []).append(Rectangle((i - 0.5, j - 0.5), 1, 1))
     panel.imshow(image, cmap="cividis", norm=norm, origin="lower", aspect="auto", interpolation="nearest")
-    return marks
+    for mark, rectangles in frames.items():  # one collection for each mark: thousands of single patches take minutes
+        face = "white" if mark == "missing" else "none"
+        panel.add_collection(PatchCollection(rectangles, facecolor=face, edgecolor=_ink(mark), hatch=HATCHES[mark][0], linewidth=0.4))
+    return set(frames)
 
 
 def _ink(mark: Status) -> str:
@@ -177,18 +170,20 @@ def _lines_figure(page: Page, drawing: Drawing, title: str) -> Figure:
     import matplotlib as mpl
 
     layout = drawing.layout
-    figure, panels = _panels(page, drawing, title, tile_inches=(2.9, 2.3), share_y=True)
+    figure, panels = _panels(page, drawing, title, tile_inches=(2.9, 2.3))
     colors = [mpl.colormaps["cividis"](0.92 * place / max(len(layout.y.levels) - 1, 1)) for place in range(len(layout.y.levels))]
     for panel, tile in zip(panels.flat, page.tiles, strict=True):
         for place, y in enumerate(layout.y.levels):
             _draw_line(panel, tile, y, drawing, colors[place], MARKERS[place % len(MARKERS)])
-        _tick(panel, layout.x, "x")
+        _tick(panel, layout.x, "x", labelled=panel in panels[-1])
         panel.set_xlim(-0.5, len(layout.x.levels) - 0.5)
         panel.grid(visible=True, color="0.9", linewidth=0.6)
-    if drawing.log:  # panels share their y axis
-        panels.flat[0].set_yscale("log")
-    else:
-        panels.flat[0].set_ylim(bottom=0)
+        panel.tick_params(labelleft=panel in panels[:, 0])
+        if drawing.log:
+            panel.set_yscale("log")
+    limits = [panel.get_ylim() for panel in panels.flat]
+    for panel in panels.flat:
+        panel.set_ylim(min(low for low, _ in limits) if drawing.log else 0, max(high for _, high in limits))
     figure.supxlabel(layout.x.heading, fontsize=10)
     figure.supylabel(f"{drawing.quantity.label} ({drawing.unit.name})", fontsize=10)
     handles, labels = panels.flat[0].get_legend_handles_labels()
@@ -235,8 +230,9 @@ def _draw_line(panel: Axes, tile: Tile, y: Level, drawing: Drawing, color: Any, 
         )  # fmt: skip
 
 
-def _tick(panel: Axes, axis: Axis, side: Literal["x", "y"]) -> None:
-    labels = [axis.label(level) for level in axis.levels]
+def _tick(panel: Axes, axis: Axis, side: Literal["x", "y"], *, labelled: bool) -> None:
+    """A mark for each level; labels only on the panels at the figure's edge."""
+    labels = [axis.label(level) if labelled else "" for level in axis.levels]
     if side == "x":
         panel.set_xticks(range(len(labels)), labels, rotation=60, ha="right", rotation_mode="anchor")
     else:

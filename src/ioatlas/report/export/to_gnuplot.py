@@ -28,8 +28,8 @@ HATCHES: dict[Status, tuple[str, str]] = {
 STATUS_CODE: dict[Status, int] = {"measured": 0, "predicted": 1, "unsteady": 2, "suspect": 3, "imported": 4, "missing": 5}
 
 TILE_WIDTH, TILE_HEIGHT = 370, 290
-LEFT, RIGHT, TOP, BOTTOM = 170, 230, 130, 190
-"""Room around the tiles, in pixels at 100% size."""
+LEFT, RIGHT, TOP, BOTTOM, GAP = 170, 230, 130, 190, 24
+"""Room around the tiles and between them, in pixels."""
 
 
 def write_gnuplot(result: CampaignResult, layout: Layout, quantity: Quantity, script: Path, *, log: bool = False) -> tuple[Path, Path]:
@@ -121,7 +121,7 @@ def _page_lines(page: Page, drawing: Drawing, first_index: int, size: tuple[int,
     n_rows = len(page.tiles) // n_columns
     yield (
         f"set multiplot layout {n_rows},{n_columns} margins screen {LEFT / width:.4f}, {1 - RIGHT / width:.4f},"
-        f" {BOTTOM / height:.4f}, {1 - TOP / height:.4f} spacing screen {24 / width:.4f}, {24 / height:.4f}"
+        f" {BOTTOM / height:.4f}, {1 - TOP / height:.4f} spacing screen {GAP / width:.4f}, {GAP / height:.4f}"
     )
     yield f"set label 1 {_quote(title)} at screen 0.5, {1 - 40 / height:.4f} center font ',20'"
     yield f"set label 2 {_quote(layout.x.heading)} at screen {(LEFT + width - RIGHT) / 2 / width:.4f}, {72 / height:.4f} center font ',16'"

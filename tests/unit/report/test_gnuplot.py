@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The script is run by the real gnuplot, and the picture's pixels are compared with the values."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ioatlas.report.export.drawing import Drawing
+from ioatlas.report.export.grid import Layout, lay_out, status
+from ioatlas.report.export.palette import CIVIDIS
+from ioatlas.report.export.quantities import quantity
+from ioatlas.report.export.to_gnuplot import BOTTOM, GAP, LEFT, RIGHT, TOP, write_gnuplot
+
+from .exported import EIGHT_BY_EIGHT, SHAPES, SQUARE, campaign
+
+pytestmark = pytest.mark.skipif(shutil.which("gnuplot") is None, reason="needs gnuplot")
+STOPS = np.array([[int(color[i : i + 2], 16) for i in (1, 3, 5)] for color in CIVIDIS], dtype=float)
+
+
+def draw(script: Path, *arguments: str, cwd: Path | None = None) -> None:
+    """Run gnuplot; a warning is a failure."""
+    run = subprocess.run(["gnuplot", *arguments, str(script)], capture_output=True, text=True, timeout=60, check=False, cwd=cwd)
+    assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
+
+
+def colour_of(share: float) -> np.ndarray:
+    """RGB of a place 0..1 on the colour bar, between the palette's stops."""
+    place = np.linspace(0, 1, len(STOPS))
+    return np.array([np.interp(share, place, STOPS[:, channel]) for channel in range(3)])
+
+
+def pixels_and_cells(picture: Path, layout: Layout, page: int):  # type: ignore[no-untyped-def]
+    """(entry or None, RGB at the cell's centre) for every place of every tile of a page."""
+    from matplotlib.image import imread
+
+    image = imread(picture)[:, :, :3] * 255
+    height, width = image.shape[:2]
+    n_columns = len(layout.columns.levels) if layout.columns else 1
+    tiles = layout.pages[page].tiles
+    n_rows = len(tiles) // n_columns
+    tile_width = (width - LEFT - RIGHT - (n_columns - 1) * GAP) / n_columns
+    tile_height = (height - TOP - BOTTOM - (n_rows - 1) * GAP) / n_rows
+    for place, tile in enumerate(tiles):
+        row, column = divmod(place, n_columns)
+        for i, x in enumerate(layout.x.levels):
+            for j, y in enumerate(layout.y.levels):
+                at_x = LEFT + column * (tile_width + GAP) + (i + 0.5) / len(layout.x.levels) * tile_width
+                at_y = TOP + row * (tile_height + GAP) + (1 - (j + 0.5) / len(layout.y.levels)) * tile_height
+                yield tile.cells.get((x, y)), image[round(at_y), round(at_x)]
+
+
+@pytest.mark.parametrize("axes", [SQUARE, EIGHT_BY_EIGHT], ids=["three axes", "8 x 8 tiles"])
+def test_every_cell_has_the_colour_of_its_value_in_its_place(axes, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    result = campaign(axes)
+    layout, bw = lay_out(result), quantity("bw")
+    script, _ = write_gnuplot(result, layout, bw, tmp_path / "map.gp")
+    draw(script)
+    drawing = Drawing.of(layout, bw)
+    checked = missing = 0
+    pictures = sorted(tmp_path.glob("*.png"))
+    assert len(pictures) == len(layout.pages)
+    assert len(layout.pages) == 1
+    for entry, rgb in pixels_and_cells(pictures[0], layout, 0):
+        value = bw.shown(entry) if entry is not None else None
+        if value is None:
+            missing += 1
+            assert rgb.max() - rgb.min() < 3  # white or the grey of its hatch
+            assert rgb.min() > 100
+        elif entry is not None and status(entry) == "measured":
+            checked += 1
+            assert np.abs(rgb - colour_of(value / drawing.unit.factor / drawing.high)).max() < 6
+    assert missing == len(result.unmeasured)
+    assert checked > len(result.estimates) / 2
+
+
+def test_the_studys_figure_is_8_by_8_tiles_of_file_size_by_block_size() -> None:
+    layout = lay_out(campaign(EIGHT_BY_EIGHT))
+    assert (layout.x.name, layout.y.name) == ("size", "bs")
+    assert layout.columns is not None
+    assert layout.rows is not None
+    assert (layout.columns.name, layout.rows.name) == ("numjobs", "iodepth")
+    assert len(layout.pages[0].tiles) == 64
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_any_sweep_draws_without_a_warning(shape: str, tmp_path: Path) -> None:
+    result = campaign(SHAPES[shape], name='it\'s a "name" with_underscores,\nand $x `date` ^{y}', targets=("nas", "san's"))
+    for name in ("bw", "lat_p99"):
+        script, _ = write_gnuplot(result, lay_out(result), quantity(name), tmp_path / name / "map.gp", log=name.startswith("lat"))
+        draw(script)
+        assert list((tmp_path / name).glob("*.png"))
+
+
+def test_other_formats_and_other_working_directories(tmp_path: Path) -> None:
+    result = campaign(SQUARE)
+    script, _ = write_gnuplot(result, lay_out(result, tiles=["numjobs"]), quantity("bw"), tmp_path / "figure.plt")
+    draw(script, "-e", "format='pdf'", cwd=Path("/"))
+    draw(Path("figure.plt"), "-e", "format='svg'", cwd=tmp_path)
+    names = {path.name for path in tmp_path.iterdir()}
+    assert {"figure-nas-read.pdf", "figure-nas-write.pdf", "figure-nas-read.svg", "figure-nas-write.svg"} <= names
+
+
+def test_all_tiles_and_pages_share_one_range(tmp_path: Path) -> None:
+    result = campaign(SQUARE)
+    script, _ = write_gnuplot(result, lay_out(result, tiles=["numjobs"]), quantity("bw"), tmp_path / "map.gp")
+    text = script.read_text()
+    assert text.count("set cbrange") == 1
+    assert "pm3d" not in text
+    assert text.count("with image") == 6
