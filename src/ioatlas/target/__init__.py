@@ -11,7 +11,7 @@ from ioatlas.target.guard import (
     confirm_destroy,
     confirm_overwrite,
 )
-from ioatlas.target.identity import check_identity, identify
+from ioatlas.target.identity import check_identity, identify, recognise
 from ioatlas.target.newfile import make_file, remove_file
 from ioatlas.target.opening import URI_KINDS, open_target
 from ioatlas.target.place import check_journal_place, check_space
@@ -41,5 +41,6 @@ __all__ = [
     "leftovers",
     "make_file",
     "open_target",
+    "recognise",
     "remove_file",
 ]

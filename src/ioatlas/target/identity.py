@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import stat
+from dataclasses import replace
 from functools import cache
 
 from ioatlas.errors import IoAtlasError, RefusedError
@@ -37,15 +38,23 @@ def identify(target: Target) -> Identity:
     return answer_within(lambda: _identify_path(target), target.location)
 
 
-def check_identity(target: Target, *, resumed: bool = False) -> None:
-    """Raises RefusedError naming each fact that differs from `target.identity`.
+def check_identity(target: Target) -> None:
+    """Before every start inside a session: raises RefusedError naming each fact that differs from `target.identity`."""
+    _refuse(target, target.identity.differences(identify(target)))
 
-    resumed: the check at the start of a later session. There a file system may have another device number or another device name,
-    as after a reboot or a new mount, if its UUID is the same, or, for file systems without a device (network, tmpfs), if source and
-    type are; inside a session every fact must hold.
+
+def recognise(target: Target) -> Target:
+    """At the start of a later session: the target with its facts as they are now, or RefusedError when it is another one.
+
+    After a reboot or a new mount a file system may have another device number or device name, if its UUID is the same, or, for file
+    systems without a device (network, tmpfs), another device number, if type and source are the same. Every other fact must hold.
     """
     now = identify(target)
-    differences = _stable(target.identity, now).differences(_stable(now, target.identity)) if resumed else target.identity.differences(now)
+    _refuse(target, _stable(target.identity, now).differences(_stable(now, target.identity)))
+    return replace(target, identity=now)
+
+
+def _refuse(target: Target, differences: tuple[str, ...]) -> None:
     if differences:
         raise RefusedError(
             "this is not the target it was: " + "; ".join(differences),

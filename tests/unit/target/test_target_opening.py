@@ -21,9 +21,10 @@ from ioatlas.target import (
     identify,
     make_file,
     open_target,
+    recognise,
     remove_file,
 )
-from ioatlas.target.identity import NEW_FILE
+from ioatlas.target.identity import NEW_FILE, _stable
 from ioatlas.target.mounts import Mount, mount_of, read_mountinfo
 from ioatlas.target.trouble import answer_within
 
@@ -185,6 +186,27 @@ def test_every_difference_is_named(tmp_path):
         check_identity(changed)
     for words in ("fs_type was nfs4, is ", "source was nas:/export, is ", "device_number was 0:99, is "):
         assert words in str(caught.value)
+
+
+def test_a_later_session_forgives_only_what_the_kernel_assigns(tmp_path):
+    nas = {"fs_type": "nfs4", "source": "nas:/export", "mount_root": "/", "device_number": "0:45"}
+    disk = {"fs_type": "ext4", "source": "/dev/sdb1", "mount_root": "/", "device_number": "8:17", "fs_uuid": "u1"}
+
+    def differences(before, **changes):
+        before, after = (Identity(tuple(sorted(facts.items()))) for facts in (before, {**before, **changes}))
+        return _stable(before, after).differences(_stable(after, before))
+
+    assert differences(nas, device_number="0:46") == ()
+    assert differences(nas, device_number="254:0") != ()
+    assert differences(nas, source="nas:/other", device_number="0:46") != ()
+    assert differences(nas, fs_type="ext4") != ()
+    assert differences(disk, source="/dev/sdc1", device_number="8:33") == ()
+    assert differences(disk, source="/dev/sdc1", fs_uuid="u2") != ()
+    assert differences(disk, mount_root="/subvolume") != ()
+    assert differences(disk, fs_uuid="") == ()  # not readable in one of the sessions
+    assert differences(disk, fs_uuid="", source="/dev/sdc1") != ()
+    target = open_target(str(tmp_path))
+    assert recognise(target) == target
 
 
 def test_a_deleted_directory_is_one_clear_error(tmp_path):
