@@ -154,7 +154,7 @@ class AdaptiveDesign:
         training = Training.of(values_by_cell(history))
         count = len(training.cells)
         if memory.model is None or count >= 1.1 * memory.edges_at:
-            memory.model, memory.edges = find_edges(self.space, training, memory.edges, memory.model)
+            memory.model, memory.edges = find_edges(self.space, training, memory.edges, memory.model, self._suspected(training))
             memory.edges_at = count
         else:
             memory.model = fit_with_edges(self.space, training, memory.edges, memory.model, iterations=12)
@@ -165,8 +165,13 @@ class AdaptiveDesign:
     def final_model(self, history: Sequence[Reading]) -> Surrogate:
         """The model the map is drawn from, edges looked for with all readings."""
         memory = self._memory
-        memory.model, memory.edges = find_edges(self.space, Training.of(values_by_cell(history)), memory.edges)
+        training = Training.of(values_by_cell(history))
+        memory.model, memory.edges = find_edges(self.space, training, memory.edges, None, self._suspected(training))
         return memory.model
+
+    def _suspected(self, training: Training) -> tuple[Edge, ...]:
+        means = dict(zip(training.cells.tolist(), training.mean.tolist(), strict=True))
+        return cliff_pass.suspected(self.space, self._lines, means, training.noise.sd)
 
     @property
     def edges(self) -> tuple[Edge, ...]:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ioatlas.surrogate.cliffs import exponents, footprint
+from ioatlas.surrogate.law import Edge
 from ioatlas.surrogate.noise import PRIOR_SD
 from ioatlas.surrogate.space import SIZE_NAMES, Ints, Space
 
@@ -63,6 +65,20 @@ def _cross(space: Space, like: int, groups: Mapping[tuple[int, ...], list[int]],
         if len(cells) >= 3:
             return tuple(sorted(cells, key=lambda cell: float(space.size_bytes[cell])))
     return ()
+
+
+def suspected(space: Space, all_lines: Sequence[Line], log_reading: Mapping[int, float], noise_sd: float | None = None) -> tuple[Edge, ...]:
+    """Steps seen along the lines, as edges on size and on size * numjobs alike: which it is, the map decides."""
+    threshold = max(LEAST_DROP, NOISE_SDS * (noise_sd or PRIOR_SD))
+    found = []
+    for line in all_lines:
+        done = [int(cell) for cell in line.cells if int(cell) in log_reading]
+        for low, high in zip(done[:-1], done[1:], strict=True):
+            if abs(log_reading[low] - log_reading[high]) > threshold:
+                for exponent in exponents(space):
+                    size = footprint(space, exponent)
+                    found.append(Edge(float(size[low]), float(size[high]), exponent, line.direction))
+    return tuple(found)
 
 
 def next_cells(space: Space, line: Line, log_reading: Mapping[int, float], noise_sd: float | None, most: int) -> list[int]:

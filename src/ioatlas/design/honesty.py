@@ -112,7 +112,8 @@ def width_factor(picks: Sequence[Pick], leave_one_out: Floats) -> float:
     """What to multiply a predicted sd by so that 90% of readings fall inside: conformal over earlier picks.
 
     leave_one_out: |standardised| residuals of the training cells; they stand in while there are few picks, with a total
-    weight of `PRIOR_PICKS`, as does the normal law itself.
+    weight of `PRIOR_PICKS`, as does the normal law itself. Never below the normal law's 1.645: picks were judged by the wider sd of
+    an earlier map, so they may widen the final intervals but not narrow them.
     """
     own = np.array([pick.standard for pick in picks])
     others = np.abs(leave_one_out)
@@ -124,4 +125,4 @@ def width_factor(picks: Sequence[Pick], leave_one_out: Floats) -> float:
     # One more pick counts as infinitely far, as in split conformal prediction (Vovk et al.), so small samples err on the wide side.
     wanted = COVER * (reached[-1] + 0.5)
     at = int(np.searchsorted(reached, wanted))
-    return float(np.clip(values[order][min(at, len(values) - 1)], 1.0, 6.0))
+    return float(np.clip(values[order][min(at, len(values) - 1)], NORMAL_90, 6.0))

@@ -103,14 +103,22 @@ def _steps(model: Surrogate, direction: str, inside: NDArray[np.bool_]) -> list[
     return found
 
 
+def _same(edge: Edge, other: Edge) -> bool:
+    """Whether two edges along the footprint can be one: brackets that overlap."""
+    return not edge.axis and (edge.direction, edge.exponent) == (other.direction, other.exponent) and edge.low < other.high and other.low < edge.high
+
+
 def _known(edges: tuple[Edge, ...], direction: str, exponent: int, low: float, high: float) -> bool:
     return any(e.direction == direction and e.exponent == exponent and e.low < high and low < e.high for e in edges)
 
 
-def find_edges(space: Space, training: Training, known: tuple[Edge, ...] = (), start: Surrogate | None = None) -> tuple[Surrogate, tuple[Edge, ...]]:
+def find_edges(
+    space: Space, training: Training, known: tuple[Edge, ...] = (), start: Surrogate | None = None, suspected: tuple[Edge, ...] = ()
+) -> tuple[Surrogate, tuple[Edge, ...]]:
     """The edges the readings ask for and the model fitted with them: known ones narrowed or dropped, further ones added one by one.
 
-    Needs no particular cells: every pair of neighbouring footprints that was measured is a candidate.
+    Needs no particular cells: every pair of neighbouring footprints that was measured is a candidate. suspected: what the cliff pass
+    saw; such an edge need not outweigh the number of places looked at.
     """
     edges = known
     model = fit_with_edges(space, training, edges, start)
@@ -128,12 +136,15 @@ def find_edges(space: Space, training: Training, known: tuple[Edge, ...] = (), s
                     break
     while len(edges) < MAX_EDGES:
         candidates = _candidates(model)
-        tried = [edge for gain, edge in candidates[:TRIED] if gain > 0.5]
-        best, gained = None, EVIDENCE_NEEDED + float(np.log(max(len(candidates), 1)))
+        looked = float(np.log(max(len(candidates), 1)))
+        seen = [edge for _, edge in candidates if any(_same(edge, other) for other in suspected)]
+        tried = dict.fromkeys([edge for gain, edge in candidates[:TRIED] if gain > 0.5] + seen[:TRIED])
+        best, gained = None, 0.0
         for edge in tried:
+            needed = EVIDENCE_NEEDED + (0.0 if edge in seen else looked)
             other = fit_with_edges(space, training, (*edges, edge), model, CANDIDATE_ITERATIONS)
-            if other.log_evidence - model.log_evidence > gained:
-                best, gained = (other, edge), other.log_evidence - model.log_evidence
+            if other.log_evidence - model.log_evidence - needed > gained:
+                best, gained = (other, edge), other.log_evidence - model.log_evidence - needed
         if best is None:
             break
         model, edges = best[0], (*edges, best[1])
