@@ -13,14 +13,14 @@ NODE := PATH="$(CURDIR)/.venv/bin:$$PATH"
 WEB_SOURCES := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/test-results/*' -not -path 'web/dist/*' 2>/dev/null)
 GROUPS_TEST := run test $(if $(CI),lab)
 
-.PHONY: help setup setup-test web lint test truth demo wheel lock clean
+.PHONY: help setup setup-test web lint test truth demo schema wheel lock clean
 
 help:
 	@echo "make demo    set everything up, measure a scratch directory, say where the report is"
 	@echo "make test    set everything up, run every test"
 	@echo "make setup   set up .venv/bin/ioatlas and the explorer"
 	@echo "make web     build the explorer;  make lint  linters and types only;  make truth  check against targets with known limits"
-	@echo "make wheel   build the package;  make lock  renew the lock files;  make clean  remove what was made here"
+	@echo "make schema  renew docs/campaign.schema.json and the table of options;  make wheel  build the package;  make lock  renew the lock files;  make clean  remove what was made here"
 
 setup: $(VENV)/.run web
 setup-test: $(VENV)/.test web
@@ -69,6 +69,9 @@ truth: setup-test
 
 demo: setup
 	@scripts/demo
+
+schema: setup
+	@$(VENV)/bin/python scripts/options_table.py
 
 wheel: setup-test
 	@$(VENV)/bin/python -m build --wheel --no-isolation --outdir dist .
