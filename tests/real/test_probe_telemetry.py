@@ -34,7 +34,7 @@ def fio(*words):
 def test_the_device_counted_what_fio_read_and_the_page_cache_hid_it():
     if missing(lab.scenarios()["drive"]):
         pytest.skip("needs losetup")
-    with lab.start("drive") as target:
+    with lab.start("drive", size_bytes=8 << 20) as target:  # the whole device, so that nothing is left to read ahead
         watched = watched_of(target.location)
         name = target.location.removeprefix("/dev/")
         assert watched.devices[0] == name
