@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -179,6 +180,48 @@ def _cut(words: Sequence[str]) -> list[str]:
     return kept
 
 
+def _profile_lines(source: Source) -> list[str]:
+    """The command lines of a JSON profile that holds them under `CommandLine`, its own parameters put in for `{Name}`."""
+    if not source.text.lstrip().startswith("{"):
+        return []
+    try:
+        document = json.loads(source.text)
+    except ValueError:
+        return []
+    lines: list[str] = []
+
+    def value_of(name: str, settings: dict[str, str]) -> str | None:
+        value = settings.get(name.removesuffix(".TotalSeconds"))
+        if value and value.startswith("$.Parameters."):
+            value = settings.get(value.removeprefix("$.Parameters."))
+        clock = re.fullmatch(r"(\d+):(\d+):(\d+)", value or "")
+        if clock and name.endswith(".TotalSeconds"):
+            hours, minutes, seconds = (int(part) for part in clock.groups())
+            return str(hours * 3600 + minutes * 60 + seconds)
+        return value
+
+    def walk(node: object, inherited: dict[str, str]) -> None:
+        if isinstance(node, dict):
+            own = node.get("Parameters")
+            settings = inherited | (
+                {k: str(v) for k, v in own.items() if isinstance(v, str | int | float)} if isinstance(own, dict) else {}
+            )
+            line = settings.get("CommandLine")
+            if isinstance(own, dict) and "CommandLine" in own and line:
+                for _ in range(4):
+                    line = re.sub(r"\{([\w.]+)\}", lambda m: value_of(m.group(1), settings) or m.group(0), line)
+                lines.append(line)
+            for key, child in node.items():
+                if key != "Parameters":
+                    walk(child, settings)
+        elif isinstance(node, list):
+            for child in node:
+                walk(child, inherited)
+
+    walk(document, {})
+    return lines
+
+
 def command_lines(source: Source, programs: Sequence[str], *, windows: bool | None = None) -> list[tuple[str, list[str]]]:
     """Every command of one of `programs` in the source: (where, arguments without the program's name).
 
@@ -187,6 +230,13 @@ def command_lines(source: Source, programs: Sequence[str], *, windows: bool | No
     """
     values: dict[str, str] = {}
     found: list[tuple[str, list[str]]] = []
+    profile = _profile_lines(source)
+    if profile:
+        for line in profile:
+            words = split_words(line, windows=looks_windows(line) if windows is None else windows, where=source.where)
+            position = next((i for i, word in enumerate(words) if _program(word) in programs), -1)
+            found.append((source.where, _cut(words[position + 1 :])))
+        return found
     for number, line in _logical_lines(source.text):
         where = f"{source.where}:{number}" if source.from_file else source.where
         body = line.strip()

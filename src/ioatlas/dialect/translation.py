@@ -45,8 +45,8 @@ class Translation:
     jobs: tuple[Job, ...]
     fidelity: tuple[Fidelity, ...]
     workloads: tuple[Workload, ...] = ()
-    job_text: str = ""
-    """The whole job file where the source was one already; empty: rendered from the jobs."""
+    own_groups: bool = False
+    """Whether the jobs bring their own `thread` and `group_reporting`, as those of fio do."""
 
     @property
     def is_exact(self) -> bool:
@@ -54,12 +54,10 @@ class Translation:
 
     @property
     def job_file(self) -> str:
-        if self.job_text:
-            return self.job_text
         sections = [
             JobSection(job.section.name, {**job.section.options, "stonewall": None}) if job.waits else job.section for job in self.jobs
         ]
-        return render_job(sections, {"group_reporting": 1, "thread": 1})
+        return render_job(sections, {} if self.own_groups else {"group_reporting": 1, "thread": 1})
 
     @property
     def campaign_toml(self) -> str:
