@@ -12,13 +12,13 @@ import time
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-import numpy as np  # noqa: E402
-from scipy.signal import lfilter  # noqa: E402
+import numpy as np
+from scipy.signal import lfilter
 
-from ioatlas.design.stopping import certified_grade, map_grade  # noqa: E402
-from ioatlas.stats.batchmeans import batch_means  # noqa: E402
-from ioatlas.stats.variance import pool_variance  # noqa: E402
-from ioatlas.stats.verdict import judge  # noqa: E402
+from ioatlas.design.stopping import certified_grade, map_grade
+from ioatlas.stats.batchmeans import batch_means
+from ioatlas.stats.variance import pool_variance
+from ioatlas.stats.verdict import judge
 
 SEED = 20211
 INTERVALS = 50

@@ -90,7 +90,8 @@ def _judged(section: Section, visit: Visit) -> tuple[Visit, bool]:
     label, cut_ms, late = "too short", 0, False
     if rates and not cell.work_bounded:
         series = [sum(values) for values in zip(*rates, strict=False)]
-        verdict = judge(series, interval_ms=section.interval_ms, quantum=cell.bs_bytes * 1000 / section.interval_ms)
+        quantum = cell.bs_bytes * 1000 / section.interval_ms
+        verdict = judge(series, interval_ms=section.interval_ms, quantum=quantum, outstanding=cell.outstanding)
         label, late = str(verdict), verdict.late_cut
         cut_ms = verdict.cut_ms if verdict.steady else 0
     elif cell.work_bounded:

@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 
 from ioatlas.errors import UsageError
-from ioatlas.stats.warmup import Floats, as_series, change_points, mser_cut, noise_around, trim_spikes
+from ioatlas.stats.warmup import Floats, Noise, as_series, change_points, mser_cut, noise_around, trim_spikes
 
 METHOD = "barrett-mser5-pelt/1"
 FEWEST = 20
@@ -24,6 +24,7 @@ FEWEST = 20
 RELEVANT = 0.10
 """Smallest difference of levels, or drift across the window, that matters: SNIA's 10% slope excursion."""
 STALLED_SHARE = 0.10
+_FEWEST_IOS = 4
 
 Label = Literal["flat", "warm-up", "slowdown", "drifting", "bistable", "unstable", "too short"]
 STEADY: frozenset[str] = frozenset({"flat", "warm-up", "slowdown"})
@@ -66,12 +67,14 @@ def judge(
     interval_ms: float | None = None,
     end_ms: Sequence[float] | None = None,
     quantum: float | None = None,
+    outstanding: int = 1,
 ) -> Verdict:
     """The verdict on one interval series of throughput (or IOPS), shape (n,), any unit, intervals of equal length.
 
     interval_ms or end_ms (shape (n,), milliseconds from the visit's start) turn the cut into time; without either cut_ms is the index.
-    quantum: what one I/O adds to an interval's value (block size / interval length). Where intervals hold few I/Os, neighbours
-             are taken together so that counting steps are not mistaken for levels; None: found in the data.
+    quantum: what one I/O adds to an interval's value (block size / interval length); None: found in the data.
+    outstanding: I/Os kept in flight. Intervals that hold few I/Os are taken together until each group holds 4 and `outstanding` of them, one
+             latency by Little's law: jobs in step complete in bursts, and neither bursts nor counting steps are levels.
     NaN and infinite values are left out; negative ones raise UsageError.
     """
     series = as_series(values)
@@ -99,33 +102,28 @@ def judge(
         return finish("unstable", "stalled: no I/O completed in any interval")
     if n < FEWEST:
         return finish("too short", f"{n} intervals, a verdict takes {FEWEST}")
-    stalled = _stalled_share(series)
+    step = quantum or _step_of(series) or 0.0
+    together = max(_FEWEST_IOS, outstanding) * step / float(series.mean())
+    stalled = _stalled_share(series, outstanding * step / float(series.mean()))
     if stalled >= STALLED_SHARE:
         return finish("unstable", f"stalled for {stalled:.0%} of the intervals")
-    width = _intervals_together(series, quantum)
+    width = max(1, int(np.ceil(together)))
     merged = series[: n // width * width].reshape(-1, width).mean(axis=1)
     if merged.size < FEWEST:
         return finish("too short", f"{merged.size} groups of {width} intervals hold enough I/Os to be compared, a verdict takes {FEWEST}")
-    label, reason, cut, agreed = _shape(merged)
+    label, reason, cut, agreed = _shape(merged, step / width)
     return finish(label, reason, cut * width, agreed=agreed)
 
 
-def _stalled_share(series: Floats) -> float:
-    """Share of the intervals inside stalls: runs without any I/O, at least 3 intervals and 5 times the usual gap long.
+def _stalled_share(series: Floats, latency: float) -> float:
+    """Share of the intervals inside stalls: runs without any I/O, at least 3 intervals, 5 usual gaps and 3 mean latencies long.
 
-    A run at the start is warm-up.
+    latency: in intervals, by Little's law. A run at the start is warm-up.
     """
     busy = np.flatnonzero(series > 0)
     gaps = np.diff(np.append(busy, series.size)) - 1
     usual = float(np.median(gaps)) + 1
-    return float(gaps[gaps >= max(3.0, 5 * usual)].sum()) / series.size
-
-
-def _intervals_together(series: Floats, quantum: float | None) -> int:
-    """How many neighbouring intervals hold about 10 I/Os, given or found what one I/O adds to a value."""
-    step = quantum or _step_of(series)
-    mean = float(series.mean())
-    return max(1, int(np.ceil(10 * step / mean))) if step and mean > 0 else 1
+    return float(gaps[gaps >= max(3.0, 5 * usual, 3 * latency)].sum()) / series.size
 
 
 def _step_of(series: Floats) -> float | None:
@@ -141,21 +139,23 @@ def _step_of(series: Floats) -> float | None:
     return step if np.all(np.abs(multiples - np.round(multiples)) < 0.05) else None
 
 
-def _shape(series: Floats) -> tuple[Label, str, int, bool]:
-    """(label, reason, cut, agreed) of a series of at least FEWEST non-negative values that are not all zero."""
+def _shape(series: Floats, step: float) -> tuple[Label, str, int, bool]:
+    """(label, reason, cut, agreed) of a series of at least FEWEST non-negative values that are not all zero, counted in steps of `step`."""
     n = series.size
     mean = float(series.mean())
     quiet = trim_spikes(series)
     if np.ptp(quiet) <= 1e-9 * mean:
         return "flat", "constant", 0, True
-    two = _two_levels(series)
+    two = _two_levels(series, step)
     if two:
         return "bistable", two, 0, True
-    step, line = _best_step(quiet), _line(quiet)
-    residual = min((step, line), key=lambda fit: float(fit @ fit))
+    one_step, line = _best_step(quiet), _line(quiet)
+    residual = min((one_step, line), key=lambda fit: float(fit @ fit))
     dip = _best_dip(quiet)
     # A passing dip must explain clearly more than a step does, for it has one more place to choose.
     noise = noise_around(dip, 4) if dip @ dip < 0.6 * (residual @ residual) else noise_around(residual, 2)
+    # Counts of whole I/Os are never known better than to half a step.
+    noise = Noise(max(noise.sd, step / 2), noise.rho)
     # Few independent values make the noise itself uncertain: ask for more.
     strength = 4 * (1 + 15 / n) * (1 + 3 * (1 + noise.rho) / (1 - noise.rho) / n)
     changes = change_points(quiet, noise, strength=strength)
@@ -242,12 +242,12 @@ def _line(series: Floats) -> Floats:
     return residuals
 
 
-def _two_levels(series: Floats) -> str:
+def _two_levels(series: Floats, step: float) -> str:
     """Why the series is bistable, or ''.
 
     The best split of the sorted values into two groups must be clean, Ashman's D = |m1 - m2| / sqrt((v1 + v2) / 2) >= 5 (2 is bimodal by
     Ashman et al. 1994; the best split of normal values has 2.65, of uniform ones 3.5), each group must hold 15% of the values,
-    differ by 20%, and the series must change group at least twice in a way that lasts or alternates.
+    differ by 20% and by 2.5 counting steps, and the series must change group at least twice in a way that lasts or alternates.
     """
     ordered = np.sort(series)
     n = ordered.size
@@ -256,7 +256,7 @@ def _two_levels(series: Floats) -> str:
     total = float(ordered.sum())
     at = int(k[np.argmax((sums - k * total / n) ** 2 / (k * (n - k)))])
     low, high = ordered[:at], ordered[at:]
-    if min(low.size, high.size) < 0.15 * n or high.mean() < 1.2 * low.mean():
+    if min(low.size, high.size) < 0.15 * n or high.mean() < max(1.2 * low.mean(), low.mean() + 2.5 * step):
         return ""
     spread = float(np.sqrt((low.var() + high.var()) / 2))
     apart = (float(high.mean()) - float(low.mean())) / spread if spread > 0 else np.inf
