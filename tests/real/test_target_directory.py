@@ -172,6 +172,23 @@ def test_a_file_system_mounted_on_the_workspace_is_refused(bench):
     assert clean(target, "c1", []).directory_gone
 
 
+def test_nothing_counts_as_cleaned_while_the_target_is_unmounted(bench):
+    point = bench.mount("tmpfs", "-t", "tmpfs")
+    image = bench.image()
+    run("mkfs.ext4", "-q", str(image))
+    run("mount", str(image), str(point))
+    target = open_target(str(point))
+    names = []
+    with Workspace(target, "c1", names.append) as workspace:
+        open(workspace.file_path("load"), "wb").close()
+    run("umount", str(point))
+    with pytest.raises(RefusedError, match="source was"):
+        clean(target, "c1", names)
+    run("mount", str(image), str(point))
+    assert clean(recognise(target), "c1", names).removed == ("load",)
+    run("umount", str(point))
+
+
 @needs("mkfs.ext4", "chattr")
 def test_an_immutable_directory_is_one_clear_error(bench):
     device = bench.loop()

@@ -139,9 +139,7 @@ def check_block_device(target: Target) -> None:
     if not reasons:  # a mount or holder shows here too, with less to say
         reasons += _exclusive_user(device)
     reasons += [f"{who} has it open for writing" for who in writers_of_devices({_rdev(each) for each in related})]
-    _refuse(
-        target.location, reasons, "choose a device that holds nothing; erasing one is left to you. A read-only sweep of it is permitted"
-    )
+    _refuse(target.location, reasons, "choose a device that holds nothing; erasing one is left to you")
 
 
 def _check_node(device: BlockDevice) -> None:

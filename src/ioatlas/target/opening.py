@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from ioatlas.dialect.jobfile import render_value
 from ioatlas.errors import IoAtlasError, RefusedError, UsageError
 from ioatlas.model.target import Target
-from ioatlas.target.devices import BlockDevice, device_of, devices_under_filesystem
+from ioatlas.target.devices import device_of, devices_under_filesystem
 from ioatlas.target.identity import NEW_FILE, describe_mode, identify, kind_of
 from ioatlas.target.mounts import PSEUDO_TYPES, mount_of, unmounted_mount_point
 from ioatlas.target.nbd import read_export
@@ -237,14 +237,3 @@ URI_KINDS: dict[str, UriKind] = {
     "nbd+unix": UriKind("nbd", "nbd+unix:///EXPORT?socket=PATH", _open_nbd),
 }
 """Every scheme a target may have. A new kind of URI is one entry here, its identity one case in `identify`."""
-
-
-def device_below(target: Target) -> BlockDevice | None:
-    """The one block device of a block target, or under the file system of a directory or file; None for several, none or a URI."""
-    if target.kind == "block":
-        return device_of(target.location)
-    if target.kind == "uri":
-        return None
-    place = target.location if os.path.exists(target.location) else os.path.dirname(target.location)
-    found = devices_under_filesystem(place)
-    return found[0] if found else None

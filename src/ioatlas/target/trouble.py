@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import threading
 from collections.abc import Callable
 from typing import TypeVar
@@ -46,15 +45,6 @@ def spoken(error: OSError, where: str) -> IoAtlasError:
     """The one clear error for an OSError met at `where`."""
     what, remedy = _SPOKEN.get(error.errno or 0, (error.strerror or str(error), "check the target by hand"))
     return IoAtlasError(what, where=where, remedy=remedy)
-
-
-def errno_of(path: str) -> int:
-    """The errno of looking at `path` (following links), 0 when it is there."""
-    try:
-        os.stat(path)
-    except OSError as error:
-        return error.errno or errno.EIO
-    return 0
 
 
 def answer_within(call: Callable[[], Answer], where: str, seconds: float | None = None) -> Answer:

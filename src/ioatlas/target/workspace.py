@@ -24,6 +24,7 @@ from typing import Self
 from ioatlas.errors import RefusedError, UsageError
 from ioatlas.model.target import Target
 from ioatlas.target.direct import DirectIo, probe_directory
+from ioatlas.target.identity import check_identity
 from ioatlas.target.opening import MARKER, WORKSPACE_PREFIX
 from ioatlas.target.trouble import spoken
 
@@ -163,8 +164,10 @@ def clean(target: Target, campaign_id: str, listed: Iterable[str]) -> Removal:
 
     Deleted are ordinary files named in `listed` (the journal), in a directory whose marker carries `campaign_id`, on the same
     file system, reached without following a link. Anything else stays and is reported, and with it the directory.
-    A directory that is not there is no error. Raises RefusedError when it carries another campaign's marker or is in use.
+    A directory that is not there is no error. Raises RefusedError when it carries another campaign's marker or is in use, or when
+    the target is not the one it was: under an unmounted NAS there is nothing to clean, and on the NAS there still is.
     """
+    check_identity(target)
     path = os.path.join(target.location, directory_name(campaign_id))
     removed: list[str] = []
     left: dict[str, str] = {}
