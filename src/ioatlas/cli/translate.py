@@ -11,9 +11,20 @@ import click
 from ioatlas.errors import IoAtlasError
 
 _TOOLS = ("diskspd", "iozone", "vdbench", "xdd", "orion", "elbencho", "fio", "kdiskmark", "crystaldiskmark")
+_OWN = ("--json", "-o", "--output", "-h", "--help", "--")
 
 
-@click.command(context_settings={"ignore_unknown_options": False})
+class _Quoted(click.Command):
+    """A command line in quotes may begin with a dash: it stands right after the tool's name and is no option of ours."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        place = next((i for i, word in enumerate(args) if word.lower() in _TOOLS), None)
+        if place is not None and place + 1 < len(args) and args[place + 1].startswith("-") and args[place + 1] not in _OWN:
+            args = [*args[: place + 1], *args[place + 2 :], "--", args[place + 1]]
+        return super().parse_args(ctx, args)
+
+
+@click.command(cls=_Quoted)
 @click.argument("tool", type=click.Choice(_TOOLS, case_sensitive=False))
 @click.argument("command_or_file", metavar="'COMMAND LINE OR FILE'")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object: jobs, fidelity, job_file, campaign_toml.")

@@ -203,9 +203,8 @@ def _profile_lines(source: Source) -> list[str]:
     def walk(node: object, inherited: dict[str, str]) -> None:
         if isinstance(node, dict):
             own = node.get("Parameters")
-            settings = inherited | (
-                {k: str(v) for k, v in own.items() if isinstance(v, str | int | float)} if isinstance(own, dict) else {}
-            )
+            given = {k: str(v) for k, v in own.items() if isinstance(v, str | int | float)} if isinstance(own, dict) else {}
+            settings = inherited | {k: v for k, v in given.items() if v != f"$.Parameters.{k}" or k not in inherited}
             line = settings.get("CommandLine")
             if isinstance(own, dict) and "CommandLine" in own and line:
                 for _ in range(4):

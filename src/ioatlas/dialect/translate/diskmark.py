@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CrystalDiskMark and KDiskMark: their presets and single tests, by name.
+
+Facts: CrystalDiskMark 8 and 9 start DiskSpd with `-b -o -t -W0 -S -w [-r] -d5`, five times after one run that is thrown away, and show the
+best; a sequential test with several threads adds `-si`. KDiskMark 3 starts fio with libaio, direct, end_fsync and a cap of 5 s on a file
+of 1 GiB, five times, and shows the mean. Tests are written as in their windows: SEQ1M Q8T1, RND4K Q32T16.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from ioatlas.dialect.command import Source, binary_size, split_words, whole_number
+from ioatlas.dialect.fidelity import Fidelity, approximate, exact, not_expressible
+from ioatlas.dialect.translation import Translation, from_workloads
+from ioatlas.errors import UsageError
+from ioatlas.model.cell import OptionValue
+from ioatlas.model.workload import Address, Stream, Workload
+
+Test = tuple[str, int, int, int]
+"""'SEQ' or 'RND', block in KiB, queues, threads."""
+
+_SEQ8, _SEQ1, _R32, _R1 = ("SEQ", 1024, 8, 1), ("SEQ", 1024, 1, 1), ("RND", 4, 32, 1), ("RND", 4, 1, 1)
+_DEFAULT = (_SEQ8, _SEQ1, _R32, _R1)
+_NVME = (_SEQ8, ("SEQ", 128, 32, 1), ("RND", 4, 32, 16), _R1)
+PRESETS: dict[str, tuple[Test, ...]] = {
+    "default": _DEFAULT,
+    "standard": _DEFAULT,
+    "nvme": _NVME,
+    "peak": (_SEQ8, _R32),
+    "peak-nvme": (_SEQ8, ("RND", 4, 32, 16)),
+    "real-world": (_SEQ1, _R1),
+    "demo": (_SEQ8,),
+}
+# The default tests of older CrystalDiskMark versions.
+_OLDER: dict[int, tuple[Test, ...]] = {
+    3: (("SEQ", 1024, 1, 1), ("RND", 512, 1, 1), ("RND", 4, 1, 1), ("RND", 4, 32, 1)),
+    4: (("SEQ", 128, 32, 1), ("RND", 4, 32, 1), ("SEQ", 1024, 1, 1), ("RND", 4, 1, 1)),
+    5: (("SEQ", 128, 32, 1), ("RND", 4, 32, 1), ("SEQ", 1024, 1, 1), ("RND", 4, 1, 1)),
+    6: (("SEQ", 128, 32, 1), ("RND", 4, 8, 8), ("RND", 4, 32, 1), ("RND", 4, 1, 1)),
+    7: (("SEQ", 1024, 8, 1), ("SEQ", 1024, 1, 1), ("RND", 4, 32, 16), ("RND", 4, 1, 1)),
+}
+_TEST = re.compile(r"\b(SEQ|RND|RAND)\s*(\d+)\s*([KM])i?B?\b[\s:,(/_-]*Q\s*=?\s*(\d+)[\s,/x_-]*T\s*=?\s*(\d+)", re.IGNORECASE)
+
+
+@dataclass
+class Request:
+    tests: list[Test]
+    modes: tuple[str, ...]
+    size_bytes: int = 1 << 30
+    loops: int = 5
+    seconds: int = 5
+    read_percent: int = 70
+    zeros: bool = False
+    direct: bool = True
+    refill: bool = False
+    version: int = 8
+    path: str = ""
+
+
+def read_request(text: str, where: str, tool: str) -> tuple[Request, list[Fidelity]]:
+    """Presets and tests by name, with the sizes, counts and times that the windows offer. Raises UsageError naming unknown words."""
+    notes: list[Fidelity] = []
+    version_match = re.search(r"(?:crystaldiskmark|cdm|version|v)\s*[:=]?\s*(\d+)(?:\.\d+)*", text, re.IGNORECASE)
+    request = Request([], (), version=int(version_match.group(1)) if version_match else 8)
+    rest = text
+    for match in _TEST.finditer(text):
+        kib = int(match.group(2)) * (1024 if match.group(3).upper() == "M" else 1)
+        test = ("SEQ" if match.group(1).upper() == "SEQ" else "RND", kib, int(match.group(4)), int(match.group(5)))
+        request.tests.append(test)
+        rest = rest.replace(match.group(0), " ")
+    modes: list[str] = []
+    presets: list[str] = []
+    words = split_words(rest.replace(",", " "), windows=True, where=where)
+    i = 0
+    while i < len(words):
+        word, i = words[i], i + 1
+        i = _word(word, words, i, request, (modes, presets), notes, where)
+    if presets and not request.tests:
+        nvme = "nvme" in presets
+        base = next((p for p in presets if p not in ("nvme", "mix")), "nvme" if nvme else "default")
+        name = f"{base}-nvme" if nvme and f"{base}-nvme" in PRESETS else ("nvme" if nvme and base in ("default", "standard") else base)
+        request.tests = list(PRESETS[name])
+    if not request.tests:
+        older = _OLDER.get(request.version) if tool == "crystaldiskmark" else None
+        request.tests = list(older or _DEFAULT)
+        if older:
+            notes.append(exact("preset", f"the tests of CrystalDiskMark {request.version}"))
+    mixed = "mix" in modes or "mix" in presets
+    asked = tuple(dict.fromkeys(mode for mode in modes if mode != "mix"))
+    request.modes = (*(asked or (() if "mix" in modes and "mix" not in presets else ("read", "write"))), *(("mix",) if mixed else ()))
+    return request, notes
+
+
+def _word(
+    word: str, words: list[str], i: int, request: Request, found: tuple[list[str], list[str]], notes: list[Fidelity], where: str
+) -> int:
+    modes, presets = found
+    key, equals, attached = word.lstrip("-/").partition("=")
+    low = key.lower().replace("_", "-")
+
+    def value() -> str:
+        nonlocal i
+        if equals:
+            return attached
+        if i < len(words):
+            i += 1
+            return words[i - 1]
+        raise UsageError(f"{word} takes a value", where=where, remedy="add it")
+
+    aliases = {
+        "realworld": "real-world",
+        "nvme-ssd": "nvme",
+        "real": "real-world",
+        "peak-performance": "peak",
+        "rwp": "real-world",
+        "nvmessd": "nvme",
+    }
+    low = aliases.get(low, low)
+    if low in PRESETS or low in ("mix", "nvme"):
+        presets.append(low)
+    elif low in ("read", "write"):
+        modes.append(low)
+    elif low in ("mixed", "rwmix", "read-write-mix"):
+        modes.append("mix")
+    elif low in ("profile", "preset"):
+        name = value().lower().replace("_", "-").replace(" ", "-")
+        for part in (aliases.get(p, p) for p in name.replace("+", " ").split()):
+            if part not in PRESETS and part not in ("mix", "nvme"):
+                raise UsageError(
+                    f"there is no profile {part!r}", where=where, remedy="use " + ", ".join(PRESETS) + ", each with mix if wanted"
+                )
+            presets.append(part)
+    elif low in ("size", "file-size", "filesize", "test-size"):
+        request.size_bytes = binary_size(value(), low, where, unit=1 << 20)
+    elif low in ("loops", "count", "runs", "loop"):
+        request.loops = whole_number(value(), low, where, low=1, high=1000)
+    elif low in ("time", "seconds", "measuring-time", "duration"):
+        request.seconds = whole_number(value().removesuffix("s"), low, where, low=1, high=86400)
+    elif low in ("interval", "interval-time"):
+        notes.append(not_expressible("interval", f"{value()} s of rest between tests"))
+    elif low in ("mix-ratio", "rwmixread", "ratio", "read-percentage"):
+        text = value()
+        request.read_percent = whole_number(re.sub(r"^R?(\d+)%?(/.*)?$", r"\1", text, flags=re.IGNORECASE), low, where, high=100)
+    elif low in ("data", "test-data"):
+        request.zeros = value().lower() in ("zero", "zeros", "0fill", "0x00")
+    elif low in ("zeros", "all-0x00", "0fill"):
+        request.zeros = True
+    elif low in ("drive", "path", "target"):
+        request.path = value()
+    elif low in ("flush", "flush-cache", "no-flush"):
+        notes.append(not_expressible("cache flush", "dropping the system's caches between tests"))
+    elif low in ("buffered", "no-bypass"):
+        request.direct = False
+    elif low in ("refill", "continuous-generation"):
+        request.refill = True
+    elif re.fullmatch(r"\d+(\.\d+)?[kmgt]i?b?", low) and request.path != word:
+        request.size_bytes = binary_size(low, "size", where)
+    elif (
+        re.fullmatch(r"(crystaldiskmark|kdiskmark|cdm|diskmark(32|64)?)(\.exe)?|v?\d+(\.\d+)*|version|tests?|all|-+|[a-z]:\\?", low)
+        or "/" in word
+        or "\\" in word
+    ):
+        if re.match(r"^[A-Za-z]:|^/|\\", word):
+            request.path = word
+    else:
+        raise UsageError(
+            f"{word!r} is neither a preset nor a test nor a setting",
+            where=where,
+            remedy="write a preset (" + ", ".join(PRESETS) + ") or tests such as SEQ1M Q8T1",
+        )
+    return i
+
+
+def _crystal(request: Request, test: Test, mode: str) -> tuple[Workload, list[Fidelity]]:
+    kind, _, queues, threads = test
+    notes: list[Fidelity] = []
+    shared = kind == "SEQ" and threads > 1
+    options: dict[str, OptionValue] = {}
+    if mode != "read":
+        if request.zeros:
+            options["zero_buffers"] = 1
+            notes.append(exact("write data", "zeroes"))
+        else:
+            notes.append(
+                approximate("write data", "DiskSpd writes out of one random buffer, fio scrambles its own", "incompressible in both")
+            )
+    stream = _stream(request, test, mode, options)
+    law = "random" if kind == "RND" else "shared-sequential" if shared else "sequential"
+    stream = replace(stream, address=Address(law), engine="" if queues == 1 else "libaio")  # type: ignore[arg-type]
+    return Workload(stream.name, (stream,), runtime_seconds=request.seconds), notes
+
+
+def _stream(request: Request, test: Test, mode: str, options: dict[str, OptionValue]) -> Stream:
+    kind, kib, queues, threads = test
+    name = f"{kind}{kib // 1024}M" if kib % 1024 == 0 else f"{kind}{kib}K"
+    return Stream(
+        name=f"{name}-Q{queues}T{threads}-{mode}",
+        operation=mode,
+        read_percent={"read": 100.0, "write": 0.0}.get(mode, float(request.read_percent)),
+        sizes=((kib << 10, 100.0),),
+        jobs=threads,
+        depth=queues,
+        size_bytes=request.size_bytes,
+        origin=request.path,
+        direct=request.direct,
+        options=options,
+    )
+
+
+def _kde(request: Request, test: Test, mode: str) -> tuple[Workload, list[Fidelity]]:
+    options: dict[str, OptionValue] = {"refill_buffers": int(request.refill), "randrepeat": 0, "runtime": request.seconds, "end_fsync": 1}
+    if request.zeros:
+        options["zero_buffers"] = 1
+    notes = [
+        exact("duration", f"a cap of {request.seconds} s on one pass over the file, as KDiskMark has it"),
+        exact("write data", "zeroes" if request.zeros else "fio's own random data"),
+    ]
+    stream = replace(
+        _stream(request, test, mode, options),
+        address=Address("random", once=True) if test[0] == "RND" else Address("sequential"),
+        engine="libaio",
+    )
+    return Workload(stream.name, (stream,)), notes
+
+
+def translate(source: Source, tool: str) -> Translation:
+    """Preset and test names: `nvme`, `default mix`, `SEQ1M Q8T1 read`, `--profile real-world --size 1g`."""
+    text = " ".join(line for line in source.text.split("\n") if line.strip() and not line.lstrip().startswith("#"))
+    request, notes = read_request(text, source.where, tool)
+
+    def pairs() -> Iterator[tuple[Workload, list[Fidelity]]]:
+        for mode in request.modes:
+            for test in request.tests:
+                yield _crystal(request, test, mode) if tool == "crystaldiskmark" else _kde(request, test, mode)
+
+    made = list(pairs())
+    shown = "the best" if tool == "crystaldiskmark" else "the mean"
+    notes += [note for _, entries in made for note in entries]
+    if request.loops > 1:
+        notes.append(approximate("repeats", f"{request.loops} runs of each test, of which the program shows {shown}: ask for repeats by visits",
+                                 "an interval over visits instead of " + shown))  # fmt: skip
+    if tool == "crystaldiskmark":
+        notes.append(exact("warm-up", "-W0: none inside a run; one run of each test is thrown away before the others"))
+    notes.append(exact("caching", "the system's cache is bypassed" if request.direct else "the system's cache is in use"))
+    return from_workloads(tool, source.where, [workload for workload, _ in made], notes)
