@@ -70,7 +70,7 @@ export function makeState(atlas: Atlas, narrow: boolean): AppState {
     readings.set(quantity.value.id, made);
     return made;
   });
-  const scaleKind = computed(() => scaleChoice.value ?? fittingKind(current.value.value));
+  const scaleKind = computed(() => scaleChoice.value ?? fittingKind(current.value.value, current.value.extent));
   const pinnedPoint = computed(() => {
     const point = pinned.value;
     if (!point) return null;
@@ -115,9 +115,9 @@ function forWidth(arrangement: Arrangement, narrow: boolean): Arrangement {
 function bestPoint(atlas: Atlas): Point {
   const named = atlas.data.findings.find((finding) => finding.rows.length > 0)?.rows[0];
   if (named !== undefined) return pointOfRow(atlas, named);
-  const values = atlas.values.get("bw_bytes_per_s");
+  const values = atlas.values.column("bw_bytes_per_s");
   let best = 0;
-  values?.forEach((v, row) => {
+  values.forEach((v, row) => {
     if (v > (values[best] ?? 0) || Number.isNaN(values[best] ?? Number.NaN)) best = row;
   });
   if (atlas.nRows > 0) return pointOfRow(atlas, best);

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { arrange, place } from "./arrange";
 import { liveAxes, markOf, openAtlas, optionAt, slotAt } from "./atlas";
 import { csv } from "./csv";
-import { values } from "./decode";
+import { Values } from "./decode";
 import { factsAt, intervalText, othersAt, spoken } from "./facts";
 import { jobText } from "./job";
 import { sortedRows } from "./order";
@@ -75,15 +75,15 @@ describe("columns", () => {
       iops: column("quotient", new Uint8Array(), { of: "bw_bytes_per_s", by: "bs" }),
     };
     const atlasLevels = await Promise.all(levels.map(async () => new Uint8Array([0, 1, 2])));
-    const got = await values(report.cells, report.axes, atlasLevels);
-    expect(got.get("bw_bytes_per_s")?.[0]).toBeCloseTo(1000, 9);
-    expect(got.get("bw_bytes_per_s")?.[1]).toBeCloseTo(4000, 9);
-    expect(got.get("bw_bytes_per_s")?.[2]).toBeNaN();
-    expect(got.get("bw_high")?.[0]).toBeCloseTo(1000 * Math.exp(0.1), 9);
-    expect(got.get("bw_low")?.[0]).toBeCloseTo(1000 * Math.exp(-0.1), 9);
-    expect(got.get("bw_high")?.[1]).toBeCloseTo(4000, 9);
-    expect(got.get("bw_low")?.[1]).toBeNaN();
-    expect(got.get("iops")?.[1]).toBeCloseTo(4000 / 65536, 12);
+    const got = await Values.open(report.cells, report.axes, atlasLevels);
+    expect(got.at("bw_bytes_per_s", 0)).toBeCloseTo(1000, 9);
+    expect(got.at("bw_bytes_per_s", 1)).toBeCloseTo(4000, 9);
+    expect(got.at("bw_bytes_per_s", 2)).toBeNaN();
+    expect(got.at("bw_high", 0)).toBeCloseTo(1000 * Math.exp(0.1), 9);
+    expect(got.at("bw_low", 0)).toBeCloseTo(1000 * Math.exp(-0.1), 9);
+    expect(got.at("bw_high", 1)).toBeCloseTo(4000, 9);
+    expect(got.at("bw_low", 1)).toBeNaN();
+    expect(got.at("iops", 1)).toBeCloseTo(4000 / 65536, 12);
   });
 });
 

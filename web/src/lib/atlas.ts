@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The campaign as the views see it: rows in typed arrays, and which row stands at a point of the sweep.
-import { type Codes, integers, values } from "./decode";
+import { type Codes, integers, Values } from "./decode";
 import type { Axis, Dictionary, ReportData } from "./report-data.gen";
 
 /** A position on every axis, in the order of `Atlas.axes`; -1 on derived axes, which nobody navigates. */
@@ -30,7 +30,7 @@ export interface Atlas {
   /** Level positions of each row, by axis. */
   levels: Codes[];
   nRows: number;
-  values: Map<string, Float64Array>;
+  values: Values;
   kind: Texts;
   verdict: Texts;
   method: Texts;
@@ -151,7 +151,7 @@ export async function openAtlas(data: ReportData): Promise<Atlas> {
     axes,
     levels,
     nRows: cells.n_rows,
-    values: await values(cells, axes, levels),
+    values: await Values.open(cells, axes, levels),
     kind,
     verdict,
     method,

@@ -62,8 +62,10 @@ export function fieldAt(atlas: Atlas, row: number, field: string): string | numb
     case "n_visits":
       return atlas.nVisits[row] ?? 0;
   }
-  const column = atlas.values.get(field);
-  if (column) return Number.isFinite(column[row]) ? (column[row] ?? null) : null;
+  if (atlas.values.has(field)) {
+    const value = atlas.values.at(field, row);
+    return Number.isFinite(value) ? value : null;
+  }
   return levelAt(atlas, slot, field) ?? null;
 }
 

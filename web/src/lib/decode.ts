@@ -4,20 +4,22 @@ import type { Axis, Cells, Column } from "./report-data.gen";
 
 export type Codes = Uint8Array | Uint16Array | Uint32Array;
 
-async function inflate(base64: string): Promise<ArrayBuffer> {
-  const packed = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Response(stream).arrayBuffer();
+function fromBase64(text: string): Uint8Array<ArrayBuffer> {
+  const binary = atob(text);
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
+  return bytes;
 }
 
-function littleEndian(): boolean {
-  return new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;
+async function inflate(base64: string): Promise<ArrayBuffer> {
+  const stream = new Blob([fromBase64(base64)]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).arrayBuffer();
 }
 
 /** A column of plain integers. */
 export async function integers(column: Column): Promise<Codes> {
   const raw = await inflate(column.data);
-  if (!littleEndian()) throw new Error("this page needs a little-endian machine");
+  if (new Uint8Array(new Uint16Array([1]).buffer)[0] !== 1) throw new Error("this page needs a little-endian machine");
   switch (column.encoding) {
     case "u8":
       return new Uint8Array(raw);
@@ -30,86 +32,104 @@ export async function integers(column: Column): Promise<Codes> {
   }
 }
 
-function logScale(raw: ArrayBuffer, base: number, step: number): Float64Array {
-  const planes = new Uint8Array(raw);
-  const n = planes.length / 2;
-  const values = new Float64Array(n);
-  for (let i = 0; i < n; i++) {
-    const code = (planes[i] ?? 0) | ((planes[n + i] ?? 0) << 8);
-    values[i] = code === 0 ? Number.NaN : Math.exp(base + (code - 1) * step);
+type Reader = (row: number) => number;
+
+/**
+ * The value columns of the cells. Reading one value costs nothing beyond it; a whole column is decoded when first asked for, so that a
+ * large page need not decode what nobody looks at.
+ */
+export class Values {
+  private readonly readers = new Map<string, Reader>();
+  private readonly columns = new Map<string, Float64Array>();
+
+  private constructor(
+    private readonly cells: Cells,
+    private readonly axes: readonly Axis[],
+    private readonly levels: readonly Codes[],
+    private readonly raw: ReadonlyMap<string, ArrayBuffer>,
+  ) {}
+
+  static async open(cells: Cells, axes: readonly Axis[], levels: readonly Codes[]): Promise<Values> {
+    const packed = Object.entries(cells.values).filter(([, column]) => column.encoding !== "quotient");
+    const raw = await Promise.all(packed.map(async ([name, column]) => [name, await inflate(column.data)] as const));
+    const values = new Values(cells, axes, levels, new Map(raw));
+    for (const name of Object.keys(cells.values)) values.reader(name);
+    return values;
   }
-  return values;
-}
 
-/** Every value column of the cells by name, NaN where unknown. */
-export async function values(
-  cells: Cells,
-  axes: readonly Axis[],
-  levels: readonly Codes[],
-): Promise<Map<string, Float64Array>> {
-  const decoded = new Map<string, Float64Array>();
-  const widths = new Map<string, Uint8Array>();
-  const columns = Object.entries(cells.values);
-  const raw = new Map(
-    await Promise.all(
-      columns
-        .filter(([, column]) => column.encoding !== "quotient")
-        .map(async ([name, column]) => [name, await inflate(column.data)] as const),
-    ),
-  );
-  const bytes = (name: string) => raw.get(name) ?? new ArrayBuffer(0);
+  has(name: string): boolean {
+    return name in this.cells.values;
+  }
 
-  /** Codes of an interval's width; a mirrored column holds its distance from the other bound's codes. */
-  const codesOf = (name: string): Uint8Array => {
-    const known = widths.get(name);
-    if (known) return known;
-    const column = cells.values[name];
-    const codes = new Uint8Array(bytes(name));
-    if (column?.mirror) {
-      const other = codesOf(column.mirror);
-      for (let i = 0; i < codes.length; i++) codes[i] = (codes[i] ?? 0) + (other[i] ?? 0);
+  /** A value of a row; NaN where it is unknown, or the page has no such column. */
+  at(name: string, row: number): number {
+    return this.has(name) ? this.reader(name)(row) : Number.NaN;
+  }
+
+  /** All values of a column, NaN where unknown; empty when the page has no such column. */
+  column(name: string): Float64Array {
+    let column = this.columns.get(name);
+    if (!column) {
+      column = new Float64Array(this.has(name) ? this.cells.n_rows : 0);
+      const read = column.length ? this.reader(name) : () => Number.NaN;
+      for (let row = 0; row < column.length; row++) column[row] = read(row);
+      this.columns.set(name, column);
     }
-    widths.set(name, codes);
-    return codes;
-  };
+    return column;
+  }
 
-  const value = (name: string): Float64Array => {
-    const known = decoded.get(name);
-    if (known) return known;
-    const column = cells.values[name];
-    if (!column) throw new Error(`the page's data lacks the column ${name}`);
-    const result = one(name, column);
-    decoded.set(name, result);
-    return result;
-  };
+  private reader(name: string): Reader {
+    let reader = this.readers.get(name);
+    if (!reader) {
+      const column = this.cells.values[name];
+      if (!column) throw new Error(`the page's data lacks the column ${name}`);
+      reader = this.makeReader(name, column);
+      this.readers.set(name, reader);
+    }
+    return reader;
+  }
 
-  const one = (name: string, column: Column): Float64Array => {
+  private makeReader(name: string, column: Column): Reader {
+    const raw = this.raw.get(name) ?? new ArrayBuffer(0);
     switch (column.encoding) {
-      case "f32":
-        return Float64Array.from(new Float32Array(bytes(name)));
-      case "log16":
-        return logScale(bytes(name), column.base, column.step);
+      case "f32": {
+        const floats = new Float32Array(raw);
+        return (row) => floats[row] ?? Number.NaN;
+      }
+      case "log16": {
+        const planes = new Uint8Array(raw);
+        const n = planes.length / 2;
+        return (row) => {
+          const code = (planes[row] ?? 0) | ((planes[n + row] ?? 0) << 8);
+          return code === 0 ? Number.NaN : Math.exp(column.base + (code - 1) * column.step);
+        };
+      }
       case "quotient": {
-        const of = value(column.of);
-        const at = axes.findIndex((axis) => axis.name === column.by);
-        const by = (axes[at]?.levels ?? []).map(Number);
-        const level = levels[at];
-        return of.map((v, i) => v / (by[level?.[i] ?? 0] ?? Number.NaN));
+        const of = this.reader(column.of);
+        const a = this.axes.findIndex((axis) => axis.name === column.by);
+        const by = (this.axes[a]?.levels ?? []).map(Number);
+        const level = this.levels[a];
+        return (row) => of(row) / (by[level?.[row] ?? 0] ?? Number.NaN);
       }
       case "width8": {
-        const of = value(column.of);
-        const codes = codesOf(name);
-        return of.map((v, i) => {
-          const code = codes[i] ?? 0;
-          if (code === 0) return Number.NaN;
-          return code === 1 ? v : v * Math.exp(column.sign * Math.exp(column.base + (code - 2) * column.step));
-        });
+        const of = this.reader(column.of);
+        const codes = this.widthCodes(name);
+        const widths = Float64Array.from({ length: 256 }, (_, code) =>
+          code === 0 ? Number.NaN : code === 1 ? 0 : Math.exp(column.base + (code - 2) * column.step),
+        );
+        return (row) => of(row) * Math.exp(column.sign * (widths[codes[row] ?? 0] ?? Number.NaN));
       }
       default:
         throw new Error(`values cannot be encoded as ${column.encoding}`);
     }
-  };
+  }
 
-  for (const [name] of columns) value(name);
-  return decoded;
+  /** Codes of an interval's width; a mirrored column holds their distance from the other bound's codes. */
+  private widthCodes(name: string): Uint8Array {
+    const codes = new Uint8Array(this.raw.get(name) ?? new ArrayBuffer(0));
+    const mirror = this.cells.values[name]?.mirror;
+    if (!mirror) return codes;
+    const other = this.widthCodes(mirror);
+    return codes.map((code, i) => code + (other[i] ?? 0));
+  }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Everything there is to say about one cell, in words: tooltip, details and screen readers all speak from here.
 import { type Atlas, cellNumber, type Mark, markOf, type Point, type Slot, textAt } from "./atlas";
-import { QUANTITIES, type Quantity, type QuantityId, reading } from "./quantities";
+import { QUANTITIES, type QuantityId, readingAt } from "./quantities";
 import type { UnitSystem } from "./units";
 
 export interface FactLine {
@@ -27,22 +27,6 @@ export interface Facts {
   note: string;
   /** Why there is no estimate; empty when there is one. */
   reason: string;
-}
-
-const readings = new WeakMap<Atlas, Map<QuantityId, ReturnType<typeof reading>>>();
-
-function readingOf(atlas: Atlas, quantity: Quantity) {
-  let known = readings.get(atlas);
-  if (!known) {
-    known = new Map();
-    readings.set(atlas, known);
-  }
-  let made = known.get(quantity.id);
-  if (!made) {
-    made = reading(atlas, quantity);
-    known.set(quantity.id, made);
-  }
-  return made;
 }
 
 /** "1.02 to 1.09 GiB/s": the unit once when both bounds share it. */
@@ -75,8 +59,7 @@ export function factsAt(atlas: Atlas, slot: Slot, system: UnitSystem): Facts {
   const row = slot - 1;
   const lines: FactLine[] = [];
   for (const quantity of QUANTITIES) {
-    const read = readingOf(atlas, quantity);
-    const value = read.value[row] ?? Number.NaN;
+    const [value, low, high] = readingAt(atlas, quantity, row);
     if (!Number.isFinite(value)) continue;
     const format = (v: number) => quantity.format(v, system);
     lines.push({
@@ -84,7 +67,7 @@ export function factsAt(atlas: Atlas, slot: Slot, system: UnitSystem): Facts {
       label: quantity.label,
       short: quantity.short ?? quantity.label,
       value: format(value),
-      interval: intervalText(read.low[row] ?? Number.NaN, read.high[row] ?? Number.NaN, format),
+      interval: intervalText(low, high, format),
     });
   }
   return {
@@ -96,8 +79,8 @@ export function factsAt(atlas: Atlas, slot: Slot, system: UnitSystem): Facts {
     nVisits: atlas.nVisits[row] ?? 0,
     nDiscarded: atlas.nDiscarded[row] ?? 0,
     latKind: textAt(atlas.latKind, row),
-    windowSeconds: atlas.values.get("window_seconds")?.[row] ?? Number.NaN,
-    cutSeconds: atlas.values.get("cut_seconds")?.[row] ?? Number.NaN,
+    windowSeconds: atlas.values.at("window_seconds", row),
+    cutSeconds: atlas.values.at("cut_seconds", row),
     note: textAt(atlas.note, row),
     reason: "",
   };

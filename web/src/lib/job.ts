@@ -39,7 +39,7 @@ export function jobText(atlas: Atlas, slot: Slot): string {
 
 /** Milliseconds the load ran: what was kept and what was cut before it. */
 function windowMs(atlas: Atlas, slot: Slot): number {
-  const at = (name: string) => (slot > 0 ? (atlas.values.get(name)?.[slot - 1] ?? Number.NaN) : Number.NaN);
+  const at = (name: string) => (slot > 0 ? atlas.values.at(name, slot - 1) : Number.NaN);
   const window = at("window_seconds");
   const cut = at("cut_seconds");
   const seconds = Number.isFinite(window)

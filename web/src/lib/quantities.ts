@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the map can show of a cell: the value, its interval, and how to write it.
-import { type Atlas, optionAt, type Slot } from "./atlas";
+import type { Atlas, Slot } from "./atlas";
 import { count, latency, percent, rate, type UnitSystem } from "./units";
 
 export type QuantityId = "throughput" | "iops" | "lat_mean" | "lat_p99" | "per_job" | "width";
@@ -50,8 +50,6 @@ export interface Reading {
   extent: readonly [number, number];
 }
 
-const NONE = new Float64Array(0);
-
 function extentOf(values: Float64Array): readonly [number, number] {
   let low = Number.POSITIVE_INFINITY;
   let high = Number.NEGATIVE_INFINITY;
@@ -62,17 +60,39 @@ function extentOf(values: Float64Array): readonly [number, number] {
   return low <= high ? [low, high] : [0, 1];
 }
 
+const NONE = new Float64Array(0);
+
+/** The number of jobs of each row is a level of an axis, or one number for all. */
+function jobsReader(atlas: Atlas): (row: number) => number {
+  const a = atlas.axes.findIndex((axis) => axis.name === "numjobs");
+  const levels = (atlas.axes[a]?.levels ?? []).map((level) => Number(level ?? 1) || 1);
+  const codes = atlas.levels[a];
+  const all = Number(atlas.data.constants.find((pair) => pair.name === "numjobs")?.value ?? 1) || 1;
+  return (row) => (codes ? (levels[codes[row] ?? 0] ?? 1) : all);
+}
+
+/** A quantity of one row: value, lower and upper bound. */
+export function readingAt(atlas: Atlas, quantity: Quantity, row: number): readonly [number, number, number] {
+  const [value, low, high] = quantity.columns.map((name) => atlas.values.at(name, row)) as [number, number, number];
+  if (quantity.id === "width") return [(high - low) / value, Number.NaN, Number.NaN];
+  if (quantity.id !== "per_job") return [value, low, high];
+  const jobs = jobsReader(atlas)(row);
+  return [value / jobs, low / jobs, high / jobs];
+}
+
 export function reading(atlas: Atlas, quantity: Quantity): Reading {
-  const column = (name: string) => atlas.values.get(name) ?? NONE;
-  let [value, low, high] = quantity.columns.map(column) as [Float64Array, Float64Array, Float64Array];
+  let [value, low, high] = quantity.columns.map((name) => atlas.values.column(name)) as [
+    Float64Array,
+    Float64Array,
+    Float64Array,
+  ];
   if (quantity.id === "per_job") {
-    const jobs = new Float64Array(atlas.nRows).map((_, row) => Number(optionAt(atlas, row + 1, "numjobs") ?? 1) || 1);
-    const share = (v: number, row: number) => v / (jobs[row] ?? 1);
+    const jobs = jobsReader(atlas);
+    const share = (v: number, row: number) => v / jobs(row);
     [value, low, high] = [value.map(share), low.map(share), high.map(share)];
   } else if (quantity.id === "width") {
-    const centre = value;
     const [from, to] = [low, high];
-    value = centre.map((v, row) => ((to[row] ?? Number.NaN) - (from[row] ?? Number.NaN)) / v);
+    value = value.map((v, row) => ((to[row] ?? Number.NaN) - (from[row] ?? Number.NaN)) / v);
     [low, high] = [NONE, NONE];
   }
   return { quantity, value, low, high, extent: extentOf(value) };

@@ -32,11 +32,17 @@ export function makeScale(kind: ScaleKind, low: number, high: number): Scale {
 }
 
 /** Log when a quarter of the values would share the darkest thirtieth of a linear scale and could not be told apart. */
-export function fittingKind(values: Float64Array): ScaleKind {
-  const known = values.filter((v) => Number.isFinite(v)).sort();
-  const most = known[known.length - 1] ?? 0;
-  const least = known[0] ?? 0;
-  return least > 0 && (known[Math.floor(known.length / 4)] ?? 0) < most / 30 ? "log" : "linear";
+export function fittingKind(values: Float64Array, extent: readonly [number, number]): ScaleKind {
+  const [least, most] = extent;
+  if (!(least > 0)) return "linear";
+  let known = 0;
+  let dark = 0;
+  for (const v of values) {
+    if (Number.isNaN(v)) continue;
+    known++;
+    if (v < most / 30) dark++;
+  }
+  return dark * 4 > known ? "log" : "linear";
 }
 
 /** Round values to label the scale with; `base` 1024 for bytes in IEC units. At most about `most`. */
