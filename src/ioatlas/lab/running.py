@@ -255,7 +255,7 @@ def _serve(step: Serve, context: Mapping[str, str]) -> None:
         )
     pid: int | None = None if step.daemon else process.pid
     end = time.monotonic() + _READY_SECONDS
-    while pid is None or not _ready(fill(step.ready, context)):
+    while pid is None or not _ready(fill(step.ready, context), pid):
         ended = process.poll()
         if ended if step.daemon else ended is not None:
             said = log.read_text(errors="replace").strip()[-500:]
@@ -268,16 +268,12 @@ def _serve(step: Serve, context: Mapping[str, str]) -> None:
     pid_file.write_text(f"{pid} {instance.start_ticks(pid)}\n")
 
 
-def _ready(where: str) -> bool:
+def _ready(where: str, pid: int) -> bool:
     if not where:
         return True
     if not where.startswith("/"):
-        host, _, port = where.rpartition(":")
-        try:
-            socket.create_connection((host, int(port)), timeout=1).close()
-        except OSError:
-            return False
-        return True
+        # Looking is gentler than connecting: iperf3 serves one client at a time and would take us for it.
+        return _listens(pid, int(where.rpartition(":")[2]))
     path = Path(where)
     if not path.is_socket():
         return path.exists()
@@ -287,3 +283,15 @@ def _ready(where: str) -> bool:
         except OSError:
             return False
     return True
+
+
+def _listens(pid: int, port: int) -> bool:
+    """Whether something listens on the TCP port in the network namespace of a process (proc(5): state 0A is LISTEN)."""
+    for table in ("tcp", "tcp6"):
+        try:
+            rows = Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]
+        except OSError:
+            continue
+        if any(row.split()[1].endswith(f":{port:04X}") and row.split()[3] == "0A" for row in rows):
+            return True
+    return False

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Facts that a person adds or corrects: the file testbed.toml with one table, `[facts]`."""
+"""What a person types in, the file testbed.toml: `[facts]` that add or correct, `[[results]]` measured elsewhere, reference `[lines]`."""
 
 from __future__ import annotations
 
 import re
 import tomllib
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from ioatlas.errors import UsageError
 from ioatlas.model.testbed import Fact, FactValue
@@ -45,8 +46,67 @@ def _tidy(value: float) -> float | int:
     return int(value) if value == int(value) else value
 
 
+@dataclass(frozen=True)
+class TypedResult:
+    """A rate that a person measured elsewhere. facts: those of the file with its own in place; own: the names it set itself.
+
+    through: name of the result of the path alone that this one passed.
+    """
+
+    name: str
+    bw_bytes_per_s: float
+    facts: tuple[Fact, ...]
+    own: tuple[str, ...]
+    through: str = ""
+
+
 def read_facts(path: Path) -> tuple[Fact, ...]:
     """Facts of a testbed.toml. Raises UsageError with file and key."""
+    where = str(path)
+    return tuple(_fact(name, value, where) for name, value in _flat("", _table(_read(path), "facts", where)))
+
+
+def read_results(path: Path) -> tuple[TypedResult, ...]:
+    """Results of a testbed.toml, in its order. Raises UsageError with file and key."""
+    where = str(path)
+    facts = read_facts(path)
+    entries = _read(path).get("results", [])
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise UsageError("results must be a list of tables", where=where, remedy="write [[results]] above each one")
+    found: list[TypedResult] = []
+    for number, entry in enumerate(entries, 1):
+        key = f"{where}: results {number}"
+        unknown = sorted(entry.keys() - {"name", "bw", "through", "facts"})
+        if unknown:
+            raise UsageError(f"there is no key {unknown[0]!r}", where=key, remedy="a result has name, bw, through and facts")
+        name, rate = entry.get("name"), quantity(str(entry.get("bw", "")))
+        if not isinstance(name, str) or not name.strip():
+            raise UsageError("a result needs a name", where=key, remedy='write name = "PCI card"')
+        if name in {one.name for one in found}:
+            raise UsageError(f"there are two results named {name!r}", where=key)
+        if rate is None or rate[1] not in {"B/s", "bit/s"} or rate[0] <= 0:
+            raise UsageError(f"{entry.get('bw')!r} is not a rate", where=key, remedy='write bw = "67 MB/s"')
+        own = tuple(_fact(fact, value, key) for fact, value in _flat("", _table(entry, "facts", key)))
+        through = str(entry.get("through", ""))
+        found.append(
+            TypedResult(name, float(rate[0]) / (8 if rate[1] == "bit/s" else 1), corrected(facts, own), tuple(fact.name for fact in own), through)
+        )
+    return tuple(found)
+
+
+def read_lines(path: Path) -> dict[str, float]:
+    """Reference lines of a testbed.toml, bytes per second by name."""
+    where = str(path)
+    lines = {}
+    for name, value in _table(_read(path), "lines", where).items():
+        rate = quantity(str(value))
+        if rate is None or rate[1] not in {"B/s", "bit/s"}:
+            raise UsageError(f"{value!r} is not a rate", where=f"{where}: {name}", remedy='write "gigabit" = "125 MB/s"')
+        lines[name] = float(rate[0]) / (8 if rate[1] == "bit/s" else 1)
+    return lines
+
+
+def _read(path: Path) -> dict[str, Any]:
     where = str(path)
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -54,13 +114,17 @@ def read_facts(path: Path) -> tuple[Fact, ...]:
         raise UsageError(f"cannot read the facts: {error.strerror}", where=where) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"this is not TOML: {error}", where=where, remedy='write [facts] and lines such as "nic.speed" = "1 Gb/s"') from error
-    unknown = sorted(data.keys() - {"facts"})
+    unknown = sorted(data.keys() - {"facts", "results", "lines"})
     if unknown:
-        raise UsageError(f"there is no table or key {unknown[0]!r}", where=where, remedy="all facts stand in the table [facts]")
-    table = data.get("facts", {})
+        raise UsageError(f"there is no table or key {unknown[0]!r}", where=where, remedy="facts stand in [facts], results in [[results]], reference lines in [lines]")
+    return data
+
+
+def _table(data: dict[str, Any], key: str, where: str) -> dict[str, object]:
+    table = data.get(key, {})
     if not isinstance(table, dict):
-        raise UsageError("facts must be a table", where=where, remedy="write [facts]")
-    return tuple(_fact(name, value, where) for name, value in _flat("", table))
+        raise UsageError(f"{key} must be a table", where=where, remedy=f"write [{key}]")
+    return table
 
 
 def _flat(prefix: str, table: dict[str, object]) -> Iterable[tuple[str, object]]:

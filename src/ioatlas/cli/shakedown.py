@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ioatlas shakedown`: can this client, link and path measure this target?"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from ioatlas.analysis.ceilings import Ceiling
+from ioatlas.analysis.limits import Reading, ceilings_of, explain, megabytes
+from ioatlas.analysis.shakedown import Check, background_checks, clients_needed, clock_check, headroom, mtu_check, nic_checks, path_checks
+from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.model.result import Finding
+from ioatlas.model.testbed import Testbed
+from ioatlas.probe.measured import Rate, background, client_rate, network_rate, path_mtu_passes, stack_rate, target_rate
+from ioatlas.probe.telemetry import watched_of
+from ioatlas.probe.testbed import testbed
+from ioatlas.probe.typed_in import quantity, read_lines, read_results
+
+_SMALL, _LARGE = 4096, 1 << 20
+_MARKS = {"ok": "ok      ", "warning": "WARNING ", "failed": "FAILED  ", "unknown": "unknown "}
+
+
+@click.command()
+@click.argument("target", required=False)
+@click.option("--facts", "facts_file", type=click.Path(path_type=Path), help="testbed.toml with facts to add or correct (./testbed.toml when there is one).")
+@click.option("--iperf", "iperf_host", metavar="HOST[:PORT]", help="Measure the network path with iperf3 to a server you started there (`iperf3 -s`).")
+@click.option("--expect", metavar="RATE", help="What the target should deliver, such as 2.5GB/s: how many clients that takes.")
+@click.option("--results", "results_file", type=click.Path(path_type=Path), help="Explain the results typed into this file; TARGET is not needed.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def command(
+    target: str | None, facts_file: Path | None, iperf_host: str | None, expect: str | None, results_file: Path | None, *, as_json: bool
+) -> None:
+    """Is this client, this link, this path able to measure TARGET? Says what to change.
+
+    \b
+    ioatlas shakedown /mnt/nas --iperf nas --expect 110MB/s
+    ioatlas shakedown nbd://10.0.0.5
+    ioatlas shakedown --results network.toml
+
+    Takes about 10 seconds. TARGET is never written; a file, device or NBD export is read for 4 seconds. Exit code 3
+    when a check failed.
+    """  # noqa: D301
+    if results_file is not None:
+        _explain(results_file, as_json=as_json)
+        return
+    if target is None:
+        raise UsageError("no target was named", remedy="name one, or give --results FILE")
+    usual = Path("testbed.toml")
+    bed = testbed(target, facts_file or (usual if usual.is_file() else None))
+    checks, ceilings = _look(target, bed, iperf_host, expect)
+    if as_json:
+        data = {"target": target, "checks": [dataclasses.asdict(one) for one in checks], "ceilings": [dataclasses.asdict(one) for one in ceilings]}
+        click.echo(json.dumps(data, indent=1))
+    else:
+        for one in checks:
+            click.echo(f"{_MARKS[one.verdict]} {one.sentence}" + (f"\n           change: {one.advice}" if one.advice else ""))
+        for ceiling in ceilings:
+            rate = megabytes(ceiling.bw_bytes_per_s) if ceiling.bw_bytes_per_s else f"{ceiling.iops:.0f} IOPS"
+            click.echo(f"ceiling  {rate:>12}  {ceiling.name} ({ceiling.kind}; {ceiling.because})")
+    if any(one.verdict == "failed" for one in checks):
+        sys.exit(3)
+
+
+def _look(target: str, bed: Testbed, iperf_host: str | None, expect: str | None) -> tuple[list[Check], list[Ceiling]]:
+    checks = list(path_checks(bed))
+    checks.append(clock_check(bed))
+    _tell("watching what else runs")
+    usage = background(watched_of(target))
+    checks += [*background_checks(usage), *nic_checks(bed, usage)]
+    server = bed.value("server.address")
+    if server and bed.value("route.local") is not True:
+        mtu = int(bed.number("nic.mtu") or 1500)
+        checks.append(mtu_check(mtu, path_mtu_passes(str(server), mtu)))
+    ceilings = list(ceilings_of(bed, _LARGE))
+    if iperf_host:
+        _tell("measuring the network path")
+        host, _, port = iperf_host.rpartition(":") if iperf_host.count(":") == 1 else (iperf_host, "", "5201")
+        if not port.isdigit():
+            raise UsageError(f"{port!r} is not a port", where="--iperf", remedy="write HOST or HOST:PORT")
+        rate = network_rate(host, port=int(port))
+        ceilings.append(Ceiling("network path, measured", "network path", rate.bw_bytes_per_s, None, "measured", rate.how))
+    _tell("measuring the client")
+    checks += _client(target, bed, ceilings)
+    expected = _expected(expect)
+    if expected is not None:
+        checks.append(clients_needed(expected, ceilings))
+    return checks, sorted(ceilings, key=lambda one: one.bw_bytes_per_s or float("inf"))
+
+
+def _client(target: str, bed: Testbed, ceilings: list[Ceiling]) -> Iterator[Check]:
+    """What the client generates and its stack carries, against a short look at the target where it may be read."""
+    jobs = min(int(bed.number("cpu.allowed") or 1), 16)
+    readable = bed.value("target.kind") in {"file", "block"} or target.startswith("nbd")
+    for bs_bytes, rw in ((_SMALL, "randread"), (_LARGE, "read")):
+        generated = client_rate(bs_bytes, numjobs=jobs)
+        ceilings.append(_ceiling(f"client, {bs_bytes} B blocks", "client", generated))
+        carried = stack_rate(bs_bytes, numjobs=jobs)
+        if carried is not None:
+            ceilings.append(_ceiling(f"kernel's file path from memory, {bs_bytes} B blocks", "stack", carried))
+        if not readable:
+            continue
+        try:
+            seen = target_rate(target, rw, bs_bytes, iodepth=16 if bs_bytes == _SMALL else 4)
+        except IoAtlasError as error:
+            yield Check(f"headroom {bs_bytes}", "unknown", f"the target could not be read: {error.what}")
+            continue
+        yield headroom(generated.iops, seen.iops, bs_bytes)
+    if not readable:
+        yield Check("headroom", "unknown", "a directory is not written to here, so its speed is not known", "give --expect RATE, or name a file of it")
+
+
+def _ceiling(name: str, resource: str, rate: Rate) -> Ceiling:
+    return Ceiling(name, resource, rate.bw_bytes_per_s, rate.iops, "measured", f"fio {rate.how}")
+
+
+def _expected(expect: str | None) -> float | None:
+    if expect is None:
+        return None
+    rate = quantity(expect)
+    if rate is None or rate[1] not in {"B/s", "bit/s"} or rate[0] <= 0:
+        raise UsageError(f"{expect!r} is not a rate", where="--expect", remedy="write 110MB/s or 10Gb/s")
+    return float(rate[0]) / (8 if rate[1] == "bit/s" else 1)
+
+
+def _explain(path: Path, *, as_json: bool) -> None:
+    """Sentences on typed-in results; what distinguishes them are the facts they set themselves."""
+    results = read_results(path)
+    if not results:
+        raise UsageError("there is no result to explain", where=str(path), remedy='write [[results]] with name = "..." and bw = "67 MB/s"')
+    factors = {name for one in results for name in one.own}
+    readings = []
+    for one in results:
+        bed = Testbed("", 0.0, one.facts)
+        ceilings = () if one.through else ceilings_of(bed, _LARGE)
+        readings.append(Reading(one.name, one.bw_bytes_per_s, ceilings, {name.removeprefix("nic."): bed.value(name) for name in factors}, one.through))
+    findings = explain(readings, read_lines(path))
+    if as_json:
+        click.echo(json.dumps([_plain(one) for one in findings], indent=1))
+        return
+    for finding in findings:
+        click.echo(f"{finding.sentence}.")
+
+
+def _plain(finding: Finding) -> dict[str, str]:
+    return {"code": finding.code, "sentence": finding.sentence}
+
+
+def _tell(words: str) -> None:
+    if os.isatty(2):
+        click.echo(f"{words} ...", err=True)

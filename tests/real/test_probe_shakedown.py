@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ioatlas shakedown` as a person calls it."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from ioatlas import lab
+from ioatlas.errors import IoAtlasError
+from ioatlas.lab.catalog_root import IPERF_PORT
+from ioatlas.lab.running import missing
+from ioatlas.probe.measured import client_rate, network_rate, path_mtu_passes, target_rate
+
+root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+RUN = [sys.executable, "-c", "from ioatlas.cli import main; main()", "shakedown"]
+
+NETWORK = """
+[facts]
+"nic.speed" = "1 Gb/s"
+"nic.mtu" = "1500 B"
+[lines]
+"100 Mb/s Ethernet" = "12.5 MB/s"
+"1 Gb/s Ethernet" = "125 MB/s"
+[[results]]
+name = "PCI card"
+bw = "67 MB/s"
+facts = { "nic.bus" = "PCI" }
+[[results]]
+name = "PCIe card"
+bw = "113 MB/s"
+facts = { "nic.bus" = "PCIe x1" }
+[[results]]
+name = "NAS read"
+bw = "70 MB/s"
+through = "PCIe card"
+"""
+
+
+@pytest.fixture(autouse=True)
+def _own_lab(monkeypatch):
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="iol", dir="/tmp") as folder:
+        monkeypatch.setenv("IOATLAS_LAB_DIR", f"{folder}/l")
+        yield
+
+
+def needs(name):
+    if missing(lab.scenarios()[name]):
+        pytest.skip(f"{name} needs {missing(lab.scenarios()[name])}")
+
+
+def test_typed_in_results_are_explained(tmp_path):
+    path = tmp_path / "network.toml"
+    path.write_text(NETWORK)
+    said = subprocess.run([*RUN, "--results", str(path)], capture_output=True, text=True, check=True).stdout
+    assert "bus PCI limits PCI card, and then the 1 Gb/s link, MTU 1500 is met." in said
+    assert "PCIe card: limited by the 1 Gb/s link" in said
+    assert "NAS read: 70.0 MB/s is 62% of the nearest ceiling known" in said
+    data = json.loads(subprocess.run([*RUN, "--results", str(path), "--json"], capture_output=True, text=True, check=True).stdout)
+    assert {"code", "sentence"} == data[0].keys()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[[results]]\nname = 'a'\nbw = 'fast'", "'fast' is not a rate"),
+        ("[[results]]\nbw = '1 MB/s'", "needs a name"),
+        ("[[results]]\nname='a'\nbw='1 MB/s'\n[[results]]\nname='a'\nbw='1 MB/s'", "two results"),
+        ("[[results]]\nname='a'\nbw='1 MB/s'\nspeed=3", "'speed'"),
+        ("[facts]\n", "no result"),
+        ("[[results]]\nname='x'\nbw='1 MB/s'\n[lines]\na = 'b'", "not a rate"),
+        ("results = 3", "list of tables"),
+        ("[[results]]\nname='a'\nbw='1 MB/s'\nthrough='z'", "'z'"),
+    ],
+)
+def test_bad_results_are_one_clear_error(tmp_path, text, words):
+    path = tmp_path / "r.toml"
+    path.write_text(text)
+    done = subprocess.run([*RUN, "--results", str(path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio")
+def test_a_file_in_memory_is_refused_as_a_target():
+    if not os.path.ismount("/dev/shm"):
+        pytest.skip("no tmpfs at /dev/shm")
+    done = subprocess.run([*RUN, "/dev/shm", "--json"], capture_output=True, text=True, check=False)
+    assert done.returncode == 3, done.stderr
+    checks = {one["name"]: one for one in json.loads(done.stdout)["checks"]}
+    assert checks["target"]["verdict"] == "failed"
+
+
+@root
+def test_the_measured_ceiling_of_a_link_is_the_computed_one():
+    needs("link-100m")
+    with lab.start("link-100m") as target:
+        measured = network_rate(target.context["server"], port=IPERF_PORT, seconds=2)
+        assert measured.bw_bytes_per_s == pytest.approx(target.value("bw_bytes_per_s"), rel=0.02)
+        seen = target_rate(target.location, "read", 65536, seconds=1)
+        assert seen.bw_bytes_per_s < 1.5 * target.value("bw_bytes_per_s")
+        with pytest.raises(IoAtlasError, match="iperf3 could not measure"):
+            network_rate(target.context["server"], port=9)
+
+
+@root
+def test_a_path_that_does_not_carry_large_packets_is_found():
+    needs("link-1g-jumbo")
+    if shutil.which("ping") is None:
+        pytest.skip("needs iputils-ping")
+    with lab.start("link-1g-jumbo") as target:
+        server = target.context["server"]
+        assert path_mtu_passes(server, 9000) is True
+        # The far end now drops what is larger than its own MTU, as a switch without jumbo frames does.
+        subprocess.run(["ip", "-n", target.context["namespace"], "link", "set", "lab0", "mtu", "1500"], check=True)
+        assert path_mtu_passes(server, 9000) is False
+        assert path_mtu_passes(server, 1500) is True
+        subprocess.run(["ip", "-n", target.context["namespace"], "link", "set", "lab0", "down"], check=True)
+        assert path_mtu_passes(server, 1500) is None
+
+
+@pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio")
+def test_the_client_generates_more_than_any_target_of_the_lab():
+    assert client_rate(4096, seconds=0.5).iops > 50_000
