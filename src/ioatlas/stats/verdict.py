@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ioatlas.errors import UsageError
 from ioatlas.stats.warmup import Floats, Noise, as_series, change_points, mser_cut, noise_around, trim_spikes
@@ -113,6 +114,15 @@ def judge(
         return finish("too short", f"{merged.size} groups of {width} intervals hold enough I/Os to be compared, a verdict takes {FEWEST}")
     label, reason, cut, agreed = _shape(merged, step / width)
     return finish(label, reason, cut * width, agreed=agreed)
+
+
+def has_steady_state(verdicts: Sequence[Verdict]) -> bool:
+    """Whether a cell may be given a mean and its interval: two thirds of the visits that were judged are steady, or none was judged.
+
+    Otherwise its result is the label and the distribution of its visits.
+    """
+    judged = [verdict.steady for verdict in verdicts if verdict.label != "too short"]
+    return not judged or sum(judged) / len(judged) >= 2 / 3
 
 
 def _stalled_share(series: Floats, latency: float) -> float:
@@ -247,7 +257,7 @@ def _two_levels(series: Floats, step: float) -> str:
 
     The best split of the sorted values into two groups must be clean, Ashman's D = |m1 - m2| / sqrt((v1 + v2) / 2) >= 5 (2 is bimodal by
     Ashman et al. 1994; the best split of normal values has 2.65, of uniform ones 3.5), each group must hold 15% of the values,
-    differ by 20% and by 2.5 counting steps, and the series must change group at least twice in a way that lasts or alternates.
+    differ by 20% and by 2.5 counting steps, and the series must go back and forth: one or two changes of group explain less than 92% of it.
     """
     ordered = np.sort(series)
     n = ordered.size
@@ -261,7 +271,17 @@ def _two_levels(series: Floats, step: float) -> str:
     spread = float(np.sqrt((low.var() + high.var()) / 2))
     apart = (float(high.mean()) - float(low.mean())) / spread if spread > 0 else np.inf
     in_high = series > (low[-1] + high[0]) / 2
-    switches = int(np.count_nonzero(np.diff(in_high)))
-    if apart < 5 or switches < 3:
+    if apart < 5 or _misplaced(in_high) < max(3.0, 0.08 * n):
         return ""
-    return f"two levels, {low.mean() / high.mean():.0%} of the higher one the lower, {switches} changes between them"
+    return (
+        f"two levels, {low.mean() / high.mean():.0%} of the higher one the lower, {np.count_nonzero(np.diff(in_high))} changes between them"
+    )
+
+
+def _misplaced(in_high: NDArray[np.bool_]) -> float:
+    """Values on the wrong side of the best description by one stretch of one group in the other (which has two changes, or one at an end)."""
+    n = in_high.size
+    sums = np.concatenate([[0], np.cumsum(np.where(in_high, 1, -1))])
+    rise = np.max(sums - np.minimum.accumulate(sums))
+    fall = np.max(np.maximum.accumulate(sums) - sums)
+    return float(n - max(2 * rise - sums[-1], 2 * fall + sums[-1])) / 2

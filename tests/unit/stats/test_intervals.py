@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Intervals over visits against closed forms and scipy, and what they do when they must not be given."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from ioatlas.errors import UsageError
+from ioatlas.stats.intervals import (
+    coverage_table,
+    log_t_interval,
+    median_interval,
+    moderated_log_interval,
+    order_statistic_ranks,
+    pooled_log_interval,
+    rank_coverage,
+    t_quantile,
+)
+from ioatlas.stats.variance import PooledVariance, pool_variance
+
+positive = st.floats(1e-3, 1e12)
+
+
+def test_log_t_equals_scipy_on_the_logarithms():
+    values = [812.0, 905.5, 870.1, 790.3]
+    found = log_t_interval(values)
+    low, high = stats.t.interval(0.95, 3, loc=np.log(values).mean(), scale=stats.sem(np.log(values)))
+    assert (found.low, found.high) == pytest.approx((math.exp(low), math.exp(high)))
+    assert found.estimate == pytest.approx(stats.gmean(values))
+    assert (found.method, found.n, found.confidence) == ("log-t/1", 4, 0.95)
+
+
+def test_log_t_withholds_below_three_visits():
+    for values in ([], [5.0], [5.0, 6.0]):
+        found = log_t_interval(values)
+        assert found.withheld
+        assert found.reason
+        assert found.relative_half_width == math.inf
+
+
+def test_a_stalled_visit_gives_the_plain_interval_and_says_so():
+    values = [0.0, 100.0, 110.0]
+    found = log_t_interval(values)
+    low, high = stats.t.interval(0.95, 2, loc=np.mean(values), scale=stats.sem(values))
+    assert (found.method, found.low) == ("t/1", 0.0)
+    assert low < 0
+    assert found.high == pytest.approx(high)
+    assert "zero" in found.reason
+    assert log_t_interval([0.0, 0.0, 0.0]).withheld
+
+
+@pytest.mark.parametrize("bad", [-1.0, math.nan, math.inf])
+def test_values_that_are_no_throughput_are_refused(bad):
+    for function in (log_t_interval, median_interval):
+        with pytest.raises(UsageError):
+            function([1.0, 2.0, bad])
+    with pytest.raises(UsageError):
+        log_t_interval([1.0, 2.0, 3.0], confidence=95)
+
+
+def test_pooled_interval_with_a_known_variance_is_the_normal_one():
+    found = pooled_log_interval([100.0, 121.0], 0.04, math.inf)
+    half = 1.959964 * 0.2 / math.sqrt(2)
+    assert found.estimate == pytest.approx(110.0)
+    assert found.high == pytest.approx(110.0 * math.exp(half), rel=1e-6)
+    one = pooled_log_interval([100.0], 0.04, 10)
+    assert one.high == pytest.approx(100 * math.exp(stats.t.ppf(0.975, 10) * 0.2))
+
+
+def test_visits_far_apart_get_no_pooled_interval():
+    assert pooled_log_interval([100.0, 300.0], 0.0025, math.inf).withheld
+    assert moderated_log_interval([100.0, 300.0], PooledVariance(0.0025, 30.0, 50)).withheld
+    own = moderated_log_interval([100.0, 300.0, 200.0], PooledVariance(0.0025, 30.0, 50))
+    assert own.method == "log-t/1"
+
+
+def test_pooled_variance_must_be_one():
+    with pytest.raises(UsageError):
+        pooled_log_interval([1.0, 2.0], math.nan, 5)
+    assert pooled_log_interval([], 0.1, 5).withheld
+
+
+def test_moderated_interval_is_smyths():
+    values, pool = [100.0, 108.0, 95.0], PooledVariance(0.01, 6.0, 40)
+    logs = np.log(values)
+    variance = (6 * 0.01 + 2 * logs.var(ddof=1)) / 8
+    half = stats.t.ppf(0.975, 8) * math.sqrt(variance / 3)
+    found = moderated_log_interval(values, pool)
+    assert found.low == pytest.approx(math.exp(logs.mean() - half))
+    assert found.n == 3
+
+
+@pytest.mark.parametrize(
+    ("n", "low", "high", "coverage"),
+    [(6, 1, 6, 0.96875), (9, 2, 8, 0.9609375), (12, 3, 10, 0.96142578), (20, 6, 15, 0.95861053), (30, 10, 21, 0.95722)],
+)
+def test_ranks_of_the_median_are_the_published_ones(n, low, high, coverage):
+    assert order_statistic_ranks(n, 0.95) == (low, high)
+    assert rank_coverage(n, low) == pytest.approx(coverage, abs=1e-5)
+
+
+@pytest.mark.parametrize(("n", "ranks"), [(7, (1, 7)), (10, (2, 9)), (13, (3, 11)), (20, (5, 16)), (30, (9, 22))])
+def test_ranks_at_97_5_percent(n, ranks):
+    assert order_statistic_ranks(n, 0.975) == ranks
+
+
+def test_rank_coverage_is_binomial_and_no_table_entry_falls_short():
+    for n, low, high, coverage in coverage_table(0.95, 40):
+        assert coverage >= 0.95
+        assert coverage == pytest.approx(1 - 2 * stats.binom.cdf(low - 1, n, 0.5))
+        assert high == n + 1 - low
+    assert order_statistic_ranks(5, 0.95) is None
+    assert median_interval([1.0, 2, 3, 4, 5]).withheld
+
+
+@settings(deadline=None)
+@given(st.floats(0.5001, 0.9999), st.floats(1, 200))
+def test_t_quantile_is_scipys(probability, dof):
+    assert t_quantile(probability, dof) == pytest.approx(stats.t.ppf(probability, dof), rel=1e-6)
+
+
+@settings(deadline=None)
+@given(st.lists(positive, min_size=6, max_size=40))
+def test_median_interval_holds_the_median_and_only_observed_values(values):
+    found = median_interval(values)
+    assert found.low in values
+    assert found.high in values
+    assert found.low <= found.estimate <= found.high
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(1.0, 1e9), min_size=3, max_size=20), st.floats(1e-3, 1e3))
+def test_log_intervals_scale_with_the_unit(values, factor):
+    one, other = log_t_interval(values), log_t_interval([value * factor for value in values])
+    assert other.estimate == pytest.approx(one.estimate * factor, rel=1e-9)
+    assert other.low == pytest.approx(one.low * factor, rel=1e-6, abs=1e-300)
+    assert one.low <= one.estimate <= one.high
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(1.0, 1e9), min_size=6, max_size=20))
+def test_higher_confidence_is_never_narrower(values):
+    for function in (log_t_interval, median_interval):
+        wide, narrow = function(values, 0.968), function(values, 0.9)
+        assert wide.low <= narrow.low
+        assert wide.high >= narrow.high
+
+
+def cells(seed, count, visits, sd, d0=None):
+    rng = np.random.default_rng(seed)
+    own = np.full(count, sd**2) if d0 is None else sd**2 * d0 / rng.chisquare(d0, count)
+    return np.exp(rng.normal(size=(count, 1)) + rng.normal(size=(count, visits)) * np.sqrt(own)[:, None])
+
+
+def test_pool_finds_the_common_variance():
+    pool = pool_variance(cells(0, 400, 3, 0.12).tolist())
+    assert math.sqrt(pool.variance_log) == pytest.approx(0.12, rel=0.08)
+    # 400 variances of 2 degrees each cannot tell 20 from infinitely many; they can from 5.
+    assert pool.dof > 12
+    assert pool.n_cells == 400
+
+
+def test_pool_sees_that_cells_differ():
+    pool = pool_variance(cells(1, 600, 4, 0.12, d0=5).tolist())
+    assert 3 <= pool.dof <= 9
+    assert math.sqrt(pool.variance_log) == pytest.approx(0.12, rel=0.15)
+
+
+def test_pool_is_robust_to_a_few_wild_cells():
+    table = cells(2, 200, 2, 0.05).tolist()
+    clean = pool_variance(table)
+    wild = pool_variance([[1.0, 50.0] if index < 10 else row for index, row in enumerate(table)])
+    assert math.sqrt(wild.variance_log / clean.variance_log) < 1.3
+
+
+def test_pool_needs_cells_that_can_say_something():
+    assert pool_variance([]) is None
+    assert pool_variance([[1.0, 1.1]] * 7) is None
+    assert pool_variance([[5.0, 5.0]] * 20) is None
+    assert pool_variance([[0.0, 5.0]] * 20) is None
+    assert pool_variance([[5.0]] * 20) is None
+
+
+@pytest.mark.parametrize("d0", [None, 5])
+def test_moderated_intervals_of_two_visits_cover_95_percent(d0):
+    table = cells(3, 2000, 2, 0.12, d0)
+    rng = np.random.default_rng(3)
+    if d0 is not None:
+        rng.chisquare(d0, 2000)
+    truth = np.exp(rng.normal(size=2000))
+    pool = pool_variance(table.tolist())
+    found = [moderated_log_interval(row, pool) for row in table.tolist()]
+    given_ = [(interval, t) for interval, t in zip(found, truth, strict=True) if not interval.withheld]
+    covered = np.mean([interval.covers(t) for interval, t in given_])
+    assert len(given_) >= 0.98 * 2000
+    assert 0.93 <= covered <= 0.97

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Warm-up cuts and verdicts: known shapes, hostile input, and false alarms counted on series that never change."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ioatlas.errors import UsageError
+from ioatlas.stats.verdict import FEWEST, has_steady_state, judge
+from ioatlas.stats.warmup import change_points, mser_cut, noise_around, trim_spikes
+
+
+def noise(seed, n, rho=0.0, cv=0.2):
+    rng = np.random.default_rng(seed)
+    y = rng.normal(size=n + 200)
+    for i in range(1, y.size):
+        y[i] = rho * y[i - 1] + math.sqrt(1 - rho**2) * y[i]
+    return np.maximum(1 + cv * y[200:], 0.0)
+
+
+def brute_mser(series, batch):
+    z = [np.mean(series[i * batch : (i + 1) * batch]) for i in range(len(series) // batch)]
+    k = len(z)
+    best = min(range(k - max(2, k // 5)), key=lambda d: np.sum((z[d:] - np.mean(z[d:])) ** 2) / (k - d) ** 2)
+    return best * batch
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_mser_is_the_minimum_of_its_definition(seed):
+    series = noise(seed, 200, 0.4)
+    series[:40] *= 0.6
+    assert mser_cut(series) == brute_mser(series, 5)
+
+
+def test_mser_finds_an_initial_step():
+    series = np.concatenate([np.full(30, 10.0), np.full(120, 100.0)]) + np.random.default_rng(0).normal(size=150)
+    assert 30 <= mser_cut(series) <= 75
+
+
+def test_mser_of_a_constant_keeps_everything():
+    assert mser_cut([7.0] * 100) == 0
+    assert mser_cut([1.0, 2.0]) == 0
+
+
+def test_a_single_spike_is_trimmed_and_a_run_is_not():
+    series = noise(1, 60, cv=0.05)
+    spiked = series.copy()
+    spiked[20] = 0.0
+    assert trim_spikes(spiked)[20] > 0.5
+    spiked[40:50] = 0.0
+    assert trim_spikes(spiked)[45] < 0.2
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.3, 0.6])
+def test_autocorrelation_of_residuals_is_recovered_on_average(rho):
+    found = [noise_around(x - x.mean(), 1).rho for x in (noise(seed, 200, rho) for seed in range(100))]
+    assert np.mean(found) == pytest.approx(rho, abs=0.06)
+
+
+def test_change_points_lie_at_the_changes():
+    rng = np.random.default_rng(3)
+    series = np.concatenate([np.full(40, 1.0), np.full(40, 2.0), np.full(40, 1.5)]) + 0.05 * rng.normal(size=120)
+    fitted = np.repeat([series[:40].mean(), series[40:80].mean(), series[80:].mean()], 40)
+    assert change_points(series, noise_around(series - fitted, 3)) == (40, 80)
+
+
+SHAPES = {
+    "flat": np.ones,
+    "warm-up": lambda n: np.where(np.arange(n) < 0.2 * n, 0.5, 1.0),
+    "slowdown": lambda n: np.where(np.arange(n) < 0.25 * n, 2.0, 1.0),
+    "drifting": lambda n: 0.5 + np.arange(n) / n,
+    "bistable": lambda n: np.where(np.arange(n) // (n // 8) % 2, 1.0, 2.0),
+    "unstable": lambda n: np.where((np.arange(n) > 0.4 * n) & (np.arange(n) < 0.7 * n), 0.4, 1.0),
+}
+
+
+@pytest.mark.parametrize("label", SHAPES)
+@pytest.mark.parametrize("n", [100, 400])
+def test_known_shapes_get_their_verdict(label, n):
+    # CV 8%, and lag-1 autocorrelation 0.3, as 10 to 50 ms intervals have on a quiet target.
+    found = [judge(SHAPES[label](n) * noise(seed, n, 0.3, 0.08)).label for seed in range(40)]
+    assert found.count(label) >= 38, found
+
+
+def test_the_cut_is_where_the_warm_up_ends_and_in_milliseconds():
+    for seed in range(20):
+        verdict = judge(SHAPES["warm-up"](100) * noise(seed, 100, 0.3, 0.1), interval_ms=20)
+        assert verdict.label == "warm-up"
+        # MSER-5 may put it a little later; a late cut costs data, an early one would keep warm-up.
+        assert 18 <= verdict.cut <= 30
+        assert verdict.cut_ms == verdict.cut * 20
+        assert verdict.steady
+        assert str(verdict) == f"warm-up({verdict.cut_ms} ms)"
+
+
+def test_a_cut_in_the_second_half_is_late_and_not_steady():
+    n = 100
+    for seed in range(20):
+        verdict = judge(np.where(np.arange(n) < 65, 2.0, 1.0) * noise(seed, n, 0.3, 0.1))
+        assert verdict.label == "slowdown"
+        assert verdict.late_cut
+        assert not verdict.steady
+
+
+def test_interval_ends_give_the_cut_its_time():
+    series = SHAPES["warm-up"](100) * noise(2, 100, cv=0.05)
+    ends = np.arange(1, 101) * 37
+    verdict = judge(series, end_ms=ends.tolist())
+    assert verdict.cut_ms == 37 * verdict.cut
+    with pytest.raises(UsageError):
+        judge(series, end_ms=[1, 2])
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.3, 0.6])
+@pytest.mark.parametrize("n", [20, 50, 200])
+def test_false_alarms_on_stationary_noise_stay_below_five_percent(rho, n):
+    alarms = sum(judge(noise(1000 + seed, n, rho)).label != "flat" for seed in range(300))
+    # 5% of 300 is 15; 24 is what 5% exceeds once in a hundred times.
+    assert alarms <= 24
+
+
+def test_stalls_and_silence():
+    series = noise(5, 100, cv=0.1)
+    series[50:70] = 0
+    verdict = judge(series)
+    assert verdict.label == "unstable"
+    assert "stalled" in verdict.reason
+    assert judge([0.0] * 50).label == "unstable"
+    assert judge([0.0]).label == "unstable"
+
+
+@pytest.mark.parametrize("length", range(6))
+def test_too_few_points_get_no_verdict(length):
+    verdict = judge([100.0] * length)
+    assert (verdict.label, verdict.n) == ("too short", length)
+    assert not verdict.steady
+
+
+def test_constant_series_are_flat():
+    assert judge([5.0] * 50).label == "flat"
+
+
+def test_missing_intervals_are_left_out_and_the_cut_counts_them():
+    series = (SHAPES["warm-up"](100) * noise(4, 100, cv=0.05)).tolist()
+    for index in (3, 17, 60, 61):
+        series[index] = math.nan
+    verdict = judge(series, interval_ms=10)
+    assert (verdict.label, verdict.n) == ("warm-up", 96)
+    assert 18 <= verdict.cut <= 25
+
+
+def test_negative_throughput_is_refused():
+    with pytest.raises(UsageError, match="negative"):
+        judge([1.0] * 30 + [-1.0])
+    with pytest.raises(UsageError, match="dimension"):
+        judge([[1.0, 2.0], [3.0, 4.0]])
+
+
+def test_counting_steps_are_not_levels():
+    """One job whose I/Os take 0.45 intervals, give or take a tenth: intervals count 2 or 3 of them."""
+    for seed in range(30):
+        ends = np.cumsum(0.45 * (1 + 0.1 * np.random.default_rng(seed).normal(size=400)))
+        counts = np.histogram(ends, bins=np.arange(101))[0]
+        assert judge(counts * 4096.0, quantum=4096.0).label == "flat"
+
+
+def test_jobs_in_step_are_no_stall():
+    """Eight jobs complete together every 9 intervals: 8 of 9 intervals are empty, and nothing stalls."""
+    counts = np.zeros(400)
+    counts[::9] = 8
+    verdict = judge(counts, quantum=1.0, outstanding=8)
+    assert verdict.label in ("flat", "too short")
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.floats(0, 1e12) | st.just(math.nan), max_size=120))
+def test_any_series_gets_a_verdict(values):
+    verdict = judge(values, interval_ms=10)
+    assert 0 <= verdict.cut <= max(0, len(values) - 1)
+    assert verdict.cut == 0 or verdict.label in ("warm-up", "slowdown")
+    assert verdict.n <= len(values)
+    if verdict.n < FEWEST:
+        assert verdict.label in ("too short", "unstable")
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 1000), st.floats(1e-6, 1e12), st.sampled_from(sorted(SHAPES)))
+def test_verdicts_do_not_depend_on_the_unit(seed, factor, shape):
+    series = SHAPES[shape](100) * noise(seed, 100, 0.3, 0.1)
+    one, other = judge(series), judge(series * factor)
+    assert (one.label, one.cut) == (other.label, other.cut)
+
+
+def test_a_cell_needs_two_thirds_steady_visits():
+    steady, drifting, short = judge(noise(1, 100)), judge(SHAPES["drifting"](100) * noise(2, 100, cv=0.05)), judge([1.0])
+    assert drifting.label == "drifting"
+    assert has_steady_state([steady, steady, drifting])
+    assert not has_steady_state([steady, drifting])
+    assert has_steady_state([short, short])
+    assert has_steady_state([])
