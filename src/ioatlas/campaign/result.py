@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ioatlas.analysis.estimates import estimate_cells
 from ioatlas.analysis.overview import findings
+from ioatlas.campaign.predicted import map_findings, predicted_estimates
 from ioatlas.campaign.record import spec_from_plan
 from ioatlas.model.cell import OptionValue
 from ioatlas.model.result import CampaignResult, Unmeasured
@@ -36,7 +37,10 @@ def _result(journal: Journal) -> CampaignResult:
     visits = [visit for visit in journal.visits(with_series=True) if visit.purpose != "probe"]
     estimates = estimate_cells(cells, visits)
     fresh = estimate_cells(cells, visits, frozenset({"fresh"}))
-    have = {estimate.cell.key for estimate in estimates}
+    measured = {estimate.cell.key for estimate in estimates}
+    predicted = predicted_estimates(cells, [row for row in journal.predictions() if row.cell_key not in measured])
+    have = measured | {estimate.cell.key for estimate in predicted}
+    outcomes = journal.outcomes()
     failures = dict(journal.failures())
     unmeasured = []
     for cell, reason in rows:
@@ -66,6 +70,7 @@ def _result(journal: Journal) -> CampaignResult:
         "visits": str(spec.visits),
         "order seed": str(spec.order_seed),
         "budget": format_duration(spec.budget_seconds) if spec.budget_seconds else "none",
+        **({"seconds of own computing": str(outcomes["compute_seconds"])} if "compute_seconds" in outcomes else {}),
         **{f"bytes of {what}": str(count) for what, count in ledger.items()},
         **{f"{kind} {number}": text for number, (kind, text) in enumerate(remarks, start=1)},
     }
@@ -77,7 +82,7 @@ def _result(journal: Journal) -> CampaignResult:
         journal.targets(),
         axes,
         {name: value for name, value in sorted(shared) if name not in axes},
-        estimates,
+        (*estimates, *predicted),
         tuple(unmeasured),
         fresh,
         (),
@@ -89,4 +94,4 @@ def _result(journal: Journal) -> CampaignResult:
         sum(ended),
         bool(row.complete),
     )
-    return replace(result, findings=findings(result))
+    return replace(result, findings=(*map_findings(outcomes), *findings(result)))

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import OptionValue
 from ioatlas.model.options import ALIASES, ALLOWED, read_option
-from ioatlas.model.units import parse_duration_seconds
+from ioatlas.model.units import parse_duration_seconds, parse_percent
 
 Sharing = Literal["shared", "private"]
 _Scalar = int | float | str | bool
@@ -50,6 +50,10 @@ class CampaignFile(BaseModel):
     )
     visits: Annotated[int, Field(ge=1, le=1000)] | None = Field(None, description="Visits of every cell, each in another random order.")
     budget: str | int | float | None = Field(None, description="Time the campaign may take, such as '10m'.")
+    cells: Annotated[int, Field(ge=3)] | None = Field(
+        None, description="Measure at most this many cells, chosen by the adaptive design; predict the rest."
+    )
+    error: str | float | None = Field(None, description="Stop when the adaptive map states this median error, such as '5%'.")
     order_seed: Annotated[int, Field(ge=0)] | None = Field(None, description="Seed of the random orders.")
     window: str | int | float | None = Field(None, description="Shortest time a visit's load runs, such as '500ms'.")
     sharing: Sharing | None = Field(None, description="'shared': all jobs on one file; 'private': a file for each job.")
@@ -60,6 +64,7 @@ class CampaignSpec:
     """A normalised campaign: what to measure, over what, how often.
 
     targets:  (name or '', location) in order.
+    cells:    most cells the adaptive design measures; error: stated median error at which it stops. None: not asked for.
     axes:     swept options, each with its values in order; constants: options every cell shares.
     """
 
@@ -73,6 +78,8 @@ class CampaignSpec:
     order_seed: int = 1
     window_seconds: float = 0.5
     sharing: Sharing = "shared"
+    cells: int | None = None
+    error: float | None = None
     remarks: tuple[str, ...] = ()
 
     @property
@@ -228,7 +235,17 @@ def read_campaign(text: str, *, source: str = "campaign", base: CampaignSpec | N
             _seconds(parsed.window, spec.window_seconds, _where(source, text, ("window",))), _where(source, text, ("window",))
         ),
         sharing=parsed.sharing or spec.sharing,
+        cells=parsed.cells if parsed.cells is not None else spec.cells,
+        error=read_error(parsed.error, _where(source, text, ("error",))) if parsed.error is not None else spec.error,
     )
+
+
+def read_error(value: str | float, where: str) -> float:
+    """A stated error to stop at, as a fraction. Raises UsageError."""
+    error = parse_percent(value, where=where)
+    if not 0 < error < 1:
+        raise UsageError(f"{value!r} is not an error to aim at", where=where, remedy="write a percentage such as 5%")
+    return error
 
 
 def _seconds(value: str | float | None, default: float | None, where: str) -> float | None:
@@ -288,6 +305,8 @@ def campaign_toml(spec: CampaignSpec) -> str:
     ]
     if spec.budget_seconds is not None:
         lines.append(f"budget = {_toml(f'{spec.budget_seconds:g}s')}")
+    lines += [f"cells = {spec.cells}"] if spec.cells is not None else []
+    lines += [f"error = {_toml(f'{spec.error * 100:g}%')}"] if spec.error is not None else []
     for name, location in spec.targets:
         lines += ["", "[[target]]"]
         lines += [f"name = {_toml(name)}"] if name else []

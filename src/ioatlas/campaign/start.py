@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ioatlas import __version__
+from ioatlas.campaign.adaptive import FEWEST_CELLS, can_be_adaptive
 from ioatlas.campaign.events import Emit, Event
 from ioatlas.campaign.plan import Plan, build_plan
 from ioatlas.campaign.record import plan_record, spec_from_plan
@@ -63,6 +64,13 @@ def start(plan: Plan, directory: Path, *, destroy: str | None = None, overwrite:
     find_fio()
     if not plan.to_measure:
         raise UsageError("no cell of the sweep can be measured", remedy="see `ioatlas plan` for the reasons")
+    adaptive = plan.spec.cells is not None or plan.spec.error is not None
+    if adaptive and not can_be_adaptive(plan.to_measure):
+        raise UsageError(
+            f"the adaptive design needs {FEWEST_CELLS} cells or more along an axis of numbers, this sweep has {len(plan.to_measure)}",
+            where="--cells, --error",
+            remedy="leave them out: a small sweep is measured whole",
+        )
     _confirm(plan, destroy, overwrite)
     remarks = [remark for target in plan.targets for remark in check_journal_place(str(directory.absolute()), target)]
     if directory.exists() and not directory.is_dir():
@@ -77,7 +85,7 @@ def start(plan: Plan, directory: Path, *, destroy: str | None = None, overwrite:
         ) from error
     journal.begin_campaign(uuid.uuid4().hex[:12], plan.spec.name or plan.targets[0].name, __version__, plan_record(plan), plan.targets)
     journal.add_cells(plan.cells)
-    order = random_blocks([cell.key for cell in plan.to_measure], plan.spec.visits, plan.spec.order_seed)
+    order = [] if adaptive else random_blocks([cell.key for cell in plan.to_measure], plan.spec.visits, plan.spec.order_seed)
     journal.add_visits(NewVisit(key, block, seed) for key, block, seed in order)
     for remark in plan.remarks:
         journal.add_remark("note", remark)

@@ -12,6 +12,7 @@ from pathlib import Path
 from ioatlas.analysis.estimates import estimate_cells
 from ioatlas.analysis.overview import extremes
 from ioatlas.analysis.windows import window_values
+from ioatlas.campaign.adaptive import FEWEST_MEASURED, adaptive_maps, can_be_adaptive
 from ioatlas.campaign.events import Emit, Event
 from ioatlas.campaign.intake import Intake, take_in
 from ioatlas.campaign.plan import CELLS_PER_BATCH, FIO_SECONDS, PLANNING_WRITE_BYTES_PER_S, Plan, default_pace, leave_out
@@ -39,6 +40,9 @@ FRESH_BLOCK = 1000
 PROBE_MS = 190
 PROBE_GAP_MS = 110
 PROBE_LONGEST_MS = 3000
+AGAIN_SHARE = 1.4
+"""Time of a cell in an adaptive map over that of one visit: repeats, visits made again, more starts of fio."""
+
 CLEAN_SECONDS = 0.5
 REPORT_SECONDS = 2.0
 FRUITLESS_BATCHES = 2
@@ -81,6 +85,9 @@ class Supervisor:
         self._pace = default_pace(plan.spec)
         self._fruitless = 0
         self._finished = 0
+        known = journal.outcomes().get("adaptive")
+        self._adaptive = known is not None or plan.spec.cells is not None or plan.spec.error is not None
+        self._cells_limit: int | None = known["cells"] if known else plan.spec.cells
         self._made = 0
         self._made_sweep = False
         self._slack_ms: float = SLACK_MS
@@ -97,7 +104,10 @@ class Supervisor:
             self._sites.prepare(self._fio, self._plan, self._stop_asked, self._emit)
             self._probe()
             self._fit_budget()
-            self._make_planned("sweep")
+            if self._adaptive:
+                self._make_adaptive()
+            else:
+                self._make_planned("sweep")
             self._make_extremes()
         finally:
             self._sites.clean(self._emit)
@@ -139,15 +149,33 @@ class Supervisor:
             runtime_ms = WORK_CAP_SECONDS * 1000
         return self._section(visit, max(runtime_ms, visit.runtime_ms or 0), gap_ms)
 
-    def _make_planned(self, purpose: str) -> None:
-        """Make planned visits until none is left, the budget ends or we are asked to stop."""
+    def _make_adaptive(self) -> None:
+        """Make what the design asks for, batch after batch, until it is done or the budget ends; then predict the rest."""
+        limit, spec = self._cells_limit, self._plan.spec
+        maps = adaptive_maps(self._journal, self._plan.to_measure, limit=limit, error=spec.error, seed=spec.order_seed)
+        thinking = 0.0
+        going = self._make_planned("sweep")
+        while going:
+            begin = time.monotonic()
+            asked = sum(each.plan_next() for each in maps)
+            thinking += time.monotonic() - begin
+            going = bool(asked) and self._make_planned("sweep")
+        begin = time.monotonic()
+        for each in maps:
+            each.finish()
+        thinking += time.monotonic() - begin
+        self._journal.set_outcome("compute_seconds", round(thinking, 3))
+
+    def _make_planned(self, purpose: str) -> bool:
+        """Make planned visits until none is left (True) or the budget ends (False). Raises PartialResultError when asked to stop."""
         while waiting := self._journal.planned(purpose, limit=2 * CELLS_PER_BATCH):
             rows = {visit.visit_id: visit for visit in waiting}
             sections = [self._paced(visit) for visit in waiting]
             taken = take_sections(sections, seconds=BATCH_SECONDS, alone=_alone(rows))
             if self._out_of_time(purpose, taken):
-                return
+                return False
             self._run(taken, {section.visit_id: rows[section.visit_id] for section in taken})
+        return True
 
     def _run(self, sections: tuple[Section, ...], planned: Mapping[int, PlannedVisit]) -> list[Visit]:
         """One batch, from job file to journal. Raises PartialResultError when stopped, IoAtlasError when nothing works any more."""
@@ -361,7 +389,11 @@ class Supervisor:
         left -= self._reserve_seconds()
         cells = list(self._plan.to_measure)
         need = self._seconds_for(cells, spec.visits)
-        if need <= left:
+        if need <= left or self._adaptive:
+            return
+        affordable = int(left / (AGAIN_SHARE * self._seconds_for(cells, 1) / len(cells)))
+        if can_be_adaptive(cells) and affordable >= FEWEST_MEASURED:
+            self._go_adaptive(affordable, len(cells), need, left)
             return
 
         def seconds(axes: Mapping[str, tuple[object, ...]], visits: int) -> float:
@@ -378,6 +410,18 @@ class Supervisor:
         text += f"; {kept.visits} of {spec.visits} visits each" if kept.visits < spec.visits else ""
         text += "" if kept.fits else "; even that takes longer than the budget"
         self._leave_out(reduced, text + ".")
+
+    def _go_adaptive(self, affordable: int, count: int, need: float, left: float) -> None:
+        """Hand a plan that does not fit over to the adaptive design."""
+        self._adaptive, self._cells_limit = True, min(affordable, count)
+        self._journal.drop_planned("left to the adaptive design", purpose="sweep")
+        self._journal.set_outcome("adaptive", {"cells": self._cells_limit})
+        text = (
+            f"The full plan takes about {format_duration(need)}, the budget leaves {format_duration(left)}: about {self._cells_limit} of {count} cells "
+            "are measured, chosen by the adaptive design; those left out are predicted, with the error stated."
+        )
+        self._journal.add_remark("left-out", text)
+        self._emit(Event("remark", {"text": text}))
 
     def _out_of_time(self, purpose: str, taken: tuple[Section, ...]) -> bool:
         left = self._left_seconds()

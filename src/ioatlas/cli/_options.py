@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from ioatlas.campaign.profiles import PROFILES, find_profile
-from ioatlas.campaign.spec import CampaignSpec, read_campaign_file
+from ioatlas.campaign.spec import CampaignSpec, read_campaign_file, read_error
 from ioatlas.errors import UsageError
 from ioatlas.model.units import parse_duration_seconds
 
@@ -19,7 +19,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def sweep_options(command: Command) -> Command:
-    """[TARGET] --profile --campaign --budget --visits --read-only -o --json."""
+    """[TARGET] --profile --campaign --budget --cells --error --visits --read-only --json."""
     profiles = "; ".join(f"{name}: {summary}" for name, (summary, _) in PROFILES.items())
     options = [
         click.argument("target", required=False),
@@ -32,6 +32,10 @@ def sweep_options(command: Command) -> Command:
             help="Campaign file (see docs/campaign.md).",
         ),
         click.option("--budget", metavar="TIME", help="Time the whole may take, such as 10m; a plan that is too large is coarsened."),
+        click.option(
+            "--cells", type=click.IntRange(3), help="Measure at most N cells, chosen by the adaptive design; the rest is predicted."
+        ),
+        click.option("--error", metavar="PERCENT", help="Measure until the adaptive map states this median error, such as 5%."),
         click.option("--visits", type=click.IntRange(1, 1000), help="Visits of every cell, each in another random order. Default: 2."),
         click.option(
             "--read-only", is_flag=True, help="Only read: fio runs with --readonly, nothing is laid out, nothing needs confirming."
@@ -43,7 +47,15 @@ def sweep_options(command: Command) -> Command:
     return command
 
 
-def read_spec(target: str | None, profile: str | None, campaign_file: Path | None, budget: str | None, visits: int | None) -> CampaignSpec:
+def read_spec(
+    target: str | None,
+    profile: str | None,
+    campaign_file: Path | None,
+    budget: str | None = None,
+    visits: int | None = None,
+    cells: int | None = None,
+    error: str | None = None,
+) -> CampaignSpec:
     """The specification that the arguments ask for; arguments override the file, the file overrides its profile.
 
     Raises UsageError.
@@ -74,4 +86,8 @@ def read_spec(target: str | None, profile: str | None, campaign_file: Path | Non
         spec = replace(spec, budget_seconds=seconds)
     if visits is not None:
         spec = replace(spec, visits=visits)
+    if cells is not None:
+        spec = replace(spec, cells=cells)
+    if error is not None:
+        spec = replace(spec, error=read_error(error, "--error"))
     return spec

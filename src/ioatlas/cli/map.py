@@ -41,6 +41,8 @@ def command(
     profile: str | None,
     campaign_file: Path | None,
     budget: str | None,
+    cells: int | None,
+    error: str | None,
     visits: int | None,
     read_only: bool,
     as_json: bool,
@@ -53,7 +55,7 @@ def command(
 
     In a directory everything is written inside one marked subdirectory, which is removed at the end.
     """
-    spec = read_spec(target, profile, campaign_file, budget, visits)
+    spec = read_spec(target, profile, campaign_file, budget, visits, cells, error)
     plan = open_plan(spec, read_only=read_only)
     directory = output or default_directory(plan)
     if not as_json and sys.stderr.isatty():

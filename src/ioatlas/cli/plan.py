@@ -32,6 +32,8 @@ def command(
     profile: str | None,
     campaign_file: Path | None,
     budget: str | None,
+    cells: int | None,
+    error: str | None,
     visits: int | None,
     read_only: bool,
     as_json: bool,
@@ -45,7 +47,7 @@ def command(
 
         click.echo(json.dumps(campaign_schema(), indent=2))
         return
-    plan = open_plan(read_spec(target, profile, campaign_file, budget, visits), read_only=read_only)
+    plan = open_plan(read_spec(target, profile, campaign_file, budget, visits, cells, error), read_only=read_only)
     if as_json:
         click.echo(json.dumps(plan.summary(), indent=2))
     else:

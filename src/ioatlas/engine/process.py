@@ -102,8 +102,7 @@ def run_fio(
     Raises IoAtlasError when it cannot be killed.
     """
     errors = directory / "fio.err"
-    # setpriv asks the kernel to kill fio when we die, however we die.
-    guard = [setpriv, "--pdeathsig", "KILL", "--"] if (setpriv := shutil.which("setpriv")) else []
+    guard = _die_with_us()
     begin = time.monotonic()
     with errors.open("wb") as sink:
         process = subprocess.Popen(
@@ -126,6 +125,16 @@ def run_fio(
                 tick(spent)
     stderr = errors.read_text(errors="replace").strip()
     return Outcome(process.returncode, time.monotonic() - begin, stopped, stderr)
+
+
+def _die_with_us() -> list[str]:
+    """What stands before the command so that it dies with us, however we die.
+
+    setpriv asks the kernel to kill it at our death; the shell then looks whether we are still there, because a death before
+    that request goes unnoticed.
+    """
+    setpriv = shutil.which("setpriv")
+    return [setpriv, "--pdeathsig", "KILL", "--", "/bin/sh", "-c", '[ "$PPID" = "$0" ] && exec "$@"', str(os.getpid())] if setpriv else []
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

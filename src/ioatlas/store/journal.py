@@ -28,7 +28,10 @@ FILE_NAME = "journal.sqlite"
 
 @dataclass(frozen=True)
 class NewVisit:
-    """A visit to be planned. runtime_ms: how long its load must run at least, None when the pace decides."""
+    """A visit to be planned. runtime_ms: how long its load must run at least, None when the pace decides.
+
+    design_json: what the adaptive design said when it asked for it.
+    """
 
     cell_key: str
     block: int
@@ -36,6 +39,7 @@ class NewVisit:
     purpose: str = "sweep"
     alone: bool = False
     runtime_ms: int | None = None
+    design_json: str | None = None
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,17 @@ class PlannedVisit:
     purpose: str
     alone: bool
     runtime_ms: int | None
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What the map's model says of a cell that was not measured; the interval is that of one reading, 90%."""
+
+    cell_key: str
+    iops: float
+    iops_low: float
+    iops_high: float
+    method: str
 
 
 @dataclass(frozen=True)
@@ -275,6 +290,34 @@ class Journal:
         with self._engine.connect() as link:
             rows = link.execute(query).all()
         return {str(status): int(count) for status, count in rows}
+
+    def designed(self) -> list[tuple[str, int, str]]:
+        """(cell_key, block, design_json) of every visit that the adaptive design asked for, in its order."""
+        query = sa.select(t.visit).where(t.visit.c.design_json.is_not(None)).order_by(t.visit.c.visit_id)
+        with self._engine.connect() as link:
+            return [(row.cell_key, row.block, row.design_json) for row in link.execute(query)]
+
+    def set_predictions(self, rows: Iterable[Prediction]) -> None:
+        """Replace the model's predictions."""
+        with self._engine.begin() as link:
+            link.execute(t.prediction.delete())
+            values = [asdict(row) for row in rows]
+            if values:
+                link.execute(t.prediction.insert(), values)
+
+    def predictions(self) -> list[Prediction]:
+        with self._engine.connect() as link:
+            return [Prediction(*row) for row in link.execute(sa.select(t.prediction))]
+
+    def set_outcome(self, name: str, value: Any) -> None:
+        """Write down what was found out about the campaign as a whole; `value` is JSON."""
+        with self._engine.begin() as link:
+            link.execute(t.outcome.delete().where(t.outcome.c.name == name))
+            link.execute(t.outcome.insert().values(name=name, value_json=json.dumps(value)))
+
+    def outcomes(self) -> dict[str, Any]:
+        with self._engine.connect() as link:
+            return {row.name: json.loads(row.value_json) for row in link.execute(sa.select(t.outcome))}
 
     # -- batches and results ----------------------------------------------------------------------------------------
 

@@ -67,6 +67,7 @@ visit = Table(
     Column("purpose", Text, nullable=False, comment="sweep, probe, fresh, again"),
     Column("alone", Integer, nullable=False, default=0, comment="in a fio of its own"),
     Column("runtime_ms", Integer, comment="how long its load was asked to run"),
+    Column("design_json", Text, comment="why the adaptive design asked for it and what it predicted before"),
     Column("status", Text, nullable=False, default="planned", comment="planned, done, discarded, failed, dropped"),
     Column("batch_id", Integer, ForeignKey("batch.batch_id")),
     Column("section", Integer),
@@ -92,6 +93,23 @@ part = Table(
     Column("drop_ios", Integer, nullable=False, default=0),
     Column("histogram", LargeBinary, nullable=False, comment="zlib of JSON [[latency_ns, count], ...]"),
     Column("series", LargeBinary, nullable=False, comment="zlib of JSON {interval_ms, end_ms, bw_bytes_per_s, lat_mean_ns}"),
+)
+
+prediction = Table(
+    "prediction",
+    metadata,
+    Column("cell_key", Text, ForeignKey("cell.cell_key"), primary_key=True),
+    Column("iops", Float, nullable=False),
+    Column("iops_low", Float, nullable=False, comment="90% prediction interval of one reading"),
+    Column("iops_high", Float, nullable=False),
+    Column("method", Text, nullable=False),
+)
+
+outcome = Table(
+    "outcome",
+    metadata,
+    Column("name", Text, primary_key=True, comment="what was found out about the campaign as a whole"),
+    Column("value_json", Text, nullable=False),
 )
 
 batch = Table(

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The adaptive design at work on a campaign: its requests become planned visits, finished visits become its readings."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, replace
+
+import numpy as np
+
+from ioatlas.analysis.windows import window_values
+from ioatlas.design.adaptive import AdaptiveDesign, Reading, Request, Settings
+from ioatlas.model.cell import Cell
+from ioatlas.model.visit import Visit
+from ioatlas.store.journal import Journal, NewVisit, Prediction
+from ioatlas.surrogate.explain import explain
+from ioatlas.surrogate.space import Space
+
+METHOD = "surrogate/1 (90%)"
+FEWEST_CELLS = 60
+"""Maps smaller than this are measured whole or coarsened: a model has nothing to save there."""
+
+FEWEST_MEASURED = 24
+
+
+def can_be_adaptive(cells: Sequence[Cell]) -> bool:
+    """Whether a model can stand in for part of these cells: enough of them, varied along a number, bounded by time."""
+    varied = {name for cell in cells for name, value in cell.options if isinstance(value, int)} if cells else set()
+    numeric = [name for name in varied if len({cell.option.get(name) for cell in cells}) > 2]
+    return len(cells) >= FEWEST_CELLS and bool(numeric) and not any(cell.work_bounded for cell in cells)
+
+
+class AdaptiveMap:
+    """One target's map. `plan_next` asks the design for the next visits, `finish` writes down what it predicts of the rest."""
+
+    def __init__(self, journal: Journal, target: str, cells: Sequence[Cell], *, limit: int | None, error: float | None, seed: int) -> None:
+        self._journal = journal
+        self._target = target
+        self._cells = list(cells)
+        self._number = {cell.key: number for number, cell in enumerate(self._cells)}
+        self._space = Space.of([_point(cell) for cell in self._cells])
+        limit = min(limit, len(self._cells)) if limit is not None else None
+        self._design = AdaptiveDesign(self._space, Settings(cells=limit, error=error, seed=seed))
+        self._seed = seed
+
+    def plan_next(self) -> int:
+        """Plan the visits of the next batch; returns how many, 0 when the design is done."""
+        history = self.history()
+        requests = self._design.next_batch(history)
+        block = 1 + max((block for _, block, _ in self._journal.designed()), default=-1)
+        generator = np.random.default_rng([self._seed, block])
+        self._journal.add_visits(
+            NewVisit(
+                self._cells[request.cell].key,
+                block,
+                int(generator.integers(1, 2**31)),
+                design_json=json.dumps({"target": self._target, **_spoken(request)}),
+            )
+            for request in requests
+        )
+        return len(requests)
+
+    def history(self) -> list[Reading]:
+        """What the design asked for so far and what was read; a visit that was made again counts by its last reading."""
+        values: dict[tuple[str, int], float] = {}
+        for visit in self._journal.visits(with_series=True):
+            if visit.purpose == "sweep" and not visit.discarded and visit.cell_key in self._number:
+                value = _iops(visit)
+                if value > 0:
+                    values[visit.cell_key, visit.block] = math.log(value)
+        readings = []
+        for key, block, text in self._journal.designed():
+            said = json.loads(text)
+            if said.pop("target") != self._target or key not in self._number:
+                continue
+            readings.append(Reading(Request(self._number[key], **said), values.get((key, block))))
+        return readings
+
+    def finish(self) -> None:
+        """Predict every cell that has no reading, and write down the stated error, the cliffs and the law's parameters."""
+        history = self.history()
+        if sum(reading.log_value is not None for reading in history) < 3:
+            return
+        model = self._design.final_model(history)
+        measured = {reading.request.cell for reading in history if reading.log_value is not None}
+        open_cells = np.array([number for number in range(len(self._cells)) if number not in measured], dtype=np.int64)
+        rows: list[Prediction] = []
+        if len(open_cells):
+            said = model.predict(open_cells)
+            half = self._design.factor(history, model) * np.sqrt(said.smooth_var + said.rough_var + said.noise_var)
+            for number, mean, width in zip(
+                open_cells.tolist(), said.mean.tolist(), np.broadcast_to(half, said.mean.shape).tolist(), strict=True
+            ):
+                rows.append(Prediction(self._cells[number].key, math.exp(mean), math.exp(mean - width), math.exp(mean + width), METHOD))
+        others = [row for row in self._journal.predictions() if row.cell_key not in self._number]
+        self._journal.set_predictions([*others, *rows])
+        self._journal.set_outcome(
+            f"map of {self._target}",
+            {
+                "cells": len(self._cells),
+                "measured": len(measured),
+                "stated_error": asdict(self._design.stated_error(history)),
+                "edges": [asdict(edge) for edge in self._design.edges],
+                "parameters": [vars(parameter) for parameter in explain(model)],
+            },
+        )
+
+
+def _point(cell: Cell) -> dict[str, int | float | str]:
+    """What tells cells apart, in the recorded sweep's names: what is the same for all the space leaves out by itself."""
+    renamed = {"bs": "bs_bytes", "size": "size_bytes"}
+    return {renamed.get(name, name): value for name, value in cell.options if name != "ioengine"}
+
+
+def _spoken(request: Request) -> dict[str, object]:
+    said = asdict(replace(request, cell=0))
+    del said["cell"]
+    return said
+
+
+def _iops(visit: Visit) -> float:
+    """I/Os per second of all directions together."""
+    return sum(window_values(part, visit.window_start_ms).iops for part in visit.parts)
+
+
+def adaptive_maps(journal: Journal, cells: Iterable[Cell], *, limit: int | None, error: float | None, seed: int) -> list[AdaptiveMap]:
+    """One map a target; a limit on cells is shared out evenly."""
+    by_target: dict[str, list[Cell]] = {}
+    for cell in cells:
+        by_target.setdefault(cell.target, []).append(cell)
+    share = None if limit is None else max(FEWEST_MEASURED, limit // len(by_target))
+    return [AdaptiveMap(journal, target, mine, limit=share, error=error, seed=seed) for target, mine in by_target.items()]

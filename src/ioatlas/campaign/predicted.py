@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the map's model says of cells that were not measured, as estimates and as findings. Never counted as measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ioatlas.model.cell import Cell
+from ioatlas.model.estimate import Estimate
+from ioatlas.model.result import Finding
+from ioatlas.model.units import format_count, format_latency, format_rate, format_size_rounded
+from ioatlas.store.journal import Prediction
+
+_SPOKEN = {"seconds": lambda value: format_latency(value * 1e9), "bytes/s": format_rate, "bytes": format_size_rounded}
+
+
+def predicted_estimates(cells: Mapping[str, Cell], rows: Iterable[Prediction]) -> tuple[Estimate, ...]:
+    """Predictions by direction; a mix is divided as the load divides it, latency follows from Little's law in a closed loop."""
+    estimates = []
+    for row in rows:
+        cell = cells[row.cell_key]
+        for direction in cell.directions:
+            share = _share(cell, direction)
+            iops, low, high = (value * share for value in (row.iops, row.iops_low, row.iops_high))
+            closed = cell.loop == "closed"
+            # Little's law; the fastest prediction is the one of lowest latency.
+            mean, least, most = (cell.outstanding * share / value * 1e9 if closed else None for value in (iops, high, low))
+            estimates.append(
+                Estimate(
+                    cell,
+                    direction,
+                    "predicted",
+                    0,
+                    iops * cell.bs_bytes,
+                    low * cell.bs_bytes,
+                    high * cell.bs_bytes,
+                    iops,
+                    low,
+                    high,
+                    mean,
+                    least,
+                    most,
+                    verdict="predicted",
+                    method=row.method,
+                )
+            )
+    return tuple(estimates)
+
+
+def _share(cell: Cell, direction: str) -> float:
+    if len(cell.directions) == 1:
+        return 1.0
+    reads = cell.integer("rwmixread", 50) / 100
+    return reads if direction == "read" else 1 - reads
+
+
+def map_findings(outcomes: Mapping[str, Any]) -> tuple[Finding, ...]:
+    """How good the map is, where its cliffs are, and what the law's parameters say."""
+    found = []
+    for name, value in outcomes.items():
+        if not name.startswith("map of "):
+            continue
+        target = name.removeprefix("map of ")
+        stated = value["stated_error"]
+        sentence = f"{target}: {value['measured']:,} of {value['cells']:,} cells were measured, the others are predicted."
+        if stated["median"] is None:
+            sentence += " Too few random cells were predicted before they were measured to state an error."
+        else:
+            sentence += (
+                f" Of {stated['n']} random cells that were predicted before they were measured the median error was {stated['median']:.1%}"
+                f"{_range(stated['median_low'], stated['median_high'])}, the 90th percentile {stated['p90']:.1%}{_range(stated['p90_low'], stated['p90_high'])};"
+                f" {stated['cover']:.0%} of the 90% intervals held."
+            )
+        found.append(Finding("map-error", sentence))
+        for edge in value["edges"]:
+            found.append(Finding("cliff", _cliff(target, edge)))
+        known = [p for p in value["parameters"] if p.get("known")]
+        if known:
+            found.append(Finding("law", f"{target}, as the model explains it: " + "; ".join(_parameter(p) for p in known[:8]) + "."))
+    return tuple(found)
+
+
+def _range(low: float | None, high: float | None) -> str:
+    return f" (95%: {low:.1%} to {high:.1%})" if low is not None and high is not None else ""
+
+
+def _cliff(target: str, edge: Mapping[str, Any]) -> str:
+    along = edge["axis"] or ("size x numjobs" if edge["exponent"] else "size")
+    low, high = ((format_size_rounded(edge[end]) if not edge["axis"] else format_count(edge[end])) for end in ("low", "high"))
+    which = f" {edge['direction']}" if edge["direction"] else ""
+    return f"{target}: a cliff in{which} throughput between {along} {low} and {high}: {edge['drop']:.1f} times faster below it. No prediction crosses it."
+
+
+def _parameter(parameter: Mapping[str, Any]) -> str:
+    spoken = _SPOKEN.get(parameter["unit"], format_count)
+    mode = f" ({parameter['mode']})" if parameter["mode"] else ""
+    return f"{parameter['name']}{mode} {spoken(parameter['value'])} (90%: {spoken(parameter['low'])} to {spoken(parameter['high'])})"
