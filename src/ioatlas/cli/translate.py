@@ -35,7 +35,7 @@ class _Quoted(click.Command):
     help="Write job.fio, campaign.toml and fidelity.txt into this folder.",
 )
 def command(tool: str, command_or_file: str, as_json: bool, output: Path | None) -> None:
-    r"""Translate a command line or file of TOOL into a fio job file, a campaign and a fidelity report.
+    """Translate a command line or file of TOOL into a fio job file, a campaign and a fidelity report.
 
     Every attribute is labelled exact, approximate (with the error) or not expressible, each with its reason. Paths of the source are
     shown but never carried over: the target is named when the load is run.
@@ -45,7 +45,7 @@ def command(tool: str, command_or_file: str, as_json: bool, output: Path | None)
       ioatlas translate diskspd 'diskspd.exe -c1G -b4K -t8 -o8 -r -w33 -Sh -d60 C:\\test.dat'
       ioatlas translate iozone 'iozone -a -i 0 -i 1 -c -e -I -s 4g -r 64k'
       ioatlas translate vdbench parmfile.txt --json
-    """
+    """  # noqa: D301 - \b is click's mark for lines that stay as they are
     from ioatlas.dialect.translate import translate
     from ioatlas.dialect.translation import render_fidelity
 

@@ -305,11 +305,38 @@ def compile_stream(stream: Stream, workload: Workload) -> tuple[JobSection, list
     return JobSection(stream.name, options), notes
 
 
+def _flow(workload: Workload) -> tuple[dict[str, int], list[Fidelity]]:
+    """Weights that keep free-running streams in their shares: fio's `flow` counts I/Os, so that ratios of whole numbers are kept."""
+    shared = {stream.name: stream.share / stream.jobs for stream in workload.streams if stream.share and not stream.arrival.rate_iops}
+    if len(shared) < 2:
+        return {}, []
+    total = sum(shared.values())
+    weights: dict[str, int] = {}
+    worst = 0.0
+    for scale in (100, 1000, 10_000):
+        weights = {name: max(1, round(share / total * scale)) for name, share in shared.items()}
+        found = sum(weights.values())
+        worst = max(abs(weights[name] / found / (share / total) - 1) for name, share in shared.items())
+        if worst < 1e-3:
+            break
+    divisor = math.gcd(*weights.values())
+    if worst < 1e-9:
+        note = exact("share of streams", "flow keeps the streams' I/Os in the ratio of their shares")
+    else:
+        note = approximate("share of streams", "flow takes whole numbers", f"up to {100 * worst:.2g}% of a stream's share")
+    return {name: weight // divisor for name, weight in weights.items()}, [note]
+
+
 def compile_workload(workload: Workload) -> Compiled:
-    """Fio sections that start together. Raises UsageError for a law fio has no option for."""
+    """Sections that start together. Raises UsageError for a law fio has no option for."""
+    workload = replace(workload, streams=tuple(_unique(workload.streams)))
     sections, notes = [], []
-    for stream in _unique(workload.streams):
+    weights, shares = _flow(workload)
+    for stream in workload.streams:
         section, entries = compile_stream(stream, workload)
+        if stream.name in weights:
+            section = JobSection(section.name, {**section.options, "flow": weights[stream.name], "flow_id": 1})
+            entries = [*entries, *shares]
         sections.append(section)
         notes.append(tuple(entries))
     return Compiled(tuple(sections), tuple(notes))

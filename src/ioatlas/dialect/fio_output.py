@@ -18,9 +18,10 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import lru_cache
+from typing import Any, cast
 
-from ioatlas.dialect.read.loose_json import Document, Problem, documents, line_of
+from ioatlas.dialect.read.loose_json import Document, Problem, documents, line_of, whole_document
 from ioatlas.model.histogram import Histogram
 
 __all__ = ["FioDirection", "FioJob", "FioOutput", "FioReading", "LatencyStats", "Problem", "parse_fio_json", "sum_directions"]
@@ -120,6 +121,8 @@ class FioOutput:
     line: int = 1
     complete: bool = True
     notes: tuple[str, ...] = ()
+    ends_text: bool = False
+    """Whether nothing but blanks follows the document."""
 
     def options_of(self, job: FioJob) -> dict[str, str]:
         """Global options overlaid by the job's own."""
@@ -136,13 +139,11 @@ class FioReading:
 
 def number(value: Any) -> float | None:
     """A finite JSON number (or one written as a string), else None."""
-    if isinstance(value, bool) or value is None:
-        return None
-    if isinstance(value, (int, float)):
-        try:
-            return float(value) if math.isfinite(value) else None
-        except OverflowError:
-            return None
+    kind = type(value)
+    if kind is float:
+        return cast("float", value) if value - value == 0 else None
+    if kind is int:
+        return float(value) if -(1 << 1000) < value < 1 << 1000 else None
     if isinstance(value, str) and len(value) < 40:
         try:
             found = float(value)
@@ -182,6 +183,11 @@ def bucket_value(index: int, bits: int = 6) -> int:
     return base + int((index % per_group + 0.5) * (1 << error_bits))
 
 
+@lru_cache(maxsize=1024)
+def _percent(key: str) -> float | None:
+    return number(key)
+
+
 def _histogram(bins: Any, factor: int) -> Histogram:
     if not isinstance(bins, dict):
         return Histogram()
@@ -216,7 +222,7 @@ def _latency(record: Mapping[str, Any], name: str) -> LatencyStats | None:
     percentiles: list[tuple[float, float]] = []
     if isinstance(listed, dict):
         for key, value in listed.items():
-            percent, latency = number(key), number(value)
+            percent, latency = _percent(key), number(value)
             if percent and latency is not None:  # "0.00" pads unused places in 2.x
                 percentiles.append((percent, latency * factor))
     low, dev = number(stats.get("min")), number(stats.get("stddev"))
@@ -264,6 +270,9 @@ def _direction(name: str, record: Mapping[str, Any], *, kib_bytes: bool) -> FioD
 
 
 def _options(value: Any) -> dict[str, str]:
+    """Some builds write the options as a list of one object."""
+    if isinstance(value, list):
+        return {key: text for item in value[:100] for key, text in _options(item).items() if isinstance(item, dict)}
     if not isinstance(value, dict):
         return {}
     return {str(k): v if isinstance(v, str) else str(v) for k, v in value.items() if not isinstance(v, (dict, list))}
@@ -355,6 +364,7 @@ def _output(document: Document, text: str, problems: list[Problem], first_line: 
         line=line,
         complete=document.complete,
         notes=tuple(notes),
+        ends_text=not text[document.end : document.end + 4096].strip() and document.end + 4096 >= len(text),
     )
 
 
@@ -386,7 +396,8 @@ def parse_fio_json(text: str, *, first_line: int = 1) -> FioReading:
     outputs: list[FioOutput] = []
     covered: list[tuple[int, int]] = []
     broken = False
-    for document in documents(text, problems, first_line=first_line):
+    sound = whole_document(text)
+    for document in documents(text, problems, first_line=first_line) if sound is None else (sound,):
         broken = broken or not document.complete
         output = _output(document, text, problems, first_line)
         if output is not None:

@@ -165,7 +165,7 @@ def _rate(text: str) -> float | None:
         return None
     if text[-1:].lower() in "kmgt" and not text[-1:].isdigit():
         value = num(text[:-1])
-        return None if value is None else value * 1024 ** ("kmgt".index(text[-1].lower()))
+        return None if value is None else value * 1024 ** ("kmgt".index(text[-1].lower()) + 1)
     return num(text)
 
 

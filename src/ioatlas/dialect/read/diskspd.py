@@ -41,6 +41,7 @@ class _Span:
     targets: list[Target] = field(default_factory=list)
     duration: float | None = None
     threads: int | None = None
+    measures_latency: bool = False
 
 
 @dataclass
@@ -133,6 +134,8 @@ def _parameter(span: _Span, line: str, text: str) -> None:
         return
     if match := re.match(r"duration: (\d+)s", text):
         span.duration = num(match[1])
+    elif text == "measuring latency":
+        span.measures_latency = True
     elif match := re.match(r"thread pool with (\d+) threads", text):
         span.threads = whole(match[1])
     if not span.targets:
@@ -183,17 +186,28 @@ def _percentile(result: _Result, name: str, line: str) -> None:
             result.percentiles.setdefault(kind, {})[name] = value * 1e6
 
 
+def _direction(targets: list[Target], name: str) -> str:
+    """The total of a test that only reads or only writes is that direction."""
+    if name != "total":
+        return name
+    percents = {target.read_percent for target in targets}
+    return "read" if percents == {100} else "write" if percents == {0} else "mixed"
+
+
 def _finish(source: Source, result: _Result, spans: dict[int, _Span], command: str | None) -> Iterator[ForeignReading]:
     span = spans.get(result.number, _Span())
     fields, notes = common_fields(span.targets)
     if not result.rows:
         source.problem(0, f"time span {result.number} has no totals")
         return
+    if span.measures_latency and not result.percentiles:
+        source.problem(0, f"time span {result.number} has no latency distribution: cut off")
     directions: list[str] = [name for name in ("read", "write") if name in result.rows and (result.rows[name][2].get("bytes") or 0) > 0]
     if not directions and "total" in result.rows:
         if (result.rows["total"][2].get("bytes") or 0) <= 0:
             source.problem(result.rows["total"][0], f"time span {result.number} moved no data", lost=False)
             return
+        source.problem(result.rows["total"][0], f"time span {result.number} is cut off before its read and write totals")
         directions = ["total"]
     for name in directions:
         number, columns, values = result.rows[name]
@@ -223,7 +237,7 @@ def _finish(source: Source, result: _Result, spans: dict[int, _Span], command: s
             number,
             "diskspd",
             label="; ".join(target.path for target in span.targets)[:300] or None,
-            direction="mixed" if name == "total" else name,
+            direction=_direction(span.targets, name),
             **fields,
             size_bytes=next(iter(sizes)) if len(sizes) == 1 else None,
             numjobs=result.threads,

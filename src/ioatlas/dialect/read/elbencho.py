@@ -55,6 +55,8 @@ def read(source: Source) -> Iterator[ForeignReading]:
             in_table = True
             yield from _phase(source, name, phase, command, version)
             phase, name = {}, ""
+        elif in_table and source.unended(number) and _PHASE.match(line):
+            source.problem(number, "the file ends inside this row, which was not used")
         elif in_table and (match := _PHASE.match(line)):
             if match[1]:
                 yield from _phase(source, name, phase, command, version)

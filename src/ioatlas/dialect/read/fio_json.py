@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ioatlas.dialect.fio_output import FioDirection, FioJob, FioOutput, LatencyStats, parse_fio_json
+from ioatlas.dialect.fio_output import FioDirection, FioJob, FioOutput, FioReading, LatencyStats, parse_fio_json
 from ioatlas.dialect.read.fio_options import workload_fields
 from ioatlas.dialect.read.source import TEXT_LIMIT, Source
 from ioatlas.model.foreign import ForeignReading
@@ -26,8 +26,30 @@ def read(source: Source) -> Iterator[ForeignReading]:
     yield from _readings(source, text, 1)
 
 
+def read_whole(source: Source) -> list[ForeignReading] | None:
+    """The readings of a file that is one sound fio JSON document and nothing else; None for any other. Spares the search for other formats."""
+    head = source.peek()
+    if head[:1] != b"{" or b'"fio version"' not in head[:200]:
+        return None
+    text, complete = source.text()
+    if not complete or not text.rstrip().endswith("}"):
+        return None
+    found = parse_fio_json(text)
+    if (
+        len(found.outputs) != 1
+        or not found.outputs[0].complete
+        or any(problem.lost for problem in found.problems)
+        or not found.outputs[0].ends_text
+    ):
+        return None
+    return list(_of(source, found))
+
+
 def _readings(source: Source, text: str, first_line: int) -> Iterator[ForeignReading]:
-    found = parse_fio_json(text, first_line=first_line)
+    yield from _of(source, parse_fio_json(text, first_line=first_line))
+
+
+def _of(source: Source, found: FioReading) -> Iterator[ForeignReading]:
     for problem in found.problems:
         source.problem(problem.line, problem.what, lost=problem.lost)
     final = _without_interim(source, found.outputs)

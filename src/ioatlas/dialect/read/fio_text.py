@@ -102,6 +102,7 @@ class _Job:
     version: str | None
     parts: list[_Part] = field(default_factory=list)
     issued: tuple[int, int, int] | None = None
+    ended: bool = False
 
 
 def read(source: Source) -> Iterator[ForeignReading]:
@@ -146,9 +147,13 @@ def read(source: Source) -> Iterator[ForeignReading]:
             for percent, value in _POINT.findall(line):
                 if (at := num(percent)) is not None and (latency := num(value)) is not None:
                     job.parts[-1].percentiles.setdefault(kind, {})[f"{at:g}"] = latency * unit
-        elif match := _ISSUED.search(line):
-            job.issued = (int(match[1][:18]), int(match[2][:18]), int(match[3][:18]))
+        elif line.lstrip().startswith("issued"):
+            job.ended = True
+            if match := _ISSUED.search(line):
+                job.issued = (int(match[1][:18]), int(match[2][:18]), int(match[3][:18]))
     if job is not None:
+        if job.parts and not job.ended:
+            source.problem(job.line, f"the text of job {job.name[:60]!r} is cut off")
         yield from _finish(source, job)
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import importlib
 import os
 import re
+import stat
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from ioatlas.dialect.read import (
     bonnie,
@@ -47,29 +47,42 @@ Reader = Callable[[Source], Iterator[ForeignReading]]
 
 @dataclass(frozen=True)
 class Format:
-    """One format: its name for people, the pattern that recognises it, and what reads it."""
+    """One format: its name for people, the pattern that recognises it, and what reads it. No match without one of `hints` in the text."""
 
     name: str
     signature: re.Pattern[str]
     read: Reader
+    hints: tuple[str, ...] = ()
+
+    def found_in(self, text: str) -> bool:
+        return any(hint in text for hint in self.hints) and self.signature.search(text) is not None
 
 
 FORMATS = (
-    Format("fio JSON", fio_json.SIGNATURE, fio_json.read),
-    Format("fio terse", fio_terse.SIGNATURE, fio_terse.read),
-    Format("fio text", fio_text.SIGNATURE, fio_text.read),
-    Format("IOzone", iozone.SIGNATURE, iozone.read),
-    Format("DiskSpd text", diskspd.SIGNATURE, diskspd.read),
-    Format("DiskSpd XML", diskspd_xml.SIGNATURE, diskspd_xml.read),
-    Format("vdbench", vdbench.SIGNATURE, vdbench.read),
-    Format("vdbench histogram", vdbench_histogram.SIGNATURE, vdbench_histogram.read),
-    Format("xdd", xdd.SIGNATURE, xdd.read),
-    Format("ORION", orion.SIGNATURE, orion.read),
-    Format("elbencho", elbencho.SIGNATURE, elbencho.read),
-    Format("bonnie++", bonnie.SIGNATURE, bonnie.read),
-    Format("CrystalDiskMark, KDiskMark", crystal.SIGNATURE, crystal.read),
-    Format("IO500", io500.SIGNATURE, io500.read),
-    Format("IOR, mdtest", ior.SIGNATURE, ior.read),
+    Format("fio JSON", fio_json.SIGNATURE, fio_json.read, ('"fio version"', '"client_stats"', '"jobname"')),
+    Format("fio terse", fio_terse.SIGNATURE, fio_terse.read, (";fio-", "%;")),
+    Format("fio text", fio_text.SIGNATURE, fio_text.read, ("(groupid=",)),
+    Format(
+        "IOzone",
+        iozone.SIGNATURE,
+        iozone.read,
+        ("Iozone: Perf", "Children see", "reclen", "riter report", "riter Report", "Throughput report"),
+    ),
+    Format("DiskSpd text", diskspd.SIGNATURE, diskspd.read, ("Results for timespan", "I/Os")),
+    Format("DiskSpd XML", diskspd_xml.SIGNATURE, diskspd_xml.read, ("<Results>",)),
+    Format("vdbench", vdbench.SIGNATURE, vdbench.read, ("Starting RD=", "ReqstdOps", "MB/sec", "Interval", "interval")),
+    Format("vdbench histogram", vdbench_histogram.SIGNATURE, vdbench_histogram.read, ("min(ms)",)),
+    Format("xdd", xdd.SIGNATURE, xdd.read, ("XDD version", "Bytes_Xfered", "IOPS")),
+    Format("ORION", orion.SIGNATURE, orion.read, ("RION", "Large MBPS", "Small IOPS", "Small Latency", "Large/Small", "ran (")),
+    Format("elbencho", elbencho.SIGNATURE, elbencho.read, ("LAST DONE", "path type", "RuntimeMS", "phase_type", "time ms [first]")),
+    Format(
+        "bonnie++", bonnie.SIGNATURE, bonnie.read, ("1.9", "-Per Chr-", "------Sequential", "K,", "M,", "G,", "T,", "K:", "M:", "G:", "T:")
+    ),
+    Format("CrystalDiskMark, KDiskMark", crystal.SIGNATURE, crystal.read, ("DiskMark", "iB (Q=")),
+    Format("IO500", io500.SIGNATURE, io500.read, ("IO500", "IO-500", "[RESULT", "[ior", "[mdtest")),
+    Format(
+        "IOR, mdtest", ior.SIGNATURE, ior.read, ("MPI Coordinated", "bw(MiB/s)", "SUMMARY", "mdtest-", '"bwMiB"', "Max Write", "Max Read")
+    ),
 )
 LOGS = (Format("fio log", fio_log.SIGNATURE, fio_log.read), Format("fio histogram log", fio_log.HISTOGRAM, fio_log.read))
 _FIO_LAYOUTS = frozenset({"fio JSON", "fio terse", "fio text"})
@@ -90,7 +103,7 @@ def formats_of(source: Source) -> list[Format]:
 
 
 def _matches(text: str) -> list[Format]:
-    found = [item for item in FORMATS if item.signature.search(text)]
+    found = [item for item in FORMATS if item.found_in(text)]
     names = {item.name for item in found}
     # a vdbench summary names its histogram only by a link; the histogram file repeats the run definitions
     return [item for item in found if not (item.name == "vdbench" and "vdbench histogram" in names and not _has_vdbench_rows(text))]
@@ -120,6 +133,10 @@ def _search_on(source: Source) -> list[Format]:
 
 def read_source(source: Source) -> Iterator[ForeignReading]:
     """All readings of one file. What could not be read is in `source.problems`; nothing is raised for bad content."""
+    found = fio_json.read_whole(source)
+    if found is not None:
+        yield from found
+        return
     formats = formats_of(source)
     if not formats:
         if not source.problems:
@@ -178,15 +195,15 @@ def _one_of_each(source: Source, layouts: Iterable[Format]) -> Iterator[ForeignR
     yield from kept.values()
 
 
-def walk(paths: Iterable[Path]) -> Iterator[tuple[Path, bool]]:
+def walk(paths: Iterable[str]) -> Iterator[tuple[str, bool]]:
     """Files to read, in order; for each whether it was named itself. Symbolic links inside folders are not followed."""
     for path in paths:
-        if not path.is_dir():
+        if not os.path.isdir(path):  # noqa: PTH112 - plain strings: pathlib costs more than reading a small file
             yield path, True
             continue
         for folder, folders, files in os.walk(path, followlinks=False):
             folders[:] = sorted(name for name in folders if not name.startswith("."))
             for name in sorted(files):
-                item = Path(folder) / name
-                if not name.startswith(".") and not item.is_symlink() and item.is_file():
+                item = f"{folder.rstrip('/')}/{name}"
+                if not name.startswith(".") and stat.S_ISREG(os.lstat(item).st_mode):
                     yield item, False

@@ -130,10 +130,16 @@ def read(source: Source) -> Iterator[ForeignReading]:
                 source.problem(number, f"a report of an unknown operation: {match[1][:40]!r}")
             continue
         if throughput_report and (match := _TPUT_ROW.match(line)):
+            if source.unended(number) and not line.endswith(" ") and not re.search(r"[;,\t]", line):
+                source.problem(number, "the file ends inside this row, which was not used")
+                continue
             yield from _throughput_row(source, run, number, match, seen)
             continue
         if report is not None and line.strip():
             cells = _cells(line)
+            if source.unended(number) and not line.endswith((" ", '"')) and not re.search(r"[;,\t]", line) and len(cells) > 1:
+                source.problem(number, "the file ends inside this row; its last figure was not used")
+                cells = cells[:-1]
             values = [num(cell) if cell else 0.0 for cell in cells]
             if not cells or any(value is None for value in values):
                 report = None
@@ -233,14 +239,8 @@ def _row(source: Source, run: Run, number: int, line: str) -> Iterator[ForeignRe
         if len(set(names)) < len(names) or "" in names:
             source.problem(number, "a table row whose figures cannot be told apart by column")
             return
-    ends = [end for _, end in values]
-    if (
-        len(ends) > 1
-        and len({(end - ends[0]) % run.width for end in ends[:-1]}) == 1
-        and (ends[-1] - ends[0]) % run.width
-        and source.unended(number)
-    ):
-        source.problem(number, "the file ends inside a figure, which was not used")
+    if source.unended(number):  # a table row is never the end of iozone's output
+        source.problem(number, "the file ends inside this row; its last figure was not used")
         values, names = values[:-1], names[:-1]
     for name, (text, _) in zip(names, values, strict=True):
         value = positive(text)

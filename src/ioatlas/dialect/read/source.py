@@ -23,6 +23,7 @@ TEXT_LIMIT = 32 << 20
 EXPANDED_LIMIT = 4 << 30
 """Bytes a compressed file may expand to."""
 PROBLEM_LIMIT = 50
+_KEEP_LIMIT = 1 << 20
 _BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError)
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -66,6 +67,7 @@ class Source:
     problems: list[Problem] = field(default_factory=list)
     unlisted: int = 0
     _last_unended: int = 0
+    _kept: bytes | None = None
 
     @classmethod
     def of(cls, path: Path, name: str | None = None) -> Source:
@@ -91,8 +93,7 @@ class Source:
     def open(self) -> BinaryIO:
         """The file's bytes, decompressed when its first bytes say gzip, bzip2 or xz. Raises OSError."""
         file = self.path.open("rb")
-        magic = file.read(6)
-        file.seek(0)
+        magic = file.peek(6)[:6]
         if magic.startswith(b"\x1f\x8b"):
             return gzip.GzipFile(fileobj=file)  # type: ignore[return-value]
         if magic.startswith(b"BZh"):
@@ -101,8 +102,19 @@ class Source:
             return lzma.LZMAFile(file)  # type: ignore[return-value]
         return file
 
+    def peek(self) -> bytes:
+        """The first bytes, decompressed. A small file is kept from then on, so that it is opened once."""
+        if self._kept is None:
+            raw = self.head(_KEEP_LIMIT + 1)
+            if len(raw) > _KEEP_LIMIT:
+                return raw[:4096]
+            self._kept = raw
+        return self._kept[:4096]
+
     def head(self, length: int) -> bytes:
         """The first `length` bytes; empty when the file cannot be read."""
+        if self._kept is not None:
+            return self._kept[:length]
         try:
             with self.open() as file:
                 return self._take(file, length)
@@ -128,12 +140,12 @@ class Source:
         raw = raw[:limit]
         name, skip = encoding_of(raw)
         text = decode(raw[skip:]) if name == "utf-8" else raw.decode(name, errors="replace").replace("\0", "")
-        return text.replace("\r\n", "\n").replace("\r", "\n"), complete
+        return (text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text), complete
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """(line number from 1, line without its end). A line longer than LINE_LIMIT is cut there and reported."""
         try:
-            with self.open() as file:
+            with self.open() if self._kept is None else io.BytesIO(self._kept) as file:
                 mark = self._take(file, 4096)
                 name, skip = encoding_of(mark)
                 rest = _Joined(mark[skip:] if name == "utf-8" else mark, file)
@@ -169,7 +181,7 @@ class Source:
             yield number, decode(raw).rstrip("\r\n")
 
     def _wide_lines(self, file: _Joined, name: str) -> Iterator[tuple[int, str]]:
-        text = io.TextIOWrapper(io.BufferedReader(file, 1 << 18), encoding=name, errors="replace")
+        text = io.TextIOWrapper(io.BufferedReader(file, 1 << 18), encoding=name, errors="replace", newline="\n")
         number, total = 0, 0
         while line := text.readline(LINE_LIMIT):
             number += 1
@@ -179,7 +191,8 @@ class Source:
             if total > EXPANDED_LIMIT:
                 self.problem(number, "more than 4 GiB of text; the rest was not read")
                 return
-            yield number, line.rstrip("\r\n").replace("\0", "").lstrip("\ufeff")
+            for piece in line.rstrip("\r\n").split("\r") if "\r" in line.rstrip("\r\n") else [line.rstrip("\r\n")]:
+                yield number, piece.replace("\0", "").lstrip("\ufeff")
 
 
 class _Joined(io.RawIOBase):

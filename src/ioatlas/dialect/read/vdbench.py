@@ -68,7 +68,7 @@ def read(source: Source) -> Iterator[ForeignReading]:
         elif first_line and re.match(r"\s*rate\s+1024", line):
             columns, first_line = [f"{top} {low}".lower() for top, low in zip(first_line, line.split(), strict=False)], []
         elif columns and (match := _ROW.match(line)):
-            values = _values(columns, match[3])
+            values = _values(columns, _whole_cells(source, number, match[3]))
             if values is None and match[2][:3] not in ("std", "max"):
                 source.problem(number, "a row with another number of figures than its header")
             elif values is None:
@@ -92,7 +92,7 @@ def _loops(text: str) -> dict[str, str]:
 
 def _values(columns: list[str], text: str) -> dict[str, float] | None:
     cells = text.split()
-    if len(cells) < len(columns) - 2 or len(cells) > len(columns):  # the last CPU columns may be blank
+    if len(cells) < len(columns) - 3 or len(cells) > len(columns):  # the last CPU columns may be blank
         return None
     comma = decimal_comma(text)
     values: dict[str, float] = {}
@@ -100,6 +100,14 @@ def _values(columns: list[str], text: str) -> dict[str, float] | None:
         if (value := num(cell, comma=comma)) is not None:
             values[name] = value
     return values
+
+
+def _whole_cells(source: Source, number: int, text: str) -> str:
+    """The cells of a row without the one the file ends in."""
+    if not source.unended(number):
+        return text
+    source.problem(number, "the file ends inside this row; its last figure was not used")
+    return text.rpartition(" ")[0]
 
 
 def _grouped(groups: str, names: list[str]) -> list[str]:

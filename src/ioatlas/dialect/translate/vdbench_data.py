@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import bisect
+import itertools
 from collections.abc import Mapping
 
 from ioatlas.dialect.fidelity import Fidelity, approximate, exact, not_expressible
@@ -63,7 +64,7 @@ def hot_band(size: int | None, block: int, read_percent: float) -> tuple[Address
     cuts = [round(edge * 1e6) // block * block for edge in edges[:-1]] + [size]
     zones: list[tuple[float, float]] = []
     carried = 0.0
-    for low_cut, high_cut in zip(cuts, cuts[1:], strict=False):
+    for low_cut, high_cut in itertools.pairwise(cuts):
         carried += 100 / _ZONES
         if high_cut > low_cut:
             zones.append((carried, float(high_cut - low_cut)))

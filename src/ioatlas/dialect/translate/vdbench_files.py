@@ -89,7 +89,7 @@ def _stream(run: Run, fwd: Definition, fsd: Definition, index: int, operation: s
         notes.append(exact("stopafter", f"{per_file} I/Os on a file before the next is chosen"))
     elif random:
         per_file = blocks
-    if select in ("once",):
+    if select == "once":
         notes.append(not_expressible("fileselect=once", "each file once, then the run ends; fio goes on until the time is up"))
     if select.startswith("r"):
         options["file_service_type"] = f"random:{per_file}"

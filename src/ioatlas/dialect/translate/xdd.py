@@ -394,7 +394,7 @@ def _stream(plan: Plan, target: Target, index: int, jobs: int, number: int) -> t
             target.rate_iops * jobs or None,
             target.rate_bytes * jobs or None,
             round(target.delay_seconds * 1e6),
-        ),  # fmt: skip
+        ),
         jobs=jobs,
         depth=target.depth,
         size_bytes=size,
