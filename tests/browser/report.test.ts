@@ -320,6 +320,8 @@ describe("other shapes", () => {
     ["quick", 2],
     ["mixed", 9],
     ["paths", 1],
+    ["imported", 2],
+    ["long", 30],
   ] as const) {
     test(`${kind} draws ${tiles} tile${tiles > 1 ? "s" : ""} and says nothing is wrong`, async () => {
       const { page, requests, complaints } = await open(browser, reports.write(kind));

@@ -12,6 +12,7 @@ import argparse
 import itertools
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -130,6 +131,23 @@ def campaign(
     )  # fmt: skip
 
 
+def imported() -> CampaignResult:
+    """Values of another tool: means without intervals, completion latency where there is any, beside two measured cells."""
+    base = campaign("brought in", ["old", "new"], {"rw": ("read", "write"), "bs": BS[:6]}, seed=5)
+    bare = dict.fromkeys(("bw_low", "bw_high", "iops_low", "iops_high", "lat_mean_low_ns", "lat_mean_high_ns", "lat_p99_ns", "lat_p99_low_ns", "lat_p99_high_ns", "window_seconds", "cut_seconds"))  # fmt: skip
+    return replace(
+        base,
+        estimates=tuple(
+            e
+            if e.cell.target == "new"
+            else replace(e, kind="imported", n_visits=0, verdict="", method="iozone/1", lat_kind="completion", **bare)
+            for e in base.estimates
+        ),
+        findings=(),
+        fresh=(),
+    )
+
+
 def _reasons(n: int) -> dict[str, int]:
     little = n * 2 // 3
     rows = {"Little's law: IOPS x latency differs from jobs x depth by more than 5%": little, "the section over-ran its slot": n - little}
@@ -187,6 +205,10 @@ KINDS: dict[str, Callable[[], CampaignResult]] = {
         kind="uri", unreached=0.1,
     ),
     "nosize": lambda: campaign("no size axis", ["disk"], {"rw": ("randread", "read"), "bs": BS, "iodepth": JOBS, "numjobs": (1, 4)}, kind="block"),
+    "imported": imported,
+    "long": lambda: campaign(
+        "long axes", [f"pool-{i}" for i in range(30)], {"offset": tuple(i * GIB for i in range(300)), "bs": (4096, 65536)}, unreached=0.01
+    ),
     "paths": lambda: campaign("</script><b>&amp; hostile name", ["nas </script>"], {"bs": (4096, 65536), "numjobs": (1, 2)}),
     "large": lambda: campaign(
         "138,240 cells", [f"pool-{i}" for i in range(1, 10)],

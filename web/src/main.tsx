@@ -33,6 +33,9 @@ function followMedia(state: AppState): void {
 }
 
 async function start(): Promise<void> {
+  if (typeof DecompressionStream === "undefined" || typeof OffscreenCanvas === "undefined") {
+    throw new Error("this browser is too old for it: Chromium 80, Firefox 113 and Safari 16.4 are recent enough");
+  }
   const root = document.getElementById("ioatlas");
   const element = document.getElementById("ioatlas-data");
   if (!root || !element) throw new Error("this page lacks its data");

@@ -28,6 +28,7 @@ from ioatlas.report.page_format import (
     Campaign,
     Cells,
     Column,
+    Constant,
     Dictionary,
     FindingData,
     FreshEstimate,
@@ -86,7 +87,7 @@ def report_data(result: CampaignResult) -> ReportData:
         ),
         targets=[_target_data(target) for target in result.targets],
         axes=grid.axes,
-        constants=[Pair(name=name, value=str(value)) for name, value in grid.constants.items()],
+        constants=[Constant(name=name, value=str(value), unit=_unit(name)) for name, value in sorted(grid.constants.items())],
         cells=_pack_cells(estimates, levels, grid),
         verdicts=[Verdict(word=word, mark=verdict_class(word)) for word in words],
         unmeasured=UnmeasuredCells(
@@ -214,14 +215,15 @@ def _ordered_levels(present: Iterable[OptionValue | None], known: Sequence[Optio
 def _axis(name: str, levels: list[OptionValue | None], *, derived: bool) -> Axis:
     role: AxisRole = name if name in PSEUDO_AXES else "option"
     numeric = all(isinstance(level, (int, float)) for level in levels)
-    unit: AxisUnit = "none"
-    if name in SIZE_OPTIONS:
-        unit = "bytes"
-    elif name == "rate":
-        unit = "bytes/s"
-    elif name in PERCENT_OPTIONS:
-        unit = "percent"
-    return Axis(name=name, role=role, unit=unit, numeric=numeric, derived=derived, levels=levels)
+    return Axis(name=name, role=role, unit=_unit(name), numeric=numeric, derived=derived, levels=levels)
+
+
+def _unit(option: str) -> AxisUnit:
+    if option in SIZE_OPTIONS:
+        return "bytes"
+    if option == "rate":
+        return "bytes/s"
+    return "percent" if option in PERCENT_OPTIONS else "none"
 
 
 def _dictionary(texts: Sequence[str]) -> Dictionary:

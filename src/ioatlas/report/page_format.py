@@ -48,6 +48,14 @@ class Pair(_Model):
     value: str
 
 
+class Constant(_Model):
+    """An option that every cell shares. Sizes are bytes."""
+
+    name: str
+    value: str
+    unit: AxisUnit
+
+
 class Axis(_Model):
     """One dimension of the sweep. Cells refer to levels by position."""
 
@@ -205,7 +213,7 @@ class ReportData(_Model):
     campaign: Campaign
     targets: list[TargetData]
     axes: list[Axis]
-    constants: list[Pair]
+    constants: list[Constant]
     cells: Cells
     verdicts: list[Verdict]
     unmeasured: UnmeasuredCells

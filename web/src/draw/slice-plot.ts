@@ -10,6 +10,8 @@ export interface SliceLook {
   height: number;
   dark: boolean;
   kind: ScaleKind;
+  /** The levels are numbers, so there is something between them. */
+  numeric: boolean;
   /** Text of a level under the chart, and of a value beside it. */
   level: (index: number) => string;
   value: (v: number) => string;
@@ -23,9 +25,9 @@ export interface SliceLook {
 
 const JOINED: readonly Mark[] = ["steady", "unstable", "suspect"];
 
-/** Lines join measured neighbours only: where a cell is predicted or missing, the line has a gap. */
-export function joined(points: readonly SlicePoint[]): (number | null)[] {
-  return points.map((p) => (JOINED.includes(p.mark) && Number.isFinite(p.value) ? p.value : null));
+/** Lines join measured neighbours only: where a cell is predicted or missing the line has a gap, and between words there is none. */
+export function joined(points: readonly SlicePoint[], numeric: boolean): (number | null)[] {
+  return points.map((p) => (numeric && JOINED.includes(p.mark) && Number.isFinite(p.value) ? p.value : null));
 }
 
 export function plotSlice(into: HTMLElement, points: readonly SlicePoint[], look: SliceLook): uPlot {
@@ -125,7 +127,7 @@ export function plotSlice(into: HTMLElement, points: readonly SlicePoint[], look
         ],
       },
     },
-    [points.map((p) => p.level), joined(points)] as uPlot.AlignedData,
+    [points.map((p) => p.level), joined(points, look.numeric)] as uPlot.AlignedData,
     into,
   );
 }

@@ -133,7 +133,7 @@ describe("the job of a cell", () => {
   test("private files have a directory, deeper queues an asynchronous engine, work has no clock", async () => {
     const report = smallReport();
     report.job.sharing = "private";
-    report.constants.push({ name: "iodepth", value: "8" });
+    report.constants.push({ name: "iodepth", value: "8", unit: "none" });
     report.job.constant_work_bounded = true;
     const text = jobText(await openAtlas(report), 1);
     expect(text).toContain("directory=/place\n");

@@ -24,6 +24,9 @@ export function jobText(atlas: Atlas, slot: Slot): string {
     `; ${atlas.data.campaign.tool_version ? `ioatlas ${atlas.data.campaign.tool_version}, ` : ""}one cell of a campaign`,
   );
   lines.push(`; put the target in place of ${place}`);
+  const kind = slot > 0 ? textAt(atlas.kind, slot - 1) : "";
+  if (kind === "predicted") lines.push("; predicted, not measured");
+  if (kind === "imported") lines.push("; imported from another tool: this is the nearest fio job, not what was run");
   if (slot < 0) lines.push(`; not measured: ${textAt(atlas.reason, -slot - 1)}`.replace(/[\r\n]+/g, " "));
   lines.push(...(job.global_lines.length ? job.global_lines : ["[global]"]));
   lines.push("", "[cell]");

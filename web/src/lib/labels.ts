@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Axis names and levels in words.
 import { type Atlas, levelAt, optionAt, type Slot } from "./atlas";
-import type { Axis } from "./report-data.gen";
+import type { Axis, Constant } from "./report-data.gen";
 import { rate, significant, size, type UnitSystem } from "./units";
 
 const NAMES: Record<string, string> = {
@@ -29,7 +29,11 @@ export function axisTitle(axis: Axis): string {
 }
 
 /** A level for people. */
-export function levelText(axis: Axis, level: Axis["levels"][number] | undefined, system: UnitSystem): string {
+export function levelText(
+  axis: Pick<Axis, "name" | "unit">,
+  level: Axis["levels"][number] | undefined,
+  system: UnitSystem,
+): string {
   if (level === null || level === undefined) return "not set";
   if (typeof level === "string") {
     if (axis.name === "bs" && /^[\d,]+$/.test(level)) {
@@ -44,6 +48,21 @@ export function levelText(axis: Axis, level: Axis["levels"][number] | undefined,
   if (axis.unit === "bytes/s") return rate(level, system);
   if (axis.unit === "percent") return `${level} %`;
   return Number.isInteger(level) ? String(level) : significant(level, 4);
+}
+
+/** Several levels: all of them, or from where to where when there are more than `most` numbers. */
+export function levelsText(axis: Axis, levels: Axis["levels"], system: UnitSystem, most = 24): string {
+  const texts = levels.map((level) => levelText(axis, level, system));
+  if (!axis.numeric || texts.length <= most) return texts.join(", ");
+  return `${texts[0]} to ${texts[texts.length - 1]}, ${texts.length} values`;
+}
+
+/** A constant option for people. */
+export function constantText(constant: Constant, system: UnitSystem): string {
+  const number = Number(constant.value);
+  return constant.value !== "" && Number.isFinite(number)
+    ? levelText({ name: constant.name, unit: constant.unit }, number, system)
+    : levelText({ name: constant.name, unit: constant.unit }, constant.value, system);
 }
 
 /** The same in as few letters as can be told apart under a small tile: 4K, 1M (binary, as fio users write), else the usual text. */

@@ -10,7 +10,7 @@ export interface ReportData {
   campaign: Campaign;
   targets: TargetData[];
   axes: Axis[];
-  constants: Pair[];
+  constants: Constant[];
   cells: Cells;
   verdicts: Verdict[];
   unmeasured: UnmeasuredCells;
@@ -78,6 +78,14 @@ export interface Axis {
    * null: the option is not set in these cells
    */
   levels: (number | string | null)[];
+}
+/**
+ * An option that every cell shares. Sizes are bytes.
+ */
+export interface Constant {
+  name: string;
+  value: string;
+  unit: "bytes" | "bytes/s" | "percent" | "none";
 }
 /**
  * The rows of the result: one for each cell, direction and kind that has an estimate, in grid order.

@@ -55,8 +55,8 @@ export function smallReport(): ReportData {
       axis("direction", ["read", "write"], { role: "direction", derived: true }),
     ],
     constants: [
-      { name: "numjobs", value: "4" },
-      { name: "size", value: "2147483648" },
+      { name: "numjobs", value: "4", unit: "none" },
+      { name: "size", value: "2147483648", unit: "bytes" },
     ],
     cells: {
       n_rows: 5,

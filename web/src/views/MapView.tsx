@@ -17,7 +17,7 @@ import { DARK_INKS, LIGHT_INKS } from "../draw/marks";
 import { type Paint, paintTile } from "../draw/tile";
 import { cellNumber, slotAt } from "../lib/atlas";
 import { factsAt, spoken } from "../lib/facts";
-import { axisLabel, axisTitle, cellLabel, levelText, shortLevel } from "../lib/labels";
+import { axisLabel, axisTitle, cellLabel, constantText, levelText, shortLevel } from "../lib/labels";
 import { palette } from "../lib/palettes";
 import type { Axis } from "../lib/report-data.gen";
 import { useApp } from "./context";
@@ -88,6 +88,16 @@ export function MapView() {
           <div class="map-scroll">
             <Canvas layout={layout} />
           </div>
+          {atlas.data.constants.length > 0 ? (
+            <p class="constants">
+              Every cell:{" "}
+              {atlas.data.constants.map((each) => (
+                <span key={each.name}>
+                  {each.name}&nbsp;{constantText(each, system)}
+                </span>
+              ))}
+            </p>
+          ) : null}
         </>
       ) : null}
     </div>
@@ -110,13 +120,18 @@ function Canvas({ layout }: { layout: Layout }) {
     state.hovered.value = at;
     setTipAt(at ? "pointer" : null);
   };
-  const leave = () => {
+  const leave = (event: PointerEvent) => {
+    // A finger that lifts has not left: its cell's numbers stay until it taps elsewhere.
+    if (event.pointerType === "touch") return;
     state.hovered.value = null;
     setTipAt(null);
   };
   const onClick = (event: MouseEvent) => {
     const at = placeUnder(event);
     if (at) pin(state, pointAt(state, at));
+    if ((event as PointerEvent).pointerType !== "touch") return;
+    state.hovered.value = at;
+    setTipAt(at ? "pointer" : null);
   };
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the pointer's way; the grid inside is the keyboard's

@@ -2,8 +2,8 @@
 import { useMemo } from "preact/hooks";
 import { showRows } from "../app-state";
 import { intervalText } from "../lib/facts";
-import { axisLabel, axisTitle, levelText } from "../lib/labels";
-import type { Pair } from "../lib/report-data.gen";
+import { axisLabel, axisTitle, constantText, levelsText } from "../lib/labels";
+import type { Pair, TargetData } from "../lib/report-data.gen";
 import { bytes, count, latency, percent, rate, whole } from "../lib/units";
 import { reasons } from "../lib/unmeasured";
 import { useApp } from "./context";
@@ -35,12 +35,7 @@ export function NotMeasured() {
                     ? "spread over the sweep"
                     : group.where
                         .map(({ axis, levels }) => {
-                          const texts = levels.map((level) => levelText(axis, level, units.value));
-                          const range =
-                            axis.numeric && texts.length > 3
-                              ? `${texts[0]} to ${texts[texts.length - 1]}`
-                              : texts.join(", ");
-                          return `${axisLabel(axis)} ${range}`;
+                          return `${axisLabel(axis)} ${levelsText(axis, levels, units.value, 3)}`;
                         })
                         .join("; ")}
                 </td>
@@ -137,14 +132,10 @@ export function Method() {
             {atlas.axes
               .filter((axis) => !axis.derived && axis.role === "option")
               .map((axis) => (
-                <Entry
-                  key={axis.name}
-                  name={axisTitle(axis)}
-                  value={axis.levels.map((level) => levelText(axis, level, system)).join(", ")}
-                />
+                <Entry key={axis.name} name={axisTitle(axis)} value={levelsText(axis, axis.levels, system)} />
               ))}
-            {data.constants.map((pair) => (
-              <Entry key={pair.name} {...pair} />
+            {data.constants.map((each) => (
+              <Entry key={each.name} name={each.name} value={constantText(each, system)} />
             ))}
           </dl>
           <h3>How numbers came about</h3>
@@ -159,9 +150,7 @@ export function Method() {
                 name="Follow from other axes"
                 value={atlas.axes
                   .filter((axis) => axis.derived && axis.role === "option")
-                  .map(
-                    (axis) => `${axis.name}: ${axis.levels.map((level) => levelText(axis, level, system)).join(", ")}`,
-                  )
+                  .map((axis) => `${axis.name}: ${levelsText(axis, axis.levels, system)}`)
                   .join("; ")}
               />
             ) : null}
@@ -178,19 +167,7 @@ export function Method() {
           <h3>Settings</h3>
           <Pairs pairs={data.settings} />
           <h3>{data.targets.length === 1 ? "Target" : "Targets"}</h3>
-          {data.targets.map((target) => (
-            <dl class="pairs" key={target.name}>
-              <Entry name="name" value={target.name} />
-              <Entry name="kind" value={target.kind} />
-              {target.facts.map((pair) => (
-                <Entry
-                  key={pair.name}
-                  name={pair.name.replace(/_bytes$/, "").replaceAll("_", " ")}
-                  value={pair.name.endsWith("_bytes") ? bytes(Number(pair.value), system) : pair.value}
-                />
-              ))}
-            </dl>
-          ))}
+          <Targets targets={data.targets} />
         </div>
         <div>
           {data.sessions.map((session, i) => (
@@ -219,7 +196,7 @@ export function Discards() {
       <p>
         {campaign.n_discarded === 0
           ? "No visit was discarded."
-          : `${whole(campaign.n_discarded)} visit${campaign.n_discarded === 1 ? " was" : "s were"} discarded; they count for no value.`}
+          : `${whole(campaign.n_discarded)} visit${campaign.n_discarded === 1 ? " was" : "s were"} discarded and count${campaign.n_discarded === 1 ? "s" : ""} for no value.`}
       </p>
       {discard_reasons.length > 0 ? (
         <table class="plain">
@@ -243,11 +220,57 @@ export function Discards() {
   );
 }
 
+/** One line a target, one column a fact that any of them has. */
+function Targets({ targets }: { targets: readonly TargetData[] }) {
+  const { units } = useApp();
+  const facts = [...new Set(targets.flatMap((target) => target.facts.map((pair) => pair.name)))];
+  const fact = (target: TargetData, name: string) => {
+    const value = target.facts.find((pair) => pair.name === name)?.value;
+    if (value === undefined) return "–";
+    return name.endsWith("_bytes") ? bytes(Number(value), units.value) : value;
+  };
+  return (
+    <div class="wide">
+      <table class="plain">
+        <thead>
+          <tr>
+            <th>name</th>
+            <th>kind</th>
+            {facts.map((name) => (
+              <th key={name}>{name.replace(/_bytes$/, "").replaceAll("_", " ")}</th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {targets.map((target) => (
+            <tr key={target.name}>
+              <th scope="row">{target.name}</th>
+              <td>{target.kind}</td>
+              {facts.map((name) => (
+                <td key={name}>{fact(target, name)}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
 function Pairs({ pairs }: { pairs: readonly Pair[] }) {
+  const { units } = useApp();
   return (
     <dl class="pairs">
       {pairs.map((pair) => (
-        <Entry key={pair.name} {...pair} />
+        <Entry
+          key={pair.name}
+          name={pair.name}
+          value={
+            /\bbytes\b/.test(pair.name) && /^\d+$/.test(pair.value)
+              ? bytes(Number(pair.value), units.value)
+              : pair.value
+          }
+        />
       ))}
     </dl>
   );

@@ -44,6 +44,7 @@ export function SliceView() {
       height: 190,
       dark,
       kind,
+      numeric: axis.numeric,
       level: (i) => shortLevel(axis, axis.levels[i], system),
       value: (v) => tickText(quantity.format(v, system)),
       base: quantity.inBytes && system === "iec" ? 1024 : 10,
