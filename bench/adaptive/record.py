@@ -103,7 +103,7 @@ def buffered(cells: list[tuple]) -> Iterator[tuple[list[str], object, int]]:
 
 @contextlib.contextmanager
 def cache(cells: list[tuple]) -> Iterator[tuple[list[str], object, int]]:
-    with scratch("/dev/shm") as folder:  # noqa: S108 - the cache file must be able to punch holes
+    with scratch("/dev/shm") as folder:
         socket, size = folder / "c.sock", max(c[2] for c in cells)
         command = ["nbdkit", "-f", "-U", str(socket), "-t", "16", "--filter=cache", "--filter=delay", "memory", str(size)]
         command += ["rdelay=1ms", "wdelay=1ms", "cache-max-size=96M", "cache-on-read=true"]
@@ -112,13 +112,16 @@ def cache(cells: list[tuple]) -> Iterator[tuple[list[str], object, int]]:
             uri = f"uri=nbd+unix:///?socket={socket}"
             fill = ["fio", "--name=f", "--ioengine=nbd", f"--{uri}", "--rw=write", "--bs=1m", "--iodepth=8", f"--size={size}"]
             subprocess.run(fill, check=True, capture_output=True)
-            yield ["ioengine=nbd", uri], lambda c: [], 600
+            yield ["ioengine=nbd", uri], lambda _: [], 600
 
 
 @contextlib.contextmanager
 def link(cells: list[tuple]) -> Iterator[tuple[list[str], object, int]]:
     server, client, address = "arecs", "arecc", "10.97.0.1"
-    run = lambda *words: subprocess.run(words, check=True)  # noqa: E731
+
+    def run(*words: str) -> None:
+        subprocess.run(words, check=True)
+
     try:
         run("ip", "netns", "add", server)
         run("ip", "netns", "add", client)
@@ -133,7 +136,7 @@ def link(cells: list[tuple]) -> Iterator[tuple[list[str], object, int]]:
         command = ["nsenter", f"--net=/run/netns/{server}", "nbdkit", "-f", "-i", address, "-t", "16", "--filter=delay", "memory", str(size)]
         with process([*command, "rdelay=1ms", "wdelay=2ms"]):
             time.sleep(0.5)
-            yield ["ioengine=nbd", f"uri=nbd://{address}"], lambda c: [], 600
+            yield ["ioengine=nbd", f"uri=nbd://{address}"], lambda _: [], 600
     finally:
         for space in (server, client):
             subprocess.run(["ip", "netns", "del", space], check=False)

@@ -46,7 +46,7 @@ def array(
         iops = 1 / ((1 / iops) ** 6 + (bs / link) ** 6) ** (1 / 6)
         if notch != 1 and write and bs == 128 * KIB and numjobs >= 16:
             iops /= notch
-        cells.append((dict(rw=rw, bs_bytes=bs, size_bytes=size, numjobs=numjobs), iops))
+        cells.append(({"rw": rw, "bs_bytes": bs, "size_bytes": size, "numjobs": numjobs}, iops))
     return _rows(rng, cells, passes, sd)
 
 
@@ -63,13 +63,13 @@ def modes(seed: int = 0, sd: float = 0.05, passes: int = 2) -> list[dict]:
         iops = 1 / ((service / depth) ** 3 + (service / parallel) ** 3 + cost**3) ** (1 / 3)
         if bs < 4096 and mix < 100:
             iops *= 0.5
-        cells.append((dict(engine=engine, target=target, rwmixread=mix, bs_bytes=bs, iodepth=depth), iops))
+        cells.append(({"engine": engine, "target": target, "rwmixread": mix, "bs_bytes": bs, "iodepth": depth}, iops))
     return _rows(rng, cells, passes, sd)
 
 
 def tiny(seed: int = 0, sd: float = 0.03, passes: int = 2) -> list[dict]:
     """100 cells: 2 x 10 x 5."""
-    return [row for row in array(seed, sd, passes, sizes=1, blocks=10, jobs=5)] or array(seed, sd, passes, sizes=12, blocks=1, jobs=5)
+    return list(array(seed, sd, passes, sizes=1, blocks=10, jobs=5)) or array(seed, sd, passes, sizes=12, blocks=1, jobs=5)
 
 
 def disk(seed: int = 0, sd: float = 0.14, passes: int = 3) -> list[dict]:
@@ -82,7 +82,7 @@ def disk(seed: int = 0, sd: float = 0.14, passes: int = 3) -> list[dict]:
         x = numjobs / (1 + 0.06 * (numjobs - 1) + 0.0008 * numjobs * (numjobs - 1)) / time
         x = 1 / ((1 / x) ** 2.5 + (bs / (4.2e9 if "read" in rw else 2.1e9)) ** 2.5) ** (1 / 2.5)
         x *= 1 - 0.04 * s
-        cells.append((dict(rw=rw, bs_bytes=bs, numjobs=numjobs, size_bytes=size), x))
+        cells.append(({"rw": rw, "bs_bytes": bs, "numjobs": numjobs, "size_bytes": size}, x))
     return _rows(rng, cells, passes, sd)
 
 

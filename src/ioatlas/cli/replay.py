@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.model.units import format_size
 
 if TYPE_CHECKING:
     from ioatlas.design.recording import Recording
@@ -68,6 +69,7 @@ def _read(path: Path) -> str:
 
 
 def _result(recording: Recording, sweep: Sweep, outcome: Outcome, seconds: float) -> dict[str, Any]:
+    from ioatlas.design.predicted import weak_regimes
     from ioatlas.surrogate.explain import explain
 
     noise_median, noise_p90 = sweep.noise()
@@ -98,10 +100,12 @@ def _result(recording: Recording, sweep: Sweep, outcome: Outcome, seconds: float
         "axes": {axis.name: len(axis.levels) for axis in sweep.space.axes if not axis.derived},
         "visits": len(outcome.history),
         "visits_by_purpose": purposes,
+        "latency_median_errors": dict(outcome.latency_errors),
         "cliffs": [
-            {"direction": e.direction, "along": "size * numjobs" if e.exponent else "size", "above_bytes": e.low, "below": e.high, "drop": e.drop}
+            {"direction": e.direction, "along": e.axis or ("size * numjobs" if e.exponent else "size"), "low": e.low, "high": e.high, "drop": e.drop}
             for e in outcome.edges
         ],
+        "weak_regimes": [vars(regime) for regime in weak_regimes(outcome.model)],
         "parameters": [vars(parameter) for parameter in explain(outcome.model)],
         "notes": list(recording.left_out),
     }
@@ -123,9 +127,12 @@ def _print(result: dict[str, Any]) -> None:
     )
     click.echo(f"intervals  {percent(result['interval_cover'])} of the 90% intervals hold the truth; half-width {percent(result['interval_half_width'])}")
     for cliff in result["cliffs"]:
-        click.echo(
-            f"cliff      {cliff['direction'] or 'all'}: {cliff['along']} between {cliff['above_bytes'] / 2**20:.6g} and {cliff['below'] / 2**20:.6g} MiB, {cliff['drop']:.1f} times"
-        )
+        size = "size" in cliff["along"] or cliff["along"].startswith("bs")
+        low, high = (format_size(int(cliff[side])) if size else f"{cliff[side]:g}" for side in ("low", "high"))
+        kind = "cliff" if cliff["along"].startswith("size") else "step "
+        click.echo(f"{kind}      {cliff['direction'] or 'all'}: {cliff['along']} between {low} and {high}, {cliff['drop']:.2f} times as fast below")
+    for regime in result["weak_regimes"]:
+        click.echo(f"weak       {regime['name']}: {percent(regime['median_error'])} off in the median of {regime['cells']} measured cells: measure it, do not believe it")
     for p in result["parameters"]:
         if p["known"]:
             click.echo(f"parameter  {p['name']} {p['mode']}: {p['value']:.4g} ({p['low']:.4g} to {p['high']:.4g}) {p['unit']}")

@@ -68,10 +68,12 @@ class Request:
 
 @dataclass(frozen=True)
 class Reading:
-    """A visit made for a request; log_value is None when it failed or was discarded."""
+    """A visit made for a request. log_value: natural logarithm of I/Os per second, None when it failed or was discarded."""
 
     request: Request
     log_value: float | None
+    lat_mean_ns: float | None = None
+    lat_p99_ns: float | None = None
 
 
 @dataclass
@@ -126,7 +128,7 @@ class AdaptiveDesign:
             count = min(left, max(start - len(asked), 3))
             return [Request(c, "start") for c in spread_out(self.space, np.array(sorted(asked), dtype=np.int64), count, rng)]
         if left <= 0:
-            return self._closing_repeats(history, readings)
+            return self._closing_repeats(history)
         model = self.model(history)
         size = min(left, self.settings.batch or max(4, ceil(self._plan / 10)))
         requests = self._surprises(history, readings, model, left)
@@ -141,7 +143,7 @@ class AdaptiveDesign:
         if room > 0 and len(open_cells):
             weight, cost = self._weights(model), self._cost(model)
             requests += [Request(c, "learn") for c in reduce_error(model, open_cells, room, weight, cost, rng)]
-        requests += self._repeats(history, readings, requests)
+        requests += self._repeats(history, requests)
         return [requests[i] for i in rng.permutation(len(requests))]
 
     # What is known
@@ -179,7 +181,8 @@ class AdaptiveDesign:
 
     def picks(self, history: Sequence[Reading]) -> list[Pick]:
         """Honesty cells with what was said of them before, but for those said when under `JUDGED_SHARE` of the present cells were known:
-        they judged another map. The rule looks at counts only, never at values."""
+        they judged another map. The rule looks at counts only, never at values.
+        """
         readings = values_by_cell(history)
         noise = Training.of(readings).noise.var if readings else 0.0
         now = len(readings)
@@ -223,7 +226,7 @@ class AdaptiveDesign:
         most = max(2, round(0.2 * self._plan / len(self._lines)))
         wanted: list[int] = []
         for line in self._lines:
-            wanted += [c for c in cliff_pass.next_cells(self.space, line, means, None, most) if c not in asked]
+            wanted += [c for c in cliff_pass.next_cells(line, means, None, most) if c not in asked]
         return [Request(c, "cliff") for c in wanted[:room]]
 
     def _bracket_requests(self, asked: set[int], left: int) -> list[Request]:
@@ -268,7 +271,7 @@ class AdaptiveDesign:
         gap, variance = model.leave_one_out()
         far = np.abs(gap) > np.maximum(SURPRISE_SDS * np.sqrt(variance), SURPRISE_LEAST)
         visits = {cell: sum(1 for r in history if r.request.cell == cell) for cell in model.training.cells[far].tolist()}
-        requests = []
+        requests: list[Request] = []
         asked = {r.request.cell for r in history}
         spent = sum(1 for r in history if r.request.purpose == "neighbour")
         room = min(left, max(0, round(0.15 * self._plan) - spent))
@@ -292,13 +295,13 @@ class AdaptiveDesign:
         numeric = np.isin(np.array(self.space.own_axes), own)
         return np.flatnonzero((step.sum(axis=1) == 1) & (step[:, ~numeric].sum(axis=1) == 0)).tolist()
 
-    def _repeats(self, history: Sequence[Reading], readings: Mapping[int, Sequence[float]], already: Sequence[Request]) -> list[Request]:
+    def _repeats(self, history: Sequence[Reading], already: Sequence[Request]) -> list[Request]:
         """Second visits of honesty cells measured at least two batches ago: they tell the noise, at distant times."""
         size = self.settings.batch or max(4, ceil(self._plan / 10))
         early = history[: max(0, len(history) - 2 * size)]
         return self._second_visits(early, history, {r.cell for r in already})
 
-    def _closing_repeats(self, history: Sequence[Reading], readings: Mapping[int, Sequence[float]]) -> list[Request]:
+    def _closing_repeats(self, history: Sequence[Reading]) -> list[Request]:
         """When the cells are spent: second visits of the honesty cells that have none."""
         return self._second_visits(history, history, set())
 
@@ -311,10 +314,7 @@ class AdaptiveDesign:
 
     def _weights(self, model: Surrogate) -> Floats:
         """How much a cell's error matters: more in the regimes (mode and side of the cliffs) where the model has been wrong."""
-        rw = self.space.axis_named("rw")
-        group = np.zeros(len(self.space), dtype=np.int64) if rw is None else self.space.index[:, rw].copy()
-        if model.kernel.separate is not None:
-            group = group * (int(model.kernel.separate.max()) + 1) + model.kernel.separate
+        group = _regime_of(model)
         gap, variance = model.leave_one_out()
         standard = np.minimum(gap**2 / variance, 9.0)
         weight = np.ones(len(self.space))
@@ -327,6 +327,15 @@ class AdaptiveDesign:
         if self.settings.cost is None:
             return np.ones(len(self.space))
         return self.settings.cost(model.predict(np.arange(len(self.space))).mean)
+
+
+def _regime_of(model: Surrogate) -> Ints:
+    """Mode (`rw`) and side of the cliffs as one number per cell."""
+    rw = model.space.axis_named("rw")
+    group = np.zeros(len(model.space), dtype=np.int64) if rw is None else model.space.index[:, rw].copy()
+    if model.kernel.separate is not None:
+        group = group * (int(model.kernel.separate.max()) + 1) + model.kernel.separate
+    return np.unique(group, return_inverse=True)[1].astype(np.int64)
 
 
 def values_by_cell(history: Sequence[Reading]) -> dict[int, list[float]]:

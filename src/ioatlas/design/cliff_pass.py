@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -73,7 +74,7 @@ def suspected(space: Space, all_lines: Sequence[Line], log_reading: Mapping[int,
     found = []
     for line in all_lines:
         done = [int(cell) for cell in line.cells if int(cell) in log_reading]
-        for low, high in zip(done[:-1], done[1:], strict=True):
+        for low, high in itertools.pairwise(done):
             if abs(log_reading[low] - log_reading[high]) > threshold:
                 for exponent in exponents(space):
                     size = footprint(space, exponent)
@@ -81,7 +82,7 @@ def suspected(space: Space, all_lines: Sequence[Line], log_reading: Mapping[int,
     return tuple(found)
 
 
-def next_cells(space: Space, line: Line, log_reading: Mapping[int, float], noise_sd: float | None, most: int) -> list[int]:
+def next_cells(line: Line, log_reading: Mapping[int, float], noise_sd: float | None, most: int) -> list[int]:
     """The cells of the line to measure next: its ends, then the middle of the widest step that is a cliff; [] when it is bracketed.
 
     log_reading: by cell, of all cells measured so far. most: how many of the line may be measured in all.
@@ -94,7 +95,7 @@ def next_cells(space: Space, line: Line, log_reading: Mapping[int, float], noise
         return [int(line.cells[i]) for i in ends][: most - len(done)]
     threshold = max(LEAST_DROP, NOISE_SDS * (noise_sd or PRIOR_SD))
     steps = []
-    for low, high in zip(done[:-1], done[1:], strict=True):
+    for low, high in itertools.pairwise(done):
         step = abs(log_reading[int(line.cells[low])] - log_reading[int(line.cells[high])])
         if high - low > 1 and step > threshold:
             steps.append((step, low, high))
@@ -110,7 +111,7 @@ def next_cells(space: Space, line: Line, log_reading: Mapping[int, float], noise
 def _cross_check(line: Line, log_reading: Mapping[int, float], threshold: float, done: Sequence[int]) -> list[int]:
     """Two cells at many jobs, far below and just below the edge in size: whether the edge lies on size or on size * numjobs."""
     edges = [
-        (low, high) for low, high in zip(done[:-1], done[1:], strict=True) if abs(log_reading[int(line.cells[low])] - log_reading[int(line.cells[high])]) > threshold
+        (low, high) for low, high in itertools.pairwise(done) if abs(log_reading[int(line.cells[low])] - log_reading[int(line.cells[high])]) > threshold
     ]
     if not edges or not line.cross or any(cell in log_reading for cell in line.cross):
         return []

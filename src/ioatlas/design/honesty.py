@@ -21,7 +21,8 @@ PRIOR_PICKS = 8.0
 @dataclass(frozen=True)
 class Pick:
     """One honesty cell. log_predicted, sd, factor: what was said before it was measured (`factor` * sd: half-width of the 90% interval);
-    log_measured: geometric mean of its visits; sd includes the noise of as many visits."""
+    log_measured: geometric mean of its visits; sd includes the noise of as many visits.
+    """
 
     cell: int
     log_predicted: float
@@ -102,10 +103,11 @@ def state(picks: Sequence[Pick]) -> StatedError:
 
 def _log_scale_sd(n: int, q: float) -> float:
     """Sd of the log of a sample quantile of half-normal errors, by the delta method: sqrt(q(1-q)/n) / (x f(x))."""
-    from scipy.stats import halfnorm
+    from scipy.special import ndtri
 
-    x = float(halfnorm.ppf(q))
-    return float(np.sqrt(q * (1 - q) / n) / (x * halfnorm.pdf(x)))
+    x = float(ndtri(0.5 + q / 2))
+    density = 2 * float(np.exp(-0.5 * x * x) / np.sqrt(2 * np.pi))
+    return float(np.sqrt(q * (1 - q) / n) / (x * density))
 
 
 def width_factor(picks: Sequence[Pick], leave_one_out: Floats) -> float:

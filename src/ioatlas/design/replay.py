@@ -4,21 +4,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 
 import numpy as np
 
 from ioatlas.design.adaptive import AdaptiveDesign, Reading, Request, Settings
 from ioatlas.design.honesty import StatedError
+from ioatlas.design.predicted import predicted_map
 from ioatlas.design.recording import Recording
 from ioatlas.errors import IoAtlasError
 from ioatlas.surrogate.law import Edge
 from ioatlas.surrogate.space import Floats, Space
 from ioatlas.surrogate.surrogate import Surrogate
 from ioatlas.surrogate.threads import one_thread
-
-COVER_NORMAL = 1.6448536269514722
 
 
 @dataclass(frozen=True)
@@ -28,6 +27,8 @@ class Sweep:
     space: Space
     log_value: Floats
     quantity: str
+    latency: Mapping[str, Floats] = field(default_factory=dict)
+    """'lat_mean_ns', 'lat_p99_ns': nanoseconds, (cells, passes); nan where nothing was read."""
 
     @property
     def passes(self) -> int:
@@ -57,6 +58,8 @@ class Outcome:
     unmeasured: tuple[int, ...]
     log_predicted: Floats
     log_half_width: Floats
+    latency_errors: Mapping[str, float]
+    """Median error of the predicted latencies on the unmeasured cells, by quantity."""
 
     @property
     def cells_measured(self) -> int:
@@ -72,19 +75,23 @@ def sweep_of(recording: Recording, where: str) -> Sweep:
     quantity = "bw_bytes_per_s" if counts["bw_bytes_per_s"] else "iops"
     if not throughput:
         quantity = max(("lat_mean_ns", "lat_p99_ns"), key=lambda name: counts[name])
-    kept = []
-    table = []
+    kept: list[int] = []
+    table: list[list[float]] = []
+    latency: dict[str, list[list[float]]] = {"lat_mean_ns": [], "lat_p99_ns": []}
     for cell, passes in enumerate(recording.readings):
         row = [_log_value(reading, quantity, float(log_bs[cell]), "block" in space.known, float(space.outstanding[cell])) for reading in passes]
-        row = [value for value in row if value is not None]
-        if row:
+        good = [(value, reading) for value, reading in zip(row, passes, strict=True) if value is not None]
+        if good:
             kept.append(cell)
-            table.append(row + [np.nan] * (recording.passes - len(row)))
+            gap = [np.nan] * (recording.passes - len(good))
+            table.append([value for value, _ in good] + gap)
+            for name, columns in latency.items():
+                columns.append([reading.get(name, np.nan) for _, reading in good] + gap)
     if len(kept) < 3:
         raise IoAtlasError(f"only {len(kept)} cells have a reading of {quantity}", where=where, remedy="a sweep of at least 3 cells is needed")
     if len(kept) < len(space):
         space = Space.of([recording.points[cell] for cell in kept])
-    return Sweep(space, np.array(table), quantity)
+    return Sweep(space, np.array(table), quantity, {name: np.array(rows) for name, rows in latency.items() if np.any(np.isfinite(rows))})
 
 
 def _log_value(reading: Mapping[str, float], quantity: str, log_bs: float, block_known: bool, outstanding: float) -> float | None:
@@ -107,7 +114,9 @@ def read_pass(sweep: Sweep, history: Sequence[Reading], batch: Sequence[Request]
         number = visits.get(request.cell, 0)
         visits[request.cell] = number + 1
         value = float(sweep.log_value[request.cell, number]) if number < sweep.passes else np.nan
-        made.append(Reading(request, value if np.isfinite(value) else None))
+        beside = {name: float(rows[request.cell, number]) if number < sweep.passes else np.nan for name, rows in sweep.latency.items()}
+        known = {name: nanoseconds for name, nanoseconds in beside.items() if np.isfinite(nanoseconds)}
+        made.append(Reading(request, value if np.isfinite(value) else None, **known))
     return made
 
 
@@ -121,24 +130,37 @@ def replay(sweep: Sweep, settings: Settings) -> Outcome:
     stated = design.stated_error(history)
     model = design.final_model(history)
     unmeasured = np.array([cell for cell in range(len(sweep.space)) if cell not in {r.request.cell for r in history}], dtype=np.int64)
+    drawn = predicted_map(design, history, model, max(sweep.passes, 1))
+    counts = np.maximum(np.sum(np.isfinite(sweep.log_value[unmeasured]), axis=1), 1)
     said = model.predict(unmeasured)
-    counts = np.sum(np.isfinite(sweep.log_value[unmeasured]), axis=1)
-    half = design.factor(history, model) * np.sqrt(said.smooth_var + said.rough_var + said.noise_var / np.maximum(counts, 1))
-    if not len(unmeasured):
-        return Outcome(len(sweep.space), tuple(history), None, None, None, None, stated, design.edges, model, (), said.mean, half)
-    truth = np.nanmean(sweep.log_value[unmeasured], axis=1)
-    error = np.abs(np.expm1(said.mean - truth))
+    half = design.factor(history, model) * np.sqrt(said.smooth_var + said.rough_var + said.noise_var / counts)
+    judged: dict[str, float | None] = dict.fromkeys(("median_error", "p90_error", "interval_cover", "interval_half_width"))
+    if len(unmeasured):
+        truth = np.nanmean(sweep.log_value[unmeasured], axis=1)
+        error = np.abs(np.expm1(said.mean - truth))
+        judged = {
+            "median_error": float(np.median(error)),
+            "p90_error": float(np.quantile(error, 0.9)),
+            "interval_cover": float(np.mean(np.abs(said.mean - truth) <= half)),
+            "interval_half_width": float(np.median(np.expm1(half))),
+        }
+    latency = {}
+    for name, predicted in (("lat_mean_ns", drawn.log_lat_mean), ("lat_p99_ns", drawn.log_lat_p99)):
+        if predicted is not None and name in sweep.latency:
+            rows = sweep.latency[name][unmeasured]
+            there = np.any(np.isfinite(rows), axis=1)
+            if there.any():
+                log_truth = np.nanmean(np.log(rows[there] / 1e9), axis=1)
+                latency[name] = float(np.median(np.abs(np.expm1(predicted[unmeasured][there] - log_truth))))
     return Outcome(
-        len(sweep.space),
-        tuple(history),
-        float(np.median(error)),
-        float(np.quantile(error, 0.9)),
-        float(np.mean(np.abs(said.mean - truth) <= half)),
-        float(np.median(np.expm1(half))),
-        stated,
-        design.edges,
-        model,
-        tuple(int(c) for c in unmeasured),
-        said.mean,
-        half,
+        cells_total=len(sweep.space),
+        history=tuple(history),
+        stated=stated,
+        edges=design.edges,
+        model=model,
+        unmeasured=tuple(int(c) for c in unmeasured),
+        log_predicted=said.mean,
+        log_half_width=half,
+        latency_errors=latency,
+        **judged,
     )

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -65,7 +66,7 @@ def _candidates(model: Surrogate) -> list[tuple[float, Edge]]:
         for exponent in exponents(space):
             sizes = footprint(space, exponent)[cells]
             levels = np.unique(sizes[inside])
-            for low, high in zip(levels[:-1], levels[1:], strict=True):
+            for low, high in itertools.pairwise(levels):
                 above = inside & (sizes >= high)
                 if above.sum() < 2 or (inside & ~above).sum() < 2 or _known(model.law.edges if model.law else (), direction, exponent, low, high):
                     continue
@@ -91,7 +92,7 @@ def _steps(model: Surrogate, direction: str, inside: NDArray[np.bool_]) -> list[
             continue
         levels = np.array(axis.levels, dtype=float)[space.index[cells, number]]
         measured = np.unique(levels[inside])
-        for low, high in zip(measured[:-1], measured[1:], strict=True):
+        for low, high in itertools.pairwise(measured):
             over = inside & (levels >= high)
             if over.sum() < 2 or (inside & ~over).sum() < 2 or any(e.axis == axis.name and e.direction == direction and e.high == high for e in known):
                 continue
@@ -158,7 +159,7 @@ def _within(space: Space, training: Training, edge: Edge) -> list[Edge]:
     inside = space.in_direction(edge.direction)[training.cells]
     levels = np.unique(footprint(space, edge.exponent)[training.cells][inside])
     levels = levels[(levels >= edge.low * 0.9999) & (levels <= edge.high * 1.0001)]
-    return [replace(edge, low=float(a), high=float(b)) for a, b in zip(levels[:-1], levels[1:], strict=True)] if len(levels) > 2 else []
+    return [replace(edge, low=float(a), high=float(b)) for a, b in itertools.pairwise(levels)] if len(levels) > 2 else []
 
 
 def undecided(space: Space, edge: Edge) -> Ints:

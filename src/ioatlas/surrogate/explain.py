@@ -65,6 +65,6 @@ def _parameter(words: str, mode: str, unit: str, sign: int, weights: Floats, mea
     centre = sign * float(weights @ mean)
     sd = float(np.sqrt(max(weights @ covariance @ weights, 0.0)))
     known = sd < LEARNT * float(np.sqrt(weights @ prior @ weights))
-    low, value, high = (float(np.exp(np.clip(centre + k * NORMAL_90 * sd, -60, 60))) for k in (-1, 0, 1))
+    low, value, high = np.exp(np.clip(centre + np.array([-1.0, 0.0, 1.0]) * NORMAL_90 * sd, -60, 60)).tolist()
     return Parameter(words, mode, value, low, high, unit, known)
 

@@ -25,7 +25,8 @@ _ROOT5 = float(np.sqrt(5.0))
 @dataclass(frozen=True)
 class Hyper:
     """length: per axis (numeric: length scale in units of the axis' range; categorical: logit of the correlation).
-    variance: of main effects, pairs, interaction. rough_var: variance of what neighbours cannot tell (a cell's own part)."""
+    variance: of main effects, pairs, interaction. rough_var: variance of what neighbours cannot tell (a cell's own part).
+    """
 
     length: Floats
     variance: Floats
@@ -80,7 +81,7 @@ class GridKernel:
         out = hyper.variance[0] * total + hyper.variance[1] * 0.5 * (total**2 - squares) + hyper.variance[2] * product
         if self.separate is not None:
             out *= self.separate[rows][:, None] == self.separate[columns][None, :]
-        return out
+        return np.asarray(out)
 
     def variance(self, hyper: Hyper) -> float:
         d = self.count

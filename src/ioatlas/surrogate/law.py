@@ -151,7 +151,7 @@ class Law:
         """Parameters of another law of the same space as a place to start from: what both have, the prior elsewhere."""
         out = self.prior_mean.copy()
         for q in self._quantities:
-            old = other._at.get(q.name)  # noqa: SLF001 - its own class
+            old = other._at.get(q.name)
             if old is not None and old.design.shape[1] == q.design.shape[1]:
                 out[q.first : q.first + q.design.shape[1]] = theta[old.first : old.first + old.design.shape[1]]
         return out
@@ -238,7 +238,7 @@ class Law:
         return out, slope
 
     def predict(self, theta: Floats, rows: Ints) -> Floats:
-        """log I/Os per second of the cells `rows`, shape (len(rows),)."""
+        """Log I/Os per second of the cells `rows`, shape (len(rows),)."""
         view = self._view(rows)
         return self._log_iops(self._linear(theta, view), view)[0]
 
@@ -249,9 +249,9 @@ class Law:
         blocks = [-slope[q.name][:, None] * view.designs[q.name] for q in self._quantities]
         return base, np.concatenate(blocks, axis=1)
 
-    def fit(self, cells: Ints, log_iops: Floats, noise_var: Floats, start: Floats | None = None, iterations: int = 40) -> Floats:
+    def fit(self, cells: Ints, log_iops: Floats, noise_var: Floats, start: Floats, iterations: int) -> Floats:
         """Most probable parameters for independent errors of variance `noise_var`, shape (n,); Levenberg-Marquardt."""
-        theta = self.prior_mean.copy() if start is None else start.copy()
+        theta = start.copy()
         scale = self.prior_sd
         weight = 1.0 / np.sqrt(noise_var)
         damping = 1e-2

@@ -140,11 +140,13 @@ def fit(
     scale_var = max(spread**2, 0.05)
     if use_law:
         law = Law(space, cells, reading, edges)
-        begin = law.carried(start.law, start.theta) if start is not None and start.law is not None else None
-        for width in (0.2, None, None) if begin is None else (None, None):
-            rest = width or float(np.median(np.abs(reading - law.predict(begin, cells))) / 0.6745)  # type: ignore[arg-type]
-            theta = law.fit(cells, reading, noise_var + min(max(rest, 0.03), 0.2) ** 2, begin, LAW_ITERATIONS)
-            begin = theta
+        if start is not None and start.law is not None:
+            theta = law.carried(start.law, start.theta)
+        else:
+            theta = law.fit(cells, reading, noise_var + 0.2**2, law.prior_mean, LAW_ITERATIONS)
+        for _ in range(2):
+            rest = float(np.median(np.abs(reading - law.predict(theta, cells))) / 0.6745)
+            theta = law.fit(cells, reading, noise_var + min(max(rest, 0.03), 0.2) ** 2, theta, LAW_ITERATIONS)
         scale_var = 0.15**2
     hyper = start.hyper if start is not None and len(start.hyper.length) == kernel.count else kernel.start(scale_var, training.noise.var)
     mean, slope = _mean_and_slope(law, theta, offset, cells)

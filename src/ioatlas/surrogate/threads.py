@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Linear algebra on one thread: matrices of a few hundred rows lose more to handing out work than they gain from it,
-and a measured device shares its machine with us (15 times slower on two threads of a busy 2-core machine)."""
+"""Linear algebra on one thread.
+
+Matrices of a few hundred rows lose more to handing out work than they gain from it, and a measured device shares its
+machine with us: on a busy 2-core machine two threads were 15 times slower than one.
+"""
 
 from __future__ import annotations
 

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The map a design ends with: throughput and latency of every cell with 90% intervals, and where the model is not to be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ioatlas.design.adaptive import AdaptiveDesign, Reading, _regime_of, values_by_cell
+from ioatlas.surrogate.space import Floats, Ints
+from ioatlas.surrogate.surrogate import Surrogate, Training, fit
+from ioatlas.surrogate.threads import one_thread
+
+METHOD = "adaptive-law-gp/1"
+FAILED_ERROR = 0.3
+FAILED_LEAST = 4
+
+
+@dataclass(frozen=True)
+class PredictedMap:
+    """Arrays over all cells of the space, shape (n,); natural logarithms. `measured`: cells with a reading of their own; what
+    stands here for them is the model's smoothing, not their estimate.
+
+    log_half_width: half-width of the 90% interval of a cell's true value.
+    log_lat_mean:   seconds; None without latency readings. Follows from throughput by Little's law, outstanding = iops * latency, times the
+                    median departure from it among the readings; same half-width. log_lat_p99 adds the p99-to-mean ratio, modelled apart.
+    """
+
+    measured: Ints
+    log_iops: Floats
+    log_half_width: Floats
+    log_lat_mean: Floats | None
+    log_lat_p99: Floats | None
+    log_lat_p99_half_width: Floats | None
+
+
+@dataclass(frozen=True)
+class WeakRegime:
+    """A regime where the readings were not foreseen: `cells` of them, their median |predicted / measured - 1| when each is left out,
+    and how many of the regime's cells were measured. Its predictions should be measured, not believed.
+    """
+
+    name: str
+    cells: int
+    median_error: float
+    measured_share: float
+
+
+@one_thread
+def predicted_map(design: AdaptiveDesign, history: Sequence[Reading], model: Surrogate, readings: float = np.inf) -> PredictedMap:
+    """The whole map from a finished history. readings: intervals hold the geometric mean of so many readings; the true value when infinite."""
+    rows = np.arange(len(design.space))
+    said = model.predict(rows)
+    half = design.factor(history, model) * np.sqrt(said.variance(readings))
+    log_lat, log_p99, p99_half = None, None, None
+    held = [(r.request.cell, r.log_value + np.log(r.lat_mean_ns / 1e9)) for r in history if r.log_value is not None and r.lat_mean_ns]
+    if held:
+        log_n = np.log(design.space.outstanding)
+        departure = float(np.median([value - log_n[cell] for cell, value in held]))
+        log_lat = log_n + departure - said.mean
+    ratios: dict[int, list[float]] = {}
+    for r in history:
+        if r.lat_mean_ns and r.lat_p99_ns:
+            ratios.setdefault(r.request.cell, []).append(float(np.log(r.lat_p99_ns / r.lat_mean_ns)))
+    if log_lat is not None and len(ratios) >= 6:
+        tail = fit(design.space, Training.of(ratios), use_law=False)
+        ratio = tail.predict(rows)
+        gap, variance = tail.leave_one_out()
+        log_p99 = log_lat + ratio.mean
+        widen = max(1.645, float(np.quantile(np.abs(gap) / np.sqrt(variance), 0.9)))
+        p99_half = np.sqrt(half**2 + widen**2 * ratio.variance(readings))
+    measured = np.array(sorted(values_by_cell(history)), dtype=np.int64)
+    return PredictedMap(measured, said.mean, half, log_lat, log_p99, p99_half)
+
+
+def weak_regimes(model: Surrogate) -> tuple[WeakRegime, ...]:
+    """Regimes (mode and side of the cliffs) whose measured cells the others would have missed by more than 30% in the median."""
+    group = _regime_of(model)
+    gap, _ = model.leave_one_out()
+    error = np.abs(np.expm1(-gap))
+    rw = model.space.axis_named("rw")
+    found = []
+    for number in np.unique(group):
+        mine = group[model.training.cells] == number
+        if mine.sum() < FAILED_LEAST or float(np.median(error[mine])) <= FAILED_ERROR:
+            continue
+        cells = np.flatnonzero(group == number)
+        mode = "" if rw is None else f"rw={model.space.axes[rw].levels[model.space.index[cells[0], rw]]}"
+        side = "" if model.kernel.separate is None else f"footprint {_range(model, cells)}"
+        found.append(WeakRegime(", ".join(filter(None, (mode, side))) or "all cells", int(mine.sum()), float(np.median(error[mine])), float(mine.sum() / len(cells))))
+    return tuple(found)
+
+
+def _range(model: Surrogate, cells: Ints) -> str:
+    size = model.space.size_bytes[cells] * model.space.numjobs[cells]
+    return f"{size.min() / 2**20:.6g} to {size.max() / 2**20:.6g} MiB (size * numjobs)"
