@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Wall time per cell beyond the time its load ran: `ioatlas map` and bench-fio (fio-plot) on the same grid, in turn, in one run.
+
+    python bench/overhead/run.py [--directory DIR] [--rounds 3]
+
+Load counted as such: what fio says a kept visit's load ran, warm-up included. Everything else is overhead: fio's starts, throw-away
+sections, slack, gaps, discarded visits, parsing, journal. Files are laid out before anything is counted. bench-fio 1.1.21 comes from
+PyPI into a virtual environment of its own. Needs fio and a directory on a disk that takes direct I/O.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import venv
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ioatlas.store.journal import Journal
+
+PEER = "fio-plot==1.1.21"
+WINDOW_SECONDS = 1  # the shortest that bench-fio takes
+SIZE = "256m"
+MODES, BLOCKS, DEPTHS, JOBS = ("randread", "randwrite"), ("4k", "64k", "1m"), (1, 8), (1, 4, 16)
+N_CELLS = len(MODES) * len(BLOCKS) * len(DEPTHS) * len(JOBS)
+
+CAMPAIGN = f"""
+visits = 1
+window = "{WINDOW_SECONDS}s"
+[sweep]
+rw = {json.dumps(MODES)}
+bs = {json.dumps(BLOCKS)}
+size = "{SIZE}"
+iodepth = {json.dumps(DEPTHS)}
+numjobs = {json.dumps(JOBS)}
+ioengine = "libaio"
+"""
+
+
+@dataclass(frozen=True)
+class Round:
+    """One tool, once over the grid. Seconds; `load` is what its kept results' loads ran, summed over `cells` results."""
+
+    cells: int
+    load: float
+    sweep: float
+    whole: float
+
+    @property
+    def sweep_ms(self) -> float:
+        return (self.sweep - self.load) / self.cells * 1000
+
+    @property
+    def whole_ms(self) -> float:
+        return (self.whole - self.load) / self.cells * 1000
+
+
+def run(*command: str) -> float:
+    """Wall seconds of a command; its output is shown when it fails."""
+    begun = time.monotonic()
+    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    if done.returncode:
+        sys.exit(f"{' '.join(command)}\nended with {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
+    return time.monotonic() - begun
+
+
+def ours(target: Path, scratch: Path, campaign_file: Path) -> tuple[Round, dict[str, float]]:
+    """`ioatlas map`; sweep: from the first sweep batch's start to the last one's end, journal and parsing between them included.
+
+    The whole command also plans, lays the file out (subtracted), probes, measures the extreme cells again and writes the report.
+    """
+    directory = Path(tempfile.mkdtemp(dir=scratch)) / "campaign"
+    whole = run(
+        str(Path(sys.executable).parent / "ioatlas"),
+        "map",
+        str(target),
+        "--campaign",
+        str(campaign_file),
+        "-o",
+        str(directory),
+        "--yes",
+        "--json",
+    )
+    journal = Journal.open(directory)
+    visits = [visit for visit in journal.visits() if visit.purpose == "sweep"]
+    kept = [visit for visit in visits if not visit.discarded]
+    batch_ids = {visit.batch_id for visit in visits}
+    journal.close()
+    with sqlite3.connect(directory / "journal.sqlite") as rows:
+        times = {
+            number: (begun, seconds or 0.0) for number, begun, seconds in rows.execute("SELECT batch_id, started_at, seconds FROM batch")
+        }
+    load = sum(max(part.runtime_ms for part in visit.parts) for visit in kept) / 1000
+    thrown = sum(max((part.runtime_ms for part in visit.parts), default=0) for visit in visits if visit.discarded) / 1000
+    sweep = max(sum(times[number]) for number in batch_ids) - min(times[number][0] for number in batch_ids)
+    inside = sum(times[number][1] for number in batch_ids)
+    others = sum(seconds for number, (_, seconds) in times.items() if number not in batch_ids)
+    where = {
+        "visits discarded and made again, ms per cell": thrown / len(kept) * 1000,
+        "inside batches beyond their loads, ms per cell": (inside - load - thrown) / len(kept) * 1000,
+        "between batches, ms per cell": (sweep - inside) / len(kept) * 1000,
+        "batches": len(batch_ids),
+        "visits discarded": len(visits) - len(kept),
+        "probe and extreme cells' batches, s": others,
+        "rest of the command (start, lay-out, clean-up, report), s": whole - sweep - others,
+    }
+    return Round(len(kept), load, sweep, whole), where
+
+
+def theirs(bench_fio: Path, target: Path, scratch: Path) -> Round:
+    """bench-fio on a file that is laid out; sweep: the command without what its dry run takes."""
+    out = Path(tempfile.mkdtemp(dir=scratch))
+    command = [
+        str(bench_fio), "--target", str(target), "--type", "file", "--size", SIZE, "--output", str(out), "--mode", *MODES, "--block-size", *BLOCKS,
+        "--iodepth", *map(str, DEPTHS), "--numjobs", *map(str, JOBS), "--runtime", str(WINDOW_SECONDS), "--time-based", "--destructive", "--quiet",
+    ]  # fmt: skip
+    start_up = run(*command, "--dry-run")
+    whole = run(*command)
+    results = [json.loads(path.read_text()) for path in out.rglob("*.json")]
+    load = sum(max(job[side]["runtime"] for job in result["jobs"] for side in ("read", "write")) for result in results) / 1000
+    return Round(len(results), load, whole - start_up, whole)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--directory", type=Path, default=Path("/var/tmp"), help="where to measure (default: /var/tmp)")
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="ioatlas-overhead-", dir=options.directory) as made:
+        scratch = Path(made)
+        venv.create(scratch / "peer", with_pip=True)
+        run(str(scratch / "peer/bin/pip"), "install", "-q", "--disable-pip-version-check", PEER)
+        target, file = scratch / "target", scratch / "file"
+        target.mkdir()
+        campaign_file = scratch / "grid.toml"
+        campaign_file.write_text(CAMPAIGN)
+        run(
+            "fio",
+            "--name=lay-out",
+            f"--filename={file}",
+            f"--size={SIZE}",
+            "--rw=write",
+            "--bs=1m",
+            "--direct=1",
+            "--end_fsync=1",
+            "--output-format=json",
+        )
+        mine: list[tuple[Round, dict[str, float]]] = []
+        peer: list[Round] = []
+        for number in range(options.rounds):
+            order = ("ours", "theirs") if number % 2 == 0 else ("theirs", "ours")
+            for who in order:
+                if who == "ours":
+                    mine.append(ours(target, scratch, campaign_file))
+                else:
+                    peer.append(theirs(scratch / "peer/bin/bench-fio", file, scratch))
+        print(report(mine, peer))
+
+
+def report(mine: list[tuple[Round, dict[str, float]]], peer: list[Round]) -> str:
+    fio = subprocess.run(["fio", "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    lines = [
+        "# Overhead of a cell",
+        "",
+        "One command: `python bench/overhead/run.py`.",
+        "",
+        (
+            f"{platform.system()} {platform.release()}, {os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f} at the end, {fio},"
+            f" Python {platform.python_version()}, {datetime.now(UTC):%Y-%m-%d}."
+        ),
+        (
+            f"Grid: {N_CELLS} cells = {' '.join(MODES)} x bs {' '.join(BLOCKS)} x iodepth {' '.join(map(str, DEPTHS))} x numjobs {' '.join(map(str, JOBS))};"
+            f" libaio, direct, one file of {SIZE}, {WINDOW_SECONDS} s each, one visit."
+        ),
+        f"{len(mine)} rounds, in turn.",
+        "",
+        "Wall time per cell minus the time its load ran (warm-up included; throw-away sections, gaps and discarded visits are overhead), ms, median [range]:",
+        "",
+        "| | ioatlas map | bench-fio 1.1.21 |",
+        "|---|---|---|",
+        _line("sweep", [r.sweep_ms for r, _ in mine], [r.sweep_ms for r in peer]),
+        _line("whole command, all else charged to the cells", [r.whole_ms for r, _ in mine], [r.whole_ms for r in peer]),
+        _line("results", [r.cells for r, _ in mine], [r.cells for r in peer]),
+        _line("load, s", [r.load for r, _ in mine], [r.load for r in peer]),
+        _line("sweep, s", [r.sweep for r, _ in mine], [r.sweep for r in peer]),
+        _line("whole command, s", [r.whole for r, _ in mine], [r.whole for r in peer]),
+        "",
+        "The whole command of ours also lays the file out, probes, measures the extreme cells three times again and writes the report;",
+        "bench-fio's does none of that.",
+        "",
+        "Where ours goes:",
+        "",
+        "| | median [range] |",
+        "|---|---|",
+        *(f"| {name} | {_spread([where[name] for _, where in mine])} |" for name in mine[0][1]),
+    ]
+    return "\n".join(lines)
+
+
+def _line(name: str, mine: list[float], peer: list[float]) -> str:
+    return f"| {name} | {_spread(mine)} | {_spread(peer)} |"
+
+
+def _spread(values: list[float]) -> str:
+    return f"{statistics.median(values):.1f} [{min(values):.1f} to {max(values):.1f}]"
+
+
+if __name__ == "__main__":
+    main()

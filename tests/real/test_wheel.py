@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The wheel holds the explorer, is refused without it, and works where the checkout is not."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+EXPLORER = ROOT / "src" / "ioatlas" / "report" / "explorer"
+
+
+def build(source: Path, out: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out), str(source)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files a wheel is made of, on their own."""
+    copy = tmp_path_factory.mktemp("source")
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, copy / name)
+    skip = shutil.ignore_patterns("__pycache__", "explorer")
+    shutil.copytree(ROOT / "src", copy / "src", ignore=skip)
+    shutil.copytree(ROOT / "scripts", copy / "scripts", ignore=skip)
+    return copy
+
+
+def test_a_wheel_without_the_explorer_is_refused(source: Path, tmp_path: Path) -> None:
+    done = build(source, tmp_path)
+    assert done.returncode != 0
+    assert "run `make web` first" in done.stdout + done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(not EXPLORER.is_dir(), reason="needs the built explorer (make web)")
+def test_the_wheel_works_on_its_own(source: Path, tmp_path: Path) -> None:
+    shutil.copytree(EXPLORER, source / "src" / "ioatlas" / "report" / "explorer")
+    done = build(source, tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (wheel,) = tmp_path.glob("*.whl")
+    assert any(name.startswith("ioatlas/report/explorer/") and name.endswith(".js") for name in zipfile.ZipFile(wheel).namelist())
+
+    venv.create(tmp_path / "venv", with_pip=True)
+    python = tmp_path / "venv" / "bin" / "python"
+    subprocess.run([python, "-m", "pip", "install", "-q", "--no-deps", "--no-index", str(wheel)], check=True, timeout=120)
+    # The dependencies are those of this environment: a path line adds them without this checkout, whose own path file is not read.
+    site = Path(
+        subprocess.run(
+            [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], capture_output=True, text=True, check=True
+        ).stdout.strip()
+    )
+    (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    where = subprocess.run(
+        [python, "-c", "import ioatlas; print(ioatlas.__file__)"], capture_output=True, text=True, check=True, cwd=tmp_path
+    ).stdout
+    assert where.startswith(str(tmp_path))
+    shown = subprocess.run(
+        [tmp_path / "venv" / "bin" / "ioatlas", "--version"], capture_output=True, text=True, check=True, cwd=tmp_path
+    ).stdout
+    assert shown.startswith("ioatlas, version ")
+    plan = subprocess.run(
+        [tmp_path / "venv" / "bin" / "ioatlas", "plan", str(tmp_path), "--profile", "seed2021"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+    )
+    assert "numjobs      1, 2, 4, 8, 16, 32, 64, 128" in plan.stdout

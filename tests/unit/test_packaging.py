@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a fresh checkout installs: the locks hold everything that pyproject.toml asks for, with hashes, and name no place."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).resolve().parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+RUN = [*PROJECT["project"]["dependencies"], *(r for extra in PROJECT["project"].get("optional-dependencies", {}).values() for r in extra)]
+GROUPS = PROJECT["dependency-groups"]
+
+
+def locked(name: str) -> dict[str, set[str]]:
+    """Versions of each package in a lock file."""
+    found: dict[str, set[str]] = {}
+    for package, version in re.findall(r"^([A-Za-z0-9._-]+)==([^ \\;]+)", (ROOT / name).read_text(), re.MULTILINE):
+        found.setdefault(package.lower().replace("_", "-"), set()).add(version)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("lock", "wanted"),
+    [
+        ("requirements.txt", [*RUN, *GROUPS["build"]]),
+        ("requirements-dev.txt", [*RUN, *GROUPS["build"], *GROUPS["dev"]]),
+        ("requirements-node.txt", GROUPS["node"]),
+    ],
+)
+def test_locks_satisfy_what_the_project_asks_for(lock: str, wanted: list[str]) -> None:
+    there = locked(lock)
+    for text in wanted:
+        requirement = Requirement(text)
+        versions = there.get(requirement.name.lower().replace("_", "-"), set())
+        assert versions, f"{requirement.name} is not in {lock}: run `make lock`"
+        assert all(requirement.specifier.contains(version) for version in versions), f"{text} against {versions}: run `make lock`"
+
+
+@pytest.mark.parametrize("lock", sorted(path.name for path in ROOT.glob("requirements*.txt")))
+def test_locks_have_a_hash_for_everything_and_name_no_place(lock: str) -> None:
+    text = (ROOT / lock).read_text()
+    entries = re.split(r"\n(?=[A-Za-z0-9])", re.sub(r"^#.*\n", "", text, flags=re.MULTILINE).strip())
+    assert entries
+    assert all("--hash=sha256:" in entry for entry in entries)
+    assert not re.search(r"://|^-|/opt|find-links|index-url", text, re.MULTILINE)
+
+
+def test_the_front_ends_lock_names_no_place() -> None:
+    text = (ROOT / "web" / "package-lock.json").read_text()
+    assert '"integrity"' in text
+    assert '"resolved"' not in text
+
+
+def test_every_script_is_sound_shell() -> None:
+    scripts = [
+        path
+        for path in [*(ROOT / "scripts").iterdir(), ROOT / ".ci" / "run"]
+        if path.is_file() and path.read_bytes().startswith(b"#!/usr/bin/env bash")
+    ]
+    assert len(scripts) >= 5
+    for script in scripts:
+        assert "set -euo pipefail" in script.read_text()
+        assert script.stat().st_mode & 0o111
+        subprocess.run(["bash", "-n", str(script)], check=True)
+
+
+def test_package_list_is_well_formed() -> None:
+    for line in (ROOT / "scripts" / "packages.apt").read_text().splitlines():
+        if line and not line.startswith("#"):
+            assert re.fullmatch(r"(run|test|lab)\s+\??[a-z0-9.+-]+\s+(cmd|py|file):\S+", line), line
