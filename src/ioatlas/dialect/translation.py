@@ -54,9 +54,11 @@ class Translation:
 
     @property
     def job_file(self) -> str:
-        sections = [
-            JobSection(job.section.name, {**job.section.options, "stonewall": None}) if job.waits else job.section for job in self.jobs
-        ]
+        sections = []
+        for index, job in enumerate(self.jobs):
+            # With group_reporting, streams that run at once would be summed into one result without a group of their own.
+            mark: dict[str, JobValue] = {"stonewall": None} if job.waits else {"new_group": None} if index and not self.own_groups else {}
+            sections.append(JobSection(job.section.name, {**job.section.options, **mark}))
         return render_job(sections, {} if self.own_groups else {"group_reporting": 1, "thread": 1})
 
     @property

@@ -66,7 +66,9 @@ def read_request(text: str, where: str, tool: str) -> tuple[Request, list[Fideli
     version_match = re.search(r"(?:crystaldiskmark|cdm|version|v)\s*[:=]?\s*(\d+)(?:\.\d+)*", text, re.IGNORECASE)
     request = Request([], (), version=int(version_match.group(1)) if version_match else 8)
     rest = text
+    named = False
     for match in _TEST.finditer(text):
+        named = True
         kib = int(match.group(2)) * (1024 if match.group(3).upper() == "M" else 1)
         test = ("SEQ" if match.group(1).upper() == "SEQ" else "RND", kib, int(match.group(4)), int(match.group(5)))
         request.tests.append(test)
@@ -90,7 +92,8 @@ def read_request(text: str, where: str, tool: str) -> tuple[Request, list[Fideli
             notes.append(exact("preset", f"the tests of CrystalDiskMark {request.version}"))
     mixed = "mix" in modes or "mix" in presets
     asked = tuple(dict.fromkeys(mode for mode in modes if mode != "mix"))
-    request.modes = (*(asked or (() if "mix" in modes and "mix" not in presets else ("read", "write"))), *(("mix",) if mixed else ()))
+    # A profile with mix adds the mixed tests to reads and writes; a single test with mix is that one.
+    request.modes = (*(asked or (() if mixed and named else ("read", "write"))), *(("mix",) if mixed else ()))
     return request, notes
 
 
