@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ioatlas.analysis.grade import Grade
 from ioatlas.analysis.windows import WindowValues, window_values
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.visit import Part, Visit
-from ioatlas.stats.intervals import Interval, log_t_interval, moderated_log_interval, pooled_log_interval
+from ioatlas.stats.intervals import Interval
 from ioatlas.stats.variance import PooledVariance, pool_variance
 
 SWEEP_PURPOSES = frozenset({"sweep"})
@@ -29,12 +30,16 @@ class _Reading:
     values: WindowValues
 
 
-def estimate_cells(cells: Mapping[str, Cell], visits: Iterable[Visit], purposes: frozenset[str] = SWEEP_PURPOSES) -> tuple[Estimate, ...]:
+def estimate_cells(
+    cells: Mapping[str, Cell], visits: Iterable[Visit], purposes: frozenset[str] = SWEEP_PURPOSES, grade: Grade | None = None
+) -> tuple[Estimate, ...]:
     """Estimates of all cells that have a finished visit, in the order of `cells`.
 
     cells: by key. visits: all of the campaign; discarded ones are counted, those of other purposes left out. The variance between
     visits is pooled over cells of the same target, separately for each quantity; always from the visits of the sweep.
+    grade: the precision asked for, which decides on the interval.
     """
+    grade = grade or Grade()
     readings: dict[tuple[str, str], list[_Reading]] = {}
     swept: dict[tuple[str, str], list[_Reading]] = {}
     discarded: Counter[str] = Counter()
@@ -59,7 +64,7 @@ def estimate_cells(cells: Mapping[str, Cell], visits: Iterable[Visit], purposes:
         for direction in cell.directions:
             rows = readings.get((key, direction), [])
             if rows:
-                estimates.append(_estimate(cell, direction, rows, pools, discarded[key]))
+                estimates.append(_estimate(cell, direction, rows, pools, discarded[key], grade))
             elif discarded[key]:
                 estimates.append(Estimate(cell, direction, "measured", 0, verdict="discarded", n_discarded=discarded[key]))
     return tuple(estimates)
@@ -80,27 +85,20 @@ def _pools(cells: Mapping[str, Cell], readings: Mapping[tuple[str, str], Sequenc
     return {place: pool_variance(lists) for place, lists in samples.items()}
 
 
-def _interval(values: Sequence[float], pooled: PooledVariance | None) -> Interval:
-    if pooled is None:
-        return log_t_interval(values)
-    if len(values) == 1:
-        return pooled_log_interval(values, pooled.variance_log, pooled.dof)
-    return moderated_log_interval(values, pooled)
-
-
-def _estimate(cell: Cell, direction: str, rows: Sequence[_Reading], pools: _Pools, n_discarded: int) -> Estimate:
+def _estimate(cell: Cell, direction: str, rows: Sequence[_Reading], pools: _Pools, n_discarded: int, grade: Grade) -> Estimate:
     target = cell.target
-    rate = _interval([row.values.bw_bytes_per_s for row in rows], pools.get((target, "bw_bytes_per_s")))
+    rates = [row.values.bw_bytes_per_s for row in rows]
+    rate = grade.interval(rates, pools.get((target, "bw_bytes_per_s")))
     value = rate.estimate or 0.0
     # One set of visits moves bytes and I/Os in the same proportion: one interval serves both.
     total_bytes = sum(row.part.io_bytes for row in rows)
     per_io = total_bytes / max(1, sum(row.part.total_ios for row in rows))
     means = [row.values.lat_mean_ns for row in rows if row.values.lat_mean_ns]
     tails = [row.values.lat_p99_ns for row in rows if row.values.lat_p99_ns]
-    mean = _interval(means, pools.get((target, "lat_mean_ns"))) if means else None
-    tail = _interval(tails, pools.get((target, "lat_p99_ns"))) if tails else None
+    mean = grade.interval(means, pools.get((target, "lat_mean_ns"))) if means else None
+    tail = grade.interval(tails, pools.get((target, "lat_p99_ns"))) if tails else None
     merged = Histogram.merge(row.part.histogram for row in rows)
-    notes = tuple(dict.fromkeys(note for note in (rate.reason,) if note))
+    notes = tuple(note for note in (rate.reason, _missed(grade, rates, pools.get((target, "bw_bytes_per_s")))) if note)
     return Estimate(
         cell,
         direction,
@@ -127,6 +125,36 @@ def _estimate(cell: Cell, direction: str, rows: Sequence[_Reading], pools: _Pool
         tuple(row.visit.seed for row in rows),
         notes,
     )
+
+
+def _missed(grade: Grade, rates: Sequence[float], pooled: PooledVariance | None) -> str:
+    """What is to be said of a cell that did not reach the precision asked for."""
+    if grade.precision is None:
+        return ""
+    decision = grade.decide(rates, pooled)
+    if decision.state == "precise":
+        return ""
+    width = decision.interval.relative_half_width
+    reached = f"{width:.1%} reached" if width < float("inf") else "no interval"
+    return f"precision {grade.precision:.1%} asked for, {reached} with {len(rates)} of at most {grade.cap} visits"
+
+
+def undecided(cells: Mapping[str, Cell], visits: Iterable[Visit], grade: Grade) -> dict[str, int]:
+    """{cell key: visits to its next look} of the cells that have not reached the precision asked for and may be visited more."""
+    readings: dict[tuple[str, str], list[_Reading]] = {}
+    for visit in visits:
+        if visit.purpose in SWEEP_PURPOSES and not visit.discarded and visit.cell_key in cells:
+            for part in visit.parts:
+                row = _Reading(visit, part, window_values(part, visit.window_start_ms))
+                readings.setdefault((visit.cell_key, part.direction), []).append(row)
+    pools = _pools(cells, readings)
+    waiting: dict[str, int] = {}
+    for (key, _), rows in readings.items():
+        pooled = pools.get((cells[key].target, "bw_bytes_per_s"))
+        decision = grade.decide([row.values.bw_bytes_per_s for row in rows], pooled)
+        if decision.state == "more":
+            waiting[key] = max(waiting.get(key, 0), decision.next_visits)
+    return waiting
 
 
 def cell_verdict(verdicts: Sequence[str], rate: Interval) -> str:

@@ -35,7 +35,7 @@ def _result(journal: Journal) -> CampaignResult:
     rows = journal.cells()
     cells = {cell.key: cell for cell, _ in rows}
     visits = [visit for visit in journal.visits(with_series=True) if visit.purpose != "probe"]
-    estimates = estimate_cells(cells, visits)
+    estimates = estimate_cells(cells, visits, grade=spec.wanted)
     fresh = estimate_cells(cells, visits, frozenset({"fresh"}))
     measured = {estimate.cell.key for estimate in estimates}
     predicted = predicted_estimates(cells, [row for row in journal.predictions() if row.cell_key not in measured])
@@ -68,6 +68,9 @@ def _result(journal: Journal) -> CampaignResult:
         "sharing": "all jobs share one file" if spec.sharing == "shared" else "a file for each job",
         "window": f"{spec.window_seconds:g} s and more",
         "visits": str(spec.visits),
+        "precision": f"{spec.wanted.precision:.1%} ({spec.wanted.name} grade, at most {spec.wanted.cap} visits)"
+        if spec.wanted.precision
+        else "",
         "order seed": str(spec.order_seed),
         "budget": format_duration(spec.budget_seconds) if spec.budget_seconds else "none",
         **({"seconds of own computing": str(outcomes["compute_seconds"])} if "compute_seconds" in outcomes else {}),

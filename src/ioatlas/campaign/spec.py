@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from ioatlas.analysis.grade import DEFAULT_CAP, DEFAULT_PRECISION, Grade, GradeName
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import OptionValue
 from ioatlas.model.options import ALIASES, ALLOWED, read_option
@@ -56,6 +57,13 @@ class CampaignFile(BaseModel):
     error: str | float | None = Field(None, description="Stop when the adaptive map states this median error, such as '5%'.")
     order_seed: Annotated[int, Field(ge=0)] | None = Field(None, description="Seed of the random orders.")
     window: str | int | float | None = Field(None, description="Shortest time a visit's load runs, such as '500ms'.")
+    precision: str | float | None = Field(None, description="Visit each cell until its interval's half-width is this small, such as '5%'.")
+    grade: GradeName | None = Field(
+        None, description="'map': t interval on logarithms; 'certified': order-statistic interval of the median."
+    )
+    max_visits: Annotated[int, Field(ge=2, le=1000)] | None = Field(
+        None, description="Most visits of a cell when a precision is asked for."
+    )
     sharing: Sharing | None = Field(None, description="'shared': all jobs on one file; 'private': a file for each job.")
 
 
@@ -64,6 +72,7 @@ class CampaignSpec:
     """A normalised campaign: what to measure, over what, how often.
 
     targets:  (name or '', location) in order.
+    precision, grade, max_visits: when a cell has been visited often enough; without a precision each cell gets `visits`.
     cells:    most cells the adaptive design measures; error: stated median error at which it stops. None: not asked for.
     axes:     swept options, each with its values in order; constants: options every cell shares.
     """
@@ -80,7 +89,17 @@ class CampaignSpec:
     sharing: Sharing = "shared"
     cells: int | None = None
     error: float | None = None
+    precision: float | None = None
+    grade: GradeName = "map"
+    max_visits: int | None = None
     remarks: tuple[str, ...] = ()
+
+    @property
+    def wanted(self) -> Grade:
+        """The precision asked for, with its defaults."""
+        asked = self.precision is not None or self.grade == "certified"
+        precision = self.precision if self.precision is not None else DEFAULT_PRECISION[self.grade]
+        return Grade(self.grade, precision if asked else None, self.max_visits or DEFAULT_CAP[self.grade])
 
     @property
     def cell_count(self) -> int:
@@ -236,15 +255,18 @@ def read_campaign(text: str, *, source: str = "campaign", base: CampaignSpec | N
         ),
         sharing=parsed.sharing or spec.sharing,
         cells=parsed.cells if parsed.cells is not None else spec.cells,
+        precision=read_error(parsed.precision, _where(source, text, ("precision",))) if parsed.precision is not None else spec.precision,
+        grade=parsed.grade or spec.grade,
+        max_visits=parsed.max_visits if parsed.max_visits is not None else spec.max_visits,
         error=read_error(parsed.error, _where(source, text, ("error",))) if parsed.error is not None else spec.error,
     )
 
 
 def read_error(value: str | float, where: str) -> float:
-    """A stated error to stop at, as a fraction. Raises UsageError."""
+    """An error or width to stop at, as a fraction. Raises UsageError."""
     error = parse_percent(value, where=where)
     if not 0 < error < 1:
-        raise UsageError(f"{value!r} is not an error to aim at", where=where, remedy="write a percentage such as 5%")
+        raise UsageError(f"{value!r} is not between 0% and 100%", where=where, remedy="write a percentage such as 5%")
     return error
 
 
@@ -306,6 +328,9 @@ def campaign_toml(spec: CampaignSpec) -> str:
     if spec.budget_seconds is not None:
         lines.append(f"budget = {_toml(f'{spec.budget_seconds:g}s')}")
     lines += [f"cells = {spec.cells}"] if spec.cells is not None else []
+    lines += [f"precision = {_toml(f'{spec.precision * 100:g}%')}"] if spec.precision is not None else []
+    lines += [f"grade = {_toml(spec.grade)}"] if spec.grade != "map" else []
+    lines += [f"max_visits = {spec.max_visits}"] if spec.max_visits is not None else []
     lines += [f"error = {_toml(f'{spec.error * 100:g}%')}"] if spec.error is not None else []
     for name, location in spec.targets:
         lines += ["", "[[target]]"]

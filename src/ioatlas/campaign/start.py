@@ -71,6 +71,12 @@ def start(plan: Plan, directory: Path, *, destroy: str | None = None, overwrite:
             where="--cells, --error",
             remedy="leave them out: a small sweep is measured whole",
         )
+    if adaptive and plan.spec.wanted.precision is not None:
+        raise UsageError(
+            "a precision for every cell and a map from a few cells exclude each other",
+            where="--precision",
+            remedy="use --error for the map's own error, or leave out --cells and --error",
+        )
     _confirm(plan, destroy, overwrite)
     remarks = [remark for target in plan.targets for remark in check_journal_place(str(directory.absolute()), target)]
     if directory.exists() and not directory.is_dir():

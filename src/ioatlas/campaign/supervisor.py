@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ioatlas.analysis.estimates import estimate_cells
+from ioatlas.analysis.estimates import estimate_cells, undecided
 from ioatlas.analysis.overview import extremes
 from ioatlas.analysis.windows import window_values
 from ioatlas.campaign.adaptive import FEWEST_MEASURED, adaptive_maps, can_be_adaptive
@@ -19,6 +19,7 @@ from ioatlas.campaign.plan import CELLS_PER_BATCH, FIO_SECONDS, PLANNING_WRITE_B
 from ioatlas.campaign.prepare import last_line, remedy_for
 from ioatlas.campaign.sites import Sites
 from ioatlas.design.coarsen import coarsen
+from ioatlas.design.exhaustive import random_blocks
 from ioatlas.engine.archive import pack_logs
 from ioatlas.engine.batch import MAX_SLACK_MS, SLACK_MS, TURN_MS, WORK_CAP_SECONDS, Batch, Section, job_text, take_sections
 from ioatlas.engine.collect import JOB_FILE, OUTPUT, SectionResult, read_batch
@@ -106,8 +107,8 @@ class Supervisor:
             self._fit_budget()
             if self._adaptive:
                 self._make_adaptive()
-            else:
-                self._make_planned("sweep")
+            elif self._make_planned("sweep"):
+                self._make_precise()
             self._make_extremes()
         finally:
             self._sites.clean(self._emit)
@@ -165,6 +166,21 @@ class Supervisor:
             each.finish()
         thinking += time.monotonic() - begin
         self._journal.set_outcome("compute_seconds", round(thinking, 3))
+
+    def _make_precise(self) -> None:
+        """Visit the cells that are not precise enough again, block by block in random orders, until all are, the cap or the budget."""
+        grade, spec = self._plan.spec.wanted, self._plan.spec
+        going = grade.precision is not None
+        while going:
+            visits = self._journal.visits(with_series=True)
+            waiting = undecided(self._cells, visits, grade)
+            block = 1 + max((visit.block for visit in visits if visit.purpose == "sweep"), default=0)
+            if not waiting:
+                return
+            self._emit(Event("precision", {"cells_waiting": len(waiting), "block": block}))
+            order = random_blocks(list(waiting), 1, spec.order_seed + block)
+            self._journal.add_visits(NewVisit(key, block, seed) for key, _, seed in order)
+            going = self._make_planned("sweep")
 
     def _make_planned(self, purpose: str) -> bool:
         """Make planned visits until none is left (True) or the budget ends (False). Raises PartialResultError when asked to stop."""

@@ -36,6 +36,15 @@ def sweep_options(command: Command) -> Command:
             "--cells", type=click.IntRange(3), help="Measure at most N cells, chosen by the adaptive design; the rest is predicted."
         ),
         click.option("--error", metavar="PERCENT", help="Measure until the adaptive map states this median error, such as 5%."),
+        click.option(
+            "--precision", metavar="PERCENT", help="Visit each cell until its 95% interval is this narrow (half-width), such as 5%."
+        ),
+        click.option(
+            "--grade",
+            type=click.Choice(["map", "certified"]),
+            help="Rule behind --precision: t interval, or order statistics of the median.",
+        ),
+        click.option("--max-visits", type=click.IntRange(2, 1000), help="Most visits of a cell. Default: 5, certified 30."),
         click.option("--visits", type=click.IntRange(1, 1000), help="Visits of every cell, each in another random order. Default: 2."),
         click.option(
             "--read-only", is_flag=True, help="Only read: fio runs with --readonly, nothing is laid out, nothing needs confirming."
@@ -55,6 +64,9 @@ def read_spec(
     visits: int | None = None,
     cells: int | None = None,
     error: str | None = None,
+    precision: str | None = None,
+    grade: str | None = None,
+    max_visits: int | None = None,
 ) -> CampaignSpec:
     """The specification that the arguments ask for; arguments override the file, the file overrides its profile.
 
@@ -88,6 +100,12 @@ def read_spec(
         spec = replace(spec, visits=visits)
     if cells is not None:
         spec = replace(spec, cells=cells)
+    if precision is not None:
+        spec = replace(spec, precision=read_error(precision, "--precision"))
+    if grade is not None:
+        spec = replace(spec, grade="certified" if grade == "certified" else "map")
+    if max_visits is not None:
+        spec = replace(spec, max_visits=max_visits)
     if error is not None:
         spec = replace(spec, error=read_error(error, "--error"))
     return spec

@@ -43,6 +43,9 @@ def command(
     budget: str | None,
     cells: int | None,
     error: str | None,
+    precision: str | None,
+    grade: str | None,
+    max_visits: int | None,
     visits: int | None,
     read_only: bool,
     as_json: bool,
@@ -55,7 +58,7 @@ def command(
 
     In a directory everything is written inside one marked subdirectory, which is removed at the end.
     """
-    spec = read_spec(target, profile, campaign_file, budget, visits, cells, error)
+    spec = read_spec(target, profile, campaign_file, budget, visits, cells, error, precision, grade, max_visits)
     plan = open_plan(spec, read_only=read_only)
     directory = output or default_directory(plan)
     if not as_json and sys.stderr.isatty():

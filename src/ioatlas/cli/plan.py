@@ -34,6 +34,9 @@ def command(
     budget: str | None,
     cells: int | None,
     error: str | None,
+    precision: str | None,
+    grade: str | None,
+    max_visits: int | None,
     visits: int | None,
     read_only: bool,
     as_json: bool,
@@ -47,7 +50,9 @@ def command(
 
         click.echo(json.dumps(campaign_schema(), indent=2))
         return
-    plan = open_plan(read_spec(target, profile, campaign_file, budget, visits, cells, error), read_only=read_only)
+    plan = open_plan(
+        read_spec(target, profile, campaign_file, budget, visits, cells, error, precision, grade, max_visits), read_only=read_only
+    )
     if as_json:
         click.echo(json.dumps(plan.summary(), indent=2))
     else:

@@ -22,6 +22,9 @@ window = "2s"
 sharing = "private"
 cells = 48
 error = "2.5%"
+precision = "4%"
+grade = "certified"
+max_visits = 13
 
 [[target]]
 name = "a"
@@ -45,6 +48,7 @@ def test_a_full_file_reads_as_written():
     assert spec.axes["bs"] == (4096, 8192, 16384, 32768, 65536, 131072, 262144, 524288, 1048576)
     assert spec.axes["size"] == (64 << 20, 1 << 30)
     assert spec.constants == {"rwmixread": 70}
+    assert (spec.wanted.name, spec.wanted.precision, spec.wanted.cap) == ("certified", 0.04, 13)
     assert (spec.cells, spec.error) == (48, 0.025)
     assert (spec.visits, spec.budget_seconds, spec.order_seed, spec.window_seconds, spec.sharing) == (3, 5400, 7, 2, "private")
 
@@ -74,7 +78,7 @@ def test_written_out_and_read_back_it_is_the_same():
         ('profile = "quik"\n', 1, ["no profile 'quik'", "did you mean 'quick'"]),
         ("[sweep]\nbs = [4096, true]\n", 2, ["True"]),
         ('sharing = "both"\n', 1, ["sharing"]),
-        ('error = "250%"\n', 1, ["not an error to aim at"]),
+        ('error = "250%"\n', 1, ["not between 0% and 100%"]),
     ],
 )
 def test_a_fault_names_line_key_and_remedy(text, line, words):
