@@ -25,7 +25,7 @@ TOLERANCE = 0.02
 LEVEL = 0.05
 FALSE_DISCOVERY_RATE = 0.05
 
-Outcome = Literal["faster", "slower", "not different", "same", "not comparable"]
+Outcome = Literal["higher", "lower", "not different", "same", "not comparable"]
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class CellComparison:
     """One cell that both campaigns visited.
 
     ratio, low, high: second over first with its 95% interval (None when not comparable); for this cell alone, not adjusted for their number.
-    p: of 'differs by more than the tolerance'. outcome: 'faster' or 'slower' (second against first) at the false discovery rate; 'same': the whole
+    p: of 'differs by more than the tolerance'. outcome: 'higher' or 'lower' (second against first) at the false discovery rate; 'same': the whole
     interval lies within the tolerance; 'not different': neither. power: chance that a change of `effect` would be found in this cell.
     """
 
@@ -77,7 +77,7 @@ class MapComparison:
 
 @dataclass(frozen=True)
 class Comparison:
-    """tolerance, effect: shares; a difference up to `tolerance` is never called one, powers are for a slow-down by `effect`."""
+    """tolerance, effect: shares; a difference up to `tolerance` is never called one, powers are for values lower by `effect`."""
 
     cells: tuple[CellComparison, ...]
     whole: MapComparison | None
@@ -90,7 +90,7 @@ class Comparison:
 
     @property
     def differing(self) -> tuple[CellComparison, ...]:
-        return tuple(cell for cell in self.cells if cell.outcome in ("faster", "slower"))
+        return tuple(cell for cell in self.cells if cell.outcome in ("higher", "lower"))
 
 
 def compare(
@@ -101,6 +101,7 @@ def compare(
     effect: float = 0.10,
     false_discovery_rate: float = FALSE_DISCOVERY_RATE,
     campaign_sd: float = 0.0,
+    campaign_dof: float = inf,
 ) -> Comparison:
     """Compare the cells that both campaigns visited.
 
@@ -108,7 +109,7 @@ def compare(
     variance that all cells of a campaign share; test of a difference beyond `tolerance`; Benjamini and Hochberg (1995) over cells.
     The map: mean difference; its variance from means over stretches of time of each campaign, so that slow drift counts (`level_spread`).
     campaign_sd: standard deviation of the logarithm of a whole campaign's level between campaigns of one unchanged target, where that is known from
-    earlier ones (`between_campaigns`). Without it, the target is assumed to move no more between the campaigns than while they ran.
+    earlier ones, with its degrees of freedom (`between_campaigns`); few of them widen everything, by Student's factor. Without it, the target is assumed to move no more between the campaigns than while they ran.
     """
     if not 0 <= tolerance < effect < 1:
         raise UsageError(f"tolerance {tolerance} and effect {effect} do not fit: 0 <= tolerance < effect < 1", remedy="write 2% as 0.02")
@@ -121,7 +122,7 @@ def compare(
     difference = {cell: float(logs[1][cell].mean() - logs[0][cell].mean()) for cell in usable}
     margin, target = log1p(tolerance), -log(1 - effect)
     whole = None
-    shared = 2 * campaign_sd**2
+    shared = 2 * (campaign_sd * t_quantile(0.975, campaign_dof) / t_quantile(0.975, inf)) ** 2
     if len(usable) >= FEWEST_CELLS:
         spread = level_spread(
             [_residuals(readings, logs[side], logs[1 - side]) for side, readings in enumerate((first, second))], extra_variance=shared
@@ -262,7 +263,7 @@ def _whole(differences: Sequence[float], spread: Spread, margin: float, target: 
 
 def _outcome(difference: float, half: float, margin: float, found: bool) -> Outcome:
     if found:
-        return "faster" if difference > 0 else "slower"
+        return "higher" if difference > 0 else "lower"
     return "same" if abs(difference) + half <= margin else "not different"
 
 

@@ -73,7 +73,7 @@ def intended_latency(completion_ns: Floats, latency_ns: Floats, rate_iops: float
     tail = max(1, n // 10)
     early = float(np.median(lag[n // 2 - tail // 2 : n // 2 + tail // 2 + 1]))
     late = float(np.median(lag[-tail:]))
-    growing = n >= 50 and late > 2 * early and late > max(10 * gap, 2 * float(np.median(latency)))
+    growing = n >= 50 and late > 1.5 * early and late > max(10 * gap, 2 * float(np.median(latency)))
     reason = ""
     if share < OFFERED_SHARE:
         reason = f"{share:.1%} of the offered rate achieved"

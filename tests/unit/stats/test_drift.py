@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+import math
+
+import numpy as np
+import pytest
+
+from ioatlas.errors import UsageError
+from ioatlas.stats.drift import block_shift, control_chart, fit_blocks, shift_within, void_reasons
+
+
+def campaign(seed, effects, cells=60, sd=0.12):
+    rng = np.random.default_rng(seed)
+    cell = np.tile(np.arange(cells), len(effects))
+    block = np.repeat(np.arange(len(effects)), cells)
+    level = 3 * rng.normal(size=cells)
+    values = np.exp(level[cell] + np.asarray(effects)[block] + sd * rng.normal(size=cell.size))
+    return [f"c{i}" for i in cell], [int(b) for b in block], values.tolist()
+
+
+def test_block_effects_of_a_full_table_are_least_squares():
+    cells, blocks, values = campaign(0, [0.1, -0.1, 0.0], sd=0.01)
+    fit = fit_blocks(cells, blocks, values)
+    table = np.log(values).reshape(3, 60)
+    expected = table.mean(axis=1) - table.mean()
+    # Huber's weights move them by a fraction of their error.
+    assert [fit.effects[b] for b in range(3)] == pytest.approx(expected, abs=0.002)
+    assert fit.residual_sd == pytest.approx(0.01, rel=0.25)
+
+
+def test_block_effects_do_not_mind_wild_visits():
+    cells, blocks, values = campaign(1, [0.0, 0.05, -0.05], sd=0.02)
+    for index in range(0, 12, 2):
+        values[index] *= 20
+    fit = fit_blocks(cells, blocks, values)
+    assert fit.effects[0] == pytest.approx(0.0, abs=0.02)
+
+
+def test_standard_errors_of_block_effects_are_about_right():
+    scores = []
+    for seed in range(150):
+        fit = fit_blocks(*campaign(seed, [0.03, -0.03, 0.0, 0.0]))
+        scores += [(fit.effects[b] - e) / fit.errors[b] for b, e in enumerate([0.03, -0.03, 0.0, 0.0])]
+    assert 0.75 <= np.std(scores) <= 1.15
+
+
+def test_an_unbalanced_campaign_keeps_its_levels():
+    cells, blocks, values = campaign(2, [0.0, 0.2], cells=40, sd=0.001)
+    keep = [i for i in range(80) if i < 40 or i % 3]
+    fit = fit_blocks([cells[i] for i in keep], [blocks[i] for i in keep], [values[i] for i in keep])
+    assert fit.effects[1] - fit.effects[0] == pytest.approx(0.2, abs=0.002)
+
+
+def test_blocks_that_share_no_cell_are_refused():
+    with pytest.raises(UsageError, match="common cell"):
+        fit_blocks(["a", "b", "c", "d"], [0, 0, 1, 1], [1, 2, 3, 4])
+    with pytest.raises(UsageError):
+        fit_blocks(["a"], [0], [0.0])
+    with pytest.raises(UsageError):
+        fit_blocks([], [], [])
+
+
+def test_a_shifted_block_is_named_and_a_quiet_campaign_is_not():
+    fit = fit_blocks(*campaign(3, [0.0, 0.02, -0.35, -0.01]))
+    assert [bool(block_shift(fit, b)) for b in range(4)] == [False, False, True, False]
+    assert "-2" in block_shift(fit, 2) or "-3" in block_shift(fit, 2)
+    assert void_reasons(fit, 2, n_visits=60, n_discarded=0)
+    false = sum(
+        bool(block_shift(fit_blocks(*campaign(100 + s, 0.04 * np.random.default_rng(s).normal(size=4))), b))
+        for s in range(50)
+        for b in range(4)
+    )
+    assert false <= 4
+
+
+def test_of_two_blocks_nobody_knows_which_moved():
+    fit = fit_blocks(*campaign(4, [0.0, -0.5]))
+    assert block_shift(fit, 1) == ""
+
+
+def test_too_many_discarded_windows_void_a_block():
+    fit = fit_blocks(*campaign(5, [0.0, 0.0, 0.0]))
+    assert "4 of 60" in void_reasons(fit, 0, n_visits=60, n_discarded=4)[0]
+    assert void_reasons(fit, 0, n_visits=60, n_discarded=3) == ()
+    assert void_reasons(fit, 0, n_visits=10, n_discarded=1) == ()
+
+
+def test_the_chart_is_the_ewma_recursion_with_its_limits():
+    values = [100.0, 104.0, 99.0, 101.0, 98.0]
+    chart = control_chart(values, sd=0.02)
+    z = chart.centre
+    for i, value in enumerate(values):
+        z = 0.3 * math.log(value) + 0.7 * z
+        assert chart.statistic[i] == pytest.approx(z)
+        limit = 3 * 0.02 * math.sqrt(0.3 / 1.7 * (1 - 0.7 ** (2 * (i + 1))) + 1 / 5)
+        assert chart.limit[i] == pytest.approx(limit)
+
+
+def test_the_chart_signals_a_shift_and_seldom_noise():
+    rng = np.random.default_rng(0)
+    quiet = [bool(control_chart(np.exp(0.05 * rng.normal(size=30)), sd=0.05).signals) for _ in range(300)]
+    assert np.mean(quiet) <= 0.08
+    shifted = [control_chart(np.exp(0.05 * rng.normal(size=30) - 0.15 * (np.arange(30) >= 20)), sd=0.05, baseline=20) for _ in range(100)]
+    assert np.mean([any(i >= 20 for i in chart.signals) for chart in shifted]) >= 0.95
+    assert control_chart([5.0]).signals == ()
+    with pytest.raises(UsageError):
+        control_chart([1.0, 0.0])
+
+
+def test_sentinels_out_of_control_void_the_block():
+    values = np.exp(0.03 * np.random.default_rng(1).normal(size=20) - 0.4 * (np.arange(20) >= 15))
+    chart = control_chart(values, sd=0.03, baseline=15)
+    fit = fit_blocks(*campaign(6, [0.0, 0.0]))
+    assert "sentinels" in void_reasons(fit, 1, n_visits=60, n_discarded=0, chart=chart, in_block=range(15, 20))[0]
+    assert void_reasons(fit, 0, n_visits=60, n_discarded=0, chart=chart, in_block=range(15)) == ()
+
+
+def test_a_shift_inside_a_block_is_placed():
+    rng = np.random.default_rng(2)
+    found = [shift_within(0.1 * rng.normal(size=60) - 0.3 * (np.arange(60) >= 36)) for _ in range(50)]
+    assert sum(f is not None and abs(f[0] - 36) <= 4 for f in found) >= 45
+    assert sum(shift_within(0.12 * rng.normal(size=60)) is not None for _ in range(200)) <= 4
+    assert shift_within([0.0] * 5) is None

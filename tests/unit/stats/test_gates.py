@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+import pytest
+
+from ioatlas.model.cell import Cell
+from ioatlas.model.histogram import Histogram
+from ioatlas.model.visit import Part, Series, Visit
+from ioatlas.stats import gates
+
+
+def visit(*, total_ios=10_000, bs=4096, io_bytes=None, runtime_ms=1000, lat_ns=100_000.0, error=0, cpu=10.0, direction="read", short_ios=0):
+    part = Part(
+        direction,
+        total_ios * bs if io_bytes is None else io_bytes,
+        total_ios,
+        runtime_ms,
+        lat_ns,
+        Histogram(),
+        Series(20),
+        short_ios=short_ios,
+    )
+    return Visit(1, "k", 1, 1, 0, 7, 0.0, (part,), error, cpu)
+
+
+def cell(**options):
+    return Cell.of("t", {"rw": "randread", "bs": 4096, "numjobs": 1, "iodepth": 1, **options})
+
+
+def test_a_sound_visit_passes_every_gate():
+    report = gates.judge_visit(visit(), cell(), asked_ms=1000, ceiling_bytes_per_s=1e9)
+    assert report.passed
+    assert report.labels == ()
+    assert {"error", "bytes", "Little's law", "runtime", "ceiling", "generator CPU"} <= set(report.applied)
+
+
+def test_bytes_must_be_ios_times_block_size():
+    assert gates.bytes_gate(4096 * 1000, 1000, 4096) == ""
+    assert gates.bytes_gate(4096 * 1000 + 4096, 1000, 4096) == ""
+    assert "99.0%" in gates.bytes_gate(4096 * 990, 1000, 4096)
+    assert gates.bytes_gate(4096 * 998, 1000, 4096, short_ios=2) == ""
+    assert not gates.judge_visit(visit(io_bytes=1), cell()).passed
+
+
+def test_mixed_sizes_skip_the_bytes_gate():
+    report = gates.judge_visit(visit(io_bytes=12345), cell(bssplit="4k/50:8k/50"))
+    assert report.passed
+    assert "bytes" not in report.applied
+
+
+def test_each_direction_has_its_block_size():
+    assert gates.judge_visit(visit(direction="write", bs=8192), cell(rw="randrw", bs="4096,8192")).passed
+    assert not gates.judge_visit(visit(direction="read", bs=8192), cell(rw="randrw", bs="4096,8192")).passed
+
+
+def test_littles_law_catches_an_impossible_latency():
+    # 955 IOPS at depth 1 with a mean of 1.889 ms: 1.80 in flight, a published case of a broken clock.
+    assert "1.80" in gates.little_gate(955 * 10, 1.889e6, 10_000, 1)
+    assert gates.little_gate(10_000, 100_000.0, 1000, 1) == ""
+    assert gates.little_gate(10_000, 85_000.0, 1000, 1)
+
+
+def test_littles_law_allows_for_the_ios_in_flight_at_the_edges():
+    # 8 slots of 100 ms in 1 s: each completes 9 or 10 I/Os, whether its last one is counted or not.
+    assert gates.little_gate(72, 1e8, 1000, 8) == ""
+    assert gates.little_gate(88, 1e8, 1000, 8) == ""
+    assert gates.little_gate(96, 1e8, 1000, 8)
+    assert gates.little_gate(60, 1e8, 1000, 8)
+
+
+def test_open_loops_and_think_time_skip_littles_law():
+    idle = visit(lat_ns=10_000.0)
+    assert gates.judge_visit(idle, cell(rate_iops=10_000)).passed
+    assert "Little's law" not in gates.judge_visit(idle, cell(thinktime=100)).applied
+
+
+def test_errors_silence_and_short_runs_discard():
+    assert "error 5" in gates.judge_visit(visit(error=5), cell()).discards[0]
+    assert any("no I/O" in reason for reason in gates.judge_visit(visit(total_ios=0), cell()).discards)
+    assert any(
+        "500 ms of 1000 ms" in reason
+        for reason in gates.judge_visit(visit(runtime_ms=500, lat_ns=50_000.0), cell(), asked_ms=1000).discards
+    )
+
+
+@pytest.mark.parametrize(("counted", "word"), [(0.5, "cache"), (1.5, "amplified")])
+def test_kernel_counters_prove_caches_and_amplification(counted, word):
+    assert word in gates.counter_gate(1e9, counted * 1e9, 5000)
+    assert gates.counter_gate(1e9, 1.019e9, 5000) == ""
+    assert gates.counter_gate(1e9, counted * 1e9, 500) == ""
+    report = gates.judge_visit(visit(runtime_ms=5000, total_ios=50_000), cell(), counted_bytes=counted * 50_000 * 4096)
+    assert word in report.discards[0]
+
+
+def test_ceilings_void_what_is_above_them():
+    assert gates.ceiling_gate(100.4, 100.0) == ""
+    assert "100.6%" in gates.ceiling_gate(100.6, 100.0, name="1 GbE")
+    assert gates.ceiling_gate(5.0, None) == ""
+
+
+def test_offered_rates_that_are_not_reached_label_the_visit():
+    report = gates.judge_visit(visit(total_ios=9000), cell(rate_iops=10_000))
+    assert report.passed
+    assert report.labels[0].startswith("overloaded")
+    assert gates.judge_visit(visit(total_ios=9950), cell(rate_iops=10_000)).labels == ()
+
+
+def test_a_busy_generator_is_named():
+    assert "95%" in gates.generator_cpu_gate(95)
+    assert gates.generator_cpu_gate(None) == ""

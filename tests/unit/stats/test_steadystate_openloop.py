@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ioatlas.errors import UsageError
+from ioatlas.stats.openloop import intended_latency
+from ioatlas.stats.steadystate import steady_state
+
+
+def test_steady_state_is_met_at_the_first_window_that_passes():
+    result = steady_state([100, 80, 90, 95, 94, 96, 95, 95])
+    assert (result.met, result.round_number, result.average) == (True, 7, 94.0)
+
+
+def test_limits_are_inclusive():
+    # Range exactly 20% of the average, slope 0.
+    assert steady_state([90, 110, 100, 110, 90]).met
+    assert not steady_state([89.9, 110, 100.1, 110, 90]).met
+    # A line that moves by exactly 10% of its average.
+    assert steady_state([95, 97.5, 100, 102.5, 105]).met
+    assert not steady_state([94.9, 97.45, 100, 102.55, 105.1]).met
+
+
+def test_slope_is_the_least_squares_lines():
+    y = [103.0, 97.0, 101.0, 99.0, 96.0]
+    result = steady_state(y)
+    slope = np.polyfit(range(5), y, 1)[0]
+    assert result.slope_share == pytest.approx(abs(slope) * 4 / np.mean(y))
+
+
+def test_the_test_ends_after_25_rounds():
+    falling = [1000 * 0.9**i for i in range(25)]
+    assert not steady_state(falling[:24]).finished
+    result = steady_state(falling)
+    assert (result.met, result.finished) == (False, True)
+    with pytest.raises(UsageError):
+        steady_state([*falling, 1.0])
+
+
+def test_too_few_rounds_and_bad_rounds():
+    assert steady_state([]).average is None
+    assert not steady_state([1.0] * 4).finished
+    assert not steady_state([0.0] * 5).met
+    with pytest.raises(UsageError):
+        steady_state([1.0, -1.0])
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(1, 1e9), min_size=5, max_size=25), st.floats(1e-3, 1e3))
+def test_steady_state_does_not_depend_on_the_unit(rounds, factor):
+    one, other = steady_state(rounds), steady_state([value * factor for value in rounds])
+    assert one.range_share == pytest.approx(other.range_share, rel=1e-6, abs=1e-9)
+
+
+def served(due_ns, service_ns):
+    """Starts and completions of one server that takes I/Os in order and never starts one early."""
+    start, end, free = np.empty(due_ns.size), np.empty(due_ns.size), 0.0
+    for i, (due, service) in enumerate(zip(due_ns, service_ns, strict=True)):
+        start[i] = max(due, free)
+        free = end[i] = start[i] + service
+    return start, end
+
+
+def test_waiting_behind_a_stall_is_charged():
+    due = np.arange(2000) * 1e6
+    service = np.full(2000, 2e5)
+    service[1000] = 3e8
+    start, end = served(due, service)
+    result = intended_latency(end, end - start, 1000)
+    assert result.latency_ns == pytest.approx(end - due)
+    assert np.percentile(end - start, 90) == pytest.approx(2e5)
+    assert result.percentile_ns(90) > 1e8
+    assert not result.overloaded
+    assert result.backlog.max() == pytest.approx(301, abs=1)
+
+
+def test_a_generator_that_falls_behind_is_overloaded():
+    due = np.arange(2000) * 1e6
+    start, end = served(due, np.full(2000, 1.2e6))
+    result = intended_latency(end, end - start, 1000)
+    assert result.overloaded
+    assert result.achieved_share == pytest.approx(1 / 1.2, rel=0.01)
+
+
+def test_slow_growth_of_the_lag_is_seen_at_99_5_percent():
+    due = np.arange(20_000) * 1e6
+    start, end = served(due, np.full(20_000, 1.005e6))
+    assert intended_latency(end, end - start, 1000).overloaded
+
+
+def test_a_known_start_charges_the_first_ios_lateness():
+    due = np.arange(100) * 1e6
+    start, end = served(due + 5e6, np.full(100, 1e5))
+    late = intended_latency(end, end - start, 1000, start_ns=0.0)
+    assert late.latency_ns.min() == pytest.approx(5.1e6)
+    assert intended_latency(end, end - start, 1000).latency_ns.min() == pytest.approx(1e5)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.floats(1e3, 1e8), min_size=1, max_size=80), st.floats(10, 1e5), st.randoms(use_true_random=False))
+def test_intended_latency_is_never_below_the_recorded_one(services, rate, random):
+    due = np.arange(len(services)) * 1e9 / rate
+    start, end = served(due, np.array(services))
+    order = list(range(len(services)))
+    random.shuffle(order)
+    result = intended_latency(end[order], (end - start)[order], rate)
+    assert np.all(result.latency_ns >= (end - start) - 1e-3)
+    assert result.latency_ns == pytest.approx(end - due, rel=1e-6, abs=1)
+
+
+def test_bad_logs_are_refused():
+    for completion, latency, rate in (([], [], 10), ([1.0], [1.0, 2.0], 10), ([1.0], [1.0], 0), ([np.nan], [1.0], 1)):
+        with pytest.raises(UsageError):
+            intended_latency(np.array(completion), np.array(latency), rate)
