@@ -19,7 +19,7 @@ from ioatlas.model.units import format_count, format_latency, format_rate, forma
 
 _TABLE_LIMIT = 500
 _MANY = 64
-_CHUNK = 32
+_CHUNK = 50
 
 
 @dataclass
@@ -33,9 +33,9 @@ class _Tally:
 
 @dataclass(frozen=True)
 class _Read:
-    """What one file gave: JSON lines, problem lines, whether figures were lost, whether it was no known format."""
+    """What one file gave: JSON lines, problem lines, whether figures were lost, whether it was a known format."""
 
-    lines: list[str]
+    lines: list[bytes]
     problems: list[str]
     lost: bool
     known: bool
@@ -55,28 +55,45 @@ def _finish(source: Any, count: int, named: bool) -> tuple[list[str], bool, bool
     return problems, source.lost or (known and not count), known
 
 
+def _encode(record: dict[str, Any]) -> bytes:
+    import orjson
+
+    try:
+        return orjson.dumps(record)
+    except TypeError:  # a number beyond 64 bits, or a lone surrogate
+        return json.dumps(record).encode()
+
+
 def _read_file(item: tuple[str, bool]) -> _Read:
-    """One file, whole: what a worker process does."""
+    """One file, whole."""
     from ioatlas.dialect.read.importer import read_source
     from ioatlas.dialect.read.source import Source
 
     name, named = item
     source = Source.of(Path(name))
-    dump = json.dumps
-    lines = [dump(reading.as_dict(), ensure_ascii=False) for reading in read_source(source)]
+    lines = [_encode(reading.as_dict()) for reading in read_source(source)]
     problems, lost, known = _finish(source, len(lines), named)
     return _Read(lines, problems, lost, known)
 
 
-def _stream(files: list[tuple[str, bool]], tally: _Tally) -> Iterator[str]:
+def _read_files(items: list[tuple[str, bool]]) -> list[_Read]:
+    """Some files: what a worker process does."""
+    return [_read_file(item) for item in items]
+
+
+def _stream(files: list[tuple[str, bool]], tally: _Tally) -> Iterator[bytes]:
     """JSON lines of all files in order. Many files are read by all processors; a few are streamed one by one."""
     if len(files) >= _MANY:
         from concurrent.futures import ProcessPoolExecutor
 
+        import ioatlas.dialect.read.importer  # noqa: F401 - imported once, before the workers are forked
+
+        parts = [files[place : place + _CHUNK] for place in range(0, len(files), _CHUNK)]
         with ProcessPoolExecutor(max_workers=min(os.cpu_count() or 1, 8)) as pool:
-            for result in pool.map(_read_file, files, chunksize=_CHUNK):
-                _count(tally, len(result.lines), result.problems, result.lost, result.known)
-                yield from result.lines
+            for results in pool.map(_read_files, parts):
+                for result in results:
+                    _count(tally, len(result.lines), result.problems, result.lost, result.known)
+                    yield from result.lines
         return
     from ioatlas.dialect.read.importer import read_source
     from ioatlas.dialect.read.source import Source
@@ -86,7 +103,7 @@ def _stream(files: list[tuple[str, bool]], tally: _Tally) -> Iterator[str]:
         count = 0
         for reading in read_source(source):
             count += 1
-            yield json.dumps(reading.as_dict(), ensure_ascii=False)
+            yield _encode(reading.as_dict())
         problems, lost, known = _finish(source, count, named)
         _count(tally, count, problems, lost, known)
 
@@ -100,7 +117,7 @@ def _count(tally: _Tally, readings: int, problems: list[str], lost: bool, known:
         click.echo(f"ioatlas: {problem}", err=True)
 
 
-def _store(lines: Iterator[str], directory: Path) -> Iterator[str]:
+def _store(lines: Iterator[bytes], directory: Path) -> Iterator[bytes]:
     """Append to DIR/foreign.jsonl what is not there yet, and pass every line on."""
     directory.mkdir(parents=True, exist_ok=True)
     path = directory / "foreign.jsonl"
@@ -108,10 +125,10 @@ def _store(lines: Iterator[str], directory: Path) -> Iterator[str]:
     if path.exists():
         with path.open("rb") as file:
             known = {hashlib.blake2b(line.rstrip(b"\n"), digest_size=12).digest() for line in file}
-    with path.open("a", encoding="utf-8") as file:
+    with path.open("ab") as file:
         for line in lines:
-            if hashlib.blake2b(line.encode("utf-8", "replace"), digest_size=12).digest() not in known:
-                file.write(line + "\n")
+            if not known or hashlib.blake2b(line, digest_size=12).digest() not in known:
+                file.write(line + b"\n")
             yield line
 
 
@@ -138,7 +155,7 @@ def _row(record: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _print_table(lines: Iterator[str]) -> None:
+def _print_table(lines: Iterator[bytes]) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -174,7 +191,7 @@ def _print_table(lines: Iterator[str]) -> None:
     metavar="DIR",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line for each reading.")
-def command(files: tuple[Path, ...], directory: Path | None, as_json: bool) -> None:  # noqa: D301 - click reads the backspace
+def command(files: tuple[Path, ...], directory: Path | None, as_json: bool) -> None:
     """Read result files of other tools: fio, IOzone, DiskSpd, vdbench, xdd, ORION, elbencho, bonnie++, CrystalDiskMark, KDiskMark, IO500, IOR, mdtest.
 
     Formats are recognised by content. Folders are walked. A reading is imported: it keeps its file and line, and what its source does not say stays
@@ -187,19 +204,21 @@ def command(files: tuple[Path, ...], directory: Path | None, as_json: bool) -> N
       ioatlas import results.json
       ioatlas import iozone.txt diskspd.xml vdbench-output/ --json
       ioatlas import bench-fio-folder/ -o campaign/
-    """
+    """  # noqa: D301 - click reads the backspace
     from ioatlas.dialect.read.importer import walk
 
     for path in files:
         if not path.exists():
             raise UsageError("no such file or directory", where=str(path), remedy="name result files, or a folder of them")
     tally = _Tally()
-    lines = _stream([(str(path), named) for path, named in walk(files)], tally)
+    lines = _stream(list(walk(str(path) for path in files)), tally)
     if directory is not None:
         lines = _store(lines, directory)
     if as_json:
+        out = sys.stdout.buffer
         for line in lines:
-            click.echo(line)
+            out.write(line + b"\n")
+        out.flush()
     else:
         _print_table(lines)
     click.echo(f"ioatlas: {tally.readings} readings from {tally.files - tally.unknown} of {tally.files} files", err=True)

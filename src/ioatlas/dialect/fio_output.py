@@ -24,7 +24,17 @@ from typing import Any, cast
 from ioatlas.dialect.read.loose_json import Document, Problem, documents, line_of, whole_document
 from ioatlas.model.histogram import Histogram
 
-__all__ = ["FioDirection", "FioJob", "FioOutput", "FioReading", "LatencyStats", "Problem", "parse_fio_json", "sum_directions"]
+__all__ = [
+    "FioDirection",
+    "FioJob",
+    "FioOutput",
+    "FioReading",
+    "LatencyStats",
+    "Problem",
+    "parse_fio_json",
+    "parse_whole_fio_json",
+    "sum_directions",
+]
 
 DIRECTIONS = ("read", "write", "trim", "mixed")
 _KIB = 1024
@@ -121,8 +131,6 @@ class FioOutput:
     line: int = 1
     complete: bool = True
     notes: tuple[str, ...] = ()
-    ends_text: bool = False
-    """Whether nothing but blanks follows the document."""
 
     def options_of(self, job: FioJob) -> dict[str, str]:
         """Global options overlaid by the job's own."""
@@ -364,7 +372,6 @@ def _output(document: Document, text: str, problems: list[Problem], first_line: 
         line=line,
         complete=document.complete,
         notes=tuple(notes),
-        ends_text=not text[document.end : document.end + 4096].strip() and document.end + 4096 >= len(text),
     )
 
 
@@ -396,8 +403,7 @@ def parse_fio_json(text: str, *, first_line: int = 1) -> FioReading:
     outputs: list[FioOutput] = []
     covered: list[tuple[int, int]] = []
     broken = False
-    sound = whole_document(text)
-    for document in documents(text, problems, first_line=first_line) if sound is None else (sound,):
+    for document in documents(text, problems, first_line=first_line):
         broken = broken or not document.complete
         output = _output(document, text, problems, first_line)
         if output is not None:
@@ -415,6 +421,17 @@ def parse_fio_json(text: str, *, first_line: int = 1) -> FioReading:
             version = _VERSION_TEXT.search(text)
             outputs.append(FioOutput(version[1] if version else None, None, {}, stray, (), line=stray[0].line, complete=False))
     return FioReading(tuple(outputs), tuple(problems))
+
+
+def parse_whole_fio_json(raw: bytes) -> FioReading | None:
+    """What `parse_fio_json` gives for a file that is one sound document in UTF-8 and nothing else; None for any other file."""
+    value = whole_document(raw)
+    if value is None:
+        return None
+    text = raw.decode()
+    problems: list[Problem] = []
+    output = _output(Document(value, 0, len(text)), text, problems, 1)
+    return None if output is None or problems else FioReading((output,), ())
 
 
 def _total(values: Sequence[float | None]) -> float | None:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ioatlas.dialect.fio_output import FioDirection, FioJob, FioOutput, FioReading, LatencyStats, parse_fio_json
+from ioatlas.dialect.fio_output import FioDirection, FioJob, FioOutput, FioReading, LatencyStats, parse_fio_json, parse_whole_fio_json
 from ioatlas.dialect.read.fio_options import workload_fields
 from ioatlas.dialect.read.source import TEXT_LIMIT, Source
 from ioatlas.model.foreign import ForeignReading
@@ -16,6 +16,7 @@ from ioatlas.model.foreign import ForeignReading
 SIGNATURE = re.compile(r'"(?:fio version|client_stats|jobname)"\s*:')
 _VERSION = re.compile(r'"fio version"\s*:\s*"[^"]{0,80}"')
 _PIECE_LIMIT = 8 << 20
+_ONE: Counter[tuple[str, int | None, str | None]] = Counter()
 
 
 def read(source: Source) -> Iterator[ForeignReading]:
@@ -28,21 +29,11 @@ def read(source: Source) -> Iterator[ForeignReading]:
 
 def read_whole(source: Source) -> list[ForeignReading] | None:
     """The readings of a file that is one sound fio JSON document and nothing else; None for any other. Spares the search for other formats."""
-    head = source.peek()
-    if head[:1] != b"{" or b'"fio version"' not in head[:200]:
+    raw = source.small()
+    if raw is None or raw[:1] != b"{" or b'"fio version"' not in raw[:200]:
         return None
-    text, complete = source.text()
-    if not complete or not text.rstrip().endswith("}"):
-        return None
-    found = parse_fio_json(text)
-    if (
-        len(found.outputs) != 1
-        or not found.outputs[0].complete
-        or any(problem.lost for problem in found.problems)
-        or not found.outputs[0].ends_text
-    ):
-        return None
-    return list(_of(source, found))
+    found = parse_whole_fio_json(raw)
+    return None if found is None else list(_of(source, found))
 
 
 def _readings(source: Source, text: str, first_line: int) -> Iterator[ForeignReading]:
@@ -54,7 +45,7 @@ def _of(source: Source, found: FioReading) -> Iterator[ForeignReading]:
         source.problem(problem.line, problem.what, lost=problem.lost)
     final = _without_interim(source, found.outputs)
     for output in final:
-        clones = Counter((job.name, job.groupid, job.hostname) for job in output.jobs)
+        clones = Counter((job.name, job.groupid, job.hostname) for job in output.jobs) if len(output.jobs) > 1 else _ONE
         for job in output.jobs:
             yield from job_readings(source, output, job, clones[job.name, job.groupid, job.hostname])
 

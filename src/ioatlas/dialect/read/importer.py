@@ -11,27 +11,11 @@ import importlib
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from types import ModuleType
 
-from ioatlas.dialect.read import (
-    bonnie,
-    crystal,
-    diskspd,
-    diskspd_xml,
-    elbencho,
-    fio_json,
-    fio_log,
-    fio_terse,
-    fio_text,
-    io500,
-    ior,
-    iozone,
-    orion,
-    vdbench,
-    vdbench_histogram,
-    xdd,
-)
+from ioatlas.dialect.read import fio_json
 from ioatlas.dialect.read.source import Source
 from ioatlas.model.foreign import ForeignReading
 
@@ -42,49 +26,48 @@ _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _BIFF = (b"\x09\x00\x04\x00", b"\x09\x02\x06\x00", b"\x09\x04\x06\x00", _OLE)
 _FAILURES = (ValueError, KeyError, IndexError, ArithmeticError, RecursionError, TypeError, AttributeError, AssertionError, MemoryError)
 
-Reader = Callable[[Source], Iterator[ForeignReading]]
-
 
 @dataclass(frozen=True)
 class Format:
-    """One format: its name for people, the pattern that recognises it, and what reads it. No match without one of `hints` in the text."""
+    """One format: its name for people and the module that recognises and reads it, imported when one of `hints` is in a text."""
 
     name: str
-    signature: re.Pattern[str]
-    read: Reader
+    module: str
     hints: tuple[str, ...] = ()
+    pattern: str = "SIGNATURE"
+
+    def _load(self) -> ModuleType:
+        return importlib.import_module(f"ioatlas.dialect.read.{self.module}")
 
     def found_in(self, text: str) -> bool:
-        return any(hint in text for hint in self.hints) and self.signature.search(text) is not None
+        if self.hints and not any(hint in text for hint in self.hints):
+            return False
+        signature: re.Pattern[str] = getattr(self._load(), self.pattern)
+        return signature.search(text) is not None
+
+    def read(self, source: Source) -> Iterator[ForeignReading]:
+        found: Iterator[ForeignReading] = self._load().read(source)
+        return found
 
 
 FORMATS = (
-    Format("fio JSON", fio_json.SIGNATURE, fio_json.read, ('"fio version"', '"client_stats"', '"jobname"')),
-    Format("fio terse", fio_terse.SIGNATURE, fio_terse.read, (";fio-", "%;")),
-    Format("fio text", fio_text.SIGNATURE, fio_text.read, ("(groupid=",)),
-    Format(
-        "IOzone",
-        iozone.SIGNATURE,
-        iozone.read,
-        ("Iozone: Perf", "Children see", "reclen", "riter report", "riter Report", "Throughput report"),
-    ),
-    Format("DiskSpd text", diskspd.SIGNATURE, diskspd.read, ("Results for timespan", "I/Os")),
-    Format("DiskSpd XML", diskspd_xml.SIGNATURE, diskspd_xml.read, ("<Results>",)),
-    Format("vdbench", vdbench.SIGNATURE, vdbench.read, ("Starting RD=", "ReqstdOps", "MB/sec", "Interval", "interval")),
-    Format("vdbench histogram", vdbench_histogram.SIGNATURE, vdbench_histogram.read, ("min(ms)",)),
-    Format("xdd", xdd.SIGNATURE, xdd.read, ("XDD version", "Bytes_Xfered", "IOPS")),
-    Format("ORION", orion.SIGNATURE, orion.read, ("RION", "Large MBPS", "Small IOPS", "Small Latency", "Large/Small", "ran (")),
-    Format("elbencho", elbencho.SIGNATURE, elbencho.read, ("LAST DONE", "path type", "RuntimeMS", "phase_type", "time ms [first]")),
-    Format(
-        "bonnie++", bonnie.SIGNATURE, bonnie.read, ("1.9", "-Per Chr-", "------Sequential", "K,", "M,", "G,", "T,", "K:", "M:", "G:", "T:")
-    ),
-    Format("CrystalDiskMark, KDiskMark", crystal.SIGNATURE, crystal.read, ("DiskMark", "iB (Q=")),
-    Format("IO500", io500.SIGNATURE, io500.read, ("IO500", "IO-500", "[RESULT", "[ior", "[mdtest")),
-    Format(
-        "IOR, mdtest", ior.SIGNATURE, ior.read, ("MPI Coordinated", "bw(MiB/s)", "SUMMARY", "mdtest-", '"bwMiB"', "Max Write", "Max Read")
-    ),
+    Format("fio JSON", "fio_json", ('"fio version"', '"client_stats"', '"jobname"')),
+    Format("fio terse", "fio_terse", (";fio-", "%;")),
+    Format("fio text", "fio_text", ("(groupid=",)),
+    Format("IOzone", "iozone", ("Iozone: Perf", "Children see", "reclen", "riter report", "riter Report", "Throughput report")),
+    Format("DiskSpd text", "diskspd", ("Results for timespan", "I/Os")),
+    Format("DiskSpd XML", "diskspd_xml", ("<Results>",)),
+    Format("vdbench", "vdbench", ("Starting RD=", "ReqstdOps", "MB/sec", "Interval", "interval")),
+    Format("vdbench histogram", "vdbench_histogram", ("min(ms)",)),
+    Format("xdd", "xdd", ("XDD version", "Bytes_Xfered", "IOPS")),
+    Format("ORION", "orion", ("RION", "Large MBPS", "Small IOPS", "Small Latency", "Large/Small", "ran (")),
+    Format("elbencho", "elbencho", ("LAST DONE", "path type", "RuntimeMS", "phase_type", "time ms [first]")),
+    Format("bonnie++", "bonnie", ("1.9", "-Per Chr-", "------Sequential", "K,", "M,", "G,", "T,", "K:", "M:", "G:", "T:")),
+    Format("CrystalDiskMark, KDiskMark", "crystal", ("DiskMark", "iB (Q=")),
+    Format("IO500", "io500", ("IO500", "IO-500", "[RESULT", "[ior", "[mdtest")),
+    Format("IOR, mdtest", "ior", ("MPI Coordinated", "bw(MiB/s)", "SUMMARY", "mdtest-", '"bwMiB"', "Max Write", "Max Read")),
 )
-LOGS = (Format("fio log", fio_log.SIGNATURE, fio_log.read), Format("fio histogram log", fio_log.HISTOGRAM, fio_log.read))
+LOGS = (Format("fio log", "fio_log"), Format("fio histogram log", "fio_log", pattern="HISTOGRAM"))
 _FIO_LAYOUTS = frozenset({"fio JSON", "fio terse", "fio text"})
 
 
@@ -92,12 +75,11 @@ def formats_of(source: Source) -> list[Format]:
     """Every format whose signature is found; the search stops at the first stretch of the file in which one is."""
     head = source.head(16)
     if head.startswith(_BIFF):
-        workbook = importlib.import_module("ioatlas.dialect.read.iozone_xls")
-        return [Format("IOzone workbook", re.compile(""), workbook.read)]
+        return [Format("IOzone workbook", "iozone_xls")]
     text, complete = source.text(SCAN_BYTES)
     found = _matches(text)
     for log in LOGS:
-        if not found and log.signature.match(text):
+        if not found and log.found_in(text):
             return [log]
     return found if found or complete else _search_on(source)
 

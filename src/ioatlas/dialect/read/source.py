@@ -40,7 +40,7 @@ def encoding_of(head: bytes) -> tuple[str, int]:
         if head.startswith(mark):
             return name, len(mark)
     sample = head[:4096]
-    if len(sample) >= 8:
+    if len(sample) >= 8 and b"\0" in sample:
         even, odd = sample[0::2].count(0), sample[1::2].count(0)
         if odd > len(sample) // 4 and even < odd // 8:
             return "utf-16-le", 0
@@ -102,14 +102,14 @@ class Source:
             return lzma.LZMAFile(file)  # type: ignore[return-value]
         return file
 
-    def peek(self) -> bytes:
-        """The first bytes, decompressed. A small file is kept from then on, so that it is opened once."""
+    def small(self) -> bytes | None:
+        """All bytes of a small file, which are kept from then on so that it is opened once; None for a larger one."""
         if self._kept is None:
             raw = self.head(_KEEP_LIMIT + 1)
             if len(raw) > _KEEP_LIMIT:
-                return raw[:4096]
+                return None
             self._kept = raw
-        return self._kept[:4096]
+        return self._kept
 
     def head(self, length: int) -> bytes:
         """The first `length` bytes; empty when the file cannot be read."""
