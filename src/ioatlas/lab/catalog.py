@@ -211,6 +211,7 @@ def _cache_edge(s: Mapping[str, Setting]) -> Recipe:
     }
     checks = (
         Check("miss_bw_bytes_per_s", ("rw=read", "bs=64k", "iodepth=4", f"size={2 * edge}"), "bw", 3, 4, 0.15),
+        Check("edge_bytes", ("rw=read", "bs=64k", "iodepth=4"), "edge", 0, 1, 1 / 64),
     )
     return Recipe((server,), URI, truth, checks=checks)
 
@@ -240,7 +241,8 @@ def _drifting(s: Mapping[str, Setting]) -> Recipe:
         "low_bytes_per_s": Truth(low, "B/s", note=f"after {seconds:g} s; then up again as slowly"),
         "slope_bytes_per_s2": Truth((low - high) / seconds, "B/s per s", "arithmetic", "set every 0.2 s; the server looks once a second"),
     }
-    return Recipe((mover, server), URI, truth)
+    checks = (Check("slope_bytes_per_s2", ("rw=read", "bs=64k", "iodepth=4"), "slope", 2, 10, 0.1),)
+    return Recipe((mover, server), URI, truth, checks=checks)
 
 
 @scenario(
@@ -263,7 +265,8 @@ def _stalling(s: Mapping[str, Setting]) -> Recipe:
         "stalled_share": Truth(stall / period, "1", "arithmetic", "share of the time in which nothing is done"),
         "lat_ms": Truth(delay, "ms", note=f"outside the stalls; {PATH_NOTE}"),
     }
-    return Recipe((server, mover), URI, truth)
+    checks = (Check("stall_seconds", ("rw=randread", "bs=4k", "iodepth=1"), "longest", 0, 2 * period, 0.05, 0.02),)
+    return Recipe((server, mover), URI, truth, checks=checks)
 
 
 @scenario(
@@ -335,8 +338,8 @@ def _corrupting(s: Mapping[str, Setting]) -> Recipe:
         "every_writes": Truth(whole(s, "every_writes"), "1", note="each write of this number stores one wrong byte and returns success"),
     }
     every = whole(s, "every_writes")
-    verify = ("rw=randwrite", "bs=4k", "iodepth=8", f"size={4 * every * 4096}", "verify=crc32c", "verify_fatal=0", "do_verify=1")
-    return Recipe((server,), URI, truth, checks=(Check("every_writes", verify, "verify", 0, 0),))
+    verify = ("rw=randwrite", "bs=4k", "iodepth=8", f"size={4 * every * 4096}", "verify=crc32c", "do_verify=1")
+    return Recipe((server,), URI, truth, checks=(Check("every_writes", verify, "writes_per_error", 0, 0, 0),))
 
 
 @scenario(
@@ -351,7 +354,7 @@ def _failing(s: Mapping[str, Setting]) -> Recipe:
     percent = number(s, "error_percent")
     server = nbdkit("--filter=error", "memory", f"{s['size_bytes']}", "error=EIO", f"error-rate={percent:g}%")
     truth = {"error_percent": Truth(percent, "%", note="chance of every single I/O to fail with EIO")}
-    return Recipe((server,), URI, truth, checks=(Check("error_percent", ("rw=randread", "bs=4k", "iodepth=1"), "fails", 0, 3),))
+    return Recipe((server,), URI, truth, checks=(Check("error_percent", ("rw=randread", "bs=4k", "iodepth=4"), "error_percent", 0, 3, 0.15),))
 
 
 @scenario(
@@ -369,7 +372,7 @@ def _sector(s: Mapping[str, Setting]) -> Recipe:
         "blocksize-maximum=32M", "blocksize-error-policy=error",
     )  # fmt: skip
     truth = {"sector_bytes": Truth(sector, "B", note="smaller or unaligned requests fail with EINVAL")}
-    return Recipe((server,), URI, truth, checks=(Check("sector_bytes", ("rw=randread", "bs=512", "iodepth=1"), "refused", 0, 1),))
+    return Recipe((server,), URI, truth, checks=(Check("sector_bytes", ("rw=randread", "iodepth=1"), "refused", 0, 1, 0),))
 
 
 @scenario(
@@ -382,4 +385,5 @@ def _sector(s: Mapping[str, Setting]) -> Recipe:
 def _page_cache(s: Mapping[str, Setting]) -> Recipe:
     truth = {"device_read_bytes": Truth(0, "B", "arithmetic", "after the first pass, as long as the file fits into free memory")}
     steps = (MakeFile("{dir}/data", whole(s, "size_bytes")),)
-    return Recipe(steps, "{dir}/data", truth, kind="file", options={"direct": 0, "ioengine": "psync"})
+    checks = (Check("device_read_bytes", ("rw=read", "bs=64k", "direct=0", "invalidate=0", f"size={s['size_bytes']}"), "device_reads", 0, 0),)
+    return Recipe(steps, "{dir}/data", truth, kind="file", checks=checks, options={"direct": 0, "ioengine": "psync"})

@@ -38,7 +38,7 @@ def _link(s: Mapping[str, Setting]) -> Recipe:
     }  # fmt: skip
     checks = (
         Check("bw_bytes_per_s", ("rw=read", "bs=64k", "iodepth=16"), settle_seconds=1, tolerance=0.005),
-        Check("bw_bytes_per_s", ("rw=write", "bs=1m", "iodepth=4"), settle_seconds=1, tolerance=0.01),
+        Check("bw_bytes_per_s", ("rw=write", "bs=64k", "iodepth=16"), settle_seconds=1, tolerance=0.005),
     )
     return Recipe(steps, f"nbd://{{server}}:{PORT}", truth, checks=checks)
 

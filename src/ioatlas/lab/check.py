@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import resource
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,34 +44,75 @@ def check(name: str) -> Iterator[Outcome]:
 
 def _measure(target: LabTarget, one: Check) -> Outcome:
     truth = target.truth[one.quantity]
-    measured, remark = truth.value, ""
-    match one.kind:
-        case "bw" | "iops":
-            measured, remark = _steady_rate(target, one), "after the burst credit"
-        case "latency":
-            base = _baseline_latency_ms(one)
-            measured = _mean_latency_ms(target.location, one) - base
-            remark = f"less {base:.3f} ms of the same path without delay"
-        case "fails" | "refused":
-            job, done = _fio(target.location, one, one.seconds)
-            failed = done != 0 and int(job["error"]) != 0
-            return Outcome(
-                target.name, one.quantity, " ".join(one.options), truth.value, float(job["error"]), truth.unit, 0.0, failed, "fio's error number"
-            )
-        case "verify":
-            job, _ = _fio(target.location, one, 0)
-            return Outcome(
-                target.name, one.quantity, " ".join(one.options), truth.value, float(job["error"]), truth.unit, 0.0,
-                int(job["error"]) == 84, "fio's error number; 84 is a block that fails its checksum",
-            )  # fmt: skip
-    error = measured / truth.value - 1
-    allowed = one.tolerance + one.tolerance_absolute / truth.value
-    return Outcome(target.name, one.quantity, " ".join(one.options), truth.value, measured, truth.unit, error, abs(error) <= allowed, remark)
+    measured, remark = _WAYS[one.kind](target, one)
+    allowed = one.tolerance * abs(truth.value) + one.tolerance_absolute
+    error = measured / truth.value - 1 if truth.value else 0.0
+    ok = abs(measured - truth.value) <= allowed
+    return Outcome(target.name, one.quantity, " ".join(one.options), truth.value, measured, truth.unit, error, ok, remark)
 
 
-def _baseline_latency_ms(one: Check) -> float:
+def _latency(target: LabTarget, one: Check) -> tuple[float, str]:
+    """Mean latency in ms, less that of the same path without delay."""
     with start("memory") as plain:
-        return _mean_latency_ms(plain.location, one)
+        base = _mean_latency_ms(plain.location, one)
+    return _mean_latency_ms(target.location, one) - base, f"less {base:.3f} ms of the same path without delay"
+
+
+def _error_percent(target: LabTarget, one: Check) -> tuple[float, str]:
+    job, _ = _fio(target.location, one, one.seconds, ("continue_on_error=io",))
+    ios = sum(job[way]["total_ios"] for way in ("read", "write"))
+    return 100 * job["total_err"] / ios, f"{job['total_err']} of {ios} I/Os failed"
+
+
+def _writes_per_error(target: LabTarget, one: Check) -> tuple[float, str]:
+    job, _ = _fio(target.location, one, 0, ("continue_on_error=verify",))
+    ios, wrong = job["write"]["total_ios"], job["total_err"]
+    return (ios / wrong if wrong else 0.0), f"{wrong} of {ios} blocks read back wrong"
+
+
+def _refused(target: LabTarget, one: Check) -> tuple[float, str]:
+    """The size itself when fio's I/Os of half of it are refused with EINVAL and those of it are not; else 0."""
+    sector = int(target.truth[one.quantity].value)
+    small, _ = _fio(target.location, one, one.seconds, (f"bs={sector // 2}",))
+    whole, _ = _fio(target.location, one, one.seconds, (f"bs={sector}",))
+    fits = small["error"] == errno.EINVAL and whole["error"] == 0
+    return (float(sector) if fits else 0.0), f"{sector // 2} B: error {small['error']}, {sector} B: error {whole['error']}"
+
+
+def _longest(target: LabTarget, one: Check) -> tuple[float, str]:
+    job, _ = _fio(target.location, one, one.seconds)
+    return max(job[way]["lat_ns"]["max"] for way in ("read", "write")) / 1e9, f"longest I/O in {one.seconds:g} s"
+
+
+def _slope(target: LabTarget, one: Check) -> tuple[float, str]:
+    """Change of the bandwidth a second, by least squares over the interval log, from `settle_seconds` on."""
+    import numpy as np
+
+    rows = [row for log in _logs(target, one, "bw") for row in log if row[0] > one.settle_seconds * 1000]
+    seconds, rates = np.array([row[0] for row in rows]) / 1000, np.array([row[1] for row in rows]) * 1024
+    return float(np.polyfit(seconds, rates, 1)[0]), f"over {one.seconds:g} s"
+
+
+def _edge(target: LabTarget, one: Check) -> tuple[float, str]:
+    """Middle of the pair of footprints between which the bandwidth of a second pass falls most."""
+    edge = int(target.truth[one.quantity].value)
+    shares, rates = (0.5, 0.75, 63 / 64, 65 / 64, 1.25), []
+    for share in shares:
+        size = (f"size={int(edge * share) // 65536 * 65536}",)
+        _fio(target.location, one, 0, size)
+        job, _ = _fio(target.location, one, one.seconds, size)
+        rates.append(job["read"]["bw_bytes"])
+    fall, place = max((rates[index] / rates[index + 1], index) for index in range(len(rates) - 1))
+    return edge * (shares[place] + shares[place + 1]) / 2, f"bandwidth falls {fall:.1f} times there"
+
+
+def _device_reads(target: LabTarget, one: Check) -> tuple[float, str]:
+    """Bytes that fio made a device read in a second pass (getrusage: blocks of 512 bytes)."""
+    _fio(target.location, one, 0)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_inblock
+    job, _ = _fio(target.location, one, 0)
+    blocks = resource.getrusage(resource.RUSAGE_CHILDREN).ru_inblock - before
+    return blocks * 512.0, f"while fio read {job['read']['io_bytes']} B"
 
 
 def _mean_latency_ms(location: str, one: Check) -> float:
@@ -79,28 +122,36 @@ def _mean_latency_ms(location: str, one: Check) -> float:
     return float(sum(part["lat_ns"]["mean"] * part["total_ios"] for part in parts) / ios / 1e6)
 
 
-def _steady_rate(target: LabTarget, one: Check) -> float:
-    """Bytes or I/Os per second between `settle_seconds` and the end, from the per-interval logs of all jobs."""
+def _steady_rate(target: LabTarget, one: Check) -> tuple[float, str]:
+    """Bytes or I/Os per second between `settle_seconds` and the end, of all jobs."""
+    metric = "bw" if one.kind == "bw" else "iops"
+    begin, end = one.settle_seconds * 1000, (one.settle_seconds + one.seconds) * 1000
+    # fio's bandwidth logs are in KiB/s.
+    rate = sum(_mean_between(log, begin, end) for log in _logs(target, one, metric)) * (1024 if metric == "bw" else 1)
+    return rate, f"from {one.settle_seconds:g} s on"
+
+
+def _logs(target: LabTarget, one: Check, metric: str) -> list[list[tuple[int, int, int]]]:
+    """(end in ms, value, direction) of each interval, one list a job."""
     with tempfile.TemporaryDirectory(prefix="ioatlas-lab-log-") as folder:
-        metric = "bw" if one.kind == "bw" else "iops"
-        log = (f"write_{metric}_log={folder}/l", f"log_avg_msec={_LOG_MS}", "log_unix_epoch=0")
-        _fio(target.location, one, one.settle_seconds + one.seconds, log)
-        begin, end = one.settle_seconds * 1000, (one.settle_seconds + one.seconds) * 1000
-        # fio's bandwidth logs are in KiB/s.
-        return sum(_mean_between(path.read_text(), begin, end) for path in Path(folder).glob(f"l_{metric}.*.log")) * (1024 if metric == "bw" else 1)
+        _fio(target.location, one, one.settle_seconds + one.seconds, (f"write_{metric}_log={folder}/l", f"log_avg_msec={_LOG_MS}"))
+        found = []
+        for path in sorted(Path(folder).glob(f"l_{metric}.*.log")):
+            rows = (line.replace(",", " ").split() for line in path.read_text().splitlines())
+            found.append([(int(row[0]), int(row[1]), int(row[2])) for row in rows])
+        return found
 
 
-def _mean_between(log: str, begin_ms: float, end_ms: float) -> float:
+def _mean_between(log: list[tuple[int, int, int]], begin_ms: float, end_ms: float) -> float:
     """Mean of one job's rate log, both directions added: each entry weighs the time since the one before, as fio leaves some out."""
-    previous: dict[str, float] = {}
-    amount: dict[str, float] = {}
-    covered: dict[str, float] = {}
-    for line in log.splitlines():
-        stamp, value, direction = line.replace(",", " ").split()[:3]
-        now, before = float(stamp), previous.get(direction)
+    previous: dict[int, int] = {}
+    amount: dict[int, float] = {}
+    covered: dict[int, float] = {}
+    for now, value, direction in log:
+        before = previous.get(direction)
         previous[direction] = now
         if before is not None and before >= begin_ms and now <= end_ms + _LOG_MS:
-            amount[direction] = amount.get(direction, 0.0) + float(value) * (now - before)
+            amount[direction] = amount.get(direction, 0.0) + value * (now - before)
             covered[direction] = covered.get(direction, 0.0) + now - before
     return sum(amount[direction] / covered[direction] for direction in amount)
 
@@ -121,3 +172,9 @@ def _fio(location: str, one: Check, seconds: float, extra: tuple[str, ...] = ())
         raise IoAtlasError(f"fio said nothing that can be read: {done.stderr.strip()[-300:]}", where=" ".join(arguments))
     job: dict[str, Any] = json.loads(done.stdout[brace:])["jobs"][0]
     return job, done.returncode
+
+
+_WAYS: dict[str, Callable[[LabTarget, Check], tuple[float, str]]] = {
+    "bw": _steady_rate, "iops": _steady_rate, "latency": _latency, "error_percent": _error_percent, "writes_per_error": _writes_per_error,
+    "refused": _refused, "longest": _longest, "slope": _slope, "edge": _edge, "device_reads": _device_reads,
+}  # fmt: skip

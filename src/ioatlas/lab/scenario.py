@@ -93,15 +93,17 @@ class Check:
 
     quantity:  key of the recipe's truth.
     options:   fio options, as name=value.
-    kind:      'rate' (bytes or I/Os per second after `settle_seconds`), 'latency' (mean), 'errors' (I/O errors seen).
+    kind:      what of the run is compared with the truth (`lab.check`).
     tolerance: relative; `tolerance_absolute` in the truth's unit is added to it.
     """
 
     quantity: str
     options: tuple[str, ...]
-    kind: Literal["bw", "iops", "latency", "fails", "refused", "verify"] = "bw"
+    kind: Literal[
+        "bw", "iops", "latency", "error_percent", "writes_per_error", "refused", "longest", "slope", "edge", "device_reads"
+    ] = "bw"  # fmt: skip
     settle_seconds: float = 3.0
-    seconds: float = 4.0
+    seconds: float = 3.0
     tolerance: float = 0.01
     tolerance_absolute: float = 0.0
 
