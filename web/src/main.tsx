@@ -6,7 +6,12 @@ import { openAtlas } from "./lib/atlas";
 import type { ReportData } from "./lib/report-data.gen";
 import { App } from "./views/App";
 import { AppContext } from "./views/context";
-import "./style.css";
+import "./style/base.css";
+import "./style/controls.css";
+import "./style/explorer.css";
+import "./style/tables.css";
+// Last: what depends on the width, on motion and on paper overrules what stands above.
+import "./style/media.css";
 
 const NARROW_PX = 720;
 

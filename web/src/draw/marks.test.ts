@@ -20,7 +20,7 @@ test("lines join measured neighbours and stop at predicted or missing cells", ()
     low: 0,
     high: 0,
   });
-  expect(
-    joined([at("steady", 1), at("unstable", 2), at("predicted", 3), at("unmeasured", Number.NaN), at("steady", 4)]),
-  ).toEqual([1, 2, null, null, 4]);
+  const line = [at("steady", 1), at("unstable", 2), at("predicted", 3), at("unmeasured", Number.NaN), at("steady", 4)];
+  expect(joined(line, true)).toEqual([1, 2, null, null, 4]);
+  expect(joined(line, false)).toEqual([null, null, null, null, null]);
 });

@@ -9,19 +9,18 @@ import {
   type Layout,
   labelStride,
   layOut,
-  step,
   type Tile,
   tileAt,
 } from "../draw/layout";
 import { DARK_INKS, LIGHT_INKS } from "../draw/marks";
 import { type Paint, paintTile } from "../draw/tile";
-import { cellNumber, slotAt } from "../lib/atlas";
-import { factsAt, spoken } from "../lib/facts";
-import { axisLabel, axisTitle, cellLabel, constantText, levelText, shortLevel } from "../lib/labels";
+import { cellNumber } from "../lib/atlas";
+import { axisLabel, axisTitle, constantText, levelText, shortLevel } from "../lib/labels";
 import { palette } from "../lib/palettes";
 import type { Axis } from "../lib/report-data.gen";
 import { useApp } from "./context";
-import { CellName, Readout } from "./Readout";
+import { FocusCell } from "./FocusCell";
+import { Tip } from "./Tip";
 
 const LETTER = 6.4;
 const PRINT_WIDTH = 690;
@@ -330,152 +329,5 @@ function PinFrame({ layout }: { layout: Layout }) {
         height: `${layout.cellHeight + 4}px`,
       }}
     />
-  );
-}
-
-const ARROWS: Record<string, readonly [number, number]> = {
-  ArrowLeft: [-1, 0],
-  ArrowRight: [1, 0],
-  ArrowUp: [0, 1],
-  ArrowDown: [0, -1],
-};
-
-/** The map for the keyboard and for screen readers: a grid of which one cell, the focused one, is present at a time. */
-function FocusCell({ layout, onTip }: { layout: Layout; onTip: (on: boolean) => void }) {
-  const state = useApp();
-  const { atlas } = state;
-  const cell = useRef<HTMLDivElement>(null);
-  const moved = useRef(false);
-  const place = placeOf(state, state.cursor.value);
-  const point = pointAt(state, place);
-  const slot = slotAt(atlas, point);
-  const system = state.units.value;
-  const { shape } = layout;
-  const box = cellBox(layout, place);
-  const where = pointWords(state, point);
-  const key = `${place.column}.${place.row}.${place.x}.${place.y}`;
-  // In the same turn as the picture: keys that follow quickly must find the new cell focused.
-  useLayoutEffect(() => {
-    if (!moved.current) return;
-    moved.current = false;
-    cell.current?.focus({ preventScroll: true });
-    cell.current?.scrollIntoView({ block: "nearest", inline: "nearest" });
-  }, [key]);
-  const go = (next: CellPlace) => {
-    moved.current = true;
-    state.cursor.value = pointAt(state, next);
-    state.hovered.value = next;
-    onTip(true);
-  };
-  const onKeyDown = (event: KeyboardEvent) => {
-    const arrow = ARROWS[event.key];
-    const inTile = event.ctrlKey || event.metaKey;
-    if (arrow) go(inTile ? tileStep(layout, place, arrow) : step(layout, place, ...arrow));
-    else if (event.key === "Home") go({ ...place, x: 0 });
-    else if (event.key === "End") go({ ...place, x: shape.nx - 1 });
-    else if (event.key === "PageUp") go(tileStep(layout, place, [0, 1]));
-    else if (event.key === "PageDown") go(tileStep(layout, place, [0, -1]));
-    else if (event.key === "Enter" || event.key === " ") pin(state, point);
-    else if (event.key === "Escape") {
-      state.hovered.value = null;
-      onTip(false);
-    } else return;
-    event.preventDefault();
-  };
-  const pinned = state.pinnedPoint.value;
-  const isPinned = pinned ? cellNumber(atlas, pinned) === cellNumber(atlas, point) : false;
-  const tile = tileAt(layout, place.column, place.row);
-  const line = Math.floor((place.row * shape.columns + place.column) / layout.perLine);
-  const along = (place.row * shape.columns + place.column) % layout.perLine;
-  return (
-    <div
-      role="grid"
-      class="focus-grid"
-      aria-label={`Map of ${state.quantity.value.label}. Arrow keys move between cells and tiles, Control with an arrow key moves by tiles, Enter shows the cell's details.`}
-      aria-rowcount={Math.ceil(layout.tiles.length / layout.perLine) * shape.ny}
-      aria-colcount={layout.perLine * shape.nx}
-    >
-      {/* biome-ignore lint/a11y/useFocusableInteractive: focus belongs to its cell */}
-      <div role="row" aria-rowindex={line * shape.ny + (shape.ny - place.y)}>
-        <div
-          key={key}
-          ref={cell}
-          role="gridcell"
-          tabIndex={0}
-          class="focus-cell"
-          aria-colindex={along * shape.nx + place.x + 1}
-          aria-selected={isPinned}
-          aria-label={spoken(factsAt(atlas, slot, system), where)}
-          style={{
-            left: `${tile ? box.left : 0}px`,
-            top: `${tile ? box.top : 0}px`,
-            width: `${layout.cellWidth}px`,
-            height: `${layout.cellHeight}px`,
-          }}
-          onKeyDown={onKeyDown}
-          onFocus={(event) => {
-            if (!event.currentTarget.matches(":focus-visible")) return;
-            state.hovered.value = place;
-            onTip(true);
-          }}
-          onBlur={() => {
-            if (moved.current) return;
-            state.hovered.value = null;
-            onTip(false);
-          }}
-        />
-      </div>
-    </div>
-  );
-}
-
-function tileStep(layout: Layout, at: CellPlace, [dx, dy]: readonly [number, number]): CellPlace {
-  const { nx, ny } = layout.shape;
-  const edge = { ...at, x: dx > 0 ? nx - 1 : dx < 0 ? 0 : at.x, y: dy > 0 ? ny - 1 : dy < 0 ? 0 : at.y };
-  const over = step(layout, edge, dx, dy);
-  return over === edge ? at : { ...over, x: at.x, y: at.y };
-}
-
-function pointWords(state: ReturnType<typeof useApp>, point: readonly number[]): string {
-  const { atlas } = state;
-  const slot = slotAt(atlas, point);
-  const parts =
-    slot !== 0
-      ? cellLabel(atlas, slot, state.units.value).map((part) => `${part.name} ${part.text}`)
-      : state.live.map((a) => {
-          const axis = atlas.axes[a];
-          return axis ? `${axisLabel(axis)} ${levelText(axis, axis.levels[point[a] ?? 0], state.units.value)}` : "";
-        });
-  return parts.join(", ") || "The only cell";
-}
-
-/** The numbers of the cell under the pointer or focus, beside it and inside the window. */
-function Tip({ layout }: { layout: Layout }) {
-  const state = useApp();
-  const ref = useRef<HTMLDivElement>(null);
-  const at = state.hovered.value;
-  useLayoutEffect(() => {
-    const tip = ref.current;
-    const board = tip?.parentElement;
-    if (!tip || !board || !at) return;
-    const origin = board.getBoundingClientRect();
-    const { left, top } = cellBox(layout, at);
-    const [w, h] = [tip.offsetWidth, tip.offsetHeight];
-    const margin = 8;
-    let px = origin.left + left + layout.cellWidth + 10;
-    if (px + w > window.innerWidth - margin) px = origin.left + left - w - 10;
-    px = Math.max(margin, Math.min(px, window.innerWidth - w - margin));
-    let py = origin.top + top + layout.cellHeight / 2 - h / 2;
-    py = Math.max(margin, Math.min(py, window.innerHeight - h - margin));
-    tip.style.left = `${px}px`;
-    tip.style.top = `${py}px`;
-  });
-  if (!at) return null;
-  const slot = slotAt(state.atlas, pointAt(state, at));
-  return (
-    <div ref={ref} class="tip" aria-hidden="true">
-      {slot === 0 ? <p class="cell-name">{pointWords(state, pointAt(state, at))}</p> : <CellName slot={slot} />}
-      <Readout slot={slot} brief />
-    </div>
   );
 }

@@ -9,6 +9,9 @@ import { slice, sliceAxis } from "../lib/slice";
 import { useApp } from "./context";
 import { MARK_WORDS } from "./Swatch";
 
+/** Beside the numbers on a page of A4. */
+const PRINT_WIDTH = 350;
+
 /** The pinned cell among its neighbours along one axis: a line with error bars, and the same numbers as a table. */
 export function SliceView() {
   const state = useApp();
@@ -27,7 +30,7 @@ export function SliceView() {
   const dark = state.dark.value;
   const kind = state.scaleKind.value;
   const at = point?.[a] ?? -1;
-  const available = state.printing.value ? Math.min(width, 620) : width;
+  const available = state.printing.value ? Math.min(width, PRINT_WIDTH) : width;
   useLayoutEffect(() => {
     const element = into.current;
     if (!element) return;
