@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,17 +41,18 @@ def lines(space: Space) -> tuple[Line, ...]:
         for cell in np.flatnonzero(space.in_direction(direction)):
             groups.setdefault(tuple(space.index[cell, others].tolist()), []).append(int(cell))
 
-        def unlikeness(cells: list[int]) -> tuple[float, ...]:
-            first = cells[0]
-            order = 0 if str(space.points[first].get("rw", "")).startswith("rand") else 1
-            middle = sum(abs(float(space.axes[i].place[space.index[first, i]]) - 0.5) for i in others)
-            block = abs(np.log2(space.block_bytes[first] / 16384))
-            return (-len(cells), order, float(space.outstanding[first]), float(block), middle)
-
-        best = sorted(min(groups.values(), key=unlikeness), key=lambda cell: float(space.size_bytes[cell]))
+        best = sorted(min(groups.values(), key=lambda cells: _unlikeness(space, cells, others)), key=lambda cell: float(space.size_bytes[cell]))
         if len(best) >= 3:
             found.append(Line(direction, np.array(best), tuple(float(space.size_bytes[c]) for c in best), _cross(space, best[0], groups, others)))
     return tuple(found)
+
+
+def _unlikeness(space: Space, cells: Iterable[int], others: Sequence[int]) -> tuple[float, ...]:
+    """Smallest for the line to walk along; ties are broken by the other axes' middle."""
+    first, *rest = cells
+    order = 0.0 if str(space.points[first].get("rw", "")).startswith("rand") else 1.0
+    middle = sum(abs(float(space.axes[i].place[space.index[first, i]]) - 0.5) for i in others)
+    return (-len(rest), order, float(space.outstanding[first]), float(abs(np.log2(space.block_bytes[first] / 16384))), middle)
 
 
 def _cross(space: Space, like: int, groups: Mapping[tuple[int, ...], list[int]], others: Sequence[int]) -> tuple[int, ...]:

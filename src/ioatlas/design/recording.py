@@ -16,6 +16,7 @@ from ioatlas.model.units import parse_size_bytes
 
 QUANTITIES = ("bw_bytes_per_s", "iops", "lat_mean_ns", "lat_p99_ns")
 PASS_NAMES = ("pass", "repeat", "rep", "replicate", "iteration", "visit")
+RARE_SHARE = 0.05
 SIZE_AXES = ("bs", "bs_bytes", "size", "size_bytes")
 AXIS_NAMES = frozenset({"rw", "bs", "bs_bytes", "size", "size_bytes", "numjobs", "iodepth", "direction", "engine", "ioengine", "target", "sharing", "state"})
 _MEASURE = re.compile(r"(_ns|_us|_ms|_s|_sec|_seconds|_per_s|_low|_high|_stddev|_percent)$|^(bw|iops|lat|clat|slat|cpu|usr|sys|runtime|time|started|n_visits|verdict|method|kind|seed|batch|block|section|order)")
@@ -57,6 +58,7 @@ def read_recording(text: str, where: str) -> Recording:
     if len(kept) < len(rows):
         left_out.append(f"{len(rows) - len(kept)} of {len(rows)} rows hold no positive reading")
     axes = _axes(kept, header, pass_name, left_out)
+    kept = _without_gaps(kept, axes, left_out)
     if not axes:
         raise IoAtlasError("no column varies from cell to cell", where=where, remedy="a dense sweep holds at least one axis, such as bs_bytes")
     values = {name: _values([row[name] for row in kept], name) for name in axes}
@@ -66,7 +68,8 @@ def read_recording(text: str, where: str) -> Recording:
         order = _order(row[pass_name], where, pass_name) if pass_name else 0.0
         cells.setdefault(tuple(values[name][number] for name in axes), []).append((order, number, reading))
     points, readings = [], []
-    for key, found in cells.items():
+    # In the order of their values, so that the order of the rows in the file decides nothing.
+    for key, found in sorted(cells.items(), key=lambda item: [(value is None, isinstance(value, str), value if value is not None else 0) for value in item[0]]):
         points.append(dict(zip(axes, key, strict=True)))
         readings.append(tuple(reading for _, _, reading in sorted(found, key=lambda item: (item[0], item[1]))))
     constant = {name: _values([row[name] for row in kept], name)[0] for name in header if name in AXIS_NAMES and name not in axes}
@@ -123,6 +126,15 @@ def _axes(rows: list[dict[str, str]], header: list[str], pass_name: str | None, 
         else:
             left_out.append(f"the column {name} is not used: it is neither an axis nor a quantity")
     return axes
+
+
+def _without_gaps(rows: list[dict[str, str]], axes: list[str], left_out: list[str]) -> list[dict[str, str]]:
+    """Rows that lack the value of an axis are left out where that is rare; where it is common, "not given" is a level of the axis."""
+    rare = [name for name in axes if 0 < sum(1 for row in rows if not row[name]) < RARE_SHARE * len(rows)]
+    kept = [row for row in rows if all(row[name] for name in rare)]
+    if len(kept) < len(rows):
+        left_out.append(f"{len(rows) - len(kept)} rows do not say their {', '.join(rare)}")
+    return kept
 
 
 def _tells_apart(rows: list[dict[str, str]], axes: list[str], name: str, pass_name: str | None) -> bool:

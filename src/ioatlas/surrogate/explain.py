@@ -65,6 +65,7 @@ def _parameter(words: str, mode: str, unit: str, sign: int, weights: Floats, mea
     centre = sign * float(weights @ mean)
     sd = float(np.sqrt(max(weights @ covariance @ weights, 0.0)))
     known = sd < LEARNT * float(np.sqrt(weights @ prior @ weights))
-    low, value, high = np.exp(np.clip(centre + np.array([-1.0, 0.0, 1.0]) * NORMAL_90 * sd, -60, 60)).tolist()
+    bounds = np.clip([centre - NORMAL_90 * sd, centre, centre + NORMAL_90 * sd], -60, 60)
+    low, value, high = np.exp(bounds).tolist()
     return Parameter(words, mode, value, low, high, unit, known)
 

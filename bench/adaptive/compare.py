@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Error against number of cells on the recorded sweeps: random, space-filling and variance-driven plain Gaussian process, and this design.
+
+    python bench/adaptive/compare.py [--seeds 10] [--jobs 2] [--only link,local] > table
+
+The plain process is scikit-learn's: anisotropic Matern-5/2 on log2 axes, 0/1 columns for modes, white noise fitted, log throughput.
+Its three designs visit every cell once (pass 1); this design's second visits read pass 2 and cost no cell. All are judged by the
+geometric mean of all passes on the cells they did not measure.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import argparse
+import gzip
+import warnings
+from concurrent.futures import ProcessPoolExecutor
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from ioatlas.design.acquire import spread_out
+from ioatlas.design.adaptive import Settings
+from ioatlas.design.recording import read_recording
+from ioatlas.design.replay import Sweep, replay, sweep_of
+
+DATA = Path(__file__).parent / "data"
+SIZES = (24, 48, 96, 192)
+METHODS = ("random + GP", "space-filling + GP", "GP by variance", "this design")
+
+
+@lru_cache
+def sweep(name: str) -> Sweep:
+    path = DATA / f"{name}.csv.gz"
+    return sweep_of(read_recording(gzip.decompress(path.read_bytes()).decode(), str(path)), str(path))
+
+
+def features(s: Sweep) -> np.ndarray:
+    columns = []
+    for number in s.space.own_axes:
+        axis, at = s.space.axes[number], s.space.index[:, number]
+        columns += [axis.place[at]] if axis.numeric else [(at == level).astype(float) for level in range(len(axis.levels))]
+    return np.stack(columns, axis=1)
+
+
+def plain_gp(x: np.ndarray, y: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
+
+    kernel = ConstantKernel(1.0) * Matern(np.full(x.shape[1], 0.7), (0.05, 20), nu=2.5) + WhiteKernel(0.02, (1e-5, 1.0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        mean, sd = GaussianProcessRegressor(kernel, normalize_y=True, random_state=0).fit(x, y).predict(at, return_std=True)
+    return mean, sd
+
+
+def judge(s: Sweep, cells: list[int], mean: np.ndarray) -> tuple[float, float]:
+    rest = np.setdiff1d(np.arange(len(s.space)), cells)
+    error = np.abs(np.expm1(mean[rest] - np.nanmean(s.log_value[rest], axis=1)))
+    return float(np.median(error)), float(np.quantile(error, 0.9))
+
+
+def run(task: tuple[str, str, int]) -> list[tuple]:
+    name, method, seed = task
+    s = sweep(name)
+    rng = np.random.default_rng(seed)
+    sizes = [n for n in SIZES if n <= len(s.space) // 2]
+    out: list[tuple] = []
+    if method == "this design":
+        for n in sizes:
+            o = replay(s, Settings(cells=n, seed=seed, visits_limit=min(2, s.passes)))
+            st = o.stated
+            held = [low <= true <= high for low, true, high in ((st.median_low, o.median_error, st.median_high), (st.p90_low, o.p90_error, st.p90_high))]
+            out.append((name, method, n, o.median_error, o.p90_error, o.interval_cover, st.median / o.median_error, st.p90 / o.p90_error, *held))
+        return out
+    x, y = features(s), s.log_value[:, 0]
+    whole = np.arange(len(s.space))
+    if method == "GP by variance":
+        cells = spread_out(s.space, np.array([], dtype=np.int64), 16, rng)
+        while len(cells) < max(sizes):
+            mean, sd = plain_gp(x[cells], y[cells], x)
+            for n in sizes:
+                if len(cells) == n:
+                    out.append((name, method, n, *judge(s, cells, mean)))
+            order = [c for c in np.argsort(-sd) if c not in set(cells)]
+            target = min(len(cells) + (8 if len(cells) < 96 else 24), min(n for n in sizes if n > len(cells)))
+            cells += order[: target - len(cells)]
+        out.append((name, method, len(cells), *judge(s, cells, plain_gp(x[cells], y[cells], x)[0])))
+        return out
+    for n in sizes:
+        cells = rng.choice(whole, n, replace=False).tolist() if method.startswith("random") else spread_out(s.space, np.array([], dtype=np.int64), n, rng)
+        out.append((name, method, n, *judge(s, cells, plain_gp(x[cells], y[cells], x)[0])))
+    return out
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--only", default="")
+    arguments = parser.parse_args()
+    names = arguments.only.split(",") if arguments.only else sorted(path.name.split(".")[0] for path in DATA.glob("*.csv.gz"))
+    tasks = [(name, method, seed) for name in names for method in METHODS for seed in range(arguments.seeds)]
+    with ProcessPoolExecutor(arguments.jobs) as pool:
+        rows = [row for rows in pool.map(run, tasks) for row in rows]
+    print(f"Mean over {arguments.seeds} seeds of median / P90 error in %, on the cells not measured.\n")
+    for name in names:
+        s = sweep(name)
+        floor = s.noise()
+        print(f"**{name}**: {len(s.space)} cells, {s.passes} passes, floor between passes {100 * floor[0]:.1f} / {100 * floor[1]:.1f}\n")
+        sizes = [n for n in SIZES if n <= len(s.space) // 2]
+        print("| method | " + " | ".join(f"{n} ({100 * n / len(s.space):.0f}%)" for n in sizes) + " |\n|" + "---|" * (len(sizes) + 1))
+        for method in METHODS:
+            cells = [np.array([[r[3], r[4]] for r in rows if r[:3] == (name, method, n)]).mean(axis=0) * 100 for n in sizes]
+            print(f"| {method} | " + " | ".join(f"{a:.1f} / {b:.1f}" for a, b in cells) + " |")
+        print()
+    print("What the design said of itself. ratio: median over seeds of stated / true error; held: share of seeds whose interval held the true error.\n")
+    print("| sweep | cells | ratio median | ratio P90 | held median | held P90 | cover of 90% intervals |\n|---|---|---|---|---|---|---|")
+    for name in names:
+        for n in SIZES:
+            mine = np.array([r[5:] for r in rows if r[:3] == (name, "this design", n)], dtype=float)
+            if len(mine):
+                m = np.median(mine[:, 1:3], axis=0)
+                print(f"| {name} | {n} | {m[0]:.2f} | {m[1]:.2f} | {mine[:, 3].mean():.2f} | {mine[:, 4].mean():.2f} | {100 * mine[:, 0].mean():.0f}% |")
+
+
+if __name__ == "__main__":
+    main()
