@@ -24,6 +24,9 @@ PLANNING_WRITE_BYTES_PER_S = 500e6
 FIO_SECONDS = 0.3
 """Start and end of one fio process (measured 0.2 to 0.3 s)."""
 
+_GROWING = ("file_append", "nrfiles", "zonerange")
+"""Options with which fio leaves the range of the one file it was given."""
+
 CELLS_PER_BATCH = 40
 SHARED_FILE = "shared.dat"
 PRIVATE_FILE = "private.{job}"
@@ -163,6 +166,13 @@ def _check(spec: CampaignSpec, axes: Mapping[str, tuple[OptionValue, ...]], targ
                     remedy=f"use multiples of {target.logical_block_bytes}, or direct=0 to measure through the page cache"
                     + (f"; if {odd[0]} means KiB, write {odd[0]}k" if odd[0] < 4096 else ""),
                 )
+        growing = [name for name in _GROWING if any(_values(spec, axes, name, 0))]
+        if growing and target.kind != "directory":
+            raise UsageError(
+                f"{growing[0]} makes fio work beside or beyond the {target.kind} that was named",
+                where=f"[sweep] {growing[0]}",
+                remedy="remove it, or measure a directory",
+            )
         if spec.sharing == "private" and target.kind != "directory":
             raise UsageError(
                 "private files need a directory", where=target.location, remedy="use sharing = 'shared' on a file, device or URI"
@@ -208,7 +218,7 @@ def _cell(spec: CampaignSpec, target: Target, chosen: Mapping[str, OptionValue])
 def _inadmissible(cell: Cell, target: Target) -> str:
     if cell.bs_bytes > cell.size_bytes:
         return f"not admissible: the block ({format_size(cell.bs_bytes)}) is larger than the file ({format_size(cell.size_bytes)})"
-    if target.size_bytes is not None and cell.size_bytes > target.size_bytes:
+    if target.size_bytes is not None and cell.end_bytes > target.size_bytes:
         return f"not admissible: larger than the target ({format_size(target.size_bytes)})"
     if "trim" in cell.directions and target.kind in ("directory", "file"):
         return "not admissible: trim needs a block device"
@@ -224,10 +234,10 @@ def _files(plan: Plan) -> dict[str, dict[str, int]]:
         if target.kind != "directory":
             # What must not be written is not laid out either.
             if any(cell.writes for cell in cells):
-                files[""] = max(cell.size_bytes + cell.integer("offset", 0) for cell in cells)
+                files[""] = max(cell.end_bytes for cell in cells)
         elif plan.spec.sharing == "shared":
             if cells:
-                files[SHARED_FILE] = max(cell.size_bytes + cell.integer("offset", 0) for cell in cells)
+                files[SHARED_FILE] = max(cell.end_bytes for cell in cells)
         else:
             for cell in cells:
                 for job in range(cell.numjobs):

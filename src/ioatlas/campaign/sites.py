@@ -15,10 +15,12 @@ from ioatlas.engine.process import Fio
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.model.cell import Cell
 from ioatlas.model.target import Target
+from ioatlas.model.units import format_size_rounded
 from ioatlas.store.journal import Journal
+from ioatlas.target.direct import DirectIo, direct_io_alignment
 from ioatlas.target.guard import check_before_start, check_extent
 from ioatlas.target.place import check_space
-from ioatlas.target.workspace import Workspace, clean, directory_name
+from ioatlas.target.workspace import Workspace, clean, directory_name, leftovers
 
 LAYOUT = "lay-out"
 
@@ -54,11 +56,11 @@ class Sites:
         for name in {cell.target for cell in cells}:
             mine = [cell for cell in cells if cell.target == name]
             target = self._targets[name]
-            check_before_start(target, writes=target.kind != "directory" and any(cell.writes for cell in mine))
+            check_before_start(target, writes=any(cell.writes for cell in mine))
             if name in self._open:
                 self._open[name].check()
             else:
-                check_extent(target, max(cell.size_bytes + cell.integer("offset", 0) for cell in mine))
+                check_extent(target, max(cell.end_bytes for cell in mine))
 
     def prepare(self, fio: Fio, plan: Plan, stop_asked: Callable[[], bool], emit: Emit) -> None:
         """Clean what an earlier session left, check space, lay out every file of `plan`. Raises what the guards and fio raise."""
@@ -67,9 +69,12 @@ class Sites:
             sizes = dict(self._plan.files.get(name, {}))
             if target.kind == "directory":
                 self._clean_one(target, emit)
+                self._report_leftovers(target, emit)
                 if sizes:
                     self._prepare_directory(fio, target, sizes, stop_asked, emit)
-            elif sizes:
+                continue
+            self._check_direct(target)
+            if sizes:
                 self._fill(fio, target, sizes[""], stop_asked, emit)
 
     def _prepare_directory(self, fio: Fio, target: Target, sizes: dict[str, int], stop_asked: Callable[[], bool], emit: Emit) -> None:
@@ -79,26 +84,35 @@ class Sites:
         self._open[target.name] = workspace
         direct = self._needs_direct(target.name)
         if direct:
-            answer = workspace.direct_io()
-            wanted = min(cell.bs_bytes for cell in self._plan.to_measure if cell.target == target.name)
-            if not answer.supported:
-                raise UsageError(
-                    f"direct I/O does not work here: {answer.why_not}",
-                    where=target.location,
-                    remedy="set direct = 0 in [sweep] to measure through the page cache, or choose another directory",
-                )
-            if answer.offset_alignment_bytes and wanted % answer.offset_alignment_bytes:
-                raise UsageError(
-                    f"direct I/O here moves whole blocks of {answer.offset_alignment_bytes} B, the sweep has bs={wanted}",
-                    where=target.location,
-                    remedy=f"use multiples of {answer.offset_alignment_bytes}, or direct = 0",
-                )
+            self._judge_direct(target, workspace.direct_io())
         paths = {name: workspace.file_path(name) for name in sizes}
         self._lay_out(
             fio, target, {name: {"filename": path} for name, path in paths.items()}, sizes, direct, stop_asked, emit, tuple(paths.values())
         )
         for path in paths.values():
             self._journal.file_ready(path)
+
+    def _check_direct(self, target: Target) -> None:
+        """Whether a file or device takes the sweep's direct I/O; a URI's engine decides for itself."""
+        if target.kind in ("file", "block") and self._needs_direct(target.name):
+            self._judge_direct(target, direct_io_alignment(target.location))
+
+    def _judge_direct(self, target: Target, answer: DirectIo) -> None:
+        if not answer.supported:
+            raise UsageError(
+                f"direct I/O does not work here: {answer.why_not}",
+                where=target.location,
+                remedy="set direct = 0 in [sweep] to measure through the page cache, or choose another target",
+            )
+        block = answer.offset_alignment_bytes
+        cells = [cell for cell in self._plan.to_measure if cell.target == target.name and cell.integer("direct", 1)]
+        odd = [cell.bs_bytes for cell in cells if block and cell.bs_bytes % block]
+        if odd:
+            raise UsageError(
+                f"direct I/O here moves whole blocks of {block} B, the sweep has bs={odd[0]}",
+                where=target.location,
+                remedy=f"use multiples of {block}, or direct = 0",
+            )
 
     def _fill(self, fio: Fio, target: Target, size_bytes: int, stop_asked: Callable[[], bool], emit: Emit) -> None:
         """Write a file, device or URI over the whole range of the sweep: holes and unwritten blocks are answered without the drive."""
@@ -164,8 +178,6 @@ class Sites:
 
     def _clean_one(self, target: Target, emit: Emit) -> None:
         known = self._journal.files(target.name)
-        if not known:
-            return
         removal = clean(target, self._id, [Path(path).name for path in known])
         for path in known:
             if removal.directory_gone or Path(path).name in removal.removed:
@@ -174,4 +186,15 @@ class Sites:
             text = f"Left on {target.name}: {'; '.join(removal.left)}."
             self._journal.add_remark("warning", text)
             emit(Event("remark", {"text": text}))
-        emit(Event("cleaned", {"target": target.name, "files": len(removal.removed)}))
+        if removal.removed:
+            emit(Event("cleaned", {"target": target.name, "files": len(removal.removed)}))
+
+    def _report_leftovers(self, target: Target, emit: Emit) -> None:
+        """Directories of other campaigns are told of, never touched: a share has other clients."""
+        for leftover in leftovers(target.location, self._id):
+            owner = (
+                f"campaign {leftover.marker.campaign_id} of {leftover.marker.host}" if leftover.marker else "a campaign without a marker"
+            )
+            text = f"{leftover.path} ({format_size_rounded(leftover.size_bytes)}) belongs to {owner}; it was left alone."
+            self._journal.add_remark("warning", text)
+            emit(Event("remark", {"text": text}))

@@ -26,6 +26,7 @@ from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.model.target import Target
 from ioatlas.store.journal import Journal, NewVisit
 from ioatlas.target.guard import check_before_start, confirm_destroy, confirm_overwrite
+from ioatlas.target.identity import recognise
 from ioatlas.target.opening import open_target
 from ioatlas.target.place import check_journal_place
 
@@ -105,6 +106,7 @@ def reopen(directory: Path, *, destroy: str | None = None, overwrite: str | None
     """The journal of a campaign to go on with; confirmations are asked for again. Raises as `start`."""
     find_fio()
     journal = Journal.open(directory)
+    journal.set_targets(recognise(target) for target in journal.targets())
     plan = _recorded_plan(journal)
     for target in plan.targets:
         check_journal_place(str(directory.absolute()), target)

@@ -92,6 +92,11 @@ class Cell:
         return self.size_bytes * (self.numjobs if self.sharing == "private" else 1)
 
     @property
+    def end_bytes(self) -> int:
+        """Where on the file or device the last job's range ends."""
+        return self.size_bytes + self.integer("offset", 0) + self.integer("offset_increment", 0) * (self.numjobs - 1)
+
+    @property
     def directions(self) -> tuple[str, ...]:
         return directions_of(self.rw)
 

@@ -150,18 +150,14 @@ class Journal:
                     complete=0,
                 )
             )
-            for target in targets:
-                link.execute(
-                    t.target.insert().values(
-                        name=target.name,
-                        kind=target.kind,
-                        location=target.location,
-                        identity_json=json.dumps(target.identity.facts),
-                        size_bytes=target.size_bytes,
-                        logical_block_bytes=target.logical_block_bytes,
-                        ioengine=target.ioengine,
-                    )
-                )
+            _put_targets(link, targets)
+
+    def set_targets(self, targets: Iterable[Target]) -> None:
+        """Replace the targets by what they are now recognised as."""
+        known = list(targets)
+        with self._engine.begin() as link:
+            link.execute(t.target.delete())
+            _put_targets(link, known)
 
     def campaign(self) -> sa.Row[Any]:
         with self._engine.connect() as link:
@@ -499,6 +495,21 @@ class Journal:
     def remarks(self) -> list[tuple[str, str]]:
         with self._engine.connect() as link:
             return [(row.kind, row.text) for row in link.execute(sa.select(t.remark).order_by(t.remark.c.entry))]
+
+
+def _put_targets(link: sa.Connection, targets: Iterable[Target]) -> None:
+    for target in targets:
+        link.execute(
+            t.target.insert().values(
+                name=target.name,
+                kind=target.kind,
+                location=target.location,
+                identity_json=json.dumps(target.identity.facts),
+                size_bytes=target.size_bytes,
+                logical_block_bytes=target.logical_block_bytes,
+                ioengine=target.ioengine,
+            )
+        )
 
 
 def _plan_visits(link: sa.Connection, visits: Iterable[NewVisit]) -> None:
