@@ -195,6 +195,27 @@ describe("a crossed sweep", () => {
     await page.context().close();
   });
 
+  test("slices run along any axis, through the pinned cell, with thin lines beside them when asked for", async () => {
+    const { page, complaints } = await open(browser, reports.write("seed2021"));
+    const picture = () => page.locator(".plot canvas").evaluate((c) => (c as HTMLCanvasElement).toDataURL());
+    const along = page.getByLabel("Axis of the slice");
+    const [size, pinned] = [await picture(), await page.locator(".plot-told").innerText()];
+    await along.selectOption({ label: "Block size (bs)" });
+    const bs = await picture();
+    expect(bs).not.toBe(size);
+    await page.getByLabel("thin lines for").selectOption({ label: "each of: Jobs (numjobs)" });
+    expect(await picture()).not.toBe(bs);
+    await page.getByText("Numbers of this line").click();
+    const rows = await page.locator(".slice tbody tr").allInnerTexts();
+    expect(rows).toHaveLength(10);
+    expect(rows[9]).toContain(/: ([\d.]+ \S+)/.exec(pinned)?.[1]);
+    const plot = await page.locator(".plot .u-over").boundingBox();
+    await page.mouse.click((plot?.x ?? 0) + 8, (plot?.y ?? 0) + 40);
+    expect(await page.locator(".detail .cell-name").innerText()).toMatch(/Block size\s+4 KiB/);
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test("the table sorts, pages, and its CSV is the result", async () => {
     const { page } = await open(browser, reports.write("seed2021"));
     await page.getByRole("radio", { name: "Table" }).check();

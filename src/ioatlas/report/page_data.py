@@ -95,7 +95,7 @@ def report_data(result: CampaignResult) -> ReportData:
             axes=[pack_integers(grid.unmeasured[name]) for name in grid.names],
             reason=_dictionary([clean(reason) for reason in grid.unmeasured_reasons]),
         ),
-        fresh=[_fresh(estimate, rows_of, grid) for estimate in result.fresh],
+        fresh=[_fresh(estimate, rows_of, estimates, grid) for estimate in result.fresh],
         findings=[
             FindingData(code=finding.code, sentence=clean(finding.sentence), rows=_evidence(finding, rows_of, estimates))
             for finding in result.findings
@@ -307,14 +307,13 @@ def _rows_by_key(estimates: Sequence[Estimate]) -> dict[str, list[int]]:
 def _evidence(finding: Finding, rows_of: dict[str, list[int]], estimates: Sequence[Estimate]) -> list[int]:
     """Rows of a finding's cells; of a cell with several directions only those the sentence names, when it names one."""
     rows = [row for key in finding.cells for row in rows_of.get(key, [])]
-    named = {word for word in ("read", "write", "trim") if re.search(rf"\b{word}\b", finding.sentence)}
+    named = {word for word in ("read", "write", "trim") if re.search(rf"\b{word}s?\b", finding.sentence)}
     return [row for row in rows if estimates[row].direction in named] or rows
 
 
-def _fresh(estimate: Estimate, rows_of: dict[str, list[int]], grid: _Grid) -> FreshEstimate:
-    rows = rows_of.get(estimate.cell.key, [])
-    directions = estimate.cell.directions
-    row = rows[min(directions.index(estimate.direction), len(rows) - 1)] if rows and estimate.direction in directions else None
+def _fresh(estimate: Estimate, rows_of: dict[str, list[int]], estimates: Sequence[Estimate], grid: _Grid) -> FreshEstimate:
+    rows = [row for row in rows_of.get(estimate.cell.key, []) if estimates[row].direction == estimate.direction]
+    row = min(rows, key=lambda row: estimates[row].kind != "measured", default=None)
     return FreshEstimate(
         row=row,
         label=grid.label(estimate.cell),

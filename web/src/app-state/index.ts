@@ -40,6 +40,8 @@ export interface AppState {
   outlined: Signal<ReadonlySet<number>>;
   /** The axis slices run along; -1: the map's x. */
   sliceChoice: Signal<number>;
+  /** The axis that has a thin line for each of its levels beside the slice; -1: none. */
+  compareChoice: Signal<number>;
   quantity: ReadonlySignal<Quantity>;
   reading: ReadonlySignal<Reading>;
   scaleKind: ReadonlySignal<ScaleKind>;
@@ -96,6 +98,7 @@ export function makeState(atlas: Atlas, narrow: boolean): AppState {
     pinned,
     outlined: signal<ReadonlySet<number>>(new Set()),
     sliceChoice: signal(-1),
+    compareChoice: signal(-1),
     quantity,
     reading: current,
     scaleKind,

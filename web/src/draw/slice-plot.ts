@@ -5,7 +5,14 @@ import type { Mark } from "../lib/atlas";
 import { makeScale, type ScaleKind, ticks } from "../lib/scale";
 import type { SlicePoint } from "../lib/slice";
 
+/** A thin line beside the slice: the same cells at another level of some axis. */
+export interface Neighbour {
+  label: string;
+  points: readonly SlicePoint[];
+}
+
 export interface SliceLook {
+  neighbours: readonly Neighbour[];
   width: number;
   height: number;
   dark: boolean;
@@ -36,19 +43,43 @@ export function plotSlice(into: HTMLElement, points: readonly SlicePoint[], look
   const grid = look.dark ? "#2a3136" : "#e3e6e8";
   const accent = look.dark ? "#8cc0f5" : "#0b5cad";
   const paper = look.dark ? "#14181b" : "#ffffff";
-  const finite = points
+  const finite = [
+    ...points,
+    ...look.neighbours.flatMap((n) => n.points.map((p) => ({ ...p, low: p.value, high: p.value }))),
+  ]
     .flatMap((p) => [p.value, p.low, p.high])
     .filter((v) => Number.isFinite(v) && (look.kind === "linear" || v > 0));
   const [least, most] = [Math.min(...finite), Math.max(...finite)];
   const log = look.kind === "log" && finite.length > 0;
   const range: [number, number] =
     finite.length === 0 ? [0, 1] : log ? [least / 1.3, most * 1.3] : [Math.min(0, least), most * 1.06 || 1];
+  /** The level of each thin line at its right end, where there is room for it. */
+  const labelEnds = (u: uPlot) => {
+    const c = u.ctx;
+    c.font = `${10 * uPlot.pxRatio}px system-ui, sans-serif`;
+    c.fillStyle = soft;
+    c.textAlign = "left";
+    c.textBaseline = "middle";
+    let last = Number.POSITIVE_INFINITY;
+    const ends = look.neighbours
+      .flatMap(({ label, points: line }) => {
+        const end = line.findLast((p) => Number.isFinite(p.value) && (!log || p.value > 0));
+        return end ? [{ label, x: u.valToPos(end.level, "x", true), y: u.valToPos(end.value, "y", true) }] : [];
+      })
+      .sort((a, b) => b.y - a.y);
+    for (const end of ends) {
+      if (last - end.y < 10 * uPlot.pxRatio) continue;
+      c.fillText(end.label, end.x + 7 * uPlot.pxRatio, end.y);
+      last = end.y;
+    }
+  };
   const marks = (u: uPlot) => {
     const c = u.ctx;
     const ratio = uPlot.pxRatio;
     const px = (level: number) => u.valToPos(level, "x", true);
     const py = (v: number) => u.valToPos(v, "y", true);
     c.save();
+    labelEnds(u);
     c.lineWidth = 1.5 * ratio;
     for (const p of points) {
       if (!Number.isFinite(p.value) || (log && p.value <= 0)) continue;
@@ -81,7 +112,7 @@ export function plotSlice(into: HTMLElement, points: readonly SlicePoint[], look
     {
       width: look.width,
       height: look.height,
-      padding: [10, 14, 0, 0],
+      padding: [10, look.neighbours.length ? 46 : 14, 0, 0],
       legend: { show: false },
       cursor: {
         y: false,
@@ -114,7 +145,11 @@ export function plotSlice(into: HTMLElement, points: readonly SlicePoint[], look
           values: (_u, splits) => splits.map((v) => (v === null ? "" : look.value(v))),
         },
       ],
-      series: [{}, { stroke: accent, width: 1.5, spanGaps: false, points: { show: false } }],
+      series: [
+        {},
+        ...look.neighbours.map(() => ({ stroke: soft, width: 1, spanGaps: false, points: { show: !look.numeric } })),
+        { stroke: accent, width: 1.5, spanGaps: false, points: { show: false } },
+      ],
       hooks: {
         draw: [marks],
         setCursor: [(u) => look.onHover(u.cursor.idx ?? null)],
@@ -127,7 +162,11 @@ export function plotSlice(into: HTMLElement, points: readonly SlicePoint[], look
         ],
       },
     },
-    [points.map((p) => p.level), joined(points, look.numeric)] as uPlot.AlignedData,
+    [
+      points.map((p) => p.level),
+      ...look.neighbours.map((n) => joined(n.points, look.numeric)),
+      joined(points, look.numeric),
+    ] as uPlot.AlignedData,
     into,
   );
 }

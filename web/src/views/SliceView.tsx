@@ -27,6 +27,24 @@ export function SliceView() {
   const a = sliceAxis(state.live, state.sliceChoice.value, state.arrangement.value.x);
   const axis = atlas.axes[a];
   const points = point && axis ? slice(atlas, reading, point, a) : [];
+  const b =
+    state.live.includes(state.compareChoice.value) && state.compareChoice.value !== a ? state.compareChoice.value : -1;
+  const other = atlas.axes[b];
+  const neighbours =
+    point && axis && other
+      ? other.levels
+          .map((level, l) => ({ l, label: shortLevel(other, level, system) }))
+          .filter(({ l }) => l !== point[b])
+          .map(({ l, label }) => ({
+            label,
+            points: slice(
+              atlas,
+              reading,
+              point.map((old, i) => (i === b ? l : old)),
+              a,
+            ),
+          }))
+      : [];
   const dark = state.dark.value;
   const kind = state.scaleKind.value;
   const at = point?.[a] ?? -1;
@@ -48,6 +66,7 @@ export function SliceView() {
       dark,
       kind,
       numeric: axis.numeric,
+      neighbours,
       level: (i) => shortLevel(axis, axis.levels[i], system),
       value: (v) => tickText(quantity.format(v, system)),
       base: quantity.inBytes && system === "iec" ? 1024 : 10,
@@ -62,7 +81,7 @@ export function SliceView() {
       onHover: setHovered,
     });
     return () => plot.destroy();
-  }, [atlas, point, a, reading, available, dark, kind, system]);
+  }, [atlas, point, a, b, reading, available, dark, kind, system]);
   if (!axis || !point) return null;
   const format = (v: number) => quantity.format(v, system);
   const told = points[hovered ?? at];
@@ -89,6 +108,29 @@ export function SliceView() {
             ) : null;
           })}
         </select>
+        {state.live.length > 1 ? (
+          <label>
+            thin lines for{" "}
+            <select
+              value={String(b)}
+              onChange={(e) => {
+                state.compareChoice.value = Number(e.currentTarget.value);
+              }}
+            >
+              <option value="-1">nothing else</option>
+              {state.live
+                .filter((each) => each !== a)
+                .map((each) => {
+                  const option = atlas.axes[each];
+                  return option ? (
+                    <option key={each} value={String(each)}>
+                      each of: {axisTitle(option)}
+                    </option>
+                  ) : null;
+                })}
+            </select>
+          </label>
+        ) : null}
       </div>
       <div
         ref={into}
