@@ -71,7 +71,7 @@ def playwright_counts(report: Path) -> Counts:
 
 def pytest_step(name: str, scratch: Path, *arguments: str) -> Step:
     report = scratch / f"{name.replace(' ', '-')}.xml"
-    return Step(name, [str(BIN / "pytest"), f"--junitxml={report}", *arguments], report=report, counts=junit_counts)
+    return Step(name, [str(BIN / "pytest"), "-rs", f"--junitxml={report}", *arguments], report=report, counts=junit_counts)
 
 
 def npm_test_step(name: str, script: str, text: str, scratch: Path) -> Step:
