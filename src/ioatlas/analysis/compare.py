@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from ioatlas.errors import UsageError
-from ioatlas.stats.intervals import t_quantile
+from ioatlas.stats.intervals import exceeds_pool, t_quantile
 from ioatlas.stats.level import Spread, level_spread
 from ioatlas.stats.variance import PooledVariance, pool_variance
 from ioatlas.stats.warmup import Floats
@@ -105,8 +105,8 @@ def compare(
 ) -> Comparison:
     """Compare the cells that both campaigns visited.
 
-    Each cell: difference of mean logarithms, Welch's t with each campaign's variances shrunk to their pool (as `moderated_log_interval`), plus the
-    variance that all cells of a campaign share; test of a difference beyond `tolerance`; Benjamini and Hochberg (1995) over cells.
+    Each cell: difference of mean logarithms, Welch's t with each campaign's variances shrunk to their pool (as `moderated_log_interval`; where cells were
+    visited once: from the scatter of the cells' differences), plus the variance that all cells of a campaign share; test of a difference beyond `tolerance`; Benjamini and Hochberg (1995) over cells.
     The map: mean difference; its variance from means over stretches of time of each campaign, so that slow drift counts (`level_spread`).
     campaign_sd: standard deviation of the logarithm of a whole campaign's level between campaigns of one unchanged target, where that is known from
     earlier ones, with its degrees of freedom (`between_campaigns`); few of them widen everything, by Student's factor. Without it, the target is assumed to move no more between the campaigns than while they ran.
@@ -130,7 +130,8 @@ def compare(
         if spread is not None:
             shared = spread.drift_variance
             whole = _whole(list(difference.values()), spread, margin, target)
-    tests = {cell: _test(logs[0][cell], logs[1][cell], pools, shared, margin) for cell in usable}
+    once = _spread_of(list(difference.values()))
+    tests = {cell: _test(logs[0][cell], logs[1][cell], pools, shared, margin, once) for cell in usable}
     chances = [test.p for test in tests.values() if test is not None]
     cut = _benjamini_hochberg(chances, false_discovery_rate)
     level = max(cut, false_discovery_rate / max(1, len(chances)))
@@ -185,26 +186,46 @@ class _Test:
     p: float
 
 
-def _test(first: Floats, second: Floats, pools: Sequence[PooledVariance | None], shared: float, margin: float) -> _Test | None:
-    parts = []
-    for logs, pool in zip((first, second), pools, strict=True):
-        n = logs.size
-        if pool is not None:
-            own = float(logs.var(ddof=1)) if n > 1 else 0.0
-            dof = pool.dof + n - 1
-            variance = (pool.dof * pool.variance_log + (n - 1) * own) / dof if dof < inf else pool.variance_log
-            # A cell noisier than the pool keeps its own variance: shrinking it would invent significance.
-            if n >= 3 and own > variance:
-                variance, dof = own, float(n - 1)
-        elif n >= 2:
-            variance, dof = float(logs.var(ddof=1)), float(n - 1)
-        else:
-            return None
-        parts.append((variance / n, dof))
+def _test(
+    first: Floats, second: Floats, pools: Sequence[PooledVariance | None], shared: float, margin: float, once: tuple[float, float] | None
+) -> _Test | None:
     difference = float(second.mean() - first.mean())
-    error = sqrt(sum(part[0] for part in parts) + shared)
-    dof = _satterthwaite(parts)
+    parts = [_mean_variance(logs, pool) for logs, pool in zip((first, second), pools, strict=True)]
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
+        if once is None:
+            return None
+        known = [once]
+    error = sqrt(sum(variance for variance, _ in known) + shared)
+    dof = _satterthwaite(known)
     return _Test(difference, error, dof, _p_beyond(difference, error, dof, margin))
+
+
+def _mean_variance(logs: Floats, pool: PooledVariance | None) -> tuple[float, float] | None:
+    """(variance of the mean logarithm of a cell's visits, its degrees of freedom); None for a single visit without a pool."""
+    n = logs.size
+    own = float(logs.var(ddof=1)) if n > 1 else 0.0
+    if pool is None:
+        return (own / n, float(n - 1)) if n > 1 else None
+    if n > 1 and exceeds_pool(own, n - 1, pool.variance_log, pool.dof):
+        # Shrinking the variance of a cell that is noisier than the others would invent significance.
+        return own / n, float(n - 1)
+    if pool.dof == inf:
+        return pool.variance_log / n, inf
+    dof = pool.dof + n - 1
+    return (pool.dof * pool.variance_log + (n - 1) * own) / dof / n, dof
+
+
+def _spread_of(differences: Sequence[float]) -> tuple[float, float] | None:
+    """(variance, degrees of freedom) of one cell's difference where cells were visited once: from how the cells' differences scatter.
+
+    Median absolute deviation, whose efficiency is 37% for normal values. It holds real differences between cells too, so it errs upward. None below 8 cells.
+    """
+    if len(differences) < 8:
+        return None
+    array = np.array(differences)
+    scale = 1.4826 * float(np.median(np.abs(array - np.median(array))))
+    return scale**2, 0.37 * len(differences)
 
 
 def _p_beyond(difference: float, error: float, dof: float, margin: float) -> float:

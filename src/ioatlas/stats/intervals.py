@@ -91,7 +91,7 @@ def pooled_log_interval(values: Sequence[float], pooled_variance_log: float, dof
     if min(checked) <= 0:
         return _plain_t(checked, confidence) if n >= 3 else _withheld(checked, confidence, POOLED_LOG, "a visit measured zero")
     logs = np.log(checked)
-    if n >= 2 and _too_wide(float(logs.var(ddof=1)), n - 1, pooled_variance_log, dof):
+    if n >= 2 and exceeds_pool(float(logs.var(ddof=1)), n - 1, pooled_variance_log, dof):
         return _withheld(checked, confidence, POOLED_LOG, "visits further apart than the pooled variance allows (p < 0.01)")
     return _log_interval(logs, pooled_variance_log, dof, confidence, POOLED_LOG)
 
@@ -111,7 +111,7 @@ def moderated_log_interval(values: Sequence[float], pooled: PooledVariance, conf
         return _plain_t(checked, confidence) if n >= 3 else _withheld(checked, confidence, MODERATED_LOG, "a visit measured zero")
     logs = np.log(checked)
     own = float(logs.var(ddof=1))
-    if _too_wide(own, n - 1, pooled.variance_log, pooled.dof):
+    if exceeds_pool(own, n - 1, pooled.variance_log, pooled.dof):
         if n >= 3:
             return log_t_interval(checked, confidence)
         return _withheld(checked, confidence, MODERATED_LOG, "visits further apart than the pooled variance allows (p < 0.01)")
@@ -180,7 +180,8 @@ def _checked(values: Sequence[float], confidence: float) -> list[float]:
     return checked
 
 
-def _too_wide(variance: float, dof: int, pooled_variance: float, pooled_dof: float) -> bool:
+def exceeds_pool(variance: float, dof: int, pooled_variance: float, pooled_dof: float) -> bool:
+    """Whether a cell's own variance cannot have come from the pool: F or chi-square test, p < 0.01."""
     from scipy.special import chdtrc, fdtrc
 
     if pooled_variance == 0:

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ioatlas.design.spending import Levels, allocate, split_levels, visit_variance, window_seconds
+from ioatlas.design.stopping import CERTIFIED_LOOKS, certified_grade, look_confidence, map_grade, visits_needed
+from ioatlas.errors import UsageError
+from ioatlas.stats.intervals import median_interval
+from ioatlas.stats.variance import PooledVariance
+
+positive = st.floats(1.0, 1e9)
+
+
+def run(rule, draw):
+    values = []
+    decision = rule(values)
+    while not decision.stop:
+        values += [draw() for _ in range(decision.next_visits)]
+        decision = rule(values)
+    return values, decision
+
+
+def test_quiet_cells_stop_at_three_and_noisy_ones_at_the_cap():
+    quiet = map_grade([100.0, 100.1, 99.9])
+    assert (quiet.state, quiet.next_visits) == ("precise", 0)
+    noisy = map_grade([100.0, 150.0, 80.0, 120.0, 60.0])
+    assert noisy.state == "cap"
+    assert noisy.interval.relative_half_width > 0.05
+    assert noisy.needed > 5
+
+
+def test_the_first_look_is_at_three_or_two_with_a_pool():
+    assert map_grade([]).next_visits == 3
+    assert map_grade([5.0, 5.0]).next_visits == 1
+    pool = PooledVariance(0.0001, math.inf, 50)
+    assert map_grade([], pooled=pool).next_visits == 2
+    assert map_grade([100.0, 101.0], pooled=pool).state == "precise"
+
+
+def test_looks_are_judged_at_more_than_is_claimed():
+    values = [100.0, 104.0, 97.0]
+    decision = map_grade(values, cap=5)
+    assert decision.interval.confidence == 0.95
+    assert decision.interval.method == "log-t-looks/1"
+    assert look_confidence(3) == 0.97
+    assert decision.interval.high == pytest.approx(100.29 * math.exp(_t(0.985, 2) * np.log(values).std(ddof=1) / math.sqrt(3)), rel=1e-3)
+
+
+def _t(p, dof):
+    from scipy import stats
+
+    return stats.t.ppf(p, dof)
+
+
+def test_certified_looks_only_when_planned():
+    values = [100.0 + 0.01 * i for i in range(30)]
+    for n in range(31):
+        decision = certified_grade(values[:n])
+        if n in CERTIFIED_LOOKS:
+            assert decision.stop
+        elif n < 7 or (n < 30 and not decision.stop):
+            assert n + decision.next_visits in CERTIFIED_LOOKS
+    assert certified_grade(values[:8]).state == "more"
+    assert certified_grade(values[:8]).next_visits == 2
+
+
+def test_certified_uses_the_published_ranks():
+    values = [float(v) for v in range(1, 31)]
+    for n, low in ((7, 1), (10, 2), (13, 3), (20, 5)):
+        decision = certified_grade(values[:n], precision=0.001)
+        assert (decision.interval.low, decision.interval.high) == (low, n + 1 - low)
+    assert certified_grade(values, precision=0.001).interval.low == 10
+    assert certified_grade(values, precision=0.001, version=1).interval.low == 9
+    assert certified_grade(values, version=1).interval.method == "median-looks/1"
+    assert certified_grade(values).interval.low == median_interval(values).low
+    with pytest.raises(UsageError):
+        certified_grade(values, version=3)
+
+
+@pytest.mark.parametrize("ratio", [0.4, 1.0, 2.5])
+def test_map_grade_covers_what_it_claims_where_it_stops(ratio):
+    rng = np.random.default_rng(round(ratio * 10))
+    covered = [run(map_grade, lambda: math.exp(0.05 * ratio * rng.normal()))[1].interval.covers(1.0) for _ in range(1000)]
+    assert 0.93 <= np.mean(covered) <= 0.98
+
+
+@pytest.mark.parametrize("modes", [1.0, 1.15])
+def test_certified_grade_covers_the_median_of_any_shape(modes):
+    rng = np.random.default_rng(5)
+    draw = lambda: float(rng.choice([1.0, modes], p=[0.6, 0.4]) * math.exp(0.02 * rng.normal()))  # noqa: E731
+    truth = float(np.median([draw() for _ in range(100_000)]))
+    covered = [run(certified_grade, draw)[1].interval.covers(truth) for _ in range(600)]
+    assert np.mean(covered) >= 0.925
+
+
+def test_stalled_cells_run_to_the_cap():
+    assert map_grade([0.0, 0.0, 0.0]).state == "more"
+    assert map_grade([0.0] * 5).state == "cap"
+    assert map_grade([0.0, 100.0, 100.0]).interval.method == "t/1"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: map_grade([1.0], precision=5),
+        lambda: map_grade([1.0], cap=2),
+        lambda: certified_grade([1.0], cap=6),
+        lambda: map_grade([1.0], precision=0),
+    ],
+)
+def test_impossible_requests_are_refused(call):
+    with pytest.raises(UsageError):
+        call()
+
+
+def test_visits_needed_is_the_formula():
+    assert visits_needed(0.1**2, 0.05) == math.ceil((1.959964 * 0.1 / math.log(1.05)) ** 2)
+    assert visits_needed(0.0, 0.05) == 1
+
+
+@settings(deadline=None)
+@given(st.lists(positive, max_size=40), st.integers(3, 60))
+def test_map_grade_always_ends_and_never_passes_the_cap(values, cap):
+    decision = map_grade(values, cap=cap)
+    assert decision.stop or len(values) + decision.next_visits <= cap
+    if len(values) >= cap:
+        assert decision.stop
+
+
+def test_levels_are_the_variance_components():
+    rng = np.random.default_rng(0)
+    visits = np.exp(0.1 * rng.normal(size=(400, 1)) + 0.2 * rng.normal(size=(400, 8)))
+    levels = split_levels(visits.tolist(), 0.5)
+    assert math.sqrt(levels.between) == pytest.approx(0.1, rel=0.15)
+    assert math.sqrt(levels.within) == pytest.approx(0.2, rel=0.05)
+    assert visit_variance(levels, 2.0) == pytest.approx(levels.between + levels.within / 4)
+
+
+def test_window_length_is_kalibera_and_jones_and_is_best():
+    levels = Levels(between=0.01, within=0.04, unit_seconds=0.5)
+    best = window_seconds(levels, 2.0)
+    assert best == pytest.approx(0.5 * math.sqrt(2.0 / 0.5 * 0.04 / 0.01))
+
+    def error(seconds, budget=1000.0):
+        return visit_variance(levels, seconds) / (budget / (2.0 + seconds))
+
+    assert error(best) <= min(error(best * 0.8), error(best * 1.25))
+    assert window_seconds(Levels(0.0, 0.04, 0.5), 2.0) == 60.0
+    assert window_seconds(levels, 0.0) == 0.2
+
+
+def test_levels_need_enough_and_positive_units():
+    for bad in ([[1.0, 2.0]], [[1.0], [2.0]], [[1.0, 0.0], [1.0, 2.0]]):
+        with pytest.raises(UsageError):
+            split_levels(bad, 1.0)
+
+
+def test_allocation_is_neymans():
+    more = allocate({"a": 0.1, "b": 0.2, "c": 0.1}, {"a": 1.0, "b": 1.0, "c": 4.0}, 600.0, least=2)
+    assert more["b"] / more["a"] == pytest.approx(2.0, rel=0.05)
+    assert more["a"] / more["c"] == pytest.approx(2.0, rel=0.05)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0.1, 10), st.integers(0, 5)), min_size=1, max_size=12), st.floats(0, 100))
+def test_allocation_keeps_the_budget_and_the_most(cells, budget):
+    names = [f"c{i}" for i in range(len(cells))]
+    cost = {name: c[1] for name, c in zip(names, cells, strict=True)}
+    done = {name: c[2] for name, c in zip(names, cells, strict=True)}
+    more = allocate({name: c[0] for name, c in zip(names, cells, strict=True)}, cost, budget, done=done, most=4)
+    assert sum(more[name] * cost[name] for name in names) <= budget + 1e-9
+    assert all(done[name] + more[name] <= max(4, done[name]) for name in names)
