@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import bisect
 import itertools
 from collections.abc import Mapping
 
@@ -20,23 +19,17 @@ _HOT_SHARE = (
 _ZONES = 50
 
 
-def _unfolded(megabytes: float) -> float:
-    """Share of the I/O below an offset before folding: straight lines between the points."""
-    index = min(bisect.bisect_right(_HOT_MB, megabytes), len(_HOT_MB) - 1)
-    low, high = _HOT_MB[index - 1], _HOT_MB[index]
-    return _HOT_SHARE[index - 1] + (_HOT_SHARE[index] - _HOT_SHARE[index - 1]) * (megabytes - low) / (high - low)
-
-
 def folded_share(megabytes: float, band_megabytes: float) -> float:
     """Share of the I/O in the first `megabytes` of a band: offsets beyond the band wrap around it."""
-    total, turn = 0.0, 0.0
-    while turn < _HOT_MB[-1]:
-        if turn >= 4096 * band_megabytes:
-            # So many turns later the density is flat over one turn.
-            total += (1 - _unfolded(turn)) * megabytes / band_megabytes
-            break
-        total += _unfolded(min(turn + megabytes, _HOT_MB[-1])) - _unfolded(turn)
-        turn += band_megabytes
+
+    def covered(end: float) -> float:
+        """How much of 0 to `end`, wrapped around the band, lies in its first `megabytes`."""
+        turns, rest = divmod(end, band_megabytes)
+        return turns * megabytes + min(rest, megabytes)
+
+    total = 0.0
+    for (low, high), (below, above) in zip(itertools.pairwise(_HOT_MB), itertools.pairwise(_HOT_SHARE), strict=True):
+        total += (above - below) / (high - low) * (covered(high) - covered(low))
     return total
 
 
