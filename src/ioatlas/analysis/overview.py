@@ -140,7 +140,7 @@ def _peak(group: Group, named: Extreme, members: Sequence[Estimate], fresh: Mapp
         )
     else:
         sentence = (
-            f"{head} {_rate(chosen)} with {where}, from the same {plural(chosen.n_visits, 'visit')} that named it,"
+            f"{head} {_rate(chosen)} with {where}, from the {f'same {chosen.n_visits:,} visits' if chosen.n_visits > 1 else 'only visit'} that named it,"
             " so it is probably a little high; it was not measured again."
         )
     if _found_unsteady(again or chosen):
