@@ -241,7 +241,7 @@ def _drifting(s: Mapping[str, Setting]) -> Recipe:
         "low_bytes_per_s": Truth(low, "B/s", note=f"after {seconds:g} s; then up again as slowly"),
         "slope_bytes_per_s2": Truth((low - high) / seconds, "B/s per s", "arithmetic", "set every 0.2 s; the server looks once a second"),
     }
-    checks = (Check("slope_bytes_per_s2", ("rw=read", "bs=64k", "iodepth=4"), "slope", 2, 10, 0.1),)
+    checks = (Check("slope_bytes_per_s2", ("rw=read", "bs=64k", "iodepth=4"), "slope", 2, 15, 0.1),)
     return Recipe((mover, server), URI, truth, checks=checks)
 
 

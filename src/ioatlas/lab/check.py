@@ -85,12 +85,12 @@ def _longest(target: LabTarget, one: Check) -> tuple[float, str]:
 
 
 def _slope(target: LabTarget, one: Check) -> tuple[float, str]:
-    """Change of the bandwidth a second, by least squares over the interval log, from `settle_seconds` on."""
-    import numpy as np
-
-    rows = [row for log in _logs(target, one, "bw") for row in log if row[0] > one.settle_seconds * 1000]
-    seconds, rates = np.array([row[0] for row in rows]) / 1000, np.array([row[1] for row in rows]) * 1024
-    return float(np.polyfit(seconds, rates, 1)[0]), f"over {one.seconds:g} s"
+    """Change of the bandwidth a second: mean of the last third less that of the first, over the time between their middles."""
+    third = one.seconds / 3 * 1000
+    begin, end = one.settle_seconds * 1000, (one.settle_seconds + one.seconds) * 1000
+    logs = _logs(target, one, "bw")
+    early, late = (sum(_mean_between(log, start_ms, start_ms + third) for log in logs) * 1024 for start_ms in (begin, end - third))
+    return (late - early) / (2 * third / 1000), f"over {one.seconds:g} s"
 
 
 def _edge(target: LabTarget, one: Check) -> tuple[float, str]:
