@@ -311,7 +311,9 @@ class Supervisor:
         seconds = max((part.runtime_ms for part in visit.parts), default=0) / 1000
         if ios and seconds:
             # Little's law; of a paced load it gives the time between I/Os, which is what the window must hold many of.
-            self._pace.learn(cell, cell.outstanding * seconds / ios)
+            latency = cell.outstanding * seconds / ios
+            longest = max((part.histogram.bins[-1][0] for part in visit.parts if part.histogram.bins), default=0) / 1e9
+            self._pace.learn(cell, latency, longest / latency)
 
     def _probe(self) -> None:
         """Run the lightest and the heaviest cell of every target and mode for a moment, so that windows can be sized."""

@@ -11,6 +11,7 @@ from ioatlas.model.cell import Cell
 IN_FLIGHT_WINDOWS = 10
 COMPLETIONS_PER_JOB = 20
 DRAIN = 1.5
+LONGEST_DRAIN = 10.0
 GAP_MS = 10
 MAX_WINDOW_MS = 120_000
 
@@ -26,10 +27,15 @@ class Pace:
 
     slots_ms: int
     """Shortest time from one section's start to the next, a multiple of 100 ms."""
+    _tails: dict[str, float] = field(default_factory=dict)
     _readings: dict[tuple[str, str], list[tuple[int, int, float]]] = field(default_factory=dict)
 
-    def learn(self, cell: Cell, latency_seconds: float) -> None:
-        """Add a reading: mean time of one I/O, from the start of its submission to its completion."""
+    def learn(self, cell: Cell, latency_seconds: float, tail: float = 1.0) -> None:
+        """Add a reading: mean time of one I/O, from the start of its submission to its completion.
+
+        tail: longest latency over the mean. Where streams share a link unfairly the last I/O takes many times the mean to drain.
+        """
+        self._tails[cell.target] = min(LONGEST_DRAIN, max(tail, self._tails.get(cell.target, DRAIN)))
         rows = self._readings.setdefault((cell.target, cell.rw.split(":")[0]), [])
         rows[:] = [row for row in rows if row[:2] != (cell.bs_bytes, cell.outstanding)]
         rows.append((cell.bs_bytes, cell.outstanding, latency_seconds))
@@ -50,7 +56,7 @@ class Pace:
     def runtime_and_gap_ms(self, cell: Cell) -> tuple[int, int]:
         """Milliseconds that the load of one visit runs, and that its work in flight may take to drain."""
         latency_ms = (self.latency_seconds(cell) or 0.0) * 1000
-        gap_ms = max(GAP_MS, math.ceil(latency_ms * DRAIN))
+        gap_ms = max(GAP_MS, math.ceil(latency_ms * self._tails.get(cell.target, DRAIN)))
         needed_ms = latency_ms * max(IN_FLIGHT_WINDOWS, COMPLETIONS_PER_JOB / cell.iodepth)
         runtime_ms = min(MAX_WINDOW_MS, max(self.slots_ms - gap_ms, needed_ms))
         # Sections end on multiples of 100 ms: what is left of the last one is better measured than waited.
