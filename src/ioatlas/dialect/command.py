@@ -135,6 +135,15 @@ def _program(word: str) -> str:
     return name.removesuffix(".exe").removesuffix(".bat").removesuffix(".sh")
 
 
+_BUILD = re.compile(r"[-_.]?(linux|lnx|win|windows|freebsd|osx|x86|x64|amd64|em64t|\d)[\w.\-]*")
+
+
+def _is_program(word: str, programs: Sequence[str]) -> bool:
+    """Whether a word names one of the programs, or a build of it: `diskspd64`, `xdd.linux`, `fio-3.33`."""
+    name = _program(word)
+    return any(name == program or (name.startswith(program) and _BUILD.fullmatch(name[len(program) :])) for program in programs)
+
+
 def _logical_lines(text: str) -> list[tuple[int, str]]:
     """Lines with their numbers, continued lines (backslash, caret or backtick at the end) joined."""
     joined: list[tuple[int, str]] = []
@@ -233,7 +242,7 @@ def command_lines(source: Source, programs: Sequence[str], *, windows: bool | No
     if profile:
         for line in profile:
             words = split_words(line, windows=looks_windows(line) if windows is None else windows, where=source.where)
-            position = next((i for i, word in enumerate(words) if _program(word) in programs), -1)
+            position = next((i for i, word in enumerate(words) if _is_program(word, programs)), -1)
             found.append((source.where, _cut(words[position + 1 :])))
         return found
     for number, line in _logical_lines(source.text):
@@ -241,7 +250,7 @@ def command_lines(source: Source, programs: Sequence[str], *, windows: bool | No
         body = line.strip()
         if not body or body.startswith(("#", "::", "//")) or re.match(r"(?i)^@?rem\b", body):
             continue
-        names_program = any(_program(word.strip("\"'")) in programs for word in re.split(r"\s+", body))
+        names_program = any(_is_program(word.strip("\"'"), programs) for word in re.split(r"\s+", body))
         assignment = _ASSIGN.match(body)
         if assignment and not names_program:
             values[assignment.group(1)] = assignment.group(2).strip().strip("\"'")
@@ -251,7 +260,7 @@ def command_lines(source: Source, programs: Sequence[str], *, windows: bool | No
         if _VARIABLE.search(body):
             body = _expand(body, values, where)
         words = split_words(body, windows=looks_windows(body) if windows is None else windows, where=where)
-        position = next((i for i, word in enumerate(words) if _program(word) in programs), None)
+        position = next((i for i, word in enumerate(words) if _is_program(word, programs)), None)
         if position is None and not source.from_file:
             position = -1
         elif position is None:

@@ -81,7 +81,7 @@ def test_first_job(tool, command, expected):
 BAD = [
     ("diskspd", "diskspd -q5 x"), ("diskspd", "diskspd -b4Q x"), ("diskspd", "diskspd -t2 -F4 x"), ("diskspd", "diskspd -w101 x"), ("diskspd", "diskspd x -b4K"),
     ("diskspd", 'diskspd "x'), ("iozone", "iozone -y"), ("iozone", "iozone -? "), ("iozone", "iozone -i 0 1"), ("iozone", "iozone -r 32m -s 1g -i 0"),
-    ("iozone", "iozone -s 4k -r 8k -i 0"), ("xdd", "xdd -op erase -target x -bytes 1"), ("xdd", "xdd -target x"), ("xdd", "xdd -nosuch -target x -bytes 1"),
+    ("iozone", "iozone -s 4k -r 8k -i 0"), ("xdd", "xdd -op erase -target x -bytes 1"), ("xdd", "xdd -target x"), ("xdd", "xdd -nosuch 3 -target x -bytes 1"),
     ("orion", "orion -testname x"), ("orion", "orion -run fast"), ("orion", "orion -run advanced -matrix point -num_small 3"), ("elbencho", "elbencho --nosuch -w x"),
     ("elbencho", "elbencho -s 1g x"), ("fio", "fio --rw=read"), ("fio", "fio --name=a --rw=sideways"), ("fio", "fio --name=a --bs=4x"),
     ("kdiskmark", "warp"), ("diskspd", "/nowhere/profile.xml"), ("vdbench", "sd=sd1,lun=x\nwd=wd1,sd=sd9\nrd=r,wd=wd1,iorate=max"), ("vdbench", "sd=sd1,nosuch=3"),

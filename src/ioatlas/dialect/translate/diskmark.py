@@ -162,7 +162,10 @@ def _word(
     elif re.fullmatch(r"\d+(\.\d+)?[kmgt]i?b?", low) and request.path != word:
         request.size_bytes = binary_size(low, "size", where)
     elif (
-        re.fullmatch(r"(crystaldiskmark|kdiskmark|cdm|diskmark(32|64)?)(\.exe)?|v?\d+(\.\d+)*|version|tests?|all|-+|[a-z]:\\?", low)
+        re.fullmatch(
+            r"(crystaldiskmark|kdiskmark|cdm|diskmark(32|64)?)(\.exe)?|v?\d+(\.\d+)*|version|tests?|all|ssd|mode|random|windows|x(64|86)|-+|[a-z]:\\?",
+            low,
+        )
         or "/" in word
         or "\\" in word
     ):

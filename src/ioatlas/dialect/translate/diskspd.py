@@ -474,7 +474,7 @@ def translate(source: Source, tool: str) -> Translation:
         spans = read_profile(source.text, source.where, ())
     else:
         spans = []
-        for where, words in command_lines(source, ("diskspd", "diskspd64", "diskspd32"), windows=True):
+        for where, words in command_lines(source, ("diskspd",), windows=True):
             span, profile, targets = _words(words, where)
             if not profile:
                 spans.append(span)

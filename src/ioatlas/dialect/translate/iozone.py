@@ -453,7 +453,7 @@ def translate(source: Source, tool: str) -> Translation:
     """A command line, or a script with several."""
     workloads: list[Workload] = []
     notes: list[Fidelity] = []
-    for where, words in command_lines(source, ("iozone", "iozone3")):
+    for where, words in command_lines(source, ("iozone",)):
         plan = read_command(words, where)
         made = list(_workloads(plan))
         if not made:

@@ -208,7 +208,7 @@ def translate(source: Source, tool: str) -> Translation:
     """A command line, or a script with several."""
     workloads: list[Workload] = []
     notes: list[Fidelity] = []
-    for where, words in command_lines(source, ("orion", "orion_linux", "orion_linux_x86-64", "orion_lnx", "orion_windows", "orion11g")):
+    for where, words in command_lines(source, ("orion",)):
         plan = read_command(words, where)
         for small, large in points(plan):
             workloads.append(_workload(plan, small, large))

@@ -31,7 +31,7 @@ _ALIASES = {
     "stime": "starttime", "soe": "stoponerror", "et": "stoptrigger", "st": "starttrigger", "sio": "syncio", "sw": "syncwrite", "td": "targetdir",
     "to": "targetoffset", "tsd": "targetstartdelay", "throt": "throttle", "tl": "timelimit", "ti": "timerinfo", "ts": "timestamps", "h": "help",
     "rv": "reallyverbose", "unv": "unverbose", "v": "verbose", "mep": "maxerrorstoprint", "extstats": "extendedstats", "pcpu": "percentcpu", "nb": "nobarrier",
-    "rept": "reportthreshold",
+    "rept": "reportthreshold", "proclock": "processlock",
 }  # fmt: skip
 _PER_TARGET = frozenset(
     {
@@ -177,7 +177,10 @@ def read_command(words: list[str], where: str) -> Plan:
             "timestamps",
             "setup",
         ):
-            raise UsageError(f"xdd has no option {word}", where=where, remedy="remove it, or correct its spelling")
+            if i < len(words) and not words[i].startswith("-"):
+                raise UsageError(f"xdd has no option {word}", where=where, remedy="remove it, or correct its spelling")
+            plan.notes.append(not_expressible(word, "not an option that xdd's manual names"))
+            continue
         count = _arguments(name, words[i:], where)
         values = words[i : i + count]
         if len(values) < count:
@@ -438,7 +441,7 @@ def translate(source: Source, tool: str) -> Translation:
     """A command line, or a script with several."""
 
     def plans() -> Iterator[tuple[Workload, list[Fidelity]]]:
-        for where, words in command_lines(source, ("xdd", "xdd.linux", "xdd.freebsd", "xdd.osx")):
+        for where, words in command_lines(source, ("xdd",)):
             yield _workload(read_command(words, where))
 
     pairs = list(plans())
