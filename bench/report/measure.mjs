@@ -56,7 +56,7 @@ const moved = await page.evaluate(async () => {
     frames.push(now - last);
     last = now;
   }
-  return { axis: slider.labels[0].textContent, tiles: document.querySelectorAll("canvas.tile").length, frames: frames.slice(8), work: work.slice(8) };
+  return { axis: slider.labels[0].firstChild.textContent, tiles: document.querySelectorAll("canvas.tile").length, frames: frames.slice(8), work: work.slice(8) };
 });
 const version = browser.version();
 await browser.close();

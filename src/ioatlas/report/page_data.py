@@ -3,28 +3,24 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from operator import attrgetter
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ioatlas.dialect.jobfile import render_job
-from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.result import CampaignResult, Finding
 from ioatlas.model.target import Target
-from ioatlas.model.units import format_size
 from ioatlas.model.verdict import verdict_class
-from ioatlas.report.columns import Floats, pack_f32, pack_integers, pack_interval, pack_log16
+from ioatlas.report.axes import Grid, Integers, unit_of
+from ioatlas.report.columns import Floats, pack_bytes, pack_f32, pack_integers, pack_interval, pack_log16
 from ioatlas.report.page_format import (
     FORMAT,
     VERSION,
-    Axis,
-    AxisRole,
-    AxisUnit,
     Campaign,
     Cells,
     Column,
@@ -42,17 +38,16 @@ from ioatlas.report.page_format import (
 )
 from ioatlas.report.redact import PUBLIC_FACTS, names_site, redactor
 
-Integers = NDArray[np.int64]
-
 EXACT_ROWS = 25_000
 """Up to this many rows values stay single-precision floats; above, they are rounded (see `Cells.resolution`)."""
 
-SIZE_OPTIONS = frozenset(
-    {"bs", "size", "io_size", "offset", "offset_increment", "blockalign", "zonesize", "zonerange", "zoneskip", "buffer_compress_chunk"}
-)
-PERCENT_OPTIONS = frozenset({"rwmixread", "rwmixwrite", "percentage_random", "buffer_compress_percentage", "dedupe_percentage"})
+PLAIN_TEXT_LETTERS = 20_000
+"""Texts of a column together; more are packed."""
+
+NOTES_BYTES = 400_000
+"""What packed notes may take of a page that should stay under 3 MB."""
+
 WORK_OPTIONS = ("io_size", "number_ios", "loops")
-PSEUDO_AXES: tuple[AxisRole, ...] = ("target", "direction", "sharing", "state")
 
 _INTERVALS = (
     ("bw_bytes_per_s", "bw_low", "bw_high"),
@@ -65,7 +60,7 @@ _PLAIN_VALUES = ("window_seconds", "cut_seconds")
 
 def report_data(result: CampaignResult) -> ReportData:
     """Everything the page shows, packed. Pure: equal results give equal data."""
-    grid = _Grid(result)
+    grid = Grid(result)
     order = np.lexsort([grid.rows[name] for name in reversed(grid.names)]) if result.estimates else np.zeros(0, dtype=np.int64)
     estimates = [result.estimates[i] for i in order]
     levels = {name: grid.rows[name][order] for name in grid.names}
@@ -87,7 +82,7 @@ def report_data(result: CampaignResult) -> ReportData:
         ),
         targets=[_target_data(target) for target in result.targets],
         axes=grid.axes,
-        constants=[Constant(name=name, value=str(value), unit=_unit(name)) for name, value in sorted(grid.constants.items())],
+        constants=[Constant(name=name, value=str(value), unit=unit_of(name)) for name, value in sorted(grid.constants.items())],
         cells=_pack_cells(estimates, levels, grid),
         verdicts=[Verdict(word=word, mark=verdict_class(word)) for word in words],
         unmeasured=UnmeasuredCells(
@@ -107,129 +102,21 @@ def report_data(result: CampaignResult) -> ReportData:
     )
 
 
-class _Grid:
-    """The axes of a result and each cell's place on them.
-
-    axes, names:     the axes, and their names in the same order.
-    rows:            level positions of `result.estimates`, by axis name.
-    unmeasured:      level positions of the unmeasured cells, one for each direction; `unmeasured_reasons` beside them.
-    constants:       options that every cell shares.
-    """
-
-    def __init__(self, result: CampaignResult) -> None:
-        cells = [estimate.cell for estimate in result.estimates]
-        directions = [estimate.direction for estimate in result.estimates]
-        self.unmeasured_reasons: list[str] = []
-        for entry in result.unmeasured:
-            for direction in entry.cell.directions:
-                cells.append(entry.cell)
-                directions.append(direction)
-                self.unmeasured_reasons.append(entry.reason)
-        n_rows = len(result.estimates)
-
-        options = _varied_options(cells)
-        self.constants: dict[str, OptionValue] = {name: value for name, value in result.constants.items() if name not in options}
-        if cells:
-            self.constants |= {name: value for name, value in cells[0].options if name not in options}
-        declared = [name for name in result.axes if name in options and name not in PSEUDO_AXES]
-        others = [name for name in options if name not in declared]
-        values: dict[str, list[OptionValue | None]] = {
-            "target": [cell.target for cell in cells],
-            **{name: [cell.option.get(name) for cell in cells] for name in declared},
-            "direction": list(directions),
-            "sharing": [cell.sharing for cell in cells],
-            "state": [cell.state for cell in cells],
-            **{name: [cell.option.get(name) for cell in cells] for name in others},
-        }
-        for name in ("sharing", "state"):
-            if len(set(values[name])) < 2:
-                del values[name]
-        known: dict[str, Sequence[OptionValue]] = {**result.axes, "target": [target.name for target in result.targets]}
-        known["direction"] = ("read", "write", "trim")
-
-        self.axes: list[Axis] = []
-        self.rows: dict[str, Integers] = {}
-        self.unmeasured: dict[str, Integers] = {}
-        key = np.zeros(len(cells), dtype=np.int64)
-        for name, column in values.items():
-            present = dict.fromkeys(column)
-            levels = _ordered_levels(present, known.get(name, ()), keep_absent=name in declared)
-            place = {level: i for i, level in enumerate(levels)}
-            codes = np.fromiter((place[value] for value in column), dtype=np.int64, count=len(column))
-            derived = name not in declared and name != "target" and bool(declared) and _follows(key, codes)
-            if not derived:
-                key = _dense(key * len(levels) + codes)
-            self.rows[name], self.unmeasured[name] = codes[:n_rows], codes[n_rows:]
-            self.axes.append(_axis(name, levels, derived=derived))
-        self.names = [axis.name for axis in self.axes]
-
-    def label(self, cell: Cell) -> str:
-        """The cell in words: what distinguishes it from the others of its campaign."""
-        parts = []
-        for axis in self.axes:
-            if axis.derived or len(axis.levels) < 2 or axis.role == "direction":
-                continue
-            value = getattr(cell, axis.role) if axis.role != "option" else cell.option.get(axis.name)
-            if value is None:
-                continue
-            text = format_size(value) if axis.unit == "bytes" and isinstance(value, int) else str(value)
-            parts.append(text if axis.name in ("target", "rw") else f"{axis.name} {text}")
-        return " · ".join(parts) or cell.rw
-
-
-def _dense(key: Integers) -> Integers:
-    """The same grouping with small numbers, so that crossing many axes cannot overflow."""
-    return np.unique(key, return_inverse=True)[1].astype(np.int64).reshape(key.shape)
-
-
-def _follows(key: Integers, codes: Integers) -> bool:
-    """Whether `codes` has one value for each value of `key`."""
-    return len(np.unique(np.stack([key, codes], axis=1), axis=0)) == len(np.unique(key))
-
-
-def _varied_options(cells: Sequence[Cell]) -> list[str]:
-    """Names of options that differ between cells, in the order first seen."""
-    if not cells:
-        return []
-    first = dict(cells[0].options)
-    varied: dict[str, None] = {}
-    for cell in cells:
-        options = cell.options
-        if len(options) != len(first):
-            varied |= dict.fromkeys(name for name in first if name not in cell.option)
-        for name, value in options:
-            if name not in varied and (name not in first or first[name] != value):
-                varied[name] = None
-    return list(varied)
-
-
-def _ordered_levels(present: Iterable[OptionValue | None], known: Sequence[OptionValue], *, keep_absent: bool) -> list[OptionValue | None]:
-    """Levels ascending when all are numbers, else in the campaign's order; then any the campaign did not declare; unset last."""
-    seen = set(present)
-    levels = [level for level in dict.fromkeys([*known, *(v for v in present if v is not None)]) if keep_absent or level in seen]
-    if all(isinstance(level, (int, float)) for level in levels):
-        levels = sorted(levels, key=float)
-    return [*levels, *([None] if None in seen else [])]
-
-
-def _axis(name: str, levels: list[OptionValue | None], *, derived: bool) -> Axis:
-    role: AxisRole = name if name in PSEUDO_AXES else "option"
-    numeric = all(isinstance(level, (int, float)) for level in levels)
-    return Axis(name=name, role=role, unit=_unit(name), numeric=numeric, derived=derived, levels=levels)
-
-
-def _unit(option: str) -> AxisUnit:
-    if option in SIZE_OPTIONS:
-        return "bytes"
-    if option == "rate":
-        return "bytes/s"
-    return "percent" if option in PERCENT_OPTIONS else "none"
-
-
 def _dictionary(texts: Sequence[str]) -> Dictionary:
     place = {text: i for i, text in enumerate(dict.fromkeys(texts))}
     codes = np.fromiter((place[text] for text in texts), dtype=np.int64, count=len(texts))
-    return Dictionary(texts=list(place), codes=pack_integers(codes))
+    kept = list(place)
+    if sum(map(len, kept)) <= PLAIN_TEXT_LETTERS:
+        return Dictionary(texts=kept, packed_texts="", codes=pack_integers(codes))
+    return Dictionary(texts=[], packed_texts=pack_bytes(json.dumps(kept).encode()), codes=pack_integers(codes))
+
+
+def _notes(estimates: Sequence[Estimate]) -> tuple[Dictionary, bool]:
+    """The notes of every row, and whether they had to be left out: 138,240 different sentences do not fit a page."""
+    notes = _dictionary(["; ".join(estimate.notes) for estimate in estimates])
+    if len(notes.packed_texts) <= NOTES_BYTES:
+        return notes, False
+    return _dictionary([""] * len(estimates)), True
 
 
 def _floats(estimates: Sequence[Estimate], name: str) -> Floats:
@@ -237,10 +124,11 @@ def _floats(estimates: Sequence[Estimate], name: str) -> Floats:
     return np.array(list(map(attrgetter(name), estimates)), dtype=np.float64)
 
 
-def _pack_cells(estimates: list[Estimate], levels: dict[str, Integers], grid: _Grid) -> Cells:
+def _pack_cells(estimates: list[Estimate], levels: dict[str, Integers], grid: Grid) -> Cells:
     columns = {name: _floats(estimates, name) for triple in _INTERVALS for name in triple}
     columns |= {name: _floats(estimates, name) for name in _PLAIN_VALUES}
     columns = {name: column for name, column in columns.items() if np.isfinite(column).any()}
+    notes, left_out = _notes(estimates)
     exact = len(estimates) <= EXACT_ROWS
     packed, resolution = (
         ({name: pack_f32(column) for name, column in columns.items()}, 0.0) if exact else _pack_rounded(columns, levels, grid)
@@ -252,15 +140,16 @@ def _pack_cells(estimates: list[Estimate], levels: dict[str, Integers], grid: _G
         verdict=_dictionary([estimate.verdict for estimate in estimates]),
         method=_dictionary([estimate.method for estimate in estimates]),
         lat_kind=_dictionary([estimate.lat_kind for estimate in estimates]),
-        note=_dictionary(["; ".join(estimate.notes) for estimate in estimates]),
+        note=notes,
         n_visits=pack_integers(np.fromiter((e.n_visits for e in estimates), dtype=np.int64, count=len(estimates))),
         n_discarded=pack_integers(np.fromiter((e.n_discarded for e in estimates), dtype=np.int64, count=len(estimates))),
         values=packed,
         resolution=resolution,
+        notes_left_out=left_out,
     )
 
 
-def _pack_rounded(columns: dict[str, Floats], levels: dict[str, Integers], grid: _Grid) -> tuple[dict[str, Column], float]:
+def _pack_rounded(columns: dict[str, Floats], levels: dict[str, Integers], grid: Grid) -> tuple[dict[str, Column], float]:
     """Columns of a large result: values on log scales, intervals as widths, IOPS as throughput over block size where that is exact."""
     packed: dict[str, Column] = {}
     resolution = 0.0
@@ -311,7 +200,7 @@ def _evidence(finding: Finding, rows_of: dict[str, list[int]], estimates: Sequen
     return [row for row in rows if estimates[row].direction in named] or rows
 
 
-def _fresh(estimate: Estimate, rows_of: dict[str, list[int]], estimates: Sequence[Estimate], grid: _Grid) -> FreshEstimate:
+def _fresh(estimate: Estimate, rows_of: dict[str, list[int]], estimates: Sequence[Estimate], grid: Grid) -> FreshEstimate:
     rows = [row for row in rows_of.get(estimate.cell.key, []) if estimates[row].direction == estimate.direction]
     row = min(rows, key=lambda row: estimates[row].kind != "measured", default=None)
     return FreshEstimate(
@@ -353,7 +242,7 @@ def _target_data(target: Target) -> TargetData:
     return TargetData(name=target.name, kind=target.kind, placeholder=placeholder, facts=facts)
 
 
-def _job_recipe(result: CampaignResult, grid: _Grid) -> JobRecipe:
+def _job_recipe(result: CampaignResult, grid: Grid) -> JobRecipe:
     constants = dict(grid.constants)
     lines = render_job([], {"thread": 1, "group_reporting": 1, "lat_percentiles": 1, **constants}).splitlines()
     windows = [e.window_seconds for e in result.estimates if e.window_seconds]

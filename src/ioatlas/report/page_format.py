@@ -90,9 +90,10 @@ class Column(_Model):
 
 
 class Dictionary(_Model):
-    """A column of positions in a list of texts."""
+    """A column of positions in a list of texts. Many texts are packed: base64 of gzip of their JSON array, and `texts` is empty."""
 
     texts: list[str]
+    packed_texts: str
     codes: Column
 
 
@@ -110,6 +111,7 @@ class Cells(_Model):
     values: columns by name, NaN where unknown: bw_bytes_per_s, bw_low, bw_high, iops, iops_low, iops_high, lat_mean_ns, lat_mean_low_ns,
         lat_mean_high_ns, lat_p99_ns, lat_p99_low_ns, lat_p99_high_ns, window_seconds, cut_seconds. A name is left out when no row has a value.
     resolution: largest relative rounding of a value in this page; 0 where single-precision floats are kept.
+    notes_left_out: the notes were too many for a page and are all empty here; an export has them.
     """
 
     n_rows: int
@@ -123,6 +125,7 @@ class Cells(_Model):
     n_discarded: Column
     values: dict[str, Column]
     resolution: float
+    notes_left_out: bool
 
 
 class UnmeasuredCells(_Model):

@@ -199,6 +199,18 @@ def test_nothing_names_the_site():
     assert page_data.report_data(result).sessions[0].n_withheld == 2
 
 
+def test_many_notes_are_packed_and_too_many_left_out(monkeypatch):
+    result = synthetic.KINDS["seed2021"]()
+    noted = replace(result, estimates=tuple(replace(e, notes=(f"{i} of the link's 117.7 MB/s",)) for i, e in enumerate(result.estimates)))
+    note = page_data.report_data(noted).cells.note
+    texts = json.loads(gzip.decompress(base64.b64decode(note.packed_texts)))
+    codes = unpack(note.codes, len(result.estimates))
+    assert sorted(texts[c] for c in codes) == sorted(e.notes[0] for e in noted.estimates)
+    monkeypatch.setattr(page_data, "NOTES_BYTES", 100)
+    cells = page_data.report_data(noted).cells
+    assert (cells.notes_left_out, cells.note.texts) == (True, [""])
+
+
 def test_the_schema_is_the_checked_in_one():
     assert (ROOT / "web/schema/report-data.schema.json").read_text() == page_format.schema_text(), (
         "run `python -m ioatlas.report.page_format > web/schema/report-data.schema.json` and `npm run types` in web/"
@@ -243,3 +255,59 @@ def test_a_report_replaces_an_older_one_whole(monkeypatch, tmp_path):
     monkeypatch.setattr(page, "report_html", lambda _: "new")
     page.write_report(synthetic.KINDS["single"](), path)
     assert (path.read_text(), [p.name for p in tmp_path.iterdir()]) == ("new", ["report.html"])
+
+
+OPTION_POOLS = {
+    "rw": ["read", "randrw", "trimwrite", "randwrite:8"],
+    "bs": [512, 4096, "4096,8192", 1 << 20],
+    "size": [1 << 20, 1 << 31],
+    "rwmixread": [0, 30, 100],
+    "ioengine": ["psync", "libaio"],
+    "bssplit": ["4096/60:8192/40"],
+    "rate_iops": ["100", 100, 2.5],
+}
+
+
+@st.composite
+def results(draw):
+    names = draw(st.lists(st.sampled_from(sorted(OPTION_POOLS)), unique=True, max_size=5))
+    cells = draw(
+        st.lists(
+            st.builds(
+                lambda target, sharing, values: Cell.of(target, {k: v for k, v in values.items() if v is not None}, sharing=sharing),
+                st.sampled_from(["a", "b"]),
+                st.sampled_from(["shared", "private"]),
+                st.fixed_dictionaries({name: st.sampled_from([*OPTION_POOLS[name], None]) for name in names}),
+            ),
+            unique=True,
+            max_size=12,
+        )
+    )
+    split = draw(st.integers(0, len(cells)))
+    number = st.one_of(st.none(), st.floats(0, 1e12))
+    estimates = tuple(
+        Estimate(cell, direction, draw(st.sampled_from(["measured", "predicted", "imported"])), 1, draw(number), draw(number), draw(number))
+        for cell in cells[:split]
+        for direction in cell.directions
+    )
+    declared = draw(st.lists(st.sampled_from(names), unique=True)) if names else []
+    axes = {name: tuple(OPTION_POOLS[name]) for name in declared}
+    return CampaignResult(
+        "c", "any", 1.0, "0", (), axes, {"direct": 1}, estimates, tuple(Unmeasured(c, "not reached") for c in cells[split:])
+    )
+
+
+@given(results())
+@settings(max_examples=120, deadline=None)
+def test_any_result_keeps_each_estimate_at_a_place_of_its_own(result):
+    data = page_data.report_data(result)
+    names = [axis.name for axis in data.axes]
+    table = rows(data)
+    places = [tuple(map(repr, row.values())) for row in table]
+    # Levels that one spelling shares (100 and "100") stay apart; no two cells fall together.
+    assert len(set(places)) == len(places) == len(result.estimates)
+    expected = sorted(tuple(map(repr, place(e, names))) for e in result.estimates)
+    assert sorted(places) == expected
+    # What is navigated tells the cells apart: a derived axis never hides one.
+    live = [i for i, axis in enumerate(data.axes) if not axis.derived]
+    assert len({tuple(p[i] for i in live) for p in places}) == len(places)

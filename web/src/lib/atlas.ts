@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The campaign as the views see it: rows in typed arrays, and which row stands at a point of the sweep.
-import { type Codes, integers, Values } from "./decode";
+import { type Codes, integers, packedTexts, Values } from "./decode";
 import type { Axis, Dictionary, ReportData } from "./report-data.gen";
 
 /** A position on every axis, in the order of `Atlas.axes`; -1 on derived axes, which nobody navigates. */
@@ -79,7 +79,8 @@ function makeSlots(size: number): Slots {
 }
 
 async function texts(dictionary: Dictionary): Promise<Texts> {
-  return { texts: dictionary.texts, codes: await integers(dictionary.codes) };
+  const many = dictionary.packed_texts ? await packedTexts(dictionary.packed_texts) : dictionary.texts;
+  return { texts: many, codes: await integers(dictionary.codes) };
 }
 
 export function textAt(column: Texts, row: number): string {

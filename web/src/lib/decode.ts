@@ -16,6 +16,11 @@ async function inflate(base64: string): Promise<ArrayBuffer> {
   return new Response(stream).arrayBuffer();
 }
 
+/** A JSON array of texts, packed. */
+export async function packedTexts(packed: string): Promise<string[]> {
+  return JSON.parse(new TextDecoder().decode(await inflate(packed))) as string[];
+}
+
 /** A column of plain integers. */
 export async function integers(column: Column): Promise<Codes> {
   const raw = await inflate(column.data);

@@ -94,6 +94,7 @@ export interface Constant {
  * values: columns by name, NaN where unknown: bw_bytes_per_s, bw_low, bw_high, iops, iops_low, iops_high, lat_mean_ns, lat_mean_low_ns,
  *     lat_mean_high_ns, lat_p99_ns, lat_p99_low_ns, lat_p99_high_ns, window_seconds, cut_seconds. A name is left out when no row has a value.
  * resolution: largest relative rounding of a value in this page; 0 where single-precision floats are kept.
+ * notes_left_out: the notes were too many for a page and are all empty here; an export has them.
  */
 export interface Cells {
   n_rows: number;
@@ -109,6 +110,7 @@ export interface Cells {
     [k: string]: Column;
   };
   resolution: number;
+  notes_left_out: boolean;
 }
 /**
  * One value per row of a table, packed. `data` is base64 of gzip of the bytes described by `encoding`; little-endian throughout.
@@ -132,10 +134,11 @@ export interface Column {
   mirror: string;
 }
 /**
- * A column of positions in a list of texts.
+ * A column of positions in a list of texts. Many texts are packed: base64 of gzip of their JSON array, and `texts` is empty.
  */
 export interface Dictionary {
   texts: string[];
+  packed_texts: string;
   codes: Column;
 }
 /**

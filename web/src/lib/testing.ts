@@ -20,7 +20,11 @@ export function column(encoding: Column["encoding"], raw: Uint8Array, rest: Part
 export const u8 = (...values: number[]) => column("u8", Uint8Array.from(values));
 export const f32 = (...values: number[]) => column("f32", new Uint8Array(Float32Array.from(values).buffer));
 
-const all = (text: string, n: number): Dictionary => ({ texts: [text], codes: u8(...new Array<number>(n).fill(0)) });
+const all = (text: string, n: number): Dictionary => ({
+  texts: [text],
+  packed_texts: "",
+  codes: u8(...new Array<number>(n).fill(0)),
+});
 
 const axis = (name: string, levels: Axis["levels"], rest: Partial<Axis> = {}): Axis => ({
   name,
@@ -61,8 +65,8 @@ export function smallReport(): ReportData {
     cells: {
       n_rows: 5,
       axes: [u8(0, 0, 0, 0, 0), u8(0, 0, 1, 1, 1), u8(0, 1, 0, 2, 2), u8(0, 0, 1, 1, 1)],
-      kind: { texts: ["measured", "predicted"], codes: u8(0, 0, 0, 1, 0) },
-      verdict: { texts: ["steady", "unstable", "over the link"], codes: u8(0, 1, 2, 0, 0) },
+      kind: { texts: ["measured", "predicted"], packed_texts: "", codes: u8(0, 0, 0, 1, 0) },
+      verdict: { texts: ["steady", "unstable", "over the link"], packed_texts: "", codes: u8(0, 1, 2, 0, 0) },
       method: all("t/1", 5),
       lat_kind: all("total", 5),
       note: all("", 5),
@@ -76,6 +80,7 @@ export function smallReport(): ReportData {
         cut_seconds: f32(0.125, 0, 0, Number.NaN, 0),
       },
       resolution: 0,
+      notes_left_out: false,
     },
     verdicts: [
       { word: "steady", mark: "steady" },
@@ -84,7 +89,7 @@ export function smallReport(): ReportData {
     unmeasured: {
       n_rows: 2,
       axes: [u8(0, 0), u8(0, 1), u8(2, 1), u8(0, 1)],
-      reason: { texts: ["not admissible: too large", "not reached"], codes: u8(0, 1) },
+      reason: { texts: ["not admissible: too large", "not reached"], packed_texts: "", codes: u8(0, 1) },
     },
     fresh: [],
     findings: [],

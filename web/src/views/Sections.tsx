@@ -8,9 +8,13 @@ import { bytes, count, latency, percent, rate, whole } from "../lib/units";
 import { reasons } from "../lib/unmeasured";
 import { useApp } from "./context";
 
+/** Reasons told one by one. */
+const REASONS = 25;
+
 export function NotMeasured() {
   const { atlas, units } = useApp();
   const groups = useMemo(() => reasons(atlas), [atlas]);
+  const rest = groups.slice(REASONS);
   return (
     <section id="not-measured" aria-labelledby="not-measured-title">
       <h2 id="not-measured-title">What was not measured</h2>
@@ -26,7 +30,7 @@ export function NotMeasured() {
             </tr>
           </thead>
           <tbody>
-            {groups.map((group) => (
+            {groups.slice(0, REASONS).map((group) => (
               <tr key={group.reason}>
                 <td class="num">{whole(group.n)}</td>
                 <td>{group.reason}</td>
@@ -41,6 +45,13 @@ export function NotMeasured() {
                 </td>
               </tr>
             ))}
+            {rest.length > 0 ? (
+              <tr>
+                <td class="num">{whole(rest.reduce((n, group) => n + group.n, 0))}</td>
+                <td>{rest.length} further reasons, each of fewer cells: see the cells themselves</td>
+                <td />
+              </tr>
+            ) : null}
           </tbody>
         </table>
       )}
@@ -159,6 +170,9 @@ export function Method() {
                 name="Rounding in this page"
                 value={`values to ${percent(data.cells.resolution)}, interval widths to a few per cent of themselves; an export has every digit.`}
               />
+            ) : null}
+            {data.cells.notes_left_out ? (
+              <Entry name="Notes" value="The notes on single cells were too many for this page; an export has them." />
             ) : null}
             <Entry name="Written by" value={`ioatlas ${data.campaign.tool_version}, campaign ${data.campaign.id}`} />
           </dl>

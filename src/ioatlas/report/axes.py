@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The axes of a campaign's result, and where each of its cells stands on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ioatlas.model.cell import Cell, OptionValue
+from ioatlas.model.result import CampaignResult
+from ioatlas.model.units import format_size
+from ioatlas.report.page_format import Axis, AxisRole, AxisUnit
+
+Integers = NDArray[np.int64]
+
+SIZE_OPTIONS = frozenset(
+    {"bs", "size", "io_size", "offset", "offset_increment", "blockalign", "zonesize", "zonerange", "zoneskip", "buffer_compress_chunk"}
+)
+PERCENT_OPTIONS = frozenset({"rwmixread", "rwmixwrite", "percentage_random", "buffer_compress_percentage", "dedupe_percentage"})
+PSEUDO_AXES: tuple[AxisRole, ...] = ("target", "direction", "sharing", "state")
+
+
+class Grid:
+    """The axes of a result and each cell's place on them.
+
+    axes, names:     the axes, and their names in the same order.
+    rows:            level positions of `result.estimates`, by axis name.
+    unmeasured:      level positions of the unmeasured cells, one for each direction; `unmeasured_reasons` beside them.
+    constants:       options that every cell shares.
+    """
+
+    def __init__(self, result: CampaignResult) -> None:
+        cells = [estimate.cell for estimate in result.estimates]
+        directions = [estimate.direction for estimate in result.estimates]
+        self.unmeasured_reasons: list[str] = []
+        for entry in result.unmeasured:
+            for direction in entry.cell.directions:
+                cells.append(entry.cell)
+                directions.append(direction)
+                self.unmeasured_reasons.append(entry.reason)
+        n_rows = len(result.estimates)
+
+        options = _varied_options(cells)
+        self.constants: dict[str, OptionValue] = {name: value for name, value in result.constants.items() if name not in options}
+        if cells:
+            self.constants |= {name: value for name, value in cells[0].options if name not in options}
+        declared = [name for name in result.axes if name in options and name not in PSEUDO_AXES]
+        others = [name for name in options if name not in declared]
+        values: dict[str, list[OptionValue | None]] = {
+            "target": [cell.target for cell in cells],
+            **{name: [cell.option.get(name) for cell in cells] for name in declared},
+            "direction": list(directions),
+            "sharing": [cell.sharing for cell in cells],
+            "state": [cell.state for cell in cells],
+            **{name: [cell.option.get(name) for cell in cells] for name in others},
+        }
+        for name in ("sharing", "state"):
+            if len(set(values[name])) < 2:
+                del values[name]
+        known: dict[str, Sequence[OptionValue]] = {**result.axes, "target": [target.name for target in result.targets]}
+        known["direction"] = ("read", "write", "trim")
+
+        self.axes: list[Axis] = []
+        self.rows: dict[str, Integers] = {}
+        self.unmeasured: dict[str, Integers] = {}
+        key = np.zeros(len(cells), dtype=np.int64)
+        for name, column in values.items():
+            present = dict.fromkeys(column)
+            levels = _ordered_levels(present, known.get(name, ()), keep_absent=name in declared)
+            place = {level: i for i, level in enumerate(levels)}
+            codes = np.fromiter((place[value] for value in column), dtype=np.int64, count=len(column))
+            derived = name not in declared and name != "target" and bool(declared) and _follows(key, codes)
+            if not derived:
+                key = _dense(key * len(levels) + codes)
+            self.rows[name], self.unmeasured[name] = codes[:n_rows], codes[n_rows:]
+            self.axes.append(_axis(name, levels, derived=derived))
+        self.names = [axis.name for axis in self.axes]
+
+    def label(self, cell: Cell) -> str:
+        """The cell in words: what distinguishes it from the others of its campaign."""
+        parts = []
+        for axis in self.axes:
+            if axis.derived or len(axis.levels) < 2 or axis.role == "direction":
+                continue
+            value = getattr(cell, axis.role) if axis.role != "option" else cell.option.get(axis.name)
+            if value is None:
+                continue
+            text = format_size(value) if axis.unit == "bytes" and isinstance(value, int) else str(value)
+            parts.append(text if axis.name in ("target", "rw") else f"{axis.name} {text}")
+        return " · ".join(parts) or cell.rw
+
+
+def _dense(key: Integers) -> Integers:
+    """The same grouping with small numbers, so that crossing many axes cannot overflow."""
+    return np.unique(key, return_inverse=True)[1].astype(np.int64).reshape(key.shape)
+
+
+def _follows(key: Integers, codes: Integers) -> bool:
+    """Whether `codes` has one value for each value of `key`."""
+    return len(np.unique(np.stack([key, codes], axis=1), axis=0)) == len(np.unique(key))
+
+
+def _varied_options(cells: Sequence[Cell]) -> list[str]:
+    """Names of options that differ between cells, in the order first seen."""
+    if not cells:
+        return []
+    first = dict(cells[0].options)
+    varied: dict[str, None] = {}
+    for cell in cells:
+        options = cell.options
+        if len(options) != len(first):
+            varied |= dict.fromkeys(name for name in first if name not in cell.option)
+        for name, value in options:
+            if name not in varied and (name not in first or first[name] != value):
+                varied[name] = None
+    return list(varied)
+
+
+def _ordered_levels(present: Iterable[OptionValue | None], known: Sequence[OptionValue], *, keep_absent: bool) -> list[OptionValue | None]:
+    """Levels ascending when all are numbers, else in the campaign's order; then any the campaign did not declare; unset last."""
+    seen = set(present)
+    levels = [level for level in dict.fromkeys([*known, *(v for v in present if v is not None)]) if keep_absent or level in seen]
+    if all(isinstance(level, (int, float)) for level in levels):
+        levels = sorted(levels, key=float)
+    return [*levels, *([None] if None in seen else [])]
+
+
+def _axis(name: str, levels: list[OptionValue | None], *, derived: bool) -> Axis:
+    role: AxisRole = name if name in PSEUDO_AXES else "option"
+    numeric = all(isinstance(level, (int, float)) for level in levels)
+    return Axis(name=name, role=role, unit=unit_of(name), numeric=numeric, derived=derived, levels=levels)
+
+
+def unit_of(option: str) -> AxisUnit:
+    """What the values of an option are counted in."""
+    if option in SIZE_OPTIONS:
+        return "bytes"
+    if option == "rate":
+        return "bytes/s"
+    return "percent" if option in PERCENT_OPTIONS else "none"
