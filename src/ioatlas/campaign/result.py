@@ -6,17 +6,24 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+from ioatlas.analysis.counters import BatchCount, counter_findings
 from ioatlas.analysis.estimates import estimate_cells
 from ioatlas.analysis.overview import findings
 from ioatlas.campaign.predicted import map_findings, predicted_estimates
 from ioatlas.campaign.record import spec_from_plan
-from ioatlas.model.cell import OptionValue
-from ioatlas.model.result import CampaignResult, Unmeasured
+from ioatlas.model.cell import Cell, OptionValue
+from ioatlas.model.result import CampaignResult, Finding, Unmeasured
 from ioatlas.model.units import format_duration
+from ioatlas.model.visit import Visit
 from ioatlas.store.journal import Journal
+
+PATH_FACTS = frozenset({"mount", "device", "drive", "nic", "server", "path", "nfs", "cifs", "smb", "iscsi", "fs", "target"})
+"""First parts of the names of facts about the path to a target, not the client."""
 
 
 def load_result(directory: Path) -> CampaignResult:
@@ -90,11 +97,44 @@ def _result(journal: Journal) -> CampaignResult:
         fresh,
         (),
         {name: value for name, value in settings.items() if value},
-        tuple({str(k): str(v) for k, v in json.loads(s.testbed_json).items()} for s in sessions),
+        tuple(session_facts(json.loads(s.testbed_json)) for s in sessions),
         len(visits) - len(discarded),
         len(discarded),
         dict(Counter(re.split(r":| by | \(", visit.discarded)[0] for visit in discarded)),
         sum(ended),
         bool(row.complete),
     )
-    return replace(result, findings=(*map_findings(outcomes), *findings(result)))
+    counters = _counter_findings(journal, cells, visits)
+    return replace(result, findings=(*map_findings(outcomes), *findings(result), *counters))
+
+
+def _counter_findings(journal: Journal, cells: Mapping[str, Cell], visits: Sequence[Visit]) -> tuple[Finding, ...]:
+    """Claims against the counters of the device below the target: for campaigns with one target on one local device."""
+    if len(journal.targets()) != 1:
+        return ()
+    claimed: Counter[tuple[int, str]] = Counter()
+    for visit in visits:
+        for part in visit.parts:
+            claimed[visit.batch_id, part.direction] += part.io_bytes
+    device, counts = "", []
+    for batch_id, usage in journal.usages().items():
+        for name, disk in list(usage["disks"].items())[:1]:
+            device = name
+            for direction in ("read", "write"):
+                counts.append(BatchCount(direction, claimed[batch_id, direction], disk[f"{direction}_bytes"], usage["seconds"]))
+    return counter_findings(device, counts)
+
+
+def session_facts(record: Mapping[str, Any]) -> dict[str, str]:
+    """A testbed snapshot as names and values to read; what names a person's machine stays in the journal."""
+    facts = {"ioatlas": str(record["ioatlas"]), "fio": str(record["fio"])}
+    several = len(record["targets"]) > 1
+    for target, testbed in record["targets"].items():
+        for fact in testbed["facts"]:
+            if fact.get("private") or fact["value"] is None:
+                continue
+            doubt = f" ({fact['kind']})" if fact["kind"] in ("doubtful", "typed in") else ""
+            # Facts of the client are the same for every target.
+            name = f"{target}: {fact['name']}" if several and fact["name"].split(".")[0] in PATH_FACTS else fact["name"]
+            facts[name] = f"{fact['value']} {fact.get('unit', '')}".strip() + doubt
+    return facts

@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import os
-import platform
 import re
 import time
 import uuid
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from ioatlas import __version__
 from ioatlas.campaign.adaptive import FEWEST_CELLS, can_be_adaptive
@@ -24,6 +23,7 @@ from ioatlas.design.exhaustive import random_blocks
 from ioatlas.engine.process import Fio, find_fio
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.model.target import Target
+from ioatlas.probe import testbed
 from ioatlas.store.journal import Journal, NewVisit
 from ioatlas.target.guard import check_before_start, confirm_destroy, confirm_overwrite
 from ioatlas.target.identity import recognise
@@ -57,9 +57,10 @@ def default_directory(plan: Plan) -> Path:
     return Path(f"ioatlas-{name}-{time.strftime('%Y%m%d-%H%M%S')}")
 
 
-def start(plan: Plan, directory: Path, *, destroy: str | None = None, overwrite: str | None = None) -> Journal:
+def start(plan: Plan, directory: Path, *, destroy: str | None = None, overwrite: str | None = None, planned: bool = True) -> Journal:
     """A new campaign in `directory`: guards and confirmations first, then its journal with every planned visit.
 
+    planned: off when a search asks for its visits as it goes.
     Raises RefusedError when a guard refuses, UsageError when the directory is taken.
     """
     find_fio()
@@ -92,7 +93,7 @@ def start(plan: Plan, directory: Path, *, destroy: str | None = None, overwrite:
         ) from error
     journal.begin_campaign(uuid.uuid4().hex[:12], plan.spec.name or plan.targets[0].name, __version__, plan_record(plan), plan.targets)
     journal.add_cells(plan.cells)
-    order = [] if adaptive else random_blocks([cell.key for cell in plan.to_measure], plan.spec.visits, plan.spec.order_seed)
+    order = [] if adaptive or not planned else random_blocks([cell.key for cell in plan.to_measure], plan.spec.visits, plan.spec.order_seed)
     journal.add_visits(NewVisit(key, block, seed) for key, block, seed in order)
     for remark in plan.remarks:
         journal.add_remark("note", remark)
@@ -136,14 +137,17 @@ def _confirm(plan: Plan, destroy: str | None, overwrite: str | None) -> None:
             raise
 
 
-def run(journal: Journal, *, emit: Emit, stop_asked: Callable[[], bool]) -> Summary:
-    """One session of the campaign. Raises PartialResultError when it ends early; finished visits are kept."""
+def run(journal: Journal, *, emit: Emit, stop_asked: Callable[[], bool], kind: type[Supervisor] = Supervisor) -> Summary:
+    """One session of the campaign. Raises PartialResultError when it ends early; finished visits are kept.
+
+    kind: who decides on the visits; a search brings its own.
+    """
     began = time.monotonic()
     fio = find_fio()
     plan = _recorded_plan(journal)
     row = journal.campaign()
     sites = Sites(journal, plan, row.campaign_id)
-    supervisor = Supervisor(journal, plan, sites, fio, emit=emit, stop_asked=stop_asked, began=began)
+    supervisor = kind(journal, plan, sites, fio, emit=emit, stop_asked=stop_asked, began=began)
     supervisor.recover()
     session = journal.begin_session(_testbed(fio, plan))
     emit(Event("campaign", {"directory": str(journal.directory), "campaign_id": row.campaign_id, "cells": len(plan.to_measure)}))
@@ -153,16 +157,10 @@ def run(journal: Journal, *, emit: Emit, stop_asked: Callable[[], bool]) -> Summ
         journal.end_session(session)
 
 
-def _testbed(fio: Fio, plan: Plan) -> dict[str, str]:
-    """The conditions of one session."""
-    facts = {
+def _testbed(fio: Fio, plan: Plan) -> dict[str, Any]:
+    """The conditions of one session: facts of client and path for each target, with what the tools said."""
+    return {
         "ioatlas": __version__,
         "fio": fio.version,
-        "kernel": platform.release(),
-        "processors": str(os.cpu_count()),
-        "machine": platform.machine(),
+        "targets": {target.name: testbed(target.location).as_json() for target in plan.targets},
     }
-    for target in plan.targets:
-        for name, value in target.identity.facts:
-            facts[f"{target.name} {name}"] = value
-    return facts

@@ -6,7 +6,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ioatlas.analysis.estimates import estimate_cells, undecided
@@ -27,7 +27,9 @@ from ioatlas.engine.process import Fio, run_fio, stop_orphan
 from ioatlas.errors import IoAtlasError, PartialResultError
 from ioatlas.model.cell import Cell
 from ioatlas.model.units import format_duration, format_size
+from ioatlas.model.usage import Usage
 from ioatlas.model.visit import Visit
+from ioatlas.probe.telemetry import Sampler, Watched, usage_between, watched_of
 from ioatlas.store.journal import BatchRow, Journal, NewVisit, PlannedVisit
 
 BATCH_SECONDS = 20.0
@@ -92,6 +94,7 @@ class Supervisor:
         self._made = 0
         self._made_sweep = False
         self._slack_ms: float = SLACK_MS
+        self._counters = Sampler(_watched(plan))
         self._nominal_spent = 0.0
         self._wall_spent = 0.0
 
@@ -213,6 +216,7 @@ class Supervisor:
         batch = Batch(batch_id, directory, sections, readonly=not any(cell.writes for cell in cells), slack_ms=self._slack_ms)
         (directory / JOB_FILE).write_text(job_text(batch))
         progress = self._progress(batch)
+        before = self._counters.snapshot()
         outcome = run_fio(
             self._fio,
             [*(["--readonly"] if batch.readonly else []), "--output-format=json+", f"--output={OUTPUT}", "--eta=never", JOB_FILE],
@@ -222,6 +226,7 @@ class Supervisor:
             started=lambda pid, ticks: self._journal.set_batch_process(batch_id, pid, ticks),
             tick=lambda seconds: self._emit(Event("progress", {**progress, "batch_seconds": round(min(seconds, batch.seconds), 1)})),
         )
+        usage = usage_between(before, self._counters.snapshot())
         results = self._read(batch, planned)
         if any(result.overlap_ms for result in results):
             self._slack_ms = min(MAX_SLACK_MS, 2 * self._slack_ms)
@@ -235,6 +240,7 @@ class Supervisor:
             seconds=seconds,
             exit_code=outcome.exit_code,
             note=last_line(outcome.stderr) if outcome.exit_code else "",
+            usage=usage,
         )
         self._made += len(sections)
         self._nominal_spent += batch.seconds
@@ -262,7 +268,15 @@ class Supervisor:
         return intake
 
     def _close(
-        self, batch_id: int, intake: Intake, *, status: str, seconds: float | None = None, exit_code: int | None = None, note: str = ""
+        self,
+        batch_id: int,
+        intake: Intake,
+        *,
+        status: str,
+        seconds: float | None = None,
+        exit_code: int | None = None,
+        note: str = "",
+        usage: Usage | None = None,
     ) -> None:
         self._journal.finish_batch(
             batch_id,
@@ -275,6 +289,7 @@ class Supervisor:
             note=note,
             written=intake.written,
             again=intake.again,
+            usage=asdict(usage) if usage is not None else None,
         )
 
     def _count_fruitless(self, intake: Intake, stderr: str, exit_code: int, stopped: str) -> None:
@@ -517,6 +532,14 @@ class Supervisor:
     def _slowdown(self) -> float:
         """Time that batches took over the time planned for them."""
         return max(1.0, self._wall_spent / self._nominal_spent) if self._nominal_spent else 1.05
+
+
+def _watched(plan: Plan) -> Watched:
+    """Devices and interfaces on the way to every target."""
+    each = [watched_of(target.location) for target in plan.targets]
+    devices = tuple(dict.fromkeys(name for one in each for name in one.devices))
+    interfaces = tuple(dict.fromkeys(name for one in each for name in one.interfaces))
+    return Watched(devices, interfaces, next((one.mount_point for one in each if one.mount_point), ""))
 
 
 def _alone(rows: Mapping[int, PlannedVisit]) -> Callable[[Section], bool]:

@@ -207,8 +207,8 @@ class Journal:
 
     # -- cells and planned visits -----------------------------------------------------------------------------------
 
-    def add_cells(self, cells: Sequence[tuple[Cell, str]]) -> None:
-        """Cells in the order of the sweep, each with the reason why it is not measured ('' when it is to be)."""
+    def add_cells(self, cells: Sequence[tuple[Cell, str]], first: int = 0) -> None:
+        """Cells in the order of the sweep from place `first` on, each with the reason why it is not measured ('' when it is to be)."""
         rows = [
             {
                 "cell_key": cell.key,
@@ -219,7 +219,7 @@ class Journal:
                 "state": cell.state,
                 "reason": reason,
             }
-            for position, (cell, reason) in enumerate(cells)
+            for position, (cell, reason) in enumerate(cells, first)
         ]
         with self._engine.begin() as link:
             if rows:
@@ -352,6 +352,7 @@ class Journal:
         note: str = "",
         written: Mapping[tuple[str, str], int] | None = None,
         again: Iterable[NewVisit] = (),
+        usage: Mapping[str, Any] | None = None,
     ) -> None:
         """Everything a batch gave, in one transaction.
 
@@ -380,7 +381,14 @@ class Journal:
             link.execute(
                 t.batch.update()
                 .where(t.batch.c.batch_id == batch_id)
-                .values(status=status, seconds=seconds, load_seconds=load_seconds, exit_code=exit_code, note=note)
+                .values(
+                    status=status,
+                    seconds=seconds,
+                    load_seconds=load_seconds,
+                    exit_code=exit_code,
+                    note=note,
+                    usage_json=json.dumps(usage) if usage else None,
+                )
             )
             # Visits of the batch that did not run are planned again, in their old order.
             link.execute(
@@ -410,6 +418,12 @@ class Journal:
         )
         with self._engine.connect() as link:
             return [(float(a), float(b), int(n)) for a, b, n in link.execute(query).all()]
+
+    def usages(self) -> dict[int, dict[str, Any]]:
+        """What the client's resources did during each batch, as recorded."""
+        with self._engine.connect() as link:
+            rows = link.execute(sa.select(t.batch.c.batch_id, t.batch.c.usage_json).where(t.batch.c.usage_json.is_not(None))).all()
+        return {int(batch_id): json.loads(text) for batch_id, text in rows}
 
     def batch_visits(self, batch_id: int) -> list[PlannedVisit]:
         """Visits of a batch in the order of its sections, whatever became of them."""

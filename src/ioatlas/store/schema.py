@@ -125,6 +125,7 @@ batch = Table(
     Column("exit_code", Integer),
     Column("load_seconds", Float, comment="time its sections' loads ran"),
     Column("note", Text, nullable=False, default=""),
+    Column("usage_json", Text, comment="what the client's processors, disks and network did meanwhile, by kernel counters"),
 )
 
 file_made = Table(
