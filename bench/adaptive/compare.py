@@ -87,7 +87,7 @@ def run(task: tuple[str, str, int]) -> list[tuple]:
                 if len(cells) == n:
                     out.append((name, method, n, *judge(s, cells, mean)))
             order = [c for c in np.argsort(-sd) if c not in set(cells)]
-            target = min(len(cells) + (8 if len(cells) < 96 else 24), min(n for n in sizes if n > len(cells)))
+            target = min(len(cells) + (8 if len(cells) < 96 else 24), *(n for n in sizes if n > len(cells)))
             cells += order[: target - len(cells)]
         out.append((name, method, len(cells), *judge(s, cells, plain_gp(x[cells], y[cells], x)[0])))
         return out

@@ -72,7 +72,12 @@ def tiny(seed: int = 0, sd: float = 0.03, passes: int = 2) -> list[dict]:
     return list(array(seed, sd, passes, sizes=1, blocks=10, jobs=5)) or array(seed, sd, passes, sizes=12, blocks=1, jobs=5)
 
 
-def disk(seed: int = 0, sd: float = 0.14, passes: int = 3) -> list[dict]:
+def in_notch(point: dict) -> bool:
+    """16 of the 864 cells of `disk`: writes of 128 KiB by 16 or more jobs."""
+    return "write" in point["rw"] and point["bs_bytes"] == 128 * KIB and point["numjobs"] >= 16
+
+
+def disk(seed: int = 0, sd: float = 0.14, passes: int = 3, notch: float = 1.0) -> list[dict]:
     """A noisy local disk: 4 rw x 9 bs x 6 jobs x 4 sizes, universal scalability law, no cliff, read-ahead for sequential reads."""
     rng = random.Random(seed)
     cells = []
@@ -82,6 +87,7 @@ def disk(seed: int = 0, sd: float = 0.14, passes: int = 3) -> list[dict]:
         x = numjobs / (1 + 0.06 * (numjobs - 1) + 0.0008 * numjobs * (numjobs - 1)) / time
         x = 1 / ((1 / x) ** 2.5 + (bs / (4.2e9 if "read" in rw else 2.1e9)) ** 2.5) ** (1 / 2.5)
         x *= 1 - 0.04 * s
+        x /= notch if in_notch({"rw": rw, "bs_bytes": bs, "numjobs": numjobs}) else 1.0
         cells.append(({"rw": rw, "bs_bytes": bs, "numjobs": numjobs, "size_bytes": size}, x))
     return _rows(rng, cells, passes, sd)
 

@@ -47,8 +47,8 @@ def regimes(space: Space, edges: tuple[Edge, ...]) -> Ints | None:
     return np.unique(code, return_inverse=True)[1].astype(np.int64)
 
 
-def fit_with_edges(space: Space, training: Training, edges: tuple[Edge, ...], start: Surrogate | None = None, iterations: int = 40) -> Surrogate:
-    return fit(space, training, edges=edges, separate=regimes(space, edges), start=start.start if start else None, iterations=iterations)
+def fit_with_edges(space: Space, training: Training, edges: tuple[Edge, ...], start: Surrogate | None = None, iterations: int = 40, robust: bool = True) -> Surrogate:
+    return fit(space, training, edges=edges, separate=regimes(space, edges), start=start.start if start else None, iterations=iterations, robust=robust)
 
 
 def _candidates(model: Surrogate) -> list[tuple[float, Edge]]:
@@ -122,14 +122,14 @@ def find_edges(
     saw; such an edge need not outweigh the number of places looked at.
     """
     edges = known
-    model = fit_with_edges(space, training, edges, start)
+    model = fit_with_edges(space, training, edges, start, robust=False)
     if len(training.cells) < 6:
-        return model, edges
+        return fit_with_edges(space, training, edges, model), edges
     for edge in known:
         others = tuple(e for e in edges if e is not edge)
         choices = [(others, 0.0), *(((*others, finer), EVIDENCE_NEEDED) for finer in _within(space, training, edge))]
         for choice, prior in choices:
-            other = fit_with_edges(space, training, choice, model, CANDIDATE_ITERATIONS)
+            other = fit_with_edges(space, training, choice, model, CANDIDATE_ITERATIONS, robust=False)
             # Dropping an edge needs to be as good as the edge was good when it was found.
             if other.log_evidence - prior > model.log_evidence - EVIDENCE_NEEDED + (0.0 if choice is others else 0.01):
                 model, edges = other, choice
@@ -143,13 +143,13 @@ def find_edges(
         best, gained = None, 0.0
         for edge in tried:
             needed = EVIDENCE_NEEDED + (0.0 if edge in seen else looked)
-            other = fit_with_edges(space, training, (*edges, edge), model, CANDIDATE_ITERATIONS)
+            other = fit_with_edges(space, training, (*edges, edge), model, CANDIDATE_ITERATIONS, robust=False)
             if other.log_evidence - model.log_evidence - needed > gained:
                 best, gained = (other, edge), other.log_evidence - model.log_evidence - needed
         if best is None:
             break
         model, edges = best[0], (*edges, best[1])
-    return model, edges
+    return fit_with_edges(space, training, edges, model), edges
 
 
 def _within(space: Space, training: Training, edge: Edge) -> list[Edge]:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from math import exp, sqrt
+
 import numpy as np
 
 from ioatlas.surrogate.law import Parameter
@@ -63,9 +65,8 @@ def _modes(model: Surrogate) -> list[tuple[str, int]]:
 
 def _parameter(words: str, mode: str, unit: str, sign: int, weights: Floats, mean: Floats, covariance: Floats, prior: Floats) -> Parameter:
     centre = sign * float(weights @ mean)
-    sd = float(np.sqrt(max(weights @ covariance @ weights, 0.0)))
-    known = sd < LEARNT * float(np.sqrt(weights @ prior @ weights))
-    bounds = np.clip([centre - NORMAL_90 * sd, centre, centre + NORMAL_90 * sd], -60, 60)
-    low, value, high = np.exp(bounds).tolist()
+    sd = sqrt(max(float(weights @ covariance @ weights), 0.0))
+    known = sd < LEARNT * sqrt(float(weights @ prior @ weights))
+    low, value, high = (exp(min(max(centre + side * NORMAL_90 * sd, -60.0), 60.0)) for side in (-1, 0, 1))
     return Parameter(words, mode, value, low, high, unit, known)
 

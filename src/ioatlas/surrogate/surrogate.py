@@ -20,6 +20,8 @@ from ioatlas.surrogate.space import Floats, Ints, Space
 
 FIT_ITERATIONS = 40
 LAW_ITERATIONS = 15
+FAR_SDS = 5.0
+FAR_SHARE = 0.1
 
 
 @dataclass(frozen=True)
@@ -128,6 +130,7 @@ def fit(
     separate: Ints | None = None,
     start: Start | None = None,
     iterations: int = FIT_ITERATIONS,
+    robust: bool = True,
 ) -> Surrogate:
     """Fits everything to these cells. `edges`: cliffs along the footprint; `separate`: regime of each cell, (len(space),)."""
     cells, reading = training.cells, training.mean
@@ -151,16 +154,24 @@ def fit(
     hyper = start.hyper if start is not None and len(start.hyper.length) == kernel.count else kernel.start(scale_var, training.noise.var)
     mean, slope = _mean_and_slope(law, theta, offset, cells)
     known = slope @ slope.T
+    residual = reading - mean
+    hyper, log_evidence = kernel.fit(cells, residual, noise_var, known, hyper, scale_var, iterations)
     weight = np.ones(len(cells))
-    hyper, log_evidence = kernel.fit(cells, reading - mean, noise_var, known, hyper, scale_var, iterations)
+    if robust and law is not None:
+        # The process must not learn its roughness from stalls: readings far from the law sit out one fit, and come back if others agree.
+        left = np.abs(reading - law.predict(theta, cells))
+        far = (left > FAR_SDS * max(float(np.median(left)) / 0.6745, 0.03)) & (training.visits == 1)
+        if far.any() and far.mean() < FAR_SHARE:
+            weight = np.where(far, 0.02, 1.0)
+            hyper, _ = kernel.fit(cells, residual, noise_var / weight, known, hyper, scale_var, iterations)
     smooth = kernel.covariance(hyper, cells, cells) + known
     for _ in range(3):
         nugget = (noise_var + hyper.rough_var) / weight
-        posterior = Posterior.of(smooth + np.diag(nugget), reading - mean)
+        posterior = Posterior.of(smooth + np.diag(nugget), residual)
         gap, variance = posterior.leave_one_out()
         # A single reading far from where the others put it counts less; one that was confirmed by a repeat counts in full.
         standard = gap**2 / np.maximum(variance - nugget + noise_var + hyper.rough_var, 1e-12)
         weight = np.where(training.visits > 1, 1.0, np.minimum(1.0, (STUDENT_DOF + 1) / (STUDENT_DOF + standard)))
     nugget = (noise_var + hyper.rough_var) / weight
-    posterior = Posterior.of(smooth + np.diag(nugget), reading - mean)
+    posterior = Posterior.of(smooth + np.diag(nugget), residual)
     return Surrogate(space, training, law, theta, kernel, hyper, weight, posterior, slope, offset, log_evidence)

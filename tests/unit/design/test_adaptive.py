@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The adaptive design on surfaces of known truth: what it measures, what it says, how near it comes."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ioatlas.design.adaptive import AdaptiveDesign, Settings
+from ioatlas.design.honesty import Pick, quantile, state, width_factor
+from ioatlas.design.predicted import predicted_map
+from ioatlas.design.recording import read_recording
+from ioatlas.design.replay import read_pass, replay, sweep_of
+from ioatlas.errors import UsageError
+
+sys.path.insert(0, str(Path(__file__).parents[3] / "bench/adaptive"))
+import surfaces
+
+
+def sweep(rows):
+    columns = list(rows[0])
+    text = "\n".join([",".join(columns), *(",".join(str(row[c]) for c in columns) for row in rows)])
+    return sweep_of(read_recording(text, "test"), "test")
+
+
+def run(s, **settings):
+    design = AdaptiveDesign(s.space, Settings(**settings))
+    history = []
+    while batch := design.next_batch(history):
+        history += read_pass(s, history, batch)
+    return design, history
+
+
+@pytest.fixture(scope="module")
+def array():
+    return sweep(surfaces.array(1))
+
+
+@pytest.fixture(scope="module")
+def done(array):
+    return run(array, cells=96, seed=3)
+
+
+def test_budget_shares_and_levels(array, done):
+    _, history = done
+    cells = {r.request.cell for r in history}
+    assert len(cells) == 96
+    honest = [r for r in history if r.request.purpose == "honesty"]
+    assert 0.2 * 96 <= len(honest) <= 96 / 3
+    for number in array.space.own_axes:
+        assert len(set(array.space.index[list(cells), number])) == len(array.space.axes[number].levels)
+    assert max(np.bincount([r.request.cell for r in history])) <= 2
+
+
+def test_honesty_picks_are_random_and_predicted_before_their_first_visit(done):
+    _, history = done
+    seen = set()
+    for reading in history:
+        if reading.request.purpose == "honesty":
+            assert reading.request.cell not in seen
+            assert reading.request.log_predicted is not None
+        seen.add(reading.request.cell)
+
+
+def test_the_cliff_pass_comes_first(done):
+    _, history = done
+    purposes = [r.request.purpose for r in history]
+    first = purposes.index("start")
+    assert set(purposes[:first]) == {"cliff"}
+    assert first <= 0.2 * 96
+
+
+def test_same_seed_same_history_and_another_seed_another(array, done):
+    _, history = done
+    assert [r.request.cell for r in run(array, cells=96, seed=3)[1]] == [r.request.cell for r in history]
+    assert [r.request.cell for r in run(array, cells=24, seed=3)[1]] != [r.request.cell for r in run(array, cells=24, seed=4)[1]]
+
+
+def test_five_per_cent_of_the_cells_give_the_map(array):
+    found = [replay(array, Settings(cells=95, seed=seed)) for seed in range(2)]
+    assert np.mean([o.median_error for o in found]) <= 0.05
+    assert np.mean([o.p90_error for o in found]) <= 0.15
+    assert 0.8 <= np.mean([o.interval_cover for o in found]) <= 1.0
+
+
+def test_a_noisy_disk_is_smoothed_below_its_floor():
+    s = sweep(surfaces.disk(1))
+    floor, floor_p90 = s.noise()
+    o = replay(s, Settings(cells=43, seed=1))
+    assert o.median_error <= 1.2 * floor
+    assert o.p90_error <= 2 * floor_p90
+
+
+def test_any_axes(array):
+    s = sweep(surfaces.modes(0))
+    o = replay(s, Settings(cells=73, seed=1))
+    assert o.median_error <= 0.1
+    assert {a.name for a in s.space.axes} >= {"engine", "target", "rwmixread", "bs_bytes", "iodepth"}
+
+
+def test_it_stops_at_the_stated_error(array):
+    design, history = run(array, cells=400, error=0.08, seed=1)
+    stated = design.stated_error(history)
+    assert stated.median <= 0.08
+    assert len({r.request.cell for r in history}) < 400
+
+
+def test_without_a_number_of_cells_the_share_of_honesty_holds(array):
+    design, history = run(array, error=0.05, seed=2)
+    assert design.stated_error(history).median <= 0.05
+    chosen = [r.request.purpose for r in history if r.request.purpose in ("learn", "honesty", "neighbour")]
+    assert 0.15 <= chosen.count("honesty") / len(chosen) <= 0.4
+
+
+def test_failed_visits_are_survived(array):
+    design = AdaptiveDesign(array.space, Settings(cells=40, seed=1))
+    history = []
+    while batch := design.next_batch(history):
+        made = read_pass(array, history, batch)
+        history += [type(r)(r.request, None) if i % 3 == 0 else r for i, r in enumerate(made)]
+    model = design.final_model(history)
+    assert np.all(np.isfinite(model.predict(np.arange(len(array.space))).mean))
+
+
+def test_cost_moves_the_choice_to_cheap_cells(array):
+    slow = array.space.numjobs >= 16
+    cost = np.where(slow, 50.0, 1.0)
+    plain = run(array, cells=40, seed=1)[1]
+    paid = run(array, cells=40, seed=1, cost=lambda _: cost)[1]
+
+    def share(history):
+        learn = [r.request.cell for r in history if r.request.purpose == "learn"]
+        return np.mean(slow[learn])
+
+    assert share(paid) < share(plain)
+
+
+def test_latency_follows_from_throughput(array, done):
+    design, history = done
+    drawn = predicted_map(design, history, design.final_model(history))
+    log_lat = np.nanmean(np.log(array.latency["lat_mean_ns"] / 1e9), axis=1)
+    assert np.median(np.abs(np.expm1(drawn.log_lat_mean - log_lat))) < 0.05
+    assert np.allclose(drawn.log_iops + drawn.log_lat_mean - np.log(array.space.outstanding), 0, atol=0.02)
+    assert np.all(drawn.log_half_width > 0)
+
+
+def test_a_confirmed_surprise_brings_its_neighbours():
+    s = sweep(surfaces.disk(3, 0.02, 2, notch=6.0))
+    _, history = run(s, cells=192, seed=1)
+    notch = [r for r in history if surfaces.in_notch(dict(s.space.points[r.request.cell]))]
+    assert any(r.request.purpose in ("surprise", "repeat") for r in notch)
+    assert any(r.request.purpose == "neighbour" for r in history)
+
+
+def test_more_cells_than_there_are_is_refused(array):
+    with pytest.raises(UsageError, match="cells"):
+        AdaptiveDesign(array.space, Settings(cells=10**6))
+
+
+def test_stated_error_of_known_picks():
+    rng = np.random.default_rng(1)
+    held = {0.5: 0, 0.9: 0}
+    for _ in range(300):
+        z = rng.normal(0, 0.1, 25)
+        s = state([Pick(i, float(v), 0.1, 1.645, 0.0) for i, v in enumerate(z)])
+        held[0.5] += s.median_low <= 0.0675 <= s.median_high
+        held[0.9] += s.p90_low <= 0.1645 <= s.p90_high * 1.1
+    assert held[0.5] >= 0.93 * 300
+    assert held[0.9] >= 0.90 * 300
+    assert state([]).median is None
+
+
+def test_harrell_davis_and_width():
+    assert quantile(np.arange(1.0, 102.0), 0.5) == pytest.approx(51, abs=0.5)
+    wide = [Pick(i, 0.5 * (-1) ** i, 0.1, 1.6, 0.0) for i in range(40)]
+    assert width_factor(wide, np.zeros(0)) >= 4
+    assert width_factor([], np.zeros(0)) == pytest.approx(1.645, abs=0.8)

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the cliffs are, which way the footprint goes, and how axes of every kind are placed."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ioatlas.errors import UsageError
+from ioatlas.surrogate.cliffs import find_edges, regimes, undecided
+from ioatlas.surrogate.law import Edge
+from ioatlas.surrogate.noise import measure_noise
+from ioatlas.surrogate.space import Space
+from ioatlas.surrogate.surrogate import Training, fit
+
+sys.path.insert(0, str(Path(__file__).parents[3] / "bench/adaptive"))
+import surfaces
+
+AXES = ("rw", "bs_bytes", "size_bytes", "numjobs")
+
+
+def tables(rows):
+    first = [row for row in rows if row["pass"] == 1]
+    space = Space.of([{a: row[a] for a in AXES} for row in first])
+    return space, np.log([row["iops"] for row in first])
+
+
+@pytest.mark.parametrize("private", [True, False])
+def test_a_cache_edge_is_found_where_it_is_on_the_right_coordinate(private):
+    space, log_iops = tables(surfaces.array(0, private=private))
+    cells = np.random.default_rng(1).choice(len(space), 120, replace=False)
+    _, edges = find_edges(space, Training.of({int(c): [log_iops[c]] for c in cells}))
+    read = sorted((e for e in edges if e.direction == "read" and not e.axis), key=lambda e: -e.drop)
+    assert read[0].exponent == int(private)
+    assert read[0].high <= 2.01 * read[0].low
+    assert read[0].low <= 48 * surfaces.MIB <= read[0].high
+
+
+def test_a_noisy_map_without_cliffs_gets_none():
+    rows = surfaces.disk(2)
+    space, log_iops = tables(rows)
+    cells = np.random.default_rng(2).choice(len(space), 60, replace=False)
+    _, edges = find_edges(space, Training.of({int(c): [log_iops[c]] for c in cells}))
+    assert not [e for e in edges if not e.axis]
+
+
+def test_nothing_of_the_residual_crosses_an_edge():
+    space, log_iops = tables(surfaces.array(1))
+    edge = Edge(32 * surfaces.MIB, 64 * surfaces.MIB, 1, "read", 3.0)
+    code = regimes(space, (edge,))
+    assert code is not None
+    cells = np.random.default_rng(3).choice(len(space), 80, replace=False)
+    model = fit(space, Training.of({int(c): [log_iops[c]] for c in cells}), edges=(edge,), separate=code)
+    covariance = model.kernel.covariance(model.hyper, np.arange(200), np.arange(200))
+    assert np.all(covariance[code[:200][:, None] != code[:200][None, :]] == 0)
+
+
+def test_cells_inside_a_wide_bracket_are_undecided():
+    space, _ = tables(surfaces.array(1))
+    inside = undecided(space, Edge(8 * surfaces.MIB, 64 * surfaces.MIB, 0, "read"))
+    assert {space.points[c]["size_bytes"] for c in inside} == {16 * surfaces.MIB, 32 * surfaces.MIB}
+    assert {space.points[c]["rw"] for c in inside} == {"read"}
+
+
+def test_axes_are_placed_by_their_spacing():
+    space = Space.of([{"bs": b, "rwmixread": m, "engine": e} for b in (4096, 8192, 65536) for m in (0, 25, 50, 75, 100) for e in ("x", "y")])
+    axes = {axis.name: axis for axis in space.axes}
+    assert axes["rwmixread"].place.tolist() == [0, 0.25, 0.5, 0.75, 1]
+    assert axes["bs"].place.tolist() == [0, 0.25, 1]
+    assert not axes["engine"].numeric
+
+
+def test_gaps_in_a_numeric_axis_are_a_level():
+    space = Space.of([{"iodepth": d, "engine": e} for d in (None, 1, 2, 4) for e in ("psync", "libaio")])
+    assert [a.name for a in space.axes] == ["engine", "iodepth", "iodepth given"]
+
+
+def test_two_equal_cells_are_refused():
+    with pytest.raises(UsageError, match="same value"):
+        Space.of([{"bs": 1}, {"bs": 1}, {"bs": 2}])
+
+
+def test_noise_is_measured_robustly():
+    rng = np.random.default_rng(4)
+    visits = [list(rng.normal(0, 0.1, 2)) for _ in range(60)]
+    visits[0][1] -= 2
+    assert measure_noise(visits).sd == pytest.approx(0.1, rel=0.3)
+    assert measure_noise([]).pairs == 0
