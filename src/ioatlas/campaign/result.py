@@ -41,7 +41,8 @@ def _result(journal: Journal) -> CampaignResult:
     spec = spec_from_plan(plan)
     rows = journal.cells()
     cells = {cell.key: cell for cell, _ in rows}
-    visits = [visit for visit in journal.visits(with_series=True) if visit.purpose != "probe"]
+    made = journal.visits(with_series=True)
+    visits = [visit for visit in made if visit.purpose != "probe"]
     estimates = estimate_cells(cells, visits, grade=spec.wanted)
     fresh = estimate_cells(cells, visits, frozenset({"fresh"}))
     measured = {estimate.cell.key for estimate in estimates}
@@ -104,11 +105,11 @@ def _result(journal: Journal) -> CampaignResult:
         sum(ended),
         bool(row.complete),
     )
-    counters = _counter_findings(journal, cells, visits)
+    counters = _counter_findings(journal, made)
     return replace(result, findings=(*map_findings(outcomes), *findings(result), *counters))
 
 
-def _counter_findings(journal: Journal, cells: Mapping[str, Cell], visits: Sequence[Visit]) -> tuple[Finding, ...]:
+def _counter_findings(journal: Journal, visits: Sequence[Visit]) -> tuple[Finding, ...]:
     """Claims against the counters of the device below the target: for campaigns with one target on one local device."""
     if len(journal.targets()) != 1:
         return ()
