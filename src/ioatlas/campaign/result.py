@@ -16,7 +16,7 @@ from ioatlas.analysis.estimates import estimate_cells
 from ioatlas.analysis.overview import findings
 from ioatlas.campaign.predicted import map_findings, predicted_estimates
 from ioatlas.campaign.record import spec_from_plan
-from ioatlas.model.cell import Cell, OptionValue
+from ioatlas.model.cell import OptionValue
 from ioatlas.model.result import CampaignResult, Finding, Unmeasured
 from ioatlas.model.units import format_duration
 from ioatlas.model.visit import Visit
