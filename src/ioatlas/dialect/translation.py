@@ -112,7 +112,9 @@ def job_to_dict(job: Job) -> dict[str, Any]:
     for name, value in options.items():
         if name in ("rw", "readwrite", "filename", "stonewall"):
             continue
-        if name in _BYTES:
+        if name in _BYTES and str(value).endswith("%"):
+            entry[f"{name}_percent"] = int(str(value)[:-1])
+        elif name in _BYTES:
             entry[f"{name}_bytes"] = _rates(value)
         elif name in _SECONDS:
             entry[f"{name}_seconds"] = _seconds(value)

@@ -430,6 +430,10 @@ def _notes(plan: Plan) -> Iterator[Fidelity]:
             "pwritev and preadv gather up to 16 pieces of one record each; pvsync sends one piece",
             "system calls: up to 16 to 1",
         )
+    if any(op in _WRITERS for op in ops) and "buffer_pattern" not in plan.options:
+        yield approximate(
+            "write data", "IOzone writes a pattern of its own, fio random data", "how far the data can be compressed or deduplicated"
+        )
     if throughput:
         yield approximate("throughput mode", "IOzone's summary counts what was done while all children ran; fio's counts each job to its end",
                           "the tail after the first child ends")  # fmt: skip

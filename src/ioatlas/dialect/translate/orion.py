@@ -200,6 +200,10 @@ def _notes(plan: Plan) -> list[Fidelity]:
         notes.append(not_expressible("cache warm-up", f"-cache_size {plan.cache_mb}: random large I/O over so many MB before each point"))
     else:
         notes.append(exact("cache warm-up", "-cache_size 0: none"))
+    if plan.write_percent:
+        notes.append(
+            approximate("write data", "what ORION writes is not described; fio writes random data", "how far the data can be compressed")
+        )
     notes.append(exact("caching", "direct, asynchronous"))
     return notes
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Mapping
 
@@ -33,6 +34,7 @@ def folded_share(megabytes: float, band_megabytes: float) -> float:
     return total
 
 
+@functools.lru_cache(maxsize=64)
 def hot_band(size: int | None, block: int, read_percent: float) -> tuple[Address, Fidelity]:
     """A band of `size` bytes as zones of equal shares of the I/O."""
     if size is None:
@@ -130,4 +132,12 @@ def content(
     for keyword in ("dedupsets", "deduphotsets", "dedupflipflop", "dedupacross"):
         if sd.first(keyword) or general.first(keyword):
             notes.append(not_expressible("deduplication", f"{keyword}=: which sets of blocks repeat, and how they change"))
+    if not notes:
+        notes.append(
+            approximate(
+                "write data",
+                "vdbench reuses one random pattern, fio random data that it scrambles",
+                "incompressible in both; repetition may differ",
+            )
+        )
     return options, notes

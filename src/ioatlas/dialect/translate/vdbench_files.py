@@ -110,6 +110,10 @@ def _stream(run: Run, fwd: Definition, fsd: Definition, index: int, operation: s
                                  f"two of {threads} jobs are on one of {count} files for part of the time"))  # fmt: skip
     from ioatlas.dialect.translate.vdbench import _flags
 
+    if percent < 100:
+        notes.append(
+            approximate("write data", "vdbench's pattern or content options become fio's random data", "how far the data can be compressed")
+        )
     direct, sync, more = _flags(fsd, fwd, run.rd)
     notes += more
     stream = Stream(
