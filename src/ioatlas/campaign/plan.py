@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ioatlas.campaign.spec import MAX_CELLS, CampaignSpec
@@ -102,12 +102,13 @@ def build_plan(spec: CampaignSpec, targets: tuple[Target, ...], *, read_only: bo
         raise UsageError("no target is named", remedy="name one: `ioatlas map DIRECTORY`, or [target] path = in the campaign file")
     axes = dict(spec.axes)
     remarks = list(spec.remarks)
-    if "rw" not in axes and "rw" not in spec.constants:
+    named = axes.keys() | spec.constants.keys() | {name for pattern in spec.patterns for name in pattern}
+    if "rw" not in named:
         axes = {"rw": ("read", "write"), **axes}
     if read_only:
-        axes, remarks = _reads_only(axes, spec.constants, remarks)
+        spec, axes, remarks = _reads_only(spec, axes, remarks)
     _check(spec, axes, targets)
-    count = len(targets)
+    count = len(targets) * max(1, len(spec.patterns))
     for values in axes.values():
         count *= len(values)
     if count > MAX_CELLS:
@@ -117,31 +118,36 @@ def build_plan(spec: CampaignSpec, targets: tuple[Target, ...], *, read_only: bo
         local_axes, remark = _fitting_sizes(axes, spec, target)
         remarks += [remark] if remark else []
         names = list(local_axes)
-        for values in itertools.product(*local_axes.values()):
-            cell = _cell(spec, target, dict(zip(names, values, strict=True)))
-            cells.append((cell, _inadmissible(cell, target)))
-    from dataclasses import replace
-
+        for pattern in spec.patterns or ({},):
+            for values in itertools.product(*local_axes.values()):
+                cell = _cell(spec, target, {**pattern, **dict(zip(names, values, strict=True))})
+                cells.append((cell, _inadmissible(cell, target)))
     plan = Plan(replace(spec, axes=axes), targets, tuple(cells), tuple(dict.fromkeys(remarks)))
     return replace(plan, files=_files(plan))
 
 
 def _reads_only(
-    axes: dict[str, tuple[OptionValue, ...]], constants: Mapping[str, OptionValue], remarks: list[str]
-) -> tuple[dict[str, tuple[OptionValue, ...]], list[str]]:
-    modes = axes.get("rw", (constants["rw"],) if "rw" in constants else ())
-    reads = tuple(mode for mode in modes if directions_of(str(mode)) == ("read",))
+    spec: CampaignSpec, axes: dict[str, tuple[OptionValue, ...]], remarks: list[str]
+) -> tuple[CampaignSpec, dict[str, tuple[OptionValue, ...]], list[str]]:
+    """Axes, patterns and remarks with only the modes that read."""
+    modes = list(dict.fromkeys(_values(spec, axes, "rw", "read")))
+    reads = [mode for mode in modes if directions_of(str(mode)) == ("read",)]
     if not reads:
         raise UsageError("nothing is left to measure read-only", where="rw", remedy="sweep read or randread, or leave out --read-only")
     if reads != modes:
         remarks = [*remarks, "Read-only: " + ", ".join(str(mode) for mode in modes if mode not in reads) + " left out."]
         if "rw" in axes:
-            axes = {**axes, "rw": reads}
-    return axes, remarks
+            axes = {**axes, "rw": tuple(reads)}
+        spec = replace(spec, patterns=tuple(pattern for pattern in spec.patterns if pattern.get("rw", reads[0]) in reads))
+    return spec, axes, remarks
 
 
 def _values(spec: CampaignSpec, axes: Mapping[str, tuple[OptionValue, ...]], name: str, default: OptionValue) -> tuple[OptionValue, ...]:
-    return axes.get(name, (spec.constants.get(name, default),))
+    """Every value an option takes in the campaign."""
+    if name in axes:
+        return axes[name]
+    in_patterns = tuple(pattern[name] for pattern in spec.patterns if name in pattern)
+    return in_patterns or (spec.constants.get(name, default),)
 
 
 def _check(spec: CampaignSpec, axes: Mapping[str, tuple[OptionValue, ...]], targets: tuple[Target, ...]) -> None:
@@ -249,7 +255,6 @@ def _files(plan: Plan) -> dict[str, dict[str, int]]:
 
 def leave_out(plan: Plan, axes: Mapping[str, tuple[OptionValue, ...]], reason: str) -> Plan:
     """The plan with every cell outside `axes` marked as left out."""
-    from dataclasses import replace
 
     def judged(cell: Cell, why: str) -> str:
         inside = all(cell.option.get(name) in values for name, values in axes.items())

@@ -7,6 +7,7 @@ import difflib
 
 from ioatlas.campaign.spec import CampaignSpec
 from ioatlas.errors import UsageError
+from ioatlas.model.cell import OptionValue
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 
@@ -19,6 +20,11 @@ def _doubling(low: int, high: int) -> tuple[int, ...]:
 
 
 _ALL_FOUR = ("read", "write", "randread", "randwrite")
+
+_ORION: tuple[dict[str, OptionValue], ...] = (
+    *({"rw": "randread", "bs": 8 * KIB, "iodepth": depth} for depth in range(1, 6)),
+    *({"rw": "randread", "bs": MIB, "iodepth": depth} for depth in (1, 2)),
+)
 
 PROFILES: dict[str, tuple[str, CampaignSpec]] = {
     "quick": (
@@ -73,6 +79,55 @@ PROFILES: dict[str, tuple[str, CampaignSpec]] = {
                 "The study's file sizes of 1 to 2,048 MB are taken as MiB.",
                 "The study swept fio's runtime (1 to 128) as if it were a repeat count; it is a cap on time, so visits take its place.",
                 "Cells whose block is larger than the file are not admissible: they are shown and never run.",
+            ),
+        ),
+    ),
+    "diskspd2016": (
+        "the four patterns of a 2016 virtual SAN review over threads x outstanding I/Os: 120 cells",
+        CampaignSpec(
+            name="diskspd2016",
+            profile="diskspd2016",
+            patterns=(
+                {"rw": "randread", "bs": 4 * KIB, "rwmixread": 100},
+                {"rw": "randwrite", "bs": 4 * KIB, "rwmixread": 0},
+                {"rw": "randrw", "bs": 8 * KIB, "rwmixread": 67},
+                {"rw": "rw", "bs": 8 * KIB, "rwmixread": 67},
+            ),
+            axes={"size": (4 * GIB,), "numjobs": (1, 2, 4, 8, 16), "iodepth": (1, 2, 4, 8, 16, 32)},
+            constants={"sync": "dsync", "ioengine": "libaio"},
+            remarks=(
+                "The review searched threads and outstanding I/Os by hand and reports 8 x 8 only; here the whole plane is measured.",
+                "It ran 60 s each; `window` = '60s' does the same, shorter windows with visits and intervals are the default.",
+                "DiskSpd's -h means no software cache and write-through: I/O is direct and O_DSYNC.",
+                "-si, one sequential position for all threads, is not exact in fio: each job has a position of its own.",
+                "The review used a 1 TB file; 4 GiB fit caches that it did not fit. Set `size` to lift that.",
+            ),
+        ),
+    ),
+    "xdd2008": (
+        "sequential and random access, 4 to 1,024 KB, 1 to 8 outstanding, as in a 2008 comparison: 144 cells",
+        CampaignSpec(
+            name="xdd2008",
+            profile="xdd2008",
+            axes={"rw": _ALL_FOUR, "size": (4 * GIB,), "bs": _doubling(4 * KIB, MIB), "iodepth": (1, 2, 4, 8)},
+            constants={"ioengine": "libaio", "numjobs": 1},
+            remarks=(
+                "Ten client machines ran at once in the study, throughput summed over them; this is one client's part.",
+                "xdd's queue is threads with one I/O each; fio keeps the same number in flight asynchronously.",
+            ),
+        ),
+    ),
+    "orion": (
+        "8 KB and 1 MB random reads at rising depth, as ORION's simple run: 7 cells",
+        CampaignSpec(
+            name="orion",
+            profile="orion",
+            patterns=_ORION,
+            axes={"size": (4 * GIB,)},
+            constants={"ioengine": "libaio", "numjobs": 1},
+            remarks=(
+                "ORION scales its levels with -num_disks: `ioatlas translate orion` gives the levels for other numbers.",
+                "ORION fills the array's cache before each point; here the warm-up is cut from the measured series instead.",
             ),
         ),
     ),

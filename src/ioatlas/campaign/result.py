@@ -57,6 +57,10 @@ def _result(journal: Journal) -> CampaignResult:
         why = reason or (f"failed: {failures[cell.key]}" if cell.key in failures else "not reached")
         unmeasured.append(Unmeasured(cell, why))
     axes: dict[str, tuple[OptionValue, ...]] = dict(spec.axes)
+    for name in dict.fromkeys(name for pattern in spec.patterns for name in pattern):
+        values = tuple(dict.fromkeys(pattern[name] for pattern in spec.patterns if name in pattern))
+        if len(values) > 1:
+            axes = {name: values, **axes}
     if "size" not in axes and len({cell.size_bytes for cell in cells.values()}) > 1:
         axes["size"] = tuple(sorted({cell.size_bytes for cell in cells.values()}))
     elif "size" in axes:

@@ -49,6 +49,10 @@ class CampaignFile(BaseModel):
         default_factory=dict,
         description="fio options: a list is an axis, 'LOW..HIGH' a range that doubles, a single value holds for every cell.",
     )
+    pattern: list[dict[str, _Scalar]] = Field(
+        default_factory=list,
+        description="fio options that belong together, such as {rw = 'randread', bs = '4k'}; each pattern is crossed with the sweep.",
+    )
     visits: Annotated[int, Field(ge=1, le=1000)] | None = Field(None, description="Visits of every cell, each in another random order.")
     budget: str | int | float | None = Field(None, description="Time the campaign may take, such as '10m'.")
     cells: Annotated[int, Field(ge=3)] | None = Field(
@@ -75,6 +79,7 @@ class CampaignSpec:
     precision, grade, max_visits: when a cell has been visited often enough; without a precision each cell gets `visits`.
     cells:    most cells the adaptive design measures; error: stated median error at which it stops. None: not asked for.
     axes:     swept options, each with its values in order; constants: options every cell shares.
+    patterns: sets of options that belong together; each is crossed with the axes.
     """
 
     name: str = ""
@@ -82,6 +87,7 @@ class CampaignSpec:
     targets: tuple[tuple[str, str], ...] = ()
     axes: Mapping[str, tuple[OptionValue, ...]] = field(default_factory=dict)
     constants: Mapping[str, OptionValue] = field(default_factory=dict)
+    patterns: tuple[Mapping[str, OptionValue], ...] = ()
     visits: int = 2
     budget_seconds: float | None = None
     order_seed: int = 1
@@ -103,7 +109,7 @@ class CampaignSpec:
 
     @property
     def cell_count(self) -> int:
-        return math.prod(len(values) for values in self.axes.values()) * max(1, len(self.targets))
+        return math.prod(len(values) for values in self.axes.values()) * max(1, len(self.targets)) * max(1, len(self.patterns))
 
 
 def campaign_schema() -> dict[str, Any]:
@@ -233,6 +239,20 @@ def read_campaign(text: str, *, source: str = "campaign", base: CampaignSpec | N
     merged_axes = {name: values for name, values in spec.axes.items() if name not in constants}
     merged_axes |= axes
     merged_constants = {name: value for name, value in spec.constants.items() if name not in axes} | constants
+    patterns = []
+    for index, pattern in enumerate(parsed.pattern):
+        swept, fixed = read_sweep(pattern, lambda name, index=index: _where(source, text, ("pattern", index, name)))
+        if swept:
+            raise UsageError(
+                "a pattern holds single values", where=_where(source, text, ("pattern", index)), remedy="put lists into [sweep]"
+            )
+        patterns.append(fixed)
+    twice = {name for pattern in patterns for name in pattern} & (axes.keys() | constants.keys())
+    if twice:
+        name = min(twice)
+        raise UsageError(
+            f"{name!r} stands in a pattern and in the sweep", where=_where(source, text, ("sweep", name)), remedy="keep one of them"
+        )
     tables = parsed.target if isinstance(parsed.target, list) else [parsed.target]
     targets = []
     for index, table in enumerate(tables):
@@ -247,6 +267,7 @@ def read_campaign(text: str, *, source: str = "campaign", base: CampaignSpec | N
         targets=tuple(targets) or spec.targets,
         axes=merged_axes,
         constants=merged_constants,
+        patterns=tuple(patterns) or spec.patterns,
         visits=parsed.visits if parsed.visits is not None else spec.visits,
         budget_seconds=_seconds(parsed.budget, spec.budget_seconds, _where(source, text, ("budget",))),
         order_seed=parsed.order_seed if parsed.order_seed is not None else spec.order_seed,
@@ -336,6 +357,8 @@ def campaign_toml(spec: CampaignSpec) -> str:
         lines += ["", "[[target]]"]
         lines += [f"name = {_toml(name)}"] if name else []
         lines.append(f"{'uri' if '://' in location else 'path'} = {_toml(location)}")
+    for pattern in spec.patterns:
+        lines += ["", "[[pattern]]", *(f"{option} = {_toml(value)}" for option, value in pattern.items())]
     lines += ["", "[sweep]"]
     lines += [f"{option} = [{', '.join(_toml(value) for value in values)}]" for option, values in spec.axes.items()]
     lines += [f"{option} = {_toml(value)}" for option, value in spec.constants.items()]

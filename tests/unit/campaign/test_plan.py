@@ -2,6 +2,7 @@
 """From specification to cells: what is admissible, what is laid out, what is refused with an explanation."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -90,3 +91,22 @@ def test_cells_differ_in_what_they_sweep_only():
     shared = set.intersection(*(set(cell.options) for cell in plan.to_measure))
     assert {name for name, _ in shared} >= {"direct", "ioengine", "norandommap", "refill_buffers", "size", "numjobs"}
     assert len({cell.key for cell in plan.to_measure}) == 4
+
+
+def test_patterns_keep_what_belongs_together():
+    campaign = replace(spec(numjobs=[1, 8]), patterns=({"rw": "randread", "bs": 4096}, {"rw": "randrw", "bs": 8192, "rwmixread": 67}))
+    plan = build_plan(campaign, (NAS,))
+    assert {(cell.rw, cell.bs_bytes, cell.numjobs) for cell in plan.to_measure} == {
+        ("randread", 4096, 1), ("randread", 4096, 8), ("randrw", 8192, 1), ("randrw", 8192, 8),
+    }  # fmt: skip
+    reads = build_plan(campaign, (NAS,), read_only=True)
+    assert {cell.rw for cell in reads.to_measure} == {"randread"}
+
+
+@pytest.mark.parametrize(
+    ("name", "cells"), [("diskspd2016", 120), ("xdd2008", 144), ("orion", 7), ("quick", 24), ("standard", 300), ("exhaustive", 2016)]
+)
+def test_profiles_have_the_cells_they_say(name, cells):
+    plan = build_plan(find_profile(name), (NAS,))
+    assert len(plan.to_measure) == cells
+    assert f"{cells:,}" in (Path(__file__).parents[3] / "docs" / "campaign.md").read_text()
