@@ -38,6 +38,8 @@ describe("scale", () => {
     const mib = 1 << 20;
     expect(ticks(makeScale("linear", 0, 1000 * mib), 1024, 7)).toEqual([0, 256, 512, 768].map((v) => v * mib));
     expect(ticks(makeScale("linear", 0, 95), 10, 5)).toEqual([0, 20, 40, 60, 80]);
+    expect(ticks(makeScale("log", 62e3, 442e6), 10, 7)).toEqual([1e5, 1e6, 1e7, 1e8]);
+    expect(ticks(makeScale("log", 90, 700), 10, 7)).toEqual([100, 200, 500]);
     const log = ticks(makeScale("log", 3000, 5e9), 1024, 7);
     expect(log.length).toBeLessThanOrEqual(7);
     expect(log.every((v) => Number.isInteger(Math.log2(v)) && v >= 3000 && v <= 5e9)).toBe(true);

@@ -58,16 +58,24 @@ export function ticks(scale: Scale, base: number, most: number): number[] {
     for (let v = Math.ceil(scale.from / step) * step; v <= scale.to * 1.0001; v += step) out.push(v);
     return out;
   }
-  const multiples = base === 1024 ? [1, 4, 16, 64, 256] : [1, 10, 100].filter((m) => m === 1 || m < base);
-  const big = base === 1024 ? 1024 : 1000;
-  for (let unit = big ** Math.floor(Math.log(scale.from) / Math.log(big)); unit <= scale.to; unit *= big) {
-    for (const m of multiples) {
-      const v = unit * m;
-      if (v >= scale.from * 0.999 && v <= scale.to * 1.001) out.push(v);
+  // Powers of ten or four; where they are too few, closer steps.
+  const [big, wide, close] =
+    base === 1024
+      ? [1024, [1, 4, 16, 64, 256], [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]]
+      : [1000, [1, 10, 100], [1, 2, 5, 10, 20, 50, 100, 200, 500]];
+  const among = (multiples: readonly number[]) => {
+    const found: number[] = [];
+    for (let unit = big ** Math.floor(Math.log(scale.from) / Math.log(big)); unit <= scale.to; unit *= big) {
+      for (const m of multiples) {
+        if (unit * m >= scale.from * 0.999 && unit * m <= scale.to * 1.001) found.push(unit * m);
+      }
     }
-  }
-  const stride = Math.ceil(out.length / most);
-  const kept = out.filter((_, i) => i % stride === 0);
+    return found;
+  };
+  const found = among(wide);
+  const round = found.length > 2 ? found : among(close);
+  const stride = Math.ceil(round.length / most);
+  const kept = round.filter((_, i) => i % stride === 0);
   return kept.length > 1 ? kept : [scale.from, scale.to];
 }
 

@@ -34,11 +34,19 @@ export function Tip({ layout }: { layout: Layout }) {
     const { left, top } = cellBox(layout, at);
     const [w, h] = [tip.offsetWidth, tip.offsetHeight];
     const margin = 8;
-    let px = origin.left + left + layout.cellWidth + 10;
-    if (px + w > window.innerWidth - margin) px = origin.left + left - w - 10;
-    px = Math.max(margin, Math.min(px, window.innerWidth - w - margin));
-    let py = origin.top + top + layout.cellHeight / 2 - h / 2;
-    py = Math.max(margin, Math.min(py, window.innerHeight - h - margin));
+    const edge = { left: origin.left + left, top: origin.top + top };
+    const clamp = (at: number, size: number, room: number) => Math.max(margin, Math.min(at, room - size - margin));
+    const right = edge.left + layout.cellWidth + 10;
+    let px: number;
+    let py = clamp(edge.top + layout.cellHeight / 2 - h / 2, h, window.innerHeight);
+    if (right + w <= window.innerWidth - margin) px = right;
+    else if (edge.left - w - 10 >= margin) px = edge.left - w - 10;
+    else {
+      // No room beside the cell: below it, or above, but not over it.
+      px = clamp(edge.left - w / 2, w, window.innerWidth);
+      const below = edge.top + layout.cellHeight + 10;
+      py = below + h <= window.innerHeight - margin ? below : Math.max(margin, edge.top - h - 10);
+    }
     tip.style.left = `${px}px`;
     tip.style.top = `${py}px`;
   });
