@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 
 from ioatlas.campaign.spec import CampaignSpec
 from ioatlas.errors import UsageError
@@ -21,7 +22,7 @@ def _doubling(low: int, high: int) -> tuple[int, ...]:
 
 _ALL_FOUR = ("read", "write", "randread", "randwrite")
 
-_ORION: tuple[dict[str, OptionValue], ...] = (
+_ORION: tuple[Mapping[str, OptionValue], ...] = (
     *({"rw": "randread", "bs": 8 * KIB, "iodepth": depth} for depth in range(1, 6)),
     *({"rw": "randread", "bs": MIB, "iodepth": depth} for depth in (1, 2)),
 )
