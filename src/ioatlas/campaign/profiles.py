@@ -22,10 +22,12 @@ def _doubling(low: int, high: int) -> tuple[int, ...]:
 
 _ALL_FOUR = ("read", "write", "randread", "randwrite")
 
-_ORION: tuple[Mapping[str, OptionValue], ...] = (
-    *({"rw": "randread", "bs": 8 * KIB, "iodepth": depth} for depth in range(1, 6)),
-    *({"rw": "randread", "bs": MIB, "iodepth": depth} for depth in (1, 2)),
-)
+
+def _random_read(bs: int, iodepth: int) -> Mapping[str, OptionValue]:
+    return {"rw": "randread", "bs": bs, "iodepth": iodepth}
+
+
+_ORION = (*(_random_read(8 * KIB, depth) for depth in range(1, 6)), *(_random_read(MIB, depth) for depth in (1, 2)))
 
 PROFILES: dict[str, tuple[str, CampaignSpec]] = {
     "quick": (
