@@ -146,18 +146,18 @@ class FioReading:
 
 
 def number(value: Any) -> float | None:
-    """A finite JSON number (or one written as a string), else None."""
+    """A finite JSON number from zero up (or one written as a string), else None: nothing fio measures is negative."""
     kind = type(value)
     if kind is float:
-        return cast("float", value) if value - value == 0 else None
+        return cast("float", value) if value - value == 0 and value >= 0 else None
     if kind is int:
-        return float(value) if -(1 << 1000) < value < 1 << 1000 else None
+        return float(value) if 0 <= value < 1 << 1000 else None
     if isinstance(value, str) and len(value) < 40:
         try:
             found = float(value)
         except ValueError:
             return None
-        return found if math.isfinite(found) else None
+        return found if math.isfinite(found) and found >= 0 else None
     return None
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ioatlas.dialect.read.numbers import KIB, decimal_comma, num, size_bytes, times, whole
+from ioatlas.dialect.read.numbers import KIB, figure, num, size_bytes, times, whole
 from ioatlas.dialect.read.source import Source
 from ioatlas.model.foreign import ForeignReading
 
@@ -63,12 +63,12 @@ def read(source: Source) -> Iterator[ForeignReading]:
         elif match := _NEW.match(line):
             block = int(match[2][:9]) * KIB * (KIB if match[3].upper() == "M" else 1)
             random = match[1].upper().startswith("R")
-            _add(source, run, number, line, random, run.direction, block, whole(match[4]), whole(match[5]), match[6], match[7])
+            _add(source, run, number, random, run.direction, block, whole(match[4]), whole(match[5]), match[6], match[7])
         elif match := _OLD.match(line):
             random = match[1].lower() == "random"
             queues, threads = _depth(match[5] or "")
             size: int | None = None if match[3] is None else int(match[3][:9]) * KIB * (KIB if match[4].upper() == "M" else 1)
-            _add(source, run, number, line, random, match[2].lower(), size, queues, threads, match[6], match[7])
+            _add(source, run, number, random, match[2].lower(), size, queues, threads, match[6], match[7])
         elif match := _UNIT.search(line):
             run.megabyte = num(match[1]) or 1e6
         elif match := _TEST.match(line):
@@ -89,16 +89,15 @@ def _depth(text: str) -> tuple[int | None, int | None]:
 
 
 def _add(
-    source: Source, run: _Run, number: int, line: str, random: bool, direction: str | None, size: int | None, queues: int | None,
+    source: Source, run: _Run, number: int, random: bool, direction: str | None, size: int | None, queues: int | None,
     threads: int | None, rate: str, rest: str,
 ) -> None:  # fmt: skip
-    comma = decimal_comma(line)
     iops, latency = _IOPS.search(rest), _LATENCY.search(rest)
     if direction is None:
         source.problem(number, "a result before any [Read] or [Write] heading")
         return
     mixed = direction == "mixed"
-    value = num(rate, comma=comma)
+    value = figure(rate)
     if not value:
         source.problem(number, "a test that was not run: 0 MB/s", lost=False)
         return
@@ -112,8 +111,8 @@ def _add(
             "iodepth": queues,
             "numjobs": threads,
             "bw_bytes_per_s": times(value, run.megabyte),
-            "iops": num(iops[1], comma=comma) if iops else None,
-            "lat_mean_ns": times(num(latency[1], comma=comma), 1e6 if latency[2] == "ms" else 1e3) if latency else None,
+            "iops": figure(iops[1]) if iops else None,
+            "lat_mean_ns": times(figure(latency[1]), 1e6 if latency[2] == "ms" else 1e3) if latency else None,
         }
     )
 

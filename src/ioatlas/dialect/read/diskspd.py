@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ioatlas.dialect.read.numbers import MIB, decimal_comma, num, positive, size_bytes, times, whole
+from ioatlas.dialect.read.numbers import MIB, figure, num, positive, size_bytes, times, whole
 from ioatlas.dialect.read.source import Source
 from ioatlas.model.foreign import ForeignReading
 
@@ -107,7 +107,7 @@ def read(source: Source) -> Iterator[ForeignReading]:
         elif result is None:
             _parameter(span, line, text)
         elif text.startswith("actual test time:"):
-            result.seconds = num(text.split(":", 1)[1].strip().rstrip("s"))
+            result.seconds = figure(text.split(":", 1)[1].strip().rstrip("s"))
         elif text.startswith("thread count:"):
             result.threads = whole(text.split(":", 1)[1])
         elif text in ("Total IO", "Read IO", "Write IO"):
@@ -117,6 +117,9 @@ def read(source: Source) -> Iterator[ForeignReading]:
         elif text.startswith("%-ile"):
             table, section = "percentiles", ""
         elif table and (match := _PERCENTILE.match(line)):
+            if source.unended(number) and match[1] != "max":
+                source.problem(number, "the file ends inside this row, which was not used")
+                continue
             _percentile(result, match[1], line)
         elif section and text.startswith("total:"):
             _total(source, result, section, columns, number, line)
@@ -165,10 +168,9 @@ def _parameter(span: _Span, line: str, text: str) -> None:
 
 def _total(source: Source, result: _Result, section: str, columns: list[str], number: int, line: str) -> None:
     cells = line.split(":", 1)[1].split("|")
-    comma = decimal_comma(line)
     values: dict[str, float | None] = {}
     for name, cell in zip(columns[1:], cells, strict=False):
-        values[name] = num(cell, comma=comma)
+        values[name] = figure(cell)
     if not {"bytes", "I/Os", "I/O per s"} <= {name for name, value in values.items() if value is not None}:
         source.problem(number, f"a {section} total that cannot be read")
         return
@@ -180,9 +182,8 @@ def _total(source: Source, result: _Result, section: str, columns: list[str], nu
 
 def _percentile(result: _Result, name: str, line: str) -> None:
     cells = line.split("|")[1:]
-    comma = decimal_comma(line)
     for kind, cell in zip(("read", "write", "total"), cells, strict=False):
-        if (value := num(cell, comma=comma)) is not None:
+        if (value := figure(cell)) is not None:
             result.percentiles.setdefault(kind, {})[name] = value * 1e6
 
 

@@ -23,7 +23,10 @@ def read(source: Source) -> Iterator[ForeignReading]:
         match = _LINE.match(line)
         if match is None or not SIGNATURE.match(line):
             continue
-        yield from _line(source, number, match[2].split(";"), match[1])
+        fields = match[2].split(";")
+        if source.unended(number) and len(fields) < 100:  # the line is cut, and its last figure with it
+            fields = fields[:-1]
+        yield from _line(source, number, fields, match[1])
 
 
 def _line(source: Source, number: int, fields: list[str], host: str | None) -> Iterator[ForeignReading]:

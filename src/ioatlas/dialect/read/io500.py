@@ -51,6 +51,8 @@ def read(source: Source) -> Iterator[ForeignReading]:
         elif match := _SECTION.match(line):
             yield from _section(source, section, start, values, version, processes)
             section, start, values = match[1], number, {}
+        elif section and source.unended(number) and _PAIR.match(line):
+            source.problem(number, "the file ends inside this line, which was not used")
         elif section and (match := _PAIR.match(line)):
             if len(values) < 200:
                 values[match[1]] = match[2][:2000]

@@ -8,21 +8,15 @@ import re
 from collections.abc import Iterable
 
 KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
-_PLAIN = re.compile(r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$")
-_THOUSANDS = re.compile(r"^[+-]?\d{1,3}(,\d{3})+$")
-_DECIMAL_COMMA = re.compile(r"(?<![\d.,])(?:0,\d+|\d+,(?:\d{1,2}|\d{4,}))(?![\d.,])")
+_PLAIN = re.compile(r"^[+]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$", re.ASCII)
+_THOUSANDS = re.compile(r"^[+]?\d{1,3}(,\d{3})+$", re.ASCII)
 _NO_FIGURE = frozenset({"", "n/a", "na", "nan", "-nan", "inf", "-inf", "-", "--", "none", "null", "+++", "++++", "+++++", "-1.#ind"})
 _SIZE = re.compile(r"^\s*([\d.,]+)\s*([kmgtpe]?)(i?b?|bytes|i?bytes?)?\s*$", re.IGNORECASE)
 _LIMIT = 1e24
 
 
-def decimal_comma(text: str) -> bool:
-    """Whether `text` (a row, a block) holds a figure that can only be read with a decimal comma."""
-    return _DECIMAL_COMMA.search(text) is not None
-
-
 def num(text: str | None, *, comma: bool | None = None) -> float | None:
-    """A finite figure, else None. `comma`: True when commas are decimal points in this text, None to judge by the figure alone."""
+    """A finite figure from zero up, else None: nothing measured here is negative. `comma`: True when commas are decimal points in this text, None to judge by the figure alone."""
     if text is None:
         return None
     text = text.strip().strip('"').strip("%").strip()
@@ -40,12 +34,17 @@ def num(text: str | None, *, comma: bool | None = None) -> float | None:
     if not _PLAIN.match(text):
         return None
     value = float(text)
-    return value if math.isfinite(value) and abs(value) < _LIMIT else None
+    return value if math.isfinite(value) and value < _LIMIT else None
 
 
-def positive(text: str | None, *, comma: bool | None = None) -> float | None:
+def figure(text: str | None) -> float | None:
+    """A figure of a tool that prints no thousands separators: a comma is its locale's decimal point."""
+    return num(text, comma=True)
+
+
+def positive(text: str | None) -> float | None:
     """A figure above zero, else None: for quantities where a tool prints zero for 'not measured'."""
-    value = num(text, comma=comma)
+    value = figure(text)
     return value if value is not None and value > 0 else None
 
 

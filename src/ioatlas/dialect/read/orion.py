@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ioatlas.dialect.read.numbers import KIB, MIB, decimal_comma, num, times, whole
+from ioatlas.dialect.read.numbers import KIB, MIB, figure, num, times, whole
 from ioatlas.dialect.read.source import Source
 from ioatlas.model.foreign import ForeignReading
 
@@ -145,7 +145,7 @@ def _point(text: str) -> tuple[int | None, int | None]:
 
 
 def _maximum(source: Source, run: _Run, number: int, match: re.Match[str], text: str) -> ForeignReading | None:
-    value = num(match[2], comma=decimal_comma(match[2]))
+    value = figure(match[2])
     if value is None:
         source.problem(number, "a figure that cannot be read")
         return None

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ioatlas.dialect.read.numbers import GIB, MIB, decimal_comma, num, size_bytes, times, whole
+from ioatlas.dialect.read.numbers import GIB, MIB, figure, size_bytes, times, whole
 from ioatlas.dialect.read.source import Source
 from ioatlas.model.foreign import ForeignReading
 
@@ -94,10 +94,9 @@ def _values(columns: list[str], text: str) -> dict[str, float] | None:
     cells = text.split()
     if len(cells) < len(columns) - 3 or len(cells) > len(columns):  # the last CPU columns may be blank
         return None
-    comma = decimal_comma(text)
     values: dict[str, float] = {}
     for name, cell in zip(columns, cells, strict=False):
-        if (value := num(cell, comma=comma)) is not None:
+        if (value := figure(cell)) is not None:
             values[name] = value
     return values
 
@@ -254,10 +253,9 @@ def _flat_row(source: Source, flat: list[str], number: int, line: str) -> dict[s
 
 
 def _flat(source: Source, number: int, record: Mapping[str, str]) -> Iterator[ForeignReading]:
-    comma = decimal_comma(" ".join(record.values()))
 
     def get(name: str) -> float | None:
-        return num(record.get(name), comma=comma)
+        return figure(record.get(name))
 
     threads, size = get("threads"), get("xfersize")
     common: dict[str, Any] = {

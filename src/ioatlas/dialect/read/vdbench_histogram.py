@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ioatlas.dialect.read.numbers import decimal_comma, num
+from ioatlas.dialect.read.numbers import figure
 from ioatlas.dialect.read.source import Source
 from ioatlas.model.foreign import ForeignReading
 
@@ -37,8 +37,7 @@ def read(source: Source) -> Iterator[ForeignReading]:
                 label, direction = match[1], "mixed"
             continue
         if match := _BUCKET.match(line):
-            comma = decimal_comma(" ".join(match.groups()))
-            low, high = num(match[1], comma=comma), num(match[2], comma=comma)
+            low, high = figure(match[1]), figure(match[2])
             digits = re.sub(r"[.,]", "", match[3])  # counts carry thousands separators
             if low is None or len(digits) > 15:
                 source.problem(number, "a histogram row that cannot be read")

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ioatlas.dialect.read.numbers import decimal_comma, num, positive, times, whole
+from ioatlas.dialect.read.numbers import figure, num, positive, times, whole
 from ioatlas.dialect.read.source import Source
 from ioatlas.model.foreign import ForeignReading
 
@@ -111,12 +111,11 @@ def _finish(source: Source, run: _Run) -> Iterator[ForeignReading]:
 
 
 def _row(source: Source, run: _Run, number: int, row: dict[str, str]) -> Iterator[ForeignReading]:
-    comma = decimal_comma(" ".join(row.values()))
     names = {
         "bytes": ("Bytes_Xfered", "Bytes"), "ops": ("Ops",), "seconds": ("Elapsed", "Time"), "bw": ("Bandwidth", "Rate"), "iops": ("IOPS",),
         "latency": ("Latency",), "size": ("Xfer_Size", "ReqSize"), "depth": ("Queue", "Q"), "pass": ("Pass",), "targets": ("Target", "T"),
     }  # fmt: skip
-    values = {key: next((num(row[name], comma=comma) for name in options if name in row), None) for key, options in names.items()}
+    values = {key: next((figure(row[name]) for name in options if name in row), None) for key, options in names.items()}
     op = next((row[name].lower() for name in ("Op_Type", "OP") if name in row), "")
     direction = op if op in ("read", "write") else "mixed" if op == "mixed" else None
     seek = run.settings.get("seek_pattern", "")
@@ -141,7 +140,7 @@ def _row(source: Source, run: _Run, number: int, row: dict[str, str]) -> Iterato
     details["pass"], details["total_ios"] = values["pass"], values["ops"]
     if kind.startswith("TARGET"):
         details["target_number"] = values["targets"]
-    bw, iops, latency = values["bw"], values["iops"], positive(row.get("Latency"), comma=comma)
+    bw, iops, latency = values["bw"], values["iops"], positive(row.get("Latency"))
     if not bw and not iops:
         source.problem(number, "a result line without a rate", lost=False)
         return

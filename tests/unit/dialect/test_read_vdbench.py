@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import pytest
+from read_samples import read_path, read_text, sample
+
+MIB = 1 << 20
+RAW = """\
+13:49:00.011 Starting RD=rd1; I/O rate: Uncontrolled MAX; elapsed=60; For loops: xfersize=8k threads=4
+
+Apr 08, 2026  interval        i/o   MB/sec   bytes   read     resp     read    write     resp     resp queue  cpu%  cpu%
+                             rate  1024**2     i/o    pct     time     resp     resp      max   stddev depth sys+u   sys
+13:49:01.000         1     100.00     0.78    8192  60.00    2.000    3.000    0.500   10.000    1.000   4.0   1.2   0.2
+13:50:00.270  avg_2-60     200.00     1.56    8192  60.00    2.000    3.000    0.500   10.000    1.000   4.0   1.2   0.2
+"""
+
+
+def test_mixed_raw_average():
+    readings, problems = read_text(RAW)
+    assert problems == []
+    read, write, both = readings
+    assert (read.iops, read.lat_mean_ns, read.bw_bytes_per_s) == (120.0, 3_000_000, 120 * 8192)
+    assert (write.iops, write.lat_mean_ns) == (80.0, 500_000)
+    assert (both.direction, both.iops, both.bw_bytes_per_s, both.bs_bytes, both.numjobs) == ("mixed", 200.0, 1.56 * MIB, 8192, 4)
+
+
+def test_java_prints_in_the_locale():
+    comma = RAW.replace(".000  ", ",000  ")
+    for text in ("200.00", "1.56", "60.00", "2.000", "3.000", "0.500", "10.000", "1.000", "4.0 ", "1.2 ", "0.2\n"):
+        comma = comma.replace(text, text.replace(".", ","))
+    plain, other = read_text(RAW)[0], read_text(comma)[0]
+    assert [r.lat_mean_ns for r in other] == [r.lat_mean_ns for r in plain]
+    assert [r.iops for r in other] == [r.iops for r in plain]
+
+
+def test_run_without_an_average_is_not_passed_off_as_one():
+    readings, problems = read_text(RAW[: RAW.index("13:50:00")])
+    assert {reading.statistic for reading in readings} == {"unknown"}
+    assert "no average line" in problems[0]
+
+
+def test_samples():
+    totals = read_path(sample("vdbench/raw-two-hosts/totals.html"))[0]
+    both = [r for r in totals if r.direction == "mixed"]
+    assert [(r.label, r.iops, r.lat_mean_ns, r.line) for r in both] == [
+        ("rd1", 50.02, 5_395_000, 15),
+        ("rd2", 212.42, 9_400_000, 19),
+        ("rd3", 310.05, 6_439_000, 23),
+    ]
+    flat, problems = read_path(sample("vdbench/raw-two-hosts/flatfile.html"))
+    assert problems == []
+    assert len(flat) == 9
+    read = flat[0]
+    assert (read.rw, read.rwmixread, read.bs_bytes, read.size_bytes, read.lat_mean_ns) == ("randrw", 75.0, 4096, 16 << 30, 6_943_800)
+    assert read.iops == pytest.approx(50.0169 * 0.759065)
+    curve = read_path(sample("vdbench/curve/totals.html"))[0]
+    assert (len(curve), curve[0].iops, curve[0].bw_bytes_per_s, curve[0].direction) == (16, 780.4, pytest.approx(390.2 * MIB), "read")
+    assert curve[1].label == "lblkseqreadrun_(1%)"
+    files = read_path(sample("vdbench/filesystem-fwd/totals.html"))[0]
+    assert [(r.direction, r.operation, r.iops) for r in files] == [("read", None, 33891.0), (None, "open", 42.8), (None, "close", 42.8)]
+    assert files[0].bw_bytes_per_s == pytest.approx(132.3 * MIB)
+    histogram = read_path(sample("vdbench/raw-two-hosts/histogram.html"))[0]
+    assert (histogram[0].details["total_ios"], histogram[0].details["lat_p99_between_ns"]) == (2951, [40e6, 60e6])
+    assert histogram[0].lat_p99_ns is None
+    for name in ("raw-two-hosts", "filesystem-fwd"):
+        summary, problems = read_path(sample(f"vdbench/{name}/summary.html"))
+        assert problems == []
+        assert [r.iops for r in summary] == [r.iops for r in read_path(sample(f"vdbench/{name}/totals.html"))[0]]
