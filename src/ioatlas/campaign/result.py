@@ -14,6 +14,7 @@ from typing import Any
 from ioatlas.analysis.counters import BatchCount, counter_findings
 from ioatlas.analysis.estimates import estimate_cells
 from ioatlas.analysis.overview import findings
+from ioatlas.campaign.integrity import integrity_findings
 from ioatlas.campaign.predicted import map_findings, predicted_estimates
 from ioatlas.campaign.record import spec_from_plan
 from ioatlas.model.cell import OptionValue
@@ -110,7 +111,9 @@ def _result(journal: Journal) -> CampaignResult:
         bool(row.complete),
     )
     counters = _counter_findings(journal, made)
-    return replace(result, findings=(*map_findings(outcomes), *findings(result), *counters))
+    return replace(
+        result, findings=(*integrity_findings(outcomes.get("integrity", [])), *map_findings(outcomes), *findings(result), *counters)
+    )
 
 
 def _counter_findings(journal: Journal, visits: Sequence[Visit]) -> tuple[Finding, ...]:

@@ -68,6 +68,7 @@ class CampaignFile(BaseModel):
     max_visits: Annotated[int, Field(ge=2, le=1000)] | None = Field(
         None, description="Most visits of a cell when a precision is asked for."
     )
+    verify: bool | None = Field(None, description="Write blocks with checksums at the end, read them back and compare.")
     sharing: Sharing | None = Field(None, description="'shared': all jobs on one file; 'private': a file for each job.")
 
 
@@ -98,6 +99,7 @@ class CampaignSpec:
     precision: float | None = None
     grade: GradeName = "map"
     max_visits: int | None = None
+    verify: bool = False
     remarks: tuple[str, ...] = ()
 
     @property
@@ -278,6 +280,7 @@ def read_campaign(text: str, *, source: str = "campaign", base: CampaignSpec | N
         cells=parsed.cells if parsed.cells is not None else spec.cells,
         precision=read_error(parsed.precision, _where(source, text, ("precision",))) if parsed.precision is not None else spec.precision,
         grade=parsed.grade or spec.grade,
+        verify=parsed.verify if parsed.verify is not None else spec.verify,
         max_visits=parsed.max_visits if parsed.max_visits is not None else spec.max_visits,
         error=read_error(parsed.error, _where(source, text, ("error",))) if parsed.error is not None else spec.error,
     )
@@ -351,6 +354,7 @@ def campaign_toml(spec: CampaignSpec) -> str:
     lines += [f"cells = {spec.cells}"] if spec.cells is not None else []
     lines += [f"precision = {_toml(f'{spec.precision * 100:g}%')}"] if spec.precision is not None else []
     lines += [f"grade = {_toml(spec.grade)}"] if spec.grade != "map" else []
+    lines += ["verify = true"] if spec.verify else []
     lines += [f"max_visits = {spec.max_visits}"] if spec.max_visits is not None else []
     lines += [f"error = {_toml(f'{spec.error * 100:g}%')}"] if spec.error is not None else []
     for name, location in spec.targets:

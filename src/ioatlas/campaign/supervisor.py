@@ -15,6 +15,7 @@ from ioatlas.analysis.windows import window_values
 from ioatlas.campaign.adaptive import FEWEST_MEASURED, adaptive_maps, can_be_adaptive
 from ioatlas.campaign.events import Emit, Event
 from ioatlas.campaign.intake import Intake, take_in
+from ioatlas.campaign.integrity import as_outcome, check_targets
 from ioatlas.campaign.plan import CELLS_PER_BATCH, FIO_SECONDS, PLANNING_WRITE_BYTES_PER_S, Plan, default_pace, leave_out
 from ioatlas.campaign.prepare import last_line, remedy_for
 from ioatlas.campaign.sites import Sites
@@ -113,6 +114,7 @@ class Supervisor:
             elif self._make_planned("sweep"):
                 self._make_precise()
             self._make_extremes()
+            self._verify()
         finally:
             self._sites.clean(self._emit)
             for batch in self._journal.batches():
@@ -489,6 +491,15 @@ class Supervisor:
             if rows:
                 self._emit(Event("fresh", {"cells": len(cells), "visits": len(rows)}))
         self._make_planned("fresh")
+
+    def _verify(self) -> None:
+        """Once, at the end: it overwrites what the reads of the sweep have read."""
+        if not self._plan.spec.verify or "integrity" in self._journal.outcomes():
+            return
+        checks = check_targets(self._plan, self._sites, self._fio, self._journal.directory, stop_asked=self._stop_asked, emit=self._emit)
+        for check in checks:
+            self._journal.add_ledger(check.target, "verified write", check.written_bytes)
+        self._journal.set_outcome("integrity", as_outcome(checks))
 
     # -- telling ----------------------------------------------------------------------------------------------------------
 

@@ -46,6 +46,7 @@ def sweep_options(command: Command) -> Command:
         ),
         click.option("--max-visits", type=click.IntRange(2, 1000), help="Most visits of a cell. Default: 5, certified 30."),
         click.option("--visits", type=click.IntRange(1, 1000), help="Visits of every cell, each in another random order. Default: 2."),
+        click.option("--verify", is_flag=True, help="Write blocks with checksums at the end, read them back and compare."),
         click.option(
             "--read-only", is_flag=True, help="Only read: fio runs with --readonly, nothing is laid out, nothing needs confirming."
         ),
@@ -67,6 +68,8 @@ def read_spec(
     precision: str | None = None,
     grade: str | None = None,
     max_visits: int | None = None,
+    *,
+    verify: bool = False,
 ) -> CampaignSpec:
     """The specification that the arguments ask for; arguments override the file, the file overrides its profile.
 
@@ -104,6 +107,8 @@ def read_spec(
         spec = replace(spec, precision=read_error(precision, "--precision"))
     if grade is not None:
         spec = replace(spec, grade="certified" if grade == "certified" else "map")
+    if verify:
+        spec = replace(spec, verify=True)
     if max_visits is not None:
         spec = replace(spec, max_visits=max_visits)
     if error is not None:

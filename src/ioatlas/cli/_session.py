@@ -25,6 +25,8 @@ def run_session(journal: Journal, *, as_json: bool) -> None:
     except PartialResultError as error:
         if isinstance(emit, TerminalLine):
             emit.close()
+        if as_json:
+            emit(Event("stopped", {"directory": str(directory), "reason": error.what, "visits": journal.count_visits().get("done", 0)}))
         _try_report(journal)
         if stop():
             click.echo(f"ioatlas: {error}", err=True)

@@ -47,6 +47,7 @@ def command(
     grade: str | None,
     max_visits: int | None,
     visits: int | None,
+    verify: bool,
     read_only: bool,
     as_json: bool,
     output: Path | None,
@@ -58,7 +59,7 @@ def command(
 
     In a directory everything is written inside one marked subdirectory, which is removed at the end.
     """
-    spec = read_spec(target, profile, campaign_file, budget, visits, cells, error, precision, grade, max_visits)
+    spec = read_spec(target, profile, campaign_file, budget, visits, cells, error, precision, grade, max_visits, verify=verify)
     plan = open_plan(spec, read_only=read_only)
     directory = output or default_directory(plan)
     if not as_json and sys.stderr.isatty():

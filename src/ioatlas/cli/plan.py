@@ -38,6 +38,7 @@ def command(
     grade: str | None,
     max_visits: int | None,
     visits: int | None,
+    verify: bool,
     read_only: bool,
     as_json: bool,
     output: str | None,  # noqa: ARG001
@@ -51,7 +52,8 @@ def command(
         click.echo(json.dumps(campaign_schema(), indent=2))
         return
     plan = open_plan(
-        read_spec(target, profile, campaign_file, budget, visits, cells, error, precision, grade, max_visits), read_only=read_only
+        read_spec(target, profile, campaign_file, budget, visits, cells, error, precision, grade, max_visits, verify=verify),
+        read_only=read_only,
     )
     if as_json:
         click.echo(json.dumps(plan.summary(), indent=2))

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""No fio, or one that is too old: one clear message, before anything is written."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ioatlas.engine.process import Fio, run_fio, start_time_ticks, stop_orphan
+
+
+def map_with_path(disk_dir, tmp_path, path):
+    return subprocess.run(
+        [sys.executable, "-m", "ioatlas", "map", str(disk_dir), "-o", str(tmp_path / "c")],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PATH": str(path)},
+        stdin=subprocess.DEVNULL,
+    )
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [(None, "fio is not installed"), ("fio-3.1", "too old"), ("fio-2.21", "too old"), ("flexible nothing", "does not say which fio")],
+)
+def test_without_a_usable_fio_nothing_is_touched(disk_dir, tmp_path, answer, words):
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    if answer is not None:
+        (tools / "fio").write_text(f"#!/bin/sh\necho '{answer}'\n")
+        (tools / "fio").chmod(0o755)
+    process = map_with_path(disk_dir, tmp_path, tools)
+    assert process.returncode == 1
+    assert words in process.stderr
+    assert "Traceback" not in process.stderr
+    assert list(disk_dir.iterdir()) == []
+    assert not (tmp_path / "c").exists()
+
+
+@pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
+def test_a_fio_that_hangs_is_ended_when_it_is_long_overdue(tmp_path, monkeypatch):
+    monkeypatch.setattr("ioatlas.engine.process._GRACE_SECONDS", 0.5)
+    fio = Fio(shutil.which("fio"), "")
+    job = ["--name=x", "--ioengine=null", "--size=1g", "--rw=read", "--time_based", "--runtime=60", "--thinktime=1000"]
+    outcome = run_fio(fio, job, directory=tmp_path, expected_seconds=0.5, stop_asked=lambda: False, started=lambda _p, _t: None)
+    assert outcome.stopped == "overdue"
+    assert outcome.seconds < 20
+
+
+def test_an_orphan_is_stopped_only_if_it_is_that_very_process():
+    process = subprocess.Popen(["sleep", "60"])
+    ticks = start_time_ticks(process.pid)
+    assert not stop_orphan(process.pid, ticks + 1)
+    assert process.poll() is None
+    assert stop_orphan(process.pid, ticks)
+    process.wait()
+    assert not stop_orphan(process.pid, ticks)
+
+
+@pytest.mark.skipif(shutil.which("fio") is None or shutil.which("setpriv") is None, reason="fio and setpriv are needed")
+def test_fio_dies_with_the_process_that_started_it(tmp_path):
+    script = (
+        "import sys; from pathlib import Path; from ioatlas.engine.process import *;"
+        "run_fio(find_fio(), ['--name=x','--ioengine=null','--size=1g','--rw=read','--time_based','--runtime=60','--thinktime=1000'],"
+        "directory=Path(sys.argv[1]), expected_seconds=60, stop_asked=lambda: False,"
+        "started=lambda pid, ticks: (Path(sys.argv[1]) / 'pid').write_text(f'{pid} {ticks}'))"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", script, str(tmp_path)])
+    deadline = time.monotonic() + 20
+    while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    pid, ticks = map(int, (tmp_path / "pid").read_text().split())
+    time.sleep(0.3)
+    assert Path(f"/proc/{pid}").exists()
+    parent.kill()
+    parent.wait()
+    time.sleep(0.5)
+    assert start_time_ticks(pid) != ticks

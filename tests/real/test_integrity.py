@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Written blocks read back: a sound target passes, a corrupting one is named before anything else."""
+
+import json
+import shutil
+
+import pytest
+
+from ioatlas import lab
+from ioatlas.target.opening import open_target
+from tests.real.conftest import ioatlas
+
+pytestmark = pytest.mark.skipif(shutil.which("nbdkit") is None or shutil.which("fio") is None, reason="nbdkit and fio are needed")
+
+
+def verified(tmp_path, uri, size):
+    (tmp_path / "c.toml").write_text(
+        f'verify = true\nvisits = 1\nwindow = "200ms"\n[target]\nname = "disk"\nuri = "{uri}"\n[sweep]\nrw = ["write"]\nbs = "4k"\nsize = "16m"\n'
+    )
+    process = ioatlas("map", "--campaign", tmp_path / "c.toml", "-o", tmp_path / "c", "--overwrite", f"{uri} {size}")
+    assert process.returncode == 0, process.stderr
+    return json.loads(ioatlas("export", tmp_path / "c", "--format", "json").stdout)["findings"]
+
+
+@pytest.mark.parametrize(("scenario", "code"), [("memory", "integrity"), ("corrupting", "corruption")])
+def test_a_corrupting_target_is_found_and_a_sound_one_passes(tmp_path, scenario, code):
+    with lab.start(scenario) as target:
+        findings = verified(tmp_path, target.location, open_target(target.location).size_bytes)
+    assert findings[0]["code"] == code, findings
+    assert not [f for f in findings[1:] if f["code"] == "corruption"]
