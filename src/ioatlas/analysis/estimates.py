@@ -16,6 +16,7 @@ from ioatlas.model.visit import Part, Visit
 from ioatlas.stats.intervals import Interval
 from ioatlas.stats.variance import PooledVariance, pool_variance
 
+OPEN_LOOP = "open loop: latencies are lower bounds, fio's clock starts after its rate sleep"
 SWEEP_PURPOSES = frozenset({"sweep"})
 _QUANTITIES = ("bw_bytes_per_s", "lat_mean_ns", "lat_p99_ns")
 _BAD_FIRST = ("unstable", "bistable", "drifting", "slowdown", "overloaded", "client-limited", "warm-up", "too short")
@@ -98,7 +99,11 @@ def _estimate(cell: Cell, direction: str, rows: Sequence[_Reading], pools: _Pool
     mean = grade.interval(means, pools.get((target, "lat_mean_ns"))) if means else None
     tail = grade.interval(tails, pools.get((target, "lat_p99_ns"))) if tails else None
     merged = Histogram.merge(row.part.histogram for row in rows)
-    notes = tuple(note for note in (rate.reason, _missed(grade, rates, pools.get((target, "bw_bytes_per_s")))) if note)
+    notes = tuple(
+        note
+        for note in (OPEN_LOOP if cell.loop == "open" else "", rate.reason, _missed(grade, rates, pools.get((target, "bw_bytes_per_s"))))
+        if note
+    )
     return Estimate(
         cell,
         direction,
