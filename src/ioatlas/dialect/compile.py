@@ -12,6 +12,13 @@ from ioatlas.dialect.jobfile import JobSection, JobValue
 from ioatlas.errors import UsageError
 from ioatlas.model.workload import Address, Stream, Workload
 
+# Without a sleep, streams that are ahead spin: 3,100 I/Os per second of a cached file in all against 113,500 with 10 us and 390,000 without flow.
+_FLOW_SLEEP_US = 10
+_FLOW_NOTE = approximate(
+    "outstanding I/O",
+    "flow makes a stream that is ahead of its share finish what it has in flight before it waits",
+    "fewer I/Os in flight than stated while a stream waits; the total of very fast targets is held down (29% of the free rate on a cached file)",
+)
 _RANDOM = frozenset({"random", "part-random", "zipf", "pareto", "normal", "zoned", "hierarchical-reuse"})
 
 
@@ -335,8 +342,10 @@ def compile_workload(workload: Workload) -> Compiled:
     for stream in workload.streams:
         section, entries = compile_stream(stream, workload)
         if stream.name in weights:
-            section = JobSection(section.name, {**section.options, "flow": weights[stream.name], "flow_id": 1})
-            entries = [*entries, *shares]
+            section = JobSection(
+                section.name, {**section.options, "flow": weights[stream.name], "flow_id": 1, "flow_sleep": _FLOW_SLEEP_US}
+            )
+            entries = [*entries, *shares, _FLOW_NOTE]
         sections.append(section)
         notes.append(tuple(entries))
     return Compiled(tuple(sections), tuple(notes))

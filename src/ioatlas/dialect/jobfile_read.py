@@ -116,6 +116,8 @@ def evaluate(expression: str, where: str = "") -> int:
         if len(expression) > 200:
             raise ValueError
         plain = re.sub(r"(\d)\s*([kmgtp])(?:i?b?)\b", lambda m: f"{m[1]}*{1024 ** _DECIMAL[m[2].lower()]}", expression, flags=re.IGNORECASE)
+        if not re.fullmatch(r"[0-9+\-*/%^(). ]+", plain):
+            raise ValueError
         return int(walk(ast.parse(plain.replace("^", "**").strip(), mode="eval").body))
     except (ValueError, SyntaxError, RecursionError, MemoryError, OverflowError) as error:
         raise UsageError(f"{expression!r} is not an expression that can be worked out", where=where, remedy="write the number") from error

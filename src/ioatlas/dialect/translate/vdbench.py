@@ -71,6 +71,8 @@ def _rates(rd: Definition, notes: list[Fidelity]) -> list[float | None]:
 def _runs(rd: Definition, overrides: dict[str, str]) -> Iterator[Run]:
     notes: list[Fidelity] = []
     elapsed = seconds(overrides.get("elapsed") or rd.first("elapsed") or "30", "elapsed", rd.where)
+    if elapsed <= 0:
+        raise UsageError("elapsed= must be more than 0", where=rd.where, remedy="write for example elapsed=60")
     interval = seconds(overrides.get("interval") or rd.first("interval") or "1", "interval", rd.where)
     given_warmup = overrides.get("warmup") or rd.first("warmup")
     warmup = seconds(given_warmup, "warmup", rd.where) if given_warmup else 0.0

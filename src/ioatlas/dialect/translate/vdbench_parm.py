@@ -118,7 +118,9 @@ def numbers(texts: list[str], what: str, where: str) -> list[float]:
                 f"{what}=({','.join(texts)}) is not a series", where=where, remedy="write for example (1-64,d) or (100-1000,100)"
             )
         values: list[float] = []
-        while low <= high and len(values) < 10_000:
+        while low <= high:
+            if len(values) >= 10_000:
+                raise UsageError(f"{what}=({','.join(texts)}) has more than 10,000 values", where=where, remedy="use a larger step")
             values.append(low)
             low = low * 2 if not step else low + step
         return values
