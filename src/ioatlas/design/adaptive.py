@@ -191,13 +191,14 @@ class AdaptiveDesign:
         for reading in history:
             request = reading.request
             known.add(request.cell)
-            if len(known) < JUDGED_SHARE * now:
+            share = min(1.0, (len(known) - 1) / now)
+            if share < JUDGED_SHARE:
                 continue
             if request.purpose != "honesty" or request.log_predicted is None or request.cell not in readings:
                 continue
             visits = readings[request.cell]
             sd = float(np.sqrt(request.smooth_sd**2 + noise / len(visits)))
-            found.append(Pick(request.cell, request.log_predicted, sd, request.factor, float(np.mean(visits))))
+            found.append(Pick(request.cell, request.log_predicted, sd, request.factor, float(np.mean(visits)), share))
         return found
 
     def stated_error(self, history: Sequence[Reading]) -> StatedError:

@@ -29,6 +29,8 @@ class Pick:
     sd: float
     factor: float
     log_measured: float
+    share_known: float = 1.0
+    """Cells known when it was predicted over cells known now: the map has improved since."""
 
     @property
     def error(self) -> float:
@@ -84,19 +86,23 @@ def state(picks: Sequence[Pick]) -> StatedError:
     """What these picks say about the cells nobody measured.
 
     Intervals are order statistics, free of a distribution; where the sample ends before they do, the scale of the errors
-    is carried over: the bound is the estimate times what a log-normal spread of the errors allows for n picks.
+    is carried over: the bound is the estimate times what a log-normal spread of the errors allows for n picks. The map has improved
+    since the picks were predicted, at most in proportion to the cells known: the lower bounds are lowered by that.
     """
     n = len(picks)
     if n < 3:
         return StatedError(n, None, None, None, None, None, None, None)
     errors = np.array([pick.error for pick in picks])
+    improved = float(np.mean([pick.share_known for pick in picks]))
     bounds: dict[float, tuple[float, float, float]] = {}
     for q in (0.5, 0.9):
         low, high = _rank_bounds(n, q)
         ordered = np.sort(errors)
-        estimate = quantile(errors, q)
+        # On the logarithm, so that one far pick does not carry the P90 of a dozen.
+        estimate = float(np.exp(quantile(np.log(np.maximum(errors, 1e-9)), q)))
         spread = float(np.exp(2.0 * _log_scale_sd(n, q)))
-        bounds[q] = (estimate, float(ordered[low - 1]) if low else estimate / spread, float(ordered[high - 1]) if high else max(estimate * spread, float(ordered[-1])))
+        least = (float(ordered[low - 1]) if low else estimate / spread) * improved
+        bounds[q] = (estimate, least, float(ordered[high - 1]) if high else max(estimate * spread, float(ordered[-1])))
     cover = float(np.mean([pick.covered for pick in picks]))
     return StatedError(n, *bounds[0.5], *bounds[0.9], cover)
 
