@@ -116,10 +116,10 @@ def compare(
     values = [_by_cell(readings) for readings in (first, second)]
     common = [cell for cell in values[0] if cell in values[1]]
     usable = [cell for cell in common if min(values[0][cell]) > 0 and min(values[1][cell]) > 0]
-    spent = [cell for cell in common if cell not in set(usable)]
     pools = [pool_variance([side[cell].tolist() for cell in usable]) for side in values]
     logs = [{cell: np.log(side[cell]) for cell in usable} for side in values]
     difference = {cell: float(logs[1][cell].mean() - logs[0][cell].mean()) for cell in usable}
+    stalled = [cell for cell in common if cell not in difference]
     margin, target = log1p(tolerance), -log(1 - effect)
     whole = None
     shared = 2 * (campaign_sd * t_quantile(0.975, campaign_dof) / t_quantile(0.975, inf)) ** 2
@@ -136,7 +136,7 @@ def compare(
     cut = _benjamini_hochberg(chances, false_discovery_rate)
     level = max(cut, false_discovery_rate / max(1, len(chances)))
     cells = [_cell(cell, logs[0][cell].size, logs[1][cell].size, tests[cell], cut, level, margin, target) for cell in usable]
-    cells += [_stalled(cell, values[0][cell], values[1][cell]) for cell in spent]
+    cells += [_stalled(cell, values[0][cell], values[1][cell]) for cell in stalled]
     return Comparison(
         tuple(cells),
         whole,

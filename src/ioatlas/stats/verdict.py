@@ -88,7 +88,7 @@ def judge(
     series = series[usable]
     n = series.size
 
-    def finish(label: Label, reason: str, cut: int = 0, *, agreed: bool = True, late: bool | None = None) -> Verdict:
+    def finish(label: Label, reason: str, cut: int = 0, *, agreed: bool = True) -> Verdict:
         index = int(position[cut]) if cut else 0
         if not index:
             cut_ms = 0.0
@@ -96,8 +96,7 @@ def judge(
             cut_ms = float(end_ms[index - 1])
         else:
             cut_ms = index * (interval_ms or 1.0)
-        is_late = cut > n / 2 if late is None else late
-        return Verdict(label, index, round(cut_ms), is_late, agreed, n, reason)
+        return Verdict(label, index, round(cut_ms), cut > n / 2, agreed, n, reason)
 
     if n and not series.any():
         return finish("unstable", "stalled: no I/O completed in any interval")
@@ -187,13 +186,19 @@ def _shape(series: Floats, step: float) -> tuple[Label, str, int, bool]:
     # Bayesian information criterion: a line has 2 parameters, k changes have k + 1 levels and k places.
     gained = independent * np.log(float(line @ line) / max(float(np.sum((quiet - fitted) ** 2)), 1e-300))
     straight = gained <= (2 * len(changes) - 1) * np.log(n)
-    before = [(level, b - a) for level, a, b in zip(levels, edges, edges[1:], strict=False) if b <= cut]
     rising = all(x < y * (1 + RELEVANT / 2) for x, y in itertools.pairwise(levels))
     falling = all(x * (1 + RELEVANT / 2) > y for x, y in itertools.pairwise(levels))
     if (rising or falling) and trending and (straight or (len(changes) >= 2 and cut > n / 2)):
         return "drifting", f"moves by {excursion:.0%} of the mean across the window", 0, True
     if not rising and not falling:
-        away = sum(length for level, length in before if abs(level / tail - 1) > RELEVANT) / n
+        away = (
+            sum(
+                b - a
+                for level, (a, b) in zip(levels, itertools.pairwise(edges), strict=True)
+                if b <= cut and abs(level / tail - 1) > RELEVANT
+            )
+            / n
+        )
         if away < 0.15:
             return "flat", f"away from its level for {away:.0%} of the window", 0, True
         low, high = min(levels), max(levels)
