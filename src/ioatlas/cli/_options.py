@@ -3,23 +3,23 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
+from ioatlas.analysis.grade import GradeName
 from ioatlas.campaign.profiles import PROFILES, find_profile
 from ioatlas.campaign.spec import CampaignSpec, read_campaign_file, read_error
 from ioatlas.errors import UsageError
 from ioatlas.model.units import parse_duration_seconds
 
-Command = TypeVar("Command", bound=Callable[..., Any])
 
-
-def sweep_options(command: Command) -> Command:
-    """[TARGET] --profile --campaign --budget --cells --error --visits --read-only --json."""
+def sweep_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds [TARGET], everything that shapes the sweep (handed on as one `Asked`), --read-only and --json."""
     profiles = "; ".join(f"{name}: {summary}" for name, (summary, _) in PROFILES.items())
     options = [
         click.argument("target", required=False),
@@ -52,65 +52,72 @@ def sweep_options(command: Command) -> Command:
         ),
         click.option("--json", "as_json", is_flag=True, help="Print JSON."),
     ]
+    names = [field.name for field in fields(Asked)]
+
+    @functools.wraps(command)
+    def with_asked(**values: Any) -> Any:
+        return command(Asked(**{name: values.pop(name) for name in names}), **values)
+
+    decorated: Callable[..., Any] = with_asked
     for option in reversed(options):
-        command = option(command)
-    return command
+        decorated = option(decorated)
+    return decorated
 
 
-def read_spec(
-    target: str | None,
-    profile: str | None,
-    campaign_file: Path | None,
-    budget: str | None = None,
-    visits: int | None = None,
-    cells: int | None = None,
-    error: str | None = None,
-    precision: str | None = None,
-    grade: str | None = None,
-    max_visits: int | None = None,
-    *,
-    verify: bool = False,
-) -> CampaignSpec:
-    """The specification that the arguments ask for; arguments override the file, the file overrides its profile.
+@dataclass(frozen=True)
+class Asked:
+    """What was asked for on the command line; None or False where nothing was."""
 
-    Raises UsageError.
-    """
-    base = find_profile(profile) if profile else None
-    if campaign_file is not None:
-        spec = read_campaign_file(campaign_file, base=base, profiles=find_profile)
-        if not spec.axes and not spec.constants:
-            spec = replace(
-                find_profile("quick"), **{k: getattr(spec, k) for k in ("targets", "visits", "order_seed", "window_seconds", "sharing")}
-            )
-    else:
-        spec = base or find_profile("quick")
-    if target is not None:
-        if campaign_file is not None and spec.targets:
-            raise UsageError(
-                "a target is named twice",
-                where=f"{target} and {campaign_file}",
-                remedy="name it on the command line or in the campaign file",
-            )
-        spec = replace(spec, targets=(("", target),))
-    if not spec.targets:
-        raise UsageError("no target is named", remedy="name one: `ioatlas map DIRECTORY`, or [target] path = in the campaign file")
-    if budget is not None:
-        seconds = parse_duration_seconds(budget, where="--budget")
+    target: str | None
+    profile: str | None
+    campaign_file: Path | None
+    budget: str | None
+    cells: int | None
+    error: str | None
+    precision: str | None
+    grade: GradeName | None
+    max_visits: int | None
+    visits: int | None
+    verify: bool
+
+    def spec(self) -> CampaignSpec:
+        """The specification: arguments override the campaign file, the file overrides its profile. Raises UsageError."""
+        spec = self._base()
+        if self.target is not None:
+            if spec.targets:
+                raise UsageError(
+                    "a target is named twice",
+                    where=f"{self.target} and {self.campaign_file}",
+                    remedy="name it on the command line or in the campaign file",
+                )
+            spec = replace(spec, targets=(("", self.target),))
+        if not spec.targets:
+            raise UsageError("no target is named", remedy="name one: `ioatlas map DIRECTORY`, or [target] path = in the campaign file")
+        given: dict[str, Any] = {
+            "budget_seconds": self._budget_seconds(),
+            "precision": read_error(self.precision, "--precision") if self.precision is not None else None,
+            "error": read_error(self.error, "--error") if self.error is not None else None,
+            "cells": self.cells,
+            "grade": self.grade,
+            "max_visits": self.max_visits,
+            "visits": self.visits,
+            "verify": self.verify or None,
+        }
+        return replace(spec, **{name: value for name, value in given.items() if value is not None})
+
+    def _base(self) -> CampaignSpec:
+        base = find_profile(self.profile) if self.profile else None
+        if self.campaign_file is None:
+            return base or find_profile("quick")
+        spec = read_campaign_file(self.campaign_file, base=base, profiles=find_profile)
+        if spec.axes or spec.constants or spec.patterns:
+            return spec
+        return read_campaign_file(self.campaign_file, base=find_profile("quick"), profiles=find_profile)
+
+    def _budget_seconds(self) -> float | None:
+        if self.budget is None:
+            return None
+        seconds = parse_duration_seconds(self.budget, where="--budget")
         if seconds <= 0:
             raise UsageError("the budget is zero", where="--budget", remedy="write a time such as 10m")
-        spec = replace(spec, budget_seconds=seconds)
-    if visits is not None:
-        spec = replace(spec, visits=visits)
-    if cells is not None:
-        spec = replace(spec, cells=cells)
-    if precision is not None:
-        spec = replace(spec, precision=read_error(precision, "--precision"))
-    if grade is not None:
-        spec = replace(spec, grade="certified" if grade == "certified" else "map")
-    if verify:
-        spec = replace(spec, verify=True)
-    if max_visits is not None:
-        spec = replace(spec, max_visits=max_visits)
-    if error is not None:
-        spec = replace(spec, error=read_error(error, "--error"))
-    return spec
+        return seconds

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from ioatlas.campaign.start import default_directory, open_plan, start
-from ioatlas.cli._options import read_spec, sweep_options
+from ioatlas.cli._options import Asked, sweep_options
 from ioatlas.cli._session import run_session
 from ioatlas.cli.plan import describe
 
@@ -37,17 +37,7 @@ Exit status: 0 done, 1 failed, 2 refused or wrong usage, 4 stopped early with a 
     "--overwrite", metavar="'NAME SIZE'", help="Write to an existing file or a URI: its full name and size in bytes, typed in full."
 )
 def command(
-    target: str | None,
-    profile: str | None,
-    campaign_file: Path | None,
-    budget: str | None,
-    cells: int | None,
-    error: str | None,
-    precision: str | None,
-    grade: str | None,
-    max_visits: int | None,
-    visits: int | None,
-    verify: bool,
+    asked: Asked,
     read_only: bool,
     as_json: bool,
     output: Path | None,
@@ -59,8 +49,7 @@ def command(
 
     In a directory everything is written inside one marked subdirectory, which is removed at the end.
     """
-    spec = read_spec(target, profile, campaign_file, budget, visits, cells, error, precision, grade, max_visits, verify=verify)
-    plan = open_plan(spec, read_only=read_only)
+    plan = open_plan(asked.spec(), read_only=read_only)
     directory = output or default_directory(plan)
     if not as_json and sys.stderr.isatty():
         click.echo(describe(plan), err=True)

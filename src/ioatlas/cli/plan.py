@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import click
 
 from ioatlas.campaign.plan import Plan
 from ioatlas.campaign.start import open_plan
-from ioatlas.cli._options import read_spec, sweep_options
+from ioatlas.cli._options import Asked, sweep_options
 from ioatlas.model.units import format_duration, format_rate, format_size, format_size_rounded
 
 
@@ -28,17 +27,7 @@ Examples:
 @click.option("--yes", is_flag=True, help="Taken for the sake of `map`.")
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of the campaign file.")
 def command(
-    target: str | None,
-    profile: str | None,
-    campaign_file: Path | None,
-    budget: str | None,
-    cells: int | None,
-    error: str | None,
-    precision: str | None,
-    grade: str | None,
-    max_visits: int | None,
-    visits: int | None,
-    verify: bool,
+    asked: Asked,
     read_only: bool,
     as_json: bool,
     output: str | None,  # noqa: ARG001
@@ -51,10 +40,7 @@ def command(
 
         click.echo(json.dumps(campaign_schema(), indent=2))
         return
-    plan = open_plan(
-        read_spec(target, profile, campaign_file, budget, visits, cells, error, precision, grade, max_visits, verify=verify),
-        read_only=read_only,
-    )
+    plan = open_plan(asked.spec(), read_only=read_only)
     if as_json:
         click.echo(json.dumps(plan.summary(), indent=2))
     else:
