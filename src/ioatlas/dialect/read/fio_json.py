@@ -198,9 +198,13 @@ def _stream(source: Source) -> Iterator[ForeignReading]:
 
 
 def _piece(source: Source, version: str, lines: list[str], start: int) -> Iterator[ForeignReading]:
+    """One job object with whatever stands behind it up to the next."""
     text = "\n".join(lines)
-    found = parse_fio_json(f'{{{version}{"," if version else ""}"jobs":[{text}', first_line=start)
+    head = f"{{{version}{',' if version else ''}"
+    body = text[: text.rfind("}") + 1]
+    sound = parse_whole_fio_json(f'{head}"jobs":[{body}]}}'.encode(errors="replace"))
+    found = sound or parse_fio_json(f'{head}"jobs":[{text}')
     for output in found.outputs:
         for job in output.jobs:
             if job.name != "All clients":
-                yield from job_readings(source, output, replace(job, complete=True))
+                yield from job_readings(source, output, replace(job, line=job.line + start - 1, complete=True))
