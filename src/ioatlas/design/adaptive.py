@@ -110,6 +110,12 @@ class AdaptiveDesign:
         """Cells the shares are taken of: the budget, or a twelfth of the map when the clock or the error ends the campaign."""
         return self.settings.cells if self.settings.cells is not None else min(len(self.space), max(48, len(self.space) // 12))
 
+    @property
+    def _honesty_wanted(self) -> int:
+        """Three picks at least, where they are not over a third: fewer state nothing."""
+        wanted = round(self.settings.honesty_share * self._plan)
+        return max(wanted, min(3, self._plan // 3))
+
     @one_thread
     def next_batch(self, history: Sequence[Reading]) -> list[Request]:
         readings = values_by_cell(history)
@@ -131,14 +137,16 @@ class AdaptiveDesign:
             return self._closing_repeats(history)
         model = self.model(history)
         size = min(left, self.settings.batch or max(4, ceil(self._plan / 10)))
-        requests = self._surprises(history, readings, model, left)
-        requests += self._bracket_requests(asked | {r.cell for r in requests}, left - len({r.cell for r in requests} - asked))
-        room = size - len({r.cell for r in requests} - asked)
         made = sum(1 for reading in history if reading.request.purpose == "honesty")
-        honest = min(self._honesty_count(made, size, left), left)
+        # Cells that are still owed to the honesty sample are nobody else's.
+        owed = 0 if self.settings.cells is None else max(0, self._honesty_wanted - made)
+        requests = self._surprises(history, readings, model, max(0, left - owed))
+        requests += self._bracket_requests(asked | {r.cell for r in requests}, left - owed - len({r.cell for r in requests} - asked))
+        room = size - len({r.cell for r in requests} - asked)
+        honest = min(self._honesty_count(owed, size, left), left)
         open_cells = np.setdiff1d(np.arange(len(self.space)), list(asked | {r.cell for r in requests}))
         requests += self._honesty(history, model, open_cells, honest, rng)
-        room = min(room - honest, left - len({r.cell for r in requests} - asked))
+        room = min(room - honest, left - max(owed - honest, 0) - len({r.cell for r in requests} - asked))
         open_cells = np.setdiff1d(open_cells, [r.cell for r in requests])
         if room > 0 and len(open_cells):
             weight, cost = self._weights(model), self._cost(model)
@@ -243,7 +251,7 @@ class AdaptiveDesign:
                 requests.append(Request(int(inside[np.argmin(away + busy)]), "cliff"))
         return requests
 
-    def _honesty_count(self, made: int, size: int, left: int) -> int:
+    def _honesty_count(self, owed: int, size: int, left: int) -> int:
         """How many of the next batch are random.
 
         With a known number of cells they come towards the end, so that they judge a nearly final map, in a few batches, so that
@@ -251,11 +259,8 @@ class AdaptiveDesign:
         """
         if self.settings.cells is None:
             return max(1, round(size * self.settings.honesty_share))
-        missing = round(self.settings.honesty_share * self._plan) - made
-        if missing <= 0:
-            return 0
-        if left - missing <= ceil(RESERVE_SHARE * self._plan):
-            return min(left, missing, ceil(self.settings.honesty_share * self._plan / 3))
+        if left - owed <= ceil(RESERVE_SHARE * self._plan):
+            return min(owed, ceil(self._honesty_wanted / 3))
         return 0
 
     def _honesty(self, history: Sequence[Reading], model: Surrogate, open_cells: Ints, count: int, rng: np.random.Generator) -> list[Request]:
