@@ -30,7 +30,7 @@ from ioatlas.store.journal import Journal, NewVisit
 TRIAL_MS, TRIAL_IOS, TRIAL_LONGEST_MS = 500, 500, 3000
 """A trial lasts at least this long, and until it holds I/Os enough for a 99th percentile, within reason."""
 FRESH_VISITS, FRESH_MS, FRESH_LONGEST_MS = 5, 1000, 5000
-CURVE_MS, CURVE_IOS = 1000, 500
+CURVE_MS, CURVE_IOS, SHORTEST_CURVE_MS = 1000, 500, 200
 REFUTALS = 4
 """Settings that the fresh visits may refute before the search gives up."""
 MOST_ROUNDS = 150
@@ -154,12 +154,18 @@ class Tuner(Supervisor):
         if tuning.best is None or self._journal.has_visits(CURVE):
             self._make_planned(CURVE)
             return
+        left = self._left_seconds()
+        each = CURVE_MS if left is None else min(CURVE_MS, int(1000 * (left - 3) / 12))
+        if each < SHORTEST_CURVE_MS:
+            self._journal.add_remark("left-out", "The budget ended before the load-latency curve.")
+            return
         levels = curve_levels(tuning.best)
         random.Random(self._spec.order_seed).shuffle(levels)  # noqa: S311 - an order, not a secret
         rows = []
         for level in levels:
             cell = self._cell_of((level.numjobs, level.iodepth), level.options, "a step of the load-latency curve, not of the map")
-            wanted = min(TRIAL_LONGEST_MS, max(CURVE_MS, round(1000 * CURVE_IOS / level.offered_iops)))
+            longest = TRIAL_LONGEST_MS if left is None else each
+            wanted = min(longest, max(each, round(1000 * CURVE_IOS / level.offered_iops)))
             rows.append(NewVisit(cell.key, level.percent, self._seed(level.percent, 7), CURVE, runtime_ms=wanted))
         self._journal.add_visits(rows)
         self._make_planned(CURVE)

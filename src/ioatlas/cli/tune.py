@@ -12,8 +12,8 @@ import click
 
 from ioatlas.campaign.events import Emit, Event
 from ioatlas.campaign.spec import CampaignSpec, read_sweep
-from ioatlas.campaign.start import default_directory, open_plan, reopen, run
-from ioatlas.campaign.tune import Tuner, is_tuning, start_tuning
+from ioatlas.campaign.start import default_directory, open_plan, run
+from ioatlas.campaign.tune import Tuner, start_tuning
 from ioatlas.campaign.tuned import Tuning, load_tuning
 from ioatlas.cli._live import Stop, TerminalLine
 from ioatlas.design.latency_search import Goal, Load
@@ -33,7 +33,7 @@ Examples:
   ioatlas tune nbd://server --rw randread --bs 4k --mean 2ms --read-only
   ioatlas tune /mnt/nas --rw randrw --rwmixread 67 --bs 8k --p99 20ms --json
   ioatlas tune /mnt/nas --rw read --bs 1m --max-throughput --max-jobs 16 --max-depth 32
-  ioatlas tune --go-on DIR                                         a search that was stopped
+  ioatlas resume DIR                                               a search that was stopped
 
 \b
 Exit status: 0 done, 1 failed, 2 refused or wrong usage, 3 no setting meets the limit, 4 stopped early with a partial result.""",
@@ -43,18 +43,23 @@ Exit status: 0 done, 1 failed, 2 refused or wrong usage, 3 no setting meets the 
 @click.option("--bs", metavar="SIZE", help="Block size. Default: 4k.")
 @click.option("--size", metavar="SIZE", help="Bytes of the target that are used. Default: 1 GiB of a directory, else the whole target.")
 @click.option("--rwmixread", type=click.IntRange(0, 100), metavar="PERCENT", help="Share of reads of a mixed load.")
-@click.option("--set", "settings", multiple=True, metavar="OPTION=VALUE", help="Any other fio option of the load, such as direct=0; may be repeated.")
+@click.option(
+    "--set", "settings", multiple=True, metavar="OPTION=VALUE", help="Any other fio option of the load, such as direct=0; may be repeated."
+)
 @click.option("--p99", metavar="TIME", help="Limit of the 99th percentile of latency, such as 5ms.")
 @click.option("--mean", metavar="TIME", help="Limit of the mean latency.")
 @click.option("--max-throughput", is_flag=True, help="No limit: the smallest load with the most IOPS.")
 @click.option("--max-jobs", type=click.IntRange(1, 1024), default=64, show_default=True, help="Most jobs.")
 @click.option("--max-depth", type=click.IntRange(1, 4096), default=256, show_default=True, help="Most I/Os in flight of a job.")
 @click.option("--budget", metavar="TIME", help="Time the whole may take, such as 2m, 10 s or more.")
-@click.option("--go-on", metavar="DIR", type=click.Path(path_type=Path), help="Go on with the search in DIR.")
 @click.option("-o", "output", metavar="DIR", type=click.Path(path_type=Path), help="Directory of the search. Default: a new one here.")
 @click.option("--read-only", is_flag=True, help="Only read: fio runs with --readonly, nothing is laid out, nothing needs confirming.")
-@click.option("--destroy", metavar="SERIAL-OR-SIZE", help="Write to a block device: its serial number, or its size in bytes, typed in full.")
-@click.option("--overwrite", metavar="'NAME SIZE'", help="Write to an existing file or a URI: its full name and size in bytes, typed in full.")
+@click.option(
+    "--destroy", metavar="SERIAL-OR-SIZE", help="Write to a block device: its serial number, or its size in bytes, typed in full."
+)
+@click.option(
+    "--overwrite", metavar="'NAME SIZE'", help="Write to an existing file or a URI: its full name and size in bytes, typed in full."
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def command(
     target: str | None,
@@ -69,7 +74,6 @@ def command(
     max_jobs: int,
     max_depth: int,
     budget: str | None,
-    go_on: Path | None,
     output: Path | None,
     read_only: bool,
     destroy: str | None,
@@ -77,14 +81,6 @@ def command(
     as_json: bool,
 ) -> None:
     """Find the numjobs x iodepth with the most IOPS on TARGET under a latency limit, and the load-latency curve up to it."""
-    if go_on is not None:
-        if target is not None or output is not None:
-            raise UsageError("--go-on names the search; TARGET and -o belong to a new one", remedy="leave them out")
-        journal = reopen(go_on, destroy=destroy, overwrite=overwrite)
-        if not is_tuning(journal):
-            raise UsageError("this campaign is a map, not a search", where=str(go_on), remedy=f"use `ioatlas resume {go_on}`")
-        finish(journal, as_json=as_json)
-        return
     if target is None:
         raise UsageError("no target is named", remedy="name one: `ioatlas tune DIRECTORY --p99 5ms`")
     goal = _goal(p99, mean, max_jobs, max_depth, max_throughput=max_throughput)
@@ -106,7 +102,9 @@ def _goal(p99: str | None, mean: str | None, max_jobs: int, max_depth: int, *, m
     if seconds <= 0:
         raise UsageError("the limit is zero", where=name, remedy="write a time such as 5ms")
     if seconds >= 60:
-        raise UsageError(f"a limit of {format_duration(seconds)} is none", where=name, remedy="bare numbers are seconds: write 5ms, or --max-throughput")
+        raise UsageError(
+            f"a limit of {format_duration(seconds)} is none", where=name, remedy="bare numbers are seconds: write 5ms, or --max-throughput"
+        )
     return Goal("p99" if p99 is not None else "mean", seconds * 1e9, max_jobs, max_depth)
 
 
@@ -187,9 +185,15 @@ def describe(tuning: Tuning) -> list[str]:
             + ("overloaded" if p.overloaded else "")
             for p in tuning.curve
         ]
-    asked = f"{tuning.goal.quantity} within {format_latency(tuning.goal.limit_ns)}" if tuning.goal.limit_ns is not None else "no latency limit"
+    asked = (
+        f"{tuning.goal.quantity} within {format_latency(tuning.goal.limit_ns)}" if tuning.goal.limit_ns is not None else "no latency limit"
+    )
     if best is None:
-        why = "even one I/O at a time exceeds it" if not tuning.refuted else "fresh visits confirmed none of the settings that the search named"
+        why = (
+            "even one I/O at a time exceeds it"
+            if not tuning.refuted
+            else "fresh visits confirmed none of the settings that the search named"
+        )
         if not tuning.outcome.loads:
             why = "no trial finished"
         return [*lines, "", f"No setting found for {asked}: {why}."]

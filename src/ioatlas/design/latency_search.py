@@ -222,9 +222,10 @@ def next_trials(goal: Goal, history: Sequence[Trial], failed: Iterable[Point] = 
     """
     view = _View(goal, loads_of(goal, history, failed), needed_gain(history))
     try:
-        _ladder(view)
-        if view.best() is None:
-            view.decide((1, 1))
+        depth = _first_line(view)
+        if view.best() is None and view.decide((1, 1)).verdict.state != "meets":
+            return ()
+        _more_jobs(view, depth)
         for _ in range(MOST_ROUNDS):
             before = view.best()
             if before is None:
@@ -249,9 +250,9 @@ def _doubling(highest: int, start: int = 1) -> list[int]:
     return [*levels, highest]
 
 
-def _ladder(view: _View) -> None:
-    """Doubling along iodepth with one job, then with more jobs for as long as that gains."""
-    depth, flat, top = _first_line(view), 0, _top(view)
+def _more_jobs(view: _View, depth: int) -> None:
+    """Lines of doubling numbers of jobs, for as long as that gains."""
+    flat, top = 0, _top(view)
     for jobs in _doubling(view.goal.max_jobs)[1:]:
         depth = _line(view, jobs, depth)
         now = _top(view)
@@ -393,21 +394,27 @@ def _limited_by(goal: Goal, best: Load, loads: Sequence[Load], history: Iterable
     mine = [trial.limited for trial in history if trial.point == best.point]
     if mine and sum(mine) > len(mine) / 2:
         return "client"
-    if _at_the_edge(goal, best, loads, gain):
-        return "max jobs/depth"
+    if edge := _edge(goal, best, loads, gain):
+        return edge
     ran = [load for load in above if load.verdict.state != "failed"]
     if ran:
         return "throughput plateau"
     return "a load that failed" if above else "max jobs/depth"
 
 
-def _at_the_edge(goal: Goal, best: Load, loads: Sequence[Load], gain: float) -> bool:
-    """Whether an axis that ends at this setting still gained on its last step."""
+def _edge(goal: Goal, best: Load, loads: Sequence[Load], gain: float) -> str:
+    """Why an axis that still gained on its last step ends at this setting; '' when neither does."""
     for axis, highest in enumerate((goal.max_jobs, goal.max_depth)):
-        below = [load for load in loads if load.point[1 - axis] == best.point[1 - axis] and load.point[axis] < best.point[axis]]
-        if best.point[axis] == highest and below and best.iops > (1 + gain) * max(below, key=lambda load: load.point[axis]).iops:
-            return True
-    return False
+        line = sorted((load for load in loads if load.point[1 - axis] == best.point[1 - axis]), key=lambda load: load.point[axis])
+        below = [load for load in line if load.point[axis] < best.point[axis]]
+        above = [load for load in line if load.point[axis] > best.point[axis]]
+        if not below or best.iops <= (1 + gain) * below[-1].iops:
+            continue
+        if best.point[axis] == highest:
+            return "max jobs/depth"
+        if above and above[0].verdict.state == "failed":
+            return "a load that failed"
+    return ""
 
 
 def _pareto(loads: Iterable[Load]) -> tuple[Load, ...]:

@@ -119,7 +119,7 @@ def format_count(value: float) -> str:
     for unit, factor in (("M", 1e6), ("k", 1e3)):
         if value >= factor * 9.995:
             return f"{value / factor:.3g} {unit}"
-    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+    return f"{value:.3g}" if value < 999.5 else f"{value:.0f}"
 
 
 def format_latency(nanoseconds: float) -> str:

@@ -1,0 +1,368 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Was it the cache? A verdict for every cell, with its evidence, from what can be computed; withheld where nothing can.
+
+Two words. 'cached': something shows that the bytes did not come from, or go to, what lies behind the cache: they could not have passed the link or
+the drive's interface, were answered before a packet could return, were not counted at the device, or fall off a cliff as the footprint grows.
+'suspect': it may be so. An empty word says that nothing points to a cache, which is not a proof that there is none.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from ioatlas.analysis.ceilings import TOLERANCE, Ceiling
+from ioatlas.analysis.estimates import SWEEP_PURPOSES
+from ioatlas.analysis.windows import window_values
+from ioatlas.analysis.wording import Namer, plural
+from ioatlas.model.cell import Cell
+from ioatlas.model.estimate import Estimate
+from ioatlas.model.histogram import Histogram
+from ioatlas.model.result import Finding
+from ioatlas.model.units import format_latency, format_rate, format_size, format_size_rounded
+from ioatlas.model.visit import Visit
+
+METHOD = "cache-evidence/1"
+Word = Literal["cached", "suspect", ""]
+CeilingsOf = Callable[[Cell, str], Sequence[Ceiling]]
+"""Bounds of a cell and direction."""
+
+HARD = frozenset({"link", "drive interface", "network path", "drive", "client bus"})
+"""Resources that lie between the client's memory and the data; those of the client itself bound cached answers too."""
+EARLY = 0.9
+"""An answer within this share of the smallest round trip was not sent over the path."""
+EARLY_PROOF, EARLY_HINT = 0.5, 0.1
+UNCOUNTED_PROOF, UNCOUNTED_HINT = 0.5, 0.1
+FEWEST_COUNTED_BYTES = 64 << 20
+STEP_PROOF, STEP_HINT = 4.0, 1.8
+"""Fall of throughput from one footprint to the next. Below 4 a shorter seek, or a map that no longer fits, may explain it."""
+PASS_GAP = 1.5
+COMPRESSIBLE = 50
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One reason. strength: 'proof' or 'hint'; kind: 'ceiling', 'round trip', 'counters', 'footprint', 'second pass', 'buffered', 'data'."""
+
+    kind: str
+    strength: Literal["proof", "hint"]
+    sentence: str
+
+
+@dataclass(frozen=True)
+class CacheVerdict:
+    """Of one cell and direction. tested: kinds of tests that could decide and had what they need; none of them: the verdict is withheld."""
+
+    cell: Cell
+    direction: str
+    word: Word
+    evidence: tuple[Evidence, ...]
+    tested: tuple[str, ...]
+
+    @property
+    def withheld(self) -> bool:
+        return not self.word and not self.tested
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """A cliff along the footprint: throughput falls from `below` to `above` by `ratio`, so a cache holds between the two (bytes)."""
+
+    target: str
+    direction: str
+    below_bytes: int
+    above_bytes: int
+    ratio: float
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CacheReport:
+    """Verdicts of a map, its cliffs, and how often no verdict could be given."""
+
+    verdicts: Mapping[tuple[str, str], CacheVerdict]
+    brackets: tuple[Bracket, ...] = ()
+    method: str = METHOD
+
+    @property
+    def withheld(self) -> int:
+        return sum(verdict.withheld for verdict in self.verdicts.values())
+
+    def count(self, word: Word) -> int:
+        return sum(verdict.word == word for verdict in self.verdicts.values())
+
+    def mark(self, estimates: Iterable[Estimate]) -> tuple[Estimate, ...]:
+        """The estimates with 'cached' or 'suspect' as their verdict where that is the verdict, the evidence in their notes."""
+        marked = []
+        for e in estimates:
+            verdict = self.verdicts.get((e.cell.key, e.direction))
+            if e.kind == "measured" and verdict is not None and verdict.word and e.verdict != "discarded":
+                marked.append(replace(e, verdict=verdict.word, notes=(*e.notes, *(one.sentence for one in verdict.evidence))))
+            else:
+                marked.append(e)
+        return tuple(marked)
+
+    def findings(self) -> tuple[Finding, ...]:
+        """One sentence on the verdicts with the strongest evidence, one on each cliff's bracket (at most two)."""
+        flagged = [verdict for verdict in self.verdicts.values() if verdict.word]
+        total = len(self.verdicts)
+        if not total:
+            return ()
+        namer = Namer((v.cell for v in self.verdicts.values()), sorted({v.cell.target for v in self.verdicts.values()}))
+        found: list[Finding] = []
+        withheld = f" For {self.withheld:,} of {plural(total, 'value')} no verdict could be given: neither ceiling, round trip, counters nor several footprints were known."
+        if flagged:
+            words = []
+            if self.count("cached"):
+                words.append(f"{self.count('cached'):,} cached")
+            if self.count("suspect"):
+                words.append(f"{self.count('suspect'):,} suspect")
+            kinds = Counter(one.kind for verdict in flagged for one in verdict.evidence)
+            worst = max(flagged, key=lambda v: (v.word == "cached", sum(one.strength == "proof" for one in v.evidence), len(v.evidence)))
+            sentence = (
+                f"Caches: of {plural(total, 'value')}, {' and '.join(words)}, left out of rankings"
+                f" ({', '.join(f'{kind} {count:,}' for kind, count in kinds.most_common())})."
+                f" Clearest: {worst.direction} of {namer.cell(worst.cell, with_target=True)}: {worst.evidence[0].sentence}."
+            )
+            found.append(Finding("cache", sentence + (withheld if self.withheld else ""), tuple(v.cell.key for v in flagged[:20])))
+        elif self.withheld:
+            found.append(Finding("cache", "Caches: nothing points to one." + withheld))
+        for bracket in sorted(self.brackets, key=lambda one: -one.ratio)[:2]:
+            found.append(
+                Finding(
+                    "cache-size",
+                    f"Between {format_size(bracket.below_bytes)} and {format_size(bracket.above_bytes)} of footprint {bracket.direction} throughput"
+                    f"{namer.on(bracket.target)} falls {bracket.ratio:.3g}-fold: a cache on the way holds about that much.",
+                    bracket.cells,
+                )
+            )
+        return tuple(found)
+
+
+@dataclass
+class _Case:
+    """Evidence collected for one cell and direction."""
+
+    estimate: Estimate
+    evidence: list[Evidence] = field(default_factory=list)
+    tested: list[str] = field(default_factory=list)
+
+    def add(self, kind: str, strength: Literal["proof", "hint"], sentence: str) -> None:
+        self.evidence.append(Evidence(kind, strength, sentence))
+
+    def verdict(self) -> CacheVerdict:
+        proofs = [one for one in self.evidence if one.strength == "proof"]
+        word: Word = "cached" if proofs else "suspect" if self.evidence else ""
+        return CacheVerdict(
+            self.estimate.cell,
+            self.estimate.direction,
+            word,
+            (*proofs, *(e for e in self.evidence if e.strength == "hint")),
+            tuple(self.tested),
+        )
+
+
+def judge_caches(
+    estimates: Iterable[Estimate],
+    visits: Iterable[Visit] = (),
+    *,
+    ceilings: CeilingsOf | None = None,
+    round_trip_ns: Mapping[str, float] | None = None,
+    counted_bytes: Mapping[int, float] | None = None,
+    holes: Iterable[str] = (),
+) -> CacheReport:
+    """Cache verdicts of all measured estimates.
+
+    visits:        those of the sweep, for histograms and the order of passes.
+    ceilings:      bounds of a cell and direction; those of the client itself are left aside.
+    round_trip_ns: smallest round trip to the server measured on the wire, by target; targets without a network path have none.
+    counted_bytes: {visit_id: bytes that the device or the wire carried during that visit, all directions}.
+    holes:         targets whose files are known to have holes.
+    """
+    cases = {(e.cell.key, e.direction): _Case(e) for e in estimates if e.kind == "measured" and e.n_visits and e.bw_bytes_per_s}
+    by_cell: dict[str, list[Visit]] = defaultdict(list)
+    for visit in visits:
+        if visit.purpose in SWEEP_PURPOSES and not visit.discarded:
+            by_cell[visit.cell_key].append(visit)
+    hollow = set(holes)
+    for (key, direction), case in cases.items():
+        mine = sorted(by_cell.get(key, []), key=lambda visit: (visit.started_at, visit.visit_id))
+        if ceilings is not None:
+            _above_ceiling(case, ceilings(case.estimate.cell, direction))
+        _early(case, mine, (round_trip_ns or {}).get(case.estimate.cell.target))
+        _counters(case, mine, counted_bytes or {})
+        _second_pass(case, mine)
+        _data(case, hollow)
+    brackets = _footprint(cases)
+    for case in cases.values():
+        _buffered(case)
+    return CacheReport({place: case.verdict() for place, case in cases.items()}, brackets)
+
+
+# -- the tests ----------------------------------------------------------------------------------------------------------------
+
+
+def _above_ceiling(case: _Case, ceilings: Sequence[Ceiling]) -> None:
+    """A rate that the path cannot carry was not carried by it: rule of the ceilings, 100.5%."""
+    e = case.estimate
+    rate = e.bw_low if e.bw_low is not None else e.bw_bytes_per_s
+    hard = [one for one in ceilings if one.resource in HARD and one.bw_bytes_per_s]
+    if not hard or not rate:
+        return
+    case.tested.append("ceiling")
+    tightest = min(hard, key=lambda one: one.bw_bytes_per_s or 0.0)
+    share = rate / (tightest.bw_bytes_per_s or rate)
+    if share > TOLERANCE:
+        # What was measured or typed in may have been beaten fairly; arithmetic from facts that were read cannot be.
+        strength: Literal["proof", "hint"] = "proof" if tightest.kind == "computed" else "hint"
+        case.add(
+            "ceiling",
+            strength,
+            f"{format_rate(e.bw_bytes_per_s or rate)} is {share:.0%} of what the {tightest.name} can carry ({tightest.kind})",
+        )
+
+
+def _early(case: _Case, visits: Sequence[Visit], round_trip_ns: float | None) -> None:
+    """I/Os that were answered before a packet could have come back."""
+    if not round_trip_ns or round_trip_ns <= 0:
+        return
+    histogram = Histogram.merge(part.histogram for visit in visits for part in visit.parts if part.direction == case.estimate.direction)
+    total = histogram.count
+    if total:
+        case.tested.append("round trip")
+        share = sum(n for ns, n in histogram.bins if ns < EARLY * round_trip_ns) / total
+        if share >= EARLY_HINT:
+            case.add(
+                "round trip",
+                "proof" if share >= EARLY_PROOF else "hint",
+                f"{share:.0%} of the I/Os took less than the path's round trip of {format_latency(round_trip_ns)}",
+            )
+        return
+    mean = case.estimate.lat_mean_ns
+    if mean:
+        case.tested.append("round trip")
+        if mean < EARLY * round_trip_ns:
+            case.add(
+                "round trip",
+                "proof",
+                f"a mean latency of {format_latency(mean)} is below the path's round trip of {format_latency(round_trip_ns)}",
+            )
+
+
+def _counters(case: _Case, visits: Sequence[Visit], counted: Mapping[int, float]) -> None:
+    """Bytes claimed against bytes that the device or the wire carried. The direction's own share is known only of unmixed loads."""
+    known = [visit for visit in visits if visit.visit_id in counted]
+    claimed = float(sum(part.io_bytes for visit in known for part in visit.parts))
+    if claimed < FEWEST_COUNTED_BYTES:
+        return
+    case.tested.append("counters")
+    missing = 1 - sum(counted[visit.visit_id] for visit in known) / claimed
+    if missing >= UNCOUNTED_HINT:
+        proof = missing >= UNCOUNTED_PROOF and len(case.estimate.cell.directions) == 1
+        case.add(
+            "counters",
+            "proof" if proof else "hint",
+            f"{missing:.0%} of the {format_size_rounded(claimed)} moved were not seen at the device or on the wire",
+        )
+
+
+def _second_pass(case: _Case, visits: Sequence[Visit]) -> None:
+    """Every later visit clearly faster than the first one, by more than they differ among themselves."""
+    if case.estimate.direction != "read":
+        return
+    rates = [
+        window_values(part, visit.window_start_ms).bw_bytes_per_s
+        for visit in visits
+        for part in visit.parts
+        if part.direction == case.estimate.direction
+    ]
+    if len(rates) < 3 or min(rates) <= 0:
+        return
+    first, later = rates[0], rates[1:]
+    gap = min(later) / first
+    if gap >= PASS_GAP and gap > (max(later) / min(later)) ** 2:
+        case.add(
+            "second pass",
+            "hint",
+            f"every visit after the first was at least {gap:.2g} times as fast as it: the data may have stayed in a cache",
+        )
+
+
+def _data(case: _Case, hollow: set[str]) -> None:
+    """Data that a target need not store or read in full."""
+    cell = case.estimate.cell
+    percent = max(cell.integer("buffer_compress_percentage", 0), cell.integer("dedupe_percentage", 0))
+    if cell.integer("zero_buffers", 0):
+        case.add("data", "hint", "the data are zeros, which many targets do not store")
+    elif "buffer_pattern" in cell.option:
+        case.add("data", "hint", "the data repeat one pattern, which compresses to nothing")
+    elif percent >= COMPRESSIBLE:
+        case.add("data", "hint", f"{percent}% of the data can be compressed or deduplicated away")
+    if cell.target in hollow and case.estimate.direction == "read":
+        case.add("data", "hint", "the file has holes, which are read without the drives")
+
+
+def _buffered(case: _Case) -> None:
+    """direct=0 goes through the client's page cache: what was counted or bounded elsewhere decides, otherwise it is open."""
+    cell = case.estimate.cell
+    if cell.integer("direct", 1) or {"counters"} & set(case.tested):
+        return
+    synced = any(cell.integer(name, 0) for name in ("sync", "fsync", "fdatasync", "end_fsync", "sync_file_range"))
+    if case.estimate.direction == "write" and synced:
+        return
+    case.add("buffered", "hint", "direct=0: the client's page cache was in the way, and nothing shows how much of it came from there")
+
+
+def _footprint(cases: Mapping[tuple[str, str], _Case]) -> tuple[Bracket, ...]:
+    """Falls of throughput from one footprint to the next larger one, all else equal; what lies below a fall came from a cache."""
+    lines: dict[tuple[object, ...], dict[int, _Case]] = defaultdict(dict)
+    for case in cases.values():
+        cell = case.estimate.cell
+        rest = tuple(pair for pair in cell.options if pair[0] != "size")
+        lines[cell.target, case.estimate.direction, cell.sharing, cell.state, rest][cell.footprint_bytes] = case
+    found: dict[tuple[str, str, int, int], Bracket] = {}
+    for line in lines.values():
+        points = sorted(line.items())
+        if len(points) < 3:
+            continue
+        for _, case in points:
+            case.tested.append("footprint")
+        at = _largest_fall([case.estimate for _, case in points])
+        if at is None:
+            continue
+        index, ratio = at
+        below, above = points[index][0], points[index + 1][0]
+        # Without intervals a single stalled visit would look like a cliff.
+        sure = points[index][1].estimate.bw_low is not None and points[index + 1][1].estimate.bw_high is not None
+        strength: Literal["proof", "hint"] = "proof" if ratio >= STEP_PROOF and sure else "hint"
+        for size, case in points[: index + 1]:
+            if (case.estimate.bw_bytes_per_s or 0) >= STEP_HINT * (points[index + 1][1].estimate.bw_bytes_per_s or 0):
+                case.add(
+                    "footprint",
+                    strength,
+                    f"throughput falls {ratio:.3g}-fold between {format_size(below)} and {format_size(above)} of footprint, and {format_size(size)} lies before that",
+                )
+        e = points[index][1].estimate
+        place = (e.cell.target, e.direction, below, above)
+        if strength == "proof" and (place not in found or found[place].ratio < ratio):
+            found[place] = Bracket(*place, ratio, (e.cell.key, points[index + 1][1].estimate.cell.key))
+    return tuple(found.values())
+
+
+def _largest_fall(estimates: Sequence[Estimate]) -> tuple[int, float] | None:
+    """(index of the last one before it, ratio) of the steepest lasting fall of at least STEP_HINT whose intervals do not touch."""
+    best: tuple[int, float] | None = None
+    rates = [e.bw_bytes_per_s or 0.0 for e in estimates]
+    for index in range(len(rates) - 1):
+        before, after = estimates[index], estimates[index + 1]
+        if rates[index + 1] <= 0:
+            continue
+        ratio = rates[index] / rates[index + 1]
+        # A notch that recovers is not a cache that overflowed.
+        lasting = max(rates[index + 1 :]) <= rates[index] / STEP_HINT**0.5
+        clear = before.bw_low is None or after.bw_high is None or before.bw_low > after.bw_high
+        if ratio >= STEP_HINT and lasting and clear and (best is None or ratio > best[1]):
+            best = (index, ratio)
+    return best

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cache verdicts: each kind of evidence fires on what shows it, and nothing fires without it."""
+
+import pytest
+
+from ioatlas.analysis.cache import judge_caches
+from ioatlas.analysis.ceilings import Ceiling, Ethernet, link_ceiling
+from ioatlas.model.cell import Cell
+from ioatlas.model.estimate import Estimate
+from ioatlas.model.histogram import Histogram
+from ioatlas.model.visit import Part, Series, Visit
+
+MIB = 1 << 20
+GIGABIT = link_ceiling(Ethernet(1e9), "nfs3", 65536)
+
+
+def cell(rw="randread", target="nas", **more):
+    base = {"rw": rw, "bs": 65536, "size": 1 << 30, "numjobs": 1, "iodepth": 8, "direct": 1, "ioengine": "libaio"}
+    return Cell.of(target, {**base, **more})
+
+
+def estimate(which, rate, *, width=0.03, **more):
+    low, high = (rate * (1 - width), rate * (1 + width)) if width is not None else (None, None)
+    fields = {"kind": "measured", "n_visits": 2, "verdict": "steady", "iops": rate / 65536, "lat_mean_ns": 5e5, **more}
+    return Estimate(which, which.directions[0], bw_bytes_per_s=rate, bw_low=low, bw_high=high, **fields)
+
+
+def visit(which, rate, number=1, latencies=None, io_bytes=100 * MIB):
+    histogram = Histogram.from_counts(latencies or {500_000: 1000})
+    part = Part(which.directions[0], io_bytes, io_bytes // 65536, round(io_bytes / rate * 1000), 5e5, histogram, Series(0))
+    return Visit(number, which.key, 1, 0, number, 1, float(number), (part,))
+
+
+def only(report):
+    (verdict,) = report.verdicts.values()
+    return verdict
+
+
+@pytest.mark.parametrize(("rate", "word"), [(113e6, ""), (117.0e6, ""), (125e6, "cached"), (2500e6, "cached")])
+def test_more_than_the_link_carries(rate, word):
+    verdict = only(judge_caches([estimate(cell(), rate)], ceilings=lambda _cell, _direction: [GIGABIT]))
+    assert verdict.word == word
+    assert "ceiling" in verdict.tested
+
+
+def test_a_value_that_may_lie_below_the_ceiling_is_not_accused():
+    assert only(judge_caches([estimate(cell(), 120e6, width=0.05)], ceilings=lambda _c, _d: [GIGABIT])).word == ""
+
+
+def test_a_measured_ceiling_makes_suspect_only():
+    measured = Ceiling("network path, measured", "network path", 110e6, None, "measured")
+    assert only(judge_caches([estimate(cell(), 125e6)], ceilings=lambda _c, _d: [measured])).word == "suspect"
+
+
+def test_the_clients_own_ceilings_do_not_count():
+    null = Ceiling("client", "client", 50e6, None, "computed")
+    verdict = only(judge_caches([estimate(cell(), 125e6)], ceilings=lambda _c, _d: [null]))
+    assert (verdict.word, verdict.withheld) == ("", True)
+
+
+@pytest.mark.parametrize(
+    ("latencies", "word"),
+    [
+        ({300_000: 990, 900_000: 10}, ""),
+        ({20_000: 950, 300_000: 50}, "cached"),
+        ({20_000: 200, 300_000: 800}, "suspect"),
+        ({20_000: 50, 300_000: 950}, ""),
+    ],
+)
+def test_answers_before_a_packet_could_return(latencies, word):
+    which = cell()
+    report = judge_caches([estimate(which, 50e6)], [visit(which, 50e6, latencies=latencies)], round_trip_ns={"nas": 200_000.0})
+    assert only(report).word == word
+    assert "round trip" in only(report).tested
+
+
+@pytest.mark.parametrize(("seen", "word"), [(1.02, ""), (0.95, ""), (0.7, "suspect"), (0.01, "cached")])
+def test_bytes_that_nobody_saw(seen, word):
+    which = cell(direct=0)
+    visits = [visit(which, 90e6, number) for number in (1, 2)]
+    report = judge_caches([estimate(which, 90e6)], visits, counted_bytes={v.visit_id: seen * 100 * MIB for v in visits})
+    assert only(report).word == word
+
+
+def test_few_bytes_prove_nothing():
+    which = cell()
+    report = judge_caches([estimate(which, 90e6)], [visit(which, 90e6, io_bytes=MIB)], counted_bytes={1: 0.0})
+    assert only(report).withheld
+
+
+def footprints(rates, **more):
+    return [estimate(cell(size=MIB << (2 * index), **more), rate * 1e6) for index, rate in enumerate(rates)]
+
+
+def test_a_cliff_along_the_footprint():
+    report = judge_caches(footprints([2000, 2000, 1900, 110, 100]))
+    assert [verdict.word for verdict in report.verdicts.values()] == ["cached"] * 3 + [""] * 2
+    (bracket,) = report.brackets
+    assert (bracket.below_bytes, bracket.above_bytes) == (16 * MIB, 64 * MIB)
+    sentences = " ".join(finding.sentence for finding in report.findings())
+    assert "Between 16 MiB and 64 MiB" in sentences
+    assert "3 cached" in sentences
+
+
+@pytest.mark.parametrize(
+    "rates",
+    [
+        [100, 100, 100, 100],
+        [100, 95, 70, 65],
+        [100, 100, 20, 100],  # a notch that recovers
+        [20, 60, 100, 100],
+    ],
+)
+def test_no_cliff(rates):
+    report = judge_caches(footprints(rates))
+    assert not any(verdict.word for verdict in report.verdicts.values())
+    assert report.withheld == 0
+
+
+def test_a_small_fall_is_suspect_and_two_sizes_are_no_line():
+    assert judge_caches(footprints([300, 300, 100, 100])).count("suspect") == 2
+    assert judge_caches(footprints([2000, 100])).withheld == 2
+
+
+def test_a_fall_without_intervals_proves_nothing():
+    rows = [estimate(e.cell, e.bw_bytes_per_s, width=None) for e in footprints([2000, 2000, 100, 100])]
+    assert judge_caches(rows).count("cached") == 0
+
+
+def test_later_passes_that_are_faster():
+    which = cell("read")
+    slow_first = [visit(which, rate, number) for number, rate in enumerate((50e6, 200e6, 210e6), start=1)]
+    assert only(judge_caches([estimate(which, 150e6)], slow_first)).word == "suspect"
+    noisy = [visit(which, rate, number) for number, rate in enumerate((50e6, 80e6, 210e6), start=1)]
+    assert only(judge_caches([estimate(which, 150e6)], noisy)).word == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        ({}, ""),
+        ({"direct": 0}, "suspect"),
+        ({"direct": 0, "rw": "write", "end_fsync": 1}, ""),
+        ({"zero_buffers": 1}, "suspect"),
+        ({"buffer_compress_percentage": 80}, "suspect"),
+        ({"buffer_compress_percentage": 20}, ""),
+        ({"buffer_pattern": "0xdeadbeef"}, "suspect"),
+    ],
+)
+def test_what_the_load_itself_says(options, word):
+    assert only(judge_caches([estimate(cell(**options), 50e6)])).word == word
+
+
+def test_files_with_holes():
+    assert only(judge_caches([estimate(cell(), 50e6)], holes=["nas"])).word == "suspect"
+    assert only(judge_caches([estimate(cell("randwrite"), 50e6)], holes=["nas"])).word == ""
+
+
+def test_what_cannot_be_judged_is_counted():
+    report = judge_caches([estimate(cell(), 50e6), estimate(cell("randwrite"), 40e6)])
+    assert report.withheld == 2
+    assert "no verdict could be given" in report.findings()[0].sentence
+    assert "2 of 2" in report.findings()[0].sentence
+
+
+def test_marking_keeps_everything_else():
+    rows = [estimate(cell(), 125e6), estimate(cell(bs=4096), 50e6, verdict="drifting")]
+    marked = judge_caches(rows, ceilings=lambda _c, _d: [GIGABIT]).mark(rows)
+    assert [e.verdict for e in marked] == ["cached", "drifting"]
+    assert "Gb/s link" in marked[0].notes[-1]
+    assert marked[1] == rows[1]
+    assert judge_caches([]).findings() == ()
