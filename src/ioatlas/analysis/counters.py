@@ -42,8 +42,9 @@ def counter_findings(device: str, counts: Sequence[BatchCount]) -> tuple[Finding
         noun = "reads" if direction == "read" else "writes"
         if short:
             missing = sum(count.claimed_bytes - count.counted_bytes for count in short)
-            sentence = f"{device} saw only {share:.1%} of the bytes claimed by {noun} (middle of {len(judged)} batches): "
-            sentence += f"in {len(short)} of them a cache answered {format_size_rounded(missing)} before they reached the device."
+            share = sum(count.counted_bytes for count in short) / sum(count.claimed_bytes for count in short)
+            sentence = f"In {len(short)} of {len(judged)} batches {device} saw only {share:.1%} of the bytes claimed by {noun}: "
+            sentence += f"a cache answered {format_size_rounded(missing)} before they reached the device."
             found.append(Finding("cache", sentence))
         elif over:
             sentence = (

@@ -118,16 +118,17 @@ def _result(journal: Journal) -> CampaignResult:
 
 def _counter_findings(journal: Journal, visits: Sequence[Visit]) -> tuple[Finding, ...]:
     """Claims against the counters of the device below the target: for campaigns with one target on one local device."""
-    if len(journal.targets()) != 1:
+    devices = journal.outcomes().get("devices", [])
+    if len(journal.targets()) != 1 or not devices:
         return ()
     claimed: Counter[tuple[int, str]] = Counter()
     for visit in visits:
         for part in visit.parts:
             claimed[visit.batch_id, part.direction] += part.io_bytes
-    device, counts = "", []
+    device, counts = devices[0], []
     for batch_id, usage in journal.usages().items():
-        for name, disk in list(usage["disks"].items())[:1]:
-            device = name
+        disk = usage["disks"].get(device)
+        if disk is not None:
             for direction in ("read", "write"):
                 counts.append(BatchCount(direction, claimed[batch_id, direction], disk[f"{direction}_bytes"], usage["seconds"]))
     return counter_findings(device, counts)

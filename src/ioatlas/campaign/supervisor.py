@@ -95,7 +95,9 @@ class Supervisor:
         self._made = 0
         self._made_sweep = False
         self._slack_ms: float = SLACK_MS
-        self._counters = Sampler(_watched(plan))
+        watched = _watched(plan)
+        self._counters = Sampler(watched)
+        journal.set_outcome("devices", list(watched.devices))
         self._nominal_spent = 0.0
         self._wall_spent = 0.0
 
