@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A against A, and a 10% slow-down, on real campaigns: a server with limited bandwidth measured again and again.
 
-Run: nice -n 5 .venv/bin/python bench/compare/real.py [PAIRS] > bench/compare/RESULT-real.md
+Campaigns are kept in DIR when it is given, and taken from there when they exist.
+Run: nice -n 5 .venv/bin/python bench/compare/real.py [PAIRS [DIR]] > bench/compare/RESULT-real.md
 """
 
 from __future__ import annotations
@@ -31,8 +32,10 @@ numjobs = [1, 2, 4]
 
 
 def measure(work: Path, name: str, rate: int) -> Path:
-    """One campaign on a server of its own, with every visit in a fresh random order."""
+    """One campaign on a server of its own, with every visit in a fresh random order; measured unless it is there."""
     directory = work / name
+    if directory.exists():
+        return directory
     sweep = work / f"{name}.toml"
     sweep.write_text(f"order_seed = {random.randrange(1, 10**6)}\n{SWEEP}")
     limits = ["--set", f"bw_bytes_per_s={rate}", "--set", "burst_seconds=0.05"]
@@ -55,7 +58,7 @@ def main() -> None:
     random.seed(SEED)
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as scratch:
-        work = Path(scratch)
+        work = Path(sys.argv[2]) if len(sys.argv) > 2 else Path(scratch)
         # The slowed target is measured in between, so that nothing but the limit tells the two series apart.
         first = [measure(work, "a0", RATE)]
         slow = []

@@ -15,6 +15,7 @@ METHOD = "white-plus-ou/1"
 STRETCHES = 24
 _SHARES = np.array([0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.97])
 _TIMES = 10
+_LONGEST = 2.0
 
 
 @dataclass(frozen=True)
@@ -58,8 +59,8 @@ def level_spread(campaigns: Sequence[tuple[Floats, Floats]], *, extra_variance: 
     campaigns: (times, residuals) for each, shape (n,): seconds and logarithms, with the cells' levels taken out.
     Model: residual = level + white noise + Ornstein-Uhlenbeck drift, the share q of drift and its correlation time tau the same in all campaigns. Residuals are
     averaged over up to 24 stretches of time each; the likelihood of their contrasts (REML: Patterson and Thompson 1971, Biometrika 58) over a grid of q and tau
-    with equal weights, the variance integrated out, gives the mixture. Correlation times reach to the longest campaign: drift that is slower still
-    cannot be told from a change of the target. None with fewer than 4 stretches of visits in one campaign. extra_variance is added to every component.
+    with equal weights, the variance integrated out, gives the mixture. Correlation times reach to twice the longest campaign: drift that is slower
+    still cannot be told from a change of the target. None with fewer than 4 stretches of visits in one campaign. extra_variance is added to every component.
     """
     pieces = [_stretches(np.asarray(times, dtype=float), np.asarray(residuals, dtype=float)) for times, residuals in campaigns]
     if not pieces or any(means.size < 4 for _, means, _ in pieces):
@@ -69,7 +70,7 @@ def level_spread(campaigns: Sequence[tuple[Floats, Floats]], *, extra_variance: 
     shortest, longest = min(gaps) / 2, max(lengths)
     if not 0 < shortest < longest:
         return None
-    taus = np.geomspace(shortest, longest, _TIMES)
+    taus = np.geomspace(shortest, _LONGEST * longest, _TIMES)
     share = np.repeat(_SHARES, _TIMES)
     tau = np.tile(taus, _SHARES.size)
     dof = sum(means.size - 1 for _, means, _ in pieces)
