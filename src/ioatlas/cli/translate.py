@@ -55,6 +55,9 @@ def command(tool: str, command_or_file: str, as_json: bool, output: Path | None)
         return
     parts = {"job.fio": translation.job_file, "campaign.toml": translation.campaign_toml, "fidelity.txt": render_fidelity(translation)}
     if output is not None:
+        from ioatlas.dialect.campaign_text import render_campaigns
+
+        parts |= {f"campaign-{number}.toml": text for number, text in enumerate(render_campaigns(translation), 1) if number > 1}
         try:
             output.mkdir(parents=True, exist_ok=True)
             for name, text in parts.items():
@@ -63,7 +66,7 @@ def command(tool: str, command_or_file: str, as_json: bool, output: Path | None)
             raise IoAtlasError(
                 f"cannot write: {error.strerror or error}", where=str(output), remedy="name a folder you can write to"
             ) from error
-        click.echo(f"{output}: job.fio ({len(translation.jobs)} sections), campaign.toml, fidelity.txt", err=True)
+        click.echo(f"{output}: {', '.join(parts)}; {len(translation.jobs)} fio sections", err=True)
         click.echo(parts["fidelity.txt"], nl=False)
         return
     for name, text in parts.items():

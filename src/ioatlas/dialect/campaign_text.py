@@ -92,7 +92,7 @@ def render_campaigns(translation: Translation) -> list[str]:
         for constants, axes in _rectangles(cells):
             count = math.prod(len(v) for v in axes.values())
             head = [
-                f"{count} cells out of a {translation.tool} workload. Name the target when it is run: ioatlas map TARGET --campaign FILE"
+                f"{count} cell{'s' if count != 1 else ''} out of {translation.tool}. Name the target when it is run: ioatlas map TARGET --campaign FILE"
             ]
             if "size" not in constants and "size" not in axes:
                 head.append("The source leaves the size to the target: add size = to [sweep].")

@@ -183,7 +183,7 @@ def _cut(words: Sequence[str]) -> list[str]:
         if word in ("|", "||", "&&", ";", "&"):
             break
         if re.match(r"^\d?>{1,2}", word):
-            skip = bool(re.fullmatch(r"\d?>{1,2}", word))
+            skip = bool(re.fullmatch(r"\d?>{1,2}&?", word))
             continue
         kept.append(word)
     return kept
@@ -230,6 +230,29 @@ def _profile_lines(source: Source) -> list[str]:
     return lines
 
 
+def _first_word(body: str, values: Mapping[str, str]) -> str:
+    """`$tool -a b` with the variable's value, where it has one."""
+    match = re.match(r"\$\{?([A-Za-z_]\w*)\}?(?=\s)", body)
+    return values[match.group(1)] + body[match.end() :] if match and match.group(1) in values else body
+
+
+def _arithmetic(body: str) -> str:
+    """`$((4*1024))` worked out, as a shell does; left alone where it holds variables."""
+    from ioatlas.dialect.jobfile_read import evaluate
+
+    return re.sub(r"\$\(\(([0-9+\-*/%() ]+)\)\)", lambda m: str(evaluate(m.group(1))), body)
+
+
+def _from_program(body: str, programs: Sequence[str]) -> str:
+    """The line from its program on: what stands before (sudo, environment) may hold anything."""
+    for match in re.finditer(r"\S+", body):
+        word = match.group(0)
+        if _is_program(word.strip("\"'"), programs):
+            # A quoted path with blanks ends here; it is left to the words.
+            return body[match.start() :] if word.count('"') % 2 == 0 and word.count("'") % 2 == 0 else body
+    return body
+
+
 def command_lines(source: Source, programs: Sequence[str], *, windows: bool | None = None) -> list[tuple[str, list[str]]]:
     """Every command of one of `programs` in the source: (where, arguments without the program's name).
 
@@ -250,6 +273,7 @@ def command_lines(source: Source, programs: Sequence[str], *, windows: bool | No
         body = line.strip()
         if not body or body.startswith(("#", "::", "//")) or re.match(r"(?i)^@?rem\b", body):
             continue
+        body = _arithmetic(_first_word(body, values))
         names_program = any(_is_program(word.strip("\"'"), programs) for word in re.split(r"\s+", body))
         assignment = _ASSIGN.match(body)
         if assignment and not names_program:
@@ -257,17 +281,14 @@ def command_lines(source: Source, programs: Sequence[str], *, windows: bool | No
             continue
         if not names_program and not body.startswith("-") and source.from_file:
             continue
+        body = _from_program(body, programs)
         if _VARIABLE.search(body):
             body = _expand(body, values, where)
         words = split_words(body, windows=looks_windows(body) if windows is None else windows, where=where)
-        position = next((i for i, word in enumerate(words) if _is_program(word, programs)), None)
-        if position is None and not source.from_file:
-            position = -1
-        elif position is None:
-            if not words or not words[0].startswith("-"):
-                continue
-            position = -1
-        found.append((where, _cut(words[position + 1 :])))
+        found_at = next((i for i, word in enumerate(words) if _is_program(word, programs)), None)
+        if found_at is None and source.from_file and (not words or not words[0].startswith("-")):
+            continue
+        found.append((where, _cut(words if found_at is None else words[found_at + 1 :])))
     if not found:
         raise UsageError(
             f"no {programs[0]} command is in it",

@@ -80,7 +80,7 @@ def test_first_job(tool, command, expected):
 
 BAD = [
     ("diskspd", "diskspd -q5 x"), ("diskspd", "diskspd -b4Q x"), ("diskspd", "diskspd -t2 -F4 x"), ("diskspd", "diskspd -w101 x"), ("diskspd", "diskspd x -b4K"),
-    ("diskspd", 'diskspd "x'), ("iozone", "iozone -y"), ("iozone", "iozone -? "), ("iozone", "iozone -i 0 1"), ("iozone", "iozone -r 32m -s 1g -i 0"),
+    ("diskspd", 'diskspd "x'), ("iozone", "iozone -y"), ("iozone", "iozone -? "), ("iozone", "iozone -r 32m -s 1g -i 0"),
     ("iozone", "iozone -s 4k -r 8k -i 0"), ("xdd", "xdd -op erase -target x -bytes 1"), ("xdd", "xdd -target x"), ("xdd", "xdd -nosuch 3 -target x -bytes 1"),
     ("orion", "orion -testname x"), ("orion", "orion -run fast"), ("orion", "orion -run advanced -matrix point -num_small 3"), ("elbencho", "elbencho --nosuch -w x"),
     ("elbencho", "elbencho -s 1g x"), ("fio", "fio --rw=read"), ("fio", "fio --name=a --rw=sideways"), ("fio", "fio --name=a --bs=4x"),
@@ -266,6 +266,24 @@ def test_scripts_give_their_commands_and_variables(tmp_path):
         (4096, 4, 2 * GIB, "d:\\a.dat"),
         (8192, 1, None, "x"),
     ]
+
+
+def test_what_shells_do_to_command_lines(tmp_path):
+    path = tmp_path / "run.sh"
+    path.write_text(
+        'xdd=xdd.Linux\nsize=1048576\n# xdd -op read -target no\nLD_PRELOAD=$NOT_KNOWN "xdd" -op read -target a -bytes $size\n'
+        "$xdd -op write -blocksize $((4*1024)) -reqsize 1 -bytes ${size} -targets 1 b >& log\n"
+    )
+    assert [(j["rw"], j["bs_bytes"], j["size_bytes"], j["target"]) for j in jobs("xdd", str(path))] == [
+        ("read", 131072, MIB, "a"),
+        ("write", 4096, MIB, "b"),
+    ]
+
+
+def test_paths_that_stand_for_several():
+    (job,) = jobs("elbencho", "elbencho -w -t 16 -s 128m -b 1m --direct /mnt/f{1..16}")
+    assert job["nrfiles"] == 16
+    assert jobs("iozone", "iozone -t1 -i0 -r1k -s1g /tmp")[0]["bs_bytes"] == 1024
 
 
 def test_diskspd_xml_profile_and_entities(tmp_path):

@@ -126,7 +126,7 @@ def read_command(words: list[str], where: str, source: Source) -> Command:
 
 
 def _expand(path: str) -> int:
-    """How many paths the number lists in brackets make: file[1-4] is four."""
+    """How many paths the number lists of elbencho or of a shell make: file[1-4] and file{1..4} are four."""
     count = 1
     for group in re.findall(r"\[([0-9,\-]+)\]", path):
         total = 0
@@ -134,6 +134,8 @@ def _expand(path: str) -> int:
             low, dash, high = part.partition("-")
             total += int(high) - int(low) + 1 if dash and low.isdigit() and high.isdigit() else 1
         count *= max(1, total)
+    for low, high in re.findall(r"\{(\d+)\.\.(\d+)\}", path):
+        count *= abs(int(high) - int(low)) + 1
     return min(count, 1_000_000)
 
 

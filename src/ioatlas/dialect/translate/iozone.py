@@ -127,9 +127,8 @@ def _words(words: list[str], where: str) -> Iterator[tuple[str, str]]:
         word = words[i]
         i += 1
         if not word.startswith("-") or word == "-":
-            raise UsageError(
-                f"{word!r} stands without an option", where=where, remedy="repeat the option before each of its values, as in -i 0 -i 1"
-            )
+            yield "word", word
+            continue
         rest = word[1:]
         while rest:
             letter, rest = rest[0], rest[1:]
@@ -183,7 +182,9 @@ def _apply(plan: Plan, letter: str, value: str, where: str) -> None:
     flags = {"E": "extended", "z": "no_crossover", "e": "fsync", "c": "close", "I": "direct", "B": "mapped", "T": "threads", "w": "keep", "+k": "aggregate",
              "+B": "sequential_mix", "+V": "shared_file", "a": "auto"}  # fmt: skip
     sizes = {"g": "high_size", "n": "low_size", "q": "high_record", "y": "low_record"}
-    if letter in flags:
+    if letter == "word":
+        plan.notes.append(exact("command line", f"{value!r} follows no option: IOzone passes over it too"))
+    elif letter in flags:
         setattr(plan, flags[letter], True)
     elif letter in sizes:
         setattr(plan, sizes[letter], kilobytes(value, option, where))

@@ -91,6 +91,8 @@ def read_command(words: list[str], where: str) -> Plan:
     )
     if plan.run != "advanced":
         for name in ("matrix", "num_small", "num_large", "type"):
+            if name == "matrix" and values.get(name, "").lower() == plan.matrix:
+                continue  # says what the run is anyway
             if name in values:
                 raise UsageError(
                     f"-{name} belongs to -run advanced", where=where, remedy=f"remove it, or use -run advanced instead of {plan.run}"
