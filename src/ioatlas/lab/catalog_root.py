@@ -5,13 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ioatlas.lab.catalog import NBDKIT, SIZE, nbdkit, whole
+from ioatlas.errors import UsageError
+from ioatlas.lab.catalog import NBDKIT, SIZE, STORAGE_DAEMON, nbdkit, whole
 from ioatlas.lab.network import goodput_bytes_per_s
-from ioatlas.lab.scenario import Check, Link, Loop, MakeFile, Recipe, Requirement, Scenario, Serve, Setting, Truth
+from ioatlas.lab.scenario import Check, Limit, Link, Loop, MakeFile, Recipe, Requirement, Run, Scenario, Serve, Setting, Truth
 
 IPROUTE = (Requirement("ip", "iproute2"), Requirement("tc", "iproute2"), Requirement("nsenter", "util-linux"))
 IPERF = Requirement("iperf3", "iperf3")
 LOSETUP = Requirement("losetup", "util-linux")
+ISCSI_BLOCK = Requirement("qemu/block-iscsi.so", "qemu-block-extra")
 PORT = 10809
 IPERF_PORT = 5201
 
@@ -62,7 +64,7 @@ for _name, _rate, _mtu, _words in (
 
 def _drive(s: Mapping[str, Setting]) -> Recipe:
     rate, iops = whole(s, "bw_bytes_per_s"), whole(s, "iops")
-    steps = (MakeFile("{dir}/drive.img", whole(s, "size_bytes")), Loop("{dir}/drive.img", rate, iops))
+    steps = (MakeFile("{dir}/drive.img", whole(s, "size_bytes")), Loop("{dir}/drive.img"), Limit("{loop0}", rate, iops))
     truth = {
         "bw_bytes_per_s": Truth(rate, "B/s", note="large blocks; reads and writes apart"),
         "iops": Truth(iops, "1/s", note="small blocks; reads and writes apart; given out in slices of about 0.1 s, so latency is an artefact"),
@@ -85,3 +87,87 @@ REGISTRY["drive"] = Scenario(
     needs_root=True,
 )
 
+
+def _array(s: Mapping[str, Setting]) -> Recipe:
+    drives, rate, level = whole(s, "drives"), whole(s, "bw_bytes_per_s"), str(s["level"])
+    parity = {"raid0": 0, "raid5": 1, "raid6": 2}.get(level)
+    if parity is None:
+        raise UsageError(f"the array cannot be {level!r}", remedy="use raid0, raid5 or raid6")
+    if drives < parity + 2:
+        raise UsageError(f"{level} needs at least {parity + 2} drives, not {drives}")
+    loops = [f"{{loop{index}}}" for index in range(drives)]
+    steps = (
+        *(step for index in range(drives) for step in (MakeFile(f"{{dir}}/{index}.img", whole(s, "size_bytes"), random=False), Loop(f"{{dir}}/{index}.img"))),
+        Run(("mkfs.btrfs", "-q", "-f", "-K", "-d", level, "-m", level, *loops)),
+        Run(("mkdir", "{dir}/mount")),
+        Run(("mount", "-o", "nodatasum,noatime", "{loop0}", "{dir}/mount")),
+        *(Limit(loop, rate) for loop in loops),
+    )
+    truth = {
+        "write_bytes_per_s": Truth((drives - parity) * rate, "B/s", "arithmetic", "large sequential direct writes: data drives x rate; a few per cent more with short runs"),
+        "read_bytes_per_s": Truth(drives * rate, "B/s", "arithmetic", "large sequential direct reads: all drives x rate"),
+        "drive_bytes_per_s": Truth(rate, "B/s", note="of every drive, reads and writes apart"),
+    }
+    common = ("ioengine=libaio", "direct=1", "filename={dir}/mount/data", "size=256m", "bs=1m", "iodepth=16", "fallocate=none")
+    checks = (
+        Check("write_bytes_per_s", (*common, "rw=write"), settle_seconds=4, seconds=8, tolerance=0.06),
+        Check("read_bytes_per_s", (*common, "rw=read"), settle_seconds=2, seconds=5, tolerance=0.06),
+    )
+    return Recipe(steps, "{dir}/mount", truth, kind="directory", checks=checks, options={"direct": 1})
+
+
+REGISTRY["array"] = Scenario(
+    "array",
+    "drive bandwidth",
+    "btrfs raid0, raid5 or raid6 over loop drives of a known rate each, mounted as a directory",
+    (LOSETUP, Requirement("mkfs.btrfs", "btrfs-progs")),
+    {"drives": 5, "level": "raid5", "bw_bytes_per_s": 10_000_000, "size_bytes": 512 << 20},
+    _array,
+    needs_root=True,
+)
+
+
+def _san(s: Mapping[str, Setting]) -> Recipe:
+    rate, mtu, drive = whole(s, "rate_bits_per_s"), whole(s, "mtu"), whole(s, "bw_bytes_per_s")
+    admin = ("tgtadm", "--control-port", "{octet}", "--lld", "iscsi")
+    name = "iqn.2026-01.lab.ioatlas:disk"
+    link, iscsi_port = goodput_bytes_per_s(rate, mtu), 3260
+    steps = (
+        Link(rate, mtu),
+        MakeFile("{dir}/drive.img", whole(s, "size_bytes")),
+        Loop("{dir}/drive.img"),
+        Run(("mkdir", "-p", "/run/tgtd")),
+        Serve("target", ("tgtd", "--foreground", "--control-port", "{octet}", "--iscsi", f"portal={{server}}:{iscsi_port}"), f"{{server}}:{iscsi_port}", inside=True),
+        Run((*admin, "--op", "new", "--mode", "target", "--tid", "1", "--targetname", name)),
+        Run((*admin, "--op", "new", "--mode", "logicalunit", "--tid", "1", "--lun", "1", "--bstype", "aio", "--backing-store", "{loop0}")),
+        Run((*admin, "--op", "bind", "--mode", "target", "--tid", "1", "--initiator-address", "ALL")),
+        Limit("{loop0}", drive),
+        Serve(
+            "disk",
+            (
+                "qemu-storage-daemon", "--blockdev", f"driver=iscsi,node-name=disk,transport=tcp,portal={{server}}:{iscsi_port},target={name},lun=1",
+                "--nbd-server", "addr.type=unix,addr.path={dir}/disk.sock,max-connections=256",
+                "--export", "type=nbd,id=export,node-name=disk,name=disk,writable=on",
+            ),
+            "{dir}/disk.sock",
+        ),
+    )  # fmt: skip
+    truth = {
+        "bw_bytes_per_s": Truth(min(link, drive), "B/s", "arithmetic", "large blocks: the lesser of link and drive; each direction apart"),
+        "link_bytes_per_s": Truth(link, "B/s", "arithmetic", "TCP payload; iSCSI headers take another 0.1% of 64 KiB blocks"),
+        "drive_bytes_per_s": Truth(drive, "B/s", note="of the drive behind the target, direct I/O"),
+    }
+    checks = (Check("bw_bytes_per_s", ("rw=read", "bs=64k", "iodepth=16"), settle_seconds=1, tolerance=0.02),)
+    return Recipe(steps, "nbd+unix:///disk?socket={dir}/disk.sock", truth, checks=checks)
+
+
+for _name, _drive_rate, _limit in (("san-link", 400_000_000, "link"), ("san-drive", 20_000_000, "drive bandwidth")):
+    REGISTRY[_name] = Scenario(
+        _name,
+        _limit,
+        f"an iSCSI LUN (tgt, libiscsi) behind a 1 Gb/s link on a drive of {_drive_rate // 10**6} MB/s: the {_limit} limits it",
+        (*IPROUTE, LOSETUP, STORAGE_DAEMON, Requirement("tgtd", "tgt"), ISCSI_BLOCK),
+        {"rate_bits_per_s": 10**9, "mtu": 1500, "bw_bytes_per_s": _drive_rate, "size_bytes": SIZE},
+        _san,
+        needs_root=True,
+    )

@@ -158,11 +158,13 @@ def _mean_between(log: list[tuple[int, int, int]], begin_ms: float, end_ms: floa
 
 def _fio(location: str, one: Check, seconds: float, extra: tuple[str, ...] = ()) -> tuple[dict[str, Any], int]:
     given = dict(word.split("=", 1) for word in (*one.options, *extra))
+    if "filename" in given:
+        given["filename"] = given["filename"].replace("{dir}/mount", location)
     options = {"thread": "1", "group_reporting": "1", "name": "check", "size": str(128 << 20), "refill_buffers": "1", "verify_state_save": "0", **given}
     if location.startswith("nbd"):
         options |= {"ioengine": "nbd", "uri": location}
     else:
-        options |= {"filename": location}
+        options.setdefault("filename", location)
     if seconds:
         options |= {"time_based": "1", "runtime": f"{seconds * 1000:.0f}ms"}
     arguments = ["fio", "--output-format=json", *(f"--{key}={value}" for key, value in options.items())]

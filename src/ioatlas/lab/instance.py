@@ -28,7 +28,7 @@ MARK = "IOATLAS_LAB_INSTANCE"
 STATE = "instance.json"
 RULES = "limits.json"
 BLKIO = Path("/sys/fs/cgroup/blkio")
-_PATIENCE_SECONDS = 5.0
+_PATIENCE_SECONDS = 2.0
 
 
 def root_directory() -> Path:
@@ -138,7 +138,8 @@ def processes_of(directory: Path) -> Iterator[tuple[int, int]]:
 def take_down(directory: Path) -> list[str]:
     """Undo all that an instance left in the system, and remove its directory. Returns what could not be undone."""
     _end_processes(directory)
-    left = _unmount(directory) + _clear_limits(directory) + _detach_loops(directory) + _delete_namespace(directory)
+    # Limits first: what an unmount still has to write would wait for them.
+    left = _clear_limits(directory) + _unmount(directory) + _detach_loops(directory) + _delete_namespace(directory)
     left += [f"process {pid}" for pid, _ in processes_of(directory)]
     if not left:
         shutil.rmtree(directory, ignore_errors=True)

@@ -30,7 +30,7 @@ def free_subnet(beside: Path) -> int:
 
 
 def lay_link(link: Link, namespace: str, octet: int) -> dict[str, str]:
-    """Make namespace, veth pair and token buckets; returns the names {namespace}, {server}, {client}, {device}. Needs root."""
+    """Make namespace, veth pair and token buckets; returns the names {namespace}, {server}, {client}, {device}, {octet}. Needs root."""
     server, client = f"10.213.{octet}.1", f"10.213.{octet}.2"
     inner, outer = "lab0", f"iolab{octet}"
     _ip("netns", "add", namespace)
@@ -46,7 +46,7 @@ def lay_link(link: Link, namespace: str, octet: int) -> dict[str, str]:
                 "tc", *scope, "qdisc", "add", "dev", device, "root", "tbf", "rate", f"{link.rate_bits_per_s}bit",
                 "burst", str(link.burst_bytes), "latency", "50ms",
             )  # fmt: skip
-    return {"namespace": namespace, "server": server, "client": client, "device": outer}
+    return {"namespace": namespace, "server": server, "client": client, "device": outer, "octet": str(octet)}
 
 
 def _ip(*words: str) -> str:

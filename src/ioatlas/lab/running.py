@@ -21,7 +21,7 @@ from pathlib import Path
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.lab import instance
 from ioatlas.lab.network import free_subnet, lay_link
-from ioatlas.lab.scenario import Check, Link, Loop, MakeFile, Requirement, Run, Scenario, Serve, Setting, Truth
+from ioatlas.lab.scenario import Check, Limit, Link, Loop, MakeFile, Requirement, Run, Scenario, Serve, Setting, Step, Truth
 
 _READY_SECONDS = 15.0
 _SERVER_NICE = -10
@@ -85,6 +85,8 @@ def missing(scenario: Scenario) -> list[Requirement]:
 def _is_there(program: str) -> bool:
     if program.startswith("nbdkit-") and program.endswith("-plugin"):
         return any(next(Path("/").glob(f"{place[1:]}/{program}.so"), None) for place in _PLUGIN_DIRECTORIES)
+    if program.endswith(".so"):
+        return any(next(Path("/").glob(f"{place}/{program}"), None) for place in ("usr/lib/*", "usr/lib64", "usr/lib"))
     return shutil.which(program, path=_search_path()) is not None
 
 
@@ -181,7 +183,7 @@ def fill(text: str, context: Mapping[str, str]) -> str:
     return text
 
 
-def _carry_out(step: Serve | MakeFile | Link | Loop | Run, context: dict[str, str]) -> None:
+def _carry_out(step: Step, context: dict[str, str]) -> None:
     directory = Path(context["dir"])
     match step:
         case MakeFile():
@@ -192,7 +194,9 @@ def _carry_out(step: Serve | MakeFile | Link | Loop | Run, context: dict[str, st
             context.update(lay_link(step, instance.namespace_of(directory), free_subnet(directory.parent)))
         case Loop():
             count = sum(key.startswith("loop") for key in context)
-            context[f"loop{count}"] = _loop(step, Path(fill(step.path, context)), directory)
+            context[f"loop{count}"] = _run(["losetup", "--find", "--show", "--direct-io=on", fill(step.path, context)]).strip()
+        case Limit():
+            _limit(fill(step.device, context), step, directory)
         case Run():
             _run([*_prefix(context, inside=step.inside), *(fill(word, context) for word in step.argv)])
 
@@ -224,10 +228,9 @@ def _make_file(path: Path, step: MakeFile) -> None:
         os.fsync(out.fileno())
 
 
-def _loop(step: Loop, path: Path, directory: Path) -> str:
-    if (step.bytes_per_s or step.iops) and not (instance.BLKIO / "blkio.throttle.read_bps_device").exists():
+def _limit(device: str, step: Limit, directory: Path) -> None:
+    if not (instance.BLKIO / "blkio.throttle.read_bps_device").exists():
         raise IoAtlasError("this kernel has no block I/O controller of cgroup v1", remedy="choose a scenario on nbdkit, such as bandwidth")
-    device = _run(["losetup", "--find", "--show", "--direct-io=on", str(path)]).strip()
     number = Path(f"/sys/block/{Path(device).name}/dev").read_text().strip()
     limits = [(f"blkio.throttle.{way}_bps_device", step.bytes_per_s) for way in ("read", "write")]
     limits += [(f"blkio.throttle.{way}_iops_device", step.iops) for way in ("read", "write")]
@@ -238,7 +241,6 @@ def _loop(step: Loop, path: Path, directory: Path) -> str:
     for name, value in limits:
         if value:
             (instance.BLKIO / name).write_text(f"{number} {value}")
-    return device
 
 
 def _serve(step: Serve, context: Mapping[str, str]) -> None:

@@ -69,9 +69,16 @@ class Link:
 
 @dataclass(frozen=True)
 class Loop:
-    """A loop device over a file, its rates limited by the block I/O controller (cgroup v1, root group)."""
+    """A loop device over a file, with direct I/O; the n-th one is {loopN}."""
 
     path: str
+
+
+@dataclass(frozen=True)
+class Limit:
+    """Rates of a block device, reads and writes apart, limited by the block I/O controller (cgroup v1, root group); 0 is no limit."""
+
+    device: str
     bytes_per_s: int = 0
     iops: int = 0
 
@@ -84,7 +91,7 @@ class Run:
     inside: bool = False
 
 
-Step = Serve | MakeFile | Link | Loop | Run
+Step = Serve | MakeFile | Link | Loop | Limit | Run
 
 
 @dataclass(frozen=True)

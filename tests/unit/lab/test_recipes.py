@@ -7,9 +7,9 @@ from ioatlas.errors import UsageError
 from ioatlas.lab.check import _mean_between
 from ioatlas.lab.network import goodput_bytes_per_s
 from ioatlas.lab.running import fill, filled, find, scenarios
-from ioatlas.lab.scenario import Loop, MakeFile, Run, Serve
+from ioatlas.lab.scenario import Limit, Loop, MakeFile, Run, Serve
 
-PLACES = {"dir", "python", "plugins", "server", "client", "namespace", "device", "loop0", "name"}
+PLACES = {"dir", "python", "plugins", "server", "client", "namespace", "device", "octet", "name", *(f"loop{index}" for index in range(5))}
 
 
 @pytest.mark.parametrize("name", list(scenarios()))
@@ -24,6 +24,8 @@ def test_each_recipe_is_complete(name):
             words += step.argv
         elif isinstance(step, (MakeFile, Loop)):
             words.append(step.path)
+        elif isinstance(step, Limit):
+            words.append(step.device)
     assert {place for word in words for place in re.findall(r"{(\w+)}", word)} <= PLACES
     assert all(check.quantity in recipe.truth for check in recipe.checks)
     assert all(truth.unit and truth.source in {"configured", "arithmetic", "documented"} for truth in recipe.truth.values())
