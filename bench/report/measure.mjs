@@ -23,13 +23,27 @@ const watch = () => {
   requestAnimationFrame(look);
 };
 
+/** Main-thread processor time so far: what other work on the machine does not add to. */
+async function processorMs(page) {
+  const cdp = await page.context().newCDPSession(page);
+  await cdp.send("Performance.enable", { timeDomain: "threadTicks" });
+  return async () => {
+    const { metrics } = await cdp.send("Performance.getMetrics");
+    return 1000 * metrics.find((m) => m.name === "TaskDuration").value;
+  };
+}
+
 const firstPictureMs = [];
+const firstPictureCpuMs = [];
 for (let i = 0; i < Number(repeats); i++) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
   const page = await context.newPage();
   await page.addInitScript(watch);
+  const cpu = await processorMs(page);
+  const before = await cpu();
   await page.goto(`file://${path}`);
   await page.waitForFunction(() => window.firstPictureMs !== undefined, undefined, { timeout: 60_000 });
+  firstPictureCpuMs.push((await cpu()) - before);
   firstPictureMs.push(await page.evaluate(() => window.firstPictureMs));
   await context.close();
 }
@@ -39,6 +53,8 @@ await page.goto(`file://${path}`);
 await page.locator(".board").waitFor();
 await page.getByLabel("Tile rows", { exact: true }).selectOption({ label: "Target" });
 await page.locator("#map").scrollIntoViewIfNeeded();
+const cpu = await processorMs(page);
+const before = await cpu();
 const moved = await page.evaluate(async () => {
   const slider = document.querySelector('input[type="range"]');
   const frame = () => new Promise((done) => requestAnimationFrame(done));
@@ -58,6 +74,7 @@ const moved = await page.evaluate(async () => {
   }
   return { axis: slider.labels[0].firstChild.textContent, tiles: document.querySelectorAll("canvas.tile").length, frames: frames.slice(8), work: work.slice(8) };
 });
+const moveCpuMs = ((await cpu()) - before) / 96;
 const version = browser.version();
 await browser.close();
-process.stdout.write(`${JSON.stringify({ version, firstPictureMs, ...moved })}\n`);
+process.stdout.write(`${JSON.stringify({ version, firstPictureMs, firstPictureCpuMs, moveCpuMs, ...moved })}\n`);
