@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/statistics.md names every method and the limits that the code uses."""
+
+from pathlib import Path
+
+import pytest
+
+from ioatlas.analysis import compare
+from ioatlas.design import stopping
+from ioatlas.stats import batchmeans, drift, gates, intervals, level, steadystate, variance, verdict, warmup
+
+TEXT = (Path(__file__).parents[3] / "docs" / "statistics.md").read_text()
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        *(intervals.LOG_T, intervals.POOLED_LOG, intervals.MODERATED_LOG, intervals.PLAIN_T, intervals.MEDIAN),
+        *(warmup.MSER, warmup.PELT, verdict.METHOD, batchmeans.METHOD, variance.METHOD, level.METHOD, compare.METHOD),
+        stopping.CERTIFIED_METHODS[max(stopping.CERTIFIED_METHODS)],
+        *(stopping.MAP_METHOD, drift.FIT_METHOD, drift.CHART_METHOD, steadystate.METHOD, gates.METHOD),
+    ],
+)
+def test_every_method_is_in_the_docs(method):
+    assert f"`{method}`" in TEXT
+
+
+def test_every_verdict_is_in_the_docs():
+    for label in verdict.Label.__args__:
+        assert label in TEXT
+
+
+def test_the_docs_state_the_limits_of_the_code():
+    assert f"{verdict.RELEVANT:.0%} of the level" in TEXT
+    assert f"fewer than {verdict.FEWEST} intervals" in TEXT
+    assert f"{drift.RELEVANT_SHIFT:.0%} off the others" in TEXT
+    assert f"the tolerance ({compare.TOLERANCE:.0%})" in TEXT
+    assert f"above {gates.CEILING_LIMIT:.1%} of a ceiling" in TEXT
+    assert f"at most {steadystate.RANGE_LIMIT:.0%} of their average" in TEXT
+    assert ", ".join(str(look) for look in stopping.CERTIFIED_LOOKS[:-1]) in TEXT
