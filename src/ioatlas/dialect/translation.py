@@ -128,6 +128,8 @@ def job_to_dict(job: Job) -> dict[str, Any]:
             entry["bssplit_bytes"] = _bssplit(str(value))
         else:
             entry[name] = True if value is None else _number(value)
+    for name, default in (("iodepth", 1), ("numjobs", 1), ("direct", 0)):
+        entry.setdefault(name, default)
     base = entry["rw"].split(":", 1)[0]
     if base in ("read", "randread"):
         entry["rwmixread"] = 100

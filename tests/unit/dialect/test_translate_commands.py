@@ -183,6 +183,23 @@ def test_vdbench_max_rate_with_skew_keeps_shares_by_flow():
     assert [j["flow"] for j in found] == [3, 1]
 
 
+def test_vdbench_runs_that_only_make_files_are_no_load():
+    text = (
+        "fsd=f,anchor=/d,depth=1,width=1,files=4,size=1m\nfwd=w,fsd=f,operation=read,xfersize=64k\n"
+        "rd=make,fwd=w,fwdrate=max,format=(clean,only),elapsed=5\nrd=r,fwd=w,fwdrate=max,format=no,elapsed=5,warmup=1"
+    )
+    translation = translate("vdbench", text)
+    assert [job.section.name.split(".")[0] for job in translation.jobs] == ["r"]
+    assert levels(translation, "format=only") == {"not expressible"}
+
+
+def test_fio_values_of_bare_options():
+    first, second = jobs("fio", "[a]\nrw=read\nsize=1m\nbuffered=0\n[b]\nrw=read\nsize=1m\nstonewall=0\n")
+    assert first["direct"] == 1
+    assert not second["stonewall"]
+    assert (second["iodepth"], second["numjobs"], second["direct"]) == (1, 1, 0)
+
+
 def test_vdbench_curve_and_hosts_are_named():
     text = "hd=a,system=n1\nhd=b,system=n2\nsd=s,lun=x\nwd=w,sd=s\nrd=r,wd=w,iorate=curve,elapsed=10,warmup=5,threads=32"
     translation = translate("vdbench", text)

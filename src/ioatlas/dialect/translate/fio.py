@@ -189,7 +189,10 @@ class _Reader:
             notes.append(not_expressible(key, "an option of an engine that this job does not use here"))
         bound = "time" if "time_based" in options else "the work, capped by runtime" if "runtime" in options else "the work"
         notes.append(exact("duration", f"bounded by {bound}"))
-        waits = options.pop("stonewall", "absent") != "absent"
+        waits = str(options.pop("stonewall", "0")) != "0"
+        if str(options.get("buffered", "1")) == "0":
+            options.pop("buffered")
+            options["direct"] = 1
         self._note(notes, name)
         return Job(JobSection(name, options), origin, waits)
 

@@ -426,6 +426,11 @@ def translate(source: Source, tool: str) -> Translation:
             "there is no run definition (rd=)", where=parameters.where, remedy="add one, for example rd=rd1,wd=wd1,iorate=max,elapsed=60"
         )
     for rd in parm.definitions["rd"]:
+        if "only" in (word.lower() for word in rd.all("format")):
+            notes.append(
+                not_expressible("format=only", f"rd={rd.name}: it only makes or removes files; fio lays its files out before the load")
+            )
+            continue
         for run in _runs(rd, settings):
             if parm.definitions["fwd"] and (rd.all("fwd") or not parm.definitions["wd"]):
                 workload, entries = file_workload(run, parm)
