@@ -70,7 +70,7 @@ def _read_file(item: tuple[str, bool]) -> _Read:
     from ioatlas.dialect.read.source import Source
 
     name, named = item
-    source = Source.of(Path(name))
+    source = Source.of(name)
     lines = [_encode(reading.as_dict()) for reading in read_source(source)]
     problems, lost, known = _finish(source, len(lines), named)
     return _Read(lines, problems, lost, known)
@@ -99,7 +99,7 @@ def _stream(files: list[tuple[str, bool]], tally: _Tally) -> Iterator[bytes]:
     from ioatlas.dialect.read.source import Source
 
     for name, named in files:
-        source = Source.of(Path(name))
+        source = Source.of(name)
         count = 0
         for reading in read_source(source):
             count += 1

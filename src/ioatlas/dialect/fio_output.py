@@ -245,7 +245,14 @@ def _latency(record: Mapping[str, Any], name: str) -> LatencyStats | None:
     )
 
 
+@lru_cache(maxsize=8)
+def _idle(name: str) -> FioDirection:
+    return FioDirection(name, 0, 0.0, 0.0, 0, 0, 0, 0, None, None, None)
+
+
 def _direction(name: str, record: Mapping[str, Any], *, kib_bytes: bool) -> FioDirection:
+    if record.get("total_ios") == 0 and record.get("io_bytes") == 0 and record.get("runtime") == 0 and record.get("iops") == 0:
+        return _idle(name)
     io_bytes = _count(record.get("io_bytes"))
     if io_bytes is None and _count(record.get("io_kbytes")) is not None:
         io_bytes = (_count(record.get("io_kbytes")) or 0) * _KIB

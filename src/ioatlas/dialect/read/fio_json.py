@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 
 from ioatlas.dialect.fio_output import FioDirection, FioJob, FioOutput, FioReading, LatencyStats, parse_fio_json, parse_whole_fio_json
 from ioatlas.dialect.read.fio_options import workload_fields
@@ -109,6 +110,11 @@ def job_readings(source: Source, output: FioOutput, job: FioJob, clones: int = 1
         yield _reading(source, output, job, part, errors, tuple(notes))
 
 
+@lru_cache(maxsize=1024)
+def _name(percent: float) -> str:
+    return f"{percent:g}"
+
+
 def _latency_fields(part: FioDirection) -> tuple[LatencyStats | None, str | None, float | None, str | None]:
     """Mean and 99th percentile: of total latency where fio printed it, else of completion latency."""
     mean = part.lat if part.lat is not None and part.lat.mean_ns is not None else part.clat
@@ -131,7 +137,7 @@ def _reading(
         details[f"{name}_mean_ns"], details[f"{name}_stddev_ns"] = stats.mean_ns, stats.stddev_ns
         details[f"{name}_min_ns"], details[f"{name}_max_ns"] = stats.min_ns, stats.max_ns
         if stats.percentiles:
-            details[f"{name}_percentiles_ns"] = {f"{percent:g}": value for percent, value in stats.percentiles}
+            details[f"{name}_percentiles_ns"] = {_name(percent): value for percent, value in stats.percentiles}
         if stats.histogram.bins:
             details[f"{name}_bins_ns"] = {str(place): count for place, count in stats.histogram.bins}
     for name in ("total_ios", "short_ios", "drop_ios", "bw_stddev_bytes_per_s", "iops_stddev"):

@@ -62,7 +62,7 @@ def decode(raw: bytes) -> str:
 class Source:
     """A result file. `name` is how readings cite it. Nothing here raises for bad content; `problems` says what was not read."""
 
-    path: Path
+    path: Path | str
     name: str
     problems: list[Problem] = field(default_factory=list)
     unlisted: int = 0
@@ -70,7 +70,7 @@ class Source:
     _kept: bytes | None = None
 
     @classmethod
-    def of(cls, path: Path, name: str | None = None) -> Source:
+    def of(cls, path: Path | str, name: str | None = None) -> Source:
         return cls(path, str(path) if name is None else name)
 
     def problem(self, line: int, what: str, *, lost: bool = True) -> None:
@@ -92,7 +92,7 @@ class Source:
 
     def open(self) -> BinaryIO:
         """The file's bytes, decompressed when its first bytes say gzip, bzip2 or xz. Raises OSError."""
-        file = self.path.open("rb")
+        file = open(self.path, "rb")  # noqa: SIM115, PTH123 - the caller closes it; a plain string is quicker than a Path
         magic = file.peek(6)[:6]
         if magic.startswith(b"\x1f\x8b"):
             return gzip.GzipFile(fileobj=file)  # type: ignore[return-value]
@@ -105,7 +105,11 @@ class Source:
     def small(self) -> bytes | None:
         """All bytes of a small file, which are kept from then on so that it is opened once; None for a larger one."""
         if self._kept is None:
-            raw = self.head(_KEEP_LIMIT + 1)
+            try:
+                with self.open() as file:
+                    raw = file.read(_KEEP_LIMIT + 1)
+            except _BROKEN:
+                return None  # read again, with what can be kept of it
             if len(raw) > _KEEP_LIMIT:
                 return None
             self._kept = raw
