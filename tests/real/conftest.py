@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -30,3 +31,16 @@ def disk_dir():
     place.mkdir()
     yield place
     shutil.rmtree(place)
+
+
+@pytest.fixture
+def own_lab(monkeypatch):
+    """A lab directory of this test alone; whatever it leaves running is taken down."""
+    from ioatlas.lab import instance
+
+    # Unix socket paths end at 107 characters, and pytest's own directories are longer.
+    with tempfile.TemporaryDirectory(prefix="iol", dir="/tmp") as folder:
+        monkeypatch.setenv("IOATLAS_LAB_DIR", f"{folder}/l")
+        yield
+        for one in instance.instances():
+            assert instance.take_down(one.directory) == []

@@ -16,17 +16,7 @@ from ioatlas.lab import check as lab_check
 from ioatlas.lab import instance
 from ioatlas.lab.running import missing
 
-
-@pytest.fixture(autouse=True)
-def _own_lab(tmp_path_factory, monkeypatch):
-    # Unix socket paths are short, and pytest's are not.
-    import tempfile
-
-    with tempfile.TemporaryDirectory(prefix="iol", dir="/tmp") as folder:
-        monkeypatch.setenv("IOATLAS_LAB_DIR", f"{folder}/l")
-        yield
-        for one in instance.instances():
-            assert instance.take_down(one.directory) == []
+pytestmark = pytest.mark.usefixtures("own_lab")
 
 
 def needs(name):

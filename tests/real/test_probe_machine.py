@@ -16,15 +16,7 @@ from ioatlas.lab.running import missing
 from ioatlas.probe import testbed
 
 root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
-
-
-@pytest.fixture(autouse=True)
-def _own_lab(monkeypatch):
-    import tempfile
-
-    with tempfile.TemporaryDirectory(prefix="iol", dir="/tmp") as folder:
-        monkeypatch.setenv("IOATLAS_LAB_DIR", f"{folder}/l")
-        yield
+pytestmark = pytest.mark.usefixtures("own_lab")
 
 
 def needs(name):

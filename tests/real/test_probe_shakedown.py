@@ -16,6 +16,7 @@ from ioatlas.lab.running import missing
 from ioatlas.probe.measured import client_rate, network_rate, path_mtu_passes, target_rate
 
 root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+pytestmark = pytest.mark.usefixtures("own_lab")
 RUN = [sys.executable, "-c", "from ioatlas.cli import main; main()", "shakedown"]
 
 NETWORK = """
@@ -38,15 +39,6 @@ name = "NAS read"
 bw = "70 MB/s"
 through = "PCIe card"
 """
-
-
-@pytest.fixture(autouse=True)
-def _own_lab(monkeypatch):
-    import tempfile
-
-    with tempfile.TemporaryDirectory(prefix="iol", dir="/tmp") as folder:
-        monkeypatch.setenv("IOATLAS_LAB_DIR", f"{folder}/l")
-        yield
 
 
 def needs(name):

@@ -56,17 +56,23 @@ def nbdkit(*words: str, address: tuple[str, ...] = ("--unix", SOCKET), ready: st
     return Serve("disk", argv, ready, inside=ready != SOCKET, daemon=True, environment=environment)
 
 
-def storage_daemon(*words: str) -> Serve:
-    """QEMU's storage daemon exporting the node 'disk' on the scenario's socket; null-co keeps no data."""
+def throttled_null(size_bytes: Setting, **limits: int) -> Serve:
+    """QEMU's storage daemon throttling a device that keeps no data. limits: iops_total=2000 and so on, as its throttle group names them."""
+    rules = "".join(f",x-{name.replace('_', '-')}={value}" for name, value in limits.items())
     argv = (
         "qemu-storage-daemon",
-        *words,
-        "--nbd-server",
-        f"addr.type=unix,addr.path={SOCKET},max-connections=256",
-        "--export",
-        "type=nbd,id=export,node-name=disk,name=disk,writable=on",
-    )
+        "--object", f"throttle-group,id=limit{rules}",
+        "--blockdev", f"driver=null-co,node-name=raw,size={size_bytes}",
+        "--blockdev", "driver=throttle,node-name=disk,throttle-group=limit,file=raw",
+        *storage_export(),
+    )  # fmt: skip
     return Serve("disk", argv, SOCKET)
+
+
+def storage_export() -> tuple[str, ...]:
+    """Words by which the storage daemon exports its node 'disk' on the scenario's socket."""
+    export = "type=nbd,id=export,node-name=disk,name=disk,writable=on"
+    return ("--nbd-server", f"addr.type=unix,addr.path={SOCKET},max-connections=256", "--export", export)
 
 
 @scenario(
@@ -114,11 +120,7 @@ def _bandwidth(s: Mapping[str, Setting]) -> Recipe:
 )
 def _iops(s: Mapping[str, Setting]) -> Recipe:
     iops = whole(s, "iops")
-    server = storage_daemon(
-        "--object", f"throttle-group,id=limit,x-iops-total={iops}",
-        "--blockdev", f"driver=null-co,node-name=raw,size={s['size_bytes']}",
-        "--blockdev", "driver=throttle,node-name=disk,throttle-group=limit,file=raw",
-    )  # fmt: skip
+    server = throttled_null(s["size_bytes"], iops_total=iops)
     truth = {
         "iops": Truth(iops, "1/s", note="after the burst credit is drained; sum of reads and writes; keeps no data"),
         "burst_ios": Truth(iops * 0.1, "1", "documented", "a tenth of a second of the rate at the start and after an idle time"),
@@ -281,11 +283,7 @@ def _stalling(s: Mapping[str, Setting]) -> Recipe:
 )
 def _burst_credit(s: Mapping[str, Setting]) -> Recipe:
     iops, burst, seconds = whole(s, "iops"), whole(s, "burst_iops"), whole(s, "burst_seconds")
-    server = storage_daemon(
-        "--object", f"throttle-group,id=limit,x-iops-total={iops},x-iops-total-max={burst},x-iops-total-max-length={seconds}",
-        "--blockdev", f"driver=null-co,node-name=raw,size={s['size_bytes']}",
-        "--blockdev", "driver=throttle,node-name=disk,throttle-group=limit,file=raw",
-    )  # fmt: skip
+    server = throttled_null(s["size_bytes"], iops_total=iops, iops_total_max=burst, iops_total_max_length=seconds)
     drain = burst * seconds / (burst - iops) if burst > iops else 0.0
     truth = {
         "iops": Truth(iops, "1/s", note="once the credit is used up"),
@@ -307,11 +305,7 @@ def _burst_credit(s: Mapping[str, Setting]) -> Recipe:
 )
 def _throttled(s: Mapping[str, Setting]) -> Recipe:
     iops, rate = whole(s, "iops"), whole(s, "bw_bytes_per_s")
-    server = storage_daemon(
-        "--object", f"throttle-group,id=limit,x-iops-total={iops},x-bps-total={rate}",
-        "--blockdev", f"driver=null-co,node-name=raw,size={s['size_bytes']}",
-        "--blockdev", "driver=throttle,node-name=disk,throttle-group=limit,file=raw",
-    )  # fmt: skip
+    server = throttled_null(s["size_bytes"], iops_total=iops, bps_total=rate)
     truth = {
         "iops": Truth(iops, "1/s", note="ceiling of small blocks"),
         "bw_bytes_per_s": Truth(rate, "B/s", note="ceiling of large blocks"),

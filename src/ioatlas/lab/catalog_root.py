@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ioatlas.errors import UsageError
-from ioatlas.lab.catalog import NBDKIT, SIZE, STORAGE_DAEMON, nbdkit, whole
+from ioatlas.lab.catalog import NAMED_URI, NBDKIT, SIZE, SOCKET, STORAGE_DAEMON, nbdkit, storage_export, whole
 from ioatlas.lab.network import goodput_bytes_per_s
 from ioatlas.lab.scenario import Check, Limit, Link, Loop, MakeFile, Recipe, Requirement, Run, Scenario, Serve, Setting, Truth
 
@@ -146,10 +146,9 @@ def _san(s: Mapping[str, Setting]) -> Recipe:
             "disk",
             (
                 "qemu-storage-daemon", "--blockdev", f"driver=iscsi,node-name=disk,transport=tcp,portal={{server}}:{iscsi_port},target={name},lun=1",
-                "--nbd-server", "addr.type=unix,addr.path={dir}/disk.sock,max-connections=256",
-                "--export", "type=nbd,id=export,node-name=disk,name=disk,writable=on",
+                *storage_export(),
             ),
-            "{dir}/disk.sock",
+            SOCKET,
         ),
     )  # fmt: skip
     truth = {
@@ -158,7 +157,7 @@ def _san(s: Mapping[str, Setting]) -> Recipe:
         "drive_bytes_per_s": Truth(drive, "B/s", note="of the drive behind the target, direct I/O"),
     }
     checks = (Check("bw_bytes_per_s", ("rw=read", "bs=64k", "iodepth=16"), settle_seconds=1, tolerance=0.02),)
-    return Recipe(steps, "nbd+unix:///disk?socket={dir}/disk.sock", truth, checks=checks)
+    return Recipe(steps, NAMED_URI, truth, checks=checks)
 
 
 for _name, _drive_rate, _limit in (("san-link", 400_000_000, "link"), ("san-drive", 20_000_000, "drive bandwidth")):

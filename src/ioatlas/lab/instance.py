@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 from ioatlas.errors import IoAtlasError
-from ioatlas.lab.scenario import Truth
 
 MARK = "IOATLAS_LAB_INSTANCE"
 STATE = "instance.json"
@@ -65,14 +64,6 @@ class Instance:
     @property
     def location(self) -> str:
         return str(self.state.get("location", ""))
-
-    @property
-    def namespace(self) -> str:
-        return namespace_of(self.directory)
-
-    @property
-    def truth(self) -> dict[str, Truth]:
-        return {name: Truth(**fields) for name, fields in self.state.get("truth", {}).items()}
 
     @property
     def owner_is_gone(self) -> bool:

@@ -12,7 +12,7 @@ from ioatlas.model.testbed import Fact, Testbed
 from ioatlas.probe.host import look_at_fio, look_at_host
 from ioatlas.probe.network import look_at_network
 from ioatlas.probe.nfs import look_at_session
-from ioatlas.probe.path import Route, look_at_path
+from ioatlas.probe.path import look_at_path
 from ioatlas.probe.sheet import Sheet
 from ioatlas.probe.storage import look_at_stack
 from ioatlas.probe.typed_in import corrected, read_facts
@@ -39,11 +39,6 @@ def testbed(target: str, facts_file: Path | None = None) -> Testbed:  # noqa: PT
     facts = corrected(_once([fact for sheet in sheets for fact in sheet.facts]), typed)
     raw = {source: text for sheet in sheets for source, text in sheet.raw.items()}
     return Testbed(target, at, facts, raw, time.monotonic() - began)
-
-
-def route_of(target: str) -> Route:
-    """Only where a location leads: mount, protocol, server, device."""
-    return look_at_path(Sheet(), target)
 
 
 def _on_a_sheet(look: Callable[[Sheet], object]) -> Sheet:
