@@ -193,6 +193,18 @@ def test_vdbench_runs_that_only_make_files_are_no_load():
     assert levels(translation, "format=only") == {"not expressible"}
 
 
+def test_options_without_counterpart_are_named():
+    text = "sd=s,lun=x,size=1g,resetlun=60\nwd=w,sd=s,threads=4\nrd=r,wd=w,iorate=max,elapsed=5,warmup=1"
+    named = {entry.attribute for entry in translate("vdbench", text).fidelity if entry.level == "not expressible"}
+    assert named == {"sd: resetlun=", "wd: threads="}
+    named = {
+        e.attribute
+        for e in translate("elbencho", "elbencho -r -s 1m --netdevs eth0 --respsize 4k f.x").fidelity
+        if e.level == "not expressible"
+    }
+    assert named == {"--netdevs", "--respsize"}
+
+
 def test_fio_values_of_bare_options():
     first, second = jobs("fio", "[a]\nrw=read\nsize=1m\nbuffered=0\n[b]\nrw=read\nsize=1m\nstonewall=0\n")
     assert first["direct"] == 1

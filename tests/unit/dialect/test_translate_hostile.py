@@ -38,7 +38,7 @@ def test_the_seeds_themselves_are_read(tool):
     assert translate(tool, SEEDS[tool]).jobs
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
 @given(tool=st.sampled_from(sorted(TOOLS)), data=st.data())
 def test_mutated_commands(tool, data):
     text = SEEDS[tool]
@@ -77,7 +77,7 @@ def test_mutated_commands(tool, data):
     check(tool, text)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(tool=st.sampled_from(sorted(TOOLS)), text=st.text(max_size=80))
 def test_any_text(tool, text):
     check(tool, text)

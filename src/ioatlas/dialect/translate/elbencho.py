@@ -23,14 +23,41 @@ from ioatlas.model.workload import Address, Arrival, Stream, Workload
 _SHORT = {"b": "block", "c": "configfile", "D": "deldirs", "d": "mkdirs", "F": "delfiles", "i": "iterations", "N": "files", "n": "dirs", "r": "read",
           "s": "size", "t": "threads", "w": "write", "h": "help"}  # fmt: skip
 _TAKES = frozenset(
-    ["block", "blockvaralgo", "blockvarpct", "clients", "clientsfile", "configfile", "cores", "csvfile", "fadv", "flock", "gpuids", "hosts", "hostsfile", "iodepth", "iterations", "jsonfile", "label", "latpercent9s", "limitread", "limitwrite", "livecsv", "livejson", "liveint", "log", "madv", "files", "dirs", "netdevs", "numhosts", "numservers", "opslog", "phasedelay", "port", "randalgo", "randamount", "rankoffset", "recvbuf", "respsize", "resfile", "rotatehosts", "rwmixpct", "rwmixthr", "rwmixthrpct", "size", "s3aclgrantee", "s3aclgtype", "s3aclgrants", "s3chksumalgo", "s3checksumalgo", "s3credfile", "s3credlist", "s3endpoints", "s3key", "s3listobj", "s3log", "s3logprefix", "s3maxconns", "s3mpusizevar", "s3mpusplit", "s3multidel", "s3objprefix", "s3sseckey", "s3ssekmskey", "s3region", "s3secret", "s3sessiontoken", "s3sign", "s3targetgbps", "sendbuf", "servers", "serversfile", "sharesize", "start", "svcpwfile", "svcupint", "svcwait", "threads", "timelimit", "treefile", "treeroundup", "treescan", "verify", "zones", "nodes", "path"]
-)  # fmt: skip
+    """
+    block blockvaralgo blockvarpct clients clientsfile configfile cores csvfile fadv flock gpuids hosts hostsfile iodepth
+    iterations jsonfile label latpercent9s limitread limitwrite livecsv livejson liveint log madv files dirs netdevs numhosts
+    numservers opslog phasedelay port randalgo randamount rankoffset recvbuf respsize resfile rotatehosts rwmixpct rwmixthr
+    rwmixthrpct size s3aclgrantee s3aclgtype s3aclgrants s3chksumalgo s3checksumalgo s3credfile s3credlist s3endpoints s3key
+    s3listobj s3log s3logprefix s3maxconns s3mpusizevar s3mpusplit s3multidel s3objprefix s3sseckey s3ssekmskey s3region s3secret
+    s3sessiontoken s3sign s3targetgbps sendbuf servers serversfile sharesize start svcpwfile svcupint svcwait threads timelimit
+    treefile treeroundup treescan verify zones nodes path
+    """.split()  # noqa: SIM905 - a table of words
+)
 _FLAGS = frozenset(
-    ["allelapsed", "backward", "cpu", "cufile", "cufiledriveropen", "cuhostbufreg", "deldirs", "mkdirs", "direct", "dirsharing", "dirstats", "dropcache", "dryrun", "delfiles", "foreground", "gds", "gdsbufreg", "gpuperservice", "infloop", "interrupt", "lat", "lathisto", "latpercent", "live1", "live1n", "livecsvex", "livejsonex", "mmap", "netbench", "no0usecerr", "nocsvlabels", "nodelerr", "nodiocheck", "nofdsharing", "nolive", "nopathexp", "norandalign", "nosvcshare", "opsloglock", "preallocfile", "quit", "read", "rand", "readinline", "s3aclget", "s3aclput", "s3aclputinl", "s3aclverify", "s3baclget", "s3baclput", "s3btag", "s3btagverify", "s3bversion", "s3bversionverify", "s3fastget", "s3fastput", "s3ignoreerrors", "s3listobjpar", "s3listverify", "s3multiignore404", "s3nocompress", "s3nompcheck", "s3nompucompl", "s3olockcfg", "s3olockcfgverify", "s3otag", "s3otagverify", "s3randobj", "s3sse", "s3single", "s3statdirs", "s3virtaddr", "service", "stat", "statinline", "strided", "svcelapsed", "svcping", "sync", "trunc", "trunctosize", "verifydirect", "version", "write", "treerand", "treeroundrob", "base10", "help", "nodetach", "nosvcpathshare", "althttpsvc", "hdfs", "s3mpusharing", "help-all", "help-large", "help-multi", "help-s3", "help-dist"]
-)  # fmt: skip
+    """
+    allelapsed backward cpu cufile cufiledriveropen cuhostbufreg deldirs mkdirs direct dirsharing dirstats dropcache dryrun
+    delfiles foreground gds gdsbufreg gpuperservice infloop interrupt lat lathisto latpercent live1 live1n livecsvex livejsonex
+    mmap netbench no0usecerr nocsvlabels nodelerr nodiocheck nofdsharing nolive nopathexp norandalign nosvcshare opsloglock
+    preallocfile quit read rand readinline s3aclget s3aclput s3aclputinl s3aclverify s3baclget s3baclput s3btag s3btagverify
+    s3bversion s3bversionverify s3fastget s3fastput s3ignoreerrors s3listobjpar s3listverify s3multiignore404 s3nocompress
+    s3nompcheck s3nompucompl s3olockcfg s3olockcfgverify s3otag s3otagverify s3randobj s3sse s3single s3statdirs s3virtaddr
+    service stat statinline strided svcelapsed svcping sync trunc trunctosize verifydirect version write treerand treeroundrob
+    base10 help nodetach nosvcpathshare althttpsvc hdfs s3mpusharing help-all help-large help-multi help-s3 help-dist
+    """.split()  # noqa: SIM905 - a table of words
+)
 _REPORTING = frozenset(
-    ["allelapsed", "cpu", "csvfile", "dirstats", "jsonfile", "label", "lat", "lathisto", "latpercent", "latpercent9s", "live1", "live1n", "livecsv", "livecsvex", "livejson", "livejsonex", "liveint", "log", "no0usecerr", "nocsvlabels", "nolive", "opslog", "opsloglock", "resfile", "svcelapsed", "svcping", "svcupint", "base10", "nodetach", "foreground", "port", "svcwait", "nodelerr", "nodiocheck", "blockvaralgo", "randalgo"]
-)  # fmt: skip
+    """
+    allelapsed cpu csvfile dirstats jsonfile label lat lathisto latpercent latpercent9s live1 live1n livecsv livecsvex livejson
+    livejsonex liveint log no0usecerr nocsvlabels nolive opslog opsloglock resfile svcelapsed svcping svcupint base10 nodetach
+    foreground port svcwait nodelerr nodiocheck blockvaralgo randalgo
+    """.split()  # noqa: SIM905 - a table of words
+)
+_USED = frozenset(
+    """
+    block size threads iodepth direct rand norandalign randamount backward strided rwmixpct rwmixthr blockvarpct limitread limitwrite timelimit infloop dirs files
+    dirsharing fadv mmap cores trunctosize preallocfile read write iterations delfiles netbench
+    """.split()  # noqa: SIM905 - a table of words
+)
 _INEXPRESSIBLE = {
     "hosts": "several hosts: one job file is one client's load; hosts are named when it is run", "hostsfile": "several hosts named in a file",
     "numhosts": "part of the hosts", "rotatehosts": "another order of hosts for each phase", "nosvcshare": "a data set for each host",
@@ -161,6 +188,8 @@ def _notes(command: Command) -> Iterator[Fidelity]:
             yield not_expressible(f"--{name}", "object storage is not read or written through files here")
         elif name == "delfiles" and command.given(name):
             yield exact("--delfiles", "the files are deleted after the load; the deletion is not timed")
+        elif name not in _USED and name not in _INEXPRESSIBLE and command.given(name):
+            yield not_expressible(f"--{name}", "no counterpart in a fio job")
     count = command.number("iterations", 1)
     if count > 1:
         yield exact("--iterations", f"{count} repeats: ask for them by visits; each phase stands once in the job file")

@@ -26,6 +26,21 @@ from ioatlas.model.workload import Address, Arrival, Stream, Workload
 _LOOPS = ("xfersize", "threads", "rdpct", "rhpct", "whpct", "seekpct", "hitarea", "compratio", "compression", "depth", "width", "files", "sizes",
           "totalsize", "wss", "workingsetsize")  # fmt: skip
 _CURVE = (10, 50, 70, 80, 90, 100)
+# Parameters that are carried over, judged elsewhere, or only say how vdbench itself is started.
+_USED: dict[str, tuple[str, ...]] = {
+    "hd": ("system", "host", "vdbench", "shell", "user", "jvms", "clients", "client", "master"),
+    "sd": ("host", "hd", "lun", "count", "size", "threads", "hitarea", "offset", "align", "openflags", "range", "streams", "dedupratio", "dedupunit", "dedupsets",
+           "deduphotsets", "dedupflipflop", "compratio", "compression", "kstat", "instance"),
+    "fsd": ("anchor", "host", "hd", "width", "depth", "sizes", "shared", "wss", "workingsetsize", "total_size", "totalsize", "files", "distribution", "openflags",
+            "cleanup", "dedupratio", "dedupunit", "compratio", "compression"),
+    "wd": ("sd", "skew", "xfersize", "readpct", "rdpct", "writepct", "wrpct", "range", "hotband", "seekpct", "stride", "priority", "iorate", "rhpct", "whpct",
+           "host", "hd", "openflags", "user", "streams"),
+    "fwd": ("fsd", "readpct", "rdpct", "stopafter", "operation", "fileselect", "fileio", "xfersizes", "skew", "threads", "host", "hd", "openflags"),
+    "rd": ("wd", "sd", "fwd", "fsd", "iorate", "fwdrate", "maxdata", "maxdataread", "maxdatawritten", "curve", "stopcurve", "elapsed", "interval", "warmup", "replay",
+           "pause", "distribution", "startcmd", "start_cmd", "endcmd", "end_cmd", "operations", "foroperations", "format", "openflags", "mount",
+           *_LOOPS, *(f"for{name}" for name in _LOOPS)),
+    "rg": ("host", "iorate"),
+}  # fmt: skip
 
 
 @dataclass
@@ -367,6 +382,9 @@ def _general_notes(parm: ParameterFile) -> Iterator[Fidelity]:
             yield exact("reporting", f"{keyword}=: not part of the load")
         else:
             yield not_expressible(f"{keyword}=", "a general parameter without counterpart in fio")
+    for kind, definitions in parm.definitions.items():
+        for keyword in dict.fromkeys(word for definition in definitions for word in definition.values if word not in _USED.get(kind, ())):
+            yield not_expressible(f"{kind}: {keyword}=", "a parameter without counterpart in a fio job")
     if parm.definitions["rg"]:
         yield not_expressible("replay groups", "rg= replays a trace")
 
