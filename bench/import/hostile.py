@@ -19,11 +19,20 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+PERCENTILES = {f"{percent:.6f}": percent * 1000 for percent in range(1, 100)}
 JOB = {
     "jobname": "a",
     "groupid": 0,
     "error": 0,
-    "read": {"io_bytes": 4096, "io_kbytes": 4, "bw_bytes": 10, "bw": 0, "iops": 2.5, "runtime": 1},
+    "read": {
+        "io_bytes": 4096,
+        "io_kbytes": 4,
+        "bw_bytes": 10,
+        "bw": 0,
+        "iops": 2.5,
+        "runtime": 1,
+        "clat_ns": {"mean": 1.0, "max": 2, "N": 1, "percentile": PERCENTILES},
+    },
 }
 
 

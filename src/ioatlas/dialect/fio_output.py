@@ -401,6 +401,16 @@ def _stray_jobs(text: str, covered: Sequence[tuple[int, int]], problems: list[Pr
             yield replace(_job(found.value, kib_bytes=version is None or version < (2, 21), line=line), complete=found.complete)
 
 
+def _wrapped(value: Any, depth: int = 6) -> Iterator[dict[str, Any]]:
+    """Fio's documents inside another tool's JSON."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for item in inner:
+        if isinstance(item, dict) and "fio version" in item and ("jobs" in item or "client_stats" in item):
+            yield item
+        elif depth and isinstance(item, (dict, list)):
+            yield from _wrapped(item, depth - 1)
+
+
 def parse_fio_json(text: str, *, first_line: int = 1) -> FioReading:
     """Every fio JSON document in `text`, whatever stands before, between, after and (line-wise) inside.
 
@@ -413,8 +423,13 @@ def parse_fio_json(text: str, *, first_line: int = 1) -> FioReading:
     for document in documents(text, problems, first_line=first_line):
         broken = broken or not document.complete
         output = _output(document, text, problems, first_line)
+        wrapped = [] if output is not None else list(_wrapped(document.value))
         if output is not None:
             outputs.append(output)
+            covered.append((document.start, document.end))
+        elif wrapped:
+            found = (_output(replace(document, value=value), text, problems, first_line) for value in wrapped)
+            outputs.extend(item for item in found if item is not None)
             covered.append((document.start, document.end))
         elif looks_like_job(document.value):
             version = _VERSION_TEXT.search(text)

@@ -87,6 +87,12 @@ def test_global_options_as_a_list():
     assert read_text(text)[0][0].bs_bytes == 8192
 
 
+def test_documents_inside_other_json():
+    first, second = json.loads(document()), json.loads(document(timestamp=500))
+    for text in (json.dumps([first, second]), json.dumps({"runs": [{"result": first}, {"result": second}], "x": 1}, indent=2)):
+        assert len(read_text(text)[0]) == 4
+
+
 TEXT = """\
 job1: (g=0): rw=randread, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=libaio, iodepth=16
 fio-3.19
