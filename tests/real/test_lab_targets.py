@@ -95,6 +95,17 @@ def test_a_server_that_dies_at_the_start_is_one_error_and_leaves_nothing():
     assert instance.instances() == []
 
 
+def test_links_started_at_once_get_networks_of_their_own():
+    needs("link-1g")
+    program = "from ioatlas import lab\nwith lab.start('link-1g') as t: print(t.location, flush=True); input()"
+    owners = [subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    locations = {owner.stdout.readline().strip() for owner in owners}
+    for owner in owners:
+        owner.communicate("\n")
+        assert owner.returncode == 0
+    assert len(locations) == 4
+
+
 def test_unknown_names_and_settings_are_refused():
     with pytest.raises(UsageError, match="no lab scenario"), lab.start("nonsense"):
         pass

@@ -19,22 +19,14 @@ def goodput_bytes_per_s(rate_bits_per_s: float, mtu: int) -> float:
     return rate_bits_per_s / 8 * (mtu - _TCP_IP_HEADERS) / (mtu + _FRAME_HEADER)
 
 
-def free_subnet(beside: Path) -> int:
-    """Third octet of a free network 10.213.x.0/24. Raises IoAtlasError when all are taken."""
-    routes = json.loads(_ip("-json", "-4", "route", "show", "table", "all") or "[]")
-    taken = {str(route.get("dst", "")) for route in routes}
-    for octet in range(1, 255):
-        if f"10.213.{octet}.0/24" not in taken:
-            return octet
-    raise IoAtlasError("no network below 10.213.0.0/16 is free for a lab link", where=str(beside), remedy="run `ioatlas lab down`")
+def lay_link(link: Link, namespace: str) -> dict[str, str]:
+    """Make namespace, veth pair and token buckets; returns the names {namespace}, {server}, {client}, {device}, {octet}. Needs root.
 
-
-def lay_link(link: Link, namespace: str, octet: int) -> dict[str, str]:
-    """Make namespace, veth pair and token buckets; returns the names {namespace}, {server}, {client}, {device}, {octet}. Needs root."""
-    server, client = f"10.213.{octet}.1", f"10.213.{octet}.2"
-    inner, outer = "lab0", f"iolab{octet}"
+    Raises IoAtlasError when no network below 10.213.0.0/16 is free.
+    """
     _ip("netns", "add", namespace)
-    _ip("link", "add", outer, "mtu", str(link.mtu), "type", "veth", "peer", "name", inner, "netns", namespace, "mtu", str(link.mtu))
+    inner, octet = "lab0", _claim_subnet(link, namespace)
+    server, client, outer = f"10.213.{octet}.1", f"10.213.{octet}.2", f"iolab{octet}"
     _ip("-n", namespace, "address", "add", f"{server}/24", "dev", inner)
     _ip("-n", namespace, "link", "set", "lo", "up")
     _ip("-n", namespace, "link", "set", inner, "up")
@@ -47,6 +39,24 @@ def lay_link(link: Link, namespace: str, octet: int) -> dict[str, str]:
                 "burst", str(link.burst_bytes), "latency", "50ms",
             )  # fmt: skip
     return {"namespace": namespace, "server": server, "client": client, "device": outer, "octet": str(octet)}
+
+
+def _claim_subnet(link: Link, namespace: str) -> int:
+    """Third octet of a free network, claimed by making the veth pair that is named after it: of two starts at once, one gets it."""
+    routes = json.loads(_ip("-json", "-4", "route", "show", "table", "all") or "[]")
+    taken = {str(route.get("dst", "")) for route in routes}
+    for octet in range(1, 255):
+        if f"10.213.{octet}.0/24" in taken or Path(f"/sys/class/net/iolab{octet}").exists():
+            continue
+        mtu = ("mtu", str(link.mtu))
+        try:
+            _ip("link", "add", f"iolab{octet}", *mtu, "type", "veth", "peer", "name", "lab0", "netns", namespace, *mtu)
+        except IoAtlasError:
+            if Path(f"/sys/class/net/iolab{octet}").exists():
+                continue
+            raise
+        return octet
+    raise IoAtlasError("no network below 10.213.0.0/16 is free for a lab link", remedy="run `ioatlas lab down`")
 
 
 def _ip(*words: str) -> str:

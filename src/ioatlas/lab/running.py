@@ -20,7 +20,7 @@ from pathlib import Path
 
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.lab import instance
-from ioatlas.lab.network import free_subnet, lay_link
+from ioatlas.lab.network import lay_link
 from ioatlas.lab.scenario import Check, Limit, Link, Loop, MakeFile, Requirement, Run, Scenario, Serve, Setting, Step, Truth
 
 _READY_SECONDS = 15.0
@@ -191,7 +191,7 @@ def _carry_out(step: Step, context: dict[str, str]) -> None:
         case Serve():
             _serve(step, context)
         case Link():
-            context.update(lay_link(step, instance.namespace_of(directory), free_subnet(directory.parent)))
+            context.update(lay_link(step, instance.namespace_of(directory)))
         case Loop():
             count = sum(key.startswith("loop") for key in context)
             context[f"loop{count}"] = _run(["losetup", "--find", "--show", "--direct-io=on", fill(step.path, context)]).strip()
