@@ -57,6 +57,9 @@ def main() -> None:
                 print(
                     f"| {kind} | {rule} | {sum(visits)} | {shown} | {', '.join(f'{w:.1%}' for w in widths)} | {seconds:.0f} s |", flush=True
                 )
+    print(
+        "\nThe machine was shared while this ran. A fixed number needs one look, at 95%; the rule that looks nine times uses 97.8% at each to claim the same."
+    )
 
 
 if __name__ == "__main__":
