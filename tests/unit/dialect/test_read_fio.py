@@ -236,4 +236,7 @@ def test_samples():
     histogram, _ = read_path(sample("fio/logs/fio-2.17_clat_hist.1.log"))
     assert histogram[0].lat_p99_ns == 1_352_000  # what its JSON prints
     log, _ = read_path(sample("fio/logs/randrw-iodepth-4-numjobs-4_bw.1.log"))
-    assert [reading.direction for reading in log] == ["read", "write"]
+    assert [(reading.direction, reading.rw, reading.iodepth, reading.numjobs) for reading in log] == [
+        ("read", "randrw", 4, 4),
+        ("write", "randrw", 4, 4),
+    ]

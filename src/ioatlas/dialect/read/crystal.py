@@ -131,6 +131,13 @@ def _finish(source: Source, run: _Run) -> Iterator[ForeignReading]:
             notes.append(
                 "reads and writes weighted by their share, as KDiskMark does" if run.tool == "kdiskmark" else "reads and writes together"
             )
+        if (
+            run.tool == "kdiskmark"
+            and fields["iops"]
+            and fields["bs_bytes"]
+            and 1.02 < fields["iops"] * fields["bs_bytes"] / fields["bw_bytes_per_s"] < 1.028
+        ):
+            notes.append("I/Os times block size are 1.024 times this: KDiskMark divides fio's KiB/s by 1000")
         if run.size is not None:
             notes.append("test size is binary")
         yield ForeignReading(

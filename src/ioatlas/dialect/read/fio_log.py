@@ -24,6 +24,7 @@ _ROW = r"\d{1,15}, ?-?\d{1,20}, ?(?:\d{1,20}, ?)?[012], ?\d{1,12}(?:, ?(?:0x[0-9
 SIGNATURE = re.compile(rf"\A\s*(?:{_ROW}[ \t]*\r?\n){{3}}|\A\s*{_ROW}[ \t]*\r?\n?\s*\Z|\A\s*{_ROW}[ \t]*\r?\n{_ROW}[ \t]*\r?\n?\s*\Z")
 HISTOGRAM = re.compile(r"\A\s*\d{1,15}, ?[012], ?\d{1,12}(?:, ?\d{1,15}){16}")
 _KIND = re.compile(r"_(bw|iops|slat|clat_hist|clat|lat)(?:\.\d+)?\.log(?:\.|$)", re.IGNORECASE)
+_BENCH_FIO = re.compile(r"(?:^|[/\\])(read|write|randread|randwrite|rw|readwrite|randrw)-iodepth-(\d{1,6})-numjobs-(\d{1,6})_")
 _DIRECTIONS = ("read", "write", "trim")
 _GROUPS_US, _GROUPS_NS = 19, (24, 29)
 """Bucket groups of 64 in fio's histograms: 19 (2.x, microseconds), 24 (2.99), 29 (3.x, nanoseconds)."""
@@ -111,14 +112,22 @@ def _log(source: Source, kind: str | None) -> Iterator[ForeignReading]:
         source.problem(1, "a fio log whose name does not say what it logs (bw, iops, lat, clat, slat): its figures have no unit")
 
 
+def _named(source: Source) -> dict[str, Any]:
+    """rw, iodepth and numjobs that bench-fio puts into a log's name; empty for other names."""
+    match = _BENCH_FIO.search(source.name)
+    if match is None:
+        return {}
+    return {"rw": "rw" if match[1] == "readwrite" else match[1], "iodepth": int(match[2]), "numjobs": int(match[3])}
+
+
 def _log_reading(source: Source, kind: str | None, direction: int, found: _Sum) -> ForeignReading:
     windowed = found.sizes == {0}
     mean = found.total / found.count
     spread = math.sqrt(max(found.squares / found.count - mean * mean, 0.0))
     size = next(iter(found.sizes)) if len(found.sizes) == 1 and not windowed else None
     seconds = (found.last_ms - (found.first_ms if found.first_ms > 3_600_000_000 else 0)) / 1000  # unix-epoch logs start far from 0
-    fields: dict[str, Any] = {"bs_bytes": size}
-    notes: list[str] = []
+    fields: dict[str, Any] = {"bs_bytes": size, **_named(source)}
+    notes: list[str] = ["rw, iodepth and numjobs from the name bench-fio gives its logs"] if "rw" in fields else []
     details: dict[str, Any] = {"rows": found.count, "log": kind, "windowed": windowed}
     rows = "windows" if windowed else "I/Os"
     if kind == "bw":
