@@ -4,9 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-from shutil import which
 
 import pytest
 from read_samples import one, read_path, read_text, sample
@@ -176,25 +173,6 @@ def test_bonnie_table_with_blank_columns():
         "random seeks": 110.1,
     }
     assert (found["write"].size_bytes, found["write"].host) == (4018 * MIB, "box")
-
-
-@pytest.mark.skipif(which("bonnie++") is None or os.geteuid() != 0, reason="bonnie++ is not installed")
-def test_real_bonnie(tmp_path):
-    tmp_path.chmod(0o777)
-    done = subprocess.run(
-        ["bonnie++", "-u", "root", "-d", str(tmp_path), "-s", "16:8k", "-r", "8", "-n", "0", "-m", "box"],
-        check=True,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    readings, _ = read_text(done.stdout)
-    assert readings
-    assert all(r.host == "box" and r.size_bytes == 16 * MIB and r.line == done.stdout.count("\n") for r in readings), "the CSV line, once"
-    table = "\n".join(line for line in done.stdout.splitlines() if not line.startswith("1."))
-    for reading in read_text(table)[0]:
-        same = next(r for r in readings if (r.operation, r.rw) == (reading.operation, reading.rw))
-        assert (reading.bw_bytes_per_s or reading.iops) == pytest.approx(same.bw_bytes_per_s or same.iops, rel=0.05)
 
 
 CDM3 = """\
