@@ -15,9 +15,9 @@ from ioatlas.campaign.events import Event
 from ioatlas.campaign.intake import Intake
 from ioatlas.campaign.plan import FIO_SECONDS, Plan, build_plan
 from ioatlas.campaign.prepare import last_line
+from ioatlas.campaign.session import FRESH_BLOCK, FRUITLESS_BATCHES, Session, Summary
 from ioatlas.campaign.spec import CampaignSpec
 from ioatlas.campaign.start import start
-from ioatlas.campaign.supervisor import FRESH_BLOCK, FRUITLESS_BATCHES, Summary, Supervisor
 from ioatlas.campaign.tuned import CURVE, FRESH, SEARCH, curve_levels, fresh_state, load_tuning, read_goal, refuted, trials_of
 from ioatlas.design.latency_search import Goal, Point, conclude, next_trials
 from ioatlas.engine.archive import pack_logs
@@ -61,7 +61,7 @@ def is_tuning(journal: Journal) -> bool:
     return "tune" in journal.outcomes()
 
 
-class Tuner(Supervisor):
+class Tuner(Session):
     """One session of a search. Everything it decides is derived from the journal, so a stopped search goes on where it was."""
 
     def run(self) -> Summary:

@@ -183,9 +183,12 @@ def _curve_point(cell: Cell, visit: Visit) -> CurvePoint:
     offered = offered_iops(cell)
     seconds = max((part.runtime_ms for part in visit.parts), default=0) / 1000
     done = sum(part.total_ios for part in visit.parts)
-    # A late start of the generator is not an overload: the last four fifths must fall short too. One I/O a job is always under way.
+    # What is under way when the time is up was carried too: one I/O a job, and the rate times the latency of the quickest tenth.
+    quick = Histogram.merge(part.histogram for part in visit.parts).percentile_ns(10) or 0.0
+    under_way = cell.numjobs + offered * quick / 1e9
+    # A late start of the generator is not an overload: the last four fifths must fall short as well.
     late = sum(window_values(part, part.runtime_ms // 5).iops for part in visit.parts)
-    short = done + cell.numjobs < OVERLOADED * offered * seconds and late < OVERLOADED * offered
+    short = done + under_way < OVERLOADED * offered * seconds and late < OVERLOADED * offered
     iops = done / seconds if seconds else 0.0
     return CurvePoint(visit.block, offered, iops, trial.lat_mean_ns, trial.lat_p99_ns, overloaded=short)
 

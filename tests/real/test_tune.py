@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The search on real targets whose best setting is known: an NBD server that serves 16 requests of a connection at once, each in 20 ms."""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.real.conftest import ioatlas
+from tests.real.target_lab import Bench, needs, wait_for
+
+pytestmark = [needs("nbdkit"), pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")]
+THREADS, DELAY_SECONDS = 16, 0.020
+
+
+@contextlib.contextmanager
+def server(delay_ms):
+    with tempfile.TemporaryDirectory(prefix="iot", dir="/tmp") as directory:  # socket paths are short
+        bench = Bench(directory)
+        path = Path(directory) / "s"
+        delay = ["--filter=delay", "memory", "64M", f"rdelay={delay_ms:.0f}ms"]
+        bench.start("nbdkit", "--foreground", "--unix", str(path), "-t", str(THREADS), *delay, stderr=subprocess.DEVNULL)
+        wait_for(path.exists)
+        yield f"nbd+unix:///?socket={path}"
+        bench.clear()
+
+
+@pytest.fixture(scope="module")
+def uri():
+    with server(DELAY_SECONDS * 1000) as location:
+        yield location
+
+
+@pytest.fixture
+def quick_uri():
+    with server(2) as location:
+        yield location
+
+
+def tune(*arguments, code=0):
+    done = ioatlas("tune", *arguments, "--json", timeout=300)
+    assert done.returncode == code, done.stderr
+    return json.loads(done.stdout), done.stderr
+
+
+@pytest.fixture(scope="module")
+def found(uri, tmp_path_factory):
+    directory = tmp_path_factory.mktemp("tune") / "d"
+    limits = ["--max-jobs", "1", "--max-depth", "64", "--p99", "300ms"]
+    result, told = tune(uri, "--rw", "randread", "--bs", "4k", *limits, "--read-only", "-o", directory)
+    return result, told, directory
+
+
+def test_the_knee_of_the_server_is_found(found):
+    result, _, _ = found
+    best = result["best"]
+    capacity = THREADS / DELAY_SECONDS
+    assert best["numjobs"] == 1
+    assert 0.7 * THREADS <= best["iodepth"] <= 3 * THREADS  # a busy machine shifts the knee up
+    assert 0.8 * capacity <= best["iops"] <= 1.005 * capacity
+    assert best["iops_low"] <= best["iops"] <= best["iops_high"]
+    assert best["n_visits"] >= 3
+    assert best["bw_bytes_per_s"] == pytest.approx(best["iops"] * 4096, rel=1e-6)
+    assert best["lat_p99_ns"] <= 300e6
+    assert best["lat_mean_ns"] >= DELAY_SECONDS * 1e9
+
+
+def test_it_says_what_ended_it_and_how_long_it_took(found):
+    result, told, _ = found
+    assert result["limited_by"] in {"throughput plateau", "latency limit", "max jobs/depth"}
+    assert 5 < result["seconds"] < 200
+    assert "left" in told  # an estimate of the time to come
+
+
+def test_the_curve_bends_where_the_capacity_is(found):
+    curve = found[0]["curve"]
+    assert len(curve) == 10
+    offered = [point["offered"] for point in curve]
+    assert offered == sorted(offered)
+    best = found[0]["best"]["iops"]
+    assert offered[0] == pytest.approx(best / 10, rel=0.05)
+    assert offered[-1] == pytest.approx(best, rel=0.01)
+    assert all(point["iops"] <= 1.1 * point["offered"] for point in curve)
+    assert all(point["lat_mean_ns"] >= DELAY_SECONDS * 1e9 for point in curve)
+    assert not curve[1]["overloaded"] or not curve[2]["overloaded"]
+
+
+def test_bounds_front_and_trials_agree(found):
+    result = found[0]
+    assert result["bounds"]["lower"]["lat_p99_ns"] <= 300e6
+    if result["bounds"]["upper"]:
+        assert result["bounds"]["upper"]["iodepth"] > result["bounds"]["lower"]["iodepth"]
+    tried = {(one["numjobs"], one["iodepth"]) for one in result["trials"]}
+    assert {(one["numjobs"], one["iodepth"]) for one in result["pareto"]} <= tried
+    front = [(one["iops"], one["lat_p99_ns"]) for one in result["pareto"]]
+    assert front == sorted(front)
+    assert result["n_trials"] == sum(one["trials"] for one in result["trials"])
+
+
+def test_its_directory_is_a_campaign(found):
+    directory = found[2]
+    assert json.loads((directory / "tune.json").read_text())["best"] == found[0]["best"]
+    assert (directory / "journal.sqlite").exists()
+    table = ioatlas("export", directory, "--format", "csv")
+    assert table.returncode == 0, table.stderr
+    again = ioatlas("resume", directory, "--json")
+    assert again.returncode == 0, again.stderr
+    assert json.loads(again.stdout)["best"] == found[0]["best"]  # nothing was left to do
+
+
+def test_a_limit_below_one_io_is_reported(uri, tmp_path):
+    result, _ = tune(uri, "--rw", "randread", "--bs", "4k", "--mean", "10ms", "--read-only", "-o", tmp_path / "d", code=3)
+    assert result["best"] is None
+    assert result["limited_by"] == "latency limit"
+    assert result["bounds"]["upper"]["iodepth"] == 1
+
+
+def test_killed_it_goes_on_where_it_was(quick_uri, tmp_path):
+    directory = tmp_path / "d"
+    command = [
+        sys.executable,
+        "-m",
+        "ioatlas",
+        "tune",
+        quick_uri,
+        "--max-throughput",
+        "--max-jobs",
+        "1",
+        "--max-depth",
+        "4",
+        "--read-only",
+        "-o",
+        str(directory),
+    ]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while not (directory / "batches" / "00002").exists():
+        assert time.monotonic() < deadline
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    made = len(list((directory / "batches").iterdir()))
+    done = ioatlas("resume", directory, "--json", timeout=200)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert (result["best"]["numjobs"], result["best"]["iodepth"]) == (1, 4)
+    assert result["limited_by"] == "max jobs/depth"
+    assert len(list((directory / "batches").iterdir())) > made
+
+
+def test_a_directory_is_left_as_it_was(disk_dir, tmp_path):
+    (disk_dir / "precious").write_text("keep me")
+    load = ["--rw", "randrw", "--rwmixread", "70", "--bs", "8k", "--size", "32m", "--mean", "1s", "--max-jobs", "2", "--max-depth", "4"]
+    result, _ = tune(disk_dir, *load, "--budget", "15s", "-o", tmp_path / "d")
+    assert result["best"]["iops"] > 0
+    assert [path.name for path in disk_dir.iterdir()] == ["precious"]
+    assert result["best"]["bw_bytes_per_s"] == pytest.approx(result["best"]["iops"] * 8192, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "one goal is needed"),
+        (["--p99", "5ms", "--mean", "2ms"], "one goal is needed"),
+        (["--p99", "0ms"], "the limit is zero"),
+        (["--p99", "300"], "bare numbers are seconds"),
+        (["--p99", "5ms", "--set", "numjobs=4"], "numjobs is what the search decides on"),
+        (["--p99", "5ms", "--set", "rate_iops=4"], "rate_iops is what the search decides on"),
+        (["--p99", "5ms", "--set", "filename=/etc/passwd"], "filename"),
+        (["--p99", "5ms", "--bs", "1000"], "direct I/O"),
+        (["--p99", "5ms", "--bs", "4k..64k"], "several values"),
+        (["--p99", "5ms", "--budget", "1s"], "takes 10 s at least"),
+        (["--p99", "5ms", "--rw", "randwrite", "--read-only"], "read-only"),
+    ],
+)
+def test_what_cannot_be_asked(disk_dir, tmp_path, arguments, words):
+    done = ioatlas("tune", disk_dir, "--size", "1m", *arguments, "-o", tmp_path / "d")
+    assert done.returncode == 2, done.stderr
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+    assert os.listdir(disk_dir) == []
