@@ -16,9 +16,10 @@ from ioatlas.campaign.adaptive import FEWEST_CELLS, can_be_adaptive
 from ioatlas.campaign.events import Emit, Event
 from ioatlas.campaign.plan import Plan, build_plan
 from ioatlas.campaign.record import plan_record, spec_from_plan
+from ioatlas.campaign.session import Session, Summary
 from ioatlas.campaign.sites import Sites
 from ioatlas.campaign.spec import CampaignSpec, campaign_toml
-from ioatlas.campaign.supervisor import Summary, Supervisor
+from ioatlas.campaign.supervisor import Supervisor
 from ioatlas.design.exhaustive import random_blocks
 from ioatlas.engine.process import Fio, find_fio
 from ioatlas.errors import IoAtlasError, UsageError
@@ -137,7 +138,7 @@ def _confirm(plan: Plan, destroy: str | None, overwrite: str | None) -> None:
             raise
 
 
-def run(journal: Journal, *, emit: Emit, stop_asked: Callable[[], bool], kind: type[Supervisor] = Supervisor) -> Summary:
+def run(journal: Journal, *, emit: Emit, stop_asked: Callable[[], bool], kind: type[Session] = Supervisor) -> Summary:
     """One session of the campaign. Raises PartialResultError when it ends early; finished visits are kept.
 
     kind: who decides on the visits; a search brings its own.

@@ -18,7 +18,18 @@ from ioatlas.campaign.prepare import last_line
 from ioatlas.campaign.session import FRESH_BLOCK, FRUITLESS_BATCHES, Session, Summary
 from ioatlas.campaign.spec import CampaignSpec
 from ioatlas.campaign.start import start
-from ioatlas.campaign.tuned import CURVE, FRESH, SEARCH, curve_levels, fresh_state, load_tuning, read_goal, refuted, trials_of
+from ioatlas.campaign.tuned import (
+    CURVE,
+    FRESH,
+    NOT_OF_THE_MAP,
+    SEARCH,
+    curve_levels,
+    fresh_state,
+    load_tuning,
+    read_goal,
+    refuted,
+    trials_of,
+)
 from ioatlas.design.latency_search import Goal, Point, conclude, next_trials
 from ioatlas.engine.archive import pack_logs
 from ioatlas.engine.batch import Batch, Section
@@ -163,7 +174,7 @@ class Tuner(Session):
         random.Random(self._spec.order_seed).shuffle(levels)  # noqa: S311 - an order, not a secret
         rows = []
         for level in levels:
-            cell = self._cell_of((level.numjobs, level.iodepth), level.options, "a step of the load-latency curve, not of the map")
+            cell = self._cell_of((level.numjobs, level.iodepth), level.options, NOT_OF_THE_MAP)
             longest = TRIAL_LONGEST_MS if left is None else each
             wanted = min(longest, max(each, round(1000 * CURVE_IOS / level.offered_iops)))
             rows.append(NewVisit(cell.key, level.percent, self._seed(level.percent, 7), CURVE, runtime_ms=wanted))
