@@ -17,6 +17,7 @@ from ioatlas.analysis.overview import findings
 from ioatlas.campaign.integrity import integrity_findings
 from ioatlas.campaign.predicted import map_findings, predicted_estimates
 from ioatlas.campaign.record import spec_from_plan
+from ioatlas.campaign.tuned import CURVE, NOT_OF_THE_MAP
 from ioatlas.model.cell import OptionValue
 from ioatlas.model.result import CampaignResult, Finding, Unmeasured
 from ioatlas.model.units import format_duration
@@ -40,10 +41,10 @@ def _result(journal: Journal) -> CampaignResult:
     row = journal.campaign()
     plan = journal.plan()
     spec = spec_from_plan(plan)
-    rows = journal.cells()
+    rows = [row for row in journal.cells() if row[1] != NOT_OF_THE_MAP]
     cells = {cell.key: cell for cell, _ in rows}
     made = journal.visits(with_series=True)
-    visits = [visit for visit in made if visit.purpose != "probe"]
+    visits = [visit for visit in made if visit.purpose not in {"probe", CURVE}]
     estimates = estimate_cells(cells, visits, grade=spec.wanted)
     fresh = estimate_cells(cells, visits, frozenset({"fresh"}))
     measured = {estimate.cell.key for estimate in estimates}

@@ -18,6 +18,8 @@ from ioatlas.store.journal import Journal
 
 SEARCH, FRESH, CURVE = "sweep", "fresh", "curve"
 """Purposes of the visits of a search; its trials are a sweep to everything else that reads the journal."""
+NOT_OF_THE_MAP = "a step of the load-latency curve"
+"""Why a cell of the curve is no cell of the map."""
 PERCENTS = tuple(range(10, 101, 10))
 OVERLOADED = 0.99
 ROOM, LEAST_DEPTH, MOST_DEPTH = 4, 32, 1024
