@@ -22,12 +22,15 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ioatlas.analysis.estimates import SWEEP_PURPOSES
+from ioatlas.analysis.windows import window_values
 from ioatlas.analysis.wording import Namer, plural
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.result import Finding
 from ioatlas.model.units import format_count, format_latency
 from ioatlas.model.verdict import LOWER_BOUND_WORDS, verdict_class
+from ioatlas.model.visit import Visit
 
 METHOD = "usl-bounds-linear-aicc/1"
 FEWEST_LEVELS = 6
@@ -321,6 +324,16 @@ def lines_of(
             levels.append(Level(value, visits or (float(e.iops or 0),)))
         lines[LineKey(str(target), str(direction), str(axis), by_level[min(by_level)].cell)] = levels
     return lines
+
+
+def iops_by_visit(visits: Iterable[Visit]) -> dict[tuple[str, str], list[float]]:
+    """{(cell key, direction): IOPS of each visit of the sweep}, what intervals are drawn from."""
+    found: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for visit in visits:
+        if visit.purpose in SWEEP_PURPOSES and not visit.discarded:
+            for part in visit.parts:
+                found[visit.cell_key, part.direction].append(window_values(part, visit.window_start_ms).iops)
+    return dict(found)
 
 
 def saturation_findings(

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 import time
 from collections.abc import Mapping, Sequence
@@ -38,10 +37,10 @@ from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.visit import Visit
 from ioatlas.store.journal import Journal, NewVisit
 
-TRIAL_MS, TRIAL_IOS, TRIAL_LONGEST_MS = 500, 500, 3000
+TRIAL_MS, TRIAL_IOS, TRIAL_LONGEST_MS = 500, 250, 2000
 """A trial lasts at least this long, and until it holds I/Os enough for a 99th percentile, within reason."""
 FRESH_VISITS, FRESH_MS, FRESH_LONGEST_MS = 5, 1000, 5000
-CURVE_MS, CURVE_IOS, SHORTEST_CURVE_MS = 1000, 500, 200
+CURVE_MS, CURVE_IOS, SHORTEST_CURVE_MS = 1000, 300, 200
 REFUTALS = 4
 """Settings that the fresh visits may refute before the search gives up."""
 MOST_ROUNDS = 150
@@ -146,7 +145,7 @@ class Tuner(Session):
             state = fresh_state(self._goal, cell, visits)
             if not state.made:
                 count = sum(visit.purpose == FRESH for visit in visits)
-                length = self._length(outcome.best.point, 2 * TRIAL_IOS, FRESH_MS, FRESH_LONGEST_MS, visits)
+                length = self._length(outcome.best.point, 4 * TRIAL_IOS, FRESH_MS, FRESH_LONGEST_MS, visits)
                 self._journal.add_visits(
                     NewVisit(cell.key, FRESH_BLOCK + count + k, self._seed(FRESH_BLOCK + count + k), FRESH, runtime_ms=length)
                     for k in range(FRESH_VISITS)
@@ -196,13 +195,13 @@ class Tuner(Session):
         return random.Random(f"{self._spec.order_seed} {numbers}").randrange(1, 2**31)  # noqa: S311 - offsets, not secrets
 
     def _length(self, point: Point, ios: int, shortest_ms: int, longest_ms: int, visits: Sequence[Visit]) -> int:
-        """Milliseconds that hold so many I/Os, judged by smaller loads tried so far: between no growth and growth with the load."""
+        """Milliseconds that hold so many I/Os if throughput grows with the load; where it does not, trials are repeated."""
         rates = [
-            trial.iops * math.sqrt(point[0] * point[1] / (trial.point[0] * trial.point[1]))
+            trial.iops * (point[0] * point[1]) / (trial.point[0] * trial.point[1])
             for trial in trials_of(self._cells, visits)
             if trial.point[0] <= point[0] and trial.point[1] <= point[1]
         ]
-        rate = max(rates, default=0.0)
+        rate = min(rates, default=0.0)
         return min(longest_ms, max(shortest_ms, round(1000 * ios / rate))) if rate else shortest_ms
 
     def _begin(self, phase: str) -> None:
