@@ -8,10 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal
-
-Direction = Literal["read", "write", "trim", "mixed"]
-LatencyKind = Literal["total", "completion"]
+from typing import Any
 
 FIRST_COLUMNS = (
     "source", "line", "tool", "tool_version", "label", "direction", "rw", "operation", "bs_bytes", "size_bytes", "numjobs", "iodepth",
@@ -69,11 +66,6 @@ class ForeignReading:
     @property
     def origin(self) -> str:
         return f"{self.source}:{self.line}"
-
-    @property
-    def measured(self) -> bool:
-        """Whether the reading carries a figure at all."""
-        return any(value is not None for value in (self.iops, self.bw_bytes_per_s, self.lat_mean_ns, self.lat_p99_ns)) or bool(self.details)
 
     def as_dict(self) -> dict[str, Any]:
         """The JSON object, in a fixed order; `source` is `file:line`, `file` the file alone."""

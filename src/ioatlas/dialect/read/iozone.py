@@ -8,7 +8,7 @@ A blank or zero column was not measured (-i chose others, -+n left the retest ou
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -311,27 +311,17 @@ def _throughput_row(source: Source, run: Run, number: int, match: re.Match[str],
     known = sorted({key[1] for key in seen if key[0] == (operation.operation or operation.rw) and len(key) == 2})
     if len(known) == len(values):
         return  # the blocks above said the same
-    low = re.search(r"(?<!\S)-l\s*(\d+)", run.command or "")
-    fixed = re.search(r"(?<!\S)-t\s*(\d+)", run.command or "")
+    yield from throughput_row(source, run, number, name, values)
+
+
+def throughput_row(source: Source, run: Run, number: int, name: str, values: Sequence[float | None]) -> Iterator[ForeignReading]:
+    """Readings of one row of the throughput report: `-l LOW` counts processes up from there, `-t N` has one column."""
+    low = re.search(r"(?<!\S)-l\s*(\d{1,6})", run.command or "")
+    fixed = re.search(r"(?<!\S)-t\s*(\d{1,6})", run.command or "")
     for place, value in enumerate(values):
-        jobs = (
-            int(low[1][:6]) + place
-            if low
-            else int(fixed[1][:6])
-            if fixed and len(values) == 1
-            else run.processes
-            if len(values) == 1
-            else None
-        )
+        jobs = int(low[1]) + place if low else None
+        if jobs is None and len(values) == 1:
+            jobs = int(fixed[1]) if fixed else run.processes
         if value:
-            yield reading(
-                source,
-                number,
-                run,
-                name,
-                value,
-                bs_bytes=run.record_bytes,
-                size_bytes=run.file_bytes,
-                numjobs=jobs,
-                details={"report": True},
-            )
+            fields = {"bs_bytes": run.record_bytes, "size_bytes": run.file_bytes, "numjobs": jobs}
+            yield reading(source, number, run, name, value, **fields, details={"report": True})

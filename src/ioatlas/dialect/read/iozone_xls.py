@@ -12,8 +12,8 @@ import struct
 from collections.abc import Iterator
 from typing import Any
 
-from ioatlas.dialect.read.iozone import Run, reading
-from ioatlas.dialect.read.iozone_words import OPERATIONS, operation_named
+from ioatlas.dialect.read.iozone import Run, reading, throughput_row
+from ioatlas.dialect.read.iozone_words import operation_named
 from ioatlas.dialect.read.numbers import KIB, size_bytes
 from ioatlas.dialect.read.source import Source
 from ioatlas.model.foreign import ForeignReading
@@ -84,7 +84,7 @@ def read(source: Source) -> Iterator[ForeignReading]:
             if report is None:
                 source.problem(number, f"a report of an unknown operation: {title[:40]!r}")
         elif throughput and figures and (name := operation_named(title)):
-            yield from _throughput(source, run, number, name, figures)
+            yield from throughput_row(source, run, number, name, figures)
         elif report is not None and figures:
             if not sizes:
                 sizes = figures
@@ -104,23 +104,3 @@ def read(source: Source) -> Iterator[ForeignReading]:
                     )
     if not known:
         source.problem(0, "a workbook that iozone did not write")
-
-
-def _throughput(source: Source, run: Run, number: int, name: str, figures: list[float]) -> Iterator[ForeignReading]:
-    low = re.search(r"(?<!\S)-l\s*(\d{1,6})", run.command or "")
-    fixed = re.search(r"(?<!\S)-t\s*(\d{1,6})", run.command or "")
-    for place, value in enumerate(figures):
-        jobs = int(low[1]) + place if low else int(fixed[1]) if fixed and len(figures) == 1 else None
-        if value > 0:
-            assert name in OPERATIONS
-            yield reading(
-                source,
-                number,
-                run,
-                name,
-                value,
-                bs_bytes=run.record_bytes,
-                size_bytes=run.file_bytes,
-                numjobs=jobs,
-                details={"report": True},
-            )

@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
 
-KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
+KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 _PLAIN = re.compile(r"^[+]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$", re.ASCII)
 _THOUSANDS = re.compile(r"^[+]?\d{1,3}(,\d{3})+$", re.ASCII)
 _NO_FIGURE = frozenset({"", "n/a", "na", "nan", "-nan", "inf", "-inf", "-", "--", "none", "null", "+++", "++++", "+++++", "-1.#ind"})
@@ -68,19 +67,9 @@ def size_bytes(text: str | None, *, bare: int = 1, decimal: bool = False) -> int
     return int(size) if 0 <= size < 2**63 else None
 
 
-def per_second(count: float | None, seconds: float | None) -> float | None:
-    return count / seconds if count is not None and seconds else None
-
-
 def times(value: float | None, factor: float) -> float | None:
     """`value` in the base unit; None stays None."""
     if value is None:
         return None
     result = value * factor
     return round(result, 3) if math.isfinite(result) else None
-
-
-def known_sum(values: Iterable[float | None]) -> float | None:
-    """The sum when every part is known, else None."""
-    parts = list(values)
-    return math.fsum(part for part in parts if part is not None) if parts and all(part is not None for part in parts) else None
