@@ -23,6 +23,7 @@ METHOD = "paired-log-bh/1"
 FEWEST_CELLS = 3
 TOLERANCE = 0.02
 LEVEL = 0.05
+WILD = 3.0
 FALSE_DISCOVERY_RATE = 0.05
 
 Outcome = Literal["higher", "lower", "not different", "same", "not comparable"]
@@ -60,7 +61,7 @@ class CellComparison:
 
 @dataclass(frozen=True)
 class MapComparison:
-    """The map as a whole: geometric mean over cells of second / first.
+    """The map as a whole: geometric mean over cells of second / first, wild visits pulled in.
 
     sd_common: standard error of the part all cells share (the state of the target during each campaign), a logarithm.
     """
@@ -124,12 +125,13 @@ def compare(
     whole = None
     shared = 2 * (campaign_sd * t_quantile(0.975, campaign_dof) / t_quantile(0.975, inf)) ** 2
     if len(usable) >= FEWEST_CELLS:
-        spread = level_spread(
-            [_residuals(readings, logs[side], logs[1 - side]) for side, readings in enumerate((first, second))], extra_variance=shared
-        )
+        residuals = [_residuals(readings, logs[side], logs[1 - side]) for side, readings in enumerate((first, second))]
+        spread = level_spread(residuals, extra_variance=shared)
         if spread is not None:
             shared = spread.drift_variance
-            whole = _whole(list(difference.values()), spread, margin, target)
+            # Without wild visits both halves are the mean over cells of the difference.
+            mean = (float(residuals[1][1].mean()) - float(residuals[0][1].mean())) / 2
+            whole = _whole(mean, list(difference.values()), spread, margin, target)
     once = _spread_of(list(difference.values()))
     tests = {cell: _test(logs[0][cell], logs[1][cell], pools, shared, margin, once) for cell in usable}
     chances = [test.p for test in tests.values() if test is not None]
@@ -170,12 +172,17 @@ def _residuals(readings: Sequence[Reading], own: dict[str, Floats], other: dict[
     """(times, residuals) of one campaign's visits, each against the other campaign's mean of the same cell, weighted so that cells count alike.
 
     Taking the other campaign's mean leaves this campaign's drift whole (its own mean would take a part of the drift away), and adds noise without order in
-    time, because each campaign shuffles its cells.
+    time, because each campaign shuffles its cells. Residuals further than WILD robust deviations from their median count as if they lay there: a single
+    stalled visit must hide no change of a whole map.
     """
     rows = [reading for reading in readings if reading.cell in own]
-    visits = len(rows) / len(own)
-    residuals = [(log(row.value) - float(other[row.cell].mean())) * visits / own[row.cell].size for row in rows]
-    return np.array([row.time for row in rows]), np.array(residuals)
+    residuals = np.array([log(row.value) - float(other[row.cell].mean()) for row in rows])
+    centre = float(np.median(residuals))
+    scale = 1.4826 * float(np.median(np.abs(residuals - centre)))
+    if scale > 0:
+        residuals = np.clip(residuals, centre - WILD * scale, centre + WILD * scale)
+    weights = np.array([len(rows) / len(own) / own[row.cell].size for row in rows])
+    return np.array([row.time for row in rows]), residuals * weights
 
 
 @dataclass(frozen=True)
@@ -266,8 +273,7 @@ def _benjamini_hochberg(chances: Sequence[float], rate: float) -> float:
     return float(ordered[passed[-1]]) if passed.size else -1.0
 
 
-def _whole(differences: Sequence[float], spread: Spread, margin: float, target: float) -> MapComparison:
-    mean = float(np.mean(differences))
+def _whole(mean: float, differences: Sequence[float], spread: Spread, margin: float, target: float) -> MapComparison:
     half = spread.half_width()
     p = min(1.0, spread.beyond(abs(mean) - margin) + spread.beyond(abs(mean) + margin))
     return MapComparison(

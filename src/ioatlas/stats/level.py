@@ -59,7 +59,7 @@ def level_spread(campaigns: Sequence[tuple[Floats, Floats]], *, extra_variance: 
     campaigns: (times, residuals) for each, shape (n,): seconds and logarithms, with the cells' levels taken out.
     Model: residual = level + white noise + Ornstein-Uhlenbeck drift, the share q of drift and its correlation time tau the same in all campaigns. Residuals are
     averaged over up to 24 stretches of time each; the likelihood of their contrasts (REML: Patterson and Thompson 1971, Biometrika 58) over a grid of q and tau
-    with equal weights, the variance integrated out, gives the mixture. Correlation times reach to twice the longest campaign: drift that is slower
+    with prior weights 1 - q, the variance integrated out, gives the mixture. Correlation times reach to twice the longest campaign: drift that is slower
     still cannot be told from a change of the target. None with fewer than 4 stretches of visits in one campaign. extra_variance is added to every component.
     """
     pieces = [_stretches(np.asarray(times, dtype=float), np.asarray(residuals, dtype=float)) for times, residuals in campaigns]
@@ -92,7 +92,8 @@ def level_spread(campaigns: Sequence[tuple[Floats, Floats]], *, extra_variance: 
         drift_variance += np.einsum("i,gij,j->g", weight, drift, weight)
     if not squares.min() > 0:
         return Spread(np.ones(1), np.array([np.sqrt(extra_variance)]), float(dof), extra_variance)
-    log_likelihood = -0.5 * (log_det + dof * np.log(squares))
+    # Strong drift is held less likely beforehand, in proportion to 1 - q: short campaigns cannot rule it out and would find nothing.
+    log_likelihood = np.log(1 - share) - 0.5 * (log_det + dof * np.log(squares))
     weights = np.exp(log_likelihood - log_likelihood.max())
     weights /= weights.sum()
     variance = squares / dof
