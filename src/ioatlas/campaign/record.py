@@ -23,7 +23,7 @@ def spec_from_plan(record: Mapping[str, Any]) -> CampaignSpec:
             **spec,
             "targets": tuple((name, location) for name, location in spec["targets"]),
             "axes": {name: tuple(values) for name, values in spec["axes"].items()},
-            "patterns": tuple(spec["patterns"]),
+            "patterns": tuple(spec.get("patterns", ())),
             "remarks": tuple(spec["remarks"]),
         }
     )

@@ -14,12 +14,13 @@ from typing import Any
 from ioatlas.analysis.counters import BatchCount, counter_findings
 from ioatlas.analysis.estimates import estimate_cells
 from ioatlas.analysis.overview import findings
+from ioatlas.campaign.evidence import judge, testbeds
 from ioatlas.campaign.integrity import integrity_findings
 from ioatlas.campaign.predicted import map_findings, predicted_estimates
 from ioatlas.campaign.record import spec_from_plan
 from ioatlas.campaign.tuned import CURVE, NOT_OF_THE_MAP
 from ioatlas.model.cell import OptionValue
-from ioatlas.model.result import CampaignResult, Finding, Unmeasured
+from ioatlas.model.result import CampaignResult, Unmeasured
 from ioatlas.model.units import format_duration
 from ioatlas.model.visit import Visit
 from ioatlas.store.journal import Journal
@@ -47,6 +48,10 @@ def _result(journal: Journal) -> CampaignResult:
     visits = [visit for visit in made if visit.purpose not in {"probe", CURVE}]
     estimates = estimate_cells(cells, visits, grade=spec.wanted)
     fresh = estimate_cells(cells, visits, frozenset({"fresh"}))
+    sessions = journal.sessions()
+    last = json.loads(sessions[-1].testbed_json) if sessions else {"targets": {}}
+    device, counts = _device_counts(journal, made)
+    estimates, judged = judge(estimates, fresh, visits, testbeds(last), counts)
     measured = {estimate.cell.key for estimate in estimates}
     predicted = predicted_estimates(cells, [row for row in journal.predictions() if row.cell_key not in measured])
     have = measured | {estimate.cell.key for estimate in predicted}
@@ -70,7 +75,6 @@ def _result(journal: Journal) -> CampaignResult:
         axes["size"] = tuple(dict.fromkeys([*axes["size"], *(cell.size_bytes for cell in cells.values())]))
         axes["size"] = tuple(value for value in axes["size"] if any(cell.size_bytes == value for cell in cells.values()))
     shared = set.intersection(*(set(cell.options) for cell in cells.values())) if cells else set()
-    sessions = journal.sessions()
     ended = [(s.ended_at or s.started_at) - s.started_at for s in sessions]
     ledger: Counter[str] = Counter()
     for _, what, count in journal.ledger():
@@ -111,28 +115,36 @@ def _result(journal: Journal) -> CampaignResult:
         sum(ended),
         bool(row.complete),
     )
-    counters = _counter_findings(journal, made)
     return replace(
-        result, findings=(*integrity_findings(outcomes.get("integrity", [])), *map_findings(outcomes), *findings(result), *counters)
+        result,
+        findings=(
+            *integrity_findings(outcomes.get("integrity", [])),
+            *map_findings(outcomes),
+            *findings(result),
+            *judged,
+            *counter_findings(device, [count for batch in counts.values() for count in batch]),
+        ),
     )
 
 
-def _counter_findings(journal: Journal, visits: Sequence[Visit]) -> tuple[Finding, ...]:
-    """Claims against the counters of the device below the target: for campaigns with one target on one local device."""
+def _device_counts(journal: Journal, visits: Sequence[Visit]) -> tuple[str, dict[int, list[BatchCount]]]:
+    """Claims against the counters of the device below the target, by batch: for campaigns with one target on one local device."""
     devices = journal.outcomes().get("devices", [])
     if len(journal.targets()) != 1 or not devices:
-        return ()
+        return "", {}
     claimed: Counter[tuple[int, str]] = Counter()
     for visit in visits:
         for part in visit.parts:
             claimed[visit.batch_id, part.direction] += part.io_bytes
-    device, counts = devices[0], []
+    counts = {}
     for batch_id, usage in journal.usages().items():
-        disk = usage["disks"].get(device)
+        disk = usage["disks"].get(devices[0])
         if disk is not None:
-            for direction in ("read", "write"):
-                counts.append(BatchCount(direction, claimed[batch_id, direction], disk[f"{direction}_bytes"], usage["seconds"]))
-    return counter_findings(device, counts)
+            counts[batch_id] = [
+                BatchCount(direction, claimed[batch_id, direction], disk[f"{direction}_bytes"], usage["seconds"])
+                for direction in ("read", "write")
+            ]
+    return devices[0], counts
 
 
 def session_facts(record: Mapping[str, Any]) -> dict[str, str]:

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What ceilings, caches and saturation say about a campaign's estimates, from the testbed of its last session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ioatlas.analysis.cache import judge_caches
+from ioatlas.analysis.ceilings import Ceiling
+from ioatlas.analysis.counters import BatchCount
+from ioatlas.analysis.limits import ceilings_of, limit_finding
+from ioatlas.analysis.saturation import iops_by_visit, saturation_findings
+from ioatlas.model.cell import Cell
+from ioatlas.model.estimate import Estimate
+from ioatlas.model.result import Finding
+from ioatlas.model.testbed import Fact, Testbed
+from ioatlas.model.visit import Visit
+from ioatlas.stats.gates import COUNTER_TOLERANCE
+
+
+def testbeds(record: Mapping[str, Any]) -> dict[str, Testbed]:
+    """The testbed of each target as a session recorded it."""
+    beds = {}
+    for name, bed in record["targets"].items():
+        facts = tuple(Fact(**{"value": None, **fact}) for fact in bed["facts"])
+        beds[name] = Testbed(bed["target"], bed["taken_at"], facts)
+    return beds
+
+
+def judge(
+    estimates: Sequence[Estimate],
+    fresh: Sequence[Estimate],
+    visits: Iterable[Visit],
+    beds: Mapping[str, Testbed],
+    counts: Mapping[int, Sequence[BatchCount]],
+) -> tuple[tuple[Estimate, ...], tuple[Finding, ...]]:
+    """The estimates with cache verdicts, and findings on caches, saturation and what limits the highest throughput.
+
+    counts: by batch, claims against the counters of the device below the target.
+    """
+    known: dict[tuple[str, int, str], Sequence[Ceiling]] = {}
+
+    def ceilings(cell: Cell, direction: str) -> Sequence[Ceiling]:
+        place = (cell.target, cell.bs_bytes, direction)
+        if place not in known:
+            bed = beds.get(cell.target)
+            known[place] = ceilings_of(bed, cell.bs_bytes, direction) if bed is not None else ()
+        return known[place]
+
+    made = list(visits)
+    caches = judge_caches(estimates, made, ceilings=ceilings, counted_bytes=_counted(made, counts))
+    marked = caches.mark(estimates)
+    found = [*caches.findings(), *saturation_findings(marked, iops_by_visit(made))]
+    for direction in ("read", "write"):
+        named = [e for e in fresh if e.direction == direction and e.bw_bytes_per_s]
+        if named:
+            best = max(named, key=lambda e: e.bw_bytes_per_s or 0.0)
+            bounds = ceilings(best.cell, direction)
+            if bounds:
+                found.append(limit_finding(best.bw_bytes_per_s or 0.0, bounds, what=f"Highest {direction} throughput", iops=best.iops))
+    return marked, tuple(found)
+
+
+def _counted(visits: Iterable[Visit], counts: Mapping[int, Sequence[BatchCount]]) -> dict[int, float]:
+    """{visit_id: bytes counted} of visits in batches whose counters agree with the claims: there nothing was answered before the device.
+
+    Counters are read once a batch; where they disagree, which visit it was is not known and nothing is said of any.
+    """
+    agreed: dict[int, float] = {}
+    for visit in visits:
+        claimed = {part.direction: part.io_bytes for part in visit.parts if part.io_bytes}
+        shares = {
+            count.direction: count.counted_bytes / count.claimed_bytes for count in counts.get(visit.batch_id, ()) if count.claimed_bytes
+        }
+        if claimed and all(abs(shares.get(direction, 0.0) - 1) <= COUNTER_TOLERANCE for direction in claimed):
+            agreed[visit.visit_id] = sum(size * shares[direction] for direction, size in claimed.items())
+    return agreed
