@@ -99,7 +99,8 @@ class CacheReport:
         for e in estimates:
             verdict = self.verdicts.get((e.cell.key, e.direction))
             if e.kind == "measured" and verdict is not None and verdict.word and e.verdict != "discarded":
-                marked.append(replace(e, verdict=verdict.word, notes=(*e.notes, *(one.sentence for one in verdict.evidence))))
+                new = tuple(one.sentence for one in verdict.evidence if one.sentence not in e.notes)
+                marked.append(replace(e, verdict=verdict.word, notes=(*e.notes, *new)))
             else:
                 marked.append(e)
         return tuple(marked)
@@ -124,7 +125,7 @@ class CacheReport:
             sentence = (
                 f"Caches: of {plural(total, 'value')}, {' and '.join(words)}, left out of rankings"
                 f" ({', '.join(f'{kind} {count:,}' for kind, count in kinds.most_common())})."
-                f" Clearest: {worst.direction} of {namer.cell(worst.cell, with_target=True)}: {worst.evidence[0].sentence}."
+                f" Clearest: {namer.cell(worst.cell, with_target=True)}: {worst.evidence[0].sentence}."
             )
             found.append(Finding("cache", sentence + (withheld if self.withheld else ""), tuple(v.cell.key for v in flagged[:20])))
         elif self.withheld:
@@ -134,7 +135,7 @@ class CacheReport:
                 Finding(
                     "cache-size",
                     f"Between {format_size(bracket.below_bytes)} and {format_size(bracket.above_bytes)} of footprint {bracket.direction} throughput"
-                    f"{namer.on(bracket.target)} falls {bracket.ratio:.3g}-fold: a cache on the way holds about that much.",
+                    f"{namer.on(bracket.target)} falls {bracket.ratio:.3g}-fold: a cache on the way ends between the two.",
                     bracket.cells,
                 )
             )
@@ -329,40 +330,58 @@ def _footprint(cases: Mapping[tuple[str, str], _Case]) -> tuple[Bracket, ...]:
             continue
         for _, case in points:
             case.tested.append("footprint")
-        at = _largest_fall([case.estimate for _, case in points])
-        if at is None:
+        fall = _fall([case.estimate for _, case in points])
+        if fall is None:
             continue
-        index, ratio = at
-        below, above = points[index][0], points[index + 1][0]
-        # Without intervals a single stalled visit would look like a cliff.
-        sure = points[index][1].estimate.bw_low is not None and points[index + 1][1].estimate.bw_high is not None
-        strength: Literal["proof", "hint"] = "proof" if ratio >= STEP_PROOF and sure else "hint"
-        for size, case in points[: index + 1]:
-            if (case.estimate.bw_bytes_per_s or 0) >= STEP_HINT * (points[index + 1][1].estimate.bw_bytes_per_s or 0):
-                case.add(
-                    "footprint",
-                    strength,
-                    f"throughput falls {ratio:.3g}-fold between {format_size(below)} and {format_size(above)} of footprint, and {format_size(size)} lies before that",
-                )
-        e = points[index][1].estimate
+        below, above = points[fall.before][0], points[fall.after][0]
+        slow = points[fall.after][1].estimate.bw_bytes_per_s or 0.0
+        words = f"throughput falls {fall.ratio:.3g}-fold between {format_size(below)} and {format_size(above)} of footprint"
+        for index, (size, case) in enumerate(points[: fall.after]):
+            if (case.estimate.bw_bytes_per_s or 0) < STEP_HINT * slow:
+                continue
+            if index <= fall.before:
+                case.add("footprint", fall.strength, f"{words}, and {format_size(size)} lies before that")
+            else:
+                case.add("footprint", "hint", f"{words}, and {format_size(size)} lies on the slope")
+        e = points[fall.before][1].estimate
         place = (e.cell.target, e.direction, below, above)
-        if strength == "proof" and (place not in found or found[place].ratio < ratio):
-            found[place] = Bracket(*place, ratio, (e.cell.key, points[index + 1][1].estimate.cell.key))
+        if fall.strength == "proof" and (place not in found or found[place].ratio < fall.ratio):
+            found[place] = Bracket(*place, fall.ratio, (e.cell.key, points[fall.after][1].estimate.cell.key))
     return tuple(found.values())
 
 
-def _largest_fall(estimates: Sequence[Estimate]) -> tuple[int, float] | None:
-    """(index of the last one before it, ratio) of the steepest lasting fall of at least STEP_HINT whose intervals do not touch."""
-    best: tuple[int, float] | None = None
+@dataclass(frozen=True)
+class _Fall:
+    """From the footprint at index `before` to that at `after`, by `ratio`."""
+
+    before: int
+    after: int
+    ratio: float
+    strength: Literal["proof", "hint"]
+
+
+def _fall(estimates: Sequence[Estimate]) -> _Fall | None:
+    """The lasting fall along a line: between neighbours if one is clear there, else across up to two footprints that tell neither way.
+
+    A proof takes intervals that do not touch: without them a single stalled visit would look like a cliff.
+    """
+    falls = []
     rates = [e.bw_bytes_per_s or 0.0 for e in estimates]
-    for index in range(len(rates) - 1):
-        before, after = estimates[index], estimates[index + 1]
-        if rates[index + 1] <= 0:
-            continue
-        ratio = rates[index] / rates[index + 1]
-        # A notch that recovers is not a cache that overflowed.
-        lasting = max(rates[index + 1 :]) <= rates[index] / STEP_HINT**0.5
-        clear = before.bw_low is None or after.bw_high is None or before.bw_low > after.bw_high
-        if ratio >= STEP_HINT and lasting and clear and (best is None or ratio > best[1]):
-            best = (index, ratio)
-    return best
+    for before in range(len(rates) - 1):
+        for after in range(before + 1, min(before + 4, len(rates))):
+            if rates[after] <= 0:
+                continue
+            ratio = rates[before] / rates[after]
+            # A notch that recovers is not a cache that overflowed.
+            lasting = max(rates[after:]) <= rates[before] / STEP_HINT**0.5
+            low, high = estimates[before].bw_low, estimates[after].bw_high
+            known = low is not None and high is not None
+            if (
+                ratio < STEP_HINT
+                or not lasting
+                or (low is not None and high is not None and low <= high)
+                or (not known and after > before + 1)
+            ):
+                continue
+            falls.append(_Fall(before, after, ratio, "proof" if known and ratio >= STEP_PROOF else "hint"))
+    return max(falls, key=lambda fall: (fall.strength == "proof", fall.before - fall.after, fall.ratio), default=None)
