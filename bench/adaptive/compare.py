@@ -16,6 +16,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
 import gzip
+import json
+import sys
 import warnings
 from concurrent.futures import ProcessPoolExecutor
 from functools import lru_cache
@@ -47,15 +49,17 @@ def features(s: Sweep) -> np.ndarray:
     return np.stack(columns, axis=1)
 
 
-def plain_gp(x: np.ndarray, y: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def plain_gp(x: np.ndarray, y: np.ndarray, at: np.ndarray, fitted: object = None) -> tuple[np.ndarray, np.ndarray, object]:
+    """(mean, sd, fitted kernel); with `fitted` its hyperparameters are kept."""
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
-    kernel = ConstantKernel(1.0) * Matern(np.full(x.shape[1], 0.7), (0.05, 20), nu=2.5) + WhiteKernel(0.02, (1e-5, 1.0))
+    kernel = fitted or ConstantKernel(1.0) * Matern(np.full(x.shape[1], 0.7), (0.05, 20), nu=2.5) + WhiteKernel(0.02, (1e-5, 1.0))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        mean, sd = GaussianProcessRegressor(kernel, normalize_y=True, random_state=0).fit(x, y).predict(at, return_std=True)
-    return mean, sd
+        model = GaussianProcessRegressor(kernel, optimizer=None if fitted else "fmin_l_bfgs_b", normalize_y=True, random_state=0).fit(x, y)
+        mean, sd = model.predict(at, return_std=True)
+    return mean, sd, model.kernel_
 
 
 def judge(s: Sweep, cells: list[int], mean: np.ndarray) -> tuple[float, float]:
@@ -74,25 +78,34 @@ def run(task: tuple[str, str, int]) -> list[tuple]:
         for n in sizes:
             o = replay(s, Settings(cells=n, seed=seed, visits_limit=min(2, s.passes)))
             st = o.stated
-            held = [low <= true <= high for low, true, high in ((st.median_low, o.median_error, st.median_high), (st.p90_low, o.p90_error, st.p90_high))]
-            out.append((name, method, n, o.median_error, o.p90_error, o.interval_cover, st.median / o.median_error, st.p90 / o.p90_error, *held))
+            held = [
+                low <= true <= high
+                for low, true, high in ((st.median_low, o.median_error, st.median_high), (st.p90_low, o.p90_error, st.p90_high))
+            ]
+            out.append(
+                (name, method, n, o.median_error, o.p90_error, o.interval_cover, st.median / o.median_error, st.p90 / o.p90_error, *held)
+            )
         return out
     x, y = features(s), s.log_value[:, 0]
     whole = np.arange(len(s.space))
     if method == "GP by variance":
-        cells = spread_out(s.space, np.array([], dtype=np.int64), 16, rng)
+        cells, kept = spread_out(s.space, np.array([], dtype=np.int64), 16, rng), None
         while len(cells) < max(sizes):
-            mean, sd = plain_gp(x[cells], y[cells], x)
-            for n in sizes:
-                if len(cells) == n:
-                    out.append((name, method, n, *judge(s, cells, mean)))
+            kept = None if len(cells) in (16, *sizes) else kept  # hyperparameters are fitted at the judged sizes and kept between
+            mean, sd, kept = plain_gp(x[cells], y[cells], x, kept)
+            if len(cells) in sizes:
+                out.append((name, method, len(cells), *judge(s, cells, mean)))
             order = [c for c in np.argsort(-sd) if c not in set(cells)]
             target = min(len(cells) + (8 if len(cells) < 96 else 24), *(n for n in sizes if n > len(cells)))
             cells += order[: target - len(cells)]
         out.append((name, method, len(cells), *judge(s, cells, plain_gp(x[cells], y[cells], x)[0])))
         return out
     for n in sizes:
-        cells = rng.choice(whole, n, replace=False).tolist() if method.startswith("random") else spread_out(s.space, np.array([], dtype=np.int64), n, rng)
+        cells = (
+            rng.choice(whole, n, replace=False).tolist()
+            if method.startswith("random")
+            else spread_out(s.space, np.array([], dtype=np.int64), n, rng)
+        )
         out.append((name, method, n, *judge(s, cells, plain_gp(x[cells], y[cells], x)[0])))
     return out
 
@@ -102,30 +115,50 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", default="")
+    parser.add_argument("--rows", default="", help="append every row to this file as it is found, and show those it holds already")
+    parser.add_argument("--methods", default="GP,design", help="words of the methods to run, '-' for none")
     arguments = parser.parse_args()
     names = arguments.only.split(",") if arguments.only else sorted(path.name.split(".")[0] for path in DATA.glob("*.csv.gz"))
-    tasks = [(name, method, seed) for name in names for method in METHODS for seed in range(arguments.seeds)]
+    methods = [method for method in METHODS if any(word in method for word in arguments.methods.split(","))]
+    tasks = [(name, method, seed) for seed in range(arguments.seeds) for name in names for method in methods]
+    rows: list[tuple] = []
+    if arguments.rows and Path(arguments.rows).exists():
+        rows = [tuple(json.loads(line)) for line in Path(arguments.rows).read_text().splitlines()]
     with ProcessPoolExecutor(arguments.jobs) as pool:
-        rows = [row for rows in pool.map(run, tasks) for row in rows]
-    print(f"Mean over {arguments.seeds} seeds of median / P90 error in %, on the cells not measured.\n")
+        for number, found in enumerate(pool.map(run, tasks), 1):
+            rows += found
+            if arguments.rows:
+                with open(arguments.rows, "a") as log:
+                    log.writelines(json.dumps(row, default=bool) + "\n" for row in found)
+            print(f"{number}/{len(tasks)}", file=sys.stderr)
+    table(names, rows)
+
+
+def table(names: list[str], rows: list[tuple]) -> None:
+    print("Mean over seeds (their number in the last column) of median / P90 error in %, on the cells not measured.\n")
     for name in names:
         s = sweep(name)
         floor = s.noise()
         print(f"**{name}**: {len(s.space)} cells, {s.passes} passes, floor between passes {100 * floor[0]:.1f} / {100 * floor[1]:.1f}\n")
         sizes = [n for n in SIZES if n <= len(s.space) // 2]
-        print("| method | " + " | ".join(f"{n} ({100 * n / len(s.space):.0f}%)" for n in sizes) + " |\n|" + "---|" * (len(sizes) + 1))
+        print("| method | " + " | ".join(f"{n} ({100 * n / len(s.space):.0f}%)" for n in sizes) + " | seeds |\n|" + "---|" * (len(sizes) + 2))
         for method in METHODS:
-            cells = [np.array([[r[3], r[4]] for r in rows if r[:3] == (name, method, n)]).mean(axis=0) * 100 for n in sizes]
-            print(f"| {method} | " + " | ".join(f"{a:.1f} / {b:.1f}" for a, b in cells) + " |")
+            found = [[r[3:5] for r in rows if tuple(r[:3]) == (name, method, n)] for n in sizes]
+            cells = [np.array(errors).mean(axis=0) * 100 if errors else (np.nan, np.nan) for errors in found]
+            print(f"| {method} | " + " | ".join(f"{a:.1f} / {b:.1f}" for a, b in cells) + f" | {min(map(len, found))} |")
         print()
-    print("What the design said of itself. ratio: median over seeds of stated / true error; held: share of seeds whose interval held the true error.\n")
+    print(
+        "What the design said of itself. ratio: median over seeds of stated / true error; held: share of seeds whose interval held the true error.\n"
+    )
     print("| sweep | cells | ratio median | ratio P90 | held median | held P90 | cover of 90% intervals |\n|---|---|---|---|---|---|---|")
     for name in names:
         for n in SIZES:
-            mine = np.array([r[5:] for r in rows if r[:3] == (name, "this design", n)], dtype=float)
+            mine = np.array([r[5:] for r in rows if tuple(r[:3]) == (name, "this design", n)], dtype=float)
             if len(mine):
                 m = np.median(mine[:, 1:3], axis=0)
-                print(f"| {name} | {n} | {m[0]:.2f} | {m[1]:.2f} | {mine[:, 3].mean():.2f} | {mine[:, 4].mean():.2f} | {100 * mine[:, 0].mean():.0f}% |")
+                print(
+                    f"| {name} | {n} | {m[0]:.2f} | {m[1]:.2f} | {mine[:, 3].mean():.2f} | {mine[:, 4].mean():.2f} | {100 * mine[:, 0].mean():.0f}% |"
+                )
 
 
 if __name__ == "__main__":

@@ -50,7 +50,19 @@ def run(task: tuple[float, int, int]) -> tuple:
     held = np.abs(outcome.log_predicted - np.nanmean(sweep.log_value[rest], axis=1)) <= outcome.log_half_width
     there = notch[rest]
     honest = sum(1 for r in outcome.history if r.request.purpose == "honesty" and notch[r.request.cell])
-    return (sd, n, seed, len(inside), honest, float(np.median(error[there])) if there.any() else 0.0, float(held[there].mean()) if there.any() else 1.0, outcome.median_error, outcome.p90_error, outcome.stated.median, outcome.stated.p90)
+    return (
+        sd,
+        n,
+        seed,
+        len(inside),
+        honest,
+        float(np.median(error[there])) if there.any() else 0.0,
+        float(held[there].mean()) if there.any() else 1.0,
+        outcome.median_error,
+        outcome.p90_error,
+        outcome.stated.median,
+        outcome.stated.p90,
+    )
 
 
 def picture(seed: int) -> None:
@@ -71,12 +83,16 @@ def picture(seed: int) -> None:
     slice_ = [c for c, p in enumerate(space.points) if p["rw"] == "write" and p["size_bytes"] == 256 << 20]
     titles = ("recorded throughput, GB/s", "predicted from 96 of 864 cells", "predicted / recorded")
     log_bs = np.log(space.block_bytes)
-    for axis, title, values in zip(axes, titles, (np.exp(truth + log_bs) / 1e9, np.exp(said + log_bs) / 1e9, np.exp(said - truth)), strict=True):
+    for axis, title, values in zip(
+        axes, titles, (np.exp(truth + log_bs) / 1e9, np.exp(said + log_bs) / 1e9, np.exp(said - truth)), strict=True
+    ):
         grid = np.full((len(blocks), len(jobs)), np.nan)
         for c in slice_:
             grid[blocks.index(space.block_bytes[c]), jobs.index(space.numjobs[c])] = values[c]
         ratio = title.startswith("predicted /")
-        shown = axis.imshow(grid, origin="lower", aspect="auto", cmap="cividis", **({"vmin": 0.5, "vmax": 4} if ratio else {"vmin": 0, "vmax": 2.2}))
+        shown = axis.imshow(
+            grid, origin="lower", aspect="auto", cmap="cividis", **({"vmin": 0.5, "vmax": 4} if ratio else {"vmin": 0, "vmax": 2.2})
+        )
         for c in slice_:
             if c in measured and axis is not axes[0]:
                 axis.plot(jobs.index(space.numjobs[c]), blocks.index(space.block_bytes[c]), "o", mfc="white", mec="black", ms=5)
@@ -86,7 +102,10 @@ def picture(seed: int) -> None:
         axis.set_ylabel("bs")
         axis.set_title(title, fontsize=10)
         figure.colorbar(shown, ax=axis)
-    figure.suptitle("A notch no sample fell on (rw=write, size=256 MiB; circles: measured; writes of 128k by 16 jobs and more are 4 times slower)", fontsize=9)
+    figure.suptitle(
+        "A notch no sample fell on (rw=write, size=256 MiB; circles: measured; writes of 128k by 16 jobs and more are 4 times slower)",
+        fontsize=9,
+    )
     figure.savefig(Path(__file__).parent / "notch.png", dpi=80)
 
 
@@ -98,7 +117,10 @@ def main() -> None:
     tasks = [(sd, n, seed) for sd in (0.02, 0.14) for n in SIZES for seed in range(arguments.seeds)]
     with ProcessPoolExecutor(arguments.jobs) as pool:
         rows = list(pool.map(run, tasks))
-    print("| noise | cells | touched | touched by an honesty pick | cells measured in the notch | notch error (median) | intervals that held it | map error median / P90 | stated median / P90 |\n|" + "---|" * 9)
+    print(
+        "| noise | cells | touched | touched by an honesty pick | cells measured in the notch | notch error (median) | intervals that held it | map error median / P90 | stated median / P90 |\n|"
+        + "---|" * 9
+    )
     for sd in (0.02, 0.14):
         for n in SIZES:
             mine = [r for r in rows if r[0] == sd and r[1] == n]

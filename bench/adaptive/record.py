@@ -56,7 +56,16 @@ def scratch(parent: str | None = None) -> Iterator[Path]:
 
 def lay_out(folder: Path, sizes: set[int]) -> None:
     for size in sizes:
-        job = ["fio", "--name=lay", f"--filename={folder}/{size}", f"--size={size}", "--rw=write", "--bs=1m", "--direct=1", "--ioengine=psync"]
+        job = [
+            "fio",
+            "--name=lay",
+            f"--filename={folder}/{size}",
+            f"--size={size}",
+            "--rw=write",
+            "--bs=1m",
+            "--direct=1",
+            "--ioengine=psync",
+        ]
         subprocess.run([*job, "--refill_buffers=1", "--output-format=terse"], check=True, capture_output=True)
 
 
@@ -133,7 +142,19 @@ def link(cells: list[tuple]) -> Iterator[tuple[list[str], object, int]]:
             run("ip", "-n", space, "link", "set", device, "mtu", "1500", "up")
             run(*f"tc -n {space} qdisc add dev {device} root tbf rate 1gbit burst 256k latency 50ms".split())
         size = max(c[2] for c in cells)
-        command = ["nsenter", f"--net=/run/netns/{server}", "nbdkit", "-f", "-i", address, "-t", "16", "--filter=delay", "memory", str(size)]
+        command = [
+            "nsenter",
+            f"--net=/run/netns/{server}",
+            "nbdkit",
+            "-f",
+            "-i",
+            address,
+            "-t",
+            "16",
+            "--filter=delay",
+            "memory",
+            str(size),
+        ]
         with process([*command, "rdelay=1ms", "wdelay=2ms"]):
             time.sleep(0.5)
             yield ["ioengine=nbd", f"uri=nbd://{address}"], lambda _: [], 600
@@ -143,7 +164,12 @@ def link(cells: list[tuple]) -> Iterator[tuple[list[str], object, int]]:
 
 
 TARGETS = {
-    "local": (local, grid(["read", "write", "randread", "randwrite"], [4, 8, 16, 32, 64, 128, 256, 512, 1024], [16, 64, 256, 1024], [1, 2, 4, 8, 16], [1])),
+    "local": (
+        local,
+        grid(
+            ["read", "write", "randread", "randwrite"], [4, 8, 16, 32, 64, 128, 256, 512, 1024], [16, 64, 256, 1024], [1, 2, 4, 8, 16], [1]
+        ),
+    ),
     "link": (link, grid(["read", "randread", "randwrite"], [4, 8, 16, 32, 64, 128, 256], [16, 256], [1, 2], [1, 2, 4, 8, 16, 32])),
     "cache": (cache, grid(["read", "write", "randread", "randwrite"], [4, 16, 64, 256], [16, 32, 64, 128, 256, 512], [1, 4], [1, 4])),
     "buffered": (buffered, grid(["read", "randread"], [4, 8, 16, 32, 64, 128, 256], [16, 32, 64, 128, 256, 512, 1024], [1, 2, 4, 8], [1])),
@@ -157,7 +183,15 @@ def percentile(section: dict, direction: str) -> float | str:
 
 
 def run_batch(prefix: list[str], common: list[str], extra: object, period_ms: int, cells: list[tuple], folder: Path) -> list[list]:
-    lines = ["[global]", "thread=1", "time_based=1", f"runtime={RUNTIME_MS}ms", "clocksource=clock_gettime", "group_reporting=1", "randrepeat=0"]
+    lines = [
+        "[global]",
+        "thread=1",
+        "time_based=1",
+        f"runtime={RUNTIME_MS}ms",
+        "clocksource=clock_gettime",
+        "group_reporting=1",
+        "randrepeat=0",
+    ]
     lines += ["norandommap=1", "lat_percentiles=1", "clat_percentiles=0", *common]
     for place, cell in enumerate([cells[0], *cells]):  # the first section is thrown away: it starts late
         rw, bs, size, jobs, depth = cell
@@ -165,7 +199,9 @@ def run_batch(prefix: list[str], common: list[str], extra: object, period_ms: in
         lines += [f"numjobs={jobs}", f"iodepth={depth}", f"randseed={random.randrange(1 << 30)}", *extra(cell)]
     job, out = folder / "job.fio", folder / "out.json"
     job.write_text("\n".join(lines) + "\n")
-    done = subprocess.run([*prefix, "fio", "--output-format=json", f"--output={out}", str(job)], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [*prefix, "fio", "--output-format=json", f"--output={out}", str(job)], capture_output=True, text=True, check=False
+    )
     if done.returncode:
         raise SystemExit(f"fio failed: {done.stderr[-800:]}")
     text = out.read_text()
@@ -178,7 +214,15 @@ def run_batch(prefix: list[str], common: list[str], extra: object, period_ms: in
         if section["error"] or part["runtime"] < RUNTIME_MS * 0.9:
             continue
         seconds = part["runtime"] / 1000
-        rows.append([*cell, round(part["io_bytes"] / seconds), round(part["total_ios"] / seconds, 2), round(part["lat_ns"]["mean"]), percentile(section, direction)])
+        rows.append(
+            [
+                *cell,
+                round(part["io_bytes"] / seconds),
+                round(part["total_ios"] / seconds, 2),
+                round(part["lat_ns"]["mean"]),
+                percentile(section, direction),
+            ]
+        )
     return rows
 
 
@@ -203,7 +247,11 @@ def main() -> None:
                     rows += [[number, *row] for row in got]
                 fcntl.flock(lock, fcntl.LOCK_UN)
                 time.sleep(0.2)
-                print(f"{time.strftime('%T')} pass {number}: {min((group + 4) * 24, len(order))}/{len(order)} cells, {len(rows)} rows", file=sys.stderr, flush=True)
+                print(
+                    f"{time.strftime('%T')} pass {number}: {min((group + 4) * 24, len(order))}/{len(order)} cells, {len(rows)} rows",
+                    file=sys.stderr,
+                    flush=True,
+                )
     # Order of measuring is kept: a reader can see drift. gzip without a time stamp: the same bytes for the same rows.
     out = HERE / "data" / f"{arguments.target}.csv.gz"
     with open(out, "wb") as raw, gzip.GzipFile(fileobj=raw, mode="wb", mtime=0, filename="") as packed:

@@ -17,7 +17,17 @@ def noisy(rng: random.Random, value: float, sd: float, stall: float = 0.01) -> f
 
 
 def array(
-    seed: int = 0, sd: float = 0.02, passes: int = 2, *, cliff: float = 5.0, notch: float = 1.0, private: bool = True, sizes: int = 12, blocks: int = 10, jobs: int = 8, rws: tuple[str, ...] = ("read", "write")
+    seed: int = 0,
+    sd: float = 0.02,
+    passes: int = 2,
+    *,
+    cliff: float = 5.0,
+    notch: float = 1.0,
+    private: bool = True,
+    sizes: int = 12,
+    blocks: int = 10,
+    jobs: int = 8,
+    rws: tuple[str, ...] = ("read", "write"),
 ) -> list[dict]:
     """A network array: finite servers (exact closed machine-repair queue), a cache on the footprint, a link, small-write penalty."""
     rng = random.Random(seed)
@@ -54,7 +64,9 @@ def modes(seed: int = 0, sd: float = 0.05, passes: int = 2) -> list[dict]:
     """Categorical modes and queue depth: engine x target x rwmixread x bs x iodepth, no size, no numjobs."""
     rng = random.Random(seed)
     cells = []
-    for engine, target, mix, b, q in itertools.product(["io_uring", "libaio", "posixaio"], ["pool-a", "pool-b"], [0, 25, 50, 75, 100], range(7), range(7)):
+    for engine, target, mix, b, q in itertools.product(
+        ["io_uring", "libaio", "posixaio"], ["pool-a", "pool-b"], [0, 25, 50, 75, 100], range(7), range(7)
+    ):
         bs, depth = 512 << b, 1 << q
         cost = {"io_uring": 1.0, "libaio": 1.15, "posixaio": 2.3}[engine] * 9e-6
         device = {"pool-a": 80e-6, "pool-b": 300e-6}[target] * (1 + 0.8 * (1 - mix / 100))
@@ -112,5 +124,14 @@ def _rows(rng: random.Random, cells: list, passes: int, sd: float) -> list[dict]
             iops = noisy(rng, truth * math.exp(drift), sd)
             jobs = point.get("numjobs", 1) * point.get("iodepth", 1)
             lat = jobs / iops * 1e9
-            rows.append({"pass": number, **point, "bw_bytes_per_s": round(iops * point["bs_bytes"]), "iops": round(iops, 3), "lat_mean_ns": round(lat), "lat_p99_ns": round(lat * rng.uniform(1.5, 4))})
+            rows.append(
+                {
+                    "pass": number,
+                    **point,
+                    "bw_bytes_per_s": round(iops * point["bs_bytes"]),
+                    "iops": round(iops, 3),
+                    "lat_mean_ns": round(lat),
+                    "lat_p99_ns": round(lat * rng.uniform(1.5, 4)),
+                }
+            )
     return rows

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from ioatlas.surrogate.space import Floats, Ints, Space
 
-MODE_SD = 0.7
-"""Prior standard deviation of the log factor between modes: a factor of 2 either way."""
+MODE_SD = 0.5
+"""Prior standard deviation of the log factor between modes: 1.6 either way."""
 HIT_SHARPNESS = 4.0
 MISSED = ("service", "transfer", "servers", "iops", "bandwidth")
 """Quantities that differ behind an edge."""
