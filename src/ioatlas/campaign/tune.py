@@ -19,11 +19,13 @@ from ioatlas.campaign.spec import CampaignSpec
 from ioatlas.campaign.start import start
 from ioatlas.campaign.tuned import (
     CURVE,
+    FEWEST_FRESH,
     FRESH,
     NOT_OF_THE_MAP,
     SEARCH,
     curve_levels,
-    fresh_state,
+    fresh_trials,
+    holds,
     load_tuning,
     read_goal,
     refuted,
@@ -39,7 +41,7 @@ from ioatlas.store.journal import Journal, NewVisit
 
 TRIAL_MS, TRIAL_IOS, TRIAL_LONGEST_MS = 500, 250, 2000
 """A trial lasts at least this long, and until it holds I/Os enough for a 99th percentile, within reason."""
-FRESH_VISITS, FRESH_MS, FRESH_LONGEST_MS = 5, 1000, 5000
+FRESH_VISITS, FRESH_TRIES, FRESH_MS, FRESH_LONGEST_MS = 5, 3, 1000, 5000
 CURVE_MS, CURVE_IOS, SHORTEST_CURVE_MS = 1000, 300, 200
 REFUTALS = 4
 """Settings that the fresh visits may refute before the search gives up."""
@@ -142,17 +144,18 @@ class Tuner(Session):
                 return False
             self._begin(FRESH)
             cell = self._cell_of(outcome.best.point)
-            state = fresh_state(self._goal, cell, visits)
-            if not state.made:
-                count = sum(visit.purpose == FRESH for visit in visits)
-                length = self._length(outcome.best.point, 4 * TRIAL_IOS, FRESH_MS, FRESH_LONGEST_MS, visits)
-                self._journal.add_visits(
-                    NewVisit(cell.key, FRESH_BLOCK + count + k, self._seed(FRESH_BLOCK + count + k), FRESH, runtime_ms=length)
-                    for k in range(FRESH_VISITS)
-                )
-            self._make_planned(FRESH)
-            state = fresh_state(self._goal, cell, self._journal.visits())
-            if state.holds:
+            for _ in range(FRESH_TRIES):
+                missing = FRESH_VISITS - len(fresh_trials(cell, visits))
+                if missing <= FRESH_VISITS - FEWEST_FRESH and not self._journal.planned(FRESH):
+                    break
+                if not self._journal.planned(FRESH):
+                    length = self._length(outcome.best.point, 4 * TRIAL_IOS, FRESH_MS, FRESH_LONGEST_MS, visits)
+                    block = max((visit.block + 1 for visit in visits if visit.purpose == FRESH), default=FRESH_BLOCK)
+                    blocks = range(block, block + missing)
+                    self._journal.add_visits(NewVisit(cell.key, k, self._seed(k), FRESH, runtime_ms=length) for k in blocks)
+                self._make_planned(FRESH)
+                visits = self._journal.visits()
+            if holds(self._goal, fresh_trials(cell, visits)):
                 return True
             self._journal.set_outcome("tune_refuted", [*refuted(self._journal), outcome.best.point])
         return False

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -143,17 +143,18 @@ def trials_of(cells: Mapping[str, Cell], visits: Iterable[Visit]) -> list[Trial]
     return [trial_of(cells[v.cell_key], v) for v in visits if v.purpose == SEARCH and not v.discarded and v.parts]
 
 
-@dataclass(frozen=True)
-class FreshState:
-    """made: fresh visits of this setting exist. holds: at most half of their time exceeded the limit."""
-
-    made: bool
-    holds: bool
+FEWEST_FRESH = 3
+"""Fresh visits that an interval takes."""
 
 
-def fresh_state(goal: Goal, cell: Cell, visits: Iterable[Visit]) -> FreshState:
-    trials = [trial_of(cell, v) for v in visits if v.purpose == FRESH and v.cell_key == cell.key and not v.discarded and v.parts]
-    return FreshState(bool(trials), len(trials) >= 3 and judge_load(trials, goal).state == "meets")
+def fresh_trials(cell: Cell, visits: Iterable[Visit]) -> list[Trial]:
+    """The visits of a setting that were made after it had been named."""
+    return [trial_of(cell, v) for v in visits if v.purpose == FRESH and v.cell_key == cell.key and not v.discarded and v.parts]
+
+
+def holds(goal: Goal, fresh: Sequence[Trial]) -> bool:
+    """Whether fresh visits confirm a setting: enough of them, and at most half of their time exceeds the limit."""
+    return len(fresh) >= FEWEST_FRESH and judge_load(fresh, goal).state == "meets"
 
 
 def curve_levels(best: Best) -> list[Level]:
@@ -197,7 +198,7 @@ def _curve_point(cell: Cell, visit: Visit) -> CurvePoint:
 
 def _best(cell: Cell, visits: Iterable[Visit]) -> Best | None:
     fresh = [v for v in visits if v.purpose == FRESH and v.cell_key == cell.key and not v.discarded and v.parts]
-    if len(fresh) < 3:
+    if len(fresh) < FEWEST_FRESH:
         return None
     trials = [trial_of(cell, visit) for visit in fresh]
     interval = log_t_interval([trial.iops for trial in trials])
@@ -236,16 +237,13 @@ def load_tuning(journal: Journal) -> Tuning:
     failed = [(int(jobs), int(depth)) for jobs, depth in outcomes.get("tune_failed", [])]
     gone = refuted(journal)
     outcome = conclude(goal, trials, failed, gone)
-    best, confirmed = None, None
+    best = None
     if outcome.best is not None:
         for cell in cells.values():
             if (cell.numjobs, cell.iodepth) == outcome.best.point and "rate_iops" not in cell.option:
-                best = _best(cell, visits)
-                confirmed = fresh_state(goal, cell, visits).holds
+                best = _best(cell, visits) if holds(goal, fresh_trials(cell, visits)) else None
     curve = [_curve_point(cells[v.cell_key], v) for v in visits if v.purpose == CURVE and not v.discarded and v.parts]
     limited_by = "budget" if outcomes.get("tune_ended") == "budget" else outcome.limited_by
-    if best is not None and not confirmed:
-        best = None
     seconds = sum((row.ended_at or row.started_at) - row.started_at for row in journal.sessions())
     return Tuning(
         goal,
