@@ -92,7 +92,7 @@ class Tuner(Session):
                 pack_logs(self._journal.directory / batch.directory)
         self._show_as_a_map()
         self._journal.set_complete()
-        kept = [visit for visit in self._journal.visits() if not visit.discarded]
+        kept = [visit for visit in self._journal.visits(with_series=True) if not visit.discarded]
         seconds = time.monotonic() - self._began
         return Summary(self._journal.directory, len({visit.cell_key for visit in kept}), len(kept), seconds, complete=True)
 
@@ -104,7 +104,7 @@ class Tuner(Session):
         for _ in range(MOST_ROUNDS):
             if not self._make_planned(SEARCH):
                 return False
-            visits = self._journal.visits()
+            visits = self._journal.visits(with_series=True)
             points = next_trials(self._goal, trials_of(self._cells, visits), self._failed(visits))
             if not points:
                 return True
@@ -138,7 +138,7 @@ class Tuner(Session):
     def _confirm(self) -> bool:
         """Fresh visits of the best setting; one that they refute gives way to the next best. True when one holds."""
         for _ in range(REFUTALS):
-            visits = self._journal.visits()
+            visits = self._journal.visits(with_series=True)
             outcome = conclude(self._goal, trials_of(self._cells, visits), self._failed(visits), refuted(self._journal))
             if outcome.best is None:
                 return False
@@ -154,7 +154,7 @@ class Tuner(Session):
                     blocks = range(block, block + missing)
                     self._journal.add_visits(NewVisit(cell.key, k, self._seed(k), FRESH, runtime_ms=length) for k in blocks)
                 self._make_planned(FRESH)
-                visits = self._journal.visits()
+                visits = self._journal.visits(with_series=True)
             if holds(self._goal, fresh_trials(cell, visits)):
                 return True
             self._journal.set_outcome("tune_refuted", [*refuted(self._journal), outcome.best.point])
