@@ -89,7 +89,8 @@ def _cliff(target: str, edge: Mapping[str, Any]) -> str:
     along = edge["axis"] or ("size x numjobs" if edge["exponent"] else "size")
     low, high = ((format_size_rounded(edge[end]) if not edge["axis"] else format_count(edge[end])) for end in ("low", "high"))
     which = f" {edge['direction']}" if edge["direction"] else ""
-    return f"{target}: a cliff in{which} throughput between {along} {low} and {high}: {edge['drop']:.1f} times faster below it. No prediction crosses it."
+    change = f"{edge['drop']:.1f} times faster" if edge["drop"] >= 1 else f"{1 / edge['drop']:.1f} times slower"
+    return f"{target}: a cliff in{which} throughput between {along} {low} and {high}: {change} below it. No prediction crosses it."
 
 
 def _parameter(parameter: Mapping[str, Any]) -> str:
