@@ -253,10 +253,11 @@ def _unknown_saturation(group: Group, named: Extreme, members: Sequence[Estimate
     """Too few values of numjobs for a saturation point; what the two there are say of it."""
     target, direction = group
     jobs = sorted({e.cell.numjobs for e in members})
-    tried = " and ".join(str(n) for n in jobs) if len(jobs) < FEWEST_JOBS_VALUES else f"{jobs[0]} to {jobs[-1]}"
+    few = len(jobs) < FEWEST_JOBS_VALUES
+    tried = f"it was {' and '.join(str(n) for n in jobs)}" if few else "no line along them was measured that far"
     sentence = (
         f"Where {direction}s{namer.on(target)} saturate with jobs is not known: that takes {FEWEST_JOBS_VALUES} values of numjobs"
-        f" with everything else equal, and here it was {tried}."
+        f" with everything else equal, and here {tried}."
     )
     line = next((line for line in job_lines(members) if any(e.cell.key == named.peak.cell.key for _, e in line.points)), None)
     if line is not None:
