@@ -133,7 +133,10 @@ def latency_target(directory: Path, uri: str, limit_ms: int, trial: float) -> Fo
     """The search inside fio: windows as long as the others' trials, ended by itself when it has settled."""
     begin = time.monotonic()
     options = f"latency_target={limit_ms}ms\nlatency_window={round(trial * 1000)}ms\nlatency_percentile=99\n"
-    figures = fio(directory, uri, 1, MAX_DEPTH, 20 * trial, options)
+    try:
+        figures = fio(directory, uri, 1, MAX_DEPTH, 20 * trial, options)
+    except subprocess.CalledProcessError:  # it ends with an error when it finds no depth
+        return None
     return Found(1, int(figures["depth"]), time.monotonic() - begin)
 
 
@@ -156,6 +159,7 @@ def main() -> None:
                         found = search(directory, uri, limit_ms, asked.trial)
                         if found is None:
                             rows.append((threads, delay_ms, limit_ms, method, "none", 0.0, float("nan"), float("nan")))
+                            print(rows[-1], file=sys.stderr)
                             continue
                         runs = [fio(directory, uri, found.numjobs, found.iodepth, 3.0) for _ in range(3)]
                         iops = statistics.median(run["iops"] for run in runs)
@@ -177,6 +181,9 @@ def main() -> None:
     print("| threads, delay, p99 limit | method | setting found | seconds | IOPS, share of the optimum | p99, ms | limit met |")
     print("|---|---|---|---|---|---|---|")
     for threads, delay_ms, limit_ms, method, setting, seconds, share, p99_ms in rows:
+        if setting == "none":
+            print(f"| {threads}, {delay_ms} ms, {limit_ms} ms | {method} | none | | | | |")
+            continue
         met = "yes" if p99_ms <= limit_ms else "no"
         print(f"| {threads}, {delay_ms} ms, {limit_ms} ms | {method} | {setting} | {seconds:.0f} | {share:.1%} | {p99_ms:.0f} | {met} |")
 

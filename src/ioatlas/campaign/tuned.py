@@ -181,7 +181,8 @@ def offered_iops(cell: Cell) -> float:
     return sum(float(part) for part in parts if part) * cell.numjobs
 
 
-def _curve_point(cell: Cell, visit: Visit) -> CurvePoint:
+def curve_point(cell: Cell, visit: Visit) -> CurvePoint:
+    """One visit of the curve as its step."""
     trial = trial_of(cell, visit)
     offered = offered_iops(cell)
     seconds = max((part.runtime_ms for part in visit.parts), default=0) / 1000
@@ -242,7 +243,7 @@ def load_tuning(journal: Journal) -> Tuning:
         for cell in cells.values():
             if (cell.numjobs, cell.iodepth) == outcome.best.point and "rate_iops" not in cell.option:
                 best = _best(cell, visits) if holds(goal, fresh_trials(cell, visits)) else None
-    curve = [_curve_point(cells[v.cell_key], v) for v in visits if v.purpose == CURVE and not v.discarded and v.parts]
+    curve = [curve_point(cells[v.cell_key], v) for v in visits if v.purpose == CURVE and not v.discarded and v.parts]
     limited_by = "budget" if outcomes.get("tune_ended") == "budget" else outcome.limited_by
     seconds = sum((row.ended_at or row.started_at) - row.started_at for row in journal.sessions())
     return Tuning(
