@@ -9,6 +9,7 @@ from typing import Any
 from ioatlas.analysis.cache import judge_caches
 from ioatlas.analysis.ceilings import Ceiling
 from ioatlas.analysis.counters import BatchCount
+from ioatlas.analysis.drift import block_states
 from ioatlas.analysis.limits import ceilings_of, limit_finding
 from ioatlas.analysis.saturation import iops_by_visit, saturation_findings
 from ioatlas.model.cell import Cell
@@ -52,6 +53,7 @@ def judge(
     caches = judge_caches(estimates, made, ceilings=ceilings, counted_bytes=_counted(made, counts))
     marked = caches.mark(estimates)
     found = [*caches.findings(), *saturation_findings(marked, iops_by_visit(made))]
+    found += _drift({e.cell.key: e.cell for e in estimates}, made)
     for direction in ("read", "write"):
         named = [e for e in fresh if e.direction == direction and e.bw_bytes_per_s]
         if named:
@@ -60,6 +62,17 @@ def judge(
             if bounds:
                 found.append(limit_finding(best.bw_bytes_per_s or 0.0, bounds, what=f"Highest {direction} throughput", iops=best.iops))
     return marked, tuple(found)
+
+
+def _drift(cells: Mapping[str, Cell], visits: Sequence[Visit]) -> list[Finding]:
+    """Blocks whose level left the others, or moved inside. They are told, not repeated: the intervals hold the shift already."""
+    states = block_states(cells, visits)
+    moved = [state for state in states if state.voided or state.shift]
+    if not moved:
+        return []
+    several = len({state.target for state in states}) > 1
+    told = "; ".join(f"{state.target}: {state.sentence}" if several else state.sentence for state in moved[:3])
+    return [Finding("drift", f"{len(moved)} of {len(states)} random blocks drifted or lost more than a few windows: {told}.")]
 
 
 def _counted(visits: Iterable[Visit], counts: Mapping[int, Sequence[BatchCount]]) -> dict[int, float]:
