@@ -155,12 +155,17 @@ class _View:
             raise _MissingTrialsError([point])
         return load
 
-    def repeat_top(self) -> None:
-        """The fastest load sets what counts as near it: one lucky trial must not."""
+    def compare(self, best: Load) -> None:
+        """Try the setting, the fastest load and the next larger ones side by side: neither a lucky trial nor a slow minute may decide."""
         meeting = [load for load in self.loads.values() if load.verdict.state == "meets"]
-        top = max(meeting, key=lambda load: load.iops, default=None)
-        if top is not None and top.trials < self.goal.trials:
-            raise _MissingTrialsError([top.point])
+        contenders = {best.point, max(meeting, key=lambda load: load.iops).point}
+        for axis in (0, 1):
+            larger = [load for load in meeting if load.point[1 - axis] == best.point[1 - axis] and load.point[axis] > best.point[axis]]
+            if larger:
+                contenders.add(min(larger, key=lambda load: load.point[axis]).point)
+        missing = [point for point in contenders if self.loads[point].trials < self.goal.trials]
+        if missing:
+            raise _MissingTrialsError(missing)
 
     def best(self) -> Load | None:
         return _best(self.loads.values(), self.gain)
@@ -232,7 +237,7 @@ def next_trials(goal: Goal, history: Sequence[Trial], failed: Iterable[Point] = 
                 break
             _refine(view, before.point)
             view.decide(before.point)
-            view.repeat_top()
+            view.compare(before)
             if view.best() == before:
                 break
     except _MissingTrialsError as missing:
