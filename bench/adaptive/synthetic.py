@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The goals at 5% of the cells on synthetic sweeps of known truth, and what the design said of itself.
+
+python bench/adaptive/synthetic.py [--seeds 20]
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import argparse
+import csv
+import io
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent))
+import surfaces
+
+from ioatlas.design.adaptive import Settings
+from ioatlas.design.recording import read_recording
+from ioatlas.design.replay import Sweep, replay, sweep_of
+
+FOUR = ("read", "write", "randread", "randwrite")
+SWEEPS = {
+    "array, a file each": lambda: surfaces.array(1),
+    "array, one shared file": lambda: surfaces.array(2, private=False),
+    "array, 14% noise": lambda: surfaces.array(3, sd=0.14),
+    "array, four modes": lambda: surfaces.array(4, rws=FOUR, sizes=6, blocks=9, jobs=4),
+    "engines, pools, mixes": surfaces.modes,
+    "noisy disk": surfaces.disk,
+}
+
+
+@lru_cache
+def sweep(name: str) -> Sweep:
+    rows = SWEEPS[name]()
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]))
+    writer.writeheader()
+    writer.writerows(rows)
+    return sweep_of(read_recording(text.getvalue(), name), name)
+
+
+def run(task: tuple[str, int]) -> tuple[float, ...]:
+    name, seed = task
+    s = sweep(name)
+    o = replay(s, Settings(cells=round(0.05 * len(s.space)), seed=seed))
+    st = o.stated
+    return (o.median_error, o.p90_error, o.interval_cover, st.median / o.median_error, st.p90 / o.p90_error, st.median_low <= o.median_error <= st.median_high, st.p90_low <= o.p90_error <= st.p90_high)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seeds", type=int, default=20)
+    arguments = parser.parse_args()
+    print("| sweep | cells | floor median / P90 | error median / P90 | goal | ratio stated/true median, P90 | held median, P90 | cover |\n" + "|---" * 8 + "|")
+    with ProcessPoolExecutor(2) as pool:
+        for name in SWEEPS:
+            s = sweep(name)
+            floor = s.noise()
+            a = np.array(list(pool.map(run, [(name, seed) for seed in range(arguments.seeds)])), dtype=float)
+            goal = max(0.05, 1.2 * floor[0]), max(0.15, 2 * floor[1])
+            met = ["met" if error <= limit else "missed" for error, limit in zip(a[:, :2].mean(axis=0), goal, strict=True)]
+            ratio = np.median(a[:, 3:5], axis=0)
+            print(
+                f"| {name} | {round(0.05 * len(s.space))} of {len(s.space)} | {100 * floor[0]:.1f} / {100 * floor[1]:.1f}% | {100 * a[:, 0].mean():.1f} / {100 * a[:, 1].mean():.1f}% "
+                f"| {met[0]}, {met[1]} | {ratio[0]:.2f}, {ratio[1]:.2f} | {100 * a[:, 5].mean():.0f}%, {100 * a[:, 6].mean():.0f}% | {100 * a[:, 2].mean():.0f}% |",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
