@@ -230,7 +230,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("target", choices=TARGETS)
     parser.add_argument("--passes", type=int, default=2)
-    parser.add_argument("--lock", default="/tmp/ioatlas-measure.lock")
+    parser.add_argument("--lock", default=os.devnull, help="a file to lock while a group of batches runs")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     random.seed(arguments.seed)

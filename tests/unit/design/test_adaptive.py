@@ -100,10 +100,10 @@ def test_any_axes(array):
 
 
 def test_it_stops_at_the_stated_error(array):
-    design, history = run(array, cells=400, error=0.08, seed=1)
+    design, history = run(array, cells=200, error=0.08, seed=1)
     stated = design.stated_error(history)
     assert stated.median <= 0.08
-    assert len({r.request.cell for r in history}) < 400
+    assert len({r.request.cell for r in history}) < 200
 
 
 def test_without_a_number_of_cells_the_share_of_honesty_holds(array):
@@ -126,8 +126,8 @@ def test_failed_visits_are_survived(array):
 def test_cost_moves_the_choice_to_cheap_cells(array):
     slow = array.space.numjobs >= 16
     cost = np.where(slow, 50.0, 1.0)
-    plain = run(array, cells=40, seed=1)[1]
-    paid = run(array, cells=40, seed=1, cost=lambda _: cost)[1]
+    plain = run(array, cells=24, seed=1)[1]
+    paid = run(array, cells=24, seed=1, cost=lambda _: cost)[1]
 
     def share(history):
         learn = [r.request.cell for r in history if r.request.purpose == "learn"]
