@@ -60,7 +60,21 @@ def limited(place):
 def spindle(place):
     socket = place / "s.sock"
     process = subprocess.Popen(
-        ["nbdkit", "-f", "-U", str(socket), "-t", "1", "--filter=noparallel", "--filter=delay", "memory", "64M", "rdelay=8ms", "wdelay=8ms", "serialize=all-requests"]
+        [
+            "nbdkit",
+            "-f",
+            "-U",
+            str(socket),
+            "-t",
+            "1",
+            "--filter=noparallel",
+            "--filter=delay",
+            "memory",
+            "64M",
+            "rdelay=8ms",
+            "wdelay=8ms",
+            "serialize=all-requests",
+        ]
     )
     wait_for(socket)
     return process, f"nbd+unix:///?socket={socket}", [cell(rw="randread", bs=4096, size=64 * MIB, numjobs=32, ioengine="nbd")]
@@ -75,14 +89,18 @@ def link(place):
         f"tc -n {server} qdisc add dev abs root tbf rate 100mbit burst 32k latency 50ms",
     ):  # fmt: skip
         subprocess.run(line.split(), check=True)
-    process = subprocess.Popen(["ip", "netns", "exec", server, "nbdkit", "-f", "-i", "10.99.7.1", "-P", str(place / "l.pid"), "memory", "64M"])
+    process = subprocess.Popen(
+        ["ip", "netns", "exec", server, "nbdkit", "-f", "-i", "10.99.7.1", "-P", str(place / "l.pid"), "memory", "64M"]
+    )
     wait_for(place / "l.pid")
     return process, "nbd://10.99.7.1", [cell(rw="read", bs=65536, size=64 * MIB, numjobs=32, ioengine="nbd")]
 
 
 def file(place):
     path = place / "data"
-    subprocess.run(["fio", "--name=l", f"--filename={path}", "--rw=write", "--bs=1m", "--size=256m", "--end_fsync=1", "--output=/dev/null"], check=True)
+    subprocess.run(
+        ["fio", "--name=l", f"--filename={path}", "--rw=write", "--bs=1m", "--size=256m", "--end_fsync=1", "--output=/dev/null"], check=True
+    )
     return None, str(path), [cell(rw="randread", bs=4096, size=256 * MIB, numjobs=n, ioengine="psync") for n in (1, 8)]
 
 
@@ -99,10 +117,15 @@ def measure_batched(fio, sections, directory):
 
 def measure_single(fio, section, directory):
     (directory / "hand.fio").write_text(single_job_text(section))
-    subprocess.run([fio.path, "--output-format=json", "--output=hand.json", "--eta=never", "hand.fio"], cwd=directory, check=True, stderr=subprocess.DEVNULL)
+    subprocess.run(
+        [fio.path, "--output-format=json", "--output=hand.json", "--eta=never", "hand.fio"],
+        cwd=directory,
+        check=True,
+        stderr=subprocess.DEVNULL,
+    )
     text = (directory / "hand.json").read_text()
     figures = json.loads(text[text.index("{") :])["jobs"][0]["read"]  # the NBD engine writes a line before the brace
-    return rate(figures["io_bytes"], figures["runtime"]), figures["lat_ns"]["max"] / figures["lat_ns"]["mean"]
+    return rate(figures["io_bytes"], figures["runtime"]), figures["lat_ns"]["percentile"]["99.000000"] / figures["lat_ns"]["mean"]
 
 
 def rate(io_bytes, runtime_ms):
@@ -120,7 +143,9 @@ def compare(name, fio, place, uri, cells, rounds, window_ms):
     levels = {one.key: [] for one in cells}
     overlapped = 0
     for round_number in range(rounds):
-        sections = tuple(Section(i, one, 100 + round_number, *pace.runtime_and_gap_ms(one), place_options) for i, one in enumerate(cells * 2))
+        sections = tuple(
+            Section(i, one, 100 + round_number, *pace.runtime_and_gap_ms(one), place_options) for i, one in enumerate(cells * 2)
+        )
         batched = measure_batched(fio, sections, place)
         overlapped += len(sections) - len(batched)
         for index, one in enumerate(cells):

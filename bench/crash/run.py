@@ -58,7 +58,11 @@ def on_disk(journal):
         rows = []
     finally:
         link.close()
-    return [row[0] for row in rows if (journal / row[0] / "fio.json").exists() and (journal / row[0] / "fio.json").read_text().rstrip().endswith("}")]
+    return [
+        row[0]
+        for row in rows
+        if (journal / row[0] / "fio.json").exists() and (journal / row[0] / "fio.json").read_text().rstrip().endswith("}")
+    ]
 
 
 def our_fios(journal):

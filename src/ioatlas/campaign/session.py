@@ -20,6 +20,7 @@ from ioatlas.engine.collect import JOB_FILE, OUTPUT, SectionResult, read_batch
 from ioatlas.engine.process import Fio, run_fio, stop_orphan
 from ioatlas.errors import IoAtlasError, PartialResultError
 from ioatlas.model.cell import Cell
+from ioatlas.model.histogram import Histogram
 from ioatlas.model.usage import Usage
 from ioatlas.model.visit import Visit
 from ioatlas.probe.telemetry import Sampler, Watched, usage_between, watched_of
@@ -253,8 +254,9 @@ class Session(ABC):
         if ios and seconds:
             # Little's law; of a paced load it gives the time between I/Os, which is what the window must hold many of.
             latency = cell.outstanding * seconds / ios
-            longest = max((part.histogram.bins[-1][0] for part in visit.parts if part.histogram.bins), default=0) / 1e9
-            self._pace.learn(cell, latency, longest / latency)
+            merged = Histogram.merge(part.histogram for part in visit.parts)
+            slow = (merged.percentile_ns(99) or 0.0) / 1e9
+            self._pace.learn(cell, latency, slow / latency)
 
     def _left_seconds(self) -> float | None:
         budget = self._plan.spec.budget_seconds

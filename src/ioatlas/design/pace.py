@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from bisect import insort
 from dataclasses import dataclass, field
 
 from ioatlas.model.cell import Cell
@@ -11,7 +12,7 @@ from ioatlas.model.cell import Cell
 IN_FLIGHT_WINDOWS = 10
 COMPLETIONS_PER_JOB = 20
 DRAIN = 1.5
-LONGEST_DRAIN = 10.0
+LONGEST_DRAIN = 5.0
 GAP_MS = 10
 MAX_WINDOW_MS = 120_000
 
@@ -27,15 +28,16 @@ class Pace:
 
     slots_ms: int
     """Shortest time from one section's start to the next, a multiple of 100 ms."""
-    _tails: dict[str, float] = field(default_factory=dict)
+    _tails: dict[str, list[float]] = field(default_factory=dict)
     _readings: dict[tuple[str, str], list[tuple[int, int, float]]] = field(default_factory=dict)
 
     def learn(self, cell: Cell, latency_seconds: float, tail: float = 1.0) -> None:
         """Add a reading: mean time of one I/O, from the start of its submission to its completion.
 
-        tail: longest latency over the mean. Where streams share a link unfairly the last I/O takes many times the mean to drain.
+        tail: 99th percentile over the mean. Where streams share a link unfairly the last I/O takes many times the mean to drain;
+              the middle of the readings decides, so that a stall does not lengthen every gap.
         """
-        self._tails[cell.target] = min(LONGEST_DRAIN, max(tail, self._tails.get(cell.target, DRAIN)))
+        insort(self._tails.setdefault(cell.target, []), tail)
         rows = self._readings.setdefault((cell.target, cell.rw.split(":")[0]), [])
         rows[:] = [row for row in rows if row[:2] != (cell.bs_bytes, cell.outstanding)]
         rows.append((cell.bs_bytes, cell.outstanding, latency_seconds))
@@ -56,9 +58,14 @@ class Pace:
     def runtime_and_gap_ms(self, cell: Cell) -> tuple[int, int]:
         """Milliseconds that the load of one visit runs, and that its work in flight may take to drain."""
         latency_ms = (self.latency_seconds(cell) or 0.0) * 1000
-        gap_ms = max(GAP_MS, math.ceil(latency_ms * self._tails.get(cell.target, DRAIN)))
+        gap_ms = max(GAP_MS, math.ceil(latency_ms * self._drain(cell.target)))
         needed_ms = latency_ms * max(IN_FLIGHT_WINDOWS, COMPLETIONS_PER_JOB / cell.iodepth)
         runtime_ms = min(MAX_WINDOW_MS, max(self.slots_ms - gap_ms, needed_ms))
         # Sections end on multiples of 100 ms: what is left of the last one is better measured than waited.
         runtime_ms = math.ceil((runtime_ms + gap_ms) / 100) * 100 - gap_ms
         return int(runtime_ms), gap_ms
+
+    def _drain(self, target: str) -> float:
+        """Mean latencies that the work in flight may take to drain."""
+        tails = self._tails.get(target)
+        return min(LONGEST_DRAIN, max(DRAIN, tails[len(tails) // 2])) if tails else DRAIN
