@@ -163,7 +163,16 @@ class _View:
             larger = [load for load in meeting if load.point[1 - axis] == best.point[1 - axis] and load.point[axis] > best.point[axis]]
             if larger:
                 contenders.add(min(larger, key=lambda load: load.point[axis]).point)
-        missing = [point for point in contenders if self.loads[point].trials < self.goal.trials]
+        wanted = dict.fromkeys(contenders, self.goal.trials)
+        for axis in (0, 1):
+            over = [
+                load for load in self.loads.values() if load.point[1 - axis] == best.point[1 - axis] and load.point[axis] > best.point[axis]
+            ]
+            nearest = min(over, key=lambda load: load.point[axis], default=None)
+            if nearest is not None and nearest.verdict.state == "exceeds" and _worth(best, nearest, self.gain):
+                # What keeps the setting from being larger is tried again, at another time than before.
+                wanted[nearest.point] = 2 * self.goal.trials
+        missing = [point for point, trials in wanted.items() if self.loads[point].trials < trials]
         if missing:
             raise _MissingTrialsError(missing)
 
@@ -280,6 +289,8 @@ def _first_line(view: _View) -> int:
         if index and index % TOGETHER == 1:
             view.need((1, level) for level in levels[index : index + TOGETHER])
         load = view.one((1, depth))
+        if load.verdict.state != "meets":
+            load = view.decide((1, depth))
         tried.append(load)
         if load.verdict.state != "meets":
             break
