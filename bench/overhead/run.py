@@ -28,14 +28,16 @@ from pathlib import Path
 from ioatlas.store.journal import Journal
 
 PEER = "fio-plot==1.1.21"
+PEER_NAME = "bench-fio 1.1.21, 1 s"
 WINDOW_SECONDS = 1  # the shortest that bench-fio takes
 SIZE = "256m"
-MODES, BLOCKS, DEPTHS, JOBS = ("randread", "randwrite"), ("4k", "64k", "1m"), (1, 8), (1, 4, 16)
+MODES, BLOCKS, DEPTHS, JOBS = ("randread", "randwrite"), ("4k", "16k", "64k", "1m"), (1, 8), (1, 4, 16)
 N_CELLS = len(MODES) * len(BLOCKS) * len(DEPTHS) * len(JOBS)
 
+WINDOWS = {"ioatlas map, 1 s": "1s", "ioatlas map, its usual 0.5 s": "500ms"}
 CAMPAIGN = f"""
 visits = 1
-window = "{WINDOW_SECONDS}s"
+window = "WINDOW"
 [sweep]
 rw = {json.dumps(MODES)}
 bs = {json.dumps(BLOCKS)}
@@ -104,7 +106,14 @@ def ours(target: Path, scratch: Path, campaign_file: Path) -> tuple[Round, dict[
     sweep = max(sum(times[number]) for number in batch_ids) - min(times[number][0] for number in batch_ids)
     inside = sum(times[number][1] for number in batch_ids)
     others = sum(seconds for number, (_, seconds) in times.items() if number not in batch_ids)
+    calm = [number for number in batch_ids if all(not visit.discarded for visit in visits if visit.batch_id == number)]
+    in_calm = [visit for visit in kept if visit.batch_id in calm]
+    calm_load = sum(max(part.runtime_ms for part in visit.parts) for visit in in_calm) / 1000
     where = {
+        "batches without a discarded visit alone, ms per cell": (sum(times[number][1] for number in calm) - calm_load)
+        / max(len(in_calm), 1)
+        * 1000,
+        "cells in those": len(in_calm),
         "visits discarded and made again, ms per cell": thrown / len(kept) * 1000,
         "inside batches beyond their loads, ms per cell": (inside - load - thrown) / len(kept) * 1000,
         "between batches, ms per cell": (sweep - inside) / len(kept) * 1000,
@@ -142,72 +151,68 @@ def main() -> None:
         target, file = scratch / "target", scratch / "file"
         target.mkdir()
         campaign_file = scratch / "grid.toml"
-        campaign_file.write_text(CAMPAIGN)
-        run(
-            "fio",
-            "--name=lay-out",
-            f"--filename={file}",
-            f"--size={SIZE}",
-            "--rw=write",
-            "--bs=1m",
-            "--direct=1",
-            "--end_fsync=1",
-            "--output-format=json",
-        )
-        mine: list[tuple[Round, dict[str, float]]] = []
-        peer: list[Round] = []
+        lay_out = f"--name=lay-out --filename={file} --size={SIZE} --rw=write --bs=1m --direct=1 --end_fsync=1 --output-format=json"
+        run("fio", *lay_out.split(" "))
+        rounds: dict[str, list[Round]] = {name: [] for name in (*WINDOWS, PEER_NAME)}
+        details: dict[str, list[dict[str, float]]] = {name: [] for name in WINDOWS}
         for number in range(options.rounds):
-            order = ("ours", "theirs") if number % 2 == 0 else ("theirs", "ours")
-            for who in order:
-                if who == "ours":
-                    mine.append(ours(target, scratch, campaign_file))
+            for name in list(rounds) if number % 2 == 0 else reversed(rounds):
+                if name == PEER_NAME:
+                    rounds[name].append(theirs(scratch / "peer/bin/bench-fio", file, scratch))
                 else:
-                    peer.append(theirs(scratch / "peer/bin/bench-fio", file, scratch))
-        print(report(mine, peer))
+                    campaign_file.write_text(CAMPAIGN.replace("WINDOW", WINDOWS[name]))
+                    done, detail = ours(target, scratch, campaign_file)
+                    rounds[name].append(done)
+                    details[name].append(detail)
+        text = report(rounds, details)
+        (Path(__file__).parent / "RESULT.md").write_text(text + "\n")
+        print(text)
 
 
-def report(mine: list[tuple[Round, dict[str, float]]], peer: list[Round]) -> str:
+def report(rounds: dict[str, list[Round]], details: dict[str, list[dict[str, float]]]) -> str:
     fio = subprocess.run(["fio", "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    machine = (
+        f"{platform.system()} {platform.release()}, {os.cpu_count()} cores, load average {os.getloadavg()[2]:.1f} over the last 15 minutes"
+    )
+    grid = f"{' '.join(MODES)} x bs {' '.join(BLOCKS)} x iodepth {' '.join(map(str, DEPTHS))} x numjobs {' '.join(map(str, JOBS))}"
+    n_rounds = len(rounds[PEER_NAME])
     lines = [
         "# Overhead of a cell",
         "",
         "One command: `python bench/overhead/run.py`.",
         "",
-        (
-            f"{platform.system()} {platform.release()}, {os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f} at the end, {fio},"
-            f" Python {platform.python_version()}, {datetime.now(UTC):%Y-%m-%d}."
-        ),
-        (
-            f"Grid: {N_CELLS} cells = {' '.join(MODES)} x bs {' '.join(BLOCKS)} x iodepth {' '.join(map(str, DEPTHS))} x numjobs {' '.join(map(str, JOBS))};"
-            f" libaio, direct, one file of {SIZE}, {WINDOW_SECONDS} s each, one visit."
-        ),
-        f"{len(mine)} rounds, in turn.",
+        f"{machine}, {fio}, Python {platform.python_version()}, {datetime.now(UTC):%Y-%m-%d}.",
+        f"Grid: {N_CELLS} cells = {grid}; libaio, direct, one file of {SIZE}, one visit. bench-fio takes no window under {WINDOW_SECONDS} s.",
+        f"{n_rounds} rounds, in turn. Median [range].",
         "",
-        "Wall time per cell minus the time its load ran (warm-up included; throw-away sections, gaps and discarded visits are overhead), ms, median [range]:",
+        "Wall time per cell minus the time its load ran (warm-up included; throw-away sections, gaps and discarded visits are overhead):",
         "",
-        "| | ioatlas map | bench-fio 1.1.21 |",
-        "|---|---|---|",
-        _line("sweep", [r.sweep_ms for r, _ in mine], [r.sweep_ms for r in peer]),
-        _line("whole command, all else charged to the cells", [r.whole_ms for r, _ in mine], [r.whole_ms for r in peer]),
-        _line("results", [r.cells for r, _ in mine], [r.cells for r in peer]),
-        _line("load, s", [r.load for r, _ in mine], [r.load for r in peer]),
-        _line("sweep, s", [r.sweep for r, _ in mine], [r.sweep for r in peer]),
-        _line("whole command, s", [r.whole for r, _ in mine], [r.whole for r in peer]),
+        *_table(
+            {
+                "**sweep, ms per cell**": {name: [r.sweep_ms for r in rows] for name, rows in rounds.items()},
+                "whole command charged to the cells, ms per cell": {name: [r.whole_ms for r in rows] for name, rows in rounds.items()},
+                "results": {name: [r.cells for r in rows] for name, rows in rounds.items()},
+                "load, s": {name: [r.load for r in rows] for name, rows in rounds.items()},
+                "sweep, s": {name: [r.sweep for r in rows] for name, rows in rounds.items()},
+                "whole command, s": {name: [r.whole for r in rows] for name, rows in rounds.items()},
+            }
+        ),
         "",
         "The whole command of ours also lays the file out, probes, measures the extreme cells three times again and writes the report;",
         "bench-fio's does none of that.",
         "",
         "Where ours goes:",
         "",
-        "| | median [range] |",
-        "|---|---|",
-        *(f"| {name} | {_spread([where[name] for _, where in mine])} |" for name in mine[0][1]),
+        *_table({key: {name: [row[key] for row in rows] for name, rows in details.items()} for key in next(iter(details.values()))[0]}),
     ]
     return "\n".join(lines)
 
 
-def _line(name: str, mine: list[float], peer: list[float]) -> str:
-    return f"| {name} | {_spread(mine)} | {_spread(peer)} |"
+def _table(rows: dict[str, dict[str, list[float]]]) -> list[str]:
+    """Markdown: a row for each key, a column for each tool."""
+    names = list(next(iter(rows.values())))
+    body = [f"| {key} | {' | '.join(_spread(values[name]) for name in names)} |" for key, values in rows.items()]
+    return [f"| | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|", *body]
 
 
 def _spread(values: list[float]) -> str:
