@@ -12,13 +12,14 @@ import numpy as np
 
 from ioatlas.analysis.windows import window_values
 from ioatlas.design.adaptive import AdaptiveDesign, Reading, Request, Settings
+from ioatlas.design.predicted import METHOD, PredictedMap, predicted_map, weak_regimes
 from ioatlas.model.cell import Cell
+from ioatlas.model.histogram import Histogram
 from ioatlas.model.visit import Visit
 from ioatlas.store.journal import Journal, NewVisit, Prediction
 from ioatlas.surrogate.explain import explain
-from ioatlas.surrogate.space import Space
+from ioatlas.surrogate.space import Floats, Space
 
-METHOD = "surrogate/1 (90%)"
 FEWEST_CELLS = 60
 """Maps smaller than this are measured whole or coarsened: a model has nothing to save there."""
 
@@ -64,18 +65,18 @@ class AdaptiveMap:
 
     def history(self) -> list[Reading]:
         """What the design asked for so far and what was read; a visit that was made again counts by its last reading."""
-        values: dict[tuple[str, int], float] = {}
+        values: dict[tuple[str, int], tuple[float, float | None, float | None]] = {}
         for visit in self._journal.visits(with_series=True):
             if visit.purpose == "sweep" and not visit.discarded and visit.cell_key in self._number:
                 value = _iops(visit)
                 if value > 0:
-                    values[visit.cell_key, visit.block] = math.log(value)
+                    values[visit.cell_key, visit.block] = (math.log(value), *_latency(visit))
         readings = []
         for key, block, text in self._journal.designed():
             said = json.loads(text)
             if said.pop("target") != self._target or key not in self._number:
                 continue
-            readings.append(Reading(Request(self._number[key], **said), values.get((key, block))))
+            readings.append(Reading(Request(self._number[key], **said), *values.get((key, block), (None, None, None))))
         return readings
 
     def finish(self) -> None:
@@ -84,16 +85,9 @@ class AdaptiveMap:
         if sum(reading.log_value is not None for reading in history) < 3:
             return
         model = self._design.final_model(history)
+        said = predicted_map(self._design, history, model, readings=1)
         measured = {reading.request.cell for reading in history if reading.log_value is not None}
-        open_cells = np.array([number for number in range(len(self._cells)) if number not in measured], dtype=np.int64)
-        rows: list[Prediction] = []
-        if len(open_cells):
-            said = model.predict(open_cells)
-            half = self._design.factor(history, model) * np.sqrt(said.smooth_var + said.rough_var + said.noise_var)
-            for number, mean, width in zip(
-                open_cells.tolist(), said.mean.tolist(), np.broadcast_to(half, said.mean.shape).tolist(), strict=True
-            ):
-                rows.append(Prediction(self._cells[number].key, math.exp(mean), math.exp(mean - width), math.exp(mean + width), METHOD))
+        rows = [self._prediction(said, number) for number in range(len(self._cells)) if number not in measured]
         others = [row for row in self._journal.predictions() if row.cell_key not in self._number]
         self._journal.set_predictions([*others, *rows])
         self._journal.set_outcome(
@@ -104,8 +98,24 @@ class AdaptiveMap:
                 "stated_error": asdict(self._design.stated_error(history)),
                 "edges": [asdict(edge) for edge in self._design.edges],
                 "parameters": [vars(parameter) for parameter in explain(model)],
+                "weak_regimes": [asdict(regime) for regime in weak_regimes(model)],
             },
         )
+
+    def _prediction(self, said: PredictedMap, number: int) -> Prediction:
+        """One cell's row; the intervals are those of one reading."""
+        iops, low, high = _span(said.log_iops, said.log_half_width, number, 1.0)
+        p99, p99_low, p99_high = _span(said.log_lat_p99, said.log_lat_p99_half_width, number, 1e9)
+        assert iops is not None and low is not None and high is not None  # noqa: PT018 - the model always has a throughput
+        return Prediction(self._cells[number].key, iops, low, high, p99, p99_low, p99_high, METHOD)
+
+
+def _span(logs: Floats | None, halves: Floats | None, number: int, unit: float) -> tuple[float | None, float | None, float | None]:
+    """Value, low and high of one cell from logarithms, times `unit`; Nones where the model says nothing."""
+    if logs is None or halves is None:
+        return None, None, None
+    value, half = float(logs[number]), float(halves[number])
+    return math.exp(value) * unit, math.exp(value - half) * unit, math.exp(value + half) * unit
 
 
 def _point(cell: Cell) -> dict[str, int | float | str]:
@@ -123,6 +133,16 @@ def _spoken(request: Request) -> dict[str, object]:
 def _iops(visit: Visit) -> float:
     """I/Os per second of all directions together."""
     return sum(window_values(part, visit.window_start_ms).iops for part in visit.parts)
+
+
+def _latency(visit: Visit) -> tuple[float | None, float | None]:
+    """Mean and 99th percentile of all directions together, nanoseconds."""
+    parts = [part for part in visit.parts if part.lat_mean_ns and part.total_ios]
+    ios = sum(part.total_ios for part in parts)
+    if not ios:
+        return None, None
+    mean = sum((part.lat_mean_ns or 0.0) * part.total_ios for part in parts) / ios
+    return mean, Histogram.merge(part.histogram for part in parts).percentile_ns(99)
 
 
 def adaptive_maps(journal: Journal, cells: Iterable[Cell], *, limit: int | None, error: float | None, seed: int) -> list[AdaptiveMap]:

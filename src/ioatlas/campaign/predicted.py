@@ -41,6 +41,9 @@ def predicted_estimates(cells: Mapping[str, Cell], rows: Iterable[Prediction]) -
                     mean,
                     least,
                     most,
+                    row.lat_p99_ns,
+                    row.lat_p99_low_ns,
+                    row.lat_p99_high_ns,
                     verdict="predicted",
                     method=row.method,
                 )
@@ -75,6 +78,12 @@ def map_findings(outcomes: Mapping[str, Any]) -> tuple[Finding, ...]:
         found.append(Finding("map-error", sentence))
         for edge in value["edges"]:
             found.append(Finding("cliff", _cliff(target, edge)))
+        weak = value.get("weak_regimes", [])
+        if weak:
+            regimes = "; ".join(
+                f"{regime['name']} (median error {regime['median_error']:.0%} of {regime['cells']} cells)" for regime in weak[:3]
+            )
+            found.append(Finding("weak-regime", f"{target}: measure rather than believe the predictions of {regimes}."))
         known = [p for p in value["parameters"] if p.get("known")]
         if known:
             found.append(Finding("law", f"{target}, as the model explains it: " + "; ".join(_parameter(p) for p in known[:8]) + "."))

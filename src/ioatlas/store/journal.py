@@ -63,6 +63,9 @@ class Prediction:
     iops: float
     iops_low: float
     iops_high: float
+    lat_p99_ns: float | None
+    lat_p99_low_ns: float | None
+    lat_p99_high_ns: float | None
     method: str
 
 
@@ -120,7 +123,9 @@ class Journal:
         try:
             with engine.connect() as link:
                 version = int(link.exec_driver_sql("PRAGMA user_version").scalar_one())
-                known = sa.inspect(link).has_table("campaign")
+                inspector = sa.inspect(link)
+                known = inspector.has_table("campaign")
+                missing = _missing(inspector) if known and version <= t.VERSION else ""
         except sa.exc.DatabaseError as error:
             raise IoAtlasError(
                 "the journal cannot be read", where=str(path), remedy="restore it from a copy; the raw output is in batches/"
@@ -130,6 +135,10 @@ class Journal:
         if version > t.VERSION:
             raise IoAtlasError(
                 f"the journal has format {version}, this ioatlas reads up to {t.VERSION}", where=str(path), remedy="use a newer ioatlas"
+            )
+        if missing:
+            raise IoAtlasError(
+                f"the journal lacks {missing}: it was made by a version before the first release", where=str(path), remedy="measure again"
             )
         return cls(engine, directory)
 
@@ -509,6 +518,18 @@ class Journal:
     def remarks(self) -> list[tuple[str, str]]:
         with self._engine.connect() as link:
             return [(row.kind, row.text) for row in link.execute(sa.select(t.remark).order_by(t.remark.c.entry))]
+
+
+def _missing(inspector: sa.Inspector) -> str:
+    """The first table or column of the format that a journal does not have; '' when it has all."""
+    for table in t.metadata.sorted_tables:
+        if not inspector.has_table(table.name):
+            return f"table {table.name}"
+        have = {column["name"] for column in inspector.get_columns(table.name)}
+        for column in table.columns:
+            if column.name not in have:
+                return f"column {table.name}.{column.name}"
+    return ""
 
 
 def _put_targets(link: sa.Connection, targets: Iterable[Target]) -> None:

@@ -102,6 +102,9 @@ prediction = Table(
     Column("iops", Float, nullable=False),
     Column("iops_low", Float, nullable=False, comment="90% prediction interval of one reading"),
     Column("iops_high", Float, nullable=False),
+    Column("lat_p99_ns", Float),
+    Column("lat_p99_low_ns", Float),
+    Column("lat_p99_high_ns", Float),
     Column("method", Text, nullable=False),
 )
 

@@ -97,6 +97,14 @@ def test_a_newer_or_damaged_journal_is_one_clear_error(tmp_path, journal):
         Journal.open(tmp_path / "c")
 
 
+def test_a_journal_of_an_unfinished_version_is_one_clear_error(tmp_path, journal):
+    link = sqlite3.connect(tmp_path / "c" / "journal.sqlite")
+    link.execute("alter table visit drop column design_json")
+    link.close()
+    with pytest.raises(IoAtlasError, match=r"visit\.design_json"):
+        Journal.open(tmp_path / "c")
+
+
 def test_files_are_known_until_they_are_removed(journal):
     journal.register_file("/mnt/t/.ioatlas-id1/shared.dat", "t", 10)
     assert journal.files("t") == {"/mnt/t/.ioatlas-id1/shared.dat": (10, False)}
