@@ -32,7 +32,9 @@ def tool(*command):
 
 def main():
     processes = sum(entry.isdigit() for entry in os.listdir("/proc"))
-    print(f"Linux {platform.release()}, {os.cpu_count()} processors, {processes} processes, load {os.getloadavg()[0]:.1f}, {REPEATS} repeats\n")
+    print(
+        f"Linux {platform.release()}, {os.cpu_count()} processors, {processes} processes, load {os.getloadavg()[0]:.1f}, {REPEATS} repeats\n"
+    )
     print("| check | median ms | 95th percentile ms |\n|---|---|---|")
     with tempfile.TemporaryDirectory(prefix="iob", dir="/tmp") as folder:
         image = Path(folder, "image")
