@@ -253,8 +253,8 @@ def _unknown_saturation(group: Group, named: Extreme, members: Sequence[Estimate
     """Too few values of numjobs for a saturation point; what the two there are say of it."""
     target, direction = group
     jobs = sorted({e.cell.numjobs for e in members})
-    few = len(jobs) < FEWEST_JOBS_VALUES
-    tried = f"it was {' and '.join(str(n) for n in jobs)}" if few else "no line along them was measured that far"
+    too_few = len(jobs) < FEWEST_JOBS_VALUES
+    tried = f"it was {' and '.join(str(n) for n in jobs)}" if too_few else "no line along them was measured that far"
     sentence = (
         f"Where {direction}s{namer.on(target)} saturate with jobs is not known: that takes {FEWEST_JOBS_VALUES} values of numjobs"
         f" with everything else equal, and here {tried}."
