@@ -13,7 +13,7 @@ IN_FLIGHT_WINDOWS = 10
 COMPLETIONS_PER_JOB = 20
 DRAIN = 1.5
 LONGEST_DRAIN = 5.0
-GAP_MS = 10
+GAP_MS = 5
 MAX_WINDOW_MS = 120_000
 
 
@@ -44,9 +44,7 @@ class Pace:
 
     def latency_seconds(self, cell: Cell) -> float | None:
         """Upper bound of the time one I/O of the cell takes; None while nothing is known."""
-        rows = self._readings.get((cell.target, cell.rw.split(":")[0])) or [
-            row for (target, _), known in self._readings.items() if target == cell.target for row in known
-        ]
+        rows = self._rows(cell)
         bounds = [latency * max(1.0, cell.bs_bytes / bs) * max(1.0, cell.outstanding / outstanding) for bs, outstanding, latency in rows]
         paced = cell.option.get("rate_iops")
         bound = min(bounds, default=None)
@@ -55,10 +53,30 @@ class Pace:
             bound = max(bound, 1 / rate)
         return bound
 
+    def _likely_seconds(self, cell: Cell) -> float | None:
+        """A likely time of one I/O, between its bounds: a gap that is too short is seen and mended, one that is too long costs every visit.
+
+        From below: a target that is saturated answers in proportion to the bytes in flight, so a heavier reading bounds a lighter
+        cell by that proportion. The geometric mean of both bounds; equal to them where the cell or its like was read.
+        """
+        above = self.latency_seconds(cell)
+        if above is None:
+            return None
+        rows = self._rows(cell)
+        below = max(latency * min(1.0, cell.bs_bytes / bs) * min(1.0, cell.outstanding / outstanding) for bs, outstanding, latency in rows)
+        return math.sqrt(above * min(above, below))
+
+    def _rows(self, cell: Cell) -> list[tuple[int, int, float]]:
+        """Readings of the cell's target and mode, or of its other modes while there are none."""
+        return self._readings.get((cell.target, cell.rw.split(":")[0])) or [
+            row for (target, _), known in self._readings.items() if target == cell.target for row in known
+        ]
+
     def runtime_and_gap_ms(self, cell: Cell) -> tuple[int, int]:
         """Milliseconds that the load of one visit runs, and that its work in flight may take to drain."""
         latency_ms = (self.latency_seconds(cell) or 0.0) * 1000
-        gap_ms = max(GAP_MS, math.ceil(latency_ms * self._drain(cell.target)))
+        drain_ms = (self._likely_seconds(cell) or 0.0) * 1000
+        gap_ms = max(GAP_MS, math.ceil(drain_ms * self._drain(cell.target)))
         needed_ms = latency_ms * max(IN_FLIGHT_WINDOWS, COMPLETIONS_PER_JOB / cell.iodepth)
         runtime_ms = min(MAX_WINDOW_MS, max(self.slots_ms - gap_ms, needed_ms))
         # Sections end on multiples of 100 ms: what is left of the last one is better measured than waited.

@@ -18,17 +18,26 @@ def cell(bs=4096, jobs=1, depth=1, rw="read", **more):
 def test_a_fast_target_gets_the_shortest_window_less_the_gap():
     pace = Pace(500)
     pace.learn(cell(), 50e-6)
-    assert pace.runtime_and_gap_ms(cell()) == (490, 10)
+    assert pace.runtime_and_gap_ms(cell()) == (495, 5)
 
 
 def test_a_slow_target_gets_twenty_completions_a_job_and_time_to_drain():
     pace = Pace(500)
     pace.learn(cell(), 0.008)  # 125 IOPS, one at a time
+    pace.learn(cell(jobs=32), 0.256)
     runtime_ms, gap_ms = pace.runtime_and_gap_ms(cell(jobs=32))
     latency_ms = 8 * 32
     assert runtime_ms >= 20 * latency_ms
     assert gap_ms >= latency_ms
     assert (runtime_ms + gap_ms) % 100 == 0
+
+
+def test_a_gap_between_two_readings_lies_between_their_bounds():
+    pace = Pace(500)
+    pace.learn(cell(), 0.001)
+    pace.learn(cell(bs=1 << 20, jobs=16), 0.1)
+    _, gap_ms = pace.runtime_and_gap_ms(cell(bs=1 << 20, jobs=1))
+    assert 1.5 * 100 / 16 <= gap_ms < 1.5 * 100
 
 
 def test_bytes_in_flight_bound_the_window_of_deep_queues():
