@@ -20,7 +20,6 @@ from ioatlas.engine.collect import JOB_FILE, OUTPUT, SectionResult, read_batch
 from ioatlas.engine.process import Fio, run_fio, stop_orphan
 from ioatlas.errors import IoAtlasError, PartialResultError
 from ioatlas.model.cell import Cell
-from ioatlas.model.histogram import Histogram
 from ioatlas.model.usage import Usage
 from ioatlas.model.visit import Visit
 from ioatlas.probe.telemetry import Sampler, Watched, usage_between, watched_of
@@ -174,8 +173,9 @@ class Session(ABC):
         self._made += len(sections)
         self._nominal_spent += batch.seconds
         self._wall_spent += time.monotonic() - begin
+        asked = {section.visit_id: section.runtime_ms for section in sections if not section.cell.work_bounded}
         for visit in intake.visits:
-            self._learn(visit)
+            self._learn(visit, asked.get(visit.visit_id))
             self._tell(visit)
         if outcome.stopped == "asked":
             raise self._stopped()
@@ -247,16 +247,14 @@ class Session(ABC):
             self._learn(visit)
             self._finished += visit.purpose == "sweep" and not visit.discarded
 
-    def _learn(self, visit: Visit) -> None:
+    def _learn(self, visit: Visit, asked_ms: int | None = None) -> None:
         cell = self._cells[visit.cell_key]
         ios = sum(part.total_ios for part in visit.parts)
         seconds = max((part.runtime_ms for part in visit.parts), default=0) / 1000
         if ios and seconds:
             # Little's law; of a paced load it gives the time between I/Os, which is what the window must hold many of.
             latency = cell.outstanding * seconds / ios
-            merged = Histogram.merge(part.histogram for part in visit.parts)
-            slow = (merged.percentile_ns(99) or 0.0) / 1e9
-            self._pace.learn(cell, latency, slow / latency)
+            self._pace.learn(cell, latency, None if asked_ms is None else max(0.0, seconds - asked_ms / 1000) / latency)
 
     def _left_seconds(self) -> float | None:
         budget = self._plan.spec.budget_seconds

@@ -28,16 +28,17 @@ class Pace:
 
     slots_ms: int
     """Shortest time from one section's start to the next, a multiple of 100 ms."""
-    _tails: dict[str, list[float]] = field(default_factory=dict)
+    _drained: dict[str, list[float]] = field(default_factory=dict)
     _readings: dict[tuple[str, str], list[tuple[int, int, float]]] = field(default_factory=dict)
 
-    def learn(self, cell: Cell, latency_seconds: float, tail: float = 1.0) -> None:
+    def learn(self, cell: Cell, latency_seconds: float, drained: float | None = None) -> None:
         """Add a reading: mean time of one I/O, from the start of its submission to its completion.
 
-        tail: 99th percentile over the mean. Where streams share a link unfairly the last I/O takes many times the mean to drain;
-              the middle of the readings decides, so that a stall does not lengthen every gap.
+        drained: time from the end of the window to the last completion, in mean latencies; None when it is not known. Where streams share a
+                 link unfairly it is many; the middle of the readings decides, so that a stall does not lengthen every gap.
         """
-        insort(self._tails.setdefault(cell.target, []), tail)
+        if drained is not None:
+            insort(self._drained.setdefault(cell.target, []), drained)
         rows = self._readings.setdefault((cell.target, cell.rw.split(":")[0]), [])
         rows[:] = [row for row in rows if row[:2] != (cell.bs_bytes, cell.outstanding)]
         rows.append((cell.bs_bytes, cell.outstanding, latency_seconds))
@@ -84,6 +85,6 @@ class Pace:
         return int(runtime_ms), gap_ms
 
     def _drain(self, target: str) -> float:
-        """Mean latencies that the work in flight may take to drain."""
-        tails = self._tails.get(target)
-        return min(LONGEST_DRAIN, max(DRAIN, tails[len(tails) // 2])) if tails else DRAIN
+        """Mean latencies to leave for the work in flight: half as long again as it usually took."""
+        seen = self._drained.get(target)
+        return min(LONGEST_DRAIN, max(1.0, DRAIN * seen[len(seen) // 2])) if seen else DRAIN
