@@ -97,6 +97,6 @@ def _judged(section: Section, visit: Visit) -> tuple[Visit, bool]:
     elif cell.work_bounded:
         label = "work done"
     if report.labels:
-        # What the load generator did outweighs the shape of the series.
-        label = report.labels[0]
+        # What the load generator did outweighs the shape of the series, and a longer visit would not change it.
+        label, late = report.labels[0], False
     return replace(visit, verdict=label, window_start_ms=cut_ms, discarded="; ".join(report.discards)), late

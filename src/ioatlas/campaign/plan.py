@@ -27,7 +27,7 @@ FIO_SECONDS = 0.3
 _GROWING = ("file_append", "nrfiles", "zonerange")
 """Options with which fio leaves the range of the one file it was given."""
 
-CELLS_PER_BATCH = 40
+CELLS_PER_BATCH = 60
 SHARED_FILE = "shared.dat"
 PRIVATE_FILE = "private.{job}"
 

@@ -25,7 +25,7 @@ from ioatlas.model.visit import Visit
 from ioatlas.probe.telemetry import Sampler, Watched, usage_between, watched_of
 from ioatlas.store.journal import BatchRow, Journal, PlannedVisit
 
-BATCH_SECONDS = 20.0
+BATCH_SECONDS = 30.0
 """What a killed process may cost."""
 
 FRESH_BLOCK = 1000
