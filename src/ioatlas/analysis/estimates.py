@@ -41,24 +41,11 @@ def estimate_cells(
     grade: the precision asked for, which decides on the interval.
     """
     grade = grade or Grade()
-    readings: dict[tuple[str, str], list[_Reading]] = {}
-    swept: dict[tuple[str, str], list[_Reading]] = {}
-    discarded: Counter[str] = Counter()
-    for visit in visits:
-        if visit.cell_key not in cells:
-            continue
-        if visit.purpose in SWEEP_PURPOSES and not visit.discarded:
-            for part in visit.parts:
-                row = _Reading(visit, part, window_values(part, visit.window_start_ms))
-                swept.setdefault((visit.cell_key, part.direction), []).append(row)
-        if visit.purpose not in purposes:
-            continue
-        if visit.discarded:
-            discarded[visit.cell_key] += 1
-            continue
-        for part in visit.parts:
-            values = window_values(part, visit.window_start_ms)
-            readings.setdefault((visit.cell_key, part.direction), []).append(_Reading(visit, part, values))
+    made = [visit for visit in visits if visit.cell_key in cells]
+    swept = _readings(visit for visit in made if visit.purpose in SWEEP_PURPOSES)
+    wanted = [visit for visit in made if visit.purpose in purposes]
+    readings = swept if purposes == SWEEP_PURPOSES else _readings(wanted)
+    discarded = Counter(visit.cell_key for visit in wanted if visit.discarded)
     pools = _pools(cells, swept)
     estimates = []
     for key, cell in cells.items():
@@ -71,7 +58,20 @@ def estimate_cells(
     return tuple(estimates)
 
 
+_Rows = dict[tuple[str, str], list[_Reading]]
 _Pools = dict[tuple[str, str], PooledVariance | None]
+
+
+def _readings(visits: Iterable[Visit]) -> _Rows:
+    """What the kept visits say, by cell key and direction."""
+    rows: _Rows = {}
+    for visit in visits:
+        if not visit.discarded:
+            for part in visit.parts:
+                rows.setdefault((visit.cell_key, part.direction), []).append(
+                    _Reading(visit, part, window_values(part, visit.window_start_ms))
+                )
+    return rows
 
 
 def _pools(cells: Mapping[str, Cell], readings: Mapping[tuple[str, str], Sequence[_Reading]]) -> _Pools:
@@ -146,12 +146,7 @@ def _missed(grade: Grade, rates: Sequence[float], pooled: PooledVariance | None)
 
 def undecided(cells: Mapping[str, Cell], visits: Iterable[Visit], grade: Grade) -> dict[str, int]:
     """{cell key: visits to its next look} of the cells that have not reached the precision asked for and may be visited more."""
-    readings: dict[tuple[str, str], list[_Reading]] = {}
-    for visit in visits:
-        if visit.purpose in SWEEP_PURPOSES and not visit.discarded and visit.cell_key in cells:
-            for part in visit.parts:
-                row = _Reading(visit, part, window_values(part, visit.window_start_ms))
-                readings.setdefault((visit.cell_key, part.direction), []).append(row)
+    readings = _readings(visit for visit in visits if visit.purpose in SWEEP_PURPOSES and visit.cell_key in cells)
     pools = _pools(cells, readings)
     waiting: dict[str, int] = {}
     for (key, _), rows in readings.items():

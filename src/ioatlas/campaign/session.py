@@ -15,6 +15,7 @@ from ioatlas.campaign.intake import Intake, take_in
 from ioatlas.campaign.plan import CELLS_PER_BATCH, FIO_SECONDS, Plan, default_pace
 from ioatlas.campaign.prepare import last_line, remedy_for
 from ioatlas.campaign.sites import Sites
+from ioatlas.engine.archive import pack_logs
 from ioatlas.engine.batch import MAX_SLACK_MS, SLACK_MS, TURN_MS, WORK_CAP_SECONDS, Batch, Section, job_text, take_sections
 from ioatlas.engine.collect import JOB_FILE, OUTPUT, SectionResult, read_batch
 from ioatlas.engine.process import Fio, run_fio, stop_orphan
@@ -96,6 +97,12 @@ class Session(ABC):
             intake = take_in(results, planned)
             self._close(row.batch_id, intake, status="done" if results else "failed", note="read back after a crash")
         self._journal.drop_planned("interrupted", purpose="probe")
+
+    def _clean(self) -> None:
+        """What every session ends with, however it ends: nothing left on the targets, logs put away."""
+        self._sites.clean(self._emit)
+        for batch in self._journal.batches():
+            pack_logs(self._journal.directory / batch.directory)
 
     def _reopen(self, row: BatchRow) -> tuple[Batch, dict[int, PlannedVisit]]:
         planned = {visit.visit_id: visit for visit in self._journal.batch_visits(row.batch_id)}

@@ -5,24 +5,21 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from ioatlas.analysis.estimates import estimate_cells, undecided
 from ioatlas.analysis.overview import extremes
 from ioatlas.campaign.adaptive import FEWEST_MEASURED, adaptive_maps, can_be_adaptive
-from ioatlas.campaign.events import Emit, Event
+from ioatlas.campaign.events import Event
 from ioatlas.campaign.integrity import as_outcome, check_targets
 from ioatlas.campaign.plan import FIO_SECONDS, PLANNING_WRITE_BYTES_PER_S, Plan, leave_out
 from ioatlas.campaign.session import BATCH_SECONDS, FRESH_BLOCK, PROBE_GAP_MS, REPORT_SECONDS, Session, Summary
-from ioatlas.campaign.sites import Sites
 from ioatlas.design.coarsen import coarsen
 from ioatlas.design.exhaustive import random_blocks
-from ioatlas.engine.archive import pack_logs
 from ioatlas.engine.batch import TURN_MS, take_sections
-from ioatlas.engine.process import Fio
 from ioatlas.model.cell import Cell
 from ioatlas.model.units import format_duration, format_size
-from ioatlas.store.journal import Journal, NewVisit
+from ioatlas.store.journal import NewVisit
 
 LAYOUT_SHARE = 0.25
 """Share of a budget that writing the files may take, at the planning rate."""
@@ -39,24 +36,11 @@ CLEAN_SECONDS = 0.5
 class Supervisor(Session):
     """One session of a map."""
 
-    def __init__(
-        self,
-        journal: Journal,
-        plan: Plan,
-        sites: Sites,
-        fio: Fio,
-        *,
-        emit: Emit,
-        stop_asked: Callable[[], bool],
-        began: float | None = None,
-    ) -> None:
-        super().__init__(journal, plan, sites, fio, emit=emit, stop_asked=stop_asked, began=began)
-        known = journal.outcomes().get("adaptive")
-        self._adaptive = known is not None or plan.spec.cells is not None or plan.spec.error is not None
-        self._cells_limit: int | None = known["cells"] if known else plan.spec.cells
-
     def run(self) -> Summary:
         """Make all planned visits, then those of the extreme cells. The sites are cleaned whatever happens."""
+        known, spec = self._journal.outcomes().get("adaptive"), self._plan.spec
+        self._adaptive = known is not None or spec.cells is not None or spec.error is not None
+        self._cells_limit: int | None = known["cells"] if known else spec.cells
         self._learn_from_journal()
         try:
             self._fit_layout()
@@ -70,9 +54,7 @@ class Supervisor(Session):
             self._make_extremes()
             self._verify()
         finally:
-            self._sites.clean(self._emit)
-            for batch in self._journal.batches():
-                pack_logs(self._journal.directory / batch.directory)
+            self._clean()
         self._journal.set_complete()
         visits = self._journal.visits()
         kept = [visit for visit in visits if not visit.discarded and visit.purpose != "probe"]
@@ -237,8 +219,8 @@ class Supervisor(Session):
     def _make_extremes(self) -> None:
         """Measure again the cells that will be named because they are extreme; only these visits give their values."""
         if not self._journal.has_visits("fresh"):
-            visits = self._journal.visits()
-            cells = extremes(estimate_cells(self._cells, visits))
+            visits = self._journal.visits(with_series=True)
+            cells = extremes(estimate_cells(self._cells, visits, grade=self._plan.spec.wanted))
             generator = random.Random(self._plan.spec.order_seed + 1)  # noqa: S311 - an order, not a secret
             rows = []
             for block in range(FRESH_VISITS):

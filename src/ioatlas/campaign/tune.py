@@ -32,7 +32,6 @@ from ioatlas.campaign.tuned import (
     trials_of,
 )
 from ioatlas.design.latency_search import Goal, Point, conclude, next_trials
-from ioatlas.engine.archive import pack_logs
 from ioatlas.engine.batch import Batch, Section
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import Cell, OptionValue
@@ -87,9 +86,7 @@ class Tuner(Session):
             if self._confirm():
                 self._make_curve()
         finally:
-            self._sites.clean(self._emit)
-            for batch in self._journal.batches():
-                pack_logs(self._journal.directory / batch.directory)
+            self._clean()
         self._show_as_a_map()
         self._journal.set_complete()
         kept = [visit for visit in self._journal.visits(with_series=True) if not visit.discarded]
