@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Batches: one fio process each, with everything it gave."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from ioatlas.model.visit import Visit
+from ioatlas.store import schema as t
+from ioatlas.store.database import Database
+from ioatlas.store.parts import part_row
+from ioatlas.store.visits import NewVisit, PlannedVisit, plan_visits
+
+
+@dataclass(frozen=True)
+class BatchRow:
+    """A batch as the journal knows it."""
+
+    batch_id: int
+    directory: str
+    status: str
+    pid: int | None
+    pid_started: int | None
+    note: str
+
+
+class Batches(Database):
+    """What ran, and the one door by which results come in."""
+
+    def begin_batch(self, visits: Mapping[int, int]) -> tuple[int, Path]:
+        """Open a batch of visits {visit_id: runtime_ms} in the order of its sections; returns its number and its new directory."""
+        with self._engine.begin() as link:
+            key = link.execute(
+                t.batch.insert().values(directory="", status="running", started_at=time.time(), note="")
+            ).inserted_primary_key
+            assert key is not None
+            batch_id = int(key[0])
+            name = f"batches/{batch_id:05d}"
+            link.execute(t.batch.update().where(t.batch.c.batch_id == batch_id).values(directory=name))
+            for section, (visit_id, runtime_ms) in enumerate(visits.items()):
+                link.execute(
+                    t.visit.update().where(t.visit.c.visit_id == visit_id).values(batch_id=batch_id, section=section, runtime_ms=runtime_ms)
+                )
+        directory = self.directory / name
+        directory.mkdir(parents=True, exist_ok=True)
+        return batch_id, directory
+
+    def set_batch_process(self, batch_id: int, pid: int, pid_started: int) -> None:
+        with self._engine.begin() as link:
+            link.execute(t.batch.update().where(t.batch.c.batch_id == batch_id).values(pid=pid, pid_started=pid_started))
+
+    def finish_batch(
+        self,
+        batch_id: int,
+        visits: Iterable[Visit],
+        *,
+        failed: Mapping[int, str],
+        status: str = "done",
+        seconds: float | None = None,
+        load_seconds: float | None = None,
+        exit_code: int | None = None,
+        note: str = "",
+        written: Mapping[tuple[str, str], int] | None = None,
+        again: Iterable[NewVisit] = (),
+        usage: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Everything a batch gave, in one transaction.
+
+        visits: finished ones, `discarded` set on those that a gate refused. failed: {visit_id: reason}; visits of the batch in neither
+        stay planned. written: {(target, what): bytes} for the ledger. again: visits to be planned.
+        """
+        with self._engine.begin() as link:
+            for visit in visits:
+                link.execute(
+                    t.visit.update()
+                    .where(t.visit.c.visit_id == visit.visit_id)
+                    .values(
+                        status="discarded" if visit.discarded else "done",
+                        reason=visit.discarded,
+                        started_at=visit.started_at,
+                        error=visit.error,
+                        cpu_percent=visit.cpu_percent,
+                        window_start_ms=visit.window_start_ms,
+                        verdict=visit.verdict,
+                    )
+                )
+                for part in visit.parts:
+                    link.execute(t.part.insert().values(visit_id=visit.visit_id, **part_row(part)))
+            for visit_id, reason in failed.items():
+                link.execute(t.visit.update().where(t.visit.c.visit_id == visit_id).values(status="failed", reason=reason))
+            link.execute(
+                t.batch.update()
+                .where(t.batch.c.batch_id == batch_id)
+                .values(
+                    status=status,
+                    seconds=seconds,
+                    load_seconds=load_seconds,
+                    exit_code=exit_code,
+                    note=note,
+                    usage_json=json.dumps(usage) if usage else None,
+                )
+            )
+            # Visits of the batch that did not run are planned again, in their old order.
+            link.execute(
+                t.visit.update().where(t.visit.c.batch_id == batch_id, t.visit.c.status == "planned").values(batch_id=None, section=None)
+            )
+            for (target, what), count in (written or {}).items():
+                link.execute(t.ledger.insert().values(at=time.time(), target=target, what=what, bytes=count))
+            plan_visits(link, again)
+
+    def running_batches(self) -> list[BatchRow]:
+        """Batches that were running when an earlier session ended."""
+        return [row for row in self.batches() if row.status == "running"]
+
+    def batches(self) -> list[BatchRow]:
+        with self._engine.connect() as link:
+            rows = link.execute(sa.select(t.batch).order_by(t.batch.c.batch_id)).all()
+        return [BatchRow(r.batch_id, r.directory, r.status, r.pid, r.pid_started, r.note) for r in rows]
+
+    def batch_times(self) -> list[tuple[float, float, int]]:
+        """(seconds, load_seconds, finished visits) of every batch that is done."""
+        count = sa.func.count(t.visit.c.visit_id)
+        query = (
+            sa.select(t.batch.c.seconds, t.batch.c.load_seconds, count)
+            .join(t.visit, t.visit.c.batch_id == t.batch.c.batch_id)
+            .where(t.batch.c.seconds.is_not(None), t.batch.c.load_seconds.is_not(None))
+            .group_by(t.batch.c.batch_id)
+        )
+        with self._engine.connect() as link:
+            return [(float(a), float(b), int(n)) for a, b, n in link.execute(query).all()]
+
+    def usages(self) -> dict[int, dict[str, Any]]:
+        """What the client's resources did during each batch, as recorded."""
+        with self._engine.connect() as link:
+            rows = link.execute(sa.select(t.batch.c.batch_id, t.batch.c.usage_json).where(t.batch.c.usage_json.is_not(None))).all()
+        return {int(batch_id): json.loads(text) for batch_id, text in rows}
+
+    def batch_visits(self, batch_id: int) -> list[PlannedVisit]:
+        """Visits of a batch in the order of its sections, whatever became of them."""
+        query = sa.select(t.visit).where(t.visit.c.batch_id == batch_id).order_by(t.visit.c.section)
+        with self._engine.connect() as link:
+            rows = link.execute(query).all()
+        return [PlannedVisit(r.visit_id, r.cell_key, r.block, r.seed, r.purpose, bool(r.alone), r.runtime_ms) for r in rows]

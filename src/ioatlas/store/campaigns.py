@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The campaign a journal is of: its plan, its targets, its sessions, what was found out and remarked."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import sqlalchemy as sa
+
+from ioatlas.model.target import Identity, Target
+from ioatlas.store import schema as t
+from ioatlas.store.database import Database
+
+
+class Campaigns(Database):
+    """The one campaign, its targets and sessions, its outcomes and remarks."""
+
+    def begin_campaign(self, campaign_id: str, name: str, tool_version: str, plan: Mapping[str, Any], targets: Iterable[Target]) -> None:
+        with self._engine.begin() as link:
+            link.execute(
+                t.campaign.insert().values(
+                    campaign_id=campaign_id,
+                    name=name,
+                    created_at=time.time(),
+                    tool_version=tool_version,
+                    plan_json=json.dumps(plan),
+                    complete=0,
+                )
+            )
+            _put_targets(link, targets)
+
+    def set_targets(self, targets: Iterable[Target]) -> None:
+        """Replace the targets by what they are now recognised as."""
+        known = list(targets)
+        with self._engine.begin() as link:
+            link.execute(t.target.delete())
+            _put_targets(link, known)
+
+    def campaign(self) -> sa.Row[Any]:
+        with self._engine.connect() as link:
+            return link.execute(sa.select(t.campaign)).one()
+
+    def plan(self) -> dict[str, Any]:
+        return dict(json.loads(self.campaign().plan_json))
+
+    def set_plan(self, plan: Mapping[str, Any]) -> None:
+        with self._engine.begin() as link:
+            link.execute(t.campaign.update().values(plan_json=json.dumps(plan)))
+
+    def set_complete(self) -> None:
+        with self._engine.begin() as link:
+            link.execute(t.campaign.update().values(complete=1))
+
+    def targets(self) -> tuple[Target, ...]:
+        with self._engine.connect() as link:
+            rows = link.execute(sa.select(t.target)).all()
+        return tuple(
+            Target(
+                row.name,
+                row.kind,
+                row.location,
+                Identity(tuple((str(name), str(value)) for name, value in json.loads(row.identity_json))),
+                row.size_bytes,
+                None,
+                row.logical_block_bytes,
+                row.ioengine,
+            )
+            for row in rows
+        )
+
+    def begin_session(self, testbed: Mapping[str, Any]) -> int:
+        with self._engine.begin() as link:
+            key = link.execute(t.session.insert().values(started_at=time.time(), testbed_json=json.dumps(testbed))).inserted_primary_key
+        assert key is not None
+        return int(key[0])
+
+    def end_session(self, session_id: int) -> None:
+        with self._engine.begin() as link:
+            link.execute(t.session.update().where(t.session.c.session_id == session_id).values(ended_at=time.time()))
+
+    def sessions(self) -> list[sa.Row[Any]]:
+        with self._engine.connect() as link:
+            return list(link.execute(sa.select(t.session).order_by(t.session.c.session_id)).all())
+
+    def set_outcome(self, name: str, value: Any) -> None:
+        """Write down what was found out about the campaign as a whole; `value` is JSON."""
+        with self._engine.begin() as link:
+            link.execute(t.outcome.delete().where(t.outcome.c.name == name))
+            link.execute(t.outcome.insert().values(name=name, value_json=json.dumps(value)))
+
+    def outcomes(self) -> dict[str, Any]:
+        with self._engine.connect() as link:
+            return {row.name: json.loads(row.value_json) for row in link.execute(sa.select(t.outcome))}
+
+    def add_remark(self, kind: str, text: str) -> None:
+        with self._engine.begin() as link:
+            known = link.execute(sa.select(sa.func.count()).where(t.remark.c.kind == kind, t.remark.c.text == text)).scalar_one()
+            if not known:
+                link.execute(t.remark.insert().values(at=time.time(), kind=kind, text=text))
+
+    def remarks(self) -> list[tuple[str, str]]:
+        with self._engine.connect() as link:
+            return [(row.kind, row.text) for row in link.execute(sa.select(t.remark).order_by(t.remark.c.entry))]
+
+
+def _put_targets(link: sa.Connection, targets: Iterable[Target]) -> None:
+    for target in targets:
+        link.execute(
+            t.target.insert().values(
+                name=target.name,
+                kind=target.kind,
+                location=target.location,
+                identity_json=json.dumps(target.identity.facts),
+                size_bytes=target.size_bytes,
+                logical_block_bytes=target.logical_block_bytes,
+                ioengine=target.ioengine,
+            )
+        )

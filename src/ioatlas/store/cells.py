@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cells of a sweep, in its order."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+import sqlalchemy as sa
+
+from ioatlas.model.cell import Cell
+from ioatlas.store import schema as t
+from ioatlas.store.database import Database
+
+
+class Cells(Database):
+    """The sweep."""
+
+    def add_cells(self, cells: Sequence[tuple[Cell, str]], first: int = 0) -> None:
+        """Cells in the order of the sweep from place `first` on, each with the reason why it is not measured ('' when it is to be)."""
+        rows = [
+            {
+                "cell_key": cell.key,
+                "position": position,
+                "target": cell.target,
+                "options_json": json.dumps(cell.options),
+                "sharing": cell.sharing,
+                "state": cell.state,
+                "reason": reason,
+            }
+            for position, (cell, reason) in enumerate(cells, first)
+        ]
+        with self._engine.begin() as link:
+            if rows:
+                link.execute(t.cell.insert(), rows)
+
+    def cells(self) -> list[tuple[Cell, str]]:
+        """All cells in sweep order with the reason why they are not measured."""
+        with self._engine.connect() as link:
+            rows = link.execute(sa.select(t.cell).order_by(t.cell.c.position)).all()
+        return [
+            (Cell(row.target, tuple((name, value) for name, value in json.loads(row.options_json)), row.sharing, row.state), row.reason)
+            for row in rows
+        ]
+
+    def leave_out(self, reasons: Mapping[str, str]) -> None:
+        """Mark cells as not measured, and drop their planned visits."""
+        with self._engine.begin() as link:
+            for key, reason in reasons.items():
+                link.execute(t.cell.update().where(t.cell.c.cell_key == key).values(reason=reason))
+                link.execute(
+                    t.visit.update().where(t.visit.c.cell_key == key, t.visit.c.status == "planned").values(status="dropped", reason=reason)
+                )
