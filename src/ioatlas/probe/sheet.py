@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -59,7 +60,14 @@ class Sheet:
         except OSError:
             return None
 
-    def tool(self, *arguments: str, accept_failure: bool = False, name: str = "") -> str | None:
+    def tool(
+        self,
+        *arguments: str,
+        accept_failure: bool = False,
+        name: str = "",
+        environment: Mapping[str, str] | None = None,
+        seconds: float = TOOL_SECONDS,
+    ) -> str | None:
         """Standard output of a tool, kept raw. None, and an entry under `tool.NAME`, when it is missing, fails or takes too long."""
         program = name or arguments[0]
         command = " ".join(arguments)
@@ -67,14 +75,14 @@ class Sheet:
         if path is None:
             self.absent(f"tool.{program}", command, f"{arguments[0]} is not installed")
             return None
-        environment = {**os.environ, "LC_ALL": "C", "PATH": PATH}
+        variables = {**os.environ, "LC_ALL": "C", "PATH": PATH, **(environment or {})}
         try:
             done = subprocess.run(
-                [path, *arguments[1:]], capture_output=True, text=True, errors="replace", check=False, timeout=TOOL_SECONDS, env=environment,
+                [path, *arguments[1:]], capture_output=True, text=True, errors="replace", check=False, timeout=seconds, env=variables,
                 stdin=subprocess.DEVNULL,
             )  # fmt: skip
         except (OSError, subprocess.TimeoutExpired) as error:
-            what = f"no answer within {TOOL_SECONDS:g} s" if isinstance(error, subprocess.TimeoutExpired) else str(error)
+            what = f"no answer within {seconds:g} s" if isinstance(error, subprocess.TimeoutExpired) else str(error)
             self.unknown(f"tool.{program}", command, what)
             return None
         self.raw[command] = (done.stdout + (f"\n[stderr]\n{done.stderr}" if done.stderr.strip() else ""))[:_RAW_LIMIT]

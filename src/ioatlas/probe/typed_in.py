@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a person types in, the file testbed.toml: `[facts]` that add or correct, `[[results]]` measured elsewhere, reference `[lines]`."""
+"""What a person types in, the file testbed.toml: `[facts]` that add or correct, `[[results]]` measured elsewhere, reference `[lines]`, meters `[power]`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from ioatlas.errors import UsageError
 from ioatlas.model.testbed import Fact, FactValue
@@ -106,6 +106,16 @@ def read_lines(path: Path) -> dict[str, float]:
     return lines
 
 
+def read_power(path: Path) -> dict[str, dict[str, object]]:
+    """The `[power]` table of a testbed.toml, what `probe.power.open_meters` takes. Raises UsageError with file and key."""
+    where = str(path)
+    table = _table(_read(path), "power", where)
+    for name, entry in table.items():
+        if not isinstance(entry, dict):
+            raise UsageError(f"power.{name} must be a table", where=where, remedy=f"write [power.{name}] and below it how it is read")
+    return cast(dict[str, dict[str, object]], table)
+
+
 def _read(path: Path) -> dict[str, Any]:
     where = str(path)
     try:
@@ -114,9 +124,9 @@ def _read(path: Path) -> dict[str, Any]:
         raise UsageError(f"cannot read the facts: {error.strerror}", where=where) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"this is not TOML: {error}", where=where, remedy='write [facts] and lines such as "nic.speed" = "1 Gb/s"') from error
-    unknown = sorted(data.keys() - {"facts", "results", "lines"})
+    unknown = sorted(data.keys() - {"facts", "results", "lines", "power"})
     if unknown:
-        raise UsageError(f"there is no table or key {unknown[0]!r}", where=where, remedy="facts stand in [facts], results in [[results]], reference lines in [lines]")
+        raise UsageError(f"there is no table or key {unknown[0]!r}", where=where, remedy="facts stand in [facts], results in [[results]], reference lines in [lines], meters in [power.NAME]")
     return data
 
 

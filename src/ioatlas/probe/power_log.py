@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Watts beside a load: meters asked in threads of their own, their answers dated; means over a stretch of time."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import threading
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from ioatlas.probe.power import Meter, MeterError
+
+
+@dataclass(frozen=True)
+class PowerSample:
+    """Watts of one meter, standing for [begin, end] (seconds since the epoch): an energy counter's stretch, or the moment a meter was asked."""
+
+    meter: str
+    begin: float
+    end: float
+    watts: float
+
+
+class PowerLog:
+    """Asks meters from start() to stop(), each as often as makes sense; one that fails leaves a gap, counted in `failures`."""
+
+    def __init__(self, meters: Sequence[Meter]) -> None:
+        self.meters = tuple(meters)
+        self.failures: dict[str, str] = {}
+        self._samples: list[PowerSample] = []
+        self._stop = threading.Event()
+        self._threads: list[threading.Thread] = []
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Begin to ask. A meter that was typed in gives nothing: what it says did not happen now."""
+        self._stop.clear()
+        self._samples.clear()
+        live = [meter for meter in self.meters if math.isfinite(meter.interval_seconds)]
+        self._threads = [threading.Thread(target=self._run, args=(meter,), name=f"power {meter.name}", daemon=True) for meter in live]
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> tuple[PowerSample, ...]:
+        """All samples since start(). A second call gives the same again."""
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
+        self._threads = []
+        return tuple(sorted(self._samples, key=lambda one: one.end))
+
+    def _run(self, meter: Meter) -> None:
+        before = time.time()
+        with contextlib.suppress(MeterError):
+            if meter.counts:
+                meter.sample()  # what it counted before the start is not ours
+        while not self._stop.wait(meter.interval_seconds):
+            try:
+                watts = meter.sample()
+            except MeterError as error:
+                self.failures[meter.name] = error.what
+                continue
+            now = time.time()
+            self._samples.append(PowerSample(meter.name, before if meter.counts else now, now, watts))
+            before = now
+
+
+def mean_watts(samples: Iterable[PowerSample], begin: float = -math.inf, end: float = math.inf) -> dict[str, float]:
+    """Mean watts by meter over [begin, end]: stretches weigh by their overlap, moments alike; meters with nothing inside are left out."""
+    weights: dict[str, float] = {}
+    sums: dict[str, float] = {}
+    for one in samples:
+        inside = min(one.end, end) - max(one.begin, begin) if one.begin < one.end else float(begin <= one.end <= end)
+        if inside <= 0:
+            continue
+        weights[one.meter] = weights.get(one.meter, 0.0) + inside
+        sums[one.meter] = sums.get(one.meter, 0.0) + inside * one.watts
+    return {name: sums[name] / weights[name] for name in sums}
