@@ -105,8 +105,8 @@ class Sites:
                 remedy="set direct = 0 in [sweep] to measure through the page cache, or choose another target",
             )
         block = answer.offset_alignment_bytes
-        cells = [cell for cell in self._plan.to_measure if cell.target == target.name and cell.integer("direct", 1)]
-        odd = [cell.bs_bytes for cell in cells if block and cell.bs_bytes % block]
+        members = [one for cell in self._plan.to_measure if cell.target == target.name for one in cell.members]
+        odd = [size for one in members if one.integer("direct", 1) for size in one.block_sizes if block and size % block]
         if odd:
             raise UsageError(
                 f"direct I/O here moves whole blocks of {block} B, the sweep has bs={odd[0]}",
@@ -157,7 +157,7 @@ class Sites:
         self._journal.add_ledger(target.name, LAYOUT, written)
 
     def _needs_direct(self, name: str) -> bool:
-        return any(cell.integer("direct", 1) for cell in self._plan.to_measure if cell.target == name)
+        return any(one.integer("direct", 1) for cell in self._plan.to_measure if cell.target == name for one in cell.members)
 
     def _register(self, target: Target, name: str, size_bytes: int) -> None:
         self._journal.register_file(str(self._place(target) / name), target.name, size_bytes)

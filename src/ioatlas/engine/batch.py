@@ -20,7 +20,9 @@ TURN_MS = 100.2
 SLACK_MS = 6
 MAX_SLACK_MS = 50
 IDLE_TURNS = 1
-"""Turns before the first section, filled by a section that does no I/O: fio's first bandwidth samples come 100 ms late."""
+"""Turns before the first of several sections, filled by a section that does no I/O: fio's first bandwidth samples come 100 ms late.
+
+A section alone goes without: the sample of its first 100 ms is one mean, and 0.2 s are saved."""
 SERIES_POINTS = 50
 MIN_INTERVAL_MS = 10
 MIN_GAP_MS = 10
@@ -53,6 +55,16 @@ class Section:
         return f"v{self.visit_id}"
 
     @property
+    def jobs(self) -> tuple[tuple[str, str, Cell], ...]:
+        """(fio's name, stream, its cell) of every job that starts together: one, or one for each stream."""
+        if not self.cell.streams:
+            return ((self.name, "", self.cell),)
+        return tuple(
+            (f"{self.name}-{number}", stream, member)
+            for number, ((stream, _), member) in enumerate(zip(self.cell.streams, self.cell.members, strict=True), 1)
+        )
+
+    @property
     def turns(self) -> int:
         return math.ceil((self.runtime_ms + self.gap_ms) / 100)
 
@@ -72,9 +84,13 @@ class Batch:
     slack_ms: float = SLACK_MS
 
     @property
+    def _idle_turns(self) -> int:
+        return IDLE_TURNS if len(self.sections) > 1 else 0
+
+    @property
     def start_ms(self) -> tuple[int, ...]:
         """Startdelay of each section, ms."""
-        time_ms, starts = IDLE_TURNS * TURN_MS, []
+        time_ms, starts = self._idle_turns * TURN_MS, []
         for section in self.sections:
             starts.append(math.ceil(time_ms))
             time_ms += section.turns * TURN_MS + self.slack_ms
@@ -83,7 +99,7 @@ class Batch:
     @property
     def seconds(self) -> float:
         """How long the sections take, fio's own start and end excluded."""
-        return (IDLE_TURNS + sum(section.turns for section in self.sections)) * TURN_MS / 1000 + len(self.sections) * self.slack_ms / 1000
+        return (self._idle_turns + sum(section.turns for section in self.sections)) * TURN_MS / 1000 + len(self.sections) * self.slack_ms / 1000
 
 
 GLOBAL: Mapping[str, JobValue] = {
@@ -103,10 +119,14 @@ _IDLE: Mapping[str, JobValue] = {
 }  # fmt: skip
 
 
-def section_options(section: Section) -> dict[str, JobValue]:
-    """Everything that fio needs to repeat the visit by hand, apart from its place in the batch and its logs."""
-    cell = section.cell
-    options: dict[str, JobValue] = {**dict(section.location), **cell.option, "randrepeat": 0, "randseed": section.seed}
+def section_options(section: Section, cell: Cell | None = None, number: int = 0) -> dict[str, JobValue]:
+    """Everything that fio needs to repeat the visit by hand, apart from its place in the batch and its logs.
+
+    cell: of one of several streams, counted by `number` so that no two draw the same offsets.
+    """
+    cell = cell or section.cell
+    seed = (section.seed + number * 7919) % (2**31)
+    options: dict[str, JobValue] = {**dict(section.location), **cell.option, "randrepeat": 0, "randseed": seed}
     options["runtime"] = f"{section.runtime_ms}ms"
     if not cell.work_bounded:
         options["time_based"] = 1
@@ -115,23 +135,27 @@ def section_options(section: Section) -> dict[str, JobValue]:
 
 def job_text(batch: Batch) -> str:
     """The job file of a batch."""
-    sections = [JobSection("idle", _IDLE)]
+    sections = [JobSection("idle", _IDLE)] if len(batch.sections) > 1 else []
     for section, start_ms in zip(batch.sections, batch.start_ms, strict=True):
-        options = section_options(section)
-        options |= {
-            "new_group": 1,
-            "startdelay": f"{start_ms}ms",
-            "log_avg_msec": section.interval_ms,
-            "write_bw_log": section.name,
-            "write_lat_log": section.name,
-        }
-        sections.append(JobSection(section.name, options))
+        for number, (name, _, cell) in enumerate(section.jobs):
+            options = section_options(section, cell, number)
+            options |= {
+                "new_group": 1,
+                "startdelay": f"{start_ms}ms",
+                "log_avg_msec": section.interval_ms,
+                "write_bw_log": name,
+                "write_lat_log": name,
+            }
+            sections.append(JobSection(name, options))
     return render_job(sections, GLOBAL)
 
 
 def single_job_text(section: Section) -> str:
     """The job file of one visit in a fio of its own, as a person would write it."""
-    return render_job([JobSection(section.name, section_options(section))], {k: v for k, v in GLOBAL.items() if "log" not in k})
+    jobs = [JobSection(name, section_options(section, cell, number)) for number, (name, _, cell) in enumerate(section.jobs)]
+    if len(jobs) > 1:
+        jobs = [JobSection(job.name, {"new_group": 1, **job.options}) for job in jobs]
+    return render_job(jobs, {k: v for k, v in GLOBAL.items() if "log" not in k})
 
 
 def take_sections(waiting: Sequence[Section], *, seconds: float, alone: Callable[[Section], bool]) -> tuple[Section, ...]:

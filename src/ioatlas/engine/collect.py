@@ -35,11 +35,18 @@ class SectionResult:
     overlap_ms: int = 0
 
 
-def _entry(output: FioOutput, section: Section) -> FioJob | None:
-    return next((job for job in output.jobs if job.name == section.name), None)
+def _entries(output: FioOutput, section: Section) -> list[tuple[str, str, FioJob]]:
+    """(fio's name, stream, figures) of every job of a section; empty when fio left one of them out."""
+    by_name = {job.name: job for job in output.jobs}
+    found = [(name, stream, by_name[name]) for name, stream, _ in section.jobs if name in by_name]
+    return found if len(found) == len(section.jobs) else []
 
 
-def _parts(job: FioJob, series: dict[str, Series]) -> tuple[Part, ...]:
+def _ran_ms(job: FioJob) -> int:
+    return max((figures.runtime_ms or 0 for figures in job.directions.values()), default=0)
+
+
+def _parts(job: FioJob, series: dict[str, Series], stream: str) -> tuple[Part, ...]:
     parts = []
     for direction in DIRECTIONS:
         figures = job.directions.get(direction)
@@ -59,6 +66,7 @@ def _parts(job: FioJob, series: dict[str, Series]) -> tuple[Part, ...]:
                 kind,
                 figures.short_ios or 0,
                 figures.drop_ios or 0,
+                stream,
             )
         )
     return tuple(parts)
@@ -89,13 +97,18 @@ def read_batch(
     results: list[SectionResult] = []
     previous_end_ms: int | None = None
     for index, section in enumerate(sections):
-        job = _entry(output, section)
-        if job is None:
+        jobs = _entries(output, section)
+        if not jobs:
             results.append(SectionResult(section, "failed", None, "fio reported nothing for it"))
             continue
-        ran_ms = max((figures.runtime_ms or 0 for figures in job.directions.values()), default=0)
-        logs = read_series(directory, section.name, interval_ms=section.interval_ms, runtime_ms=ran_ms)
-        start_ms = logs.start_ms
+        ran_ms = max(_ran_ms(job) for _, _, job in jobs)
+        parts: list[Part] = []
+        starts: list[int] = []
+        for name, stream, job in jobs:
+            logs = read_series(directory, name, interval_ms=section.interval_ms, runtime_ms=_ran_ms(job))
+            parts += _parts(job, logs.by_direction, stream)
+            starts += [logs.start_ms] if logs.start_ms is not None else []
+        start_ms = min(starts, default=None)
         visit = Visit(
             section.visit_id,
             section.cell.key,
@@ -104,9 +117,9 @@ def read_batch(
             blocks.get(section.visit_id, 0),
             section.seed,
             (start_ms or 0) / 1000,
-            _parts(job, logs.by_direction),
-            job.error or 0,
-            (job.usr_cpu_percent or 0.0) + (job.sys_cpu_percent or 0.0),
+            tuple(parts),
+            next((job.error for _, _, job in jobs if job.error), 0) or 0,
+            max((job.usr_cpu_percent or 0.0) + (job.sys_cpu_percent or 0.0) for _, _, job in jobs),
             purposes.get(section.visit_id, "sweep"),
         )
         overlap_ms = 0

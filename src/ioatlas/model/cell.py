@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 OptionValue = int | float | str
+Options = tuple[tuple[str, OptionValue], ...]
 
 READS = frozenset({"read", "randread"})
 WRITES = frozenset({"write", "randwrite"})
@@ -42,12 +43,15 @@ class Cell:
              Holds everything that affects the I/O (engine, direct, data pattern, offered rate).
     sharing: 'shared' (all jobs on one file) or 'private' (a file for each job).
     state:   what the file must be before the load: 'laid-out', 'fresh', 'filled', ...
+    streams: (name, options) of each stream of a load that is several at once; then `options` only say which load it is (phase,
+             per cent of the highest load) and fio never sees them. Empty for a load of one stream.
     """
 
     target: str
-    options: tuple[tuple[str, OptionValue], ...]
+    options: Options
     sharing: str = "shared"
     state: str = "laid-out"
+    streams: tuple[tuple[str, Options], ...] = ()
 
     @classmethod
     def of(cls, target: str, options: Mapping[str, OptionValue], *, sharing: str = "shared", state: str = "laid-out") -> Cell:
@@ -60,30 +64,64 @@ class Cell:
     def integer(self, name: str, default: int) -> int:
         return int(self.option.get(name, default))
 
+    @cached_property
+    def members(self) -> tuple[Cell, ...]:
+        """The cell of each stream; of a load of one stream the cell itself."""
+        if not self.streams:
+            return (self,)
+        return tuple(Cell(self.target, options, self.sharing, self.state) for _, options in self.streams)
+
     @property
     def rw(self) -> str:
+        if self.streams:
+            modes = {one.rw.split(":", 1)[0] for one in self.members}
+            random = "rand" if any(mode.startswith("rand") for mode in modes) else ""
+            directions = self.directions
+            return random + (directions[0] if len(directions) == 1 else "rw")
         return str(self.option.get("rw", "read"))
 
     @property
     def bs_bytes(self) -> int:
         """Largest block size of the cell (`bs` may be `read,write,trim` in fio)."""
+        if self.streams:
+            return max(one.bs_bytes for one in self.members)
+        if "bssplit" in self.option:
+            return max(self.block_sizes)
         return max(int(part) for part in str(self.option.get("bs", 4096)).split(",") if part)
 
     @property
+    def block_sizes(self) -> tuple[int, ...]:
+        """Every block size the cell moves data in, ascending."""
+        if self.streams:
+            return tuple(sorted({size for one in self.members for size in one.block_sizes}))
+        mix = str(self.option.get("bssplit", ""))
+        sizes = [entry.partition("/")[0] for direction in mix.split(",") for entry in direction.split(":")] if mix else []
+        sizes = sizes or [part for part in str(self.option.get("bs", 4096)).split(",")]
+        return tuple(sorted({int(size) for size in sizes if size}))
+
+    @property
     def size_bytes(self) -> int:
+        if self.streams:
+            return self.end_bytes
         return self.integer("size", 0)
 
     @property
     def numjobs(self) -> int:
+        if self.streams:
+            return sum(one.numjobs for one in self.members)
         return self.integer("numjobs", 1)
 
     @property
     def iodepth(self) -> int:
+        if self.streams:
+            return max(one.iodepth for one in self.members)
         return self.integer("iodepth", 1)
 
     @property
     def outstanding(self) -> int:
         """I/Os kept in flight by a closed loop: numjobs x iodepth."""
+        if self.streams:
+            return sum(one.outstanding for one in self.members)
         return self.numjobs * self.iodepth
 
     @property
@@ -94,10 +132,15 @@ class Cell:
     @property
     def end_bytes(self) -> int:
         """Where on the file or device the last job's range ends."""
+        if self.streams:
+            return max(one.end_bytes for one in self.members)
         return self.size_bytes + self.integer("offset", 0) + self.integer("offset_increment", 0) * (self.numjobs - 1)
 
     @property
     def directions(self) -> tuple[str, ...]:
+        if self.streams:
+            used = {direction for one in self.members for direction in one.directions}
+            return tuple(direction for direction in ("read", "write", "trim") if direction in used)
         return directions_of(self.rw)
 
     @property
@@ -109,15 +152,16 @@ class Cell:
     def loop(self) -> str:
         """'open' when arrivals are paced, else 'closed'."""
         paced = ("rate", "rate_iops")
-        return "open" if any(self.option.get(name) for name in paced) else "closed"
+        return "open" if any(one.option.get(name) for one in self.members for name in paced) else "closed"
 
     @property
     def work_bounded(self) -> bool:
         """Whether the load ends when its work is done rather than after a time."""
-        return any(name in self.option for name in ("io_size", "number_ios", "loops"))
+        return any(name in one.option for one in self.members for name in ("io_size", "number_ios", "loops"))
 
     @cached_property
     def key(self) -> str:
         """Hash of everything that affects the I/O: 16 hexadecimal digits."""
-        text = json.dumps([self.target, list(self.options), self.sharing, self.state], separators=(",", ":"), sort_keys=True)
+        parts = [self.target, list(self.options), self.sharing, self.state, *([self.streams] if self.streams else [])]
+        text = json.dumps(parts, separators=(",", ":"), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -24,7 +24,10 @@ class Series:
 
 @dataclass(frozen=True)
 class Part:
-    """Totals of one direction of one visit, over the whole time its load ran (`runtime_ms`)."""
+    """Totals of one direction of one visit, over the whole time its load ran (`runtime_ms`).
+
+    stream: which of several streams at once; '' when the load is one.
+    """
 
     direction: str
     io_bytes: int
@@ -36,6 +39,7 @@ class Part:
     lat_kind: str = "total"
     short_ios: int = 0
     drop_ios: int = 0
+    stream: str = ""
 
 
 @dataclass(frozen=True)

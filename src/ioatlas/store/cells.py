@@ -26,6 +26,7 @@ class Cells(Database):
                 "options_json": json.dumps(cell.options),
                 "sharing": cell.sharing,
                 "state": cell.state,
+                "streams_json": json.dumps(cell.streams),
                 "reason": reason,
             }
             for position, (cell, reason) in enumerate(cells, first)
@@ -39,7 +40,16 @@ class Cells(Database):
         with self._engine.connect() as link:
             rows = link.execute(sa.select(t.cell).order_by(t.cell.c.position)).all()
         return [
-            (Cell(row.target, tuple((name, value) for name, value in json.loads(row.options_json)), row.sharing, row.state), row.reason)
+            (
+                Cell(
+                    row.target,
+                    tuple((name, value) for name, value in json.loads(row.options_json)),
+                    row.sharing,
+                    row.state,
+                    tuple((stream, tuple((name, value) for name, value in options)) for stream, options in json.loads(row.streams_json)),
+                ),
+                row.reason,
+            )
             for row in rows
         ]
 

@@ -17,6 +17,7 @@ from ioatlas.model.visit import Part, Series
 def part_row(part: Part) -> dict[str, Any]:
     """The columns of a part, without its visit."""
     return {
+        "stream": part.stream,
         "direction": part.direction,
         "io_bytes": part.io_bytes,
         "total_ios": part.total_ios,
@@ -47,6 +48,7 @@ def read_part(row: sa.Row[Any], *, with_series: bool) -> Part:
         row.lat_kind,
         row.short_ios,
         row.drop_ios,
+        row.stream,
     )
 
 

@@ -54,6 +54,7 @@ cell = Table(
     Column("options_json", Text, nullable=False),
     Column("sharing", Text, nullable=False),
     Column("state", Text, nullable=False),
+    Column("streams_json", Text, nullable=False, default="[]", comment="[[name, options], ...] of a load of several streams at once"),
     Column("reason", Text, nullable=False, default="", comment="why it is not measured; empty when it is to be measured"),
 )
 
@@ -83,6 +84,7 @@ part = Table(
     "part",
     metadata,
     Column("visit_id", Integer, ForeignKey("visit.visit_id"), primary_key=True),
+    Column("stream", Text, primary_key=True, default="", comment="of several streams at once; empty when the load is one"),
     Column("direction", Text, primary_key=True),
     Column("io_bytes", Integer, nullable=False),
     Column("total_ios", Integer, nullable=False),
