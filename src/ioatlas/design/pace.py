@@ -12,7 +12,9 @@ from ioatlas.model.cell import Cell
 IN_FLIGHT_WINDOWS = 10
 COMPLETIONS_PER_JOB = 20
 DRAIN = 1.5
-LONGEST_DRAIN = 5.0
+SHORTEST_DRAIN, LONGEST_DRAIN = 0.5, 5.0
+SLOW_SECONDS = 0.003
+"""Latency from which a drain can be told in mean latencies: fio tells run times in whole milliseconds."""
 GAP_MS = 5
 MAX_WINDOW_MS = 120_000
 
@@ -35,9 +37,10 @@ class Pace:
         """Add a reading: mean time of one I/O, from the start of its submission to its completion.
 
         drained: time from the end of the window to the last completion, in mean latencies; None when it is not known. Where streams share a
-                 link unfairly it is many; the middle of the readings decides, so that a stall does not lengthen every gap.
+                 link unfairly it is many; the upper quartile decides, so that a stall does not lengthen every gap. Not used of
+                 fast cells, where the smallest gap is long enough.
         """
-        if drained is not None:
+        if drained is not None and latency_seconds >= SLOW_SECONDS:
             insort(self._drained.setdefault(cell.target, []), drained)
         rows = self._readings.setdefault((cell.target, cell.rw.split(":")[0]), [])
         rows[:] = [row for row in rows if row[:2] != (cell.bs_bytes, cell.outstanding)]
@@ -85,6 +88,6 @@ class Pace:
         return int(runtime_ms), gap_ms
 
     def _drain(self, target: str) -> float:
-        """Mean latencies to leave for the work in flight: half as long again as it usually took."""
+        """Mean latencies to leave for the work in flight: half as long again as three in four took."""
         seen = self._drained.get(target)
-        return min(LONGEST_DRAIN, max(1.0, DRAIN * seen[len(seen) // 2])) if seen else DRAIN
+        return min(LONGEST_DRAIN, max(SHORTEST_DRAIN, DRAIN * seen[3 * len(seen) // 4])) if seen else DRAIN

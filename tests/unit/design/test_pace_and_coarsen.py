@@ -32,6 +32,16 @@ def test_a_slow_target_gets_twenty_completions_a_job_and_time_to_drain():
     assert (runtime_ms + gap_ms) % 100 == 0
 
 
+def test_the_rounding_of_a_fast_cells_run_time_is_no_drain():
+    pace, told = Pace(500), Pace(500)
+    for each in (pace, told):
+        each.learn(cell(bs=1 << 20, jobs=16), 0.1, 0.4)
+    told.learn(cell(), 80e-6, 0.001 / 80e-6)
+    heavy = cell(bs=1 << 20, jobs=16)
+    assert told.runtime_and_gap_ms(heavy) == pace.runtime_and_gap_ms(heavy)
+    assert pace.runtime_and_gap_ms(heavy)[1] == 60, "half as long again as the drain"
+
+
 def test_a_gap_between_two_readings_lies_between_their_bounds():
     pace = Pace(500)
     pace.learn(cell(), 0.001)
