@@ -39,7 +39,7 @@ def test_the_rounding_of_a_fast_cells_run_time_is_no_drain():
     told.learn(cell(), 80e-6, 0.001 / 80e-6)
     heavy = cell(bs=1 << 20, jobs=16)
     assert told.runtime_and_gap_ms(heavy) == pace.runtime_and_gap_ms(heavy)
-    assert pace.runtime_and_gap_ms(heavy)[1] == 60, "half as long again as the drain"
+    assert 60 <= pace.runtime_and_gap_ms(heavy)[1] <= 61, "half as long again as the drain"
 
 
 def test_a_gap_between_two_readings_lies_between_their_bounds():
