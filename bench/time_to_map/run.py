@@ -190,7 +190,11 @@ def main() -> None:
     parser.add_argument("--cells", type=int, help="cells of ours (default: 96, quick 24)")
     parser.add_argument("--budget", help="time for ours, such as 3m, instead of a number of cells")
     parser.add_argument("--error", help="stated median error for ours to stop at, such as 10%%, instead of a number of cells")
-    parser.add_argument("--state", type=Path, help="where finished stages are kept (default: ioatlas-time-to-map[-quick] in the directory); same command: goes on")
+    parser.add_argument(
+        "--state",
+        type=Path,
+        help="where finished stages are kept (default: ioatlas-time-to-map[-quick] in the directory); same command: goes on",
+    )
     parser.add_argument("--quick", action="store_true", help="64 cells, to check the script; RESULT.md stays as it is")
     options = parser.parse_args()
     grid = QUICK if options.quick else full_grid()
@@ -238,19 +242,27 @@ def report(grid: Grid, ask: list[str], ran: list[dict[str, Any]], full: list[dic
     rows = [("bench-fio, full grid, 1 s", theirs_seconds, errors(theirs_values, truth, keys), f"{len(theirs_values)} measured", "")]
     for number, one in enumerate(ran, 1):
         what = f"{len(one['measured'])} measured in {one['visits']} visits, {len(one['values']) - len(one['measured'])} predicted"
-        rows.append((f"ioatlas map {' '.join(ask)}, run {number}", one["seconds"], errors(one["values"], truth, keys), what, f"{theirs_seconds / one['seconds']:.1f}"))
+        rows.append(
+            (
+                f"ioatlas map {' '.join(ask)}, run {number}",
+                one["seconds"],
+                errors(one["values"], truth, keys),
+                what,
+                f"{theirs_seconds / one['seconds']:.1f}",
+            )
+        )
     loads = ", ".join(f"{part['load_before']:.1f}" for part in [ran[0], *full, reference, ran[1]])
     lines = [
         "# Time to the map",
         "",
         f"One command: `python bench/time_to_map/run.py{'' if grid.profile else ' --quick'}`.",
         "",
-        f"{platform.system()} {platform.release()}, {os.cpu_count()} cores, {fio}, Python {platform.python_version()}, {PEER}, {datetime.now(UTC):%Y-%m-%d}. "
+        f"{platform.system()} {platform.release()}, {os.cpu_count()} cores, {fio}, Python {platform.python_version()}, {PEER}, {datetime.now(UTC):%Y-%m-%d}.",
         f"Load average before each stage: {loads}.",
         f"Grid: {grid.count} cells = {' '.join(grid.rw)} x {len(grid.size)} sizes x {len(grid.bs)} bs x {len(grid.numjobs)} numjobs"
         + (" (profile seed2021)" if grid.profile else " (reduced: this checks the script, nothing more)")
         + f"; {ENGINE}, direct, one file shared by all jobs.",
-        "Order: ours, bench-fio (half of the sizes), reference, bench-fio (the others), ours again. "
+        "Order: ours, bench-fio (half of the sizes), reference, bench-fio (the others), ours again.",
         f"Reference: every cell once, {len(reference['measured'])} cells in {reference['seconds']:.0f} s.",
         "",
         f"|value / reference - 1| of I/Os per second over the {len(keys)} cells that both have; 95% intervals by resampling cells:",
@@ -261,12 +273,23 @@ def report(grid: Grid, ask: list[str], ran: list[dict[str, Any]], full: list[dic
     for name, seconds, found, cells, ratio in rows:
         median, p90 = spoken(found)
         lines.append(f"| {name} | {seconds:.0f} | {cells} | {median} | {p90} | {ratio} |")
-    lines += ["", "Ours, predicted and measured cells apart:", "", "| run | predicted: median | P90 | measured: median | P90 | own computing, s |", "|---|---|---|---|---|---|"]
+    lines += [
+        "",
+        "Ours, predicted and measured cells apart:",
+        "",
+        "| run | predicted: median | P90 | measured: median | P90 | own computing, s |",
+        "|---|---|---|---|---|---|",
+    ]
     for number, one in enumerate(ran, 1):
         measured = set(one["measured"])
         parts = [spoken(errors(one["values"], truth, [k for k in keys if (k in measured) is own])) for own in (False, True)]
         lines.append(f"| {number} | {parts[0][0]} | {parts[0][1]} | {parts[1][0]} | {parts[1][1]} | {one['computing']} |")
-    lines += ["", "What ours said of itself:", "", *(f"{number}. {' '.join(one['stated']) or 'nothing'}" for number, one in enumerate(ran, 1))]
+    lines += [
+        "",
+        "What ours said of itself:",
+        "",
+        *(f"{number}. {' '.join(one['stated']) or 'nothing'}" for number, one in enumerate(ran, 1)),
+    ]
     return "\n".join(lines)
 
 
