@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import Any
 
 from ioatlas.model.result import Finding
 from ioatlas.model.units import format_size_rounded
@@ -15,22 +16,105 @@ FEWEST_BYTES = 64 << 20
 """A batch that moved less says too little: other traffic of the device would decide."""
 
 
+FEWEST_SHORT_BYTES = 1 << 20
+"""Bytes missing are proof whatever else the device did: other traffic only adds. Below this a few answers from a buffer would decide."""
+FAR_MORE = 1.5
+"""Counted over claimed from which another load had too large a share of the device for the visits to stand."""
+FRAME_SHARE, FRAME_BYTES_PER_IO = 1.07, 300
+"""What a link carries besides payload: frame and protocol headers, and requests and acknowledgements of each I/O."""
+
+
+@dataclass(frozen=True)
+class CountedPath:
+    """Whose counters see every byte that passes between client and target; nothing known when all are empty.
+
+    devices: block devices directly below the target (several below a btrfs of several), interfaces: of the network path, nfs: an NFS mount.
+    """
+
+    devices: tuple[str, ...] = ()
+    interfaces: tuple[str, ...] = ()
+    nfs: bool = False
+
+    @property
+    def name(self) -> str:
+        return "the NFS mount" if self.nfs else " + ".join(self.devices or self.interfaces)
+
+    def counted_bytes(self, usage: Mapping[str, Any], direction: str) -> int | None:
+        """Bytes that passed in one direction, from a batch's usage as the journal keeps it; None when nothing counted them."""
+        if direction not in ("read", "write"):
+            return None
+        if self.nfs:
+            nfs = usage.get("nfs")
+            return int(nfs[f"server_{direction}_bytes"]) if nfs else None
+        if self.devices:
+            return _total(usage.get("disks", {}), self.devices, f"{direction}_bytes")
+        if self.interfaces:
+            return _total(usage.get("nics", {}), self.interfaces, "rx_bytes" if direction == "read" else "tx_bytes")
+        return None
+
+    def most_bytes(self, claimed_bytes: float, ios: int) -> float:
+        """Most that may be counted for a claim while nothing else uses the path."""
+        if self.devices or self.nfs:
+            return claimed_bytes
+        return FRAME_SHARE * claimed_bytes + FRAME_BYTES_PER_IO * ios
+
+
+def _total(table: Mapping[str, Mapping[str, Any]], names: Sequence[str], key: str) -> int | None:
+    return sum(int(table[name][key]) for name in names) if all(name in table for name in names) else None
+
+
+def shortage(path: CountedPath, direction: str, claimed_bytes: int, counted_bytes: int | None) -> str:
+    """Reason when a whole fio process claims over 2% more than was counted, else ''.
+
+    Counters are read before the process starts and after it ended, so no window's edge is in doubt, however short it is; other traffic only adds to
+    them. A cache answered, blocks were holes, or data was reduced on the way.
+    """
+    if counted_bytes is None or claimed_bytes < FEWEST_SHORT_BYTES or counted_bytes >= (1 - COUNTER_TOLERANCE) * claimed_bytes:
+        return ""
+    share = f"{counted_bytes / claimed_bytes:.1%}"
+    return f"kernel counters: {path.name} carried {share} of the bytes {_PAST[direction]}; the rest was answered before it"
+
+
+def excess(path: CountedPath, direction: str, claimed_bytes: int, ios: int, counted_bytes: int | None) -> str:
+    """Reason when half as much again was counted as a whole fio process claims and its protocol takes, else ''."""
+    if counted_bytes is None or claimed_bytes < FEWEST_BYTES:
+        return ""
+    if counted_bytes <= FAR_MORE * path.most_bytes(claimed_bytes, ios):
+        return ""
+    share = f"{counted_bytes / claimed_bytes:.1%}"
+    return f"kernel counters: {path.name} carried {share} of the bytes {_PAST[direction]}; another load was on it, or they are amplified"
+
+
+_PAST = {"read": "read", "write": "written"}
+
+
 @dataclass(frozen=True)
 class BatchCount:
-    """One direction of one batch: bytes fio claims and bytes the device under the target counted, over `seconds`."""
+    """One direction of one batch: bytes fio claims and bytes that `path` counted, over `seconds`.
+
+    visits: of the batch on that path. most_bytes: what may be counted for the claim while nothing else uses the path; None: the claim itself.
+    """
 
     direction: str
     claimed_bytes: int
     counted_bytes: int
     seconds: float
+    path: str = ""
+    visits: int = 0
+    most_bytes: float | None = None
 
     @property
     def failed(self) -> bool:
-        return bool(counter_gate(self.claimed_bytes, self.counted_bytes, self.seconds * 1000))
+        """Over 2% less than claimed, or over 2% more than may be."""
+        if self.counted_bytes < self.claimed_bytes:
+            return bool(counter_gate(self.claimed_bytes, self.counted_bytes, self.seconds * 1000))
+        return bool(
+            counter_gate(max(self.claimed_bytes, self.most_bytes or 0), self.counted_bytes, self.seconds * 1000)
+        ) and self.counted_bytes > (self.most_bytes or 0)
 
 
-def counter_findings(device: str, counts: Sequence[BatchCount]) -> tuple[Finding, ...]:
-    """What the counters of one target's device say about each direction. Fewer bytes counted than claimed prove a cache in between."""
+def counter_findings(path: str, counts: Sequence[BatchCount]) -> tuple[Finding, ...]:
+    """What the counters of one path say about each direction. Fewer bytes counted than claimed prove a cache in between."""
     found = []
     for direction in ("read", "write"):
         judged = [count for count in counts if count.direction == direction and count.claimed_bytes >= FEWEST_BYTES]
@@ -43,20 +127,16 @@ def counter_findings(device: str, counts: Sequence[BatchCount]) -> tuple[Finding
         if short:
             missing = sum(count.claimed_bytes - count.counted_bytes for count in short)
             share = sum(count.counted_bytes for count in short) / sum(count.claimed_bytes for count in short)
-            sentence = f"In {len(short)} of {len(judged)} batches {device} saw only {share:.1%} of the bytes claimed by {noun}: "
-            sentence += f"a cache answered {format_size_rounded(missing)} before they reached the device."
+            sentence = f"In {len(short)} of {len(judged)} batches {path} saw only {share:.1%} of the bytes claimed by {noun}: "
+            sentence += f"a cache answered {format_size_rounded(missing)} before they reached it."
             found.append(Finding("cache", sentence))
         elif over:
             sentence = (
-                f"{device} moved {share:.1%} of the bytes claimed by {noun} (middle of {len(judged)} batches), in {len(over)} of them over "
+                f"{path} moved {share:.1%} of the bytes claimed by {noun} (middle of {len(judged)} batches), in {len(over)} of them over "
             )
             sentence += f"{1 + COUNTER_TOLERANCE:.0%}: another load was on it, or the file system adds its own."
             found.append(Finding("counters", sentence))
         else:
-            found.append(
-                Finding(
-                    "counters",
-                    f"{device} counted {share:.1%} of the bytes claimed by {noun} (middle of {len(judged)} batches): no cache in between.",
-                )
-            )
+            sentence = f"{path} counted {share:.1%} of the bytes claimed by {noun} (middle of {len(judged)} batches): no cache in between."
+            found.append(Finding("counters", sentence))
     return tuple(found)

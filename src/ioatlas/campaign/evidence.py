@@ -8,16 +8,15 @@ from typing import Any
 
 from ioatlas.analysis.cache import judge_caches
 from ioatlas.analysis.ceilings import Ceiling
-from ioatlas.analysis.counters import BatchCount
 from ioatlas.analysis.drift import block_states
 from ioatlas.analysis.limits import ceilings_of, limit_finding
 from ioatlas.analysis.saturation import iops_by_visit, saturation_findings
+from ioatlas.campaign.counts import Counts
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.result import Finding
 from ioatlas.model.testbed import Fact, Testbed
 from ioatlas.model.visit import Visit
-from ioatlas.stats.gates import COUNTER_TOLERANCE
 
 
 def testbeds(record: Mapping[str, Any]) -> dict[str, Testbed]:
@@ -34,11 +33,11 @@ def judge(
     fresh: Sequence[Estimate],
     visits: Iterable[Visit],
     beds: Mapping[str, Testbed],
-    counts: Mapping[int, Sequence[BatchCount]],
+    counts: Counts,
 ) -> tuple[tuple[Estimate, ...], tuple[Finding, ...]]:
     """The estimates with cache verdicts, and findings on caches, saturation and what limits the highest throughput.
 
-    counts: by batch, claims against the counters of the device below the target.
+    counts: claims against the counters of the targets' paths.
     """
     known: dict[tuple[str, int, str], Sequence[Ceiling]] = {}
 
@@ -50,7 +49,7 @@ def judge(
         return known[place]
 
     made = list(visits)
-    caches = judge_caches(estimates, made, ceilings=ceilings, counted_bytes=_counted(made, counts))
+    caches = judge_caches(estimates, made, ceilings=ceilings, counted_bytes=_counted({e.cell.key: e.cell for e in estimates}, made, counts))
     marked = caches.mark(estimates)
     found = [*caches.findings(), *saturation_findings(marked, iops_by_visit(made))]
     found += _drift({e.cell.key: e.cell for e in estimates}, made)
@@ -75,17 +74,20 @@ def _drift(cells: Mapping[str, Cell], visits: Sequence[Visit]) -> list[Finding]:
     return [Finding("drift", f"{len(moved)} of {len(states)} random blocks drifted or lost more than a few windows: {told}.")]
 
 
-def _counted(visits: Iterable[Visit], counts: Mapping[int, Sequence[BatchCount]]) -> dict[int, float]:
-    """{visit_id: bytes counted} of visits in batches whose counters agree with the claims: there nothing was answered before the device.
+def _counted(cells: Mapping[str, Cell], visits: Iterable[Visit], counts: Counts) -> dict[int, float]:
+    """{visit_id: bytes counted} of visits that were alone in their batch, or whose batch's counters agree with the claims.
 
-    Counters are read once a batch; where they disagree, which visit it was is not known and nothing is said of any.
+    Counters are read once a batch; where those of several visits disagree, which visit it was is not known and nothing is said of any.
     """
-    agreed: dict[int, float] = {}
+    known: dict[int, float] = {}
     for visit in visits:
+        cell = cells.get(visit.cell_key)
         claimed = {part.direction: part.io_bytes for part in visit.parts if part.io_bytes}
-        shares = {
-            count.direction: count.counted_bytes / count.claimed_bytes for count in counts.get(visit.batch_id, ()) if count.claimed_bytes
-        }
-        if claimed and all(abs(shares.get(direction, 0.0) - 1) <= COUNTER_TOLERANCE for direction in claimed):
-            agreed[visit.visit_id] = sum(size * shares[direction] for direction, size in claimed.items())
-    return agreed
+        mine = {count.direction: count for count in counts.get((cell.target, visit.batch_id), ()) if count.claimed_bytes} if cell else {}
+        if not claimed or not all(direction in mine for direction in claimed):
+            continue
+        shares = {direction: min(1.0, mine[direction].counted_bytes / mine[direction].claimed_bytes) for direction in claimed}
+        alone = all(mine[direction].visits == 1 for direction in claimed)
+        if alone or all(not mine[direction].failed for direction in claimed):
+            known[visit.visit_id] = sum(size * shares[direction] for direction, size in claimed.items())
+    return known

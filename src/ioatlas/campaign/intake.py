@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
+from ioatlas.campaign.gatekeeper import Gatekeeper
 from ioatlas.engine.batch import Section
 from ioatlas.engine.collect import SectionResult
+from ioatlas.model.cell import Cell
 from ioatlas.model.visit import Visit
 from ioatlas.stats.gates import judge_visit
 from ioatlas.stats.verdict import judge
@@ -32,9 +35,20 @@ class Intake:
     written: dict[tuple[str, str], int] = field(default_factory=dict)
 
 
-def take_in(results: Iterable[SectionResult], planned: dict[int, PlannedVisit]) -> Intake:
-    """Judge the sections of one batch. `planned`: the journal's rows by visit_id."""
+def take_in(
+    results: Iterable[SectionResult],
+    planned: dict[int, PlannedVisit],
+    gates: Gatekeeper | None = None,
+    usage: Mapping[str, Any] | None = None,
+) -> Intake:
+    """Judge the sections of one batch.
+
+    planned: the journal's rows by visit_id. gates, usage: those of counters and ceilings, and what was counted while the batch ran; without them
+    (a batch read back after a crash) only the visits' own figures decide.
+    """
     intake = Intake()
+    results = list(results)
+    contradicted = gates.contradictions(results, planned, usage) if gates is not None else {}
     for result in results:
         plan = planned[result.section.visit_id]
         if result.visit is not None:
@@ -51,7 +65,9 @@ def take_in(results: Iterable[SectionResult], planned: dict[int, PlannedVisit]) 
             continue
         # In a fio of its own there is no neighbour to disturb: what drains late is part of the visit.
         overran = result.state == "over-run" and not plan.alone
-        visit, late = _judged(result.section, result.visit)
+        visit, late = _judged(result.section, result.visit, gates)
+        if plan.visit_id in contradicted:
+            visit = replace(visit, discarded="; ".join(filter(None, [visit.discarded, contradicted[plan.visit_id]])))
         if plan.purpose == "probe":
             visit = replace(visit, discarded="")
         elif overran:
@@ -82,10 +98,10 @@ def _book(intake: Intake, result: SectionResult) -> None:
             intake.written[place] = intake.written.get(place, 0) + part.io_bytes
 
 
-def _judged(section: Section, visit: Visit) -> tuple[Visit, bool]:
+def _judged(section: Section, visit: Visit, gates: Gatekeeper | None) -> tuple[Visit, bool]:
     """The visit with its verdict, cut and gates; and whether it settled too late to be trusted."""
     cell = section.cell
-    report = judge_visit(visit, cell, asked_ms=None if cell.work_bounded else section.runtime_ms)
+    report = judge_visit(visit, cell, asked_ms=None if cell.work_bounded else section.runtime_ms, ceilings=_ceilings(visit, cell, gates))
     rates = [part.series.bw_bytes_per_s for part in visit.parts if part.series.bw_bytes_per_s]
     label, cut_ms, late = "too short", 0, False
     if rates and not cell.work_bounded:
@@ -100,3 +116,11 @@ def _judged(section: Section, visit: Visit) -> tuple[Visit, bool]:
         # What the load generator did outweighs the shape of the series, and a longer visit would not change it.
         label, late = report.labels[0], False
     return replace(visit, verdict=label, window_start_ms=cut_ms, discarded="; ".join(report.discards)), late
+
+
+def _ceilings(visit: Visit, cell: Cell, gates: Gatekeeper | None) -> dict[str, tuple[float, str]]:
+    """{direction: (bytes per second, name)} of the bounds that are known."""
+    bounds = {part.direction: gates.ceiling(cell, part.direction) for part in visit.parts} if gates is not None else {}
+    return {
+        direction: (bound.bw_bytes_per_s, bound.name) for direction, bound in bounds.items() if bound is not None and bound.bw_bytes_per_s
+    }

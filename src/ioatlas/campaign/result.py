@@ -6,14 +6,14 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ioatlas.analysis.counters import BatchCount, counter_findings
 from ioatlas.analysis.estimates import estimate_cells
 from ioatlas.analysis.overview import findings
+from ioatlas.campaign.counts import batch_counts, counted_findings
 from ioatlas.campaign.evidence import judge, testbeds
 from ioatlas.campaign.integrity import integrity_findings
 from ioatlas.campaign.predicted import map_findings, predicted_estimates
@@ -50,7 +50,7 @@ def _result(journal: Journal) -> CampaignResult:
     fresh = estimate_cells(cells, visits, frozenset({"fresh"}))
     sessions = journal.sessions()
     last = json.loads(sessions[-1].testbed_json) if sessions else {"targets": {}}
-    device, counts = _device_counts(journal, made)
+    counts = batch_counts(journal, made)
     estimates, judged = judge(estimates, fresh, visits, testbeds(last), counts)
     measured = {estimate.cell.key for estimate in estimates}
     predicted = predicted_estimates(cells, [row for row in journal.predictions() if row.cell_key not in measured])
@@ -122,29 +122,9 @@ def _result(journal: Journal) -> CampaignResult:
             *map_findings(outcomes),
             *findings(result),
             *judged,
-            *counter_findings(device, [count for batch in counts.values() for count in batch]),
+            *counted_findings(counts),
         ),
     )
-
-
-def _device_counts(journal: Journal, visits: Sequence[Visit]) -> tuple[str, dict[int, list[BatchCount]]]:
-    """Claims against the counters of the device below the target, by batch: for campaigns with one target on one local device."""
-    devices = journal.outcomes().get("devices", [])
-    if len(journal.targets()) != 1 or not devices:
-        return "", {}
-    claimed: Counter[tuple[int, str]] = Counter()
-    for visit in visits:
-        for part in visit.parts:
-            claimed[visit.batch_id, part.direction] += part.io_bytes
-    counts = {}
-    for batch_id, usage in journal.usages().items():
-        disk = usage["disks"].get(devices[0])
-        if disk is not None:
-            counts[batch_id] = [
-                BatchCount(direction, claimed[batch_id, direction], disk[f"{direction}_bytes"], usage["seconds"])
-                for direction in ("read", "write")
-            ]
-    return devices[0], counts
 
 
 def session_facts(record: Mapping[str, Any]) -> dict[str, str]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ioatlas.analysis.windows import window_values
 from ioatlas.campaign.events import Emit, Event
+from ioatlas.campaign.gatekeeper import Gatekeeper
 from ioatlas.campaign.intake import Intake, take_in
 from ioatlas.campaign.plan import CELLS_PER_BATCH, FIO_SECONDS, Plan, default_pace
 from ioatlas.campaign.prepare import last_line, remedy_for
@@ -77,9 +78,10 @@ class Session(ABC):
         self._made = 0
         self._made_sweep = False
         self._slack_ms: float = SLACK_MS
-        watched = _watched(plan)
-        self._counters = Sampler(watched)
-        journal.set_outcome("devices", list(watched.devices))
+        watched = {target.name: watched_of(target.location) for target in plan.targets}
+        self._counters = Sampler(_together(watched.values()))
+        self._gates = Gatekeeper(journal, watched)
+        journal.set_outcome("counted", {name: asdict(path) for name, path in self._gates.paths.items()})
         self._nominal_spent = 0.0
         self._wall_spent = 0.0
 
@@ -165,7 +167,7 @@ class Session(ABC):
         results = self._read(batch, planned)
         if any(result.overlap_ms for result in results):
             self._slack_ms = min(MAX_SLACK_MS, 2 * self._slack_ms)
-        intake = take_in(results, dict(planned))
+        intake = take_in(results, dict(planned), self._gates, asdict(usage))
         intake = self._without_repeats(intake)
         seconds = time.monotonic() - begin
         self._close(
@@ -329,10 +331,10 @@ class Session(ABC):
         return max(1.0, self._wall_spent / self._nominal_spent) if self._nominal_spent else 1.05
 
 
-def _watched(plan: Plan) -> Watched:
+def _together(each: Iterable[Watched]) -> Watched:
     """Devices and interfaces on the way to every target."""
-    each = [watched_of(target.location) for target in plan.targets]
-    devices = tuple(dict.fromkeys(name for one in each for name in one.devices))
+    each = list(each)
+    devices = tuple(dict.fromkeys(name for one in each for name in (*one.devices, *one.tops)))
     interfaces = tuple(dict.fromkeys(name for one in each for name in one.interfaces))
     return Watched(devices, interfaces, next((one.mount_point for one in each if one.mount_point), ""))
 

@@ -28,6 +28,8 @@ CACHE_COUNTERS = (
 )  # fmt: skip
 GAUGES = frozenset({"nr_dirty", "nr_writeback", "nr_file_pages"})
 """Levels rather than counters: their change is still what a stretch of time did to the cache."""
+_ONE_WAY = frozenset({"NFS", "SMB", "SFTP", "NBD", "ISCSI", "iSCSI"})
+"""Protocols in which all data of a target passes between this client and the server that is named."""
 _BUFFER_BYTES = 1 << 20
 _SECTOR_BYTES = 512
 
@@ -43,11 +45,17 @@ class Sample:
 
 @dataclass(frozen=True)
 class Watched:
-    """Whose counters are kept."""
+    """Whose counters are kept.
+
+    tops: those of the devices that lie directly below the target, which see every byte. one_way: whether the interfaces carry every byte too; a
+    cluster's data may come from servers that the mount does not name.
+    """
 
     devices: tuple[str, ...] = ()
     interfaces: tuple[str, ...] = ()
     mount_point: str = ""
+    tops: tuple[str, ...] = ()
+    one_way: bool = False
 
 
 @dataclass(frozen=True)
@@ -78,7 +86,12 @@ def watched_of(location: str) -> Watched:
     stack = next((str(fact.value) for fact in sheet.facts if fact.name == "device.stack" and fact.value), "")
     server = route.server or next((str(fact.value) for fact in sheet.facts if fact.name == "server.address" and fact.value), "")
     interfaces = tuple(look_at_network(sheet, server)) if server else ()
-    return Watched(tuple(stack.split(" > ")) if stack else (), interfaces, route.mount_point if route.protocol == "NFS" else "")
+    devices = tuple(stack.split(" > ")) if stack else ()
+    members = next((str(fact.value).split() for fact in sheet.facts if fact.name == "array.members" and fact.value and route.fs_type == "btrfs"), [])
+    one_way = route.protocol in _ONE_WAY and not any(fact.name == "protocol.multichannel" for fact in sheet.facts)
+    return Watched(
+        devices, interfaces, route.mount_point if route.protocol == "NFS" else "", tuple(members) or devices[:1], one_way
+    )  # fmt: skip
 
 
 class Sampler:

@@ -7,6 +7,7 @@ Plain numbers in, no clock, no I/O. A gate that lacks its numbers passes: what w
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
 
@@ -119,14 +120,13 @@ def judge_visit(
     *,
     asked_ms: float | None = None,
     counted_bytes: float | None = None,
-    ceiling_bytes_per_s: float | None = None,
-    ceiling_name: str = "the ceiling",
+    ceilings: Mapping[str, tuple[float, str]] | None = None,
     cpu_limit_percent: float = CPU_LIMIT_PERCENT,
 ) -> GateReport:
     """All gates on one visit, its directions together.
 
     asked_ms: runtime asked for, for loads bounded by time. counted_bytes: kernel or network counters over the visit, all directions.
-    ceiling_bytes_per_s: upper bound of one direction's throughput. The bytes gate is skipped for mixed block sizes (bssplit, bsrange).
+    ceilings: by direction, an upper bound of its throughput in bytes per second and its name. The bytes gate is skipped for mixed block sizes (bssplit, bsrange).
     Open-loop visits skip Little's law and are labelled, not discarded, when overloaded.
     """
     discards: list[str] = []
@@ -167,10 +167,10 @@ def judge_visit(
         gate("runtime", runtime_gate(runtime_ms, asked_ms))
     if counted_bytes is not None and runtime_ms >= COUNTER_SHORTEST_MS:
         gate("kernel counters", counter_gate(sum(part.io_bytes for part in parts), counted_bytes, runtime_ms))
-    if ceiling_bytes_per_s:
-        for part in parts:
-            if part.runtime_ms:
-                gate("ceiling", ceiling_gate(part.io_bytes / part.runtime_ms * 1000, ceiling_bytes_per_s, name=ceiling_name))
+    for part in parts:
+        if ceilings and part.direction in ceilings and part.runtime_ms:
+            bound, name = ceilings[part.direction]
+            gate("ceiling", ceiling_gate(part.io_bytes / part.runtime_ms * 1000, bound, name=name))
     labels = (*limited, *_overload(visit, cell, applied))
     return GateReport(tuple(dict.fromkeys(discards)), labels, tuple(dict.fromkeys(applied)))
 

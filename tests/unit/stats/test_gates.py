@@ -26,7 +26,7 @@ def cell(**options):
 
 
 def test_a_sound_visit_passes_every_gate():
-    report = gates.judge_visit(visit(), cell(), asked_ms=1000, ceiling_bytes_per_s=1e9)
+    report = gates.judge_visit(visit(), cell(), asked_ms=1000, ceilings={"read": (1e9, "the link")})
     assert report.passed
     assert report.labels == ()
     assert {"error", "bytes", "Little's law", "runtime", "ceiling", "generator CPU"} <= set(report.applied)
