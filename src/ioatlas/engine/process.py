@@ -101,15 +101,36 @@ def run_fio(
     Its standard output and error go to fio.err in `directory`; nothing is read while it runs.
     Raises IoAtlasError when it cannot be killed.
     """
-    errors = directory / "fio.err"
+    return run_process(
+        [fio.path, *arguments],
+        directory=directory,
+        sink="fio.err",
+        limit_seconds=expected_seconds * 1.5 + _GRACE_SECONDS,
+        stop_asked=stop_asked,
+        started=started,
+        tick=tick,
+    )
+
+
+def run_process(
+    command: list[str],
+    *,
+    directory: Path,
+    sink: str,
+    limit_seconds: float,
+    stop_asked: Callable[[], bool],
+    started: Callable[[int, int], None],
+    tick: Callable[[float], None] | None = None,
+) -> Outcome:
+    """Run a load generator as `run_fio` does; all it says goes to the file `sink` in `directory`, and is the outcome's `stderr`."""
+    said = directory / sink
     guard = _die_with_us()
     begin = time.monotonic()
-    with errors.open("wb") as sink:
+    with said.open("wb") as out:
         process = subprocess.Popen(
-            [*guard, fio.path, *arguments], cwd=directory, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink, start_new_session=True
+            [*guard, *command], cwd=directory, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True
         )
     started(process.pid, start_time_ticks(process.pid) or 0)
-    limit = expected_seconds * 1.5 + _GRACE_SECONDS
     stopped = ""
     while True:
         try:
@@ -117,14 +138,14 @@ def run_fio(
             break
         except subprocess.TimeoutExpired:
             spent = time.monotonic() - begin
-            if stop_asked() or spent > limit:
-                stopped = "asked" if spent <= limit else "overdue"
+            if stop_asked() or spent > limit_seconds:
+                stopped = "asked" if spent <= limit_seconds else "overdue"
                 _end(process)
                 break
             if tick is not None:
                 tick(spent)
-    stderr = errors.read_text(errors="replace").strip()
-    return Outcome(process.returncode, time.monotonic() - begin, stopped, stderr)
+    text = said.read_text(errors="replace").strip()
+    return Outcome(process.returncode, time.monotonic() - begin, stopped, text)
 
 
 def _die_with_us() -> list[str]:
@@ -148,6 +169,6 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             continue
         return
     raise IoAtlasError(
-        f"fio (pid {process.pid}) does not end, even when killed",
+        f"the load generator (pid {process.pid}) does not end, even when killed",
         remedy="the target does not answer; bring it back, then use `ioatlas resume`",
     )

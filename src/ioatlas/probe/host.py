@@ -45,6 +45,14 @@ def look_at_fio(sheet: Sheet) -> None:
         sheet.known("fio.engines", " ".join(names), "fio --enghelp")
 
 
+def memory_bytes() -> int | None:
+    """The client's memory that a page cache may use: what there is, or the group's limit where it is lower."""
+    sheet = Sheet()
+    _memory(sheet)
+    found = [int(fact.value) for fact in sheet.facts if fact.name in ("ram.size_bytes", "ram.limit_bytes") and isinstance(fact.value, int)]
+    return min(found, default=None)
+
+
 def _memory(sheet: Sheet) -> None:
     source = "/proc/meminfo"
     text = sheet.file(source) or ""

@@ -49,6 +49,12 @@ def check_space(target: Target, needed_bytes: int, *, needed_files: int = 1) -> 
         )
 
 
+def usable_bytes(target: Target) -> int:
+    """Bytes that may be put on a directory target: what is free now without the tenth that stays free."""
+    room = answer_within(lambda: os.statvfs(target.location), target.location)
+    return int(room.f_bavail * room.f_frsize * (1 - KEPT_FREE))
+
+
 def check_journal_place(campaign_dir: str, target: Target) -> tuple[str, ...]:
     """Warnings to record about keeping the journal in `campaign_dir`, which need not exist yet.
 

@@ -44,3 +44,12 @@ def study(name: str, size_bytes: int | None = None) -> Study:
     module = importlib.import_module(f"{__name__}.{_WHERE[name]}")
     builders: dict[str, Callable[[int | None], Study]] = module.BUILDERS
     return builders[name](size_bytes)
+
+
+def round_of(name: str, size_bytes: int, record_bytes: int, *, direct: bool) -> tuple[Workload, ...]:
+    """One round of an ordered study: operations on one new file, each of which needs the one before. Raises UsageError."""
+    from ioatlas.dialect.studies.published import ROUNDS
+
+    if name not in ROUNDS:
+        raise UsageError(f"the study {name!r} has no order", where="study", remedy="name one of " + ", ".join(ROUNDS))
+    return ROUNDS[name](size_bytes, record_bytes, direct=direct)
