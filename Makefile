@@ -65,7 +65,7 @@ lint: setup-test
 
 truth: setup-test
 	@scripts/install-packages lab
-	@$(VENV)/bin/ioatlas lab truth
+	@$(VENV)/bin/ioatlas lab truth --seeds 5
 
 demo: setup
 	@scripts/demo

@@ -161,29 +161,72 @@ def run(name: str, words: tuple[str, ...], settings: tuple[str, ...]) -> None:
 
 @command.command("truth")
 @click.argument("names", nargs=-1, metavar="[NAME...]")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
-def truth_(names: tuple[str, ...], *, as_json: bool) -> None:
-    """Measure the targets with plain fio and print measured against configured. Exit code 3 when one is off."""
-    from ioatlas.lab.check import check
+@click.option("--seeds", type=click.IntRange(1, 100), default=1, show_default=True, help="Measure everything this often, with other offsets and in other orders.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object for each value and seed, one a line.")
+def truth_(names: tuple[str, ...], *, seeds: int, as_json: bool) -> None:
+    """Measure the targets with plain fio and print measured against configured. Exit code 3 when one is off.
+
+    What is left between the two is explained as far as something else than fio tells it: how long a sleep takes on this machine, the work in
+    flight at the window's edges, chance.
+
+    \b
+    ioatlas lab truth bandwidth latency
+    ioatlas lab truth --seeds 5          all of them, five times; says first how long it takes
+    """  # noqa: D301
+    import random
+
+    from ioatlas.lab.check import Outcome, check, seconds_of
+    from ioatlas.model.units import format_duration
 
     registry = scenarios()
     chosen = names or tuple(name for name, one in registry.items() if not missing(one) and not (one.needs_root and os.geteuid() != 0))
-    off = 0
-    for name in chosen:
-        for outcome in check(name):
-            off += not outcome.ok
-            if as_json:
-                click.echo(json.dumps(dataclasses.asdict(outcome)))
-                continue
-            verdict = "ok " if outcome.ok else "OFF"
-            error = f"{outcome.error:+.2%}" if outcome.error else ""
-            click.echo(
-                f"{verdict} {name:<15} {outcome.quantity:<19} configured {outcome.truth:<12.6g} measured {outcome.measured:<12.6g}"
-                f" {outcome.unit:<4} {error:>8}  {outcome.options} {outcome.remark}"
-            )
+    takes = seeds * sum(seconds_of(name) for name in chosen)
+    if takes > 30:
+        click.echo(f"{len(chosen)} targets, {seeds} seed{'s' if seeds > 1 else ''}: about {format_duration(takes)}", err=True)
+    found: dict[tuple[str, str, str], list[Outcome]] = {}
+    for seed in range(1, seeds + 1):
+        order = list(chosen)
+        if seeds > 1:
+            random.Random(seed).shuffle(order)  # noqa: S311 - an order, not a secret
+        for name in order:
+            for outcome in check(name, seed):
+                found.setdefault((name, outcome.quantity, outcome.options), []).append(outcome)
+                if as_json:
+                    click.echo(json.dumps(dataclasses.asdict(outcome)))
+                elif seeds == 1:
+                    click.echo(_truth_line([outcome]))
+        if seeds > 1:
+            click.echo(f"seed {seed} of {seeds} done", err=True)
+    if seeds > 1 and not as_json:
+        for place in sorted(found, key=lambda place: (list(registry).index(place[0]), place[1:])):
+            click.echo(_truth_line(found[place]))
+    every = [outcome for outcomes in found.values() for outcome in outcomes]
+    off = sum(not outcome.ok for outcome in every)
     left_out = [name for name in registry if not names and name not in chosen]
     if left_out:
         click.echo(f"not measured here (package or root missing): {', '.join(left_out)}", err=True)
+    click.echo(f"{len(every) - off} of {len(every)} measured values within their tolerance", err=True)
     if off:
-        click.echo(f"{off} measured value{'s' if off > 1 else ''} off", err=True)
         sys.exit(3)
+
+
+def _truth_line(outcomes: list[Any]) -> str:
+    """One value: configured, mean measured, error over the seeds, what of it is explained."""
+    first, count = outcomes[0], len(outcomes)
+    good = sum(one.ok for one in outcomes)
+    verdict = "ok " if good == count else "OFF"
+    measured = sum(one.measured for one in outcomes) / count
+    errors = sorted(one.error for one in outcomes)
+    mean = sum(errors) / count
+    left = f"{mean:+.2%}" + (f" ({errors[0]:+.2%} .. {errors[-1]:+.2%})" if count > 1 else "") if any(errors) else "exact"
+    known = [one.explained for one in outcomes if one.explained is not None]
+    if known:
+        explained = sum(known) / len(known)
+        why = f"; explained {explained:+.2%}: {outcomes[-1].because}; unexplained {mean - explained:+.2%}"
+    else:
+        why = f"; {first.because}" if first.because else ""
+    seeds = f" {good}/{count}" if count > 1 else ""
+    return (
+        f"{verdict}{seeds} {first.scenario:<15} {first.quantity:<19} configured {first.truth:<11.6g} measured {measured:<11.6g} {first.unit:<8} {left}{why}"
+        f"  [{first.options}] {first.remark}"
+    )

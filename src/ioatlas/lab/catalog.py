@@ -152,8 +152,8 @@ def _latency(s: Mapping[str, Setting]) -> Recipe:
         "iops_per_job": Truth(threads / delay * 1000, "1/s", "arithmetic", "plateau of one connection: threads / delay; sleeping adds up to 8% at 1 ms"),
     }
     checks = (
-        Check("lat_mean_ms", ("rw=randread", "bs=4k", "iodepth=1"), "latency", 0, 3, 0.02, 0.3),
-        Check("iops_per_job", ("rw=randread", "bs=4k", f"iodepth={4 * threads}"), "iops", 0.5, 3, 0.08),
+        Check("lat_mean_ms", ("rw=randread", "bs=4k", "iodepth=1"), "latency", 0, 3, 0.02, 0.3, sleep_ms=delay),
+        Check("iops_per_job", ("rw=randread", "bs=4k", f"iodepth={4 * threads}"), "iops", 0.5, 3, 0.08, sleep_ms=delay),
     )
     return Recipe((server,), URI, truth, checks=checks)
 
@@ -179,9 +179,9 @@ def _single_queue(s: Mapping[str, Setting]) -> Recipe:
         "lat_mean_ms": Truth(service, "ms", note=f"one I/O in flight; {PATH_NOTE}"),
     }
     checks = (
-        Check("iops", ("rw=randread", "bs=4k", "iodepth=1"), "iops", 0.5, 3, 0.03),
-        Check("iops", ("rw=randwrite", "bs=4k", "iodepth=16", "numjobs=4"), "iops", 0.5, 3, 0.03),
-        Check("lat_mean_ms", ("rw=randread", "bs=4k", "iodepth=1"), "latency", 0, 3, 0.02, 0.3),
+        Check("iops", ("rw=randread", "bs=4k", "iodepth=1"), "iops", 0.5, 3, 0.03, sleep_ms=service),
+        Check("iops", ("rw=randwrite", "bs=4k", "iodepth=16", "numjobs=4"), "iops", 0.5, 3, 0.03, sleep_ms=service),
+        Check("lat_mean_ms", ("rw=randread", "bs=4k", "iodepth=1"), "latency", 0, 3, 0.02, 0.3, sleep_ms=service),
     )
     return Recipe((server,), URI, truth, checks=checks)
 
@@ -212,7 +212,7 @@ def _cache_edge(s: Mapping[str, Setting]) -> Recipe:
         "fill_seconds": Truth(edge / block * miss / 1000, "s", "arithmetic", "least time of the first pass that fills the cache"),
     }
     checks = (
-        Check("miss_bw_bytes_per_s", ("rw=read", "bs=64k", "iodepth=4", f"size={2 * edge}"), "bw", 3, 4, 0.15),
+        Check("miss_bw_bytes_per_s", ("rw=read", "bs=64k", "iodepth=4", f"size={2 * edge}"), "bw", 3, 4, 0.15, sleep_ms=miss),
         Check("edge_bytes", ("rw=read", "bs=64k", "iodepth=4"), "edge", 0, 1, 1 / 64),
     )
     return Recipe((server,), URI, truth, checks=checks)

@@ -7,22 +7,28 @@ import errno
 import json
 import resource
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ioatlas.errors import IoAtlasError
-from ioatlas.lab.running import LabTarget, start
+from ioatlas.lab.running import LabTarget, filled, find, start
 from ioatlas.lab.scenario import Check
 
 _LOG_MS = 100
+_SECONDS_OF = {"edge": 9.0, "writes_per_error": 0.5, "device_reads": 2.0, "refused": 2.0}
+"""Seconds of the checks that are not bounded by a time."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """One measured number beside its truth; `error` is relative, `ok` says whether it is within the check's tolerance."""
+    """One measured number beside its truth; `error` is relative, `ok` says whether it is within the check's tolerance.
+
+    explained, because: the part of the error that was measured or follows apart from fio, relative, and what it is; None where nothing is known.
+    """
 
     scenario: str
     quantity: str
@@ -33,22 +39,68 @@ class Outcome:
     error: float
     ok: bool
     remark: str = ""
+    explained: float | None = None
+    because: str = ""
+    seed: int = 1
 
 
-def check(name: str) -> Iterator[Outcome]:
-    """Start one scenario and measure each of its checks, one after the other."""
+def check(name: str, seed: int = 1) -> Iterator[Outcome]:
+    """Start one scenario and measure each of its checks, one after the other; `seed` is that of fio's offsets."""
     with start(name) as target:
         for one in target.checks:
-            yield _measure(target, one)
+            yield _measure(target, replace(one, options=(*one.options, f"randseed={seed}")), seed)
 
 
-def _measure(target: LabTarget, one: Check) -> Outcome:
+def seconds_of(name: str) -> float:
+    """About how long one seed of a scenario's checks takes: start, settling, measuring and the path without delay."""
+    scenario = find(name)
+    checks = scenario.build(filled(scenario, {})).checks
+    each = (one.settle_seconds + (_SECONDS_OF.get(one.kind) or (1 + (one.kind == "latency")) * one.seconds) + 0.7 for one in checks)
+    return 1.0 + sum(each)
+
+
+def _measure(target: LabTarget, one: Check, seed: int = 1) -> Outcome:
     truth = target.truth[one.quantity]
     measured, remark = _WAYS[one.kind](target, one)
     allowed = one.tolerance * abs(truth.value) + one.tolerance_absolute
     error = measured / truth.value - 1 if truth.value else 0.0
     ok = abs(measured - truth.value) <= allowed
-    return Outcome(target.name, one.quantity, " ".join(one.options), truth.value, measured, truth.unit, error, ok, remark)
+    explained, because = _explanation(one, truth.value)
+    options = " ".join(word for word in one.options if not word.startswith("randseed="))
+    return Outcome(target.name, one.quantity, options, truth.value, measured, truth.unit, error, ok, remark, explained, because, seed)
+
+
+def _explanation(one: Check, truth: float) -> tuple[float | None, str]:
+    """What is known of the error beforehand: how much longer than asked a sleep takes here, or the work in flight at the edges."""
+    if one.sleep_ms:
+        longer = sleep_ms(one.sleep_ms) - one.sleep_ms
+        share = longer / one.sleep_ms
+        return (share if one.kind == "latency" else 1 / (1 + share) - 1), f"a sleep of {one.sleep_ms:g} ms takes {longer:.3f} ms more here"
+    if one.kind in ("bw", "iops"):
+        given = dict(word.split("=", 1) for word in one.options)
+        flying = int(given.get("iodepth", 1)) * int(given.get("numjobs", 1))
+        size = int(given["bs"].removesuffix("k").removesuffix("m")) * (1 << (20 if given["bs"].endswith("m") else 10))
+        share = flying * (size if one.kind == "bw" else 1) / (truth * one.seconds)
+        return None, f"work in flight is {share:.2%} of the window's"
+    return None, ""
+
+
+_SLEEPER = """
+import os, time, sys
+try: os.nice(-10)
+except OSError: pass
+asked, count = float(sys.argv[1]), int(sys.argv[2])
+begin = time.perf_counter()
+for _ in range(count): time.sleep(asked)
+print((time.perf_counter() - begin) / count)
+"""
+
+
+def sleep_ms(asked_ms: float) -> float:
+    """How long a sleep of this length takes on this machine, mean of a second's worth, in a process with the priority of a lab server."""
+    count = max(20, round(1000 / asked_ms))
+    done = subprocess.run([sys.executable, "-c", _SLEEPER, str(asked_ms / 1000), str(count)], capture_output=True, text=True, check=True)
+    return float(done.stdout) * 1000
 
 
 def _latency(target: LabTarget, one: Check) -> tuple[float, str]:
@@ -61,7 +113,8 @@ def _latency(target: LabTarget, one: Check) -> tuple[float, str]:
 def _error_percent(target: LabTarget, one: Check) -> tuple[float, str]:
     job, _ = _fio(target.location, one, one.seconds, ("continue_on_error=io",))
     ios = sum(job[way]["total_ios"] for way in ("read", "write"))
-    return 100 * job["total_err"] / ios, f"{job['total_err']} of {ios} I/Os failed"
+    chance = ((1 - job["total_err"] / ios) / max(1, job["total_err"])) ** 0.5
+    return 100 * job["total_err"] / ios, f"{job['total_err']} of {ios} I/Os failed; chance moves that by {chance:.1%} (one standard deviation)"
 
 
 def _writes_per_error(target: LabTarget, one: Check) -> tuple[float, str]:

@@ -102,6 +102,7 @@ class Check:
     options:   fio options, as name=value.
     kind:      what of the run is compared with the truth (`lab.check`).
     tolerance: relative; `tolerance_absolute` in the truth's unit is added to it.
+    sleep_ms:  the quantity rests on a sleep of this length in the server: how long such a sleep really takes here explains part of what is left.
     """
 
     quantity: str
@@ -113,6 +114,7 @@ class Check:
     seconds: float = 3.0
     tolerance: float = 0.01
     tolerance_absolute: float = 0.0
+    sleep_ms: float = 0.0
 
 
 @dataclass(frozen=True)
