@@ -14,7 +14,10 @@ from typing import Any
 from ioatlas.analysis.estimates import estimate_cells
 from ioatlas.analysis.overview import findings
 from ioatlas.campaign.counts import batch_counts, counted_findings
+from ioatlas.campaign.beside import beside_visits
+from ioatlas.campaign.conditions import with_typed
 from ioatlas.campaign.evidence import judge, testbeds
+from ioatlas.campaign.imported import is_imported, load_imported, with_imported
 from ioatlas.campaign.integrity import integrity_findings
 from ioatlas.campaign.predicted import map_findings, predicted_estimates
 from ioatlas.campaign.record import spec_from_plan
@@ -22,20 +25,23 @@ from ioatlas.campaign.tuned import CURVE, NOT_OF_THE_MAP
 from ioatlas.model.cell import OptionValue
 from ioatlas.model.result import CampaignResult, Unmeasured
 from ioatlas.model.units import format_duration
-from ioatlas.model.visit import Visit
-from ioatlas.store.journal import Journal
+from ioatlas.store.journal import FILE_NAME, Journal
 
 PATH_FACTS = frozenset({"mount", "device", "drive", "nic", "server", "path", "nfs", "cifs", "smb", "iscsi", "fs", "target"})
 """First parts of the names of facts about the path to a target, not the client."""
 
 
 def load_result(directory: Path) -> CampaignResult:
-    """The result of the campaign in `directory`. Raises UsageError when there is none, IoAtlasError when it cannot be read."""
+    """The result of the campaign in `directory`, with what was imported there. Raises UsageError when there is none, IoAtlasError when it cannot be read."""
+    imported = is_imported(directory)
+    if imported and not (directory / FILE_NAME).exists():
+        return load_imported(directory)
     journal = Journal.open(directory)
     try:
-        return _result(journal)
+        result = _result(journal)
     finally:
         journal.close()
+    return with_imported(result, directory) if imported else result
 
 
 def _result(journal: Journal) -> CampaignResult:
@@ -51,11 +57,13 @@ def _result(journal: Journal) -> CampaignResult:
     sessions = journal.sessions()
     last = json.loads(sessions[-1].testbed_json) if sessions else {"targets": {}}
     counts = batch_counts(journal, made)
-    estimates, judged = judge(estimates, fresh, visits, testbeds(last), counts)
+    outcomes = journal.outcomes()
+    beside = beside_visits(journal.usages())
+    beds = with_typed(testbeds(last), journal.directory)
+    estimates, judged = judge(estimates, fresh, visits, beds, counts, beside=beside, hollow=outcomes.get("hollow", []))
     measured = {estimate.cell.key for estimate in estimates}
     predicted = predicted_estimates(cells, [row for row in journal.predictions() if row.cell_key not in measured])
     have = measured | {estimate.cell.key for estimate in predicted}
-    outcomes = journal.outcomes()
     failures = dict(journal.failures())
     unmeasured = []
     for cell, reason in rows:

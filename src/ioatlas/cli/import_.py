@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -61,7 +61,7 @@ def _encode(record: dict[str, Any]) -> bytes:
     try:
         return orjson.dumps(record)
     except TypeError:  # a number beyond 64 bits, or a lone surrogate
-        return json.dumps(record).encode()
+        return json.dumps(record, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def _read_file(item: tuple[str, bool]) -> _Read:
@@ -113,23 +113,27 @@ def _count(tally: _Tally, readings: int, problems: list[str], lost: bool, known:
     tally.readings += readings
     tally.unknown += not known
     tally.lost = tally.lost or lost
+    tally.messages += problems
     for problem in problems:
         click.echo(f"ioatlas: {problem}", err=True)
 
 
-def _store(lines: Iterator[bytes], directory: Path) -> Iterator[bytes]:
-    """Append to DIR/foreign.jsonl what is not there yet, and pass every line on."""
-    directory.mkdir(parents=True, exist_ok=True)
-    path = directory / "foreign.jsonl"
-    known: set[bytes] = set()
-    if path.exists():
-        with path.open("rb") as file:
-            known = {hashlib.blake2b(line.rstrip(b"\n"), digest_size=12).digest() for line in file}
-    with path.open("ab") as file:
-        for line in lines:
-            if not known or hashlib.blake2b(line, digest_size=12).digest() not in known:
-                file.write(line + b"\n")
-            yield line
+@contextmanager
+def _kept(lines: Iterator[bytes], directory: Path | None, label: str, tally: _Tally) -> Iterator[Iterator[bytes]]:
+    """The lines, written into `directory` as they are taken, when one was named."""
+    if directory is None:
+        yield lines
+        return
+    from ioatlas import __version__
+    from ioatlas.store.imported import Imported
+
+    store = Imported.at(directory)
+    try:
+        number = store.begin_import(__version__, label)
+        yield store.add(number, lines)
+        store.add_problems(number, tally.messages)
+    finally:
+        store.close()
 
 
 def _cell(value: Any, form: Any) -> str:
@@ -187,11 +191,14 @@ def _print_table(lines: Iterator[bytes]) -> None:
     "--output",
     "directory",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Keep the readings in DIR/foreign.jsonl.",
+    help="Keep the readings in DIR, for show, report, export and compare.",
     metavar="DIR",
 )
+@click.option(
+    "--label", default="", metavar="TEXT", help="What to call these results in charts and comparisons. Default: the tool and its version."
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line for each reading.")
-def command(files: tuple[Path, ...], directory: Path | None, as_json: bool) -> None:
+def command(files: tuple[Path, ...], directory: Path | None, label: str, as_json: bool) -> None:
     """Read result files of other tools: fio, IOzone, DiskSpd, vdbench, xdd, ORION, elbencho, bonnie++, CrystalDiskMark, KDiskMark, IO500, IOR, mdtest.
 
     Formats are recognised by content. Folders are walked. A reading is imported: it keeps its file and line, and what its source does not say stays
@@ -203,7 +210,8 @@ def command(files: tuple[Path, ...], directory: Path | None, as_json: bool) -> N
     Examples:
       ioatlas import results.json
       ioatlas import iozone.txt diskspd.xml vdbench-output/ --json
-      ioatlas import bench-fio-folder/ -o campaign/
+      ioatlas import bench-fio-folder/ -o old-results && ioatlas report old-results
+      ioatlas import before.log -o nas --label before && ioatlas import after.log -o nas --label after
     """  # noqa: D301 - click reads the backspace
     from ioatlas.dialect.read.importer import walk
 
@@ -212,15 +220,14 @@ def command(files: tuple[Path, ...], directory: Path | None, as_json: bool) -> N
             raise UsageError("no such file or directory", where=str(path), remedy="name result files, or a folder of them")
     tally = _Tally()
     lines = _stream(list(walk(str(path) for path in files)), tally)
-    if directory is not None:
-        lines = _store(lines, directory)
-    if as_json:
-        out = sys.stdout.buffer
-        for line in lines:
-            out.write(line + b"\n")
-        out.flush()
-    else:
-        _print_table(lines)
+    with _kept(lines, directory, label.strip(), tally) as kept:
+        if as_json:
+            out = sys.stdout.buffer
+            for line in kept:
+                out.write(line + b"\n")
+            out.flush()
+        else:
+            _print_table(kept)
     click.echo(f"ioatlas: {tally.readings} readings from {tally.files - tally.unknown} of {tally.files} files", err=True)
     if not tally.readings:
         sys.exit(1)

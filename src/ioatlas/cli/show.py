@@ -79,6 +79,8 @@ def _head(result: CampaignResult) -> list[RenderableType]:
 
     n_cells = len({e.cell.key for e in result.estimates} | {u.cell.key for u in result.unmeasured})
     facts = [plural(n_cells, "cell"), plural(result.n_visits, "visit"), format_duration(result.seconds)]
+    if not result.n_visits and any(e.kind == "imported" for e in result.estimates):
+        facts = [f"{plural(n_cells, 'cell')}, all imported"]
     facts += [] if result.complete else ["not finished"]
     head = Text(result.name or result.campaign_id, style="bold")
     head.append("  " + ", ".join(facts), style="not bold")

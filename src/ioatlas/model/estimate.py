@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ioatlas.model.cell import Cell
+from ioatlas.model.limit import Bound, Limit
 
 Kind = Literal["measured", "predicted", "imported"]
-LatKind = Literal["total", "completion"]
+LatKind = Literal["total", "completion", "unknown"]
+"""What a latency covers; unknown only for what was imported."""
 
 
 @dataclass(frozen=True)
@@ -19,6 +21,8 @@ class Estimate:
     bw_low, bw_high, iops_low, ...: bounds of the interval of the line above, same unit; None when withheld.
     verdict: 'steady', 'warm-up', 'drifting', 'unstable', 'cached', 'discarded', 'not admissible', ... one word or two.
     method:  id and version of what computed it, e.g. 't-log-pooled/1'.
+    limit:   what limits the cell; ceiling: the tightest bound known of its path; None where that was not worked out.
+    watts:   power of the target beside the visits of a cell, all directions together; None where nothing measured it.
     """
 
     cell: Cell
@@ -45,3 +49,21 @@ class Estimate:
     n_discarded: int = 0
     seeds: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
+    limit: Limit | None = None
+    ceiling: Bound | None = None
+    watts: float | None = None
+
+    @property
+    def ceiling_share(self) -> float | None:
+        """Throughput over the tightest bound known of the path; None without one."""
+        if self.ceiling is None or self.bw_bytes_per_s is None:
+            return None
+        return self.bw_bytes_per_s / self.ceiling.bw_bytes_per_s
+
+    @property
+    def iops_per_watt(self) -> float | None:
+        return self.iops / self.watts if self.watts and self.iops is not None else None
+
+    @property
+    def bw_bytes_per_s_per_watt(self) -> float | None:
+        return self.bw_bytes_per_s / self.watts if self.watts and self.bw_bytes_per_s is not None else None

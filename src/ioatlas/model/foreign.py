@@ -78,5 +78,12 @@ class ForeignReading:
         record["details"] = dict(self.details)
         return record
 
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> ForeignReading:
+        """The reading of an `as_dict` object; names it does not know are left out."""
+        known = {item.name: record[item.name] for item in fields(cls) if item.name in record}
+        known |= {"source": str(record["file"]), "notes": tuple(record.get("notes") or ()), "details": record.get("details") or {}}
+        return cls(**known)
+
 
 _LATER = tuple(item.name for item in fields(ForeignReading) if item.name not in FIRST_COLUMNS and item.name != "details")

@@ -58,3 +58,5 @@ class CampaignResult:
     discard_reasons: Mapping[str, int] = field(default_factory=dict)
     seconds: float = 0.0
     complete: bool = True
+    methods: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Of imported targets, by name: how their figures came about, as far as the sources tell."""

@@ -28,6 +28,7 @@ from ioatlas.report.page_format import (
     Dictionary,
     FindingData,
     FreshEstimate,
+    ImportedMethod,
     JobRecipe,
     Pair,
     ReportData,
@@ -99,6 +100,10 @@ def report_data(result: CampaignResult) -> ReportData:
         sessions=[_session(session, clean) for session in result.sessions],
         discard_reasons=[Pair(name=clean(reason), value=str(count)) for reason, count in result.discard_reasons.items()],
         job=_job_recipe(result, grid),
+        imported_methods=[
+            ImportedMethod(target=name, facts=[Pair(name=fact, value=clean(value)) for fact, value in facts.items()])
+            for name, facts in result.methods.items()
+        ],
     )
 
 
@@ -232,13 +237,15 @@ def _target_data(target: Target) -> TargetData:
         "file": "/path/to/the/file",
         "block": "/dev/the-device",
         "uri": f"{scheme}://the-server/the-export",
+        "imported": "/path/to/the/target",
     }[target.kind]
     facts = [Pair(name=name, value=value) for name, value in target.identity.facts if name in PUBLIC_FACTS]
     if target.size_bytes is not None:
         facts.append(Pair(name="size_bytes", value=str(target.size_bytes)))
     if target.free_bytes is not None:
         facts.append(Pair(name="free_bytes", value=str(target.free_bytes)))
-    facts.append(Pair(name="logical_block_bytes", value=str(target.logical_block_bytes)))
+    if target.kind != "imported":
+        facts.append(Pair(name="logical_block_bytes", value=str(target.logical_block_bytes)))
     return TargetData(name=target.name, kind=target.kind, placeholder=placeholder, facts=facts)
 
 

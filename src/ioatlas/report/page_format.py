@@ -165,8 +165,15 @@ class TargetData(_Model):
     """A target as a report may show it: its name and kind, never where it is."""
 
     name: str
-    kind: Literal["directory", "file", "block", "uri"]
+    kind: Literal["directory", "file", "block", "uri", "imported"]
     placeholder: str = Field(description="stands in job texts where the path or URI belongs")
+    facts: list[Pair]
+
+
+class ImportedMethod(_Model):
+    """How the figures of an imported target came about, as far as their sources tell."""
+
+    target: str
     facts: list[Pair]
 
 
@@ -226,6 +233,7 @@ class ReportData(_Model):
     sessions: list[Session]
     discard_reasons: list[Pair]
     job: JobRecipe
+    imported_methods: list[ImportedMethod] = Field(description="one for each imported target; empty when nothing was imported")
 
 
 def schema() -> dict[str, Any]:

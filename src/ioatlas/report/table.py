@@ -102,18 +102,14 @@ def row(entry: Entry, options: tuple[str, ...], fresh: Mapping[tuple[str, str], 
     again = fresh.get((cell.key, entry.direction))
     identity: dict[str, Value] = {
         "target": cell.target,
-        "rw": cell.rw,
-        "bs_bytes": block_bytes(cell, entry.direction),
-        "size_bytes": cell.size_bytes or None,
-        "numjobs": cell.numjobs,
-        "iodepth": cell.iodepth,
+        **(_told(cell) if estimate and estimate.kind == "imported" else _run(cell, entry.direction)),
         "direction": entry.direction,
         "kind": estimate.kind if estimate else None,
         "n_visits": estimate.n_visits if estimate else 0,
     }
     values: dict[str, Value] = {name: getattr(estimate, name) if estimate else None for name in _ESTIMATE}
     words: dict[str, Value] = {
-        "lat_kind": estimate.lat_kind if estimate else None,
+        "lat_kind": estimate.lat_kind if estimate and estimate.lat_kind != "unknown" else None,
         "verdict": estimate.verdict if estimate else entry.reason,
         "method": estimate.method if estimate else None,
         "n_discarded": estimate.n_discarded if estimate else 0,
@@ -123,12 +119,29 @@ def row(entry: Entry, options: tuple[str, ...], fresh: Mapping[tuple[str, str], 
         "fresh_bw_high": again.bw_high if again else None,
         "sharing": cell.sharing,
         "state": cell.state,
-        "footprint_bytes": cell.footprint_bytes or None,
+        "footprint_bytes": None if estimate and estimate.kind == "imported" else cell.footprint_bytes or None,
         "cell": cell.key,
     }
     found: Row = {"seeds": estimate.seeds if estimate else (), "notes": _notes(entry)}
     found |= {**identity, **values, **words, **{name: cell.option.get(name) for name in options}}
     return {name: found[name] for name in (*FIXED, *options, *REST)}
+
+
+def _run(cell: Cell, direction: str) -> dict[str, Value]:
+    """The load of a cell that we run: fio's defaults where an option is not set."""
+    return {
+        "rw": cell.rw,
+        "bs_bytes": block_bytes(cell, direction),
+        "size_bytes": cell.size_bytes or None,
+        "numjobs": cell.numjobs,
+        "iodepth": cell.iodepth,
+    }
+
+
+def _told(cell: Cell) -> dict[str, Value]:
+    """The load of an imported cell: what its source says, and nothing else."""
+    names = {"rw": "rw", "bs_bytes": "bs", "size_bytes": "size", "numjobs": "numjobs", "iodepth": "iodepth"}
+    return {column: cell.option.get(name) for column, name in names.items()}
 
 
 def block_bytes(cell: Cell, direction: str) -> int | None:

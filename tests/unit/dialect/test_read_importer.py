@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -170,9 +172,10 @@ def test_command_keeps_readings_once(tmp_path: Path):
     out = tmp_path / "campaign"
     for _ in range(2):
         assert run(str(good), "-o", str(out), "--json").exit_code == 0
-    lines = (out / "foreign.jsonl").read_text().splitlines()
-    assert len(lines) == 1
-    assert json.loads(lines[0])["iops"] == 2.5
+    with closing(sqlite3.connect(out / "imported.sqlite")) as link:
+        assert link.execute("SELECT iops, source, json_extract(record, '$.kind') FROM reading").fetchall() == [
+            (2.5, f"{good}:4", "imported")
+        ]
 
 
 def test_many_files_are_read_by_several_processes(tmp_path: Path):

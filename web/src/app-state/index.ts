@@ -12,6 +12,9 @@ import type { UnitSystem } from "../lib/units";
 export type ThemeChoice = "auto" | "light" | "dark";
 export type View = "map" | "table";
 
+/** Thin lines that can still be told apart. */
+const MOST_LINES = 8;
+
 export interface AppState {
   atlas: Atlas;
   live: readonly number[];
@@ -98,7 +101,7 @@ export function makeState(atlas: Atlas, narrow: boolean): AppState {
     pinned,
     outlined: signal<ReadonlySet<number>>(new Set()),
     sliceChoice: signal(-1),
-    compareChoice: signal(-1),
+    compareChoice: signal(severalImported(atlas, live)),
     quantity,
     reading: current,
     scaleKind,
@@ -107,6 +110,12 @@ export function makeState(atlas: Atlas, narrow: boolean): AppState {
     pinnedPoint,
     pinnedSlot: computed(() => (pinnedPoint.value ? slotAt(atlas, pinnedPoint.value) : 0)),
   };
+}
+
+/** Imported sets are there to be seen beside each other: the target's axis, where it can be navigated. */
+function severalImported(atlas: Atlas, live: readonly number[]): number {
+  const several = atlas.data.imported_methods.length > 0 && atlas.data.imported_methods.length <= MOST_LINES;
+  return several ? (live.find((a) => atlas.axes[a]?.name === "target") ?? -1) : -1;
 }
 
 /** On a narrow screen one tile axis flows over several lines; the other becomes a slider. */

@@ -10,7 +10,8 @@ export function jobText(atlas: Atlas, slot: Slot): string {
   const lines: string[] = [];
   const options = new Map<string, string>();
   for (const axis of atlas.axes) {
-    if (axis.role !== "option") continue;
+    // What another tool did goes by its own word; fio has no option for it.
+    if (axis.role !== "option" || axis.name === "operation") continue;
     const level = levelAt(atlas, slot, axis.name);
     if (level !== null && level !== undefined) options.set(axis.name, String(level));
   }

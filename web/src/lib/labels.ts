@@ -10,6 +10,7 @@ const NAMES: Record<string, string> = {
   numjobs: "Jobs",
   iodepth: "Queue depth",
   rw: "Operation",
+  operation: "Operation",
   direction: "Direction",
   target: "Target",
   rwmixread: "Share of reads",
@@ -25,7 +26,7 @@ export function axisLabel(axis: Axis): string {
 
 export function axisTitle(axis: Axis): string {
   const label = axisLabel(axis);
-  return axis.role === "option" && label !== axis.name ? `${label} (${axis.name})` : label;
+  return axis.role === "option" && label !== axis.name && axis.name !== "operation" ? `${label} (${axis.name})` : label;
 }
 
 /** A level for people. */
@@ -78,8 +79,8 @@ export function cellLabel(atlas: Atlas, slot: Slot, system: UnitSystem): { name:
     if (axis.levels.length < 2 && !(axis.name === "direction" && optionAt(atlas, slot, "rw") === undefined)) continue;
     const level = levelAt(atlas, slot, axis.name);
     if (level === undefined || level === null) continue;
-    // A direction that follows from the operation says nothing new.
-    if (axis.name === "direction" && axis.derived) continue;
+    // A direction that follows from the operation says nothing new; nor does fio's word for what another tool called its own way.
+    if ((axis.name === "direction" || axis.name === "rw") && axis.derived) continue;
     parts.push({ name: axisLabel(axis), text: levelText(axis, level, system) });
   }
   return parts;

@@ -20,6 +20,10 @@ export interface ReportData {
   sessions: Session[];
   discard_reasons: Pair[];
   job: JobRecipe;
+  /**
+   * one for each imported target; empty when nothing was imported
+   */
+  imported_methods: ImportedMethod[];
 }
 /**
  * The campaign as a whole.
@@ -42,7 +46,7 @@ export interface Campaign {
  */
 export interface TargetData {
   name: string;
-  kind: "directory" | "file" | "block" | "uri";
+  kind: "directory" | "file" | "block" | "uri" | "imported";
   /**
    * stands in job texts where the path or URI belongs
    */
@@ -212,4 +216,11 @@ export interface JobRecipe {
    */
   sharing: string;
   default_window_seconds: number;
+}
+/**
+ * How the figures of an imported target came about, as far as their sources tell.
+ */
+export interface ImportedMethod {
+  target: string;
+  facts: Pair[];
 }

@@ -96,6 +96,7 @@ export function smallReport(): ReportData {
     settings: [],
     sessions: [],
     discard_reasons: [],
+    imported_methods: [],
     job: {
       global_lines: ["[global]", "thread=1"],
       engine_from_depth: ["psync", "libaio"],

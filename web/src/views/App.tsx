@@ -6,6 +6,7 @@ import { useApp } from "./context";
 import { Detail } from "./Detail";
 import { Findings } from "./Findings";
 import { Header } from "./Header";
+import { ImportedMethods } from "./ImportedMethods";
 import { Legend } from "./Legend";
 import { MapView } from "./MapView";
 import { Discards, Fresh, Method, NotMeasured } from "./Sections";
@@ -44,6 +45,7 @@ export function App() {
           <Detail />
         </div>
       </section>
+      <ImportedMethods />
       <Fresh />
       <NotMeasured />
       <Method />

@@ -10,7 +10,7 @@ from typing import Literal
 
 from ioatlas.analysis.wording import SIZE_OPTIONS, size_text
 from ioatlas.errors import UsageError
-from ioatlas.model.cell import OptionValue
+from ioatlas.model.cell import MIXED, OptionValue
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.verdict import verdict_class
 from ioatlas.report.table import Entry, entries
@@ -100,7 +100,7 @@ def axes_of(result: CampaignResult, found: Sequence[Entry]) -> list[Axis]:
     Options that differ and follow from the axes (an engine that depends on the depth) are left out.
     """
     levels: dict[str, dict[Level, None]] = {"target": {}, "rw": {}}
-    declared = dict.fromkeys(name for name in result.axes if name not in ("target", "direction"))
+    declared = dict.fromkeys(name for name in result.axes if name not in ("target", "direction", "operation"))
     for name in (*declared, *_independent(found, tuple(declared)), "sharing", "state"):
         levels.setdefault(name, dict.fromkeys(result.axes.get(name, ())))
     for entry in found:
@@ -121,7 +121,7 @@ def _independent(found: Sequence[Entry], declared: tuple[str, ...]) -> list[str]
     for entry in found:
         place = tuple(coordinates(entry, place_names).values())
         for name, value in entry.cell.options:
-            if name not in place_names and values.setdefault(name, {}).setdefault(place, value) != value:
+            if name not in (*place_names, "operation") and values.setdefault(name, {}).setdefault(place, value) != value:
                 independent[name] = None
     return list(independent)
 
@@ -134,7 +134,10 @@ def coordinates(entry: Entry, names: Mapping[str, object] | Sequence[str]) -> Co
 
 
 def load_name(entry: Entry) -> str:
-    """'randread', or 'randrw, read part' where a load has several directions."""
+    """'randread', or 'randrw, read part' where a load has several directions; an imported one goes by its tool's word where fio has none."""
+    if entry.estimate is not None and entry.estimate.kind == "imported":
+        word = str(entry.cell.option.get("operation") or entry.cell.option.get("rw") or "operation not told")
+        return f"{word}, {entry.direction} part" if word in MIXED and entry.direction in ("read", "write") else word
     return entry.cell.rw if len(entry.cell.directions) == 1 else f"{entry.cell.rw}, {entry.direction} part"
 
 

@@ -42,6 +42,7 @@ def document(result: CampaignResult) -> dict[str, Any]:
         "settings": {name: clean(value) for name, value in result.settings.items() if not names_site(name)},
         "sessions": [{name: clean(str(value)) for name, value in session.items() if not names_site(name)} for session in result.sessions],
         "findings": [{**asdict(finding), "sentence": clean(finding.sentence)} for finding in result.findings],
+        "imported_methods": {name: dict(facts) for name, facts in result.methods.items()},
         "rows": [{name: _plain(value) for name, value in row.items()} for row in rows(result)],
     }
 

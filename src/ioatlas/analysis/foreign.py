@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Foreign readings as rows of a map: imported estimates without visits and without intervals."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from ioatlas.analysis.foreign_methods import caching, methods, statistic
+from ioatlas.model.cell import Cell, OptionValue
+from ioatlas.model.estimate import Estimate, LatKind
+from ioatlas.model.foreign import ForeignReading
+from ioatlas.model.units import format_count, format_latency, format_rate
+
+AXES = ("operation", "rw", "bs", "size", "numjobs", "iodepth", "rwmixread")
+NOT_TOLD = "not told"
+NO_DATA = "no data"
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """A reading, and what the user called the results it came with ('' when nothing)."""
+
+    label: str
+    reading: ForeignReading
+
+
+@dataclass(frozen=True)
+class ForeignMap:
+    """Imported readings as a map.
+
+    series: names of the targets, in order; one for each tool, version and label that has to be told apart.
+    axes:   values of each option that differs, ascending; `operation` is there when a tool did what fio's rw has no word for.
+    methods: by series, how its figures came about.
+    """
+
+    series: tuple[str, ...]
+    axes: Mapping[str, tuple[OptionValue, ...]]
+    estimates: tuple[Estimate, ...]
+    methods: Mapping[str, Mapping[str, str]]
+
+
+def foreign_map(found: Iterable[Labelled]) -> ForeignMap:
+    """Estimates of kind 'imported', one for each reading that has a figure; what its source does not say is not in its cell."""
+    kept = [one for one in found if _has_figure(one.reading)]
+    worded = any(one.reading.operation for one in kept)
+    options = [_options(one.reading, worded=worded) for one in kept]
+    files = _short_files(one.reading.source for one in kept)
+    names = _series(kept, options, files)
+    estimates = tuple(
+        _estimate(one.reading, name, option, files[one.reading.source]) for one, name, option in zip(kept, names, options, strict=True)
+    )
+    by_series: dict[str, list[ForeignReading]] = {}
+    for one, name in zip(kept, names, strict=True):
+        by_series.setdefault(name, []).append(one.reading)
+    axes: dict[str, tuple[OptionValue, ...]] = {}
+    for name in AXES:
+        if name == "rw" and worded:
+            continue  # follows from the operation
+        values = dict.fromkeys(option[name] for option in options if name in option)
+        if len(values) > 1 or (values and any(name not in option for option in options)):
+            axes[name] = tuple(sorted(values, key=_place)) if all(isinstance(value, (int, float)) for value in values) else tuple(values)
+    return ForeignMap(tuple(by_series), axes, estimates, {name: methods(readings) for name, readings in by_series.items()})
+
+
+def _place(value: OptionValue) -> float:
+    return float(value)
+
+
+def _has_figure(reading: ForeignReading) -> bool:
+    return any(value is not None for value in (reading.iops, reading.bw_bytes_per_s, reading.lat_mean_ns, reading.lat_p99_ns))
+
+
+def _options(reading: ForeignReading, *, worded: bool) -> dict[str, OptionValue]:
+    """The cell's options: only what the source says."""
+    told: dict[str, OptionValue | None] = {
+        "operation": (reading.operation or reading.rw or NOT_TOLD) if worded else None,
+        "rw": reading.rw,
+        "bs": reading.bs_bytes,
+        "size": reading.size_bytes,
+        "numjobs": reading.numjobs,
+        "iodepth": reading.iodepth,
+        "rwmixread": reading.rwmixread,
+    }
+    return {name: int(v) if isinstance(v, float) and v.is_integer() else v for name, v in told.items() if v is not None}
+
+
+def _series(kept: Sequence[Labelled], options: Sequence[dict[str, OptionValue]], files: Mapping[str, str]) -> list[str]:
+    """A name for the target of each reading: the user's label, else the tool and its version; with more where cells could not be told apart.
+
+    What is added, until they can be: the host (as a number), the tool's own label, direct or buffered, the file.
+    """
+    base = [one.label or _tool(one.reading) for one in kept]
+    places = [(tuple(option.items()), one.reading.direction) for one, option in zip(kept, options, strict=True)]
+    names = list(base)
+    tools: dict[str, set[str]] = {}
+    for name, one in zip(base, kept, strict=True):
+        tools.setdefault(name, set()).add(_tool(one.reading))
+    for i, one in enumerate(kept):
+        if len(tools[base[i]]) > 1:
+            names[i] = f"{base[i]}, {_tool(one.reading)}"
+    hosts = {host: f"host {n}" for n, host in enumerate(dict.fromkeys(one.reading.host for one in kept if one.reading.host), 1)}
+    further: tuple[Callable[[ForeignReading], str | None], ...] = (
+        lambda r: hosts[r.host] if r.host else None,
+        lambda r: _short(r.label),
+        lambda r: caching(r) if caching(r) != NOT_TOLD else None,
+        lambda r: r.source.rsplit("/", 1)[-1],
+        lambda r: files[r.source],
+    )
+    for part in further:
+        clash = _clashing(names, places)
+        if not clash:
+            break
+        split = _that_splits(names, places, clash, [part(one.reading) for one in kept])
+        names = [
+            f"{name}, {text}" if name in split and (text := part(one.reading)) else name for name, one in zip(names, kept, strict=True)
+        ]
+    return names
+
+
+def _short(label: str | None, most: int = 80) -> str | None:
+    return label if label is None or len(label) <= most else f"{label[: most - 1]}…"
+
+
+def _short_files(sources: Iterable[str]) -> dict[str, str]:
+    """Files by names that a reader can place and that do not tell where on the user's machine they were: without the folder all share."""
+    names = list(dict.fromkeys(sources))
+    folders = [name.split("/")[:-1] for name in names]
+    common = 0
+    while folders and all(len(folder) > common for folder in folders) and len({folder[common] for folder in folders}) == 1:
+        common += 1
+    return {name: "/".join(name.split("/")[common:]) for name in names}
+
+
+def _clashing(names: Sequence[str], places: Sequence[Any]) -> set[str]:
+    """Series in which two readings stand in one place."""
+    seen = Counter(zip(names, places, strict=True))
+    return {name for (name, _), count in seen.items() if count > 1}
+
+
+def _that_splits(names: Sequence[str], places: Sequence[Any], clash: set[str], texts: Sequence[str | None]) -> set[str]:
+    """Of the clashing series, those in which `texts` tells apart at least two readings of one place."""
+    seen: dict[tuple[str, Any], set[str | None]] = {}
+    for name, place, text in zip(names, places, texts, strict=True):
+        if name in clash:
+            seen.setdefault((name, place), set()).add(text)
+    return {name for (name, _), found in seen.items() if len(found) > 1}
+
+
+def _tool(reading: ForeignReading) -> str:
+    return f"{reading.tool} {reading.tool_version}" if reading.tool_version else reading.tool
+
+
+def _estimate(reading: ForeignReading, series: str, options: Mapping[str, OptionValue], file: str) -> Estimate:
+    kind = reading.lat_kind or reading.lat_p99_kind or "unknown"
+    return Estimate(
+        Cell.of(series, options, sharing="unknown", state="unknown"),
+        reading.direction or NO_DATA,
+        "imported",
+        0,
+        bw_bytes_per_s=reading.bw_bytes_per_s,
+        iops=reading.iops,
+        lat_mean_ns=reading.lat_mean_ns,
+        lat_p99_ns=reading.lat_p99_ns,
+        lat_kind=cast(LatKind, kind),
+        verdict=statistic(reading),
+        method=_tool(reading),
+        notes=_notes(reading, file),
+    )
+
+
+def _notes(reading: ForeignReading, file: str) -> tuple[str, ...]:
+    """Where it stands, what its source says of its scatter, and what had to be decided to read it."""
+    notes = [f"{file}:{reading.line}"]
+    if reading.spread is not None:
+        write = {"bw_bytes_per_s": format_rate, "iops": format_count, "lat_mean_ns": format_latency}.get(reading.spread_of or "", str)
+        notes.append(f"the source's spread over runs: {write(reading.spread)}; no interval is made of it")
+    if reading.errors:
+        notes.append(f"errors told by the tool: {reading.errors}")
+    if reading.lat_p99_ns is not None and reading.lat_p99_kind != reading.lat_kind and reading.lat_mean_ns is not None:
+        notes.append(f"mean latency is {reading.lat_kind or NOT_TOLD}, p99 is {reading.lat_p99_kind or NOT_TOLD}")
+    return (*notes, *reading.notes)
