@@ -30,11 +30,16 @@ export interface SliceLook {
   onHover: (level: number | null) => void;
 }
 
-const JOINED: readonly Mark[] = ["steady", "unstable", "suspect"];
+const JOINED: readonly Mark[] = ["steady", "unstable", "suspect", "imported"];
 
-/** Lines join measured neighbours only: where a cell is predicted or missing the line has a gap, and between words there is none. */
+/** Lines join measured neighbours only, here or elsewhere: where a cell is predicted or missing the line has a gap, and between words there is none. */
 export function joined(points: readonly SlicePoint[], numeric: boolean): (number | null)[] {
   return points.map((p) => (numeric && JOINED.includes(p.mark) && Number.isFinite(p.value) ? p.value : null));
+}
+
+/** Another tool's set has its own levels: its line goes on over those that only others have. */
+function ownLevels(points: readonly SlicePoint[]): boolean {
+  return points.every((p) => p.mark === "imported" || p.mark === "absent");
 }
 
 export function plotSlice(into: HTMLElement, points: readonly SlicePoint[], look: SliceLook): uPlot {
@@ -147,8 +152,13 @@ export function plotSlice(into: HTMLElement, points: readonly SlicePoint[], look
       ],
       series: [
         {},
-        ...look.neighbours.map(() => ({ stroke: soft, width: 1, spanGaps: false, points: { show: !look.numeric } })),
-        { stroke: accent, width: 1.5, spanGaps: false, points: { show: false } },
+        ...look.neighbours.map(({ points: line }) => ({
+          stroke: soft,
+          width: 1,
+          spanGaps: ownLevels(line),
+          points: { show: !look.numeric || ownLevels(line) },
+        })),
+        { stroke: accent, width: 1.5, spanGaps: ownLevels(points), points: { show: false } },
       ],
       hooks: {
         draw: [marks],
