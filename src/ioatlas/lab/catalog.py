@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from ioatlas.lab.scenario import Check, MakeFile, Recipe, Requirement, Scenario, Serve, Setting, Truth
+from ioatlas.lab.scenario import Check, MakeFile, Recipe, Requirement, Run, Scenario, Serve, Setting, Truth
 
 NBDKIT = Requirement("nbdkit", "nbdkit")
 PYTHON_PLUGIN = Requirement("nbdkit-python-plugin", "nbdkit-plugin-python")
@@ -334,6 +334,28 @@ def _corrupting(s: Mapping[str, Setting]) -> Recipe:
     every = whole(s, "every_writes")
     verify = ("rw=randwrite", "bs=4k", "iodepth=8", f"size={4 * every * 4096}", "verify=crc32c", "do_verify=1")
     return Recipe((server,), URI, truth, checks=(Check("every_writes", verify, "writes_per_error", 0, 0, 0),))
+
+
+@scenario(
+    "corrupting-parallel",
+    limit="",
+    summary="a file on QEMU's FUSE export, which mixes up blocks that are written at the same time (QEMU before the middle of 2025)",
+    requires=(STORAGE_DAEMON, Requirement("fusermount3", "fuse3"), Requirement("/dev/fuse", "a kernel with FUSE")),
+    size_bytes=64 << 20,
+)
+def _corrupting_parallel(s: Mapping[str, Setting]) -> Recipe:
+    server = Serve(
+        "disk",
+        (
+            "qemu-storage-daemon", "--pidfile", "{dir}/mounted", "--blockdev", "driver=file,node-name=disk,filename={dir}/content",
+            "--export", "type=fuse,id=export,node-name=disk,mountpoint={dir}/disk,writable=on",
+        ),
+        "{dir}/mounted",
+    )  # fmt: skip
+    truth = {"safe_iodepth": Truth(1, "1", "documented", "writes in flight that are stored right; a newer QEMU stores any number right")}
+    verify = ("rw=randwrite", "bs=4k", "ioengine=libaio", "direct=1", "size=16m", "verify=crc32c", "do_verify=1")
+    steps = (MakeFile("{dir}/content", whole(s, "size_bytes")), Run(("touch", "{dir}/disk")), server)
+    return Recipe(steps, "{dir}/disk", truth, kind="file", checks=(Check("safe_iodepth", verify, "safe_iodepth", 0, 0, 0),))
 
 
 @scenario(

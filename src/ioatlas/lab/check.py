@@ -19,7 +19,7 @@ from ioatlas.lab.running import LabTarget, filled, find, start
 from ioatlas.lab.scenario import Check
 
 _LOG_MS = 100
-_SECONDS_OF = {"edge": 9.0, "writes_per_error": 0.5, "device_reads": 2.0, "refused": 2.0}
+_SECONDS_OF = {"edge": 9.0, "writes_per_error": 0.5, "safe_iodepth": 0.5, "device_reads": 2.0, "refused": 2.0}
 """Seconds of the checks that are not bounded by a time."""
 
 
@@ -121,6 +121,12 @@ def _writes_per_error(target: LabTarget, one: Check) -> tuple[float, str]:
     job, _ = _fio(target.location, one, 0, ("continue_on_error=verify",))
     ios, wrong = job["write"]["total_ios"], job["total_err"]
     return (ios / wrong if wrong else 0.0), f"{wrong} of {ios} blocks read back wrong"
+
+
+def _safe_iodepth(target: LabTarget, one: Check) -> tuple[float, str]:
+    """The larger of 1 and 8 writes in flight after which every block reads back as it was written; 0 when none does."""
+    wrong = {depth: _fio(target.location, one, 0, (f"iodepth={depth}", "continue_on_error=verify"))[0]["total_err"] for depth in (1, 8)}
+    return float(max((depth for depth, count in wrong.items() if not count), default=0)), f"{wrong[8]} blocks wrong at depth 8"
 
 
 def _refused(target: LabTarget, one: Check) -> tuple[float, str]:
@@ -230,6 +236,6 @@ def _fio(location: str, one: Check, seconds: float, extra: tuple[str, ...] = ())
 
 
 _WAYS: dict[str, Callable[[LabTarget, Check], tuple[float, str]]] = {
-    "bw": _steady_rate, "iops": _steady_rate, "latency": _latency, "error_percent": _error_percent, "writes_per_error": _writes_per_error,
+    "bw": _steady_rate, "iops": _steady_rate, "latency": _latency, "error_percent": _error_percent, "writes_per_error": _writes_per_error, "safe_iodepth": _safe_iodepth,
     "refused": _refused, "longest": _longest, "slope": _slope, "edge": _edge, "device_reads": _device_reads,
 }  # fmt: skip

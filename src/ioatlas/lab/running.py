@@ -85,6 +85,8 @@ def missing(scenario: Scenario) -> list[Requirement]:
 def _is_there(program: str) -> bool:
     if program.startswith("nbdkit-") and program.endswith("-plugin"):
         return any(next(Path("/").glob(f"{place[1:]}/{program}.so"), None) for place in _PLUGIN_DIRECTORIES)
+    if program.startswith("/dev/"):
+        return os.access(program, os.R_OK | os.W_OK)
     if program.endswith(".so"):
         return any(next(Path("/").glob(f"{place}/{program}"), None) for place in ("usr/lib/*", "usr/lib64", "usr/lib"))
     return shutil.which(program, path=_search_path()) is not None
