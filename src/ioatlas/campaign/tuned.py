@@ -191,7 +191,7 @@ def curve_point(cell: Cell, visit: Visit) -> CurvePoint:
     quick = Histogram.merge(part.histogram for part in visit.parts).percentile_ns(10) or 0.0
     under_way = cell.numjobs + offered * quick / 1e9
     # A late start of the generator is not an overload: the last four fifths must fall short as well.
-    late = sum(window_values(part, part.runtime_ms // 5).iops for part in visit.parts)
+    late = sum(window_values(part, int(part.runtime_ms // 5)).iops for part in visit.parts)
     short = done + under_way < OVERLOADED * offered * seconds and late < OVERLOADED * offered
     iops = done / seconds if seconds else 0.0
     return CurvePoint(visit.block, offered, iops, trial.lat_mean_ns, trial.lat_p99_ns, overloaded=short)

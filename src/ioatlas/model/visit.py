@@ -24,7 +24,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Part:
-    """Totals of one direction of one visit, over the whole time its load ran (`runtime_ms`).
+    """Totals of one direction of one visit, over the whole time its load ran (`runtime_ms`; whole milliseconds where fio counted them).
 
     stream: which of several streams at once; '' when the load is one.
     """
@@ -32,7 +32,7 @@ class Part:
     direction: str
     io_bytes: int
     total_ios: int
-    runtime_ms: int
+    runtime_ms: float
     lat_mean_ns: float | None
     histogram: Histogram
     series: Series

@@ -88,7 +88,7 @@ part = Table(
     Column("direction", Text, primary_key=True),
     Column("io_bytes", Integer, nullable=False),
     Column("total_ios", Integer, nullable=False),
-    Column("runtime_ms", Integer, nullable=False),
+    Column("runtime_ms", Float, nullable=False),
     Column("lat_mean_ns", Float),
     Column("lat_kind", Text, nullable=False),
     Column("short_ios", Integer, nullable=False, default=0),

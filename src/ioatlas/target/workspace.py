@@ -21,7 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from ioatlas.errors import RefusedError, UsageError
+from ioatlas.errors import IoAtlasError, RefusedError, UsageError
 from ioatlas.model.target import Target
 from ioatlas.target.direct import DirectIo, probe_directory
 from ioatlas.target.identity import check_identity
@@ -151,6 +151,17 @@ class Workspace:
         self.check()
         with contextlib.suppress(FileNotFoundError):
             os.unlink("direct-probe", dir_fd=self._fd)  # from a start that was killed
+    def unlink(self, name: str) -> bool:
+        """Remove one registered load file, so that the next load makes a new one; whether it was there. Raises RefusedError when it is not ours."""
+        if name not in self._names:
+            raise RefusedError(f"{name} was not made by this campaign", where=self.path)
+        self.check()
+        left: dict[str, str] = {}
+        gone = _unlink(self._fd, name, left)
+        if left:
+            raise IoAtlasError(f"{name} cannot be removed: {left[name]}", where=self.path, remedy="see who holds it, then `ioatlas resume`")
+        return gone
+
         return probe_directory(self._fd, "direct-probe", self.path, writes=writes)
 
     def remove(self, listed: Iterable[str]) -> Removal:
