@@ -4,12 +4,16 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from ioatlas.campaign.placing import ALIGNMENT, DATA_OPTIONS, Places, extents
+from ioatlas.campaign.preparation import BY_WRITING, passes_of
 from ioatlas.campaign.spec import MAX_CELLS, CampaignSpec
 from ioatlas.design.pace import Pace
+from ioatlas.design.snia import PROCEDURES, SniaPlan, deviations, plan_snia
 from ioatlas.engine.batch import TURN_MS
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import Cell, OptionValue, directions_of
@@ -28,8 +32,8 @@ _GROWING = ("file_append", "nrfiles", "zonerange")
 """Options with which fio leaves the range of the one file it was given."""
 
 CELLS_PER_BATCH = 60
-SHARED_FILE = "shared.dat"
-PRIVATE_FILE = "private.{job}"
+PLANNING_RANDOM_WRITE_BYTES_PER_S = 100e6
+"""Rate of 4 KiB random overwrites at which a plan reckons."""
 
 
 @dataclass(frozen=True)
@@ -51,15 +55,44 @@ class Plan:
     def layout_bytes(self) -> int:
         return sum(size for files in self.files.values() for size in files.values())
 
+    @property
+    def prepared_bytes(self) -> int:
+        """Bytes that the preparation writes."""
+        return sum(passes_of(self.spec.prepare)) * self.layout_bytes
+
+    @property
+    def preparation_seconds(self) -> float:
+        """At the planning rates."""
+        once, random = passes_of(self.spec.prepare)
+        return self.layout_bytes * (once / PLANNING_WRITE_BYTES_PER_S + random / PLANNING_RANDOM_WRITE_BYTES_PER_S)
+
     def writes(self, target: str) -> bool:
-        return any(cell.writes for cell in self.to_measure if cell.target == target)
+        """Whether what is on the target will be changed: by a cell, or by a preparation that was asked for."""
+        return any(cell.writes or cell.state in BY_WRITING for cell in self.to_measure if cell.target == target)
+
+    def rounds(self, target: str) -> SniaPlan | None:
+        """The rounds of a SNIA test on one target; None for a map."""
+        cells = [cell for cell in self.to_measure if cell.target == target]
+        if self.spec.snia is None or not cells:
+            return None
+        return plan_snia(
+            self.spec.snia,
+            cells,
+            window_seconds=self.spec.window_seconds,
+            start_seconds=FIO_SECONDS,
+            sequential_write_bytes_per_s=PLANNING_WRITE_BYTES_PER_S,
+            random_write_bytes_per_s=PLANNING_RANDOM_WRITE_BYTES_PER_S,
+        )
 
     def seconds(self, pace: Pace | None = None) -> float:
-        """Expected time of all visits: windows, gaps, fio's starts; layout at the planning rate."""
+        """Expected time of all visits: windows, gaps, fio's starts; the preparation at the planning rates. Of a SNIA test the shortest."""
+        tests = [test for target in self.targets if (test := self.rounds(target.name))]
+        if tests:
+            return sum(test.least_seconds for test in tests)
         cells = self.to_measure
         visits = len(cells) * self.spec.visits
         turns = sum(visit_turns(cell, pace or default_pace(self.spec)) for cell in cells) * self.spec.visits
-        return turns * TURN_MS / 1000 + (visits / CELLS_PER_BATCH + 1) * FIO_SECONDS + self.layout_bytes / PLANNING_WRITE_BYTES_PER_S
+        return turns * TURN_MS / 1000 + (visits / CELLS_PER_BATCH + 1) * FIO_SECONDS + self.preparation_seconds
 
     def summary(self) -> dict[str, Any]:
         """What `ioatlas plan --json` prints."""
@@ -71,6 +104,7 @@ class Plan:
             "axes": {name: list(values) for name, values in self.spec.axes.items()},
             "constants": dict(self.spec.constants),
             "sharing": self.spec.sharing,
+            "prepare": self.spec.prepare,
             "cells": len(cells),
             "cells_not_admissible": sum(reason.startswith("not admissible") for _, reason in self.cells),
             "cells_left_out": sum(reason.startswith("left out") for _, reason in self.cells),
@@ -79,12 +113,21 @@ class Plan:
             "space_needed_bytes": self.layout_bytes,
             "layout_bytes": self.layout_bytes,
             "write_load_seconds": round(write_seconds, 1),
-            "bytes_written": self.layout_bytes + int(write_seconds * PLANNING_WRITE_BYTES_PER_S),
+            "prepared_bytes": self.prepared_bytes,
+            "bytes_written": self.prepared_bytes + int(write_seconds * PLANNING_WRITE_BYTES_PER_S),
             "bytes_written_assumes_bw_bytes_per_s": int(PLANNING_WRITE_BYTES_PER_S),
             "seconds": round(self.seconds(), 1),
             "budget_seconds": self.spec.budget_seconds,
             "remarks": list(self.remarks),
+            **({"snia": self._snia_summary()} if self.spec.snia else {}),
         }
+
+    def _snia_summary(self) -> list[dict[str, Any]]:
+        return [
+            {"target": target.name, "purge": self.spec.purge, "window_seconds": self.spec.window_seconds, **asdict(test)}
+            for target in self.targets
+            if (test := self.rounds(target.name))
+        ]
 
 
 def default_pace(spec: CampaignSpec) -> Pace:
@@ -107,7 +150,12 @@ def build_plan(spec: CampaignSpec, targets: tuple[Target, ...], *, read_only: bo
         axes = {"rw": ("read", "write"), **axes}
     if read_only:
         spec, axes, remarks = _reads_only(spec, axes, remarks)
+    if spec.snia is not None:
+        axes, dropped = _whole_blocks(axes, targets)
+        remarks += dropped
+    spec = replace(spec, axes=axes)
     _check(spec, axes, targets)
+    _check_preparation(spec, targets, read_only=read_only)
     count = len(targets) * max(1, len(spec.patterns))
     for values in axes.values():
         count *= len(values)
@@ -122,8 +170,107 @@ def build_plan(spec: CampaignSpec, targets: tuple[Target, ...], *, read_only: bo
             for values in itertools.product(*local_axes.values()):
                 cell = _cell(spec, target, {**pattern, **dict(zip(names, values, strict=True))})
                 cells.append((cell, _inadmissible(cell, target)))
-    plan = Plan(replace(spec, axes=axes), targets, tuple(cells), tuple(dict.fromkeys(remarks)))
-    return replace(plan, files=_files(plan))
+    cells = _with_states(cells, spec, targets)
+    _check_ranges(cells, targets)
+    plan = Plan(spec, targets, tuple(cells), tuple(dict.fromkeys(remarks)))
+    plan = replace(plan, files=_files(plan))
+    if spec.snia is None:
+        return plan
+    told = [text for target in targets for text in _deviations(plan, target)]
+    return replace(plan, remarks=tuple(dict.fromkeys([*plan.remarks, *told])))
+
+
+def _deviations(plan: Plan, target: Target) -> list[str]:
+    """What of a SNIA test is not as the specification says, on one target."""
+    spec = plan.spec
+    assert spec.snia is not None
+    cells = [cell for cell in plan.to_measure if cell.target == target.name]
+    if not cells:
+        return []
+    plan.rounds(target.name)  # raises when the cell that is tracked is not in the sweep
+    told = list(deviations(spec.snia, cells, window_seconds=spec.window_seconds, capacity_bytes=target.size_bytes))
+    wanted = "filled-twice" if PROCEDURES[spec.snia].fill_passes else "laid-out"
+    if spec.prepare != wanted:
+        told.append(f"The preparation is {spec.prepare!r}, not the one of the specification.")
+    return told
+
+
+def _whole_blocks(
+    axes: dict[str, tuple[OptionValue, ...]], targets: tuple[Target, ...]
+) -> tuple[dict[str, tuple[OptionValue, ...]], list[str]]:
+    """The axes without block sizes that direct I/O cannot move, and what was dropped: a SNIA grid begins at 512 B."""
+    block = max((target.logical_block_bytes for target in targets if target.kind != "uri"), default=1)
+    odd = [size for size in axes.get("bs", ()) if isinstance(size, int) and size % block]
+    if not odd:
+        return axes, []
+    told = ", ".join(format_size(int(size)) for size in odd)
+    kept = {**axes, "bs": tuple(size for size in axes["bs"] if size not in odd)}
+    return kept, [f"Blocks of {told} left out: the target moves whole blocks of {format_size(block)}."]
+
+
+def _check_preparation(spec: CampaignSpec, targets: tuple[Target, ...], *, read_only: bool) -> None:
+    for target in targets:
+        if read_only and spec.prepare in BY_WRITING and target.kind != "directory":
+            raise UsageError(
+                f"{spec.prepare!r} is made by writing to {target.location}, and --read-only forbids that",
+                where="--prepare",
+                remedy="leave one of them out",
+            )
+        if spec.prepare == "fresh" and target.kind == "uri":
+            raise UsageError(
+                "nothing takes the data off an export from outside",
+                where=f"--prepare fresh, {target.location}",
+                remedy="make a new export on the server, or prepare it filled or preconditioned",
+            )
+        if spec.purge == "punch-hole" and target.kind != "file":
+            raise UsageError("holes are punched in files only", where="purge", remedy="use purge = 'auto'")
+        if spec.purge == "discard" and target.kind != "block":
+            raise UsageError("only a block device can be discarded", where="purge", remedy="use purge = 'auto'")
+    if spec.snia is None:
+        if spec.purge != "auto":
+            raise UsageError("a purge is part of a SNIA test", where="purge", remedy="use --prepare fresh in a map")
+        return
+    varied = [name for name, values in spec.axes.items() if len(values) > 1 and name not in ("rw", "rwmixread", "bs")]
+    if varied or spec.patterns:
+        raise UsageError(
+            f"a SNIA test varies rwmixread, rw and bs; {varied[0] if varied else 'patterns'} cannot vary",
+            where="[sweep]",
+            remedy="give it one value, or run one campaign for each",
+        )
+    for name, asked in (("cells", spec.cells), ("error", spec.error), ("precision", spec.precision)):
+        if asked is not None:
+            raise UsageError("a SNIA test ends by its steady state", where=name, remedy=f"leave out {name}")
+    if spec.prepare == "fresh":
+        raise UsageError("a SNIA test works on one range from its fill to its end", where="prepare", remedy="leave out `prepare`")
+
+
+def _with_states(cells: list[tuple[Cell, str]], spec: CampaignSpec, targets: tuple[Target, ...]) -> list[tuple[Cell, str]]:
+    """The cells with the state they find: what was prepared, or what was there when nothing may be written."""
+    written = {cell.target for cell, reason in cells if cell.writes and not reason}
+    found = {
+        target.name: spec.prepare
+        if spec.prepare != "laid-out" or target.kind == "directory" or target.name in written
+        else "as-found"
+        for target in targets
+    }
+    return [(replace(cell, state=found[cell.target]), reason) for cell, reason in cells]
+
+
+def _check_ranges(cells: list[tuple[Cell, str]], targets: tuple[Target, ...]) -> None:
+    """Data of several kinds lie side by side on a device: there must be room for all of them."""
+    places = Places(cell for cell, _ in cells)
+    for target in targets:
+        kinds = places.kinds(target.name)
+        if kinds < 2 or target.size_bytes is None:
+            continue
+        end = max((places.offset_bytes(cell) + cell.end_bytes for cell, reason in cells if cell.target == target.name and not reason), default=0)
+        if end > target.size_bytes:
+            most = target.size_bytes // kinds // ALIGNMENT * ALIGNMENT
+            raise UsageError(
+                f"{kinds} kinds of data lie side by side and need {format_size(end)}, the target has {format_size(target.size_bytes)}",
+                where="[sweep] size",
+                remedy=f"use sizes up to {format_size(most)}" if most else "use a larger target",
+            )
 
 
 def _reads_only(
@@ -190,6 +337,9 @@ def _fitting_sizes(
 ) -> tuple[dict[str, tuple[OptionValue, ...]], str]:
     """The axes for one target; a target smaller than every size asked for is measured over its whole."""
     local = dict(axes)
+    kinds = math.prod(len(values) for name, values in axes.items() if name in DATA_OPTIONS)
+    if target.size_bytes is not None and kinds > 1 and "size" not in local and "size" not in spec.constants:
+        local["size"] = (max(ALIGNMENT, target.size_bytes // kinds // ALIGNMENT * ALIGNMENT),)
     if target.size_bytes is None:
         if "size" not in local and "size" not in spec.constants:
             local["size"] = (DEFAULT_SIZE_BYTES,)
@@ -234,22 +384,13 @@ def _inadmissible(cell: Cell, target: Target) -> str:
 def _files(plan: Plan) -> dict[str, dict[str, int]]:
     """What has to be laid out before the first visit."""
     wanted: dict[str, dict[str, int]] = {}
+    places = Places(cell for cell, _ in plan.cells)
     for target in plan.targets:
         cells = [cell for cell in plan.to_measure if cell.target == target.name]
-        files: dict[str, int] = {}
-        if target.kind != "directory":
-            # What must not be written is not laid out either.
-            if any(cell.writes for cell in cells):
-                files[""] = max(cell.end_bytes for cell in cells)
-        elif plan.spec.sharing == "shared":
-            if cells:
-                files[SHARED_FILE] = max(cell.end_bytes for cell in cells)
-        else:
-            for cell in cells:
-                for job in range(cell.numjobs):
-                    name = PRIVATE_FILE.format(job=job)
-                    files[name] = max(files.get(name, 0), cell.size_bytes)
-        wanted[target.name] = files
+        if target.kind != "directory" and not plan.writes(target.name):
+            cells = []  # what must not be written is not laid out either
+        files = extents(cells, places, directory=target.kind == "directory")
+        wanted[target.name] = {name: extent.size_bytes for name, extent in files.items()}
     return wanted
 
 

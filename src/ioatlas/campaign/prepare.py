@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Before the first visit: files laid out in full with real writes. After the last one: removed again."""
+"""Before the first visit: files and devices written over their whole length, step by step as the preparation says."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from ioatlas.campaign.placing import Extent
+from ioatlas.campaign.preparation import Step
 from ioatlas.dialect.jobfile import JobSection, JobValue, render_job
+from ioatlas.engine.collect import OUTPUT, complete_output
 from ioatlas.engine.process import Fio, run_fio
 from ioatlas.errors import IoAtlasError, PartialResultError
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_size
 
 SLOWEST_BYTES_PER_S = 1e6
-"""A lay-out slower than this is taken to hang."""
+"""A preparation slower than this is taken to hang."""
 
 
 def _block_bytes(size_bytes: int) -> int:
@@ -22,25 +25,39 @@ def _block_bytes(size_bytes: int) -> int:
     return min(1 << 20, size_bytes & -size_bytes)
 
 
-def layout_job(places: Mapping[str, Mapping[str, JobValue]], sizes: Mapping[str, int], *, direct: bool, ioengine: str | None) -> str:
-    """A job file that writes every file over its whole length with data that neither compresses nor repeats.
+def layout_job(
+    places: Mapping[str, Mapping[str, JobValue]], extents: Mapping[str, Extent], step: Step, *, direct: bool, ioengine: str | None
+) -> str:
+    """A job file that writes every file over its whole length, as one step of a preparation.
 
-    places: {name: options that bind it to its place}; sizes: {name: bytes}. Files are written one after the other.
+    places: {name: options that bind it to its place}; extents: {name: what is to lie there}. Files are written one after the other. The
+    data neither compress nor repeat unless the cells' own do. Random steps keep fio's map of blocks, so that each pass writes every block once.
     """
     sections = []
     for index, (name, location) in enumerate(places.items()):
+        extent = extents[name]
+        data = dict(extent.data)
+        # Repeated data repeat block by block: in blocks larger than the cells' they would repeat differently.
+        largest = min(step.bs_bytes, extent.smallest_block_bytes) if "dedupe_percentage" in data else step.bs_bytes
         options: dict[str, JobValue] = {
             **location,
-            "rw": "write",
-            "bs": _block_bytes(sizes[name]),
-            "size": sizes[name],
+            **data,
+            "rw": step.rw,
+            "bs": min(largest, _block_bytes(extent.size_bytes)),
+            "size": extent.size_bytes,
             "ioengine": ioengine or "libaio",
-            "iodepth": 8,
+            "iodepth": step.iodepth,
             "direct": int(direct),
             "refill_buffers": 1,
+            "randrepeat": 0,
+            "randseed": 1 + index,
             "end_fsync": 1,
             "fallocate": "none",
         }
+        if extent.offset_bytes:
+            options["offset"] = extent.offset_bytes
+        if step.passes > 1:
+            options["loops"] = step.passes
         if ioengine is None:
             options["allow_file_create"] = 1
         if index:
@@ -49,11 +66,12 @@ def layout_job(places: Mapping[str, Mapping[str, JobValue]], sizes: Mapping[str,
     return render_job(sections, {"thread": 1, "clocksource": "clock_gettime"})
 
 
-def lay_out(
+def write_step(
     fio: Fio,
     target: Target,
+    step: Step,
     places: Mapping[str, Mapping[str, JobValue]],
-    sizes: Mapping[str, int],
+    extents: Mapping[str, Extent],
     *,
     direct: bool,
     directory: Path,
@@ -61,35 +79,55 @@ def lay_out(
     progress: Callable[[int], None],
     paths: tuple[Path, ...] = (),
 ) -> int:
-    """Write the files. Returns the bytes written. `progress` gets the bytes on the target so far where that can be seen.
+    """Make one step of a preparation. Returns the bytes written. `progress` gets the bytes of this step so far where that can be seen.
 
-    Raises PartialResultError when stopped, IoAtlasError when fio fails.
+    Raises PartialResultError when stopped, IoAtlasError when fio fails or wrote less than it should.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    (directory / "job.fio").write_text(layout_job(places, sizes, direct=direct, ioengine=target.ioengine))
-    total = sum(sizes.values())
+    (directory / "job.fio").write_text(layout_job(places, extents, step, direct=direct, ioengine=target.ioengine))
+    total = step.passes * sum(extent.size_bytes for extent in extents.values())
+    known = [0]
 
     def tick(_seconds: float) -> None:
-        progress(sum(_size(path) for path in paths))
+        grown = sum(_size(path) for path in paths) if step.passes == 1 and step.rw == "write" else 0
+        progress(min(total, max(grown, _written_by(known[0]))))
+
+    def started(pid: int, _ticks: int) -> None:
+        known[0] = pid
 
     outcome = run_fio(
         fio,
-        ["--output-format=json", "--output=fio.json", "--eta=never", "job.fio"],
+        ["--output-format=json", f"--output={OUTPUT}", "--eta=never", "job.fio"],
         directory=directory,
         expected_seconds=total / SLOWEST_BYTES_PER_S,
         stop_asked=stop_asked,
-        started=lambda _pid, _ticks: None,
+        started=started,
         tick=tick,
     )
     if outcome.stopped == "asked":
-        raise PartialResultError("stopped while the files were laid out", remedy="go on with `ioatlas resume`")
+        raise PartialResultError("stopped while the target was prepared", remedy="go on with `ioatlas resume`")
     if outcome.exit_code:
         raise IoAtlasError(
-            f"laying out {format_size(total)} failed: {last_line(outcome.stderr) or f'fio ended with {outcome.exit_code}'}",
+            f"writing {format_size(total)} ({step.what}) failed: {last_line(outcome.stderr) or f'fio ended with {outcome.exit_code}'}",
             where=target.location,
             remedy=remedy_for(outcome.stderr),
         )
-    return total
+    output = complete_output(directory)
+    written = sum(job.directions["write"].io_bytes or 0 for job in output.jobs if "write" in job.directions) if output else 0
+    if written < total:
+        raise IoAtlasError(
+            f"the {step.what} wrote {written} of {total} bytes", where=target.location, remedy=f"see {directory / OUTPUT} for what fio says"
+        )
+    return written
+
+
+def _written_by(pid: int) -> int:
+    """Bytes that a process has had written to storage; 0 where the kernel does not count them (exports, some network file systems)."""
+    try:
+        text = Path(f"/proc/{pid}/io").read_text()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in text.splitlines() if line.startswith("write_bytes:")), 0)
 
 
 def _size(path: Path) -> int:

@@ -6,11 +6,14 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 
-from ioatlas.campaign.spec import CampaignSpec
+from ioatlas.campaign.spec import CampaignSpec, snia_campaign
+from ioatlas.campaign.streams_spec import FREE, HIGHEST, StreamsSpec
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import OptionValue
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+ORDERED_PRECISION, ORDERED_CAP = 0.05, 10
+"""When a round of fixed work is repeated no more: every value within 5%, or ten rounds."""
 
 
 def _doubling(low: int, high: int) -> tuple[int, ...]:
@@ -20,11 +23,26 @@ def _doubling(low: int, high: int) -> tuple[int, ...]:
     return tuple(values)
 
 
+def streams_campaign(study: str) -> CampaignSpec:
+    """A study of several streams at once; its streams are laid over the size that the target has room for."""
+    paced = study != "emerald-like"
+    streams = StreamsSpec(study, load=HIGHEST if paced else FREE, points=(100.0, *(float(p) for p in RAMP_PERCENT)) if paced else (100.0,))
+    return CampaignSpec(name=study, profile=study, visits=3, window_seconds=5.0, streams=streams)
+
+
+RAMP_PERCENT = (95, 90, 80, 50, 10)
 _ALL_FOUR = ("read", "write", "randread", "randwrite")
 
 
 def _random_read(bs: int, iodepth: int) -> Mapping[str, OptionValue]:
     return {"rw": "randread", "bs": bs, "iodepth": iodepth}
+
+
+def _ordered(name: str, *, axes: Mapping[str, tuple[int, ...]], constants: Mapping[str, int]) -> CampaignSpec:
+    """A study of fixed work in order; its rounds and what it does differently are data of `dialect.studies`."""
+    return CampaignSpec(
+        name=name, profile=name, axes=axes, constants=constants, precision=ORDERED_PRECISION, max_visits=ORDERED_CAP, ordered=name
+    )
 
 
 _ORION = (*(_random_read(8 * KIB, depth) for depth in range(1, 6)), *(_random_read(MIB, depth) for depth in (1, 2)))
@@ -35,7 +53,7 @@ PROFILES: dict[str, tuple[str, CampaignSpec]] = {
         CampaignSpec(
             name="quick",
             profile="quick",
-            axes={"rw": _ALL_FOUR, "size": (256 * MIB,), "bs": (4 * KIB, 64 * KIB, MIB), "numjobs": (1, 8)},
+            axes={"rw": _ALL_FOUR, "size": (256 * MIB,), "bs": (4 * KIB, MIB), "numjobs": (1, 4, 16)},
             budget_seconds=60,
         ),
     ),
@@ -120,6 +138,14 @@ PROFILES: dict[str, tuple[str, CampaignSpec]] = {
             ),
         ),
     ),
+    "iozone2017": (
+        "the nine IOzone operations of a 2017 NAS evaluation, in order on a 4 GB file, records of 4 KB to 16 MB: 117 cells",
+        _ordered("iozone2017", axes={"size": (4 * GIB,), "bs": _doubling(4 * KIB, 16 * MIB)}, constants={"direct": 1}),
+    ),
+    "nascharts2008": (
+        "write and read throughput against file size beyond the memory of client and server, as in the 2008 NAS charts",
+        _ordered("nascharts2008", axes={"bs": (64 * KIB,)}, constants={"direct": 0}),
+    ),
     "orion": (
         "8 KB and 1 MB random reads at rising depth, as ORION's simple run: 7 cells",
         CampaignSpec(
@@ -133,6 +159,22 @@ PROFILES: dict[str, tuple[str, CampaignSpec]] = {
                 "ORION fills the array's cache before each point; here the warm-up is cut from the measured series instead.",
             ),
         ),
+    ),
+    "snia-pts": (
+        "the IOPS test of the SNIA specification: purge, 2x fill, rounds of 56 minutes until steady state",
+        snia_campaign("snia-pts", "iops"),
+    ),
+    "snia-throughput": ("its throughput test: 1,024 and 128 KiB in sequence, each with a purge and fill", snia_campaign("snia-throughput", "throughput")),
+    "snia-latency": ("its latency test: one I/O in flight, 9 cells a round", snia_campaign("snia-latency", "latency")),
+    "snia-saturation": ("its write saturation test: random writes of 4 times the capacity", snia_campaign("snia-saturation", "saturation")),
+    "spc1-like": (
+        "an SPC-1-like load (structure of version 1): eight open streams at 100, 95, 90, 80, 50 and 10% of the highest load within 30 ms",
+        streams_campaign("spc1-like"),
+    ),
+    "spc1e-like": ("the same with power at idle and at each load", streams_campaign("spc1e-like")),
+    "emerald-like": (
+        "an Emerald-like load: hot-band mix, random and sequential phases, with IOPS/W, MB/s/W and GB/W where a meter is named",
+        streams_campaign("emerald-like"),
     ),
 }
 

@@ -8,8 +8,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from ioatlas.analysis.windows import window_values
+from ioatlas.campaign.beside import Beside
+from ioatlas.campaign.conditions import Hollow, meters_of
 from ioatlas.campaign.events import Emit, Event
 from ioatlas.campaign.gatekeeper import Gatekeeper
 from ioatlas.campaign.intake import Intake, take_in
@@ -22,7 +25,6 @@ from ioatlas.engine.collect import JOB_FILE, OUTPUT, SectionResult, read_batch
 from ioatlas.engine.process import Fio, run_fio, stop_orphan
 from ioatlas.errors import IoAtlasError, PartialResultError
 from ioatlas.model.cell import Cell
-from ioatlas.model.usage import Usage
 from ioatlas.model.visit import Visit
 from ioatlas.probe.telemetry import Sampler, Watched, usage_between, watched_of
 from ioatlas.store.journal import BatchRow, Journal, PlannedVisit
@@ -80,6 +82,8 @@ class Session(ABC):
         self._slack_ms: float = SLACK_MS
         watched = {target.name: watched_of(target.location) for target in plan.targets}
         self._counters = Sampler(_together(watched.values()))
+        self._beside = Beside(_together(watched.values()), meters_of(journal.directory))
+        self._hollow = Hollow(journal)
         self._gates = Gatekeeper(journal, watched)
         journal.set_outcome("counted", {name: asdict(path) for name, path in self._gates.paths.items()})
         self._nominal_spent = 0.0
@@ -140,6 +144,7 @@ class Session(ABC):
         cells = [section.cell for section in sections]
         try:
             self._sites.check(cells)
+            self._sites.renew(cells)
         except IoAtlasError as error:
             if not self._finished:
                 raise
@@ -153,17 +158,23 @@ class Session(ABC):
         batch = Batch(batch_id, directory, sections, readonly=not any(cell.writes for cell in cells), slack_ms=self._slack_ms)
         (directory / JOB_FILE).write_text(job_text(batch))
         progress = self._progress(batch)
+        self._hollow.look(sections)
         before = self._counters.snapshot()
-        outcome = run_fio(
-            self._fio,
-            [*(["--readonly"] if batch.readonly else []), "--output-format=json+", f"--output={OUTPUT}", "--eta=never", JOB_FILE],
-            directory=directory,
-            expected_seconds=batch.seconds + FIO_SECONDS,
-            stop_asked=self._stop_asked,
-            started=lambda pid, ticks: self._journal.set_batch_process(batch_id, pid, ticks),
-            tick=lambda seconds: self._emit(Event("progress", {**progress, "batch_seconds": round(min(seconds, batch.seconds), 1)})),
-        )
-        usage = usage_between(before, self._counters.snapshot())
+        self._beside.start(sections)
+        try:
+            outcome = run_fio(
+                self._fio,
+                [*(["--readonly"] if batch.readonly else []), "--output-format=json+", f"--output={OUTPUT}", "--eta=never", JOB_FILE],
+                directory=directory,
+                expected_seconds=batch.seconds + FIO_SECONDS,
+                stop_asked=self._stop_asked,
+                started=lambda pid, ticks: self._journal.set_batch_process(batch_id, pid, ticks),
+                tick=lambda seconds: self._emit(Event("progress", {**progress, "batch_seconds": round(min(seconds, batch.seconds), 1)})),
+            )
+        finally:
+            after = self._counters.snapshot()
+            seen = self._beside.stop(directory)
+        usage = usage_between(before, after)
         results = self._read(batch, planned)
         if any(result.overlap_ms for result in results):
             self._slack_ms = min(MAX_SLACK_MS, 2 * self._slack_ms)
@@ -177,7 +188,7 @@ class Session(ABC):
             seconds=seconds,
             exit_code=outcome.exit_code,
             note=last_line(outcome.stderr) if outcome.exit_code else "",
-            usage=usage,
+            usage={**asdict(usage), **seen.record(intake.visits)},
         )
         self._made += len(sections)
         self._nominal_spent += batch.seconds
@@ -214,7 +225,7 @@ class Session(ABC):
         seconds: float | None = None,
         exit_code: int | None = None,
         note: str = "",
-        usage: Usage | None = None,
+        usage: Mapping[str, Any] | None = None,
     ) -> None:
         self._journal.finish_batch(
             batch_id,
@@ -227,7 +238,7 @@ class Session(ABC):
             note=note,
             written=intake.written,
             again=intake.again,
-            usage=asdict(usage) if usage is not None else None,
+            usage=usage,
         )
 
     def _count_fruitless(self, intake: Intake, stderr: str, exit_code: int, stopped: str) -> None:
@@ -340,7 +351,7 @@ def _together(each: Iterable[Watched]) -> Watched:
 
 
 def _alone(rows: Mapping[int, PlannedVisit]) -> Callable[[Section], bool]:
-    return lambda section: rows[section.visit_id].alone or section.cell.work_bounded
+    return lambda section: rows[section.visit_id].alone or section.cell.work_bounded or section.cell.state == "fresh"
 
 
 def _axes(cell: Cell) -> dict[str, object]:

@@ -15,14 +15,21 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ioatlas.analysis.grade import DEFAULT_CAP, DEFAULT_PRECISION, Grade, GradeName
+from ioatlas.campaign.preparation import Preparation
+from ioatlas.campaign.streams_spec import StreamsSpec, StreamsTable, StreamTable, read_streams, streams_toml
+from ioatlas.design.snia import CELL_SECONDS, PROCEDURES, Test
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import OptionValue
 from ioatlas.model.options import ALIASES, ALLOWED, read_option
 from ioatlas.model.units import parse_duration_seconds, parse_percent
 
 Sharing = Literal["shared", "private"]
+Purge = Literal["auto", "discard", "punch-hole", "by-hand", "none"]
 _Scalar = int | float | str | bool
 _Strict = ConfigDict(extra="forbid")
+ENGINES = {"fio": ("fio",), "iozone": ("iozone",), "both": ("fio", "iozone")}
+LABELS = frozenset({"operation", "tool"})
+"""Axes of an ordered study that its profile makes."""
 MAX_CELLS = 2_000_000
 MIN_WINDOW_SECONDS = 0.1
 
@@ -53,6 +60,8 @@ class CampaignFile(BaseModel):
         default_factory=list,
         description="fio options that belong together, such as {rw = 'randread', bs = '4k'}; each pattern is crossed with the sweep.",
     )
+    streams: StreamsTable | None = Field(None, description="Several streams at once, at given load points.")
+    stream: list[StreamTable] = Field(default_factory=list, description="One of several streams that run at once.")
     visits: Annotated[int, Field(ge=1, le=1000)] | None = Field(None, description="Visits of every cell, each in another random order.")
     budget: str | int | float | None = Field(None, description="Time the campaign may take, such as '10m'.")
     cells: Annotated[int, Field(ge=3)] | None = Field(
@@ -69,7 +78,16 @@ class CampaignFile(BaseModel):
         None, description="Most visits of a cell when a precision is asked for."
     )
     verify: bool | None = Field(None, description="Write blocks with checksums at the end, read them back and compare.")
+    engine: Literal["fio", "iozone", "both"] | None = Field(
+        None, description="Program that makes the load of the profile iozone2017: 'iozone' or 'both' where IOzone is installed."
+    )
     sharing: Sharing | None = Field(None, description="'shared': all jobs on one file; 'private': a file for each job.")
+    prepare: Preparation | None = Field(
+        None,
+        description="State of files and devices before the load: 'laid-out', 'fresh' (no data), 'filled' (no holes), 'preconditioned', 'filled-twice'.",
+    )
+    purge: Purge | None = Field(None, description="What is done before the fill of a SNIA test; 'auto': discard where a block device can.")
+    snia: Test | None = Field(None, description="Run a test of the SNIA performance test specification: rounds until steady state.")
 
 
 @dataclass(frozen=True)
@@ -78,9 +96,12 @@ class CampaignSpec:
 
     targets:  (name or '', location) in order.
     precision, grade, max_visits: when a cell has been visited often enough; without a precision each cell gets `visits`.
+    prepare:  state of the footprint before the load; purge, snia: of a test of the SNIA specification, which is made in rounds.
+    ordered:  study whose cells are fixed work in order, made in rounds; engines: the programs that make its loads. '' for maps.
     cells:    most cells the adaptive design measures; error: stated median error at which it stops. None: not asked for.
     axes:     swept options, each with its values in order; constants: options every cell shares.
     patterns: sets of options that belong together; each is crossed with the axes.
+    streams:  several streams at once, at load points in a given order; `constants` then hold for every stream.
     """
 
     name: str = ""
@@ -100,6 +121,12 @@ class CampaignSpec:
     grade: GradeName = "map"
     max_visits: int | None = None
     verify: bool = False
+    prepare: Preparation = "laid-out"
+    purge: Purge = "auto"
+    snia: Test | None = None
+    ordered: str = ""
+    engines: tuple[str, ...] = ("fio",)
+    streams: StreamsSpec | None = None
     remarks: tuple[str, ...] = ()
 
     @property
@@ -112,6 +139,21 @@ class CampaignSpec:
     @property
     def cell_count(self) -> int:
         return math.prod(len(values) for values in self.axes.values()) * max(1, len(self.targets)) * max(1, len(self.patterns))
+
+
+def snia_campaign(name: str, test: Test) -> CampaignSpec:
+    """A test of the SNIA specification as it stands there; it lacks only a target."""
+    procedure = PROCEDURES[test]
+    return CampaignSpec(
+        name=name,
+        profile=name,
+        axes=procedure.axes,
+        constants=procedure.constants,
+        visits=1,
+        window_seconds=CELL_SECONDS,
+        prepare="filled-twice" if procedure.fill_passes else "laid-out",
+        snia=test,
+    )
 
 
 def campaign_schema() -> dict[str, Any]:
@@ -237,6 +279,8 @@ def read_campaign(text: str, *, source: str = "campaign", base: CampaignSpec | N
         if profiles is None:
             raise UsageError("a profile cannot name another profile", where=source, remedy="remove `profile`")
         spec = profiles(parsed.profile, _where(source, text, ("profile",)))
+    if parsed.snia is not None and parsed.snia != spec.snia:
+        spec = replace(snia_campaign("", parsed.snia), targets=spec.targets)
     axes, constants = read_sweep(parsed.sweep, lambda name: _where(source, text, ("sweep", name)))
     merged_axes = {name: values for name, values in spec.axes.items() if name not in constants}
     merged_axes |= axes
@@ -270,6 +314,7 @@ def read_campaign(text: str, *, source: str = "campaign", base: CampaignSpec | N
         axes=merged_axes,
         constants=merged_constants,
         patterns=tuple(patterns) or spec.patterns,
+        streams=read_streams(parsed.streams, parsed.stream, spec.streams, lambda *path: _where(source, text, path)),
         visits=parsed.visits if parsed.visits is not None else spec.visits,
         budget_seconds=_seconds(parsed.budget, spec.budget_seconds, _where(source, text, ("budget",))),
         order_seed=parsed.order_seed if parsed.order_seed is not None else spec.order_seed,
@@ -277,10 +322,14 @@ def read_campaign(text: str, *, source: str = "campaign", base: CampaignSpec | N
             _seconds(parsed.window, spec.window_seconds, _where(source, text, ("window",))), _where(source, text, ("window",))
         ),
         sharing=parsed.sharing or spec.sharing,
+        engines=ENGINES[parsed.engine] if parsed.engine is not None else spec.engines,
         cells=parsed.cells if parsed.cells is not None else spec.cells,
         precision=read_error(parsed.precision, _where(source, text, ("precision",))) if parsed.precision is not None else spec.precision,
         grade=parsed.grade or spec.grade,
         verify=parsed.verify if parsed.verify is not None else spec.verify,
+        prepare=parsed.prepare or spec.prepare,
+        purge=parsed.purge or spec.purge,
+        snia=parsed.snia or spec.snia,
         max_visits=parsed.max_visits if parsed.max_visits is not None else spec.max_visits,
         error=read_error(parsed.error, _where(source, text, ("error",))) if parsed.error is not None else spec.error,
     )
@@ -292,6 +341,11 @@ def read_error(value: str | float, where: str) -> float:
     if not 0 < error < 1:
         raise UsageError(f"{value!r} is not between 0% and 100%", where=where, remedy="write a percentage such as 5%")
     return error
+
+
+def read_window(value: str | float, where: str) -> float:
+    """The shortest time a visit's load runs, in seconds. Raises UsageError."""
+    return _window(parse_duration_seconds(value, where=where), where)
 
 
 def _seconds(value: str | float | None, default: float | None, where: str) -> float | None:
@@ -319,7 +373,7 @@ def _located(error: ValidationError, source: str, text: str) -> UsageError:
     )
     key = str(path[-1]) if path else ""
     if first["type"] == "extra_forbidden":
-        known = list(CampaignFile.model_fields) if len(path) == 1 else list(TargetTable.model_fields)
+        known = list(CampaignFile.model_fields) if len(path) == 1 else list((StreamsTable if path[0] == "streams" else TargetTable).model_fields)
         close = difflib.get_close_matches(key, known, n=1)
         remedy = f"did you mean {close[0]!r}?" if close else f"known keys are {', '.join(known)}"
         what = f"unknown key {key!r}"
@@ -349,12 +403,18 @@ def campaign_toml(spec: CampaignSpec) -> str:
         f"window = {_toml(f'{spec.window_seconds * 1000:g}ms')}",
         f"sharing = {_toml(spec.sharing)}",
     ]
+    if spec.ordered:
+        engine = next(name for name, engines in ENGINES.items() if engines == spec.engines)
+        lines += [f"profile = {_toml(spec.profile)}", f"engine = {_toml(engine)}"]
     if spec.budget_seconds is not None:
         lines.append(f"budget = {_toml(f'{spec.budget_seconds:g}s')}")
     lines += [f"cells = {spec.cells}"] if spec.cells is not None else []
     lines += [f"precision = {_toml(f'{spec.precision * 100:g}%')}"] if spec.precision is not None else []
     lines += [f"grade = {_toml(spec.grade)}"] if spec.grade != "map" else []
     lines += ["verify = true"] if spec.verify else []
+    lines += [f"prepare = {_toml(spec.prepare)}"] if spec.prepare != "laid-out" else []
+    lines += [f"purge = {_toml(spec.purge)}"] if spec.purge != "auto" else []
+    lines += [f"snia = {_toml(spec.snia)}"] if spec.snia else []
     lines += [f"max_visits = {spec.max_visits}"] if spec.max_visits is not None else []
     lines += [f"error = {_toml(f'{spec.error * 100:g}%')}"] if spec.error is not None else []
     for name, location in spec.targets:
@@ -364,7 +424,9 @@ def campaign_toml(spec: CampaignSpec) -> str:
     for pattern in spec.patterns:
         lines += ["", "[[pattern]]", *(f"{option} = {_toml(value)}" for option, value in pattern.items())]
     lines += ["", "[sweep]"]
-    lines += [f"{option} = [{', '.join(_toml(value) for value in values)}]" for option, values in spec.axes.items()]
+    axes = {option: values for option, values in spec.axes.items() if not (spec.ordered and option in LABELS)}
+    axes = axes if spec.streams is None else {option: values for option, values in axes.items() if option == "size"}
+    lines += [f"{option} = [{', '.join(_toml(value) for value in values)}]" for option, values in axes.items()]
     lines += [f"{option} = {_toml(value)}" for option, value in spec.constants.items()]
     return "\n".join(lines) + "\n"
 

@@ -9,22 +9,27 @@ import uuid
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from ioatlas import __version__
 from ioatlas.campaign.adaptive import FEWEST_CELLS, can_be_adaptive
+from ioatlas.campaign.conditions import FACTS_FILE, conditions, facts_text
 from ioatlas.campaign.events import Emit, Event
+from ioatlas.campaign.ordered import OrderedSession
+from ioatlas.campaign.ordered_plan import build_ordered_plan
+from ioatlas.campaign.ordered_sites import OrderedSites
 from ioatlas.campaign.plan import Plan, build_plan
 from ioatlas.campaign.record import plan_record, spec_from_plan
+from ioatlas.campaign.rounds import RoundsSession
 from ioatlas.campaign.session import Session, Summary
 from ioatlas.campaign.sites import Sites
 from ioatlas.campaign.spec import CampaignSpec, campaign_toml
+from ioatlas.campaign.streams import Streams, is_streams
+from ioatlas.campaign.streams_plan import build_streams_plan
 from ioatlas.campaign.supervisor import Supervisor
 from ioatlas.design.exhaustive import random_blocks
-from ioatlas.engine.process import Fio, find_fio
+from ioatlas.engine.process import find_fio
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.model.target import Target
-from ioatlas.probe import testbed
 from ioatlas.store.journal import Journal, NewVisit
 from ioatlas.target.guard import check_before_start, confirm_destroy, confirm_overwrite
 from ioatlas.target.identity import recognise
@@ -35,6 +40,12 @@ from ioatlas.target.place import check_journal_place
 def open_plan(spec: CampaignSpec, *, read_only: bool = False) -> Plan:
     """Open the targets of a specification and plan its cells. Writes nothing. Raises IoAtlasError."""
     targets = [open_target(location, name or None) for name, location in spec.targets]
+    if spec.streams is not None:
+        return build_streams_plan(spec, _distinct(targets), read_only=read_only)
+    if spec.ordered:
+        return build_ordered_plan(spec, _distinct(targets), read_only=read_only)
+    if spec.engines != ("fio",):
+        raise UsageError("only the profile iozone2017 has a second engine", where="engine", remedy="leave it out, or name that profile")
     return build_plan(spec, _distinct(targets), read_only=read_only)
 
 
@@ -58,10 +69,19 @@ def default_directory(plan: Plan) -> Path:
     return Path(f"ioatlas-{name}-{time.strftime('%Y%m%d-%H%M%S')}")
 
 
-def start(plan: Plan, directory: Path, *, destroy: str | None = None, overwrite: str | None = None, planned: bool = True) -> Journal:
+def start(
+    plan: Plan,
+    directory: Path,
+    *,
+    destroy: str | None = None,
+    overwrite: str | None = None,
+    planned: bool = True,
+    facts: Path | None = None,
+    iperf: str | None = None,
+) -> Journal:
     """A new campaign in `directory`: guards and confirmations first, then its journal with every planned visit.
 
-    planned: off when a search asks for its visits as it goes.
+    planned: off when a search asks for its visits as it goes. facts, iperf: a file of typed-in facts, a host that runs `iperf3 -s`.
     Raises RefusedError when a guard refuses, UsageError when the directory is taken.
     """
     find_fio()
@@ -80,6 +100,7 @@ def start(plan: Plan, directory: Path, *, destroy: str | None = None, overwrite:
             where="--precision",
             remedy="use --error for the map's own error, or leave out --cells and --error",
         )
+    typed = facts_text(facts, iperf)
     _confirm(plan, destroy, overwrite)
     remarks = [remark for target in plan.targets for remark in check_journal_place(str(directory.absolute()), target)]
     if directory.exists() and not directory.is_dir():
@@ -94,13 +115,16 @@ def start(plan: Plan, directory: Path, *, destroy: str | None = None, overwrite:
         ) from error
     journal.begin_campaign(uuid.uuid4().hex[:12], plan.spec.name or plan.targets[0].name, __version__, plan_record(plan), plan.targets)
     journal.add_cells(plan.cells)
-    order = [] if adaptive or not planned else random_blocks([cell.key for cell in plan.to_measure], plan.spec.visits, plan.spec.order_seed)
+    rounds = plan.spec.ordered or plan.spec.snia is not None
+    order = [] if adaptive or rounds or not planned else random_blocks([cell.key for cell in plan.to_measure], plan.spec.visits, plan.spec.order_seed)
     journal.add_visits(NewVisit(key, block, seed) for key, block, seed in order)
     for remark in plan.remarks:
         journal.add_remark("note", remark)
     for remark in remarks:
         journal.add_remark("warning", remark)
     (directory / "campaign.toml").write_text(campaign_toml(plan.spec))
+    if typed:
+        (directory / FACTS_FILE).write_text(typed, encoding="utf-8")
     return journal
 
 
@@ -138,30 +162,25 @@ def _confirm(plan: Plan, destroy: str | None, overwrite: str | None) -> None:
             raise
 
 
-def run(journal: Journal, *, emit: Emit, stop_asked: Callable[[], bool], kind: type[Session] = Supervisor) -> Summary:
+def run(journal: Journal, *, emit: Emit, stop_asked: Callable[[], bool], kind: type[Session] | None = None) -> Summary:
     """One session of the campaign. Raises PartialResultError when it ends early; finished visits are kept.
 
-    kind: who decides on the visits; a search brings its own.
+    kind: who decides on the visits; a search brings its own, otherwise the plan says whether it is a map or a study in order.
     """
     began = time.monotonic()
     fio = find_fio()
     plan = _recorded_plan(journal)
     row = journal.campaign()
-    sites = Sites(journal, plan, row.campaign_id)
-    supervisor = kind(journal, plan, sites, fio, emit=emit, stop_asked=stop_asked, began=began)
+    supervisor: Session
+    if plan.spec.ordered:
+        supervisor = OrderedSession(journal, plan, OrderedSites(journal, plan, row.campaign_id), fio, emit=emit, stop_asked=stop_asked, began=began)
+    else:
+        sites = Sites(journal, plan, row.campaign_id)
+        supervisor = (kind or (RoundsSession if plan.spec.snia else Supervisor))(journal, plan, sites, fio, emit=emit, stop_asked=stop_asked, began=began)
     supervisor.recover()
-    session = journal.begin_session(_testbed(fio, plan))
+    session = journal.begin_session(conditions(fio, plan.targets, journal.directory))
     emit(Event("campaign", {"directory": str(journal.directory), "campaign_id": row.campaign_id, "cells": len(plan.to_measure)}))
     try:
         return supervisor.run()
     finally:
         journal.end_session(session)
-
-
-def _testbed(fio: Fio, plan: Plan) -> dict[str, Any]:
-    """The conditions of one session: facts of client and path for each target, with what the tools said."""
-    return {
-        "ioatlas": __version__,
-        "fio": fio.version,
-        "targets": {target.name: testbed(target.location).as_json() for target in plan.targets},
-    }

@@ -72,6 +72,8 @@ class TerminalLine:
                 self._last = _picture(fields)
             case "fresh":
                 self._say(f"measuring {fields['cells']} extreme cells again")
+            case "round":
+                self._say(str(fields["text"]))
             case "remark":
                 self._say(str(fields["text"]))
             case _:

@@ -7,14 +7,15 @@ import functools
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 
 from ioatlas.analysis.grade import GradeName
 from ioatlas.campaign.profiles import PROFILES, find_profile
-from ioatlas.campaign.spec import CampaignSpec, read_campaign_file, read_error
+from ioatlas.campaign.spec import ENGINES, CampaignSpec, Preparation, read_campaign_file, read_error, read_window
 from ioatlas.errors import UsageError
+from ioatlas.model.options import read_option
 from ioatlas.model.units import parse_duration_seconds
 
 
@@ -32,6 +33,7 @@ def sweep_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Campaign file (see docs/campaign.md).",
         ),
         click.option("--budget", metavar="TIME", help="Time the whole may take, such as 10m; a plan that is too large is coarsened."),
+        click.option("--size", metavar="SIZE", help="Bytes of the target that are used, such as 64g; takes the place of the profile's sizes."),
         click.option(
             "--cells", type=click.IntRange(3), help="Measure at most N cells, chosen by the adaptive design; the rest is predicted."
         ),
@@ -46,7 +48,19 @@ def sweep_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option("--max-visits", type=click.IntRange(2, 1000), help="Most visits of a cell. Default: 5, certified 30."),
         click.option("--visits", type=click.IntRange(1, 1000), help="Visits of every cell, each in another random order. Default: 2."),
+        click.option("--window", metavar="TIME", help="Shortest time the load of a visit runs, such as 2s. Default: 500ms; a SNIA test 60s."),
+        click.option(
+            "--engine",
+            type=click.Choice(["fio", "iozone", "both"]),
+            help="Program that makes the load of the profile iozone2017; iozone and both need IOzone. Default: fio.",
+        ),
         click.option("--verify", is_flag=True, help="Write blocks with checksums at the end, read them back and compare."),
+        click.option(
+            "--prepare",
+            type=click.Choice(get_args(Preparation)),
+            help="State before the load: laid-out (default), fresh: no data yet, filled: random data, no holes, preconditioned: and overwritten twice "
+            "at random, filled-twice: written twice in sequence.",
+        ),
         click.option(
             "--read-only", is_flag=True, help="Only read: fio runs with --readonly, nothing is laid out, nothing needs confirming."
         ),
@@ -64,6 +78,13 @@ def sweep_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return decorated
 
 
+def with_size(spec: CampaignSpec, text: str) -> CampaignSpec:
+    """The campaign on one size of the target. Raises UsageError."""
+    _, size = read_option("size", text, where="--size")
+    axes = {name: values for name, values in spec.axes.items() if name != "size"}
+    return replace(spec, axes=axes, constants={**spec.constants, "size": size})
+
+
 @dataclass(frozen=True)
 class Asked:
     """What was asked for on the command line; None or False where nothing was."""
@@ -72,13 +93,17 @@ class Asked:
     profile: str | None
     campaign_file: Path | None
     budget: str | None
+    size: str | None
     cells: int | None
     error: str | None
     precision: str | None
     grade: GradeName | None
     max_visits: int | None
     visits: int | None
+    window: str | None
+    engine: str | None
     verify: bool
+    prepare: Preparation | None
 
     def spec(self) -> CampaignSpec:
         """The specification: arguments override the campaign file, the file overrides its profile. Raises UsageError."""
@@ -101,16 +126,20 @@ class Asked:
             "grade": self.grade,
             "max_visits": self.max_visits,
             "visits": self.visits,
+            "engines": ENGINES[self.engine] if self.engine is not None else None,
             "verify": self.verify or None,
+            "prepare": self.prepare,
+            "window_seconds": read_window(self.window, "--window") if self.window is not None else None,
         }
-        return replace(spec, **{name: value for name, value in given.items() if value is not None})
+        spec = replace(spec, **{name: value for name, value in given.items() if value is not None})
+        return spec if self.size is None else with_size(spec, self.size)
 
     def _base(self) -> CampaignSpec:
         base = find_profile(self.profile) if self.profile else None
         if self.campaign_file is None:
             return base or find_profile("quick")
         spec = read_campaign_file(self.campaign_file, base=base, profiles=find_profile)
-        if spec.axes or spec.constants or spec.patterns:
+        if spec.axes or spec.constants or spec.patterns or spec.streams:
             return spec
         return read_campaign_file(self.campaign_file, base=find_profile("quick"), profiles=find_profile)
 

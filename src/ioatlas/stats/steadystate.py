@@ -26,6 +26,7 @@ class SteadyState:
     finished:       met, or `MOST_ROUNDS` rounds are over: no further round is run.
     average:        of the measurement window (the last five rounds when not met), in the unit of the tracking variable; None below 5 rounds.
     range_share:    (max - min) / average over the window; at most 0.20. slope_share: excursion of the best-fit line / average; at most 0.10.
+    line:           the best-fit line's values at the window's first and last round.
     """
 
     met: bool
@@ -35,6 +36,7 @@ class SteadyState:
     range_share: float | None
     slope_share: float | None
     reason: str
+    line: tuple[float, float] | None = None
     method: str = METHOD
 
 
@@ -67,11 +69,13 @@ def _window(window: Sequence[float], end: int) -> SteadyState:
         return SteadyState(False, end >= MOST_ROUNDS, end, average, None, None, "no I/O in the window")
     x = np.arange(WINDOW) - (WINDOW - 1) / 2
     spread = float(np.ptp(y)) / average
-    slope = abs(float(x @ y) / float(x @ x)) * (WINDOW - 1) / average
+    rise = float(x @ y) / float(x @ x) * (WINDOW - 1)
+    slope = abs(rise) / average
     # The limits are inclusive; the allowance is for rounding only.
     met = spread <= RANGE_LIMIT + 1e-12 and slope <= SLOPE_LIMIT + 1e-12
     word = "met" if met else "not met"
     reason = (
         f"{word} in round {end}: range {spread:.1%} of the average (limit {RANGE_LIMIT:.0%}), slope {slope:.1%} (limit {SLOPE_LIMIT:.0%})"
     )
-    return SteadyState(met, met or end >= MOST_ROUNDS, end, average, spread, slope, reason)
+    line = (average - rise / 2, average + rise / 2)
+    return SteadyState(met, met or end >= MOST_ROUNDS, end, average, spread, slope, reason, line)

@@ -24,6 +24,7 @@ from typing import Self
 from ioatlas.errors import IoAtlasError, RefusedError, UsageError
 from ioatlas.model.target import Target
 from ioatlas.target.direct import DirectIo, probe_directory
+from ioatlas.target.holes import make_sparse
 from ioatlas.target.identity import check_identity
 from ioatlas.target.opening import MARKER, WORKSPACE_PREFIX
 from ioatlas.target.trouble import spoken
@@ -126,6 +127,11 @@ class Workspace:
             self._names.add(name)
         return os.path.join(self.path, name)
 
+    def make_sparse(self, name: str, size_bytes: int) -> None:
+        """A new load file without data, in the place of one of that name; registered like any other."""
+        self.file_path(name)
+        make_sparse(self._fd, name, size_bytes, self.path)
+
     def check(self, names: Iterable[str] = ()) -> None:
         """Before every start of fio: the path still leads to this very directory, and each named file is absent or an ordinary file
         of its own. Raises RefusedError otherwise: fio opens by path and would follow a link that was put there.
@@ -145,12 +151,6 @@ class Workspace:
             finally:
                 os.close(child)
 
-    def direct_io(self, *, writes: bool = True) -> DirectIo:
-        """Whether O_DIRECT works here and with which alignment, tried on a small registered file that is removed at once."""
-        self.file_path("direct-probe")
-        self.check()
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink("direct-probe", dir_fd=self._fd)  # from a start that was killed
     def unlink(self, name: str) -> bool:
         """Remove one registered load file, so that the next load makes a new one; whether it was there. Raises RefusedError when it is not ours."""
         if name not in self._names:
@@ -162,6 +162,12 @@ class Workspace:
             raise IoAtlasError(f"{name} cannot be removed: {left[name]}", where=self.path, remedy="see who holds it, then `ioatlas resume`")
         return gone
 
+    def direct_io(self, *, writes: bool = True) -> DirectIo:
+        """Whether O_DIRECT works here and with which alignment, tried on a small registered file that is removed at once."""
+        self.file_path("direct-probe")
+        self.check()
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink("direct-probe", dir_fd=self._fd)  # from a start that was killed
         return probe_directory(self._fd, "direct-probe", self.path, writes=writes)
 
     def remove(self, listed: Iterable[str]) -> Removal:

@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests in rounds: the tracked value of each round, the measurement window, and estimates from the window's rounds only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import sqrt
+from statistics import mean, stdev
+
+from ioatlas.design.snia import METHOD, PROCEDURES, SATURATION_CAPACITIES, SATURATION_SECONDS, Procedure, Test
+from ioatlas.model.cell import Cell
+from ioatlas.model.estimate import Estimate
+from ioatlas.model.histogram import Histogram
+from ioatlas.model.result import Finding
+from ioatlas.model.rounds import Quantity, RoundsCell, RoundsResult
+from ioatlas.model.units import format_count, format_latency, format_rate, format_size, format_size_rounded
+from ioatlas.model.visit import Part, Visit
+from ioatlas.stats.intervals import t_quantile
+from ioatlas.stats.steadystate import MOST_ROUNDS, RANGE_LIMIT, SLOPE_LIMIT, WINDOW, SteadyState, steady_state
+
+FEWEST_FOR_INTERVAL = 3
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """What is known of one pass so far: its visits by round.
+
+    first: round (block number, from 0) with which the last preparation begins.
+    """
+
+    procedure: Procedure
+    cells: tuple[Cell, ...]
+    by_round: tuple[Mapping[str, Visit], ...]
+    first: int = 0
+
+    @property
+    def tracked(self) -> Cell:
+        return next(cell for cell in self.cells if self.procedure.tracks(cell))
+
+    @property
+    def complete(self) -> int:
+        """Rounds in which every cell has a value, from the first on without a gap."""
+        for number, visits in enumerate(self.by_round):
+            if len(visits) < len(self.cells):
+                return number
+        return len(self.by_round)
+
+    def missing(self, number: int) -> list[Cell]:
+        """Cells of a round that have no value yet, in its order."""
+        made = self.by_round[number] if number < len(self.by_round) else {}
+        return [cell for cell in self.cells if cell.key not in made]
+
+    def values(self) -> list[float]:
+        """The tracked value of every complete round, those before `first` too."""
+        key = self.tracked.key
+        return [value_of(visits[key], self.procedure.quantity) for visits in self.by_round[: self.complete]]
+
+    def written_bytes(self) -> list[int]:
+        """By the visits of each complete round, added up from the last preparation on."""
+        total, sums = 0, []
+        for number, visits in enumerate(self.by_round[: self.complete]):
+            here = sum(part.io_bytes for visit in visits.values() for part in visit.parts if part.direction == "write")
+            total = here if number == self.first else total + here
+            sums.append(total)
+        return sums
+
+    def state(self) -> SteadyState:
+        """Steady state over the rounds since the last preparation. The write saturation test looks at its last five rounds only."""
+        values = self.values()[self.first :]
+        if self.procedure.test != "saturation" or len(values) <= WINDOW:
+            return steady_state(values[:MOST_ROUNDS])
+        return replace(steady_state(values[-WINDOW:]), round_number=len(values))
+
+    def ended(self, window_seconds: float) -> str:
+        """Why no further round is to be run; '' while there is one."""
+        rounds = self.complete - self.first
+        if self.procedure.test != "saturation":
+            state = self.state()
+            return "" if not state.finished else "steady state met" if state.met else f"no steady state in {MOST_ROUNDS} rounds"
+        written = self.written_bytes()
+        footprint = max(cell.footprint_bytes for cell in self.cells)
+        if rounds > 0 and written[-1] >= SATURATION_CAPACITIES * footprint:
+            return f"{SATURATION_CAPACITIES} times the range was written"
+        return f"{SATURATION_SECONDS // 3600} hours are over" if rounds * window_seconds >= SATURATION_SECONDS else ""
+
+
+def rounds_of(test: Test, cells: Sequence[Cell], visits: Iterable[Visit], first: int = 0) -> Rounds:
+    """The rounds of one pass from the journal's visits; a visit's block is its round. Discarded ones do not count."""
+    keys = {cell.key for cell in cells}
+    by_round: dict[int, dict[str, Visit]] = {}
+    for visit in visits:
+        if visit.cell_key in keys and visit.purpose == "sweep" and not visit.discarded:
+            by_round.setdefault(visit.block, {})[visit.cell_key] = visit
+    count = max(by_round, default=-1) + 1
+    return Rounds(PROCEDURES[test], tuple(cells), tuple(by_round.get(number, {}) for number in range(count)), first)
+
+
+def value_of(visit: Visit, quantity: Quantity) -> float:
+    """A whole round's value of one cell, both directions together: nothing is cut from it, as the specification has it."""
+    ios = sum(part.total_ios for part in visit.parts)
+    seconds = max((part.runtime_ms for part in visit.parts), default=0) / 1000
+    if quantity == "lat_mean_ns":
+        return sum((part.lat_mean_ns or 0.0) * part.total_ios for part in visit.parts) / ios if ios else 0.0
+    amount = ios if quantity == "iops" else sum(part.io_bytes for part in visit.parts)
+    return amount / seconds if seconds else 0.0
+
+
+def format_value(value: float, quantity: Quantity) -> str:
+    if quantity == "iops":
+        return f"{format_count(value)} IOPS"
+    return format_rate(value) if quantity == "bw_bytes_per_s" else format_latency(value)
+
+
+def result_of(rounds: Rounds, *, ended: str, part: str, purge: str, deviations: tuple[str, ...]) -> RoundsResult:
+    """One pass as the report shows it."""
+    procedure, tracked = rounds.procedure, rounds.tracked
+    state, values = rounds.state(), rounds.values()
+    last = rounds.first + state.round_number
+    window = (last - WINDOW + 1, last) if state.average is not None else None
+    chosen = rounds.by_round[window[0] - 1 : window[1]] if window else ()
+    cells = []
+    for cell in rounds.cells:
+        there = [value_of(visits[cell.key], procedure.quantity) for visits in chosen]
+        average = mean(there) if there else None
+        cells.append(RoundsCell(cell.key, cell.rw, cell.bs_bytes, read_percent(cell), average, procedure.tracks(cell)))
+    reason = state.reason
+    if window is not None and state.range_share is not None and state.slope_share is not None:
+        reason = (
+            f"rounds {window[0]} to {window[1]}: range {state.range_share:.1%} of the average (limit {RANGE_LIMIT:.0%}), "
+            f"slope {state.slope_share:.1%} (limit {SLOPE_LIMIT:.0%})"
+        )
+    return RoundsResult(
+        tracked.target,
+        procedure.test,
+        procedure.title,
+        part,
+        procedure.quantity,
+        words(tracked),
+        tuple(values),
+        rounds.first + 1,
+        state.met,
+        ended,
+        reason,
+        window,
+        state.average,
+        state.range_share,
+        state.slope_share,
+        state.line,
+        tuple(cells),
+        tuple(rounds.written_bytes()),
+        max(cell.footprint_bytes for cell in rounds.cells),
+        purge,
+        deviations,
+        METHOD,
+    )
+
+
+def read_percent(cell: Cell) -> int:
+    if len(cell.directions) > 1:
+        return cell.integer("rwmixread", 50)
+    return 100 if "read" in cell.directions else 0
+
+
+def words(cell: Cell) -> str:
+    """A cell of a round in words."""
+    order = "random" if "rand" in cell.rw else "sequential"
+    share = read_percent(cell)
+    return f"{format_size(cell.bs_bytes)} {order} {'read' if share == 100 else 'write' if share == 0 else f'{share}/{100 - share} read/write'}"
+
+
+def rounds_estimates(rounds: Rounds, result: RoundsResult) -> tuple[Estimate, ...]:
+    """An estimate for every cell and direction: the average of the measurement window's rounds, or of all rounds where there is no window.
+
+    The interval is Student's over those rounds. They follow each other in a fixed order, as the specification has it, so it says
+    nothing of another day.
+    """
+    first, last = result.window or (result.first, rounds.complete)
+    chosen = rounds.by_round[first - 1 : last]
+    verdict = "steady" if result.met else "no steady state"
+    note = f"average of rounds {first} to {last} of the {result.title}; its rounds have a fixed order"
+    found = []
+    for cell in rounds.cells:
+        visits = [visits[cell.key] for visits in chosen if cell.key in visits]
+        for direction in cell.directions:
+            parts = [part for visit in visits for part in visit.parts if part.direction == direction]
+            if parts:
+                seeds = tuple(visit.seed for visit in visits)
+                found.append(_estimate(cell, direction, parts, seeds, verdict, note))
+    return tuple(found)
+
+
+def _estimate(cell: Cell, direction: str, parts: Sequence[Part], seeds: tuple[int, ...], verdict: str, note: str) -> Estimate:
+    bw = _mean([part.io_bytes * 1000 / part.runtime_ms for part in parts if part.runtime_ms])
+    iops = _mean([part.total_ios * 1000 / part.runtime_ms for part in parts if part.runtime_ms])
+    lat = _mean([part.lat_mean_ns for part in parts if part.lat_mean_ns])
+    tail = _mean([p99 for part in parts if (p99 := part.histogram.percentile_ns(99))])
+    return Estimate(
+        cell, direction, "measured", len(parts),
+        *bw, *iops, *lat, Histogram.merge(part.histogram for part in parts).percentile_ns(99), tail[1], tail[2],
+        "completion" if any(part.lat_kind == "completion" for part in parts) else "total",
+        verdict, METHOD, mean(part.runtime_ms for part in parts) / 1000, 0.0, 0, seeds, (note,),
+    )  # fmt: skip
+
+
+def _mean(values: Sequence[float]) -> tuple[float | None, float | None, float | None]:
+    """Arithmetic mean with Student's 95% interval, cut at 0."""
+    if not values:
+        return None, None, None
+    centre = mean(values)
+    if len(values) < FEWEST_FOR_INTERVAL:
+        return centre, None, None
+    half = t_quantile(0.975, len(values) - 1) * stdev(values) / sqrt(len(values))
+    return centre, max(0.0, centre - half), centre + half
+
+
+def rounds_finding(result: RoundsResult, keys: tuple[str, ...]) -> Finding:
+    """The test's outcome in one sentence."""
+    head = f"SNIA {result.title} on {result.target}" + (f", {result.part}" if result.part else "")
+    count = len(result.values)
+    if result.average is None:
+        return Finding("rounds", f"{head}: {count} of at least {WINDOW} rounds made{_because(result)}; no steady state is claimed.", keys)
+    value = format_value(result.average, result.quantity)
+    if result.test == "saturation":
+        written = result.written_bytes[-1] if result.written_bytes else 0
+        share = written / result.footprint_bytes if result.footprint_bytes else 0
+        text = f"{head}: {count} rounds wrote {format_size_rounded(written)}, {share:.1f} times the range{_because(result)}. "
+        text += f"{result.tracked} began with {format_value(result.values[result.first - 1], result.quantity)} and ended with {value} (last {WINDOW} rounds: {result.reason.split(': ', 1)[1]})."
+        return Finding("rounds", text, keys)
+    text = f"{head}: steady state {'met' if result.met else 'not met'} after {count} rounds{_because(result)}; {result.reason}. "
+    return Finding("rounds", text + f"{result.tracked}: {value}, the average of the measurement window.", keys)
+
+
+def _because(result: RoundsResult) -> str:
+    return f" ({result.ended})" if result.ended and not result.met else ""
+
+

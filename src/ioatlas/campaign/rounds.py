@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The session of a test in rounds: purge, fill, then round after round in a fixed order until the tracked value is steady."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Sequence
+
+from ioatlas.analysis.rounds import Rounds, format_value, rounds_of, words
+from ioatlas.campaign.events import Event
+from ioatlas.campaign.plan import FIO_SECONDS
+from ioatlas.campaign.session import REPORT_SECONDS, Session, Summary
+from ioatlas.design.snia import PROCEDURES, Procedure, Test, passes
+from ioatlas.engine.batch import Batch
+from ioatlas.errors import PartialResultError
+from ioatlas.model.cell import Cell
+from ioatlas.model.units import format_size
+from ioatlas.stats.steadystate import MOST_ROUNDS, WINDOW
+from ioatlas.store.journal import Journal, NewVisit
+
+TRIES = 3
+"""Times that a cell of a round is made before the round is given up."""
+GAP_MS = 10
+OUTCOME = "rounds"
+
+
+def pass_name(procedure: Procedure, target: str, cells: Sequence[Cell]) -> str:
+    """What a pass is called in the journal: the target, and what has a purge and fill of its own."""
+    return f"{target}/{part_of(procedure, cells)}"
+
+
+def part_of(procedure: Procedure, cells: Sequence[Cell]) -> str:
+    if not procedure.apart:
+        return ""
+    value = cells[0].option[procedure.apart]
+    return f"{procedure.apart} {format_size(value) if isinstance(value, int) else value}"
+
+
+def passes_of(journal: Journal, test: Test) -> list[tuple[Cell, ...]]:
+    """Every pass of the campaign in the order in which they run: target by target."""
+    cells = [cell for cell, reason in journal.cells() if not reason]
+    return [group for target in journal.targets() for group in passes(test, [cell for cell in cells if cell.target == target.name])]
+
+
+class RoundsSession(Session):
+    """One session of a test in rounds. All it decides is derived from the journal, so a stopped test goes on where it was."""
+
+    def run(self) -> Summary:
+        """Make all passes. The sites are cleaned whatever happens."""
+        test = self._plan.spec.snia
+        assert test is not None
+        self._test: Test = test
+        self._procedure = PROCEDURES[test]
+        self._window_ms = round(self._plan.spec.window_seconds * 1000)
+        self._learn_from_journal()
+        try:
+            for cells in passes_of(self._journal, test):
+                self._make_pass(cells)
+        finally:
+            self._clean()
+        ended = [known.get("ended") for known in self._journal.outcomes().get(OUTCOME, {}).values()]
+        if ended and all(ended):
+            self._journal.set_complete()
+        kept = [visit for visit in self._journal.visits() if not visit.discarded]
+        seconds = time.monotonic() - self._began
+        return Summary(self._journal.directory, len({visit.cell_key for visit in kept}), len(kept), seconds, complete=all(ended))
+
+    # -- one pass ---------------------------------------------------------------------------------------------------------
+
+    def _make_pass(self, cells: tuple[Cell, ...]) -> None:
+        name = pass_name(self._procedure, cells[0].target, cells)
+        if self._known(name).get("ended"):
+            return
+        self._prepare(name, cells)
+        # What direct I/O on this file system cannot move was left out while it was prepared.
+        left = {cell.key for cell, reason in self._journal.cells() if not reason}
+        cells = tuple(cell for cell in cells if cell.key in left)
+        self._pass_name, self._pass_cells = name, cells
+        while True:
+            rounds = self._rounds(name, cells)
+            ended = rounds.ended(self._plan.spec.window_seconds)
+            if ended:
+                self._note(name, ended=ended)
+                return
+            if self._over_budget(rounds):
+                return
+            self._make_round(rounds, rounds.complete)
+            self._tell_round(self._rounds(name, cells))
+
+    def _known(self, name: str) -> dict[str, object]:
+        return dict(self._journal.outcomes().get(OUTCOME, {}).get(name, {}))
+
+    def _note(self, name: str, **facts: object) -> None:
+        every = self._journal.outcomes().get(OUTCOME, {})
+        self._journal.set_outcome(OUTCOME, {**every, name: {**every.get(name, {}), **facts}})
+
+    def _rounds(self, name: str, cells: Sequence[Cell]) -> Rounds:
+        first = self._known(name).get("first", 0)
+        assert isinstance(first, int)
+        return rounds_of(self._test, cells, self._journal.visits(), first)
+
+    def _prepare(self, name: str, cells: tuple[Cell, ...]) -> None:
+        """Purge and fill. What was filled stays filled on a device; files in a directory were removed and are made again, and the window begins anew."""
+        known, target = self._known(name), cells[0].target
+        kept = self._sites.is_prepared(target, once=name)
+        if not kept:
+            done = self._rounds(name, cells).complete
+            self._note(name, purge=self._sites.purge(target, self._plan.spec.purge, self._emit), first=done)
+            if done > int(str(known.get("first", 0))):
+                self._remark(
+                    f"The test on {target} was interrupted after round {done} and its files were removed: it was filled again, and no "
+                    "measurement window spans the interruption.",
+                )
+        elif known:
+            self._remark(f"The test on {target} was interrupted and went on without a new purge and fill.")
+        self._sites.prepare_target(self._fio, target, self._stop_asked, self._emit, once=name)
+
+    def _remark(self, text: str) -> None:
+        self._journal.add_remark("warning", text)
+        self._emit(Event("remark", {"text": text}))
+
+    # -- one round --------------------------------------------------------------------------------------------------------
+
+    def _make_round(self, rounds: Rounds, number: int) -> None:
+        """Every cell once, in the order of the specification, each in a fio of its own."""
+        for attempt in range(TRIES):
+            missing = self._rounds(self._pass_name, rounds.cells).missing(number)
+            if not missing:
+                return
+            if not self._journal.planned("sweep"):
+                generator = random.Random(f"{self._plan.spec.order_seed} {number} {attempt}")  # noqa: S311 - offsets, not secrets
+                seeds = [(cell, generator.randrange(1, 2**31)) for cell in missing]
+                self._journal.add_visits(
+                    NewVisit(cell.key, number, seed, alone=True, runtime_ms=self._window_ms) for cell, seed in seeds
+                )
+            while waiting := self._journal.planned("sweep", limit=1):
+                visit = waiting[0]
+                self._run((self._section(visit, self._window_ms, GAP_MS),), {visit.visit_id: visit})
+        missing = self._rounds(self._pass_name, rounds.cells).missing(number)
+        if missing:
+            raise PartialResultError(
+                f"round {number + 1} lacks a valid reading of {words(missing[0])} after {TRIES} tries; finished rounds are kept",
+                where=rounds.tracked.target,
+                remedy=f"see the discarded visits with `ioatlas show {self._journal.directory} --cells`, then `ioatlas resume`",
+            )
+
+    def _over_budget(self, rounds: Rounds) -> bool:
+        left = self._left_seconds()
+        if left is None or rounds.complete == 0 or left >= self._round_seconds() + REPORT_SECONDS:
+            return False
+        text = f"The budget ended after round {rounds.complete} of the {self._procedure.title}: no steady state is claimed."
+        self._journal.add_remark("left-out", text)
+        self._emit(Event("remark", {"text": text}))
+        return True
+
+    def _tell_round(self, rounds: Rounds) -> None:
+        values, state = rounds.values(), rounds.state()
+        count = rounds.complete - rounds.first
+        text = f"round {rounds.complete}: {words(rounds.tracked)} {format_value(values[-1], self._procedure.quantity)}"
+        text += f"; {state.reason}" if count >= WINDOW else f"; {count} of {WINDOW} rounds of the first window"
+        self._emit(
+            Event(
+                "round",
+                {
+                    "target": rounds.tracked.target,
+                    "test": self._test,
+                    "round": rounds.complete,
+                    "value": values[-1],
+                    "quantity": self._procedure.quantity,
+                    "met": state.met and self._test != "saturation",
+                    "range_share": state.range_share,
+                    "slope_share": state.slope_share,
+                    "text": text,
+                },
+            )
+        )
+
+    # -- time to come -----------------------------------------------------------------------------------------------------
+
+    def _round_seconds(self) -> float:
+        each = self._wall_spent / self._made if self._made else self._window_ms / 1000 + FIO_SECONDS
+        return len(self._pass_cells) * each
+
+    def _progress(self, batch: Batch) -> dict[str, float]:
+        """Visits and seconds to the earliest round in which the test can end, and to the last one."""
+        rounds = self._rounds(self._pass_name, self._pass_cells)
+        made = rounds.complete - rounds.first
+        here = len(self._pass_cells) - len(rounds.missing(rounds.complete))
+        count = len(self._pass_cells)
+        if self._test == "saturation":
+            least = most = self._saturation_rounds(rounds)
+        else:
+            least, most = max(WINDOW - made, 1), MOST_ROUNDS - made
+        each = self._round_seconds() / count
+        return {
+            "visits_done": self._journal.count_visits().get("done", 0),
+            "visits_planned": least * count - here,
+            "round": rounds.complete + 1,
+            "seconds_left": round(max(batch.seconds, (least * count - here) * each), 1),
+            "seconds_left_most": round(max(batch.seconds, (most * count - here) * each), 1),
+        }
+
+    def _saturation_rounds(self, rounds: Rounds) -> int:
+        """Rounds to come at the rate of those made so far."""
+        written = rounds.written_bytes()
+        made = rounds.complete - rounds.first
+        if not made or not written or not written[-1]:
+            return 1
+        goal = 4 * max(cell.footprint_bytes for cell in rounds.cells)
+        return max(1, -(-(goal - written[-1]) * made // written[-1]))

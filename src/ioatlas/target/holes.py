@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Holes: looked for in files, made in files, and, on block devices, discarded ranges. Making them destroys data: the guards come first."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import fcntl
+import os
+import struct
+
+from ioatlas.errors import IoAtlasError
+from ioatlas.target.trouble import spoken
+
+_BLKDISCARD = 0x1277
+_KEEP_SIZE, _PUNCH_HOLE = 1, 2
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_CANNOT = (errno.EOPNOTSUPP, errno.ENOTTY, errno.EINVAL, errno.ENOSYS)
+
+
+def hole_bytes(path: str, size_bytes: int) -> int:
+    """Bytes of the first `size_bytes` of a file that hold no data, by lseek(2) SEEK_HOLE; unwritten extents count as holes.
+
+    A file system that cannot tell says that all is data. Raises IoAtlasError when the file cannot be read.
+    """
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError as error:
+        raise spoken(error, path) from error
+    try:
+        end = min(size_bytes, os.fstat(fd).st_size)
+        found, at = size_bytes - end, 0
+        while at < end:
+            try:
+                hole = min(os.lseek(fd, at, os.SEEK_HOLE), end)
+                data = min(os.lseek(fd, hole, os.SEEK_DATA), end) if hole < end else end
+            except OSError as error:
+                if error.errno != errno.ENXIO:
+                    raise spoken(error, path) from error
+                data = end  # no data behind the hole
+            found += data - hole
+            at = data
+        return found
+    finally:
+        os.close(fd)
+
+
+def make_sparse(directory: int, name: str, size_bytes: int, where: str) -> None:
+    """A new file without data in the directory with this descriptor, in the place of one of the same name."""
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=directory)
+        fd = os.open(name, _NEW_FILE, 0o600, dir_fd=directory)
+        try:
+            os.ftruncate(fd, size_bytes)
+        finally:
+            os.close(fd)
+    except OSError as error:
+        raise spoken(error, f"{where}/{name}") from error
+
+
+def punch_file(path: str, size_bytes: int) -> bool:
+    """Take the data out of the first `size_bytes` of a file, keeping its length. False where the file system cannot."""
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError as error:
+        raise spoken(error, path) from error
+    try:
+        fallocate = ctypes.CDLL(None, use_errno=True).fallocate
+        fallocate.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_longlong, ctypes.c_longlong)
+        if fallocate(fd, _KEEP_SIZE | _PUNCH_HOLE, 0, size_bytes) == 0:
+            os.fsync(fd)
+            return True
+        code = ctypes.get_errno()
+        if code in _CANNOT:
+            return False
+        raise spoken(OSError(code, os.strerror(code)), path)
+    finally:
+        os.close(fd)
+
+
+def discard(path: str, size_bytes: int) -> bool:
+    """Discard the first `size_bytes` of a block device (ioctl BLKDISCARD). False where it takes no discards.
+
+    Opened for exclusive use: the kernel refuses when anything else has claimed it. Raises IoAtlasError.
+    """
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_EXCL | os.O_CLOEXEC)
+    except OSError as error:
+        raise spoken(error, path) from error
+    try:
+        fcntl.ioctl(fd, _BLKDISCARD, struct.pack("QQ", 0, size_bytes))
+        os.fsync(fd)
+    except OSError as error:
+        if error.errno in _CANNOT:
+            return False
+        raise IoAtlasError(
+            f"discarding failed: {error.strerror}", where=path, remedy="see the kernel's log; purge = 'none' goes on without"
+        ) from error
+    finally:
+        os.close(fd)
+    return True
