@@ -27,20 +27,38 @@ BARELY = 0.03
 """Differences below this are not spoken of: single readings vary as much."""
 _PROTOCOLS: dict[str, Protocol] = {"iSCSI": "iscsi", "SMB": "smb3", "NBD": "nbd"}
 _NAMES = {"measured.network": "network path", "measured.client": "client", "measured.stack": "stack", "measured.drive": "drive"}
+_ONE_WAY = {"measured.network_read": ("network path", "read"), "measured.network_write": ("network path", "write")}
 
 
-def ceilings_of(bed: Testbed, bs_bytes: int, direction: str = "read") -> tuple[Ceiling, ...]:
+def ceilings_of(bed: Testbed, bs_bytes: int, direction: str = "read", numjobs: int | None = None) -> tuple[Ceiling, ...]:
     """All bounds that follow from the facts of a testbed, tightest first. Doubtful facts make none.
 
+    numjobs: of the load, for what the client's own jobs can make; left out without it.
     Facts used: nic.speed, nic.mtu, route.mtu, nic.shaped_rate, nic.bus or client.bus (words), nic.pcie.*, device.*.link_current,
     protocol.*, and measured.* (rates that were measured or typed in).
     """
     found = [*_link(bed, bs_bytes, direction), *_bus(bed), *_drive(bed)]
     for fact in bed.below("measured"):
+        resource, way = _ONE_WAY.get(fact.name, ("", direction))
+        if way != direction:
+            continue
         if fact.unit == "B/s" and isinstance(fact.value, (int, float)):
-            resource = _NAMES.get(fact.name, fact.name.removeprefix("measured.").replace("_", " "))
+            resource = resource or _NAMES.get(fact.name, fact.name.removeprefix("measured.").replace("_", " "))
             found.append(Ceiling(f"{resource}, measured", resource, float(fact.value), None, "measured", fact.source))
+    if numjobs is not None:
+        found += _generator(bed, bs_bytes, numjobs)
     return tuple(sorted(found, key=lambda one: one.bw_bytes_per_s or float("inf")))
+
+
+def _generator(bed: Testbed, bs_bytes: int, numjobs: int) -> Iterator[Ceiling]:
+    """What fio makes on this client when I/Os cost nothing: jobs times what one makes, at most what all cores make."""
+    one, every = bed.number("measured.client_job_iops"), bed.number("measured.client_iops")
+    if one:
+        iops = min(one * numjobs, max(one, every or one))
+        because = "fio's null engine: I/Os that cost nothing"
+        yield Ceiling(
+            f"client with {numjobs} job{'s' if numjobs > 1 else ''}, null engine", "client", iops * bs_bytes, iops, "measured", because
+        )
 
 
 def _link(bed: Testbed, bs_bytes: int, direction: str) -> Iterator[Ceiling]:
@@ -66,13 +84,18 @@ def _bus(bed: Testbed) -> Iterator[Ceiling]:
         if isinstance(words, str):
             ceiling = bus_ceiling(words)
             if ceiling is None:
-                raise UsageError(f"{name} = {words!r} is no bus that is known", remedy="write PCI, PCI 64-bit 66 MHz, PCI-X 133 MHz or PCIe 2.0 x4")
+                raise UsageError(
+                    f"{name} = {words!r} is no bus that is known", remedy="write PCI, PCI 64-bit 66 MHz, PCI-X 133 MHz or PCIe 2.0 x4"
+                )
             yield ceiling
     speed, lanes = bed.number("nic.pcie.current_link_speed"), bed.number("nic.pcie.current_link_width")
     if speed and lanes:
         generation = pcie_generation(speed)
         yield Ceiling(
-            f"PCIe generation {generation} x{lanes:g} of the NIC", "client bus", pcie_bytes_per_s(generation, int(lanes)), because="line coding and packet headers"
+            f"PCIe generation {generation} x{lanes:g} of the NIC",
+            "client bus",
+            pcie_bytes_per_s(generation, int(lanes)),
+            because="line coding and packet headers",
         )
 
 
@@ -80,7 +103,12 @@ def _drive(bed: Testbed) -> Iterator[Ceiling]:
     drives = [fact for fact in bed.facts if fact.name.startswith("device.") and fact.name.endswith(".link_current")]
     for fact in drives if len(drives) == 1 else []:  # the share of each member of an array is not known
         if fact.kind in {"known", "typed in"} and isinstance(fact.value, (int, float)):
-            yield Ceiling(f"{fact.value / 1e9:g} Gb/s interface of the drive", "drive interface", fact.value / 8 * 0.8, because="8b/10b coding (SATA, SAS to 12 Gb/s)")
+            yield Ceiling(
+                f"{fact.value / 1e9:g} Gb/s interface of the drive",
+                "drive interface",
+                fact.value / 8 * 0.8,
+                because="8b/10b coding (SATA, SAS to 12 Gb/s)",
+            )
 
 
 # -- sentences --------------------------------------------------------------------------------------------------------------
@@ -175,14 +203,19 @@ def _pair(first: Reading, second: Reading) -> Finding | None:
     gain = high.bw_bytes_per_s / low.bw_bytes_per_s - 1
     change = f"{factor} {high.factors.get(factor, 'unknown')} instead of {low.factors.get(factor, 'unknown')}"
     if gain < BARELY:
-        return Finding("no-difference", f"{change} makes no difference: {megabytes(low.bw_bytes_per_s)} and {megabytes(high.bw_bytes_per_s)}")
+        return Finding(
+            "no-difference", f"{change} makes no difference: {megabytes(low.bw_bytes_per_s)} and {megabytes(high.bw_bytes_per_s)}"
+        )
     head = f"{change} gives {megabytes(high.bw_bytes_per_s)} instead of {megabytes(low.bw_bytes_per_s)} (+{gain:.0%})"
     allowed = _allowed_gain(low, high)
     if allowed is not None and gain <= allowed + BARELY:
         return Finding("explained", f"{head}; the ceilings allow +{allowed:.0%}, so that explains it")
     if factor == "mtu":
         allows = f"the link's arithmetic allows +{allowed:.1%}" if allowed is not None else "the link's arithmetic allows less"
-        return Finding("client-limited", f"{head}; {allows}, so the rest is work saved for each packet in the client or on its bus, which limits {low.name}")
+        return Finding(
+            "client-limited",
+            f"{head}; {allows}, so the rest is work saved for each packet in the client or on its bus, which limits {low.name}",
+        )
     nearest = limit_finding(high.bw_bytes_per_s, high.ceilings, what=high.name)
     last = f", and then the {_tightest(high)} is met" if nearest.code == "limited" else ""
     return Finding("limited", f"{head} with all else equal: {factor} {low.factors.get(factor, 'unknown')} limits {low.name}{last}")

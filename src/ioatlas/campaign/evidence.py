@@ -4,18 +4,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from ioatlas.analysis.attribution import AttributionReport, CeilingsOf, PathView, Seen, attribute
 from ioatlas.analysis.cache import judge_caches
 from ioatlas.analysis.ceilings import Ceiling
 from ioatlas.analysis.drift import block_states
-from ioatlas.analysis.limits import ceilings_of, limit_finding
+from ioatlas.analysis.limits import ceilings_of
 from ioatlas.analysis.saturation import iops_by_visit, saturation_findings
+from ioatlas.campaign.beside import usage_of
 from ioatlas.campaign.counts import Counts
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
+from ioatlas.model.histogram import Histogram
+from ioatlas.model.limit import Bound
 from ioatlas.model.result import Finding
 from ioatlas.model.testbed import Fact, Testbed
+from ioatlas.model.usage import Usage
 from ioatlas.model.visit import Visit
 
 
@@ -34,33 +40,103 @@ def judge(
     visits: Iterable[Visit],
     beds: Mapping[str, Testbed],
     counts: Counts,
+    *,
+    beside: Mapping[int, Mapping[str, Any]] | None = None,
+    hollow: Iterable[str] = (),
 ) -> tuple[tuple[Estimate, ...], tuple[Finding, ...]]:
     """The estimates with cache verdicts, and findings on caches, saturation and what limits the highest throughput.
 
-    counts: claims against the counters of the targets' paths.
+    counts: claims against the counters of the targets' paths. beside: what was read beside each visit, by its id. hollow: targets with holes.
     """
-    known: dict[tuple[str, int, str], Sequence[Ceiling]] = {}
-
-    def ceilings(cell: Cell, direction: str) -> Sequence[Ceiling]:
-        place = (cell.target, cell.bs_bytes, direction)
-        if place not in known:
-            bed = beds.get(cell.target)
-            known[place] = ceilings_of(bed, cell.bs_bytes, direction) if bed is not None else ()
-        return known[place]
-
+    beside = beside or {}
+    ceilings = ceilings_by_cell(beds)
     made = list(visits)
-    caches = judge_caches(estimates, made, ceilings=ceilings, counted_bytes=_counted({e.cell.key: e.cell for e in estimates}, made, counts))
+    caches = judge_caches(
+        estimates,
+        made,
+        ceilings=ceilings,
+        round_trip_ns={name: 1e9 * seconds for name, bed in beds.items() if (seconds := bed.number("path.round_trip"))},
+        counted_bytes=_counted({e.cell.key: e.cell for e in estimates}, made, counts),
+        holes=hollow,
+    )
     marked = caches.mark(estimates)
+    report = attribute(marked, ceilings=ceilings, caches=caches, seen=_seen(made, beside), paths=_paths(beds), fast_share=_fast(made))
+    marked = tuple(_with_limit(e, report, ceilings) for e in marked)
     found = [*caches.findings(), *saturation_findings(marked, iops_by_visit(made))]
     found += _drift({e.cell.key: e.cell for e in estimates}, made)
-    for direction in ("read", "write"):
-        named = [e for e in fresh if e.direction == direction and e.bw_bytes_per_s]
-        if named:
-            best = max(named, key=lambda e: e.bw_bytes_per_s or 0.0)
-            bounds = ceilings(best.cell, direction)
-            if bounds:
-                found.append(limit_finding(best.bw_bytes_per_s or 0.0, bounds, what=f"Highest {direction} throughput", iops=best.iops))
+    found += report.findings(marked, fresh)
     return marked, tuple(found)
+
+
+def ceilings_by_cell(beds: Mapping[str, Testbed]) -> CeilingsOf:
+    """Bounds of a cell and direction, worked out once for each target, block size and number of jobs."""
+    known: dict[tuple[str, int, str, int], Sequence[Ceiling]] = {}
+
+    def ceilings(cell: Cell, direction: str) -> Sequence[Ceiling]:
+        place = (cell.target, cell.bs_bytes, direction, cell.numjobs)
+        if place not in known:
+            bed = beds.get(cell.target)
+            known[place] = ceilings_of(bed, cell.bs_bytes, direction, cell.numjobs) if bed is not None else ()
+        return known[place]
+
+    return ceilings
+
+
+def _seen(visits: Iterable[Visit], beside: Mapping[int, Mapping[str, Any]]) -> dict[str, Seen]:
+    """What was read beside the visits of each cell, and how busy fio's own jobs were."""
+    usages: dict[str, list[Usage]] = {}
+    generator: dict[str, list[float]] = {}
+    for visit in visits:
+        if visit.discarded or visit.purpose not in {"sweep", "fresh"}:
+            continue
+        usage = usage_of(beside.get(visit.visit_id, {}))
+        if usage is not None:
+            usages.setdefault(visit.cell_key, []).append(usage)
+        if visit.cpu_percent is not None:
+            generator.setdefault(visit.cell_key, []).append(visit.cpu_percent / 100)
+    return {key: Seen(tuple(usages.get(key, ())), tuple(generator.get(key, ()))) for key in usages.keys() | generator.keys()}
+
+
+def _paths(beds: Mapping[str, Testbed]) -> dict[str, PathView]:
+    """Whether the way to each target crosses a wire, and the drives at its end."""
+    paths = {}
+    for name, bed in beds.items():
+        remote = (
+            bool(bed.value("server.address")) and bed.value("protocol.transport") != "unix socket" and bed.value("route.local") is not True
+        )
+        stack = str(bed.value("device.stack") or "").split(" > ")
+        paths[name] = PathView(remote, tuple(one for one in stack if one))
+    return paths
+
+
+FAST = 0.5
+
+
+def _fast(visits: Iterable[Visit]) -> dict[tuple[str, str], float]:
+    """Share of the I/Os that took less than half the mean, by cell and direction."""
+    merged: dict[tuple[str, str], list[Histogram]] = {}
+    for visit in visits:
+        if visit.purpose == "sweep" and not visit.discarded:
+            for part in visit.parts:
+                merged.setdefault((visit.cell_key, part.direction), []).append(part.histogram)
+    shares = {}
+    for place, histograms in merged.items():
+        whole = Histogram.merge(histograms)
+        if whole.count:
+            mean = sum(ns * count for ns, count in whole.bins) / whole.count
+            shares[place] = sum(count for ns, count in whole.bins if ns < FAST * mean) / whole.count
+    return shares
+
+
+def _with_limit(estimate: Estimate, report: AttributionReport, ceilings: CeilingsOf) -> Estimate:
+    """The estimate with what limits it, and its share of the tightest ceiling of the path."""
+    limit = report.limits.get((estimate.cell.key, estimate.direction))
+    if limit is None:
+        return estimate
+    bounds = [one for one in ceilings(estimate.cell, estimate.direction) if one.resource != "client" and one.bw_bytes_per_s]
+    tightest = bounds[0] if bounds else None
+    bound = Bound(tightest.name, tightest.bw_bytes_per_s or 0.0, tightest.kind) if tightest is not None else None
+    return replace(estimate, limit=limit, ceiling=bound)
 
 
 def _drift(cells: Mapping[str, Cell], visits: Sequence[Visit]) -> list[Finding]:

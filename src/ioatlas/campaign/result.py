@@ -13,9 +13,9 @@ from typing import Any
 
 from ioatlas.analysis.estimates import estimate_cells
 from ioatlas.analysis.overview import findings
-from ioatlas.campaign.counts import batch_counts, counted_findings
 from ioatlas.campaign.beside import beside_visits
 from ioatlas.campaign.conditions import with_typed
+from ioatlas.campaign.counts import batch_counts, counted_findings
 from ioatlas.campaign.evidence import judge, testbeds
 from ioatlas.campaign.imported import is_imported, load_imported, with_imported
 from ioatlas.campaign.integrity import integrity_findings

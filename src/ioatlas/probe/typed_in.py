@@ -89,7 +89,9 @@ def read_results(path: Path) -> tuple[TypedResult, ...]:
         own = tuple(_fact(fact, value, key) for fact, value in _flat("", _table(entry, "facts", key)))
         through = str(entry.get("through", ""))
         found.append(
-            TypedResult(name, float(rate[0]) / (8 if rate[1] == "bit/s" else 1), corrected(facts, own), tuple(fact.name for fact in own), through)
+            TypedResult(
+                name, float(rate[0]) / (8 if rate[1] == "bit/s" else 1), corrected(facts, own), tuple(fact.name for fact in own), through
+            )
         )
     return tuple(found)
 
@@ -116,6 +118,23 @@ def read_power(path: Path) -> dict[str, dict[str, object]]:
     return cast(dict[str, dict[str, object]], table)
 
 
+def read_iperf(path: Path) -> str:
+    """The host that runs `iperf3 -s`, `[measure] iperf = "HOST:PORT"`; empty when none is named. Raises UsageError with file and key."""
+    table = _table(_read(path), "measure", str(path))
+    unknown = sorted(table.keys() - {"iperf"})
+    if unknown:
+        raise UsageError(f"there is no key {unknown[0]!r}", where=f"{path}: measure", remedy='write iperf = "HOST"')
+    host = table.get("iperf", "")
+    return check_host(host, f"{path}: measure") if host else ""
+
+
+def check_host(host: object, where: str) -> str:
+    """HOST or HOST:PORT. Raises UsageError for anything else."""
+    if not isinstance(host, str) or re.fullmatch(r"[A-Za-z0-9._:%-]+", host) is None:
+        raise UsageError(f"{host!r} is not a host", where=where, remedy="write HOST or HOST:PORT")
+    return host
+
+
 def _read(path: Path) -> dict[str, Any]:
     where = str(path)
     try:
@@ -123,10 +142,16 @@ def _read(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise UsageError(f"cannot read the facts: {error.strerror}", where=where) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"this is not TOML: {error}", where=where, remedy='write [facts] and lines such as "nic.speed" = "1 Gb/s"') from error
-    unknown = sorted(data.keys() - {"facts", "results", "lines", "power"})
+        raise UsageError(
+            f"this is not TOML: {error}", where=where, remedy='write [facts] and lines such as "nic.speed" = "1 Gb/s"'
+        ) from error
+    unknown = sorted(data.keys() - {"facts", "results", "lines", "power", "measure"})
     if unknown:
-        raise UsageError(f"there is no table or key {unknown[0]!r}", where=where, remedy="facts stand in [facts], results in [[results]], reference lines in [lines], meters in [power.NAME]")
+        raise UsageError(
+            f"there is no table or key {unknown[0]!r}",
+            where=where,
+            remedy="facts stand in [facts], results in [[results]], reference lines in [lines], meters in [power.NAME], a host for iperf3 in [measure]",
+        )
     return data
 
 
@@ -154,7 +179,11 @@ def _fact(name: str, value: object, where: str) -> Fact:
         plain: FactValue = value
         return Fact(name, plain, "", "typed in", where)
     if not isinstance(value, str):
-        raise UsageError(f"a fact is a text, a number or true/false, not {type(value).__name__}", where=key, remedy='write it as a text, such as "1 Gb/s"')
+        raise UsageError(
+            f"a fact is a text, a number or true/false, not {type(value).__name__}",
+            where=key,
+            remedy='write it as a text, such as "1 Gb/s"',
+        )
     if value.strip().lower() == "unknown":
         return Fact(name, None, "", "unknown", where, note="typed in as unknown")
     read = quantity(value)
