@@ -107,4 +107,4 @@ class Gatekeeper:
 
 
 def _may_be_short(cell: Cell) -> bool:
-    return not cell.integer("direct", 1) or any(cell.option.get(name) for name in REDUCED)
+    return any(not one.integer("direct", 1) or any(one.option.get(name) for name in REDUCED) for one in cell.members)

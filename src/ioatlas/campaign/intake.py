@@ -8,13 +8,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ioatlas.campaign.gatekeeper import Gatekeeper
+from ioatlas.campaign.streams_judge import judged_together
 from ioatlas.engine.batch import Section
 from ioatlas.engine.collect import SectionResult
 from ioatlas.model.cell import Cell
+from ioatlas.model.ordered import is_ordered
 from ioatlas.model.visit import Visit
 from ioatlas.stats.gates import judge_visit
 from ioatlas.stats.verdict import judge
 from ioatlas.store.journal import NewVisit, PlannedVisit
+
+SENTINEL = "sentinel"
+"""Purpose of visits that watch the target, and are no part of any cell's value."""
 
 LONGER = 4
 """A visit that settles only in its second half is made again this many times as long."""
@@ -81,6 +86,8 @@ def take_in(
             )
             intake.again.append(_alone(plan, runtime_ms=result.section.runtime_ms * LONGER))
         intake.visits.append(visit)
+    # A sentinel that was lost is a gap in a chart; the next one is near.
+    intake.again = [each for each in intake.again if each.purpose != SENTINEL]
     return intake
 
 
@@ -101,6 +108,8 @@ def _book(intake: Intake, result: SectionResult) -> None:
 def _judged(section: Section, visit: Visit, gates: Gatekeeper | None) -> tuple[Visit, bool]:
     """The visit with its verdict, cut and gates; and whether it settled too late to be trusted."""
     cell = section.cell
+    if cell.streams and not is_ordered(cell):
+        return judged_together(section, visit), False
     report = judge_visit(visit, cell, asked_ms=None if cell.work_bounded else section.runtime_ms, ceilings=_ceilings(visit, cell, gates))
     rates = [part.series.bw_bytes_per_s for part in visit.parts if part.series.bw_bytes_per_s]
     label, cut_ms, late = "too short", 0, False

@@ -9,6 +9,7 @@ from typing import Any
 
 from ioatlas.campaign.plan import Plan
 from ioatlas.campaign.spec import CampaignSpec
+from ioatlas.campaign.streams_spec import streams_from_record
 
 
 def plan_record(plan: Plan) -> dict[str, Any]:
@@ -24,6 +25,8 @@ def spec_from_plan(record: Mapping[str, Any]) -> CampaignSpec:
             "targets": tuple((name, location) for name, location in spec["targets"]),
             "axes": {name: tuple(values) for name, values in spec["axes"].items()},
             "patterns": tuple(spec.get("patterns", ())),
+            "engines": tuple(spec.get("engines", ("fio",))),
+            "streams": streams_from_record(spec.get("streams")),
             "remarks": tuple(spec["remarks"]),
         }
     )

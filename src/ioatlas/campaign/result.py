@@ -21,6 +21,7 @@ from ioatlas.campaign.imported import is_imported, load_imported, with_imported
 from ioatlas.campaign.integrity import integrity_findings
 from ioatlas.campaign.predicted import map_findings, predicted_estimates
 from ioatlas.campaign.record import spec_from_plan
+from ioatlas.campaign.streams_result import curve_findings, load_curves, stream_axes, stream_rows
 from ioatlas.campaign.tuned import CURVE, NOT_OF_THE_MAP
 from ioatlas.model.cell import OptionValue
 from ioatlas.model.result import CampaignResult, Unmeasured
@@ -49,18 +50,21 @@ def _result(journal: Journal) -> CampaignResult:
     plan = journal.plan()
     spec = spec_from_plan(plan)
     rows = [row for row in journal.cells() if row[1] != NOT_OF_THE_MAP]
-    cells = {cell.key: cell for cell, _ in rows}
     made = journal.visits(with_series=True)
     visits = [visit for visit in made if visit.purpose not in {"probe", CURVE}]
-    estimates = estimate_cells(cells, visits, grade=spec.wanted)
-    fresh = estimate_cells(cells, visits, frozenset({"fresh"}))
+    told = visits
+    if spec.streams is not None:
+        rows, told = stream_rows(journal, visits)
+    cells = {cell.key: cell for cell, _ in rows}
+    estimates = estimate_cells(cells, told, grade=spec.wanted)
+    fresh = estimate_cells(cells, told, frozenset({"fresh"}))
     sessions = journal.sessions()
     last = json.loads(sessions[-1].testbed_json) if sessions else {"targets": {}}
     counts = batch_counts(journal, made)
     outcomes = journal.outcomes()
     beside = beside_visits(journal.usages())
     beds = with_typed(testbeds(last), journal.directory)
-    estimates, judged = judge(estimates, fresh, visits, beds, counts, beside=beside, hollow=outcomes.get("hollow", []))
+    estimates, judged = judge(estimates, fresh, told, beds, counts, beside=beside, hollow=outcomes.get("hollow", []))
     measured = {estimate.cell.key for estimate in estimates}
     predicted = predicted_estimates(cells, [row for row in journal.predictions() if row.cell_key not in measured])
     have = measured | {estimate.cell.key for estimate in predicted}
@@ -76,7 +80,9 @@ def _result(journal: Journal) -> CampaignResult:
         values = tuple(dict.fromkeys(pattern[name] for pattern in spec.patterns if name in pattern))
         if len(values) > 1:
             axes = {name: values, **axes}
-    if "size" not in axes and len({cell.size_bytes for cell in cells.values()}) > 1:
+    if spec.streams is not None:
+        axes = stream_axes(cells.values())
+    elif "size" not in axes and len({cell.size_bytes for cell in cells.values()}) > 1:
         axes["size"] = tuple(sorted({cell.size_bytes for cell in cells.values()}))
     elif "size" in axes:
         # A target smaller than every size of the sweep is measured over its whole.
@@ -123,12 +129,14 @@ def _result(journal: Journal) -> CampaignResult:
         sum(ended),
         bool(row.complete),
     )
+    curves = load_curves(journal, spec, plan["files"]) if spec.streams is not None else ()
     return replace(
         result,
+        load_curves=curves,
         findings=(
             *integrity_findings(outcomes.get("integrity", [])),
             *map_findings(outcomes),
-            *findings(result),
+            *(curve_findings(curves, spec.streams) if spec.streams is not None else findings(result)),
             *judged,
             *counted_findings(counts),
         ),

@@ -116,7 +116,7 @@ def start(
     journal.begin_campaign(uuid.uuid4().hex[:12], plan.spec.name or plan.targets[0].name, __version__, plan_record(plan), plan.targets)
     journal.add_cells(plan.cells)
     rounds = plan.spec.ordered or plan.spec.snia is not None
-    order = [] if adaptive or rounds or not planned else random_blocks([cell.key for cell in plan.to_measure], plan.spec.visits, plan.spec.order_seed)
+    order = [] if adaptive or rounds or is_streams(plan) or not planned else random_blocks([cell.key for cell in plan.to_measure], plan.spec.visits, plan.spec.order_seed)
     journal.add_visits(NewVisit(key, block, seed) for key, block, seed in order)
     for remark in plan.remarks:
         journal.add_remark("note", remark)
@@ -176,7 +176,7 @@ def run(journal: Journal, *, emit: Emit, stop_asked: Callable[[], bool], kind: t
         supervisor = OrderedSession(journal, plan, OrderedSites(journal, plan, row.campaign_id), fio, emit=emit, stop_asked=stop_asked, began=began)
     else:
         sites = Sites(journal, plan, row.campaign_id)
-        supervisor = (kind or (RoundsSession if plan.spec.snia else Supervisor))(journal, plan, sites, fio, emit=emit, stop_asked=stop_asked, began=began)
+        supervisor = (kind or (RoundsSession if plan.spec.snia else Streams if is_streams(plan) else Supervisor))(journal, plan, sites, fio, emit=emit, stop_asked=stop_asked, began=began)
     supervisor.recover()
     session = journal.begin_session(conditions(fio, plan.targets, journal.directory))
     emit(Event("campaign", {"directory": str(journal.directory), "campaign_id": row.campaign_id, "cells": len(plan.to_measure)}))

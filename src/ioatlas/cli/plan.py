@@ -59,7 +59,10 @@ def describe(plan: Plan) -> str:
     cells = f"{summary['cells']:,}"
     if summary["cells_not_admissible"]:
         cells += f" (and {summary['cells_not_admissible']} not admissible: shown, never run)"
-    lines.append(f"cells        {cells}, {summary['visits_per_cell']} visits each in different random orders")
+    order = "in different random orders" if plan.spec.streams is None else "in their order, the whole of it repeated"
+    lines.append(f"cells        {cells}, {summary['visits_per_cell']} visits each {order}")
+    if summary.get("searches"):
+        lines.append(f"search       for the highest load, {summary['searches']} time{'s' if summary['searches'] > 1 else ''}, before the load points")
     lines.append(f"space        {format_size_rounded(summary['space_needed_bytes'])} on the target, removed at the end")
     if summary["bytes_written"]:
         written = format_size_rounded(summary["bytes_written"])

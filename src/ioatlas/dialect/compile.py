@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ioatlas.dialect.fidelity import Fidelity, approximate, exact
@@ -312,26 +312,43 @@ def compile_stream(stream: Stream, workload: Workload) -> tuple[JobSection, list
     return JobSection(stream.name, options), notes
 
 
-def _flow(workload: Workload) -> tuple[dict[str, int], list[Fidelity]]:
-    """Weights that keep free-running streams in their shares: fio's `flow` counts I/Os, so that ratios of whole numbers are kept."""
-    shared = {stream.name: stream.share / stream.jobs for stream in workload.streams if stream.share and not stream.arrival.rate_iops}
-    if len(shared) < 2:
-        return {}, []
-    total = sum(shared.values())
+def share_weights(shares: Mapping[str, float], jobs: Mapping[str, int]) -> dict[str, int]:
+    """Weights for fio's `flow`, which counts I/Os, that keep free-running streams in their shares; empty for fewer than two.
+
+    shares: of the I/Os by stream, 0 to 1. jobs: of each stream; every job is weighed by itself.
+    """
+    each = {name: share / jobs[name] for name, share in shares.items()}
+    if len(each) < 2:
+        return {}
+    total = sum(each.values())
     weights: dict[str, int] = {}
-    worst = 0.0
     for scale in (100, 1000, 10_000):
-        weights = {name: max(1, round(share / total * scale)) for name, share in shared.items()}
-        found = sum(weights.values())
-        worst = max(abs(weights[name] / found / (share / total) - 1) for name, share in shared.items())
-        if worst < 1e-3:
+        weights = {name: max(1, round(share / total * scale)) for name, share in each.items()}
+        if _worst_share(weights, each) < 1e-3:
             break
     divisor = math.gcd(*weights.values())
+    return {name: weight // divisor for name, weight in weights.items()}
+
+
+def _worst_share(weights: Mapping[str, int], shares: Mapping[str, float]) -> float:
+    found, total = sum(weights.values()), sum(shares.values())
+    return max(abs(weights[name] / found / (share / total) - 1) for name, share in shares.items())
+
+
+def _flow(workload: Workload) -> tuple[dict[str, int], list[Fidelity]]:
+    """Weights of the free-running streams, and how near they come to the shares."""
+    running = [stream for stream in workload.streams if stream.share and not stream.arrival.rate_iops]
+    shares = {stream.name: stream.share or 0.0 for stream in running}
+    jobs = {stream.name: stream.jobs for stream in running}
+    weights = share_weights(shares, jobs)
+    if not weights:
+        return {}, []
+    worst = _worst_share(weights, {name: share / jobs[name] for name, share in shares.items()})
     if worst < 1e-9:
         note = exact("share of streams", "flow keeps the streams' I/Os in the ratio of their shares")
     else:
         note = approximate("share of streams", "flow takes whole numbers", f"up to {100 * worst:.2g}% of a stream's share")
-    return {name: weight // divisor for name, weight in weights.items()}, [note]
+    return weights, [note]
 
 
 def compile_workload(workload: Workload) -> Compiled:

@@ -96,7 +96,7 @@ class Cell:
             return tuple(sorted({size for one in self.members for size in one.block_sizes}))
         mix = str(self.option.get("bssplit", ""))
         sizes = [entry.partition("/")[0] for direction in mix.split(",") for entry in direction.split(":")] if mix else []
-        sizes = sizes or [part for part in str(self.option.get("bs", 4096)).split(",")]
+        sizes = sizes or str(self.option.get("bs", 4096)).split(",")
         return tuple(sorted({int(size) for size in sizes if size}))
 
     @property

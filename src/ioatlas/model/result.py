@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.estimate import Estimate
+from ioatlas.model.load_curve import LoadCurve
 from ioatlas.model.target import Target
 
 
@@ -60,3 +61,5 @@ class CampaignResult:
     complete: bool = True
     methods: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Of imported targets, by name: how their figures came about, as far as the sources tell."""
+    load_curves: tuple[LoadCurve, ...] = ()
+    """Of several streams at once: response time against load, one curve for each target."""

@@ -15,7 +15,10 @@ from ioatlas.errors import UsageError
 from ioatlas.stats.warmup import Floats, as_series
 
 METHOD = "intended-constant/1"
+BACKLOG_METHOD = "backlog-poisson/1"
 OFFERED_SHARE = 0.99
+CHANCE = 4.0
+"""Standard deviations: many streams at many load points are judged, and none should be called late by chance."""
 
 
 @dataclass(frozen=True)
@@ -80,3 +83,39 @@ def intended_latency(completion_ns: Floats, latency_ns: Floats, rate_iops: float
     elif growing:
         reason = f"lag grows: {early / 1e6:.2f} ms half way, {late / 1e6:.2f} ms at the end"
     return OpenLoop(intended, lag, backlog.astype(float), share, bool(reason), reason)
+
+
+@dataclass(frozen=True)
+class Backlog:
+    """How far a generator was behind at the end of a run, in I/Os.
+
+    due: I/Os that should have arrived. behind: due less those done. chance: what the randomness of arrivals explains (four standard deviations,
+    0 for constant gaps) plus those that may rightly be in flight. overloaded: behind by more than 1% and by more than chance.
+    """
+
+    due: float
+    behind: float
+    chance: float
+    overloaded: bool
+
+    @property
+    def reason(self) -> str:
+        """'' when not overloaded."""
+        return (
+            f"overloaded: {1 - self.behind / self.due:.1%} of the offered rate achieved, {self.behind:.0f} I/Os behind"
+            if self.overloaded
+            else ""
+        )
+
+
+def backlog(done: int, offered_iops: float, seconds: float, *, poisson: bool, lat_mean_ns: float | None = None, jobs: int = 1) -> Backlog:
+    """Backlog of a paced load from its totals alone, for arrivals whose times are not known one by one.
+
+    The number of Poisson arrivals in a time has a variance equal to its mean. In flight at the end by Little's law: rate x mean latency, and one for
+    each job that waits for its next time.
+    """
+    due = offered_iops * seconds
+    behind = max(0.0, due - done)
+    in_flight = min(done, offered_iops * (lat_mean_ns or 0.0) / 1e9) if behind < due / 2 else 0.0
+    chance = (CHANCE * due**0.5 if poisson else 0.0) + jobs + in_flight
+    return Backlog(due, behind, chance, behind > (1 - OFFERED_SHARE) * due and behind > chance)

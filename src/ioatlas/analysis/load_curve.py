@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From visits of several streams at once to the curve of response time against load, in total and by stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from ioatlas.analysis.estimates import cell_verdict
+from ioatlas.analysis.windows import window_values
+from ioatlas.model.cell import Cell, OptionValue
+from ioatlas.model.histogram import Histogram
+from ioatlas.model.load_curve import LATENCY_NOTE, LoadPoint, Spread, StreamPoint
+from ioatlas.model.visit import Part, Series, Visit
+from ioatlas.stats.intervals import Interval, log_t_interval
+from ioatlas.stats.stream_gates import offered_by_direction, offered_iops, stream_backlog
+
+PHASE, LOAD, OFFERED, STREAM = "phase", "load", "load_iops", "stream"
+"""Labels of a cell that are no fio options."""
+ALL = "all"
+"""The stream's name of all of them together."""
+
+
+def mean_latency_ns(visit: Visit) -> float | None:
+    """Mean over all I/Os of a visit's window, all streams and directions together; None without latencies."""
+    weighed = [(values.iops, values.lat_mean_ns) for part in visit.parts for values in [window_values(part, visit.window_start_ms)]]
+    total = sum(iops for iops, mean in weighed if mean is not None)
+    return sum(iops * mean for iops, mean in weighed if mean is not None) / total if total else None
+
+
+def load_point(cell: Cell, visits: Sequence[Visit], watts: Mapping[int, Mapping[str, float]]) -> LoadPoint | None:
+    """One load from its kept visits; None when there is none. watts: by visit_id and meter."""
+    kept = [visit for visit in visits if not visit.discarded and visit.parts]
+    if not kept:
+        return None
+    behind = [stream_backlog(cell, visit.parts, _seconds(visit)) for visit in kept]
+    known = [one for one in behind if one is not None]
+    worst = max(known, key=lambda one: one.behind, default=None)
+    rates = log_t_interval([_rate(visit, "iops") for visit in kept])
+    offered = offered_iops(cell) or None
+    meters: dict[str, list[float]] = {}
+    for visit in kept:
+        for name, value in watts.get(visit.visit_id, {}).items():
+            meters.setdefault(name, []).append(value)
+    overloaded = any(visit.verdict.startswith("overloaded") for visit in kept)
+    notes = [LATENCY_NOTE] if cell.loop == "open" else []
+    notes += sorted({visit.verdict for visit in kept if visit.verdict.startswith(("overloaded", "client-limited"))})
+    return LoadPoint(
+        str(cell.option.get(PHASE, "")),
+        float(cell.option[LOAD]) if LOAD in cell.option else None,
+        cell.loop,
+        offered,
+        float(cell.option[OFFERED]) if OFFERED in cell.option else None,
+        _spread(rates),
+        _spread(log_t_interval([_rate(visit, "bw_bytes_per_s") for visit in kept])),
+        _over(kept, mean_latency_ns),
+        _over(kept, lambda visit: _merged(visit).percentile_ns(95)),
+        _over(kept, lambda visit: _merged(visit).percentile_ns(99)),
+        overloaded,
+        worst.behind if worst else None,
+        worst.chance if worst else None,
+        cell_verdict([visit.verdict for visit in kept], rates),
+        len(kept),
+        sum(bool(visit.discarded) for visit in visits),
+        sum(_seconds(visit) for visit in kept) / len(kept),
+        _streams(cell, kept),
+        tuple((name, sum(values) / len(values)) for name, values in sorted(meters.items())),
+        tuple(notes),
+    )
+
+
+def _seconds(visit: Visit) -> float:
+    return max((part.runtime_ms for part in visit.parts), default=0) / 1000
+
+
+def _rate(visit: Visit, name: str) -> float:
+    return float(sum(getattr(window_values(part, visit.window_start_ms), name) for part in visit.parts))
+
+
+def _merged(visit: Visit) -> Histogram:
+    return Histogram.merge(part.histogram for part in visit.parts)
+
+
+def _spread(interval: Interval) -> Spread:
+    return Spread(interval.estimate or 0.0, interval.low, interval.high)
+
+
+def _over(visits: Sequence[Visit], read: Callable[[Visit], float | None]) -> Spread | None:
+    values = [value for visit in visits if (value := read(visit)) is not None]
+    return _spread(log_t_interval(values)) if values else None
+
+
+def _streams(cell: Cell, visits: Sequence[Visit]) -> tuple[StreamPoint, ...]:
+    total = sum(part.total_ios for visit in visits for part in visit.parts)
+    found = []
+    for (name, _), member in zip(cell.streams, cell.members, strict=True):
+        offered = offered_by_direction(member)
+        for direction in member.directions:
+            parts = [(visit, part) for visit in visits for part in visit.parts if (part.stream, part.direction) == (name, direction)]
+            values = [window_values(part, visit.window_start_ms) for visit, part in parts]
+            ios = sum(part.total_ios for _, part in parts)
+            merged = Histogram.merge(part.histogram for _, part in parts)
+            means = [(part.total_ios, part.lat_mean_ns) for _, part in parts if part.lat_mean_ns is not None]
+            weight = sum(n for n, _ in means)
+            # A stream without an I/O in a visit did zero there, it is not left out of the mean.
+            found.append(
+                StreamPoint(
+                    name,
+                    direction,
+                    offered.get(direction),
+                    sum(value.iops for value in values) / len(visits),
+                    sum(value.bw_bytes_per_s for value in values) / len(visits),
+                    ios / total if total else 0.0,
+                    sum(n * mean for n, mean in means) / weight if weight else None,
+                    merged.percentile_ns(95),
+                    merged.percentile_ns(99),
+                )
+            )
+    return tuple(found)
+
+
+# -- rows of the map: one for each stream, and one for all of them --------------------------------------------------------------
+
+
+def apart(cells: Iterable[Cell], visits: Iterable[Visit]) -> tuple[dict[str, Cell], list[Visit]]:
+    """Cells and visits of each stream by itself and of all together, as if each had been a load of its own.
+
+    Only what is measured of a stream while the others run; a row's label `stream` says which, `all` which is their sum.
+    """
+    made: dict[str, list[Cell]] = {}
+    rows: dict[str, Cell] = {}
+    for cell in cells:
+        labels = dict(cell.options)
+        mine = []
+        for (name, _), member in zip(cell.streams, cell.members, strict=True):
+            mine.append(Cell.of(cell.target, {**member.option, **labels, STREAM: name}, sharing=cell.sharing, state=cell.state))
+        mine.append(Cell.of(cell.target, {**_summary(cell), **labels, STREAM: ALL}, sharing=cell.sharing, state=cell.state))
+        made[cell.key] = mine
+        rows |= {one.key: one for one in mine}
+    found = []
+    for visit in visits:
+        for one in made.get(visit.cell_key, ()):
+            stream = str(one.option[STREAM])
+            parts = together(visit.parts) if stream == ALL else tuple(part for part in visit.parts if part.stream == stream)
+            found.append(replace(visit, cell_key=one.key, parts=tuple(replace(part, stream="") for part in parts)))
+    return rows, found
+
+
+def _summary(cell: Cell) -> dict[str, OptionValue]:
+    """What all streams have in common, as options; numbers that add up, and the extent of all."""
+    summary: dict[str, OptionValue] = {"rw": cell.rw, "size": cell.end_bytes, "numjobs": cell.numjobs, "iodepth": cell.iodepth}
+    shared = set.intersection(*(set(member.options) for member in cell.members))
+    summary |= dict(shared)
+    rate = offered_iops(cell)
+    return {**summary, "rate_iops": round(rate)} if rate else summary
+
+
+def together(parts: Iterable[Part]) -> tuple[Part, ...]:
+    """Parts of several streams as one for each direction; interval series are added where they have the same grid."""
+    groups: dict[str, list[Part]] = {}
+    for part in parts:
+        groups.setdefault(part.direction, []).append(part)
+    found = []
+    for direction, mine in groups.items():
+        ios = sum(part.total_ios for part in mine)
+        means = [(part.total_ios, part.lat_mean_ns) for part in mine if part.lat_mean_ns is not None]
+        weight = sum(n for n, _ in means)
+        found.append(
+            Part(
+                direction,
+                sum(part.io_bytes for part in mine),
+                ios,
+                max(part.runtime_ms for part in mine),
+                sum(n * mean for n, mean in means) / weight if weight else None,
+                Histogram.merge(part.histogram for part in mine),
+                _added([part.series for part in mine]),
+                mine[0].lat_kind,
+                sum(part.short_ios for part in mine),
+                sum(part.drop_ios for part in mine),
+            )
+        )
+    return tuple(found)
+
+
+def _added(series: Sequence[Series]) -> Series:
+    grids = {one.interval_ms for one in series if one.end_ms}
+    if len(grids) != 1:
+        return Series(0)
+    longest = max((one.end_ms for one in series), key=len)
+    rates = [sum(one.bw_bytes_per_s[i] for one in series if i < len(one.bw_bytes_per_s)) for i in range(len(longest))]
+    latencies = []
+    for i in range(len(longest)):
+        here = [(one.bw_bytes_per_s[i], one.lat_mean_ns[i]) for one in series if i < len(one.lat_mean_ns) and one.lat_mean_ns[i] > 0]
+        weight = sum(rate for rate, _ in here)
+        latencies.append(sum(rate * mean for rate, mean in here) / weight if weight else 0.0)
+    return Series(grids.pop(), longest, tuple(rates), tuple(latencies))

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Response time against load: what several streams at once gave at each load point, in total and for each stream."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+LATENCY_NOTE = "lower bound: fio's clock starts after its rate sleep, so an I/O that was started late is not charged for its wait"
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A value over visits: geometric mean, and its 95% interval where there are visits enough for one."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class StreamPoint:
+    """One stream and direction at one load point. offered_iops: None in a closed loop. share: of all I/Os, 0 to 1."""
+
+    stream: str
+    direction: str
+    offered_iops: float | None
+    iops: float
+    bw_bytes_per_s: float
+    share: float
+    lat_mean_ns: float | None
+    lat_p95_ns: float | None
+    lat_p99_ns: float | None
+
+
+@dataclass(frozen=True)
+class LoadPoint:
+    """All streams together at one load.
+
+    percent:      of the highest load (or of the load asked for); None for a load that runs freely.
+    offered_iops: what fio was told; None in a closed loop. asked_iops: before rates were rounded to whole numbers for each stream.
+    behind_ios, chance_ios: I/Os the generator was behind at the end, the worst of the visits, and what chance explains of it.
+    watts:        under this load, by meter.
+    """
+
+    phase: str
+    percent: float | None
+    loop: str
+    offered_iops: float | None
+    asked_iops: float | None
+    iops: Spread
+    bw_bytes_per_s: Spread
+    lat_mean_ns: Spread | None
+    lat_p95_ns: Spread | None
+    lat_p99_ns: Spread | None
+    overloaded: bool
+    behind_ios: float | None
+    chance_ios: float | None
+    verdict: str
+    n_visits: int
+    n_discarded: int
+    seconds: float
+    streams: tuple[StreamPoint, ...] = ()
+    watts: tuple[tuple[str, float], ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """'hotband', '95%', 'mix 95%'."""
+        return " ".join(part for part in (self.phase, f"{self.percent:g}%" if self.percent is not None else "") if part) or "all streams"
+
+
+@dataclass(frozen=True)
+class LoadCurve:
+    """The load points of one target in the order of the campaign.
+
+    limit_ns: of the mean response time that the highest load keeps; None when no load was searched for. highest_iops: by phase name.
+    idle_watts: by meter. power: how watts were read, or 'not measured'. target_meters: those whose watts are the target's, not the client's.
+    capacity_bytes: of the product, as typed in or the size of a device; None for a directory of which nobody said it.
+    """
+
+    target: str
+    points: tuple[LoadPoint, ...]
+    footprint_bytes: int
+    capacity_bytes: int | None = None
+    limit_ns: float | None = None
+    highest_iops: tuple[tuple[str, float], ...] = ()
+    limited_by: tuple[tuple[str, str], ...] = ()
+    idle_watts: tuple[tuple[str, float], ...] = ()
+    power: str = "not measured"
+    target_meters: tuple[str, ...] = ()
+
+    def target_watts(self, watts: tuple[tuple[str, float], ...]) -> float | None:
+        """Watts of the target: its meters added up; None when one of them is missing or there is none."""
+        known = dict(watts)
+        if not self.target_meters or any(name not in known for name in self.target_meters):
+            return None
+        return sum(known[name] for name in self.target_meters)
+
+    def efficiency(self, point: LoadPoint) -> tuple[float, float] | None:
+        """IOPS per watt and bytes per second per watt at a load; None where power is not measured."""
+        watts = self.target_watts(point.watts)
+        return (point.iops.value / watts, point.bw_bytes_per_s.value / watts) if watts else None
+
+    @property
+    def idle_bytes_per_watt(self) -> float | None:
+        """Bytes of capacity per idle watt; None where idle power is not measured or the capacity is not known."""
+        watts = self.target_watts(self.idle_watts)
+        return self.capacity_bytes / watts if watts and self.capacity_bytes else None
