@@ -10,6 +10,7 @@ import "./style/base.css";
 import "./style/controls.css";
 import "./style/explorer.css";
 import "./style/tables.css";
+import "./style/charts.css";
 // Last: what depends on the width, on motion and on paper overrules what stands above.
 import "./style/media.css";
 

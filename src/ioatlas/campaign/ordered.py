@@ -19,7 +19,8 @@ from ioatlas.analysis.work_time import Speeds
 from ioatlas.campaign.events import Event
 from ioatlas.campaign.intake import Intake
 from ioatlas.campaign.ordered_iozone import iozone_results
-from ioatlas.campaign.ordered_plan import fewer, with_size
+from ioatlas.campaign.ordered_plan import fewer, known_memory, round_cells, with_size
+from ioatlas.campaign.ordered_result import LOOK
 from ioatlas.campaign.ordered_sites import OrderedSites
 from ioatlas.campaign.plan import FIO_SECONDS, Plan
 from ioatlas.campaign.prepare import last_line
@@ -44,15 +45,9 @@ CAP_SECONDS = 7 * 86400
 """Longest that one operation may take before its target is taken to hang."""
 LOOK_BYTES = 4 << 20
 """File of the first look at the speed, with the smallest record; with the largest it is one record."""
-LOOK = "a first look at the speed"
 LEAST_FILE = 16 << 20
 CLOCK_MS = 1.0
 """fio's run times are whole milliseconds, rounded up."""
-
-
-def ordered_reason(reason: str) -> bool:
-    """Whether a cell is none of the study: a look at the speed before it."""
-    return reason == LOOK
 
 
 class OrderedSession(Session):
@@ -77,6 +72,7 @@ class OrderedSession(Session):
     def run(self) -> Summary:
         spec = self._plan.spec
         self._iozone: Iozone | None = find_iozone() if IOZONE in spec.engines else None
+        self._journal.set_outcome("memory", known_memory())
         self._learn_from_journal()
         try:
             self._places.prepare_new(self._plan, self._emit)
@@ -387,8 +383,6 @@ class OrderedSession(Session):
 
     def _look(self) -> None:
         """One round with the smallest record and one with the largest, on small files, so that times can be reckoned."""
-        from ioatlas.campaign.ordered_plan import round_cells
-
         spec = self._plan.spec
         generator = random.Random(spec.order_seed)  # noqa: S311 - offsets, not secrets
         self._emit(Event("probe", {"cells": len(self._plan.targets)}))

@@ -7,7 +7,7 @@ from typing import Literal
 
 VerdictClass = Literal["steady", "unstable", "suspect"]
 
-STEADY_WORDS = frozenset({"", "steady", "flat", "warm-up", "slowdown", "constant", "stable"})
+STEADY_WORDS = frozenset({"", "steady", "flat", "warm-up", "slowdown", "constant", "stable", "work-bounded"})
 UNSTABLE_WORDS = frozenset({"unstable", "drifting", "bistable", "noisy", "no steady state", "unsteady", "wide", "too short", "overloaded"})
 WITHHELD_WORDS = frozenset({"too short"})
 """Of these, the ones that say that no verdict could be given, not that the load was found unsteady."""

@@ -8,6 +8,9 @@ const TITLES: Record<string, string> = {
   saturation: "Saturation",
   noise: "Noise",
   "not-measured": "Not measured",
+  operations: "Operations",
+  engines: "Two tools",
+  "work-bounded": "Work-bounded",
 };
 
 function title(code: string): string {

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The result of a study in order: charts and tables beside the cells, and findings of its own in the place of a map's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from ioatlas.analysis.limits import ceilings_of
+from ioatlas.analysis.ordered import agreement_table, agreements, charts, ordered_findings, readings
+from ioatlas.campaign.spec import CampaignSpec
+from ioatlas.model.cell import Cell
+from ioatlas.model.chart import ChartBound
+from ioatlas.model.result import CampaignResult
+from ioatlas.model.testbed import Testbed
+from ioatlas.model.visit import Visit
+
+LOOK = "a first look at the speed"
+"""Why a cell is none of the study: it was run once before it, on a small file."""
+MAP_FINDINGS = frozenset({"peak", "knee", "saturation"})
+"""Findings that name extremes of a map or its lines along numjobs, which a study in order has not."""
+
+
+def with_order(
+    result: CampaignResult, spec: CampaignSpec, visits: Iterable[Visit], beds: Mapping[str, Testbed], memories: Mapping[str, int]
+) -> CampaignResult:
+    """The result with what belongs to a study in order. memories: bytes of the client and, where it was typed in, the server."""
+    cells: dict[str, Cell] = {estimate.cell.key: estimate.cell for estimate in result.estimates}
+    found = readings(cells, visits)
+    if not found:
+        return result
+    nine = spec.ordered == "iozone2017"
+    compared = agreements(found)
+    marks = [ChartBound(f"memory of the {name}", float(value)) for name, value in memories.items()]
+    return replace(
+        result,
+        charts=charts(found, by_operation=nine, levels=_limits(found[0].cell, beds), marks=marks),
+        tables=(agreement_table(compared),) if compared else (),
+        findings=(*ordered_findings(found, by_operation=nine), *(one for one in result.findings if one.code not in MAP_FINDINGS)),
+    )
+
+
+def _limits(cell: Cell, beds: Mapping[str, Testbed]) -> Sequence[ChartBound]:
+    """Ceilings of the path, from arithmetic or typed in; of one target, the tightest of each name."""
+    bed = beds.get(cell.target)
+    if bed is None:
+        return ()
+    known: dict[str, float] = {}
+    for direction in ("read", "write"):
+        for one in ceilings_of(bed, cell.bs_bytes, direction):
+            if one.bw_bytes_per_s:
+                known[one.name] = min(one.bw_bytes_per_s, known.get(one.name, one.bw_bytes_per_s))
+    return tuple(ChartBound(name, value) for name, value in sorted(known.items(), key=lambda pair: pair[1]))

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+import { useId } from "preact/hooks";
+import { BOX, drawChart, type Placed, pointText, valueText } from "../lib/chart";
+import type { ChartData, TableData } from "../lib/report-data.gen";
+import { useApp } from "./context";
+
+const DASHES = ["", "6 3", "2 3", "8 3 2 3"];
+const [RIGHT, BOTTOM] = [BOX.width - BOX.right, BOX.height - BOX.bottom];
+
+/** Line charts and tables that a campaign brings beside its map: a study in order, two tools side by side. */
+export function Charts() {
+  const { charts, tables } = useApp().atlas.data;
+  if (charts.length + tables.length === 0) return null;
+  return (
+    <section id="charts" aria-labelledby="charts-title">
+      <h2 id="charts-title">Charts</h2>
+      <div class="charts">
+        {charts.map((chart) => (
+          <Chart key={chart.title} chart={chart} />
+        ))}
+      </div>
+      {tables.map((table) => (
+        <Texts key={table.title} table={table} />
+      ))}
+    </section>
+  );
+}
+
+function Chart({ chart }: { chart: ChartData }) {
+  const system = useApp().units.value;
+  const id = useId();
+  const drawn = drawChart(chart, system);
+  const xs = [...new Set(chart.lines.flatMap((line) => line.points.map((p) => p.x)))].sort((a, b) => a - b);
+  return (
+    <figure class="chart" aria-labelledby={`${id}-title`}>
+      <figcaption>
+        <h3 id={`${id}-title`}>{chart.title}</h3>
+      </figcaption>
+      <svg
+        viewBox={`0 0 ${BOX.width} ${BOX.height}`}
+        role="img"
+        aria-label={`${chart.y_name} over ${chart.x_name.toLowerCase()}, ${chart.lines.map((line) => line.name).join(", ")}. The numbers follow as a table.`}
+      >
+        {drawn.yTicks.map((tick) => (
+          <g key={tick.at}>
+            <line class="chart-grid" x1={BOX.left} x2={RIGHT} y1={tick.at} y2={tick.at} />
+            <text class="chart-tick" x={BOX.left - 6} y={tick.at + 4} text-anchor="end">
+              {tick.text}
+            </text>
+          </g>
+        ))}
+        {drawn.xTicks.map((tick) => (
+          <text key={tick.at} class="chart-tick" x={tick.at} y={BOTTOM + 16} text-anchor="middle">
+            {tick.text}
+          </text>
+        ))}
+        <text class="chart-tick" x={(BOX.left + RIGHT) / 2} y={BOX.height - 6} text-anchor="middle">
+          {chart.x_name}
+        </text>
+        {drawn.marks.map((mark) => (
+          <g key={mark.name}>
+            <line class="chart-bound" x1={mark.x} x2={mark.x} y1={BOX.top} y2={BOTTOM} />
+            <text class="chart-bound-name" x={mark.x - 4} y={BOX.top + 10} text-anchor="end">
+              {mark.name}
+            </text>
+          </g>
+        ))}
+        {drawn.levels.map((level) => (
+          <g key={level.name}>
+            <line class="chart-bound" x1={BOX.left} x2={RIGHT} y1={level.y} y2={level.y} />
+            <text class="chart-bound-name" x={RIGHT} y={level.y - 4} text-anchor="end">
+              {level.name}: {level.text}
+            </text>
+          </g>
+        ))}
+        {drawn.lines.map((line, at) => (
+          <g key={line.name} class={`chart-line chart-line-${at % 4}`}>
+            <polyline points={line.points.map((p) => `${p.x},${p.y}`).join(" ")} stroke-dasharray={DASHES[at % 4]} />
+            {line.points.map((p) => (
+              <g key={p.x}>
+                <title>{p.text}</title>
+                {p.top < p.bottom ? <path class="chart-bar" d={bar(p)} /> : null}
+                <Shape at={at} p={p} />
+              </g>
+            ))}
+          </g>
+        ))}
+      </svg>
+      {chart.lines.length > 1 ? (
+        <ul class="chart-names">
+          {chart.lines.map((line, at) => (
+            <li key={line.name}>
+              <svg
+                class={`chart-line chart-line-${at % 4}`}
+                viewBox="0 0 34 12"
+                width="34"
+                height="12"
+                aria-hidden="true"
+              >
+                <polyline points="1,6 33,6" stroke-dasharray={DASHES[at % 4]} />
+                <Shape at={at} p={{ x: 17, y: 6 }} />
+              </svg>
+              {line.name}
+            </li>
+          ))}
+        </ul>
+      ) : null}
+      <p class="soft">
+        {chart.note}
+        {drawn.beyond.map((level) => ` Beyond the chart: ${level.name}, ${level.text}.`)}
+      </p>
+      <details>
+        <summary>Numbers of this chart</summary>
+        <div class="wide">
+          <table class="plain">
+            <thead>
+              <tr>
+                <th>{chart.x_name}</th>
+                {chart.lines.map((line) => (
+                  <th key={line.name}>{line.name}</th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {xs.map((x) => (
+                <tr key={x}>
+                  <th scope="row">{valueText(x, chart.x_unit, system)}</th>
+                  {chart.lines.map((line) => {
+                    const point = line.points.find((p) => p.x === x);
+                    return <td key={line.name}>{point ? pointText(point, chart.y_unit, system) : "–"}</td>;
+                  })}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      </details>
+    </figure>
+  );
+}
+
+function bar(p: Placed): string {
+  const cap = (y: number) => `M${p.x - 3},${y}h6`;
+  return `M${p.x},${p.top}V${p.bottom}${cap(p.top)}${cap(p.bottom)}`;
+}
+
+/** A shape for each line, so that they are told apart without colour. */
+function Shape({ at, p }: { at: number; p: { x: number; y: number } }) {
+  const [x, y, r] = [p.x, p.y, 3.4];
+  if (at % 4 === 0) return <circle cx={x} cy={y} r={r} />;
+  if (at % 4 === 1) return <rect class="chart-hollow" x={x - r} y={y - r} width={2 * r} height={2 * r} />;
+  if (at % 4 === 2) return <path d={`M${x},${y - 4.4}l4.4,7.6h-8.8z`} />;
+  return <path class="chart-hollow" d={`M${x},${y - 4.8}l4.8,4.8l-4.8,4.8l-4.8,-4.8z`} />;
+}
+
+function Texts({ table }: { table: TableData }) {
+  return (
+    <div class="chart-table">
+      <h3>{table.title}</h3>
+      <div class="wide">
+        <table class="plain texts">
+          <thead>
+            <tr>
+              {table.columns.map((name) => (
+                <th key={name}>{name}</th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {table.rows.map((row) => (
+              <tr key={row[0]}>
+                {row.map((text, at) =>
+                  at === 0 ? (
+                    <th key={table.columns[at]} scope="row">
+                      {text}
+                    </th>
+                  ) : (
+                    <td key={table.columns[at]}>{text}</td>
+                  ),
+                )}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {table.note ? <p class="soft">{table.note}</p> : null}
+    </div>
+  );
+}
