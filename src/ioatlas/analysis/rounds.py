@@ -232,6 +232,6 @@ def rounds_finding(result: RoundsResult, keys: tuple[str, ...]) -> Finding:
 
 
 def _because(result: RoundsResult) -> str:
-    return f" ({result.ended})" if result.ended and not result.met else ""
+    return "" if result.met else f" ({result.ended or 'the test was not finished'})"
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -51,9 +52,12 @@ def command(
     """
     plan = open_plan(asked.spec(), read_only=read_only)
     directory = output or default_directory(plan)
-    if not as_json and sys.stderr.isatty():
+    if as_json and plan.spec.snia:
+        click.echo(json.dumps({"event": "plan", **plan.summary()}, separators=(",", ":")))
+    elif not as_json and (sys.stderr.isatty() or plan.spec.snia):
+        # A test in rounds can take a day: it is shown first, whoever reads it.
         click.echo(describe(plan), err=True)
-        if not yes and sys.stdin.isatty():
+        if not yes and sys.stdin.isatty() and sys.stderr.isatty():
             click.confirm("Go on?", default=True, abort=True, err=True)
     journal = start(plan, directory, destroy=destroy, overwrite=overwrite)
     run_session(journal, as_json=as_json)

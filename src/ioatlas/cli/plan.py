@@ -7,9 +7,11 @@ import json
 
 import click
 
-from ioatlas.campaign.plan import Plan
+from ioatlas.campaign.plan import PLANNING_RANDOM_WRITE_BYTES_PER_S, PLANNING_WRITE_BYTES_PER_S, Plan
+from ioatlas.campaign.preparation import WORDS
 from ioatlas.campaign.start import open_plan
 from ioatlas.cli._options import Asked, sweep_options
+from ioatlas.design.snia import PROCEDURES
 from ioatlas.model.units import format_duration, format_rate, format_size, format_size_rounded
 
 
@@ -59,20 +61,46 @@ def describe(plan: Plan) -> str:
     cells = f"{summary['cells']:,}"
     if summary["cells_not_admissible"]:
         cells += f" (and {summary['cells_not_admissible']} not admissible: shown, never run)"
-    order = "in different random orders" if plan.spec.streams is None else "in their order, the whole of it repeated"
-    lines.append(f"cells        {cells}, {summary['visits_per_cell']} visits each {order}")
+    order = "in a fixed order" if plan.spec.snia else "in different random orders" if plan.spec.streams is None else "in their order, the whole of it repeated"
+    visits = "one visit a round" if plan.spec.snia else f"{summary['visits_per_cell']} visits each"
+    lines.append(f"cells        {cells}, {visits} {order}")
     if summary.get("searches"):
         lines.append(f"search       for the highest load, {summary['searches']} time{'s' if summary['searches'] > 1 else ''}, before the load points")
+    state = next((cell.state for cell in plan.to_measure), plan.spec.prepare)
+    lines.append(f"prepare      {state}: {WORDS.get(state, state)}")
     lines.append(f"space        {format_size_rounded(summary['space_needed_bytes'])} on the target, removed at the end")
-    if summary["bytes_written"]:
+    if plan.spec.snia:
+        lines += _snia_lines(plan)
+    elif summary["bytes_written"]:
         written = format_size_rounded(summary["bytes_written"])
         rate = format_rate(summary["bytes_written_assumes_bw_bytes_per_s"])
         lines.append(f"written      about {written}: {summary['write_load_seconds']:.0f} s of write load, reckoned at {rate}")
     else:
         lines.append("written      nothing")
-    expected = format_duration(summary["seconds"])
-    lines.append(f"time         about {expected} on a fast target; slow ones take longer windows")
+    if not plan.spec.snia:
+        lines.append(f"time         about {format_duration(summary['seconds'])} on a fast target; slow ones take longer windows")
     if plan.spec.budget_seconds:
-        lines.append(f"budget       {format_duration(plan.spec.budget_seconds)}; the plan is coarsened if it does not fit")
+        what = "the test ends with it, met or not" if plan.spec.snia else "the plan is coarsened if it does not fit"
+        lines.append(f"budget       {format_duration(plan.spec.budget_seconds)}; {what}")
     lines += [f"note         {remark}" for remark in summary["remarks"]]
     return "\n".join(lines)
+
+
+def _snia_lines(plan: Plan) -> list[str]:
+    """A test in rounds: what happens before the first, and how long it can take."""
+    lines = []
+    for target in plan.targets:
+        test = plan.rounds(target.name)
+        if test is None or plan.spec.snia is None:
+            continue
+        purge = {"auto": "discard" if target.kind == "block" else "not possible here, and recorded as such"}.get(plan.spec.purge, plan.spec.purge)
+        first = f"purge ({purge}), fill of {format_size_rounded(test.fill_bytes)}" if test.fill_bytes else f"purge ({purge})"
+        first = f"{test.passes} times: {first}" if test.passes > 1 else first
+        rate, random = (format_rate(value) for value in (PLANNING_WRITE_BYTES_PER_S, PLANNING_RANDOM_WRITE_BYTES_PER_S))
+        lines += [
+            f"test         SNIA {PROCEDURES[plan.spec.snia].title} on {target.name}; {first}",
+            f"rounds       {test.least_rounds} to {test.most_rounds} of {format_duration(test.round_seconds)}: {test.cells_per_round} cells, {plan.spec.window_seconds:g} s each",
+            f"written      {format_size_rounded(test.least_bytes)} to {format_size_rounded(test.most_bytes)}, reckoned at {rate}, at random {random}",
+            f"time         {format_duration(test.least_seconds)} to {format_duration(test.most_seconds)}: it ends when the steady state is met",
+        ]
+    return lines

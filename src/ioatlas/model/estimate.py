@@ -49,6 +49,8 @@ class Estimate:
     n_discarded: int = 0
     seeds: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
+    written_before_bytes: float | None = None
+    """Written to the cell's footprint between its preparation and the middle one of its visits."""
     limit: Limit | None = None
     ceiling: Bound | None = None
     watts: float | None = None

@@ -22,7 +22,7 @@ FIXED = (
 REST = (
     "iops_low", "iops_high", "lat_mean_low_ns", "lat_mean_high_ns", "lat_p99_low_ns", "lat_p99_high_ns",
     "window_seconds", "cut_seconds", "n_discarded", "seeds", "notes",
-    "fresh_n_visits", "fresh_bw_bytes_per_s", "fresh_bw_low", "fresh_bw_high", "sharing", "state", "footprint_bytes", "cell",
+    "fresh_n_visits", "fresh_bw_bytes_per_s", "fresh_bw_low", "fresh_bw_high", "sharing", "state", "footprint_bytes", "written_before_bytes", "cell",
 )  # fmt: skip
 """The columns after the swept options. fresh_*: visits made after the cell had been named; cell: its key."""
 _IN_FIXED = frozenset({"target", "rw", "bs", "size", "numjobs", "iodepth", "direction"})
@@ -120,6 +120,7 @@ def row(entry: Entry, options: tuple[str, ...], fresh: Mapping[tuple[str, str], 
         "sharing": cell.sharing,
         "state": cell.state,
         "footprint_bytes": None if estimate and estimate.kind == "imported" else cell.footprint_bytes or None,
+        "written_before_bytes": round(estimate.written_before_bytes) if estimate and estimate.written_before_bytes is not None else None,
         "cell": cell.key,
     }
     found: Row = {"seeds": estimate.seeds if estimate else (), "notes": _notes(entry)}
