@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,9 @@ from ioatlas.model.estimate import Estimate, LatKind
 from ioatlas.model.foreign import ForeignReading
 from ioatlas.model.units import format_count, format_latency, format_rate
 
-AXES = ("operation", "rw", "bs", "size", "numjobs", "iodepth", "rwmixread")
+AXES = ("operation", "rw", "bs", "size", "numjobs", "iodepth", "rwmixread", "rate_iops")
+VDBENCH_UNCONTROLLED = 999_000
+"""From here on a requested rate is vdbench's code for as fast as possible."""
 NOT_TOLD = "not told"
 NO_DATA = "no data"
 
@@ -44,7 +47,7 @@ class ForeignMap:
 
 def foreign_map(found: Iterable[Labelled]) -> ForeignMap:
     """Estimates of kind 'imported', one for each reading that has a figure; what its source does not say is not in its cell."""
-    kept = [one for one in found if _has_figure(one.reading)]
+    kept = _without_repeats([one for one in found if _has_figure(one.reading)])
     worded = any(one.reading.operation for one in kept)
     options = [_options(one.reading, worded=worded) for one in kept]
     files = _short_files(one.reading.source for one in kept)
@@ -73,6 +76,38 @@ def _has_figure(reading: ForeignReading) -> bool:
     return any(value is not None for value in (reading.iops, reading.bw_bytes_per_s, reading.lat_mean_ns, reading.lat_p99_ns))
 
 
+def _without_repeats(kept: Sequence[Labelled]) -> list[Labelled]:
+    """Vdbench writes one run into several files of a folder (summary, totals, flatfile, one for each host and device): the fullest stays."""
+    groups: dict[tuple[str, str | None, str | None], list[int]] = {}
+    for place, one in enumerate(kept):
+        if one.reading.tool == "vdbench" and one.reading.iops is not None:
+            key = (one.reading.source.rpartition("/")[0], one.reading.label, one.reading.direction)
+            groups.setdefault(key, []).append(place)
+    left_out: set[int] = set()
+    for places in groups.values():
+        places.sort(key=lambda place: -_told(kept[place].reading))
+        stay: list[ForeignReading] = []
+        for place in places:
+            reading = kept[place].reading
+            if any(other.source != reading.source and _alike(other, reading) for other in stay):
+                left_out.add(place)
+            else:
+                stay.append(reading)
+    return [one for place, one in enumerate(kept) if place not in left_out]
+
+
+def _told(reading: ForeignReading) -> int:
+    """How many of the figures and options a reading has."""
+    names = ("rw", "bs_bytes", "size_bytes", "numjobs", "rwmixread", "bw_bytes_per_s", "lat_mean_ns", "lat_p99_ns", "tool_version")
+    return sum(getattr(reading, name) is not None for name in names)
+
+
+def _alike(one: ForeignReading, other: ForeignReading) -> bool:
+    """Whether two readings of a folder are of one run: equal but for rounding."""
+    pairs = ((one.iops, other.iops, 0.002), (one.lat_mean_ns, other.lat_mean_ns, 0.005))
+    return all(a is None or b is None or abs(a - b) <= share * max(a, b) for a, b, share in pairs)
+
+
 def _options(reading: ForeignReading, *, worded: bool) -> dict[str, OptionValue]:
     """The cell's options: only what the source says."""
     told: dict[str, OptionValue | None] = {
@@ -83,8 +118,19 @@ def _options(reading: ForeignReading, *, worded: bool) -> dict[str, OptionValue]
         "numjobs": reading.numjobs,
         "iodepth": reading.iodepth,
         "rwmixread": reading.rwmixread,
+        "rate_iops": _offered(reading),
     }
     return {name: int(v) if isinstance(v, float) and v.is_integer() else v for name, v in told.items() if v is not None}
+
+
+def _offered(reading: ForeignReading) -> float | None:
+    """I/Os per second that were asked for, where the tool was told a rate; None for as fast as it can."""
+    rate = reading.details.get("reqrate", reading.details.get("requested_rate"))
+    try:
+        value = float(rate) if rate is not None else None
+    except ValueError:  # vdbench says 'Uncontrolled MAX run' and the like
+        return None
+    return None if value is None or not 0 < value < VDBENCH_UNCONTROLLED else value
 
 
 def _series(kept: Sequence[Labelled], options: Sequence[dict[str, OptionValue]], files: Mapping[str, str]) -> list[str]:
@@ -121,6 +167,8 @@ def _series(kept: Sequence[Labelled], options: Sequence[dict[str, OptionValue]],
 
 
 def _short(label: str | None, most: int = 80) -> str | None:
+    """A label short enough for a legend; the step of a vdbench curve is told by its offered rate."""
+    label = re.sub(r"_\(\d+%\)$", "", label) if label else label
     return label if label is None or len(label) <= most else f"{label[: most - 1]}…"
 
 

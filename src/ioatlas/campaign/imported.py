@@ -19,6 +19,7 @@ from ioatlas.model.units import format_rate
 from ioatlas.store.imported import FILE_NAME, Imported
 
 CAMPAIGN_ID = "imported"
+TOLD_PROBLEMS = 30
 TOLD_ONE_BY_ONE = 4
 """Most sets whose differences of method are told in sentences; a table has them all."""
 
@@ -107,7 +108,8 @@ def _targets(found: ForeignMap, renamed: dict[str, str] | None = None) -> tuple[
 
 
 def _settings(problems: list[str]) -> dict[str, str]:
-    return {f"not read {number}": text for number, text in enumerate(problems, start=1)}
+    told = {f"not read {number}": text for number, text in enumerate(problems[:TOLD_PROBLEMS], start=1)}
+    return told if len(problems) <= TOLD_PROBLEMS else {**told, "not read, further": f"{len(problems) - TOLD_PROBLEMS} remarks"}
 
 
 def _shared(estimates: Sequence[Estimate]) -> list[Finding]:

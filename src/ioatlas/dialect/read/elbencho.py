@@ -100,7 +100,7 @@ def _workload(options: Mapping[str, str], direction: str | None) -> dict[str, An
     threads = whole(first("threads", "t"))
     hosts = len([host for host in re.split(r"[,\s]+", options.get("hosts", "")) if host])
     return {
-        "bs_bytes": size_bytes(first("block", "b")),
+        "bs_bytes": None if direction is None else size_bytes(first("block", "b")),
         "size_bytes": size_bytes(first("size", "s")),
         "numjobs": threads * hosts if threads and hosts else threads,
         "iodepth": whole(first("iodepth")),

@@ -43,6 +43,9 @@ class _Run:
     types: str = ""
     write: float | None = None
     pending: ForeignReading | None = None
+    parts: tuple[ForeignReading, ForeignReading] | None = None
+    """Of `pending`, when a latency of reads went into it before it was known whether there are writes: itself without, and that latency."""
+    commanded: bool = False
     matrix: str = ""
     columns: list[int] | None = None
 
@@ -53,7 +56,8 @@ def read(source: Source) -> Iterator[ForeignReading]:
         text = line.strip()
         if match := re.match(r"^O?RION VERSION ([\d.]+)|^ORION: ORacle IO Numbers -- Version (\S+)", text):
             yield from _flush(run)
-            run = _Run(match[1] or match[2])
+            # On a terminal the command line stands above the version, in a summary below it.
+            run = replace(run, version=match[1] or match[2]) if run.commanded else _Run(match[1] or match[2])
         elif re.match(r'^"?Large/Small"?\s*[,;]', text):
             cells = _cells(text)
             run.columns = [int(value) for value in (num(cell) for cell in cells[1:]) if value is not None]
@@ -66,6 +70,7 @@ def read(source: Source) -> Iterator[ForeignReading]:
             yield from _trace(source, run, number, match)
         elif match := _MAXIMUM.match(text):
             yield from _flush(run)
+            run.commanded = False
             run.pending = _maximum(source, run, number, match, text)
         elif match := _LATENCY.match(text):
             yield from _latency(source, run, number, match, text)
@@ -92,12 +97,26 @@ def _setting(run: _Run, text: str) -> None:
         run.types = value[:200]
     elif name == "Write":
         run.write = num(value)
+    elif re.search(r"(?:^|\s)-run\s+(?:simple|normal|oltp|dss|advanced)\b", text):
+        _command(run, text)
     elif "rates sustained by large" in text:
         run.matrix = "mbps"
     elif "rates sustained by small" in text:
         run.matrix = "iops"
     elif "latency sustained by small" in text:
         run.matrix = "lat us" if "microsec" in text else "lat"
+
+
+def _command(run: _Run, text: str) -> None:
+    """A command line says what the settings would: ORION's documented defaults are 8 KB, 1024 KB, random, no writes."""
+    given = dict(re.findall(r"-(size_small|size_large|write|type|testname)\s+(\S+)", text))
+    run.small = (whole(given.get("size_small")) or 8) * KIB
+    run.large = (whole(given.get("size_large")) or 1024) * KIB
+    run.write = num(given.get("write", "0"))
+    run.test = run.test or given.get("testname")
+    sequential = given.get("type", "rand").startswith("seq")
+    run.commanded = True
+    run.types = run.types or f"Small Random IOs, Large {'Sequential' if sequential else 'Random'} IOs"
 
 
 def _size(text: str) -> int | None:
@@ -115,7 +134,7 @@ def _kind(source: Source, run: _Run) -> str:
 def _flush(run: _Run) -> Iterator[ForeignReading]:
     if run.pending is not None:
         yield run.pending
-        run.pending = None
+    run.pending = run.parts = None
 
 
 def _workload(run: _Run, which: str) -> dict[str, Any]:
@@ -178,7 +197,17 @@ def _latency(source: Source, run: _Run, number: int, match: re.Match[str], text:
     pending = run.pending
     direction = match[2].lower()
     same = pending is not None and (pending.details.get("outstanding_small"), pending.details.get("outstanding_large")) == (small, large)
-    if pending is not None and same and pending.direction in (None, direction):
+    own = ForeignReading(
+        source.name, number, **_common(run), **{**_workload(run, match[1]), "direction": direction}, iodepth=large if match[1] == "Large" else small,
+        lat_mean_ns=mean, lat_kind="total", notes=("latency of one direction of a data point",),
+        details={"outstanding_small": small, "outstanding_large": large, **figures},
+    )  # fmt: skip
+    if pending is not None and same and run.parts is not None:
+        run.pending, before = run.parts
+        run.parts = None
+        yield before
+    elif pending is not None and same and pending.direction in (None, direction):
+        run.parts = (pending, own) if pending.direction is None else None
         run.pending = replace(
             pending,
             lat_mean_ns=pending.lat_mean_ns if pending.lat_mean_ns is not None else mean,
@@ -186,11 +215,7 @@ def _latency(source: Source, run: _Run, number: int, match: re.Match[str], text:
             details={**pending.details, **figures},
         )
         return
-    yield ForeignReading(
-        source.name, number, **_common(run), **{**_workload(run, match[1]), "direction": direction}, iodepth=large if match[1] == "Large" else small,
-        lat_mean_ns=mean, lat_kind="total", notes=("latency of one direction of a data point",),
-        details={"outstanding_small": small, "outstanding_large": large, **figures},
-    )  # fmt: skip
+    yield own
 
 
 def _matrix_row(source: Source, run: _Run, number: int, cells: list[str]) -> Iterator[ForeignReading]:

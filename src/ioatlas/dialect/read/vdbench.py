@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ioatlas.dialect.read.numbers import GIB, MIB, figure, size_bytes, times, whole
+from ioatlas.dialect.read.numbers import GIB, MIB, figure, num, size_bytes, times, whole
 from ioatlas.dialect.read.source import Source
 from ioatlas.model.foreign import ForeignReading
 
@@ -26,6 +26,7 @@ _START = re.compile(r"Starting RD=([^;\s]+(?:\s*\([^)]*\))?);?(.*)$")
 _ROW = re.compile(r"^\s*(\d\d:\d\d:\d\d[.,]\d{3})\s+(\d+|avg_\S+|std_\S+|max_\S+)\s+(.*)$")
 _HEADER = re.compile(r"\binterval\b\s+i/o\s+MB/sec", re.IGNORECASE)
 _GROUPS = re.compile(r"\.\.Interval\.\.\s+(\.ReqstdOps.*)$", re.IGNORECASE)
+_SMALLEST_BLOCK = 512
 _DATA_OPS = frozenset({"read", "write", "reqstdops", "cpu%", "mb/sec", "xfer"})
 
 
@@ -140,7 +141,7 @@ def _average(
         details["requested_rate"] = run.loops["rate"][:60]
     if "elapsed" in run.loops:
         details["elapsed"] = run.loops["elapsed"][:20]
-    common = {"tool": "vdbench", "tool_version": version, "label": run.name, "n": 1}
+    common = {"tool": "vdbench", "tool_version": version, "label": run.name, "n": 1, "runtime_seconds": num(run.loops.get("elapsed"))}
     if "reqstdops rate" in values:
         yield from _file_system(source, number, values, {**common, **fields}, notes, details)
     else:
@@ -162,6 +163,9 @@ def raw_readings(
     if rate is None:
         source.problem(number, "an average line without an I/O rate")
         return
+    if common.get("bs_bytes") is None and rate > 0 and _whole_block(size):
+        common = {**common, "bs_bytes": int(size or 0)}
+        notes = [*notes, "block size is the mean transfer size, a power of two"]
 
     def made(direction: str, iops: float | None, bw: float | None, resp: float | None, *extra: str) -> ForeignReading:
         return ForeignReading(
@@ -190,6 +194,11 @@ def raw_readings(
             *(("bandwidth is I/Os times the fixed transfer size",) if fixed else ()),
         )
     yield made("mixed", rate, bw, values.get("resp"), "reads and writes together")
+
+
+def _whole_block(size: float | None) -> bool:
+    """Whether a mean transfer size can only come from transfers of one size: a mix hits a power of two by chance alone."""
+    return size is not None and size >= _SMALLEST_BLOCK and size == int(size) and int(size) & (int(size) - 1) == 0
 
 
 def _file_system(
