@@ -6,14 +6,14 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
-from ioatlas.analysis.load_curve import mean_latency_ns
+from ioatlas.analysis.load_curve import mean_latency_ns, together
 from ioatlas.campaign.conditions import idle_watts, meters_of
 from ioatlas.campaign.events import Event
 from ioatlas.campaign.plan import FIO_SECONDS, Plan
 from ioatlas.campaign.session import Session, Summary
 from ioatlas.campaign.streams_plan import (
-    LOAD,
     OFFERED,
     PHASE,
     TRIAL_SECONDS,
@@ -47,6 +47,7 @@ LOADS, IDLE, METERS = "stream_loads", "idle_watts", "meters"
 SHORTEST_WINDOW_SECONDS = 0.5
 LONG = 0.95
 FRUITLESS_TRIALS = 3
+CORES_BUSY = 0.9
 
 
 def is_streams(plan: Plan) -> bool:
@@ -154,9 +155,15 @@ class Streams(Session):
             )
         refused = [visit for trial, visit in made if trial.offered_iops == answer.refused and not trial.carried(limit_ns)]
         limited_by = answer.limited_by
-        if any((visit.cpu_percent or 0.0) >= CPU_LIMIT_PERCENT for visit in refused):
+        if refused and all(self._client_busy(visit) for visit in refused):
             limited_by = "client"
         return {"iops": highest, "limited_by": limited_by, "refused": answer.refused, "trials": len(made)}
+
+    def _client_busy(self, visit: Visit) -> bool:
+        """Whether the client's processors had nothing left while a load was made: it is then theirs, not the target's."""
+        entry = self._journal.usages().get(visit.batch_id, {}).get("visits", {}).get(str(visit.visit_id), {})
+        cores = entry.get("core_busy", [])
+        return (visit.cpu_percent or 0.0) >= CPU_LIMIT_PERCENT or (bool(cores) and sum(cores) / len(cores) >= CORES_BUSY)
 
     @staticmethod
     def _lowest_told(made: Sequence[tuple[LoadTrial, Visit]]) -> str:
@@ -251,3 +258,10 @@ class Streams(Session):
 
     def _learn(self, visit: Visit, asked_ms: int | None = None) -> None:
         """Windows are given here, not found."""
+
+    def _tell(self, visit: Visit) -> None:
+        """One event a direction, all streams together."""
+        if visit.discarded:
+            super()._tell(visit)
+            return
+        super()._tell(replace(visit, parts=together(visit.parts)))

@@ -141,7 +141,7 @@ def _whole_blocks(options: Mapping[str, OptionValue], target: Target) -> dict[st
     """Block sizes of a study that are smaller than what the target moves at once, lifted to that."""
     least = target.logical_block_bytes
     mix = str(options.get("bssplit", ""))
-    if not mix or least <= 512:  # noqa: PLR2004 - the smallest sector there is
+    if not mix or least <= 512:
         return {}
     shares: dict[int, int] = {}
     for entry in mix.split(":"):
@@ -380,6 +380,6 @@ def describe_rounding(phase: Phase, load_iops: float, percent: float) -> str:
     got = [offered_iops(member) / offered for member in cell.members]
     worst = max(abs(a - b) for a, b in zip(wanted, got, strict=True))
     asked = load_iops * percent / 100
-    if worst < 0.01 and math.isclose(offered, asked, rel_tol=0.01):  # noqa: PLR2004 - one point
+    if worst < 0.01 and math.isclose(offered, asked, rel_tol=0.01):
         return ""
     return f"At {percent:g}% fio is told {offered:g} instead of {asked:g} I/Os per second, and a stream's share is off by up to {100 * worst:.1f} points: it takes whole numbers for each stream and direction."

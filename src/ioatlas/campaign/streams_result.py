@@ -107,6 +107,12 @@ def curve_findings(curves: Sequence[LoadCurve], streams: StreamsSpec) -> tuple[F
                 "nothing": "the search ended there",
             }.get(limits.get(phase, ""), "the search was not finished")
             name = f" of {phase}" if phase else ""
+            again = next((point for point in curve.points if point.phase == phase and point.percent == 100), None)
+            if again is not None and again.lat_mean_ns is not None:
+                if again.overloaded:
+                    why += "; at the load points themselves it was not achieved every time, so it is an upper bound"
+                elif curve.limit_ns is not None and again.lat_mean_ns.value > curve.limit_ns:
+                    why += f"; at the load points themselves it took {format_latency(again.lat_mean_ns.value)}, so it is an upper bound"
             sentence = f"Highest load{name}{on} with a mean response time within {limit}: {format_count(iops)} I/Os per second; {why}."
             found.append(Finding("highest-load", sentence))
         found += _latency_findings(curve, on)

@@ -125,7 +125,7 @@ def read_streams(table: StreamsTable | None, streams: list[StreamTable], base: S
 
 def _limit(value: str | float | None, default: float, where: str) -> float:
     seconds = default if value is None else parse_duration_seconds(value, where=where)
-    if not 0 < seconds < 60:  # noqa: PLR2004 - a minute
+    if not 0 < seconds < 60:
         raise UsageError(
             f"a response time of {value!r} is no limit", where=where, remedy="write a time such as '30ms'; bare numbers are seconds"
         )
@@ -141,7 +141,7 @@ def _load(value: str | float | None, default: str | float, where: str) -> str | 
         load = float(value)
     except ValueError:
         load = 0.0
-    if not 1 <= load <= 1e8:  # noqa: PLR2004 - I/Os per second
+    if not 1 <= load <= 1e8:
         raise UsageError(f"{value!r} is no load", where=where, remedy="write 'free', 'highest' or I/Os per second")
     return load
 
@@ -163,7 +163,7 @@ def _stream(number: int, entry: StreamTable, where: Where) -> StreamSpec:
     region = None
     if entry.region is not None:
         low, high = entry.region
-        if not 0 <= low < high <= 100:  # noqa: PLR2004 - per cent
+        if not 0 <= low < high <= 100:
             raise UsageError(
                 "a region is [FROM, TO] in per cent of the size", where=where("stream", number, "region"), remedy="write region = [20, 60]"
             )
@@ -191,7 +191,7 @@ def _check(spec: StreamsSpec, where: Where) -> None:
             raise UsageError(
                 "some streams have a share and some have not", where=where("stream", first, "share"), remedy="give all of them one, or none"
             )
-        if all(shares) and abs(sum(share or 0 for share in shares) - 100) > 0.5:  # noqa: PLR2004 - rounding of people
+        if all(shares) and abs(sum(share or 0 for share in shares) - 100) > 0.5:
             total = sum(share or 0 for share in shares)
             raise UsageError(
                 f"the shares of a phase add up to {total:g}%", where=where("stream", first, "share"), remedy="let them add up to 100"

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ioatlas.cli._curves import curve_tables
+
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
@@ -65,6 +67,10 @@ def command(directory: Path, quantity_name: str, x: str, y: str, all_cells: bool
     console = Console(highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
         console = Console(highlight=False, markup=False, emoji=False, width=PIPE_WIDTH)
+    if result.load_curves and not (all_cells or x or y):
+        for part in (*_head(result), *(table for curve in result.load_curves for table in curve_tables(curve, result, console))):
+            console.print(part)
+        return
     for part in (*_head(result), *(_cell_list(result, console) if all_cells else _maps(result, quantity(quantity_name), x, y, console))):
         console.print(part)
 

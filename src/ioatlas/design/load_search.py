@@ -8,6 +8,7 @@ and then halved in on logarithms; what a target achieved while it was overloaded
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,6 +19,8 @@ WIDTH = 1.05
 """Ratio of the lowest load not carried to the highest one carried at which the search ends."""
 BACK = 0.93
 """Of a load that a longer trial refuted."""
+CONFIRMATIONS = 2
+"""Long trials that must carry a load before it is called the highest."""
 MOST_TRIALS = 40
 
 
@@ -37,7 +40,7 @@ class LoadTrial:
 
 @dataclass(frozen=True)
 class LoadAnswer:
-    """What the trials say. highest: carried in a long trial and in every other; None when there is none yet. next: (load, long) to try, None at the end.
+    """What the trials say. highest: carried in two long trials and in every other; None when there is none yet. next: (load, long) to try, None at the end.
 
     limited_by: 'response time', 'throughput' (the offered rate was not achieved), 'nothing' (the search ended at its own bounds), '' while unknown.
     """
@@ -51,12 +54,12 @@ class LoadAnswer:
 def search_load(trials: Sequence[LoadTrial], limit_ns: float, start_iops: float = START_IOPS) -> LoadAnswer:
     """The next load to try, or the end. Pure: the same trials give the same answer, so that a stopped search goes on where it was."""
     carried: dict[float, bool] = {}
-    confirmed: set[float] = set()
+    yeses: Counter[float] = Counter()
     for trial in trials:
         yes = trial.carried(limit_ns)
         carried[trial.offered_iops] = carried.get(trial.offered_iops, True) and yes
-        if yes and trial.long:
-            confirmed.add(trial.offered_iops)
+        yeses[trial.offered_iops] += yes and trial.long
+    confirmed = {load for load, count in yeses.items() if count >= CONFIRMATIONS}
     refused = min((load for load, yes in carried.items() if not yes), default=None)
     below = [load for load, yes in carried.items() if yes and (refused is None or load < refused)]
     best = max(below, default=None)

@@ -19,6 +19,7 @@ from ioatlas.model.verdict import verdict_class
 from ioatlas.report.axes import Grid, Integers, unit_of
 from ioatlas.report.columns import Floats, pack_bytes, pack_f32, pack_integers, pack_interval, pack_log16
 from ioatlas.report.page_format import (
+from ioatlas.report.load_curves import curve_data
     FORMAT,
     VERSION,
     Campaign,
@@ -104,6 +105,10 @@ def report_data(result: CampaignResult) -> ReportData:
             ImportedMethod(target=name, facts=[Pair(name=fact, value=clean(value)) for fact, value in facts.items()])
             for name, facts in result.methods.items()
         ],
+        rounds=[rounds_data(test, clean) for test in result.rounds],
+        charts=[ChartData.model_validate({**asdict(chart), "title": clean(chart.title)}) for chart in result.charts],
+        tables=[TableData.model_validate(asdict(table)) for table in result.tables],
+        load_curves=[curve_data(curve, clean) for curve in result.load_curves],
     )
 
 

@@ -177,6 +177,68 @@ class ImportedMethod(_Model):
     facts: list[Pair]
 
 
+class SpreadData(_Model):
+    """A value over visits with its 95% interval; null where there are too few visits for one."""
+
+    value: float
+    low: float | None
+    high: float | None
+
+
+class StreamRow(_Model):
+    """One stream and direction at one load point. share: of all I/Os, 0 to 1. offered_iops: null in a closed loop."""
+
+    stream: str
+    direction: str
+    offered_iops: float | None
+    iops: float
+    bw_bytes_per_s: float
+    share: float
+    lat_mean_ns: float | None
+    lat_p95_ns: float | None
+    lat_p99_ns: float | None
+
+
+class LoadPointData(_Model):
+    """Several streams together at one load. Latencies are over all I/Os; of an open loop they are lower bounds.
+
+    behind_ios, chance_ios: I/Os that the generator was behind at the end, and what chance explains of it. watts: null when not measured.
+    """
+
+    name: str
+    phase: str
+    percent: float | None
+    loop: Literal["open", "closed"]
+    offered_iops: float | None
+    iops: SpreadData | None
+    bw_bytes_per_s: SpreadData | None
+    lat_mean_ns: SpreadData | None
+    lat_p95_ns: SpreadData | None
+    lat_p99_ns: SpreadData | None
+    overloaded: bool
+    behind_ios: float | None
+    chance_ios: float | None
+    verdict: str
+    n_visits: int
+    watts: float | None
+    iops_per_watt: float | None
+    bytes_per_s_per_watt: float | None
+    streams: list[StreamRow]
+
+
+class LoadCurveData(_Model):
+    """Response time against load of one target, load points in the order in which they ran. power: how watts were read, or 'not measured'."""
+
+    target: str
+    points: list[LoadPointData]
+    limit_ns: float | None
+    highest: list[Pair] = Field(description="I/Os per second of the highest load, by phase")
+    power: str
+    idle_watts: float | None
+    idle_bytes_per_watt: float | None
+    latency_note: str
+
+
 class Session(_Model):
     """The testbed of one run of the campaign. `n_withheld` entries that name the site (host, user, serial, path) are left out."""
 
@@ -248,3 +310,5 @@ def schema_text() -> str:
 
 if __name__ == "__main__":
     sys.stdout.write(schema_text())
+    rounds: list[RoundsData] = Field(description="of a test in rounds, one for each target and pass; empty for other campaigns")
+    load_curves: list[LoadCurveData] = Field(description="of several streams at once, one for each target; empty for other campaigns")

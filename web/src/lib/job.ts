@@ -2,16 +2,21 @@
 // A cell's fio job, to be run by hand: bare integers, the target's place left to whoever runs it.
 import { type Atlas, levelAt, optionAt, type Slot, textAt } from "./atlas";
 
+/** Axes that say which load or operation a cell is; fio has no options for them. */
+const LABELS = new Set(["operation", "tool", "phase", "load", "load_iops", "stream"]);
+
 /** The job file's text, or an explanation as a comment where the cell has none. */
 export function jobText(atlas: Atlas, slot: Slot): string {
   const { job, targets } = atlas.data;
+  if (atlas.data.load_curves.length > 0) {
+    return "; One of several streams that ran at once. The jobs that ran, all streams of\n; a load together, are in the campaign's directory: batches/NUMBER/job.fio\n";
+  }
   const name = String(levelAt(atlas, slot, "target") ?? "");
   const target = targets.find((t) => t.name === name) ?? targets[0];
   const lines: string[] = [];
   const options = new Map<string, string>();
   for (const axis of atlas.axes) {
-    // What another tool did goes by its own word; fio has no option for it.
-    if (axis.role !== "option" || axis.name === "operation") continue;
+    if (axis.role !== "option" || LABELS.has(axis.name)) continue;
     const level = levelAt(atlas, slot, axis.name);
     if (level !== null && level !== undefined) options.set(axis.name, String(level));
   }

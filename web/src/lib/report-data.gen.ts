@@ -21,6 +21,14 @@ export interface ReportData {
   discard_reasons: Pair[];
   job: JobRecipe;
   /**
+   * of a test in rounds, one for each target and pass; empty for other campaigns
+   */
+  rounds: RoundsData[];
+  /**
+   * of several streams at once, one for each target; empty for other campaigns
+   */
+  load_curves: LoadCurveData[];
+  /**
    * one for each imported target; empty when nothing was imported
    */
   imported_methods: ImportedMethod[];
@@ -223,4 +231,111 @@ export interface JobRecipe {
 export interface ImportedMethod {
   target: string;
   facts: Pair[];
+}
+/**
+ * A test that ran in rounds until its tracked value was steady (`ioatlas.model.rounds`).
+ *
+ * first: number, from 1, of the first round after the last preparation. window: numbers of the measurement window's first and last round.
+ * line: the best-fit line at those two. written_bytes: by the rounds since the last preparation.
+ */
+export interface RoundsData {
+  target: string;
+  title: string;
+  part: string;
+  quantity: "iops" | "bw_bytes_per_s" | "lat_mean_ns";
+  tracked: string;
+  values: number[];
+  first: number;
+  met: boolean;
+  /**
+   * the test is one of steady state; write saturation is not
+   */
+  claims: boolean;
+  ended: string;
+  reason: string;
+  window: number[] | null;
+  average: number | null;
+  range_share: number | null;
+  slope_share: number | null;
+  line: number[] | null;
+  cells: RoundsCellData[];
+  written_bytes: number;
+  footprint_bytes: number;
+  purge: string;
+  deviations: string[];
+  method: string;
+}
+/**
+ * One cell of a round. read_percent: share of its I/Os that are reads; value: average over the measurement window, in the test's quantity.
+ */
+export interface RoundsCellData {
+  rw: string;
+  bs_bytes: number;
+  read_percent: number;
+  value: number | null;
+  tracked: boolean;
+}
+/**
+ * Response time against load of one target, load points in the order in which they ran. power: how watts were read, or 'not measured'.
+ */
+export interface LoadCurveData {
+  target: string;
+  points: LoadPointData[];
+  limit_ns: number | null;
+  /**
+   * I/Os per second of the highest load, by phase
+   */
+  highest: Pair[];
+  power: string;
+  idle_watts: number | null;
+  idle_bytes_per_watt: number | null;
+  latency_note: string;
+}
+/**
+ * Several streams together at one load. Latencies are over all I/Os; of an open loop they are lower bounds.
+ *
+ * behind_ios, chance_ios: I/Os that the generator was behind at the end, and what chance explains of it. watts: null when not measured.
+ */
+export interface LoadPointData {
+  name: string;
+  phase: string;
+  percent: number | null;
+  loop: "open" | "closed";
+  offered_iops: number | null;
+  iops: SpreadData | null;
+  bw_bytes_per_s: SpreadData | null;
+  lat_mean_ns: SpreadData | null;
+  lat_p95_ns: SpreadData | null;
+  lat_p99_ns: SpreadData | null;
+  overloaded: boolean;
+  behind_ios: number | null;
+  chance_ios: number | null;
+  verdict: string;
+  n_visits: number;
+  watts: number | null;
+  iops_per_watt: number | null;
+  bytes_per_s_per_watt: number | null;
+  streams: StreamRow[];
+}
+/**
+ * A value over visits with its 95% interval; null where there are too few visits for one.
+ */
+export interface SpreadData {
+  value: number;
+  low: number | null;
+  high: number | null;
+}
+/**
+ * One stream and direction at one load point. share: of all I/Os, 0 to 1. offered_iops: null in a closed loop.
+ */
+export interface StreamRow {
+  stream: string;
+  direction: string;
+  offered_iops: number | null;
+  iops: number;
+  bw_bytes_per_s: number;
+  share: number;
+  lat_mean_ns: number | null;
+  lat_p95_ns: number | null;
+  lat_p99_ns: number | null;
 }

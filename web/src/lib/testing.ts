@@ -96,6 +96,7 @@ export function smallReport(): ReportData {
     settings: [],
     sessions: [],
     discard_reasons: [],
+    load_curves: [],
     imported_methods: [],
     job: {
       global_lines: ["[global]", "thread=1"],

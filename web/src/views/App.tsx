@@ -9,6 +9,7 @@ import { Header } from "./Header";
 import { ImportedMethods } from "./ImportedMethods";
 import { Legend } from "./Legend";
 import { MapView } from "./MapView";
+import { LoadCurves } from "./LoadCurves";
 import { Discards, Fresh, Method, NotMeasured } from "./Sections";
 import { TableView } from "./TableView";
 
@@ -25,6 +26,9 @@ export function App() {
       <Findings />
       <section id="map" class="explorer" aria-labelledby="map-title">
         <h2 id="map-title" class="unseen">
+      <Rounds />
+      <LoadCurves />
+      <Charts />
           Performance map
         </h2>
         <Controls />

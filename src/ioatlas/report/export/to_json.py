@@ -15,6 +15,7 @@ from typing import Any, TextIO
 
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.target import Target
+from ioatlas.report.load_curves import curve_documents
 from ioatlas.report.redact import PUBLIC_FACTS, names_site, redactor
 from ioatlas.report.table import rows, swept_options
 
@@ -42,6 +43,7 @@ def document(result: CampaignResult) -> dict[str, Any]:
         "settings": {name: clean(value) for name, value in result.settings.items() if not names_site(name)},
         "sessions": [{name: clean(str(value)) for name, value in session.items() if not names_site(name)} for session in result.sessions],
         "findings": [{**asdict(finding), "sentence": clean(finding.sentence)} for finding in result.findings],
+        "load_curves": curve_documents(result.load_curves),
         "imported_methods": {name: dict(facts) for name, facts in result.methods.items()},
         "rows": [{name: _plain(value) for name, value in row.items()} for row in rows(result)],
     }

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { byRate, plotLoad } from "../draw/load-plot";
+import { intervalText } from "../lib/facts";
+import type { LoadCurveData, LoadPointData, SpreadData } from "../lib/report-data.gen";
+import { count, latency, percent, rate, significant } from "../lib/units";
+import { useApp } from "./context";
+
+const PRINT_WIDTH = 640;
+
+/** Several streams at once: response time against load for each target, and what each stream did. */
+export function LoadCurves() {
+  const curves = useApp().atlas.data.load_curves;
+  return curves.length === 0 ? null : (
+    <section id="load-curves" aria-labelledby="load-curves-title">
+      <h2 id="load-curves-title">Response time against load</h2>
+      {curves.map((curve) => (
+        <Curve key={curve.target} curve={curve} several={curves.length > 1} />
+      ))}
+    </section>
+  );
+}
+
+function Curve({ curve, several }: { curve: LoadCurveData; several: boolean }) {
+  const paced = curve.points.filter((point) => point.percent !== null);
+  const phases = [...new Set(paced.map((point) => point.phase))];
+  const power = curve.points.some((point) => point.watts !== null);
+  return (
+    <>
+      {several ? <h3>{curve.target}</h3> : null}
+      {phases.map((phase) => {
+        const points = byRate(paced.filter((point) => point.phase === phase));
+        return points.length > 1 ? <Chart key={phase} points={points} curve={curve} phase={phase} /> : null;
+      })}
+      {curve.latency_note ? (
+        <p class="soft">
+          Open loop: I/Os arrive whether or not earlier ones are done. Latency is a {curve.latency_note}. “Behind”
+          counts the I/Os that were due and not done at the end of a visit, beside what chance alone explains; an open
+          circle marks a load at which the generator fell behind.
+        </p>
+      ) : null}
+      <Points curve={curve} power={power} />
+      <p>
+        Power: {curve.power}
+        {curve.idle_watts === null ? "" : `; idle ${significant(curve.idle_watts)} W`}
+        {curve.idle_bytes_per_watt === null ? "" : `, ${significant(curve.idle_bytes_per_watt / 1e9)} GB/W`}.
+      </p>
+      <Streams curve={curve} />
+    </>
+  );
+}
+
+function Chart({ points, curve, phase }: { points: readonly LoadPointData[]; curve: LoadCurveData; phase: string }) {
+  const state = useApp();
+  const into = useRef<HTMLDivElement>(null);
+  const [width, setWidth] = useState(0);
+  const dark = state.dark.value;
+  const available = state.printing.value ? Math.min(width, PRINT_WIDTH) : Math.min(width, 900);
+  useLayoutEffect(() => {
+    const element = into.current;
+    if (!element) return;
+    setWidth(element.clientWidth);
+    const observer = new ResizeObserver(() => setWidth(element.clientWidth));
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  useLayoutEffect(() => {
+    const element = into.current;
+    if (!element || available < 80) return;
+    const plot = plotLoad(element, points, {
+      width: available,
+      height: 280,
+      dark,
+      limit: curve.limit_ns,
+      latency,
+      count,
+    });
+    return () => plot.destroy();
+  }, [points, available, dark]);
+  const what = phase ? `${phase}: response` : "Response";
+  return (
+    <div
+      ref={into}
+      class="plot load-plot"
+      role="img"
+      aria-label={`${what} time on a logarithmic scale against I/Os per second, mean, p95 and p99 at ${points.length} loads with 95 % intervals. The numbers follow as a table.`}
+    />
+  );
+}
+
+function Points({ curve, power }: { curve: LoadCurveData; power: boolean }) {
+  const system = useApp().units.value;
+  const paced = curve.points.some((point) => point.offered_iops !== null);
+  const told = (spread: SpreadData | null) => (spread === null ? "–" : latency(spread.value));
+  return (
+    <div class="wide">
+      <table class="plain">
+        <thead>
+          <tr>
+            <th>Load</th>
+            <th>Loop</th>
+            {paced ? <th class="num">Offered</th> : null}
+            <th class="num">Achieved</th>
+            <th class="num">Throughput</th>
+            <th class="num">Mean</th>
+            <th class="num">95 % interval</th>
+            <th class="num">p95</th>
+            <th class="num">p99</th>
+            {paced ? <th class="num">Behind / chance</th> : null}
+            {power ? (
+              <>
+                <th class="num">W</th>
+                <th class="num">IOPS/W</th>
+                <th class="num">MB/s/W</th>
+              </>
+            ) : null}
+            <th class="num">Visits</th>
+            <th>Verdict</th>
+          </tr>
+        </thead>
+        <tbody>
+          {curve.points.map((point) => (
+            <tr key={point.name}>
+              <th scope="row">{point.name}</th>
+              <td>{point.loop}</td>
+              {paced ? <td class="num">{count(point.offered_iops ?? Number.NaN)}</td> : null}
+              <td class="num">{count(point.iops?.value ?? Number.NaN)}</td>
+              <td class="num">{rate(point.bw_bytes_per_s?.value ?? Number.NaN, system)}</td>
+              <td class="num">{told(point.lat_mean_ns)}</td>
+              <td class="num">
+                {intervalText(point.lat_mean_ns?.low ?? Number.NaN, point.lat_mean_ns?.high ?? Number.NaN, latency) ||
+                  "–"}
+              </td>
+              <td class="num">{told(point.lat_p95_ns)}</td>
+              <td class="num">{told(point.lat_p99_ns)}</td>
+              {paced ? (
+                <td class="num">
+                  {point.behind_ios === null || point.chance_ios === null
+                    ? "–"
+                    : `${Math.round(point.behind_ios)} / ${Math.round(point.chance_ios)}`}
+                </td>
+              ) : null}
+              {power ? (
+                <>
+                  <td class="num">{significant(point.watts ?? Number.NaN)}</td>
+                  <td class="num">{significant(point.iops_per_watt ?? Number.NaN)}</td>
+                  <td class="num">{significant((point.bytes_per_s_per_watt ?? Number.NaN) / 1e6)}</td>
+                </>
+              ) : null}
+              <td class="num">{point.n_visits}</td>
+              <td>{point.overloaded ? "overloaded" : point.verdict}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Streams({ curve }: { curve: LoadCurveData }) {
+  const system = useApp().units.value;
+  const id = useId();
+  const [chosen, setChosen] = useState(0);
+  const point = curve.points[Math.min(chosen, curve.points.length - 1)];
+  if (!point) return null;
+  return (
+    <>
+      <h3 id={`${id}-streams`}>
+        Streams at{" "}
+        <select
+          aria-label="Load point of the table of streams"
+          value={String(chosen)}
+          onChange={(e) => setChosen(Number(e.currentTarget.value))}
+        >
+          {curve.points.map((each, i) => (
+            <option key={each.name} value={String(i)}>
+              {each.name}
+            </option>
+          ))}
+        </select>
+      </h3>
+      <div class="wide">
+        <table class="plain" aria-labelledby={`${id}-streams`}>
+          <thead>
+            <tr>
+              <th>Stream</th>
+              <th>Direction</th>
+              <th class="num">Share</th>
+              <th class="num">Offered</th>
+              <th class="num">Achieved</th>
+              <th class="num">Throughput</th>
+              <th class="num">Mean</th>
+              <th class="num">p95</th>
+              <th class="num">p99</th>
+            </tr>
+          </thead>
+          <tbody>
+            {point.streams.map((stream) => (
+              <tr key={`${stream.stream} ${stream.direction}`}>
+                <th scope="row">{stream.stream}</th>
+                <td>{stream.direction}</td>
+                <td class="num">{percent(stream.share)}</td>
+                <td class="num">{count(stream.offered_iops ?? Number.NaN)}</td>
+                <td class="num">{count(stream.iops)}</td>
+                <td class="num">{rate(stream.bw_bytes_per_s, system)}</td>
+                <td class="num">{latency(stream.lat_mean_ns ?? Number.NaN)}</td>
+                <td class="num">{latency(stream.lat_p95_ns ?? Number.NaN)}</td>
+                <td class="num">{latency(stream.lat_p99_ns ?? Number.NaN)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </>
+  );
+}
