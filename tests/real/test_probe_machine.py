@@ -131,8 +131,8 @@ def test_a_user_without_rights_gets_less_but_no_error(tmp_path):
     code = "import json; from ioatlas.probe import testbed; import sys; b=testbed(sys.argv[1]); print(json.dumps([f.kind for f in b.facts]))"
     run = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", sys.executable, "-c", code, str(place)]
     done = subprocess.run(run, capture_output=True, text=True, cwd="/", check=False)
-    if "Permission denied" in done.stderr and "python" in done.stderr:
-        pytest.skip("this Python cannot be run by another user")
+    if ("Permission denied" in done.stderr and "python" in done.stderr) or "No module named 'ioatlas'" in done.stderr:
+        pytest.skip("this Python or this checkout cannot be read by another user")
     assert done.returncode == 0, done.stderr[-500:]
     assert "known" in json.loads(done.stdout)
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every guard of a block device, fired on a real one that holds something; and an empty one let through."""
 
+import hashlib
 import os
 import struct
 import subprocess
@@ -70,9 +71,31 @@ def md_member(device):
     write_at(device, (4096, bytes(superblock)))
 
 
+def zfs_label(offset):
+    """One of the four labels of a ZFS disk by its documented layout: a configuration under a checksum that covers its place, and uberblocks.
+
+    Older libblkid go by the uberblocks, 2.41 and newer by the configuration (a list of names and values in XDR).
+    """
+
+    def pair(name, kind, value):
+        text = name.encode()
+        body = struct.pack(">I", len(text)) + text + bytes(-len(text) % 4) + struct.pack(">II", kind, 1) + value
+        return struct.pack(">II", 8 + len(body), 8 + len(body)) + body
+
+    numbers = {"version": 5000, "state": 0, "txg": 4, "pool_guid": 0x1234567890ABCDEF, "top_guid": 99, "guid": 99, "ashift": 12}
+    pairs = b"".join(pair(name, 8, struct.pack(">Q", value)) for name, value in numbers.items())
+    pairs += pair("name", 9, struct.pack(">I", 4) + b"tank")
+    configuration = (bytes([1, 1, 0, 0]) + struct.pack(">II", 0, 1) + pairs + bytes(8)).ljust((112 << 10) - 40, b"\0")
+    configuration += struct.pack("<QQQQQ", 0x0210DA7AB10C7A11, offset + (16 << 10), 0, 0, 0)
+    configuration = configuration[:-32] + hashlib.sha256(configuration).digest()
+    uberblocks = b"".join(struct.pack("<QQQ", 0x00BAB10C, 5000, 4 + slot).ljust(1024, b"\0") for slot in range(8))
+    return (offset + (16 << 10), configuration), (offset + (128 << 10), uberblocks)
+
+
 def zfs_member(device):
-    """Uberblocks of a ZFS label by their documented place and magic number, as there is no zpool here."""
-    write_at(device, *((131072 + slot * 1024, struct.pack("<QQ", 0x00BAB10C, 5000)) for slot in range(8)))
+    size = int(run("blockdev", "--getsize64", device))
+    for offset in (0, 256 << 10, size - (512 << 10), size - (256 << 10)):
+        write_at(device, *zfs_label(offset))
 
 
 def bcache_member(device):

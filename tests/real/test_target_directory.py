@@ -236,7 +236,7 @@ def test_without_permission_there_is_one_clear_error(bench):
     assert lines == ["permission denied", "permission denied", "fine", "permission denied", "permission denied"]
 
 
-@needs("nbdkit", "nbdfuse")
+@needs("nbdkit", "nbdfuse", "fusermount3")
 def test_a_silent_file_system_does_not_hold_us(bench, monkeypatch):
     point = bench.directory / "fuse"
     point.mkdir()
