@@ -123,7 +123,8 @@ class Sites:
             if punch_file(target.location, target.size_bytes or 0):
                 return "holes punched in the file: the file system's space is free, which is not a purge of the drive"
         elif how == "auto":
-            return f"not possible: a {'directory' if target.kind == 'directory' else target.kind} offers none; the state before the fill is unknown"
+            offers = {"directory": "a directory", "file": "a file", "uri": "an export"}[target.kind]
+            return f"not possible: {offers} offers none; the state before the fill is unknown"
         if how == "auto":
             return "not possible: the device takes no discards; the state before the fill is unknown"
         raise UsageError(f"purge = {how!r} cannot be done here", where=target.location, remedy="use purge = 'auto', which says so and goes on")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from operator import attrgetter
 
@@ -18,12 +19,13 @@ from ioatlas.model.target import Target
 from ioatlas.model.verdict import verdict_class
 from ioatlas.report.axes import Grid, Integers, unit_of
 from ioatlas.report.columns import Floats, pack_bytes, pack_f32, pack_integers, pack_interval, pack_log16
-from ioatlas.report.page_format import (
 from ioatlas.report.load_curves import curve_data
+from ioatlas.report.page_format import (
     FORMAT,
     VERSION,
     Campaign,
     Cells,
+    ChartData,
     Column,
     Constant,
     Dictionary,
@@ -34,11 +36,13 @@ from ioatlas.report.load_curves import curve_data
     Pair,
     ReportData,
     Session,
+    TableData,
     TargetData,
     UnmeasuredCells,
     Verdict,
 )
 from ioatlas.report.redact import PUBLIC_FACTS, names_site, redactor
+from ioatlas.report.rounds import rounds_data
 
 EXACT_ROWS = 25_000
 """Up to this many rows values stay single-precision floats; above, they are rounded (see `Cells.resolution`)."""
@@ -101,14 +105,14 @@ def report_data(result: CampaignResult) -> ReportData:
         sessions=[_session(session, clean) for session in result.sessions],
         discard_reasons=[Pair(name=clean(reason), value=str(count)) for reason, count in result.discard_reasons.items()],
         job=_job_recipe(result, grid),
-        imported_methods=[
-            ImportedMethod(target=name, facts=[Pair(name=fact, value=clean(value)) for fact, value in facts.items()])
-            for name, facts in result.methods.items()
-        ],
         rounds=[rounds_data(test, clean) for test in result.rounds],
         charts=[ChartData.model_validate({**asdict(chart), "title": clean(chart.title)}) for chart in result.charts],
         tables=[TableData.model_validate(asdict(table)) for table in result.tables],
         load_curves=[curve_data(curve, clean) for curve in result.load_curves],
+        imported_methods=[
+            ImportedMethod(target=name, facts=[Pair(name=fact, value=clean(value)) for fact, value in facts.items()])
+            for name, facts in result.methods.items()
+        ],
     )
 
 

@@ -264,6 +264,93 @@ class JobRecipe(_Model):
     default_window_seconds: float
 
 
+class ChartPointData(_Model):
+    """Visits at one x: arithmetic mean, standard deviation between visits (null for a single one), and how many there were."""
+
+    x: float
+    mean: float
+    sd: float | None
+    n: int
+
+
+class ChartLineData(_Model):
+    """One line of a chart."""
+
+    name: str
+    points: list[ChartPointData]
+
+
+class ChartBoundData(_Model):
+    """A line across a chart, at a value of y or of x."""
+
+    name: str
+    value: float
+
+
+class ChartData(_Model):
+    """A line chart beside the map."""
+
+    title: str
+    x_name: str
+    x_unit: AxisUnit
+    y_name: str
+    y_unit: AxisUnit
+    lines: list[ChartLineData]
+    levels: list[ChartBoundData] = Field(description="limits, across at a value of y")
+    marks: list[ChartBoundData] = Field(description="places, upright at a value of x")
+    note: str
+
+
+class TableData(_Model):
+    """A table of texts."""
+
+    title: str
+    columns: list[str]
+    rows: list[list[str]]
+    note: str
+
+
+class RoundsCellData(_Model):
+    """One cell of a round. read_percent: share of its I/Os that are reads; value: average over the measurement window, in the test's quantity."""
+
+    rw: str
+    bs_bytes: int
+    read_percent: int
+    value: float | None
+    tracked: bool
+
+
+class RoundsData(_Model):
+    """A test that ran in rounds until its tracked value was steady (`ioatlas.model.rounds`).
+
+    first: number, from 1, of the first round after the last preparation. window: numbers of the measurement window's first and last round.
+    line: the best-fit line at those two. written_bytes: by the rounds since the last preparation.
+    """
+
+    target: str
+    title: str
+    part: str
+    quantity: Literal["iops", "bw_bytes_per_s", "lat_mean_ns"]
+    tracked: str
+    values: list[float]
+    first: int
+    met: bool
+    claims: bool = Field(description="the test is one of steady state; write saturation is not")
+    ended: str
+    reason: str
+    window: list[int] | None
+    average: float | None
+    range_share: float | None
+    slope_share: float | None
+    line: list[float] | None
+    cells: list[RoundsCellData]
+    written_bytes: int
+    footprint_bytes: int
+    purge: str
+    deviations: list[str]
+    method: str
+
+
 class Campaign(_Model):
     """The campaign as a whole."""
 
@@ -295,7 +382,11 @@ class ReportData(_Model):
     sessions: list[Session]
     discard_reasons: list[Pair]
     job: JobRecipe
+    rounds: list[RoundsData] = Field(description="of a test in rounds, one for each target and pass; empty for other campaigns")
+    load_curves: list[LoadCurveData] = Field(description="of several streams at once, one for each target; empty for other campaigns")
     imported_methods: list[ImportedMethod] = Field(description="one for each imported target; empty when nothing was imported")
+    charts: list[ChartData] = Field(description="line charts beside the map, in the order to show them")
+    tables: list[TableData] = Field(description="tables beside the map")
 
 
 def schema() -> dict[str, Any]:
@@ -310,5 +401,3 @@ def schema_text() -> str:
 
 if __name__ == "__main__":
     sys.stdout.write(schema_text())
-    rounds: list[RoundsData] = Field(description="of a test in rounds, one for each target and pass; empty for other campaigns")
-    load_curves: list[LoadCurveData] = Field(description="of several streams at once, one for each target; empty for other campaigns")

@@ -32,6 +32,14 @@ export interface ReportData {
    * one for each imported target; empty when nothing was imported
    */
   imported_methods: ImportedMethod[];
+  /**
+   * line charts beside the map, in the order to show them
+   */
+  charts: ChartData[];
+  /**
+   * tables beside the map
+   */
+  tables: TableData[];
 }
 /**
  * The campaign as a whole.
@@ -226,13 +234,6 @@ export interface JobRecipe {
   default_window_seconds: number;
 }
 /**
- * How the figures of an imported target came about, as far as their sources tell.
- */
-export interface ImportedMethod {
-  target: string;
-  facts: Pair[];
-}
-/**
  * A test that ran in rounds until its tracked value was steady (`ioatlas.model.rounds`).
  *
  * first: number, from 1, of the first round after the last preparation. window: numbers of the measurement window's first and last round.
@@ -338,4 +339,63 @@ export interface StreamRow {
   lat_mean_ns: number | null;
   lat_p95_ns: number | null;
   lat_p99_ns: number | null;
+}
+/**
+ * How the figures of an imported target came about, as far as their sources tell.
+ */
+export interface ImportedMethod {
+  target: string;
+  facts: Pair[];
+}
+/**
+ * A line chart beside the map.
+ */
+export interface ChartData {
+  title: string;
+  x_name: string;
+  x_unit: "bytes" | "bytes/s" | "percent" | "none";
+  y_name: string;
+  y_unit: "bytes" | "bytes/s" | "percent" | "none";
+  lines: ChartLineData[];
+  /**
+   * limits, across at a value of y
+   */
+  levels: ChartBoundData[];
+  /**
+   * places, upright at a value of x
+   */
+  marks: ChartBoundData[];
+  note: string;
+}
+/**
+ * One line of a chart.
+ */
+export interface ChartLineData {
+  name: string;
+  points: ChartPointData[];
+}
+/**
+ * Visits at one x: arithmetic mean, standard deviation between visits (null for a single one), and how many there were.
+ */
+export interface ChartPointData {
+  x: number;
+  mean: number;
+  sd: number | null;
+  n: number;
+}
+/**
+ * A line across a chart, at a value of y or of x.
+ */
+export interface ChartBoundData {
+  name: string;
+  value: number;
+}
+/**
+ * A table of texts.
+ */
+export interface TableData {
+  title: string;
+  columns: string[];
+  rows: string[][];
+  note: string;
 }

@@ -98,6 +98,9 @@ export function smallReport(): ReportData {
     discard_reasons: [],
     load_curves: [],
     imported_methods: [],
+    rounds: [],
+    charts: [],
+    tables: [],
     job: {
       global_lines: ["[global]", "thread=1"],
       engine_from_depth: ["psync", "libaio"],

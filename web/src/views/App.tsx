@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useLayoutEffect } from "preact/hooks";
+import { Charts } from "./Charts";
 import { ColorBar } from "./ColorBar";
 import { Controls } from "./Controls";
 import { useApp } from "./context";
@@ -8,8 +9,9 @@ import { Findings } from "./Findings";
 import { Header } from "./Header";
 import { ImportedMethods } from "./ImportedMethods";
 import { Legend } from "./Legend";
-import { MapView } from "./MapView";
 import { LoadCurves } from "./LoadCurves";
+import { MapView } from "./MapView";
+import { Rounds } from "./Rounds";
 import { Discards, Fresh, Method, NotMeasured } from "./Sections";
 import { TableView } from "./TableView";
 
@@ -24,11 +26,11 @@ export function App() {
     <main>
       <Header />
       <Findings />
-      <section id="map" class="explorer" aria-labelledby="map-title">
-        <h2 id="map-title" class="unseen">
       <Rounds />
       <LoadCurves />
       <Charts />
+      <section id="map" class="explorer" aria-labelledby="map-title">
+        <h2 id="map-title" class="unseen">
           Performance map
         </h2>
         <Controls />

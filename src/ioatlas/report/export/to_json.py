@@ -45,6 +45,7 @@ def document(result: CampaignResult) -> dict[str, Any]:
         "findings": [{**asdict(finding), "sentence": clean(finding.sentence)} for finding in result.findings],
         "load_curves": curve_documents(result.load_curves),
         "imported_methods": {name: dict(facts) for name, facts in result.methods.items()},
+        "rounds": [{**asdict(test), "purge": clean(test.purge), "deviations": [clean(text) for text in test.deviations]} for test in result.rounds],
         "rows": [{name: _plain(value) for name, value in row.items()} for row in rows(result)],
     }
 
