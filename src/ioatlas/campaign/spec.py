@@ -423,6 +423,7 @@ def campaign_toml(spec: CampaignSpec) -> str:
         lines.append(f"{'uri' if '://' in location else 'path'} = {_toml(location)}")
     for pattern in spec.patterns:
         lines += ["", "[[pattern]]", *(f"{option} = {_toml(value)}" for option, value in pattern.items())]
+    lines += streams_toml(spec.streams) if spec.streams is not None else []
     lines += ["", "[sweep]"]
     axes = {option: values for option, values in spec.axes.items() if not (spec.ordered and option in LABELS)}
     axes = axes if spec.streams is None else {option: values for option, values in axes.items() if option == "size"}

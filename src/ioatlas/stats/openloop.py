@@ -19,6 +19,8 @@ BACKLOG_METHOD = "backlog-poisson/1"
 OFFERED_SHARE = 0.99
 CHANCE = 4.0
 """Standard deviations: many streams at many load points are judged, and none should be called late by chance."""
+START_SECONDS = 0.05
+"""What the start and the end of a run may take of its time."""
 
 
 @dataclass(frozen=True)
@@ -112,10 +114,11 @@ def backlog(done: int, offered_iops: float, seconds: float, *, poisson: bool, la
     """Backlog of a paced load from its totals alone, for arrivals whose times are not known one by one.
 
     The number of Poisson arrivals in a time has a variance equal to its mean. In flight at the end by Little's law: rate x mean latency, and one for
-    each job that waits for its next time.
+    each job that waits for its next time; what falls into the start and the end of a run is not held against it.
     """
     due = offered_iops * seconds
     behind = max(0.0, due - done)
     in_flight = min(done, offered_iops * (lat_mean_ns or 0.0) / 1e9) if behind < due / 2 else 0.0
-    chance = (CHANCE * due**0.5 if poisson else 0.0) + jobs + in_flight
+    start = START_SECONDS * offered_iops
+    chance = (CHANCE * due**0.5 if poisson else 0.0) + jobs + in_flight + start
     return Backlog(due, behind, chance, behind > (1 - OFFERED_SHARE) * due and behind > chance)
