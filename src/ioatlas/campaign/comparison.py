@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ioatlas.analysis.compare import TOLERANCE, Comparison, Reading, between_campaigns, compare
 from ioatlas.analysis.estimates import SWEEP_PURPOSES
+from ioatlas.analysis.foreign_compare import ForeignValue
 from ioatlas.analysis.windows import window_values
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import Cell
@@ -103,6 +104,25 @@ def _read(directory: Path, quantity: str) -> _Side:
     if not readings:
         raise UsageError("the campaign has no visit to compare", where=str(directory), remedy="finish it with `ioatlas resume`")
     return _Side(name, targets, readings, rows)
+
+
+def measured_values(directory: Path, quantity: str) -> tuple[list[ForeignValue], dict[str, str]]:
+    """The visits of a campaign as values to hold imported ones against, and how they were measured, in the words used for other tools."""
+    side = _read(directory, quantity)
+    values = [
+        ForeignValue(side.rows["/".join(place)].cell, place[1], reading.value, "visits", reading.time)
+        for place, readings in side.readings.items()
+        for reading in readings
+    ]
+    # fio's own defaults, where a cell does not set them.
+    values = [
+        replace(value, cell=replace(value.cell, options=tuple({"iodepth": 1, "numjobs": 1, **value.cell.option}.items()))) for value in values
+    ]
+    cells = [value.cell for value in values]
+    direct = {"direct" if cell.option.get("direct") else "buffered" for cell in cells}
+    engines = sorted({str(cell.option["ioengine"]) for cell in cells if "ioengine" in cell.option})
+    facts = {"tool": "ioatlas with fio", "page cache": ", ".join(sorted(direct)), "statistic": "visits, each an independent start"}
+    return values, {**facts, "mean latency": "total", "p99 latency": "total", **({"engine": ", ".join(engines)} if engines else {})}
 
 
 def _identity(row: Row, *, by_target: bool) -> str:

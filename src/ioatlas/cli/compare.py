@@ -25,7 +25,8 @@ Examples:
   ioatlas compare nas1 nas2 --quantity lat_p99
   ioatlas compare nas1 nas2 --same nas1-b --same nas1-c   with what two repeats of nas1 say about how campaigns differ
   ioatlas compare before after --fail-if-worse            exit code 3 when the map or a cell got worse
-  ioatlas compare nas1 nas2 --json | jq .map""",
+  ioatlas compare nas1 nas2 --json | jq .map
+  ioatlas compare nas1 old-results                        with what `ioatlas import -o old-results` read: ratios, and how the methods differ""",
 )
 @click.argument("first", metavar="FIRST", type=click.Path(path_type=Path))
 @click.argument("second", metavar="SECOND", type=click.Path(path_type=Path))
@@ -52,7 +53,14 @@ def command(
     drift seen while the campaigns ran; what moved between them and not within them looks like a difference, unless --same shows it.
     """
     from ioatlas.campaign.comparison import compare_campaigns
+    from ioatlas.campaign.foreign_comparison import involves_imported
     from ioatlas.errors import GateError
+
+    if involves_imported(first, second):
+        from ioatlas.cli import _compare_imported
+
+        _compare_imported.run(first, second, quantity, _share(tolerance), same=same, gate=fail_if_worse, all_cells=all_cells, as_json=as_json)
+        return
 
     found = compare_campaigns(first, second, quantity, tolerance=_share(tolerance), same=same)
     if as_json:

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A measured campaign and what fio wrote by itself: compared, and side by side in one directory, clearly apart."""
+
+import csv
+import io
+import json
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.real.conftest import ioatlas
+
+pytestmark = pytest.mark.skipif(not shutil.which("fio"), reason="fio is not installed")
+
+SWEEP = """[sweep]
+rw = ["randread"]
+bs = ["4k", "16k"]
+size = ["4m"]
+numjobs = [1]
+"""
+
+
+@pytest.fixture(scope="module")
+def places() -> Iterator[tuple[Path, Path]]:
+    """The campaign's directory and a folder of fio's results of the same loads."""
+    with tempfile.TemporaryDirectory() as name:
+        scratch = Path(name)
+        (scratch / "target").mkdir()
+        (scratch / "sweep.toml").write_text(SWEEP)
+        done = ioatlas("map", scratch / "target", "--campaign", scratch / "sweep.toml", "--visits", "2", "-o", scratch / "mine", "--yes")
+        assert done.returncode == 0, done.stderr
+        (scratch / "theirs").mkdir()
+        for bs in ("4k", "16k"):
+            command = [
+                "fio", "--name=hand", f"--filename={scratch}/target/hand", "--rw=randread", f"--bs={bs}", "--size=4m", "--iodepth=1",
+                "--numjobs=1", "--output-format=json", f"--output={scratch}/theirs/{bs}.json",
+            ]  # fmt: skip
+            subprocess.run(command, check=True, capture_output=True)
+        yield scratch / "mine", scratch / "theirs"
+
+
+def test_ratios_without_a_test_and_the_methods(places: tuple[Path, Path], tmp_path: Path) -> None:
+    mine, theirs = places
+    assert ioatlas("import", theirs, "-o", tmp_path / "lib", "--json").returncode == 0
+    done = ioatlas("compare", mine, tmp_path / "lib", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads(done.stdout)
+    assert (found["imported"], found["cells_compared"], found["cells_tested"]) == (True, 2, 0)
+    for cell in found["cells"]:
+        assert cell["n_first"] >= 2
+        assert (cell["n_second"], cell["outcome"], cell["p"]) == (1, "not tested", None)
+        assert cell["ratio"] == pytest.approx(cell["second"] / cell["first"])
+    assert found["differences_of_method"]
+    text = ioatlas("compare", mine, tmp_path / "lib").stdout
+    assert "no test is possible" in text
+    assert "methods differ in" in text
+    refused = ioatlas("compare", mine, tmp_path / "lib", "--fail-if-worse")
+    assert refused.returncode == 2
+    assert "needs visits on both sides" in refused.stderr
+
+
+def test_imported_beside_measured_stays_apart(places: tuple[Path, Path]) -> None:
+    mine, theirs = places
+    before = json.loads(ioatlas("export", mine, "--format", "json").stdout)
+    assert ioatlas("import", theirs, "-o", mine, "--label", "by hand", "--json").returncode == 0
+    after = json.loads(ioatlas("export", mine, "--format", "json").stdout)
+    assert after["n_visits"] == before["n_visits"]
+    measured = [row for row in after["rows"] if row["kind"] == "measured"]
+    assert [{name: row[name] for name in before["rows"][0]} for row in measured] == before["rows"]
+    rows = list(csv.DictReader(io.StringIO(ioatlas("export", mine, "--format", "csv").stdout)))
+    imported = [row for row in rows if row["kind"] == "imported"]
+    assert {row["bs_bytes"] for row in imported} == {"4096", "16384"}
+    assert all(row["target"] == "by hand" and row["n_visits"] == "0" and not row["bw_low"] for row in imported)
+    # The campaign's own findings are as they were: nothing imported is among its peaks.
+    assert [f["sentence"] for f in after["findings"]][: len(before["findings"])] == [f["sentence"] for f in before["findings"]]
+    shown = ioatlas("show", mine)
+    assert (shown.returncode, "by hand" in shown.stdout) == (0, True)
+    beside = json.loads(ioatlas("compare", mine, mine / "imported.sqlite", "--json").stdout)
+    assert beside["cells_compared"] == 2
+    assert ioatlas("report", mine).returncode == 0
