@@ -45,6 +45,7 @@ CAP_SECONDS = 7 * 86400
 """Longest that one operation may take before its target is taken to hang."""
 LOOK_BYTES = 4 << 20
 """File of the first look at the speed, with the smallest record; with the largest it is one record."""
+LOOK_STATE = "first look"
 LEAST_FILE = 16 << 20
 CLOCK_MS = 1.0
 """fio's run times are whole milliseconds, rounded up."""
@@ -393,7 +394,8 @@ class OrderedSession(Session):
             small, large = min(one.record_bytes for one in mine), max(one.record_bytes for one in mine)
             for record in dict.fromkeys((small, large)):
                 size = max(record, min(LOOK_BYTES, *(one.size_bytes for one in mine)))
-                cells = round_cells(spec.ordered, target.name, FIO, size, record, direct=bool(spec.constants["direct"]))
+                made = round_cells(spec.ordered, target.name, FIO, size, record, direct=bool(spec.constants["direct"]))
+                cells = [replace(cell, state=LOOK_STATE) for cell in made]  # never one of the study's own cells
                 new = [cell for cell in cells if cell.key not in self._cells]
                 self._journal.add_cells([(cell, LOOK) for cell in new], first=len(self._cells))
                 self._cells |= {cell.key: cell for cell in new}

@@ -30,6 +30,7 @@ Examples:
   ioatlas export nas1 --format json | jq '.findings[].sentence'
   ioatlas export nas1 --format gnuplot -o figure     writes figure/map.gp and figure/map.dat; then: gnuplot figure/map.gp
   ioatlas export nas1 --format pdf --quantity lat_p99 --scale log -o latency.pdf
+  ioatlas export nas1 --format svg --figure charts -o operations.svg
   ioatlas export nas1 --format png --figure lines --x numjobs --y bs --tiles rw -o lines.png
 
 \b
@@ -43,15 +44,15 @@ Without -o, csv and json go to standard output, the others into DIR.""",
 @click.option("--y", metavar="AXIS", help="Axis along y, or one line for each of its values with --figure lines.")
 @click.option("--tiles", metavar="AXIS[,AXIS]", help="Axes of the tiles: columns, then rows. The rest becomes one page for each value.")
 @click.option("--scale", type=click.Choice(("linear", "log")), help="Scale of the quantity, the same in all tiles. Default: linear.")
-@click.option("--figure", "style", type=click.Choice(("map", "lines")), help="Heat maps, or lines with error bars. Default: map.")
+@click.option("--figure", "style", type=click.Choice(("map", "lines", "charts")), help="Heat maps, lines with error bars, or the charts a study in order brings itself. Default: charts where there are any, else map.")
 @click.option("--json", "as_json", is_flag=True, help="Print the names of the written files as JSON.")
 def command(directory: Path, kind: str, output: Path | None, as_json: bool, **choice: str | None) -> None:
     """Write the result of the campaign in DIR as a table (csv, json), as a gnuplot script with its data, or as a figure."""
     drawn = {name: value for name, value in choice.items() if value}
     if kind in TABLES and drawn:
         raise UsageError(f"--{_option(next(iter(drawn)))} is for figures", where=f"--format {kind}", remedy="leave it out")
-    if kind == "gnuplot" and choice["style"] == "lines":
-        raise UsageError("the gnuplot script draws maps", where="--figure lines", remedy="use --format png, svg or pdf for lines")
+    if kind == "gnuplot" and choice["style"] not in (None, "map"):
+        raise UsageError("the gnuplot script draws maps", where=f"--figure {choice['style']}", remedy="use --format png, svg or pdf")
     from ioatlas.campaign import load_result
 
     result = load_result(directory)
@@ -110,6 +111,13 @@ def _figure(result: CampaignResult, kind: str, path: Path, drawn: dict[str, str]
     from ioatlas.report.export.grid import lay_out
     from ioatlas.report.export.quantities import quantity
 
+    if kind in FIGURES and (drawn.get("style") == "charts" or (result.charts and not drawn)):
+        from ioatlas.report.export.to_charts import write_charts
+
+        if not result.charts or set(drawn) - {"style"}:
+            what = "the campaign brings no charts of its own" if not result.charts else "the charts have their axes and quantity"
+            raise UsageError(what, where="--figure charts", remedy="use --figure lines" if not result.charts else "leave out the other options")
+        return list(write_charts(result, path, kind))  # type: ignore[arg-type]
     tiles = [name.strip() for name in drawn.get("tiles", "").split(",") if name.strip()]
     layout: Layout = lay_out(result, x=drawn.get("x", ""), y=drawn.get("y", ""), tiles=tiles)
     shown = quantity(drawn.get("quantity", "bw"))

@@ -47,7 +47,7 @@ def write_figures(
     draw: Callable[[Page, Drawing, str], Figure] = _map_figure if style == "map" else _lines_figure
     out.parent.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
-    with _matplotlib():
+    with drawing_library():
         if kind == "pdf":
             from matplotlib.backends.backend_pdf import PdfPages
 
@@ -63,7 +63,7 @@ def write_figures(
 
 
 @contextmanager
-def _matplotlib() -> Iterator[None]:
+def drawing_library() -> Iterator[None]:
     """The drawing library without a display and without figures kept alive, or one clear error."""
     try:
         import matplotlib as mpl
