@@ -12,10 +12,12 @@ from ioatlas.analysis.windows import WindowValues, window_values
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.histogram import Histogram
+from ioatlas.model.ordered import VERDICT, tool_of
 from ioatlas.model.visit import Part, Visit
 from ioatlas.stats.intervals import Interval
 from ioatlas.stats.variance import PooledVariance, pool_variance
 
+WORK_BOUNDED = "work-bounded: the time of a fixed amount of work, no window and no steady state"
 OPEN_LOOP = "open loop: latencies are lower bounds, fio's clock starts after its rate sleep"
 SWEEP_PURPOSES = frozenset({"sweep"})
 _QUANTITIES = ("bw_bytes_per_s", "lat_mean_ns", "lat_p99_ns")
@@ -74,6 +76,11 @@ def _readings(visits: Iterable[Visit]) -> _Rows:
     return rows
 
 
+def _pool_of(cell: Cell) -> str:
+    """Cells that share a variance between visits: those of one target, made by one tool."""
+    return f"{cell.target} {tool_of(cell)}"
+
+
 def _pools(cells: Mapping[str, Cell], readings: Mapping[tuple[str, str], Sequence[_Reading]]) -> _Pools:
     samples: dict[tuple[str, str], list[list[float]]] = {}
     for (key, _), rows in readings.items():
@@ -82,12 +89,12 @@ def _pools(cells: Mapping[str, Cell], readings: Mapping[tuple[str, str], Sequenc
         for quantity in _QUANTITIES:
             values = [getattr(row.values, quantity) for row in rows]
             if all(values):
-                samples.setdefault((cells[key].target, quantity), []).append(values)
+                samples.setdefault((_pool_of(cells[key]), quantity), []).append(values)
     return {place: pool_variance(lists) for place, lists in samples.items()}
 
 
 def _estimate(cell: Cell, direction: str, rows: Sequence[_Reading], pools: _Pools, n_discarded: int, grade: Grade) -> Estimate:
-    target = cell.target
+    target = _pool_of(cell)
     rates = [row.values.bw_bytes_per_s for row in rows]
     rate = grade.interval(rates, pools.get((target, "bw_bytes_per_s")))
     value = rate.estimate or 0.0
@@ -101,7 +108,12 @@ def _estimate(cell: Cell, direction: str, rows: Sequence[_Reading], pools: _Pool
     merged = Histogram.merge(row.part.histogram for row in rows)
     notes = tuple(
         note
-        for note in (OPEN_LOOP if cell.loop == "open" else "", rate.reason, _missed(grade, rates, pools.get((target, "bw_bytes_per_s"))))
+        for note in (
+            OPEN_LOOP if cell.loop == "open" else "",
+            WORK_BOUNDED if any(row.visit.verdict == VERDICT for row in rows) else "",
+            rate.reason,
+            _missed(grade, rates, pools.get((target, "bw_bytes_per_s"))),
+        )
         if note
     )
     return Estimate(
@@ -150,7 +162,7 @@ def undecided(cells: Mapping[str, Cell], visits: Iterable[Visit], grade: Grade) 
     pools = _pools(cells, readings)
     waiting: dict[str, int] = {}
     for (key, _), rows in readings.items():
-        pooled = pools.get((cells[key].target, "bw_bytes_per_s"))
+        pooled = pools.get((_pool_of(cells[key]), "bw_bytes_per_s"))
         decision = grade.decide([row.values.bw_bytes_per_s for row in rows], pooled)
         if decision.state == "more":
             waiting[key] = max(waiting.get(key, 0), decision.next_visits)
@@ -160,6 +172,8 @@ def undecided(cells: Mapping[str, Cell], visits: Iterable[Visit], grade: Grade) 
 def cell_verdict(verdicts: Sequence[str], rate: Interval) -> str:
     """One word for a cell: the least steady of its visits' verdicts; 'unstable' too when visits disagree more than the map's noise."""
     words = {verdict.split("(")[0].split(":")[0] for verdict in verdicts}
+    if words == {VERDICT}:
+        return VERDICT
     for word in _BAD_FIRST:
         if word in words:
             # A cut of the warm-up leaves a steady window.

@@ -19,6 +19,7 @@ from ioatlas.campaign.counts import batch_counts, counted_findings
 from ioatlas.campaign.evidence import judge, testbeds
 from ioatlas.campaign.imported import is_imported, load_imported, with_imported
 from ioatlas.campaign.integrity import integrity_findings
+from ioatlas.campaign.ordered_result import LOOK, with_order
 from ioatlas.campaign.predicted import map_findings, predicted_estimates
 from ioatlas.campaign.record import spec_from_plan
 from ioatlas.campaign.streams_result import curve_findings, load_curves, stream_axes, stream_rows
@@ -49,7 +50,7 @@ def _result(journal: Journal) -> CampaignResult:
     row = journal.campaign()
     plan = journal.plan()
     spec = spec_from_plan(plan)
-    rows = [row for row in journal.cells() if row[1] != NOT_OF_THE_MAP]
+    rows = [row for row in journal.cells() if row[1] not in (NOT_OF_THE_MAP, LOOK)]
     made = journal.visits(with_series=True)
     visits = [visit for visit in made if visit.purpose not in {"probe", CURVE}]
     told = visits
@@ -130,7 +131,7 @@ def _result(journal: Journal) -> CampaignResult:
         bool(row.complete),
     )
     curves = load_curves(journal, spec, plan["files"]) if spec.streams is not None else ()
-    return replace(
+    whole = replace(
         result,
         load_curves=curves,
         findings=(
@@ -141,6 +142,7 @@ def _result(journal: Journal) -> CampaignResult:
             *counted_findings(counts),
         ),
     )
+    return with_order(whole, spec, visits, beds, outcomes.get("memory", {})) if spec.ordered else whole
 
 
 def session_facts(record: Mapping[str, Any]) -> dict[str, str]:

@@ -71,6 +71,10 @@ def command(directory: Path, quantity_name: str, x: str, y: str, all_cells: bool
         for part in (*_head(result), *(table for curve in result.load_curves for table in curve_tables(curve, result, console))):
             console.print(part)
         return
+    if result.charts and not (all_cells or x or y):
+        for part in (*_head(result), *_charts(result)):
+            console.print(part)
+        return
     for part in (*_head(result), *(_cell_list(result, console) if all_cells else _maps(result, quantity(quantity_name), x, y, console))):
         console.print(part)
 
@@ -94,6 +98,31 @@ def _head(result: CampaignResult) -> list[RenderableType]:
     for finding in result.findings:
         findings.add_row("•", Text(finding.sentence))
     return [head, Padding(findings, (1, 0, 1, 0))]
+
+
+def _charts(result: CampaignResult) -> list[RenderableType]:
+    """The charts of a study in order as tables: mean ± standard deviation (visits)."""
+    from rich.table import Table
+
+    from ioatlas.report.export.to_charts import chart_rows
+
+    parts: list[RenderableType] = []
+    for chart in result.charts:
+        columns, rows = chart_rows(chart)
+        table = Table(title=chart.title, title_justify="left", box=None, padding=(0, 2, 0, 0))
+        for place, name in enumerate(columns):
+            table.add_column(name, justify="right" if place else "left")
+        for row in rows:
+            table.add_row(*row)
+        parts.append(table)
+    for each in result.tables:
+        table = Table(title=each.title, title_justify="left", box=None, padding=(0, 2, 0, 0))
+        for name in each.columns[:-1]:
+            table.add_column(name)
+        for row in each.rows:
+            table.add_row(*row[:-1])
+        parts.append(table)
+    return parts
 
 
 def _maps(result: CampaignResult, quantity: Quantity, x_name: str, y_name: str, console: Console) -> list[RenderableType]:

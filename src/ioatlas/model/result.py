@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ioatlas.model.cell import Cell, OptionValue
+from ioatlas.model.chart import Chart, Table
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.load_curve import LoadCurve
 from ioatlas.model.target import Target
@@ -63,3 +64,6 @@ class CampaignResult:
     """Of imported targets, by name: how their figures came about, as far as the sources tell."""
     load_curves: tuple[LoadCurve, ...] = ()
     """Of several streams at once: response time against load, one curve for each target."""
+    charts: tuple[Chart, ...] = ()
+    """Line charts beside the map, in the order to show them; tables likewise."""
+    tables: tuple[Table, ...] = ()
