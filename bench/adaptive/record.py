@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Record dense sweeps to compare designs on: every cell of a grid, several passes, each in its own random order.
 
-    python bench/adaptive/record.py local|link|cache|buffered [--passes 2] [--lock FILE]
+    python bench/adaptive/record.py local|link|cache|buffered|mixed|packed|queue [--passes 2] [--lock FILE]
 
 Targets:
   local     a directory on the local file system, O_DIRECT, psync: noisy, no cache edge.
@@ -9,6 +9,9 @@ Targets:
             two network namespaces (needs root): latency, parallelism and link ceilings of known size.
   cache     nbdkit's cache filter (96 MiB) in front of a 1 ms store: a server cache edge of known size.
   buffered  a file on the local file system read through a page cache held to 160 MiB by a memory cgroup (needs root).
+  mixed     reads and writes mixed (rwmixread) by two engines, O_DIRECT, on the local file system.
+  packed    writes of data of given compressibility (buffer_compress_percentage) to a compressed RAM disk (zram; needs root).
+  queue     nbdkit: 2 ms, 4 threads a connection, 300 Mbit/s for all; reads, writes and mixes over depth and jobs.
 
 A section takes 0.4 s; sections are placed 0.5 or 0.6 s apart inside one fio by `startdelay`, 24 to a batch. The
 lock is released between groups of batches, so that others can measure: the recordings are noisy and say so.
@@ -36,13 +39,22 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 KIB, MIB = 1 << 10, 1 << 20
-NAMES = ("rw", "bs_bytes", "size_bytes", "numjobs", "iodepth")
-COLUMNS = ("pass", *NAMES, "bw_bytes_per_s", "iops", "lat_mean_ns", "lat_p99_ns")
+QUANTITIES = ("bw_bytes_per_s", "iops", "lat_mean_ns", "lat_p99_ns")
 RUNTIME_MS = 400
+Cell = dict[str, str | int]
+"""fio options, sizes in bytes."""
 
 
-def grid(rw: list[str], bs_kib: list[int], size_mib: list[int], numjobs: list[int], iodepth: list[int]) -> list[tuple]:
-    return [(r, b * KIB, s * MIB, j, q) for r, b, s, j, q in itertools.product(rw, bs_kib, size_mib, numjobs, iodepth)]
+def grid(rw: list[str], bs_kib: list[int], size_mib: list[int], numjobs: list[int], iodepth: list[int], **others: list) -> list[Cell]:
+    axes = {
+        "rw": rw,
+        "bs": [b * KIB for b in bs_kib],
+        "size": [s * MIB for s in size_mib],
+        "numjobs": numjobs,
+        "iodepth": iodepth,
+        **others,
+    }
+    return [dict(zip(axes, levels, strict=True)) for levels in itertools.product(*axes.values())]
 
 
 @contextlib.contextmanager
@@ -88,22 +100,22 @@ def process(command: list[str], **kwargs: object) -> Iterator[subprocess.Popen]:
 
 
 @contextlib.contextmanager
-def local(cells: list[tuple]) -> Iterator[tuple[list[str], object, int]]:
+def local(cells: list[Cell]) -> Iterator[tuple[list[str], object, int]]:
     with scratch(os.environ.get("ATLAS_SCRATCH", "/var/tmp")) as folder:
-        lay_out(folder, {c[2] for c in cells})
-        yield ["ioengine=psync", "direct=1"], lambda c: [f"filename={folder}/{c[2]}"], 500
+        lay_out(folder, {int(c["size"]) for c in cells})
+        yield ["direct=1", *([] if "ioengine" in cells[0] else ["ioengine=psync"])], lambda c: [f"filename={folder}/{c['size']}"], 500
 
 
 @contextlib.contextmanager
-def buffered(cells: list[tuple]) -> Iterator[tuple[list[str], object, int]]:
+def buffered(cells: list[Cell]) -> Iterator[tuple[list[str], object, int]]:
     group = Path("/sys/fs/cgroup/memory/atlas-record")
     with scratch(os.environ.get("ATLAS_SCRATCH", "/var/tmp")) as folder:
-        lay_out(folder, {c[2] for c in cells})
+        lay_out(folder, {int(c["size"]) for c in cells})
         group.mkdir(exist_ok=True)
         (group / "memory.limit_in_bytes").write_text(str(160 * MIB))
         (group / "cgroup.procs").write_text(str(os.getpid()))
         try:
-            yield ["ioengine=psync", "direct=0", "invalidate=0"], lambda c: [f"filename={folder}/{c[2]}"], 600
+            yield ["ioengine=psync", "direct=0", "invalidate=0"], lambda c: [f"filename={folder}/{c['size']}"], 600
         finally:
             (group.parent / "cgroup.procs").write_text(str(os.getpid()))
             with contextlib.suppress(OSError):
@@ -111,9 +123,9 @@ def buffered(cells: list[tuple]) -> Iterator[tuple[list[str], object, int]]:
 
 
 @contextlib.contextmanager
-def cache(cells: list[tuple]) -> Iterator[tuple[list[str], object, int]]:
+def cache(cells: list[Cell]) -> Iterator[tuple[list[str], object, int]]:
     with scratch("/dev/shm") as folder:
-        socket, size = folder / "c.sock", max(c[2] for c in cells)
+        socket, size = folder / "c.sock", max(int(c["size"]) for c in cells)
         command = ["nbdkit", "-f", "-U", str(socket), "-t", "16", "--filter=cache", "--filter=delay", "memory", str(size)]
         command += ["rdelay=1ms", "wdelay=1ms", "cache-max-size=96M", "cache-on-read=true"]
         with process(command, env={**os.environ, "TMPDIR": str(folder)}):
@@ -125,7 +137,7 @@ def cache(cells: list[tuple]) -> Iterator[tuple[list[str], object, int]]:
 
 
 @contextlib.contextmanager
-def link(cells: list[tuple]) -> Iterator[tuple[list[str], object, int]]:
+def link(cells: list[Cell]) -> Iterator[tuple[list[str], object, int]]:
     server, client, address = "arecs", "arecc", "10.97.0.1"
 
     def run(*words: str) -> None:
@@ -141,7 +153,7 @@ def link(cells: list[tuple]) -> Iterator[tuple[list[str], object, int]]:
             run("ip", "-n", space, "link", "set", "lo", "up")
             run("ip", "-n", space, "link", "set", device, "mtu", "1500", "up")
             run(*f"tc -n {space} qdisc add dev {device} root tbf rate 1gbit burst 256k latency 50ms".split())
-        size = max(c[2] for c in cells)
+        size = max(int(c["size"]) for c in cells)
         command = [
             "nsenter",
             f"--net=/run/netns/{server}",
@@ -163,6 +175,28 @@ def link(cells: list[tuple]) -> Iterator[tuple[list[str], object, int]]:
             subprocess.run(["ip", "netns", "del", space], check=False)
 
 
+@contextlib.contextmanager
+def packed(cells: list[Cell]) -> Iterator[tuple[list[str], object, int]]:
+    size, sysfs = max(int(c["size"]) for c in cells), Path("/sys/block/zram0")
+    if (sysfs / "disksize").read_text().strip() != "0":
+        raise SystemExit("zram0 is in use")
+    (sysfs / "disksize").write_text(str(size))
+    try:
+        yield ["ioengine=psync", "direct=1", "refill_buffers=1", "filename=/dev/zram0"], lambda _: [], 500
+    finally:
+        (sysfs / "reset").write_text("1")
+
+
+@contextlib.contextmanager
+def queue(cells: list[Cell]) -> Iterator[tuple[list[str], object, int]]:
+    with scratch("/dev/shm") as folder:
+        socket, size = folder / "q.sock", max(int(c["size"]) for c in cells)
+        command = ["nbdkit", "-f", "-U", str(socket), "-t", "4", "--filter=rate", "--filter=delay", "memory", str(size)]
+        with process([*command, "rdelay=2ms", "wdelay=2ms", "rate=300M"]):
+            wait_for(socket)
+            yield ["ioengine=nbd", f"uri=nbd+unix:///?socket={socket}"], lambda _: [], 600
+
+
 TARGETS = {
     "local": (
         local,
@@ -173,6 +207,15 @@ TARGETS = {
     "link": (link, grid(["read", "randread", "randwrite"], [4, 8, 16, 32, 64, 128, 256], [16, 256], [1, 2], [1, 2, 4, 8, 16, 32])),
     "cache": (cache, grid(["read", "write", "randread", "randwrite"], [4, 16, 64, 256], [16, 32, 64, 128, 256, 512], [1, 4], [1, 4])),
     "buffered": (buffered, grid(["read", "randread"], [4, 8, 16, 32, 64, 128, 256], [16, 32, 64, 128, 256, 512, 1024], [1, 2, 4, 8], [1])),
+    "mixed": (
+        local,
+        grid(["randrw"], [4, 16, 64, 256], [512], [1, 4], [1, 4, 16], rwmixread=[0, 25, 50, 75, 100], ioengine=["libaio", "io_uring"]),
+    ),
+    "packed": (
+        packed,
+        grid(["write", "randwrite"], [4, 8, 16, 32, 64, 128], [256], [1, 2, 4, 8], [1], buffer_compress_percentage=[0, 25, 50, 75, 90]),
+    ),
+    "queue": (queue, grid(["randread", "randwrite", "randrw"], [4, 16, 64, 128, 256, 512], [256], [1, 2, 4], [1, 2, 4, 8, 16, 32, 64])),
 }
 PREFIX = {"link": ["nsenter", "--net=/run/netns/arecc"]}
 
@@ -182,7 +225,7 @@ def percentile(section: dict, direction: str) -> float | str:
     return found.get("99.000000", "")
 
 
-def run_batch(prefix: list[str], common: list[str], extra: object, period_ms: int, cells: list[tuple], folder: Path) -> list[list]:
+def run_batch(prefix: list[str], common: list[str], extra: object, period_ms: int, cells: list[Cell], folder: Path) -> list[list]:
     lines = [
         "[global]",
         "thread=1",
@@ -194,9 +237,8 @@ def run_batch(prefix: list[str], common: list[str], extra: object, period_ms: in
     ]
     lines += ["norandommap=1", "lat_percentiles=1", "clat_percentiles=0", *common]
     for place, cell in enumerate([cells[0], *cells]):  # the first section is thrown away: it starts late
-        rw, bs, size, jobs, depth = cell
-        lines += [f"[s{place}]", "new_group=1", f"startdelay={place * period_ms}ms", f"rw={rw}", f"bs={bs}", f"size={size}"]
-        lines += [f"numjobs={jobs}", f"iodepth={depth}", f"randseed={random.randrange(1 << 30)}", *extra(cell)]
+        lines += [f"[s{place}]", "new_group=1", f"startdelay={place * period_ms}ms", *(f"{name}={value}" for name, value in cell.items())]
+        lines += [f"randseed={random.randrange(1 << 30)}", *extra(cell)]
     job, out = folder / "job.fio", folder / "out.json"
     job.write_text("\n".join(lines) + "\n")
     done = subprocess.run(
@@ -209,18 +251,17 @@ def run_batch(prefix: list[str], common: list[str], extra: object, period_ms: in
     rows = []
     for place, cell in enumerate(cells, 1):
         section = sections[f"s{place}"]
-        direction = "read" if "read" in cell[0] else "write"
-        part = section[direction]
-        if section["error"] or part["runtime"] < RUNTIME_MS * 0.9:
+        parts = [section[direction] for direction in ("read", "write") if section[direction]["total_ios"]]
+        if section["error"] or not parts or max(part["runtime"] for part in parts) < RUNTIME_MS * 0.9:
             continue
-        seconds = part["runtime"] / 1000
+        seconds, ios = max(part["runtime"] for part in parts) / 1000, sum(part["total_ios"] for part in parts)
         rows.append(
             [
-                *cell,
-                round(part["io_bytes"] / seconds),
-                round(part["total_ios"] / seconds, 2),
-                round(part["lat_ns"]["mean"]),
-                percentile(section, direction),
+                *cell.values(),
+                round(sum(part["io_bytes"] for part in parts) / seconds),
+                round(ios / seconds, 2),
+                round(sum(part["lat_ns"]["mean"] * part["total_ios"] for part in parts) / ios),
+                percentile(section, "read" if section["read"]["total_ios"] else "write") if len(parts) == 1 else "",
             ]
         )
     return rows
@@ -255,10 +296,11 @@ def main() -> None:
     # Order of measuring is kept: a reader can see drift. gzip without a time stamp: the same bytes for the same rows.
     out = HERE / "data" / f"{arguments.target}.csv.gz"
     with open(out, "wb") as raw, gzip.GzipFile(fileobj=raw, mode="wb", mtime=0, filename="") as packed:
-        text = [",".join(COLUMNS)] + [",".join(map(str, row)) for row in rows]
+        names = [{"bs": "bs_bytes", "size": "size_bytes"}.get(name, name) for name in cells[0]]
+        text = [",".join(["pass", *names, *QUANTITIES])] + [",".join(map(str, row)) for row in rows]
         packed.write(("\n".join(text) + "\n").encode())
-    slow = min(row[6] for row in rows)
-    print(f"{out}: {len(rows)} rows, {math.log10(max(row[6] for row in rows) / slow):.1f} decades", file=sys.stderr)
+    rates = [row[-4] for row in rows]
+    print(f"{out}: {len(rows)} rows, {math.log10(max(rates) / min(rates)):.1f} decades", file=sys.stderr)
 
 
 if __name__ == "__main__":

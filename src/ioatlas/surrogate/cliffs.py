@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ioatlas.surrogate.gp import Posterior
 from ioatlas.surrogate.law import Edge
 from ioatlas.surrogate.space import SIZE_NAMES, Floats, Ints, Space
 from ioatlas.surrogate.surrogate import Surrogate, Training, fit
@@ -17,6 +18,7 @@ EVIDENCE_NEEDED = 2.5
 """Gain in log evidence (natural) that makes an edge a finding, on top of the logarithm of the number of places looked at."""
 MAX_EDGES = 6
 TRIED = 3
+LEAST_GAIN = 0.5
 CANDIDATE_ITERATIONS = 12
 STEP_SD = np.array([1.0, 0.4, 0.4])
 """Prior sd of a step's height and of its change over the whole range of concurrency and of block size."""
@@ -51,7 +53,7 @@ def fit_with_edges(space: Space, training: Training, edges: tuple[Edge, ...], st
     return fit(space, training, edges=edges, separate=regimes(space, edges), start=start.start if start else None, iterations=iterations, robust=robust)
 
 
-def _candidates(model: Surrogate) -> list[tuple[float, Edge]]:
+def _candidates(model: Surrogate, posterior: Posterior) -> list[tuple[float, Edge]]:
     """Every step between neighbouring measured footprints, with its gain in log evidence at fixed hyperparameters, best first."""
     space, cells = model.space, model.training.cells
     log_n = np.log(space.outstanding[cells])
@@ -71,20 +73,20 @@ def _candidates(model: Surrogate) -> list[tuple[float, Edge]]:
                 if above.sum() < 2 or (inside & ~above).sum() < 2 or _known(model.law.edges if model.law else (), direction, exponent, low, high):
                     continue
                 columns = shape * above[:, None]
-                half = model.posterior.whiten(columns)
+                half = posterior.whiten(columns)
                 inner = np.eye(3) + half.T @ half
-                score = columns.T @ model.posterior.alpha
+                score = columns.T @ posterior.alpha
                 step = np.linalg.solve(inner, score)
                 gain = 0.5 * float(score @ step) - 0.5 * float(np.linalg.slogdet(inner)[1])
                 drop = float(np.exp(-np.mean(shape[above] @ step)))
                 found.append((gain, Edge(float(low), float(high), exponent, direction, drop)))
-        found += _steps(model, direction, inside)
+        found += _steps(model, posterior, direction, inside)
     return sorted(found, key=lambda item: -item[0])
 
 
-def _steps(model: Surrogate, direction: str, inside: NDArray[np.bool_]) -> list[tuple[float, Edge]]:
+def _steps(model: Surrogate, posterior: Posterior, direction: str, inside: NDArray[np.bool_]) -> list[tuple[float, Edge]]:
     """The same for a plain step along each other numeric axis."""
-    space, cells = model.space, model.training.cells
+    space, cells, visits = model.space, model.training.cells, model.training.visits
     known = model.law.steps if model.law else ()
     found = []
     for number, axis in enumerate(space.axes):
@@ -94,14 +96,24 @@ def _steps(model: Surrogate, direction: str, inside: NDArray[np.bool_]) -> list[
         measured = np.unique(levels[inside])
         for low, high in itertools.pairwise(measured):
             over = inside & (levels >= high)
-            if over.sum() < 2 or (inside & ~over).sum() < 2 or any(e.axis == axis.name and e.direction == direction and e.high == high for e in known):
+            # Two readings on either side, be they of one cell: a step on the last level of an axis may have no second cell yet.
+            if min(visits[over].sum(), visits[inside & ~over].sum()) < 2 or any(e.axis == axis.name and e.direction == direction and e.high == high for e in known):
                 continue
-            half = model.posterior.whiten(over.astype(float)[:, None])[:, 0]
+            half = posterior.whiten(over.astype(float)[:, None])[:, 0]
             inner = 1.0 + float(half @ half)
-            score = float(over @ model.posterior.alpha)
+            score = float(over @ posterior.alpha)
             gain = 0.5 * score**2 / inner - 0.5 * float(np.log(inner))
             found.append((gain, Edge(float(low), float(high), 0, direction, float(np.exp(-score / inner)), axis.name)))
     return found
+
+
+def _best_of_kinds(candidates: list[tuple[float, Edge]]) -> list[Edge]:
+    """The best candidate of each axis and direction, at most `TRIED`: neighbours of the best one are mostly the same jump."""
+    best: dict[tuple[str, str, int], Edge] = {}
+    for gain, edge in candidates:
+        if gain > LEAST_GAIN:
+            best.setdefault((edge.direction, edge.axis, edge.exponent), edge)
+    return list(best.values())[:TRIED]
 
 
 def _same(edge: Edge, other: Edge) -> bool:
@@ -136,10 +148,12 @@ def find_edges(
                 if choice is others:
                     break
     while len(edges) < MAX_EDGES:
-        candidates = _candidates(model)
+        candidates = _candidates(model, model.posterior)
         looked = float(np.log(max(len(candidates), 1)))
+        # A process that has bent to a jump already hides it: the same places as a stiff one sees them.
+        stiff = _candidates(model, model.stiff_posterior())
         seen = [edge for _, edge in candidates if any(_same(edge, other) for other in suspected)]
-        tried = dict.fromkeys([edge for gain, edge in candidates[:TRIED] if gain > 0.5] + seen[:TRIED])
+        tried = dict.fromkeys([*_best_of_kinds(candidates), *_best_of_kinds(stiff), *seen[:TRIED]])
         best, gained = None, 0.0
         for edge in tried:
             needed = EVIDENCE_NEEDED + (0.0 if edge in seen else looked)

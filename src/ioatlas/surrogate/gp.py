@@ -87,12 +87,13 @@ class GridKernel:
         d = self.count
         return float(hyper.variance[0] * d + hyper.variance[1] * d * (d - 1) / 2 + hyper.variance[2])
 
-    def fit(self, rows: Ints, residual: Floats, noise_var: Floats, known: Floats, start: Hyper, scale_var: float, iterations: int) -> tuple[Hyper, float]:
+    def fit(self, rows: Ints, residual: Floats, noise_var: Floats, known: Floats, start: Hyper, scale_var: float, iterations: int, weight: Floats) -> tuple[Hyper, float]:
         """(most probable hyperparameters, log evidence there with their prior, but for a constant).
 
         residual:  readings minus the mean, shape (n,).
         noise_var: variance of each reading's noise, (n,).
         known:     covariance that is given (the uncertainty of the mean's parameters), (n, n).
+        weight:    what noise and rough part are divided by, (n,).
         """
         at = self.space.index[rows]
         pick: list[Callable[[Floats], Floats]] = []
@@ -116,7 +117,7 @@ class GridKernel:
             kernel = hyper.variance[0] * total + hyper.variance[1] * pairs + hyper.variance[2] * product
             if mask is not None:
                 kernel = kernel * mask
-            full = kernel + known + np.diag(noise_var + hyper.rough_var)
+            full = kernel + known + np.diag((noise_var + hyper.rough_var) / weight)
             try:
                 lower = cholesky(full, lower=True, check_finite=False)
             except np.linalg.LinAlgError:
@@ -126,7 +127,7 @@ class GridKernel:
             away = (vector - prior_mean) / prior_sd
             value = 0.5 * residual @ alpha + np.sum(np.log(np.diag(lower))) + 0.5 * away @ away
             middle = inverse - np.outer(alpha, alpha)
-            rough = 0.5 * hyper.rough_var * np.trace(middle)
+            rough = 0.5 * hyper.rough_var * float(np.sum(np.diag(middle) / weight))
             if mask is not None:
                 middle = middle * mask
             gradient = np.empty_like(vector)

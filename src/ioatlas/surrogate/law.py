@@ -28,6 +28,10 @@ MODE_SD = 0.5
 HIT_SHARPNESS = 4.0
 MISSED = ("service", "transfer", "servers", "iops", "bandwidth")
 """Quantities that differ behind an edge."""
+LIMITS = ("servers", "iops", "bandwidth")
+JOBS_SD = 0.3
+"""Prior standard deviation of the power of numjobs that a limit grows with: 0 where all jobs share it, 1 where each has its own
+connection, queue or process."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +114,10 @@ class Law:
             self._add("servers", float(np.log(np.quantile(space.outstanding, 0.75))), 1.5, MODE_SD)
             self._add("iops", float(np.max(log_iops)) + 0.5, 1.5, MODE_SD)
             self._add("sharpness", np.log(3.0), 0.6, 0.0)
+        if np.ptp(space.numjobs) > 0:
+            for name in LIMITS:
+                if name in self._at:
+                    self._add(f"{name} by numjobs", 0.0, JOBS_SD, 0.0)
         for name, values in (("numjobs", space.numjobs), ("iodepth", space.iodepth)):
             if np.ptp(values) > 0:
                 self._add(f"exponent of {name}", 1.0, 0.15, 0.1)
@@ -209,10 +217,11 @@ class Law:
         sharp = np.exp(np.clip(phi["sharpness"], -1, 3)) if "sharpness" in phi else np.full(len(view.rows), 3.0)
         log_n = sum((phi.get(f"exponent of {name}", 1.0) * values for name, values in view.log_n.items()), np.zeros(len(view.rows)))
         terms = [log_service - log_n]
+        by_jobs = {name: phi.get(f"{name} by numjobs", 0.0) * view.log_n["numjobs"] for name in LIMITS}
         if "iops" in phi:
-            terms += [log_service - value("servers"), -value("iops")]
+            terms += [log_service - value("servers") - by_jobs["servers"], -value("iops") - by_jobs["iops"]]
         if "bandwidth" in phi:
-            terms.append(view.log_bs - value("bandwidth"))
+            terms.append(view.log_bs - value("bandwidth") - by_jobs["bandwidth"])
         table = np.stack(terms)
         top = table.max(axis=0)
         powers = np.exp(sharp * (table - top))
@@ -231,6 +240,9 @@ class Law:
             slope["sharpness"] = np.sum(shares * table, axis=0) - out
         if "bandwidth" in phi:
             slope["bandwidth"] = -shares[-1]
+        for name in LIMITS:
+            if f"{name} by numjobs" in phi:
+                slope[f"{name} by numjobs"] = slope[name] * view.log_n["numjobs"]
         for number in range(missed):
             for name in MISSED:
                 if name in phi:

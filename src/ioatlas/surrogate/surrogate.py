@@ -20,8 +20,9 @@ from ioatlas.surrogate.space import Floats, Ints, Space
 
 FIT_ITERATIONS = 40
 LAW_ITERATIONS = 15
-FAR_SDS = 5.0
-FAR_SHARE = 0.1
+ROBUST_ROUNDS = 1
+LAW_VAR = 0.15**2
+"""Variance of the log readings about the law, expected beforehand."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,13 @@ class Start:
     law: Law | None
     theta: Floats
     hyper: Hyper
+    cells: Ints
+    weight: Floats
+
+    def weights(self, cells: Ints) -> Floats:
+        """The weights found before; 1 for cells that are new."""
+        known = dict(zip(self.cells.tolist(), self.weight.tolist(), strict=True))
+        return np.array([known.get(cell, 1.0) for cell in cells.tolist()])
 
 
 @dataclass(frozen=True)
@@ -84,7 +92,7 @@ class Surrogate:
 
     @property
     def start(self) -> Start:
-        return Start(self.law, self.theta, self.hyper)
+        return Start(self.law, self.theta, self.hyper, self.training.cells, self.weight)
 
     def _mean_and_slope(self, rows: Ints) -> tuple[Floats, Floats]:
         """Prior mean and the scaled derivative of the mean by its parameters; law at the most probable parameters."""
@@ -110,8 +118,23 @@ class Surrogate:
         half = self.posterior.whiten(cross)
         return self.kernel.covariance(self.hyper, rows, rows) + slope @ slope.T - half.T @ half
 
+    def stiff_posterior(self) -> Posterior:
+        """The same readings seen by a process as it is before it has learnt anything."""
+        cells = self.training.cells
+        hyper = self.kernel.start(LAW_VAR, self.training.noise.var)
+        mean, _ = self._mean_and_slope(cells)
+        known = self.slope @ self.slope.T + np.diag(self.training.noise.var / self.training.visits + hyper.rough_var)
+        return Posterior.of(self.kernel.covariance(hyper, cells, cells) + known, self.training.mean - mean)
+
+    @property
+    def nugget(self) -> Floats:
+        """Variance of each training cell's mean about the smooth surface, before weights: noise and rough part, (n,)."""
+        return self.training.noise.var / self.training.visits + self.hyper.rough_var
+
     def leave_one_out(self) -> tuple[Floats, Floats]:
-        return self.posterior.leave_one_out()
+        """(mean reading minus its prediction from the other cells, variance of that as if every cell had full weight)."""
+        gap, variance = self.posterior.leave_one_out()
+        return gap, variance - self.nugget / self.weight + self.nugget
 
 
 def _mean_and_slope(law: Law | None, theta: Floats, offset: float, rows: Ints) -> tuple[Floats, Floats]:
@@ -150,28 +173,40 @@ def fit(
         for _ in range(2):
             rest = float(np.median(np.abs(reading - law.predict(theta, cells))) / 0.6745)
             theta = law.fit(cells, reading, noise_var + min(max(rest, 0.03), 0.2) ** 2, theta, LAW_ITERATIONS)
-        scale_var = 0.15**2
+        scale_var = LAW_VAR
     hyper = start.hyper if start is not None and len(start.hyper.length) == kernel.count else kernel.start(scale_var, training.noise.var)
     mean, slope = _mean_and_slope(law, theta, offset, cells)
     known = slope @ slope.T
     residual = reading - mean
-    hyper, log_evidence = kernel.fit(cells, residual, noise_var, known, hyper, scale_var, iterations)
     weight = np.ones(len(cells))
-    if robust and law is not None:
-        # The process must not learn its roughness from stalls: readings far from the law sit out one fit, and come back if others agree.
+    if start is not None:
+        weight = start.weights(cells)
+        if not robust:
+            # Whether a jump is real is asked of what repeats have confirmed, in full.
+            weight = np.where(training.visits > 1, 1.0, weight)
+    elif law is not None:
+        # The process must not learn its roughness from odd cells: those far from the law count little at first, and come back if others agree.
         left = np.abs(reading - law.predict(theta, cells))
-        far = (left > FAR_SDS * max(float(np.median(left)) / 0.6745, 0.03)) & (training.visits == 1)
-        if far.any() and far.mean() < FAR_SHARE:
-            weight = np.where(far, 0.02, 1.0)
-            hyper, _ = kernel.fit(cells, residual, noise_var / weight, known, hyper, scale_var, iterations)
-    smooth = kernel.covariance(hyper, cells, cells) + known
-    for _ in range(3):
-        nugget = (noise_var + hyper.rough_var) / weight
-        posterior = Posterior.of(smooth + np.diag(nugget), residual)
-        gap, variance = posterior.leave_one_out()
-        # A single reading far from where the others put it counts less; one that was confirmed by a repeat counts in full.
-        standard = gap**2 / np.maximum(variance - nugget + noise_var + hyper.rough_var, 1e-12)
-        weight = np.where(training.visits > 1, 1.0, np.minimum(1.0, (STUDENT_DOF + 1) / (STUDENT_DOF + standard)))
-    nugget = (noise_var + hyper.rough_var) / weight
-    posterior = Posterior.of(smooth + np.diag(nugget), residual)
+        scale = max(float(np.median(left)) / 0.6745, 0.03)
+        weight = np.minimum(1.0, (STUDENT_DOF + 1) / (STUDENT_DOF + (left / scale) ** 2))
+    hyper, log_evidence = kernel.fit(cells, residual, noise_var, known, hyper, scale_var, iterations, weight)
+    if robust:
+        for _ in range(ROBUST_ROUNDS):
+            weight = _weights(kernel.covariance(hyper, cells, cells) + known, noise_var + hyper.rough_var, residual, weight)
+            hyper, log_evidence = kernel.fit(cells, residual, noise_var, known, hyper, scale_var, iterations, weight)
+        weight = _weights(kernel.covariance(hyper, cells, cells) + known, noise_var + hyper.rough_var, residual, weight)
+    posterior = Posterior.of(kernel.covariance(hyper, cells, cells) + known + np.diag((noise_var + hyper.rough_var) / weight), residual)
     return Surrogate(space, training, law, theta, kernel, hyper, weight, posterior, slope, offset, log_evidence)
+
+
+def _weights(smooth: Floats, nugget: Floats, residual: Floats, weight: Floats) -> Floats:
+    """Weights of a Student-t about the smooth surface: a cell far from where the others put it pulls less, however often it was read.
+
+    A repeat can show that the cell is odd, not that its neighbours are; when they are, they say so themselves. Leave-one-out, so that no cell
+    vouches for itself; shape (n,).
+    """
+    for _ in range(3):
+        gap, variance = Posterior.of(smooth + np.diag(nugget / weight), residual).leave_one_out()
+        standard = gap**2 / np.maximum(variance - nugget / weight + nugget, 1e-12)
+        weight = np.minimum(1.0, (STUDENT_DOF + 1) / (STUDENT_DOF + standard))
+    return weight
