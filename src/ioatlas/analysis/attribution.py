@@ -53,7 +53,7 @@ TIGHT, TIGHT_SPAN = 0.03, 4
 """A rate that holds within TIGHT over block sizes that differ TIGHT_SPAN-fold is a rule of the target, not the work of a full processor."""
 GENERATOR_FULL, GENERATOR_ROOM = 0.80, 0.60
 CORES_FULL, CORES_ROOM = 0.95, 0.85
-OWN_SHARE = 0.25
+OWN_SHARE, SOFTIRQ_CORE = 0.2, 0.5
 NOISY = 0.15
 """Half of an interval, over the value, from which a plateau is not compared with others."""
 FAST_SHARE, NO_FAST_SHARE = 0.01, 0.001
@@ -162,6 +162,7 @@ class _Candidate:
     resource: str
     share: float
     because: str
+    full: bool = False
 
 
 @dataclass
@@ -286,7 +287,7 @@ def _state(case: _Case, plane: Mapping[tuple[int, int], _Case], jobs: int, depth
         case.state = "per job"
     elif kinds == {"flat"}:
         case.state = "saturated"
-    elif "rising" in kinds and "flat" not in kinds:
+    elif kinds == {"rising"}:
         case.state = "rising"
     else:
         case.state = "bend"
@@ -332,31 +333,20 @@ def _law(
         case.tight = span >= TIGHT_SPAN and worst <= TIGHT
         sizes_text = _sizes_text((bs_bytes, *same_rate))
         case.law = _Candidate(
-            "drive bandwidth",
+            _behind_name(case, "bandwidth"),
             case.rate / here.rate,
             f"{format_rate(here.rate)} at most with blocks of {sizes_text} alike, whatever the load",
         )
         return
-    single = plane.get((1, 1))
-    fast = fast_share.get((single.estimate.cell.key, single.estimate.direction)) if single is not None else None
     others = [one for s, one in plateaus.items() if s != bs_bytes]
-    if case.flat_from_one and single is not None and others:
-        # One queue: fixed cost and transfer follow each other, so that the rate in bytes differs with the block size.
-        if fast is not None and fast <= NO_FAST_SHARE and any(abs(math.log(one.rate / here.rate)) > math.log(EXCLUDED) for one in others):
-            latency = single.estimate.lat_mean_ns
-            text = f"one I/O in flight already gives {single.iops / here.iops:.0%} of it, and hardly any of its I/Os is faster than half the mean"
-            case.law = _Candidate("single queue", case.rate / here.rate, text + (f" ({format_latency(latency)} each)" if latency else ""))
-            case.tight = True
-            return
-        if same_iops and (fast is None or fast < FAST_SHARE):
-            case.undecided = "the same I/Os a second from one in flight on: a limit on I/Os and a single queue look alike here"
-            return
+    if _queue_or_rate(case, plane, here, others, fast_share, same_iops=bool(same_iops)):
+        return
     if same_iops:
         span, worst = _held(bs_bytes, same_iops, lambda s: plateaus[s].iops / here.iops)
         case.tight = span >= TIGHT_SPAN and worst <= TIGHT
         sizes_text = _sizes_text((bs_bytes, *same_iops))
         case.law = _Candidate(
-            "drive IOPS",
+            _behind_name(case, "IOPS"),
             case.iops / here.iops,
             f"{format_count(here.iops)} I/Os a second at most with blocks of {sizes_text} alike, whatever the load",
         )
@@ -366,6 +356,48 @@ def _law(
         if not others
         else "neither bytes nor I/Os a second are the same at other block sizes"
     )
+
+
+def _queue_or_rate(
+    case: _Case,
+    plane: Mapping[tuple[int, int], _Case],
+    here: _Case,
+    others: Sequence[_Case],
+    fast_share: Mapping[Place, float],
+    *,
+    same_iops: bool,
+) -> bool:
+    """Whether it is one queue, or cannot be told from a limit on I/Os; True when that settles the case.
+
+    A queue that serves one I/O at a time gives as much with one in flight as with many, and makes every I/O wait; a limit by credit lets some through
+    at once. Fixed cost and transfer follow each other in a queue, so that the rate in bytes differs with the block size.
+    """
+    single = plane.get((1, 1))
+    if single is not None and single.iops < REACHED * here.iops:
+        return False
+    flat = [one.estimate for one in plane.values() if one.state == "saturated"]
+    fast = max((fast_share[e.cell.key, e.direction] for e in flat if (e.cell.key, e.direction) in fast_share), default=None)
+    if fast is not None and fast >= FAST_SHARE:
+        return False
+    differs = any(abs(math.log(one.rate / here.rate)) > math.log(EXCLUDED) for one in others)
+    if case.flat_from_one and single is not None and differs and fast is not None and fast <= NO_FAST_SHARE:
+        latency = single.estimate.lat_mean_ns
+        text = (
+            f"one I/O in flight already gives {single.iops / here.iops:.0%} of it, and hardly any of its I/Os is faster than half the mean"
+        )
+        case.law = _Candidate("single queue", case.rate / here.rate, text + (f" ({format_latency(latency)} each)" if latency else ""))
+        case.tight = True
+        return True
+    if same_iops:
+        known = "the same I/Os a second from one in flight on" if single is not None else "one I/O in flight was not measured"
+        case.undecided = f"{known}: a limit on I/Os and a single queue look alike here"
+        return True
+    return False
+
+
+def _behind_name(case: _Case, what: str) -> str:
+    """'drive' where local drives are at the end of the path; behind a server it may be its drives, its own network or a limit set there: 'target'."""
+    return f"{'drive' if case.path.drives else 'target'} {what}"
 
 
 def _noise(estimate: Estimate) -> float:
@@ -406,7 +438,7 @@ def _limit(case: _Case, fastest: float) -> Limit:
     if over:
         return Limit(evidence=(f"{over[0].because}: above a ceiling, so the ceiling or the value is not what it seems",))
     reached = [one for one in bounds if one.share >= REACHED]
-    full = cpu is not None and cpu.share >= GENERATOR_FULL and not case.tight
+    full = cpu is not None and cpu.full and not case.tight
     if reached and case.state != "rising":
         [first, *rest] = reached
         rivals = [one for one in rest if first.share - one.share < CLEAR and _family(one) != _family(first)]
@@ -419,7 +451,7 @@ def _limit(case: _Case, fastest: float) -> Limit:
         return _with_next(cpu, bounds, case.shape)
     if case.state == "rising":
         if case.estimate.verdict in LOWER_BOUND_WORDS:
-            return _with_next(cpu or _Candidate("client CPU", 1.0, "the load generator did not keep its I/Os in flight"), bounds)
+            return _with_next(cpu or _Candidate("client CPU", 1.0, "the load generator did not keep its I/Os in flight", full=True), bounds)
         latency = case.estimate.lat_mean_ns
         text = f"{case.shape}" + (f"; each I/O takes {format_latency(latency)}" if latency else "")
         best = max(bounds, key=lambda one: one.share, default=None)
@@ -494,26 +526,17 @@ def _processor(case: _Case) -> _Candidate | None:
     found: list[_Candidate] = []
     if limited or generator is not None:
         share = max(generator or 0.0, GENERATOR_FULL if limited else 0.0)
-        found.append(_Candidate("client CPU", min(1.0, share), f"each of fio's jobs takes {generator or share:.0%} of a core"))
+        text = f"each of fio's jobs takes {generator or share:.0%} of a core"
+        found.append(_Candidate("client CPU", min(1.0, share), text, full=share >= GENERATOR_FULL))
     if cores is not None:
-        own = (generator or 0.0) * min(case.estimate.cell.numjobs, seen.n_cores) / max(1, seen.n_cores)
+        own = min(1.0, (generator or 0.0) * case.estimate.cell.numjobs / max(1, seen.n_cores))
         text = f"the client's {seen.n_cores} cores are {cores:.0%} busy, fio's own share {own:.0%}"
-        if cores >= CORES_FULL and own >= OWN_SHARE:
-            found.append(_Candidate("client CPU", cores, text))
-        elif seen.busiest is not None and seen.busiest >= CORES_FULL and seen.softirq_cores >= 0.5:
-            found.append(
-                _Candidate(
-                    "client CPU",
-                    seen.busiest,
-                    f"one core is {seen.busiest:.0%} busy, {seen.softirq_cores:.2g} cores' worth of it with network interrupts",
-                )
-            )
-        elif cores > CORES_ROOM:
-            # Others' work: too busy to be ruled out, but nothing says that it is what limits this load.
-            found.append(_Candidate("client CPU", min(cores, GENERATOR_FULL - 0.01), text))
-        else:
-            found.append(_Candidate("client CPU", cores, text))
-    return max(found, key=lambda one: one.share) if found else None
+        # Full of others' work: too busy to be ruled out, but nothing says that it is what limits this load.
+        found.append(_Candidate("client CPU", cores, text, full=cores >= CORES_FULL and own >= OWN_SHARE))
+        if seen.busiest is not None and seen.busiest >= CORES_FULL and seen.softirq_cores >= SOFTIRQ_CORE:
+            text = f"one core is {seen.busiest:.0%} busy, {seen.softirq_cores:.2g} cores' worth of it with network interrupts"
+            found.append(_Candidate("client CPU", seen.busiest, text, full=True))
+    return max(found, key=lambda one: (one.full, one.share)) if found else None
 
 
 def _room(case: _Case) -> bool:

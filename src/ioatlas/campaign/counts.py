@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ioatlas.analysis.counters import BatchCount, CountedPath, counter_findings
 from ioatlas.model.result import Finding
@@ -15,10 +16,38 @@ Counts = Mapping[tuple[str, int], Sequence[BatchCount]]
 """By target and batch; targets on one path have the same counts."""
 
 
+def counted_paths(journal: Journal) -> dict[str, CountedPath]:
+    """Where the bytes of each target are counted."""
+    return {name: CountedPath(**{**path, "devices": tuple(path["devices"]), "interfaces": tuple(path["interfaces"])})
+            for name, path in journal.outcomes().get("counted", {}).items()}  # fmt: skip
+
+
+def counted_beside(
+    visits: Sequence[Visit], targets: Mapping[str, str], paths: Mapping[str, CountedPath], beside: Mapping[int, Mapping[str, Any]]
+) -> dict[int, float]:
+    """{visit_id: bytes that its path carried while it ran}, from counters read inside its window and stretched over the whole of it.
+
+    targets: by cell key. At most what was claimed: what is over was frame headers, or another load.
+    """
+    found: dict[int, float] = {}
+    for visit in visits:
+        path, record = paths.get(targets.get(visit.cell_key, "")), beside.get(visit.visit_id, {})
+        if path is None or not record.get("seconds"):
+            continue
+        total = 0.0
+        for part in visit.parts:
+            counted = path.counted_bytes(record, part.direction)
+            if counted is None:
+                break
+            total += min(float(part.io_bytes), counted * part.runtime_ms / 1000 / record["seconds"])
+        else:
+            found[visit.visit_id] = total
+    return found
+
+
 def batch_counts(journal: Journal, visits: Sequence[Visit]) -> Counts:
     """Claims against counters of every batch whose path is known. visits: all that were made, whatever their purpose."""
-    paths = {name: CountedPath(**{**path, "devices": tuple(path["devices"]), "interfaces": tuple(path["interfaces"])})
-             for name, path in journal.outcomes().get("counted", {}).items()}  # fmt: skip
+    paths = counted_paths(journal)
     targets = {cell.key: cell.target for cell, _ in journal.cells()}
     claimed: Counter[tuple[CountedPath, int, str]] = Counter()
     ios: Counter[tuple[CountedPath, int, str]] = Counter()

@@ -10,11 +10,11 @@ from typing import Any
 from ioatlas.analysis.attribution import AttributionReport, CeilingsOf, PathView, Seen, attribute
 from ioatlas.analysis.cache import judge_caches
 from ioatlas.analysis.ceilings import Ceiling
-from ioatlas.analysis.drift import block_states
+from ioatlas.analysis.counters import CountedPath
 from ioatlas.analysis.limits import ceilings_of
 from ioatlas.analysis.saturation import iops_by_visit, saturation_findings
 from ioatlas.campaign.beside import usage_of
-from ioatlas.campaign.counts import Counts
+from ioatlas.campaign.counts import Counts, counted_beside
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.histogram import Histogram
@@ -37,18 +37,21 @@ def testbeds(record: Mapping[str, Any]) -> dict[str, Testbed]:
 def judge(
     estimates: Sequence[Estimate],
     fresh: Sequence[Estimate],
-    visits: Iterable[Visit],
+    visits: Sequence[Visit],
     beds: Mapping[str, Testbed],
     counts: Counts,
     *,
     beside: Mapping[int, Mapping[str, Any]] | None = None,
     hollow: Iterable[str] = (),
+    paths: Mapping[str, CountedPath] | None = None,
 ) -> tuple[tuple[Estimate, ...], tuple[Finding, ...]]:
     """The estimates with cache verdicts, and findings on caches, saturation and what limits the highest throughput.
 
-    counts: claims against the counters of the targets' paths. beside: what was read beside each visit, by its id. hollow: targets with holes.
+    counts: claims against the counters of the targets' paths. beside: what was read beside each visit, by its id.
+    hollow: targets with holes. paths: where each target's bytes are counted.
     """
     beside = beside or {}
+    counted = counted_beside(visits, {e.cell.key: e.cell.target for e in estimates}, paths or {}, beside)
     ceilings = ceilings_by_cell(beds)
     made = list(visits)
     caches = judge_caches(
@@ -56,7 +59,7 @@ def judge(
         made,
         ceilings=ceilings,
         round_trip_ns={name: 1e9 * seconds for name, bed in beds.items() if (seconds := bed.number("path.round_trip"))},
-        counted_bytes=_counted({e.cell.key: e.cell for e in estimates}, made, counts),
+        counted_bytes={**counted, **_counted({e.cell.key: e.cell for e in estimates}, made, counts)},
         holes=hollow,
     )
     marked = caches.mark(estimates)

@@ -11,11 +11,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ioatlas.analysis.estimates import estimate_cells
+from ioatlas.analysis.drift import block_rows, block_states, drift_findings, sentinel_charts
+from ioatlas.analysis.estimates import estimate_cells, removed_blocks
+from ioatlas.analysis.footprints import before_after_findings, with_history
+from ioatlas.analysis.headlines import headlines
 from ioatlas.analysis.overview import findings
 from ioatlas.campaign.beside import beside_visits
 from ioatlas.campaign.conditions import with_typed
-from ioatlas.campaign.counts import batch_counts, counted_findings
+from ioatlas.campaign.counts import batch_counts, counted_findings, counted_paths
 from ioatlas.campaign.evidence import judge, testbeds
 from ioatlas.campaign.imported import is_imported, load_imported, with_imported
 from ioatlas.campaign.integrity import integrity_findings
@@ -38,6 +41,11 @@ def load_result(directory: Path) -> CampaignResult:
     imported = is_imported(directory)
     if imported and not (directory / FILE_NAME).exists():
         return load_imported(directory)
+    result = _loaded(directory)
+    return replace(result, findings=headlines(result.findings))
+
+
+def _loaded(directory: Path) -> CampaignResult:
     journal = Journal.open(directory)
     try:
         result = _result(journal)
@@ -65,7 +73,14 @@ def _result(journal: Journal) -> CampaignResult:
     outcomes = journal.outcomes()
     beside = beside_visits(journal.usages())
     beds = with_typed(testbeds(last), journal.directory)
-    estimates, judged = judge(estimates, fresh, told, beds, counts, beside=beside, hollow=outcomes.get("hollow", []))
+    judged: tuple[Finding, ...] = ()
+    if spec.streams is None:  # what ran at once cannot be told apart by counters and ceilings; the visits passed those gates whole
+        estimates, judged = judge(
+            estimates, fresh, told, beds, counts, beside=beside, hollow=outcomes.get("hollow", []), paths=counted_paths(journal)
+        )
+    history = load_history(journal, cells, made)
+    estimates = with_history(estimates, told, history)
+    judged = (*reduced, *before_after_findings(cells, told, history), *judged)
     measured = {estimate.cell.key for estimate in estimates}
     predicted = predicted_estimates(cells, [row for row in journal.predictions() if row.cell_key not in measured])
     have = measured | {estimate.cell.key for estimate in predicted}

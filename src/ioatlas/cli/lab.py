@@ -230,3 +230,41 @@ def _truth_line(outcomes: list[Any]) -> str:
         f"{verdict}{seeds} {first.scenario:<15} {first.quantity:<19} configured {first.truth:<11.6g} measured {measured:<11.6g} {first.unit:<8} {left}{why}"
         f"  [{first.options}] {first.remark}"
     )
+
+
+@command.command("attribution")
+@click.argument("names", nargs=-1, metavar="[ROW...]")
+@click.option("--visits", type=click.IntRange(1, 20), default=1, help="Least visits of every cell. Default: as each row says.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+def attribution(names: tuple[str, ...], visits: int, *, as_json: bool) -> None:
+    """Map targets with a known limit and compare what is attributed to them. Exit code 3 when one is confidently wrong.
+
+    ROW is the name of a row or of a scenario; all rows take about six minutes.
+    """
+    from ioatlas.cli._attribution import attributed, table
+    from ioatlas.lab.limits import CASES
+
+    unknown = [name for name in names if not any(name in (case.name, case.scenario) for case in CASES)]
+    if unknown:
+        raise UsageError(f"there is no row {unknown[0]!r}", remedy=f"rows are: {'; '.join(case.name for case in CASES)}")
+    chosen = [case for case in CASES if not names or {case.name, case.scenario} & set(names)]
+    registry, outcomes = scenarios(), []
+    for case in chosen:
+        scenario = registry[case.scenario]
+        if missing(scenario) or (scenario.needs_root and os.geteuid() != 0):
+            click.echo(f"not measured here (package or root missing): {case.scenario}", err=True)
+            continue
+        outcome = attributed(case, visits)
+        outcomes.append(outcome)
+        if as_json:
+            click.echo(json.dumps(outcome.as_json()))
+        else:
+            click.echo(f"{outcome.verdict:<9} {case.scenario}: {case.name}: {outcome.attributed}; {'; '.join(outcome.evidence)}", err=True)
+    wrong = sum(outcome.verdict == "WRONG" for outcome in outcomes)
+    if not as_json:
+        click.echo("\n".join(table(outcomes)))
+        right = sum(outcome.verdict == "right" for outcome in outcomes)
+        withheld = len(outcomes) - right - wrong
+        click.echo(f"\n{len(outcomes)} known limits: {right} named rightly, {withheld} withheld as undetermined, {wrong} wrong")
+    if wrong:
+        sys.exit(3)

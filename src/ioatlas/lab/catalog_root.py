@@ -88,6 +88,36 @@ REGISTRY["drive"] = Scenario(
 )
 
 
+def _cached_drive(s: Mapping[str, Setting]) -> Recipe:
+    rate = whole(s, "bw_bytes_per_s")
+    steps = (
+        MakeFile("{dir}/drive.img", whole(s, "size_bytes"), random=False),
+        Loop("{dir}/drive.img"),
+        Run(("mkfs.ext4", "-q", "-F", "{loop0}")),
+        Run(("mkdir", "{dir}/mount")),
+        Run(("mount", "-o", "noatime", "{loop0}", "{dir}/mount")),
+        Limit("{loop0}", rate),
+    )
+    truth = {
+        "device_read_bytes": Truth(0, "B", "arithmetic", "of a file that was just written and fits into free memory"),
+        "bw_bytes_per_s": Truth(rate, "B/s", note="of the drive, which such a read never meets; reads and writes apart"),
+    }
+    common = ("ioengine=psync", "direct=0", "invalidate=0", "filename={dir}/mount/data", "size=64m", "bs=64k")
+    checks = (Check("device_read_bytes", (*common, "rw=read"), "device_reads", 0, 0),)
+    return Recipe(steps, "{dir}/mount", truth, kind="directory", checks=checks, options={"direct": 0, "invalidate": 0, "ioengine": "psync"})
+
+
+REGISTRY["page-cache-drive"] = Scenario(
+    "page-cache-drive",
+    "client page cache",
+    "a file system of its own on a loop drive of known rate, read through this machine's page cache: the drive's counters stand still",
+    (LOSETUP, Requirement("mkfs.ext4", "e2fsprogs")),
+    {"bw_bytes_per_s": 50_000_000, "size_bytes": SIZE},
+    _cached_drive,
+    needs_root=True,
+)
+
+
 def _array(s: Mapping[str, Setting]) -> Recipe:
     drives, rate, level = whole(s, "drives"), whole(s, "bw_bytes_per_s"), str(s["level"])
     parity = {"raid0": 0, "raid5": 1, "raid6": 2}.get(level)

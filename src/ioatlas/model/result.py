@@ -15,12 +15,17 @@ from ioatlas.model.target import Target
 
 @dataclass(frozen=True)
 class Finding:
-    """A sentence with its evidence. `code` names the kind ('peak', 'knee', 'saturation', 'noise', 'not-measured', ...)."""
+    """A sentence with its evidence. `code` names the kind ('peak', 'knee', 'saturation', 'noise', 'not-measured', ...).
+
+    cells: keys of the cells that are the evidence. title: a few words, no two findings of a result alike.
+    place: section of the report that holds the evidence where no cell does.
+    """
 
     code: str
     sentence: str
     cells: tuple[str, ...] = ()
-    """Keys of the cells that are the evidence."""
+    title: str = ""
+    place: str = ""
 
 
 @dataclass(frozen=True)

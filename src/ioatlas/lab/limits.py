@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an attribution must say of lab targets: one row for each known limit, with the sweep that shows it and the cell that is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ioatlas.lab.scenario import Setting
+
+KIB, MIB = 1 << 10, 1 << 20
+Value = int | str
+
+
+@dataclass(frozen=True)
+class Case:
+    """One row.
+
+    name:     of the row. scenario, settings: what is started.
+    sweep:    axes of the map that is measured. constants: options of every cell beside those the scenario asks for.
+    asked:    options of the cell whose limit is compared.
+    truth:    the limit in the lab's words. right: the names an attribution may give it; anything else but 'undetermined' is wrong.
+    visits:   of every cell.
+    iperf:    measure the path first, as a user does who names the server's address.
+    writes:   the map may write to the target.
+    """
+
+    name: str
+    scenario: str
+    truth: str
+    right: tuple[str, ...]
+    sweep: Mapping[str, tuple[Value, ...]]
+    asked: Mapping[str, Value]
+    settings: Mapping[str, Setting] = field(default_factory=dict)
+    constants: Mapping[str, Value] = field(default_factory=dict)
+    visits: int = 2
+    iperf: bool = False
+    writes: bool = False
+
+
+_BANDWIDTH, _IOPS = ("drive bandwidth", "target bandwidth"), ("drive IOPS", "target IOPS")
+_DEPTHS = (1, 4, 16)
+_64: dict[str, Value] = {"size": 64 * MIB}
+_LINK_SWEEP: dict[str, tuple[Value, ...]] = {"rw": ("read",), "bs": (64 * KIB, 256 * KIB), "iodepth": (4, 16)}
+_LINK_ASKED: dict[str, Value] = {"bs": 64 * KIB, "iodepth": 16}
+
+CASES: tuple[Case, ...] = (
+    Case(
+        "bytes a second, reads", "bandwidth", "drive bandwidth", _BANDWIDTH,
+        {"rw": ("randread",), "bs": (4 * KIB, 16 * KIB, 64 * KIB), "iodepth": _DEPTHS}, {"bs": 16 * KIB, "iodepth": 16}, {"burst_seconds": 0.1}, _64,
+    ),
+    Case(
+        "bytes a second, writes", "bandwidth", "drive bandwidth", _BANDWIDTH,
+        {"rw": ("randwrite",), "bs": (4 * KIB, 16 * KIB, 64 * KIB), "iodepth": _DEPTHS}, {"bs": 16 * KIB, "iodepth": 16}, {"burst_seconds": 0.1}, _64,
+        writes=True,
+    ),
+    Case(
+        "I/Os a second", "iops", "drive IOPS", _IOPS,
+        {"rw": ("randread",), "bs": (4 * KIB, 16 * KIB, 64 * KIB), "iodepth": _DEPTHS}, {"bs": 4 * KIB, "iodepth": 16}, {}, _64,
+    ),
+    Case(
+        "I/Os and bytes, small blocks", "throttled", "drive IOPS", _IOPS,
+        {"rw": ("randread",), "bs": (4 * KIB, 16 * KIB, 256 * KIB), "iodepth": (1, 4, 16)}, {"bs": 4 * KIB, "iodepth": 16}, {}, _64,
+    ),
+    Case(
+        "I/Os and bytes, large blocks", "throttled", "drive bandwidth", _BANDWIDTH,
+        {"rw": ("randread",), "bs": (4 * KIB, 64 * KIB, 256 * KIB), "iodepth": (1, 4, 16)}, {"bs": 256 * KIB, "iodepth": 16}, {}, _64,
+    ),
+    Case(
+        "latency, few in flight", "latency", "latency", ("latency",),
+        {"rw": ("randread",), "bs": (4 * KIB, 64 * KIB), "iodepth": (1, 2, 4, 8)}, {"bs": 4 * KIB, "iodepth": 2}, {}, _64,
+    ),
+    Case(
+        "latency, a connection's queue full", "latency", "queue of a connection", ("connection queue",),
+        {"rw": ("randread",), "bs": (4 * KIB,), "numjobs": (1, 2), "iodepth": (16, 32, 64)}, {"numjobs": 1, "iodepth": 32}, {}, _64,
+    ),
+    Case(
+        "one request at a time", "single-queue", "single queue", ("single queue",),
+        {"rw": ("randread",), "bs": (4 * KIB, 64 * KIB), "iodepth": _DEPTHS}, {"bs": 4 * KIB, "iodepth": 16}, {}, _64,
+    ),
+    Case(
+        "memory without a limit", "memory", "client CPU", ("client CPU",),
+        {"rw": ("randread",), "bs": (4 * KIB, 16 * KIB), "numjobs": (2, 4), "iodepth": (16, 64)}, {"bs": 4 * KIB, "numjobs": 4, "iodepth": 64}, {}, _64,
+    ),
+    Case(
+        "a cache of 64 MiB before a slow disk", "cache-edge", "server cache", ("server cache",),
+        {"rw": ("randread",), "bs": (64 * KIB,), "size": (8 * MIB, 16 * MIB, 192 * MIB), "iodepth": (1, 4)}, {"size": 8 * MIB, "iodepth": 4}, {"miss_ms": 4}, visits=4,
+    ),
+    Case(
+        "a file through the page cache", "page-cache-drive", "client page cache", ("client page cache",),
+        {"rw": ("read",), "bs": (64 * KIB, MIB), "numjobs": (1, 2)}, {"bs": MIB, "numjobs": 1}, {}, {"size": 64 * MIB}, writes=True,
+    ),
+    Case(
+        "a file on a disk that others use", "page-cache", "client page cache", ("client page cache",),
+        {"rw": ("read",), "bs": (64 * KIB, MIB), "numjobs": (1, 2)}, {"bs": MIB, "numjobs": 1}, {}, {"size": 128 * MIB},
+    ),
+    Case(
+        "1 Gb/s at MTU 1500", "link-1g", "link", ("link",), _LINK_SWEEP, _LINK_ASKED, {}, _64, iperf=True,
+    ),
+    Case(
+        "1 Gb/s at MTU 9000", "link-1g-jumbo", "link", ("link",), _LINK_SWEEP, _LINK_ASKED, {}, _64, iperf=True,
+    ),
+    Case(
+        "100 Mb/s at MTU 1500", "link-100m", "link", ("link",), _LINK_SWEEP, _LINK_ASKED, {}, _64, iperf=True,
+    ),
+    Case(
+        "1 Gb/s, path not measured", "link-1g", "link", ("link",), _LINK_SWEEP, _LINK_ASKED, {}, _64,
+    ),
+    Case(
+        "a drive's bytes a second", "drive", "drive bandwidth", ("drive bandwidth",),
+        {"rw": ("randread",), "bs": (128 * KIB, 256 * KIB, MIB), "iodepth": (4, 16)}, {"bs": 256 * KIB, "iodepth": 16}, {"bw_bytes_per_s": 50_000_000}, _64,
+    ),
+    Case(
+        "a drive's I/Os a second", "drive", "drive IOPS", ("drive IOPS",),
+        {"rw": ("randread",), "bs": (4 * KIB, 16 * KIB, 32 * KIB), "iodepth": (1, 4, 16)}, {"bs": 4 * KIB, "iodepth": 16}, {"bw_bytes_per_s": 200_000_000}, _64,
+    ),
+    Case(
+        "an iSCSI LUN on a slow drive", "san-drive", "drive bandwidth", _BANDWIDTH,
+        {"rw": ("randread",), "bs": (64 * KIB, 256 * KIB), "iodepth": (4, 16)}, {"bs": 64 * KIB, "iodepth": 16}, {}, _64,
+    ),
+    Case(
+        "a rate the load asks for", "memory", "configured rate", ("configured rate",),
+        {"rw": ("randread",), "bs": (4 * KIB,), "iodepth": (4, 16)}, {"iodepth": 16}, {}, {**_64, "rate_iops": 500},
+    ),
+)  # fmt: skip
+"""In the order of the table."""
