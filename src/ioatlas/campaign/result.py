@@ -38,14 +38,14 @@ PATH_FACTS = frozenset({"mount", "device", "drive", "nic", "server", "path", "nf
 
 def load_result(directory: Path) -> CampaignResult:
     """The result of the campaign in `directory`, with what was imported there. Raises UsageError when there is none, IoAtlasError when it cannot be read."""
-    imported = is_imported(directory)
-    if imported and not (directory / FILE_NAME).exists():
-        return load_imported(directory)
     result = _loaded(directory)
     return replace(result, findings=headlines(result.findings))
 
 
 def _loaded(directory: Path) -> CampaignResult:
+    imported = is_imported(directory)
+    if imported and not (directory / FILE_NAME).exists():
+        return load_imported(directory)
     journal = Journal.open(directory)
     try:
         result = _result(journal)
