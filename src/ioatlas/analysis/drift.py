@@ -1,26 +1,49 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the visits of a campaign say about drift: block effects, and the blocks to void and repeat."""
+"""What the visits of a campaign say about drift: block effects, the blocks to void and repeat, and the control chart of the sentinels."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from math import expm1
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import exp, expm1, log
 
-from ioatlas.analysis.estimates import SWEEP_PURPOSES
 from ioatlas.analysis.windows import window_values
+from ioatlas.analysis.wording import Namer
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import Cell
+from ioatlas.model.drift import BlockRow, SentinelChart, SentinelPoint
+from ioatlas.model.result import Finding
 from ioatlas.model.visit import Visit
-from ioatlas.stats.drift import fit_blocks, shift_within, void_reasons
+from ioatlas.stats.drift import (
+    RELEVANT_SHIFT,
+    SMOOTHED_CHART_METHOD,
+    BlockFit,
+    Removal,
+    block_shift,
+    control_chart,
+    fit_blocks,
+    lost_cells,
+    shift_within,
+    without_lone_readings,
+)
+
+SWEPT = frozenset({"sweep", "sentinel"})
+VOIDED = "block voided"
+"""How the reason of visits begins whose block was voided."""
+FEWEST_READINGS = 4
+CHART_WIDTH = 3.5
+"""Limits in standard deviations: with 3.0 one unchanging sweep in eight signals over a hundred readings, with 3.5 one in thirty."""
+LEAST_NOISE = 0.01
+RELEVANT_SIGNAL = RELEVANT_SHIFT / 2
 
 
 @dataclass(frozen=True)
 class BlockState:
     """One block of one target.
 
-    effect, error: level against the mean of all blocks and its standard error, logarithms. voided: reasons to void it and run it again.
-    shift: a change of level inside the block, or ''.
+    n_visits, n_discarded: of the sweep. effect, error: level against the mean of all blocks and its standard error, logarithms.
+    voided: reasons to void it and run it again; shift: a change of level inside the block, or ''; doubt: one of two blocks that differ, or ''.
     """
 
     target: str
@@ -31,28 +54,50 @@ class BlockState:
     error: float
     voided: tuple[str, ...] = ()
     shift: str = ""
+    doubt: str = ""
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why it should not stand by itself."""
+        return (*self.voided, *([self.shift] if self.shift else []))
 
     @property
     def sentence(self) -> str:
         moved = f"level {expm1(self.effect):+.1%} (standard error {self.error:.1%})"
-        return "; ".join([f"block {self.block}: {moved}", *self.voided, *([self.shift] if self.shift else [])])
+        return "; ".join([f"block {self.block}: {moved}", *self.reasons, *([self.doubt] if self.doubt else [])])
 
 
 def block_states(cells: Mapping[str, Cell], visits: Iterable[Visit]) -> tuple[BlockState, ...]:
-    """State of every block of the sweep, from the throughput of its visits; cells by key, all visits of the campaign.
+    """State of every block of the sweep, from the throughput of its visits and sentinels; cells by key, all visits of the campaign.
 
-    Targets with fewer than two blocks, or whose blocks share no cell, are left out: nothing can be said of their drift.
+    Targets with fewer than two blocks, or whose blocks share no cell, are left out: nothing can be said of their drift. Voided blocks are left out too.
     """
     swept: dict[str, list[Visit]] = {}
     for visit in visits:
-        if visit.cell_key in cells and visit.purpose in SWEEP_PURPOSES:
+        if visit.cell_key in cells and visit.purpose in SWEPT and not visit.discarded.startswith(VOIDED):
             swept.setdefault(cells[visit.cell_key].target, []).append(visit)
     return tuple(state for target, mine in swept.items() for state in _states(target, mine))
 
 
+def to_repeat(states: Sequence[BlockState]) -> dict[str, list[BlockState]]:
+    """{target: blocks to void and repeat}: those with a reason, as long as they are fewer than the others; else the target moves, not a block."""
+    chosen: dict[str, list[BlockState]] = {}
+    for target in dict.fromkeys(state.target for state in states):
+        mine = [state for state in states if state.target == target]
+        bad = [state for state in mine if state.reasons]
+        if bad and 2 * len(bad) < len(mine):
+            chosen[target] = bad
+    return chosen
+
+
+def in_doubt(states: Sequence[BlockState]) -> dict[str, BlockState]:
+    """{target: one of its two blocks that differ}: a third block decides which of them moved."""
+    return {state.target: state for state in states if state.doubt}
+
+
 def _states(target: str, visits: list[Visit]) -> list[BlockState]:
     rows = []
-    for visit in sorted(visits, key=lambda visit: visit.started_at):
+    for visit in sorted(_in_company(visits), key=lambda visit: visit.started_at):
         if visit.discarded:
             continue
         for part in visit.parts:
@@ -66,13 +111,157 @@ def _states(target: str, visits: list[Visit]) -> list[BlockState]:
     except UsageError:
         return []  # the blocks share no cell
     states = []
+    lost = {block: _lost(visits, block) for block in fit.effects}
     for block in sorted(fit.effects):
         inside = [float(residual) for residual, row in zip(fit.residuals, rows, strict=True) if row[1] == block]
-        total = [visit for visit in visits if visit.block == block]
-        discarded = sum(bool(visit.discarded) for visit in total)
+        total = [visit for visit in visits if visit.block == block and visit.purpose == "sweep"]
+        others = [lost[other] for other in lost if other != block]
+        reasons = [block_shift(fit, block), lost_cells(*lost[block], sum(n for n, _ in others), sum(n for _, n in others))]
         shift = shift_within(inside)
-        reasons = void_reasons(fit, block, n_visits=len(total), n_discarded=discarded)
         states.append(
-            BlockState(target, block, len(total), discarded, fit.effects[block], fit.errors[block], reasons, shift[1] if shift else "")
+            BlockState(
+                target,
+                block,
+                len(total),
+                sum(bool(visit.discarded) for visit in total),
+                fit.effects[block],
+                fit.errors[block],
+                tuple(reason for reason in reasons if reason),
+                shift[1] if shift else "",
+            )
         )
-    return states
+    return _doubted(states, fit)
+
+
+def _in_company(visits: list[Visit]) -> list[Visit]:
+    """The visits without those that ran in a fio of their own, unless most did.
+
+    What is made again runs by itself, after its block and after a pause in which a target may save credit: it would pass for a shift.
+    """
+    size = Counter(visit.batch_id for visit in visits)
+    together = [visit for visit in visits if size[visit.batch_id] > 1]
+    return together if 2 * len(together) > len(visits) else visits
+
+
+def _lost(visits: Sequence[Visit], block: int) -> tuple[int, int]:
+    """Cells of a block that no visit counts for, and its cells."""
+    mine = [visit for visit in visits if visit.block == block and visit.purpose == "sweep"]
+    cells = {visit.cell_key for visit in mine}
+    return len(cells - {visit.cell_key for visit in mine if not visit.discarded}), len(cells)
+
+
+def _doubted(states: list[BlockState], fit: BlockFit) -> list[BlockState]:
+    """Of two blocks that differ by a relevant shift, four standard errors away, nobody knows which one moved."""
+    if len(states) != 2:
+        return states
+    first, second = states
+    difference = second.effect - first.effect
+    error = (fit.errors[first.block] ** 2 + fit.errors[second.block] ** 2) ** 0.5
+    if abs(expm1(difference)) < RELEVANT_SHIFT or abs(difference) < 4 * error:
+        return states
+    said = f"blocks {first.block} and {second.block} differ by {expm1(difference):+.0%}"
+    return [replace(state, doubt=said) for state in states]
+
+
+# -- sentinels --------------------------------------------------------------------------------------------------------------
+
+
+def sentinel_charts(cells: Mapping[str, Cell], visits: Iterable[Visit]) -> tuple[SentinelChart, ...]:
+    """A chart for each sentinel cell and direction with four readings and more, from all its sentinel visits that a gate let pass."""
+    namer = Namer(cells.values(), sorted({cell.target for cell in cells.values()}))
+    readings: dict[tuple[str, str], list[tuple[Visit, float]]] = {}
+    for visit in sorted(visits, key=lambda visit: visit.started_at):
+        if visit.purpose != "sentinel" or visit.cell_key not in cells:
+            continue
+        if visit.discarded and not visit.discarded.startswith(VOIDED):
+            continue
+        for part in visit.parts:
+            value = window_values(part, visit.window_start_ms).bw_bytes_per_s
+            if value > 0:
+                readings.setdefault((visit.cell_key, part.direction), []).append((visit, value))
+    return tuple(_chart(cells[key], direction, rows, namer) for (key, direction), rows in readings.items() if len(rows) >= FEWEST_READINGS)
+
+
+def _chart(cell: Cell, direction: str, rows: Sequence[tuple[Visit, float]], namer: Namer) -> SentinelChart:
+    values = [value for _, value in rows]
+    # One odd reading (credit saved in a pause, a stall) is no drift: the chart follows the middle of three, its noise is that of single readings.
+    noise = max(LEAST_NOISE, control_chart(values).sd)
+    chart = control_chart([exp(value) for value in without_lone_readings([log(value) for value in values])], sd=noise, width=CHART_WIDTH)
+    begin = rows[0][0].started_at
+    points = []
+    for index, (visit, value) in enumerate(rows):
+        moved, limit = float(chart.statistic[index]) - chart.centre, float(chart.limit[index])
+        points.append(
+            SentinelPoint(
+                visit.started_at - begin,
+                visit.block,
+                value / exp(chart.centre),
+                exp(moved),
+                exp(-limit),
+                exp(limit),
+                index in chart.signals and abs(expm1(moved)) >= RELEVANT_SIGNAL,
+                bool(visit.discarded),
+            )
+        )
+    return SentinelChart(
+        cell.target, cell.key, namer.cell(cell, with_target=True), direction, exp(chart.centre), noise, tuple(points), SMOOTHED_CHART_METHOD
+    )
+
+
+def block_rows(states: Sequence[BlockState], voided: Sequence[Mapping[str, object]]) -> tuple[BlockRow, ...]:
+    """Every block for tables: those that stand, and those that were voided (as the journal keeps them)."""
+    rows = [
+        BlockRow(state.target, state.block, state.n_visits, state.n_discarded, expm1(state.effect), state.error, "; ".join(state.reasons))
+        for state in states
+    ]
+    for one in voided:
+        again = f"voided and repeated as block {one['again']}: {one['reason']}"
+        number, visits, discarded = (int(str(one[name])) for name in ("block", "visits", "discarded"))
+        effect, error = (float(str(one[name])) if one.get(name) is not None else None for name in ("effect", "error"))
+        rows.append(BlockRow(str(one["target"]), number, visits, discarded, effect, error, again))
+    return tuple(sorted(rows, key=lambda row: (row.target, row.block)))
+
+
+def drift_findings(
+    states: Sequence[BlockState],
+    charts: Sequence[SentinelChart],
+    voided: Sequence[Mapping[str, object]],
+    removed: Mapping[str, Removal] | None = None,
+) -> tuple[Finding, ...]:
+    """What is to be said of drift: blocks voided and repeated, blocks that stand although they moved, sentinels out of control."""
+    found = []
+    several = len({state.target for state in states} | {chart.target for chart in charts}) > 1
+    if voided:
+        told = "; ".join((f"{one['target']}: " if several else "") + f"block {one['block']}, {one['reason']}" for one in voided[:3])
+        noun = "block was" if len(voided) == 1 else "blocks were"
+        found.append(
+            Finding(
+                "drift",
+                f"{len(voided)} random {noun} voided and measured again, the visits kept in the journal and out of every value: {told}.",
+            )
+        )
+    for target, removal in (removed or {}).items():
+        on = f" of {target}" if several else ""
+        found.append(Finding("drift", f"The level{on} differed between the random blocks of the sweep: {removal.sentence}."))
+    moved = [state for state in states if state.reasons or state.doubt]
+    if moved:
+        told = "; ".join(f"{state.target}: {state.sentence}" if several else state.sentence for state in moved[:3])
+        found.append(
+            Finding(
+                "drift", f"{len(moved)} of {len(states)} random blocks moved and stand, for the target moved with most of them: {told}."
+            )
+        )
+    for chart in charts:
+        signals = [point for point in chart.points if point.signal]
+        if signals:
+            far = max(signals, key=lambda point: abs(point.smoothed - 1))
+            sentence = f"Sentinel {chart.label} ({chart.direction}): in {len(signals)} of {len(chart.points)} readings out of control, "
+            sentence += (
+                f"furthest {far.smoothed - 1:+.0%} after {far.seconds:.0f} s of the sweep. The target drifted while it was measured."
+            )
+            found.append(Finding("drift", sentence, (chart.cell,)))
+        else:
+            widest = max(abs(point.smoothed - 1) for point in chart.points)
+            sentence = f"Sentinel {chart.label} ({chart.direction}) stayed in control over {len(chart.points)} readings (at most {widest:.1%} off, "
+            found.append(Finding("sentinel", sentence + f"noise of one reading {chart.noise:.1%}).", (chart.cell,)))
+    return tuple(found)

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import exp
 
 from ioatlas.analysis.grade import Grade
 from ioatlas.analysis.windows import WindowValues, window_values
@@ -14,6 +15,7 @@ from ioatlas.model.estimate import Estimate
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.ordered import VERDICT, tool_of
 from ioatlas.model.visit import Part, Visit
+from ioatlas.stats.drift import Removal, removable_effects
 from ioatlas.stats.intervals import Interval
 from ioatlas.stats.variance import PooledVariance, pool_variance
 
@@ -44,7 +46,7 @@ def estimate_cells(
     """
     grade = grade or Grade()
     made = [visit for visit in visits if visit.cell_key in cells]
-    swept = _readings(visit for visit in made if visit.purpose in SWEEP_PURPOSES)
+    swept, removed = without_blocks(cells, _readings(visit for visit in made if visit.purpose in SWEEP_PURPOSES))
     wanted = [visit for visit in made if visit.purpose in purposes]
     readings = swept if purposes == SWEEP_PURPOSES else _readings(wanted)
     discarded = Counter(visit.cell_key for visit in wanted if visit.discarded)
@@ -54,7 +56,8 @@ def estimate_cells(
         for direction in cell.directions:
             rows = readings.get((key, direction), [])
             if rows:
-                estimates.append(_estimate(cell, direction, rows, pools, discarded[key], grade))
+                taken_out = removed.get(cell.target) if purposes == SWEEP_PURPOSES else None
+                estimates.append(_estimate(cell, direction, rows, pools, discarded[key], grade, taken_out))
             elif discarded[key]:
                 estimates.append(Estimate(cell, direction, "measured", 0, verdict="discarded", n_discarded=discarded[key]))
     return tuple(estimates)
@@ -76,6 +79,43 @@ def _readings(visits: Iterable[Visit]) -> _Rows:
     return rows
 
 
+def without_blocks(cells: Mapping[str, Cell], readings: _Rows) -> tuple[_Rows, dict[str, Removal]]:
+    """The readings with significant block effects taken out of throughput and mean latency, and what was taken out of each target's throughput.
+
+    Where a block visited every cell no value moves, only its interval narrows; where it visited some of them, theirs lose its level.
+    """
+    removals: dict[str, Removal] = {}
+    corrected = dict(readings)
+    for target in dict.fromkeys(cells[key].target for key, _ in readings):
+        for names in (("bw_bytes_per_s", "iops"), ("lat_mean_ns",)):
+            mine = [
+                (place, row, float(value))
+                for place, rows in readings.items()
+                if cells[place[0]].target == target
+                for row in rows
+                if (value := getattr(row.values, names[0]))
+            ]
+            removal = removable_effects([place for place, _, _ in mine], [row.visit.block for _, row, _ in mine], [value for _, _, value in mine])
+            if removal is None:
+                continue
+            if names[0] == "bw_bytes_per_s":
+                removals[target] = removal
+            for place in dict.fromkeys(place for place, _, _ in mine):
+                corrected[place] = [_shifted(row, names, -removal.effects.get(row.visit.block, 0.0)) for row in corrected[place]]
+    return corrected, removals
+
+
+def removed_blocks(cells: Mapping[str, Cell], visits: Iterable[Visit]) -> dict[str, Removal]:
+    """What `estimate_cells` takes out of each target's throughput."""
+    return without_blocks(cells, _readings(visit for visit in visits if visit.purpose in SWEEP_PURPOSES and visit.cell_key in cells))[1]
+
+
+def _shifted(row: _Reading, names: Sequence[str], by_log: float) -> _Reading:
+    """A reading with these values moved on the logarithmic scale."""
+    moved = {name: value * exp(by_log) for name in names if (value := getattr(row.values, name)) is not None}
+    return replace(row, values=replace(row.values, **moved))
+
+
 def _pool_of(cell: Cell) -> str:
     """Cells that share a variance between visits: those of one target, made by one tool."""
     return f"{cell.target} {tool_of(cell)}"
@@ -93,7 +133,7 @@ def _pools(cells: Mapping[str, Cell], readings: Mapping[tuple[str, str], Sequenc
     return {place: pool_variance(lists) for place, lists in samples.items()}
 
 
-def _estimate(cell: Cell, direction: str, rows: Sequence[_Reading], pools: _Pools, n_discarded: int, grade: Grade) -> Estimate:
+def _estimate(cell: Cell, direction: str, rows: Sequence[_Reading], pools: _Pools, n_discarded: int, grade: Grade, removal: Removal | None = None) -> Estimate:
     target = _pool_of(cell)
     rates = [row.values.bw_bytes_per_s for row in rows]
     rate = grade.interval(rates, pools.get((target, "bw_bytes_per_s")))
@@ -135,7 +175,7 @@ def _estimate(cell: Cell, direction: str, rows: Sequence[_Reading], pools: _Pool
         tail.high if tail else None,
         "completion" if any(row.part.lat_kind == "completion" for row in rows) else "total",
         cell_verdict([row.visit.verdict for row in rows], rate),
-        rate.method,
+        f"{rate.method} + {removal.method}" if removal is not None else rate.method,
         sum(row.values.seconds for row in rows) / len(rows),
         sum(row.visit.window_start_ms for row in rows) / len(rows) / 1000,
         n_discarded,
@@ -158,7 +198,7 @@ def _missed(grade: Grade, rates: Sequence[float], pooled: PooledVariance | None)
 
 def undecided(cells: Mapping[str, Cell], visits: Iterable[Visit], grade: Grade) -> dict[str, int]:
     """{cell key: visits to its next look} of the cells that have not reached the precision asked for and may be visited more."""
-    readings = _readings(visit for visit in visits if visit.purpose in SWEEP_PURPOSES and visit.cell_key in cells)
+    readings, _ = without_blocks(cells, _readings(visit for visit in visits if visit.purpose in SWEEP_PURPOSES and visit.cell_key in cells))
     pools = _pools(cells, readings)
     waiting: dict[str, int] = {}
     for (key, _), rows in readings.items():

@@ -66,7 +66,6 @@ def judge(
     report = attribute(marked, ceilings=ceilings, caches=caches, seen=_seen(made, beside), paths=_paths(beds), fast_share=_fast(made))
     marked = tuple(_with_limit(e, report, ceilings) for e in marked)
     found = [*caches.findings(), *saturation_findings(marked, iops_by_visit(made))]
-    found += _drift({e.cell.key: e.cell for e in estimates}, made)
     found += report.findings(marked, fresh)
     return marked, tuple(found)
 
@@ -140,17 +139,6 @@ def _with_limit(estimate: Estimate, report: AttributionReport, ceilings: Ceiling
     tightest = bounds[0] if bounds else None
     bound = Bound(tightest.name, tightest.bw_bytes_per_s or 0.0, tightest.kind) if tightest is not None else None
     return replace(estimate, limit=limit, ceiling=bound)
-
-
-def _drift(cells: Mapping[str, Cell], visits: Sequence[Visit]) -> list[Finding]:
-    """Blocks whose level left the others, or moved inside. They are told, not repeated: the intervals hold the shift already."""
-    states = block_states(cells, visits)
-    moved = [state for state in states if state.voided or state.shift]
-    if not moved:
-        return []
-    several = len({state.target for state in states}) > 1
-    told = "; ".join(f"{state.target}: {state.sentence}" if several else state.sentence for state in moved[:3])
-    return [Finding("drift", f"{len(moved)} of {len(states)} random blocks drifted or lost more than a few windows: {told}.")]
 
 
 def _counted(cells: Mapping[str, Cell], visits: Iterable[Visit], counts: Counts) -> dict[int, float]:

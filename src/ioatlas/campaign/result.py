@@ -151,16 +151,21 @@ def _result(journal: Journal) -> CampaignResult:
         load_curves=curves,
         findings=(
             *integrity_findings(outcomes.get("integrity", [])),
+    states, charts, voided = block_states(cells, told if spec.streams is None else []), sentinel_charts(cells, visits), outcomes.get("voided", [])
             *map_findings(outcomes),
             *(curve_findings(curves, spec.streams) if spec.streams is not None else findings(result)),
             *judged,
             *counted_findings(counts),
+        rounds=rounds.results if rounds else (),
+        sentinels=charts,
+        blocks=block_rows(states, voided),
         ),
     )
     return with_order(whole, spec, visits, beds, outcomes.get("memory", {})) if spec.ordered else whole
 
 
 def session_facts(record: Mapping[str, Any]) -> dict[str, str]:
+            *drift_findings(states, charts, voided, removed_blocks(cells, told)),
     """A testbed snapshot as names and values to read; what names a person's machine stays in the journal."""
     facts = {"ioatlas": str(record["ioatlas"]), "fio": str(record["fio"])}
     several = len(record["targets"]) > 1

@@ -128,7 +128,7 @@ class Session(ABC):
 
     def _make_planned(self, purpose: str) -> bool:
         """Make planned visits until none is left (True) or the budget ends (False). Raises PartialResultError when asked to stop."""
-        while waiting := self._journal.planned(purpose, limit=2 * CELLS_PER_BATCH):
+        while waiting := self._waiting(purpose):
             rows = {visit.visit_id: visit for visit in waiting}
             sections = [self._paced(visit) for visit in waiting]
             taken = take_sections(sections, seconds=BATCH_SECONDS, alone=_alone(rows))
@@ -136,6 +136,10 @@ class Session(ABC):
                 return False
             self._run(taken, {section.visit_id: rows[section.visit_id] for section in taken})
         return True
+
+    def _waiting(self, purpose: str) -> list[PlannedVisit]:
+        """The next planned visits, more than a batch takes."""
+        return self._journal.planned(purpose, limit=2 * CELLS_PER_BATCH)
 
     def _run(self, sections: tuple[Section, ...], planned: Mapping[int, PlannedVisit]) -> list[Visit]:
         """One batch, from job file to journal. Raises PartialResultError when stopped, IoAtlasError when nothing works any more."""

@@ -7,22 +7,28 @@ import random
 import time
 from collections.abc import Mapping
 
+from ioatlas.analysis.drift import VOIDED
 from ioatlas.analysis.estimates import estimate_cells, undecided
 from ioatlas.analysis.overview import extremes
 from ioatlas.campaign.adaptive import FEWEST_MEASURED, adaptive_maps, can_be_adaptive
 from ioatlas.campaign.events import Event
+from ioatlas.campaign.intake import SENTINEL
 from ioatlas.campaign.integrity import as_outcome, check_targets
 from ioatlas.campaign.plan import FIO_SECONDS, PLANNING_WRITE_BYTES_PER_S, Plan, leave_out
 from ioatlas.campaign.session import BATCH_SECONDS, FRESH_BLOCK, PROBE_GAP_MS, REPORT_SECONDS, Session, Summary
+from ioatlas.campaign.watch import Watch, plan_repair
 from ioatlas.design.coarsen import coarsen
 from ioatlas.design.exhaustive import random_blocks
 from ioatlas.engine.batch import TURN_MS, take_sections
 from ioatlas.model.cell import Cell
 from ioatlas.model.units import format_duration, format_size
-from ioatlas.store.journal import NewVisit
+from ioatlas.store.journal import NewVisit, PlannedVisit
 
 LAYOUT_SHARE = 0.25
 """Share of a budget that writing the files may take, at the planning rate."""
+
+BLOCK_REPEATS = 2
+"""Times that blocks are voided and measured again; what moves after that is a finding."""
 
 FRESH_VISITS = 3
 PROBE_MS = 190
@@ -47,10 +53,13 @@ class Supervisor(Session):
             self._sites.prepare(self._fio, self._plan, self._stop_asked, self._emit)
             self._probe()
             self._fit_budget()
+            self._watch = Watch(self._journal, self._plan, open_end=self._adaptive or self._plan.spec.wanted.precision is not None)
             if self._adaptive:
                 self._make_adaptive()
             elif self._make_planned("sweep"):
+                self._repeat_blocks()
                 self._make_precise()
+            self._end_sentinels()
             self._make_extremes()
             self._verify()
         finally:
@@ -61,6 +70,33 @@ class Supervisor(Session):
         return Summary(
             self._journal.directory, len({visit.cell_key for visit in kept}), len(kept), time.monotonic() - self._began, complete=True
         )
+
+    def _waiting(self, purpose: str) -> list[PlannedVisit]:
+        """The next planned visits; into those of the sweep sentinels are woven at regular places."""
+        waiting = super()._waiting(purpose)
+        return self._watch.weave(waiting) if purpose == "sweep" else waiting
+
+    def _end_sentinels(self) -> None:
+        """A last reading after the sweep, and none that was planned and has no place any more."""
+        self._journal.drop_planned("the sweep ended before its place", purpose=SENTINEL)
+        if self._watch.plan_last():
+            self._make_planned(SENTINEL)
+
+    def _repeat_blocks(self) -> None:
+        """Void blocks that stand apart from the others, and measure them again; of two that differ, let a third decide. Twice at most."""
+        for _ in range(BLOCK_REPEATS):
+            visits = self._journal.visits(with_series=True)
+            repair = plan_repair(self._cells, visits, self._plan.spec.order_seed)
+            left, cells = self._left_seconds(), [self._cells[visit.cell_key] for visit in repair.visits]
+            if not cells or (left is not None and self._seconds_for(cells, 1) * self._slowdown() + self._reserve_seconds() > left):
+                return  # what cannot be made again is not thrown away: it stands, and is told
+            for void in repair.voided:
+                self._journal.discard_visits(void.visit_ids, f"{VOIDED}: {void.record['reason']}")
+            self._journal.set_outcome("voided", [*self._journal.outcomes().get("voided", []), *(void.record for void in repair.voided)])
+            self._emit(Event("drift", {"text": repair.text, "visits": len(repair.visits)}))
+            self._journal.add_visits(repair.visits)
+            if not self._make_planned("sweep"):
+                return
 
     def _make_adaptive(self) -> None:
         """Make what the design asks for, batch after batch, until it is done or the budget ends; then predict the rest."""

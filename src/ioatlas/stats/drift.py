@@ -22,12 +22,23 @@ T = TypeVar("T", bound=Hashable)
 
 FIT_METHOD = "two-way-huber/1"
 CHART_METHOD = "ewma/1"
+SMOOTHED_CHART_METHOD = "ewma-median3/1"
 SHIFT_METHOD = "block-shift/1"
+
+LOST_METHOD = "lost-cells/1"
+EFFECT_METHOD = "block-effects/1"
 
 RELEVANT_SHIFT = 0.15
 """A block is voided for nothing less than a 15% change of level: smaller ones are what the fitted block effect is for."""
-DISCARDED_SHARE = 0.05
+LOST_SHARE = 0.05
+"""Share of a block's cells that may be left without a visit that counts."""
+LOST_CHANCE = 0.001
+RELEVANT_EFFECT = 0.02
+EFFECT_CHANCE = 0.01
+FEWEST_IN_BLOCK = 20
+"""Visits from which a block's effect is known well enough (a fifth of one visit's noise) to be taken out of the others."""
 
+FEWEST_BESIDE, SHARE_BESIDE = 5, 0.2
 _HUBER = 1.5
 
 
@@ -158,6 +169,17 @@ def control_chart(
     return Chart(centre, sd, statistic, limit, signals)
 
 
+def without_lone_readings(values: Sequence[float]) -> Floats:
+    """Running median of three with Tukey's rule for the ends (1977, section 7A): a single wild reading is gone, a step stays where it is. n >= 3."""
+    array = np.asarray(values, dtype=float)
+    if array.size < 3:
+        return array
+    middle = np.median(np.stack([array[:-2], array[1:-1], array[2:]]), axis=0)
+    first = float(np.median([array[0], middle[0], 3 * middle[0] - 2 * middle[min(1, middle.size - 1)]]))
+    last = float(np.median([array[-1], middle[-1], 3 * middle[-1] - 2 * middle[-min(2, middle.size)]]))
+    return np.concatenate([[first], middle, [last]])
+
+
 def block_shift(fit: BlockFit, block: int, *, relevant: float = RELEVANT_SHIFT, width: float = 4.0) -> str:
     """Why the block's level is out of line with the other blocks, or ''. Needs three blocks: of two nobody knows which one moved.
 
@@ -176,7 +198,10 @@ def block_shift(fit: BlockFit, block: int, *, relevant: float = RELEVANT_SHIFT, 
 
 
 def shift_within(residuals: Sequence[float] | Floats, *, relevant: float = RELEVANT_SHIFT) -> tuple[int, str] | None:
-    """(index, reason) of a change of level inside a block, from its visits' log residuals in the order of time; None when there is none."""
+    """(index, reason) of a change of level inside a block, from its visits' log residuals in the order of time; None when there is none.
+
+    A fifth of the visits, and five of them, must lie on either side: a few odd visits at one end are not another level of the target.
+    """
     series = np.asarray(residuals, dtype=float)
     n = series.size
     if n < 12:
@@ -188,31 +213,79 @@ def shift_within(residuals: Sequence[float] | Floats, *, relevant: float = RELEV
     changes = change_points(series, noise_around(rest, 2), strength=4 * (1 + 15 / n))
     if not changes:
         return None
-    first = changes[0]
+    least = max(FEWEST_BESIDE, SHARE_BESIDE * n)
+    first = max(changes, key=lambda change: min(change, n - change))
+    if min(first, n - first) < least:
+        return None
     step = float(series[first:].mean() - series[:first].mean())
     if abs(exp(step) - 1) < relevant:
         return None
     return first, f"level {expm1(step):+.0%} from visit {first + 1} of the block on"
 
 
-def void_reasons(
-    fit: BlockFit, block: int, *, n_visits: int, n_discarded: int, chart: Chart | None = None, in_block: Sequence[int] = ()
-) -> tuple[str, ...]:
-    """All reasons to void a block and to run it again; empty when it stands.
+def lost_cells(lost: int, cells: int, lost_elsewhere: int, cells_elsewhere: int) -> str:
+    """Why a block is to be voided for cells that were left without a visit that counts, after all were tried again; '' when it stands.
 
-    n_visits, n_discarded: windows of the block in all, and thrown away by gates. chart: of the sentinels, `in_block`: indices of its readings that
-    belong to this block; it takes two signals, so that one wild reading does not cost a block.
+    More than 5% must be lost, more than chance makes of 5% (binomial, p < 0.001), and more than in the other blocks (Fisher's exact test, p < 0.001):
+    what is lost in every block is lost by the target or the sweep, and no repetition of a block brings it back.
     """
-    reasons = []
-    if n_visits and n_discarded / n_visits > DISCARDED_SHARE and n_discarded > 1:
-        reasons.append(f"block {block}: {n_discarded} of {n_visits} windows discarded, limit {DISCARDED_SHARE:.0%}")
-    shifted = block_shift(fit, block)
-    if shifted:
-        reasons.append(shifted)
-    if chart is not None:
-        inside = [i for i in in_block if i in chart.signals]
-        far = [i for i in inside if abs(expm1(float(chart.statistic[i]) - chart.centre)) >= RELEVANT_SHIFT / 2]
-        if len(far) >= 2:
-            level = expm1(float(chart.statistic[far[-1]]) - chart.centre)
-            reasons.append(f"block {block}: sentinels {level:+.0%} from their level")
-    return tuple(reasons)
+    if not cells or lost < 2 or lost <= LOST_SHARE * cells:
+        return ""
+    from scipy.stats import binom, hypergeom
+
+    if float(binom.sf(lost - 1, cells, LOST_SHARE)) >= LOST_CHANCE:
+        return ""
+    if cells_elsewhere and float(hypergeom.sf(lost - 1, cells + cells_elsewhere, lost + lost_elsewhere, cells)) >= LOST_CHANCE:
+        return ""
+    return f"{lost} of {cells} cells lost, limit {LOST_SHARE:.0%}"
+
+
+@dataclass(frozen=True)
+class Removal:
+    """Block effects that are taken out of visits' values. effects: by block, logarithms, 0 where nothing is removed; chance: of the F test."""
+
+    effects: dict[int, float]
+    chance: float
+    method: str = EFFECT_METHOD
+
+    @property
+    def sentence(self) -> str:
+        found = [effect for effect in self.effects.values() if effect]
+        return f"block effects of {expm1(min(found)):+.1%} to {expm1(max(found)):+.1%} taken out (F test, p {_chance(self.chance)})"
+
+
+def removable_effects(cells: Sequence[Hashable], blocks: Sequence[int], values: Sequence[float]) -> Removal | None:
+    """Effects to take out of each block's values, or None when they are not significant (F test, p < 0.01) or none reaches 2%.
+
+    Only blocks with 20 visits and more of cells that other blocks visited too; their effects are relative to their common mean, so that no level moves
+    where every block visited every cell. Blocks that cannot be compared have none.
+    """
+    seen: dict[Hashable, set[int]] = {}
+    for cell, block in zip(cells, blocks, strict=True):
+        seen.setdefault(cell, set()).add(block)
+    counts: dict[int, int] = {}
+    for cell, block in zip(cells, blocks, strict=True):
+        counts[block] = counts.get(block, 0) + (len(seen[cell]) > 1)
+    large = {block for block, count in counts.items() if count >= FEWEST_IN_BLOCK}
+    rows = [row for row in zip(cells, blocks, values, strict=True) if row[1] in large]
+    if len(large) < 2:
+        return None
+    try:
+        fit = fit_blocks([row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows])
+    except UsageError:
+        return None
+    weights = {block: counts[block] for block in large}
+    mean = sum(weights[block] * fit.effects[block] for block in large) / sum(weights.values())
+    effects = {block: fit.effects[block] - mean for block in large}
+    dof = len(rows) - len(fit.levels) - len(large) + 1
+    if dof < 1 or fit.residual_sd <= 0 or max(abs(expm1(effect)) for effect in effects.values()) < RELEVANT_EFFECT:
+        return None
+    from scipy.stats import f
+
+    ratio = sum(weights[block] * effects[block] ** 2 for block in large) / (len(large) - 1) / fit.residual_sd**2
+    chance = float(f.sf(ratio, len(large) - 1, dof))
+    return Removal(effects, chance) if chance < EFFECT_CHANCE else None
+
+
+def _chance(chance: float) -> str:
+    return "< 0.001" if chance < 0.001 else f"= {chance:.3f}"

@@ -73,6 +73,12 @@ class Visits(Database):
         with self._engine.begin() as link:
             return int(link.execute(query).rowcount)
 
+    def discard_visits(self, visit_ids: Iterable[int], reason: str) -> None:
+        """Take finished visits out of every figure; they stay in the journal with the reason."""
+        with self._engine.begin() as link:
+            query = t.visit.update().where(t.visit.c.visit_id.in_(list(visit_ids)), t.visit.c.status == "done")
+            link.execute(query.values(status="discarded", reason=reason))
+
     def tries(self, cell_key: str, block: int) -> int:
         """Visits of a cell in a block that were discarded or failed."""
         query = (

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from ioatlas.errors import UsageError
-from ioatlas.stats.drift import block_shift, control_chart, fit_blocks, shift_within, void_reasons
+from ioatlas.stats.drift import block_shift, control_chart, fit_blocks, lost_cells, removable_effects, shift_within
 
 
 def campaign(seed, effects, cells=60, sd=0.12):
@@ -63,7 +63,6 @@ def test_a_shifted_block_is_named_and_a_quiet_campaign_is_not():
     fit = fit_blocks(*campaign(3, [0.0, 0.02, -0.35, -0.01]))
     assert [bool(block_shift(fit, b)) for b in range(4)] == [False, False, True, False]
     assert "-2" in block_shift(fit, 2) or "-3" in block_shift(fit, 2)
-    assert void_reasons(fit, 2, n_visits=60, n_discarded=0)
     false = sum(
         bool(block_shift(fit_blocks(*campaign(100 + s, 0.04 * np.random.default_rng(s).normal(size=4))), b))
         for s in range(50)
@@ -77,11 +76,34 @@ def test_of_two_blocks_nobody_knows_which_moved():
     assert block_shift(fit, 1) == ""
 
 
-def test_too_many_discarded_windows_void_a_block():
-    fit = fit_blocks(*campaign(5, [0.0, 0.0, 0.0]))
-    assert "4 of 60" in void_reasons(fit, 0, n_visits=60, n_discarded=4)[0]
-    assert void_reasons(fit, 0, n_visits=60, n_discarded=3) == ()
-    assert void_reasons(fit, 0, n_visits=10, n_discarded=1) == ()
+def test_a_block_is_voided_for_lost_cells_only_when_chance_and_the_other_blocks_do_not_explain_them():
+    assert "12 of 60" in lost_cells(12, 60, 1, 120)
+    assert lost_cells(12, 60, 0, 0), "alone, 5% is what it is held against"
+    assert lost_cells(12, 60, 24, 120) == "", "the other blocks lose as many: it is the target, not the block"
+    assert lost_cells(6, 60, 0, 120) == "", "six of sixty happen by chance at 5%"
+    assert lost_cells(3, 60, 0, 120) == ""
+    assert lost_cells(1, 2, 0, 2) == ""
+    assert lost_cells(0, 0, 0, 0) == ""
+
+
+def test_effects_are_taken_out_when_they_are_significant_and_relevant():
+    removal = removable_effects(*campaign(8, [0.0, 0.2, -0.1]))
+    assert removal is not None
+    assert removal.effects == pytest.approx({0: -0.033, 1: 0.167, 2: -0.133}, abs=0.05)
+    assert "F test, p < 0.001" in removal.sentence
+    assert removable_effects(*campaign(9, [0.0, 0.005, -0.005], sd=0.001)) is None, "half a per cent is not relevant"
+    assert removable_effects(*campaign(10, [0.0, 0.2], cells=10)) is None, "ten visits do not tell a block's level"
+    assert removable_effects(*campaign(11, [0.0])) is None
+    assert removable_effects(["a", "b"] * 40, [0, 1] * 40, [1.0, 2.0] * 40) is None, "no cell in common"
+    false = sum(removable_effects(*campaign(200 + seed, [0.0, 0.0, 0.0])) is not None for seed in range(200))
+    assert false <= 8
+
+
+def test_a_small_block_keeps_its_values():
+    cells, blocks, values = campaign(12, [0.0, 0.3], sd=0.05)
+    removal = removable_effects([*cells, "c1", "c2"], [*blocks, 2, 2], [*values, values[1], values[2]])
+    assert removal is not None
+    assert 2 not in removal.effects
 
 
 def test_the_chart_is_the_ewma_recursion_with_its_limits():
@@ -104,14 +126,6 @@ def test_the_chart_signals_a_shift_and_seldom_noise():
     assert control_chart([5.0]).signals == ()
     with pytest.raises(UsageError):
         control_chart([1.0, 0.0])
-
-
-def test_sentinels_out_of_control_void_the_block():
-    values = np.exp(0.03 * np.random.default_rng(1).normal(size=20) - 0.4 * (np.arange(20) >= 15))
-    chart = control_chart(values, sd=0.03, baseline=15)
-    fit = fit_blocks(*campaign(6, [0.0, 0.0]))
-    assert "sentinels" in void_reasons(fit, 1, n_visits=60, n_discarded=0, chart=chart, in_block=range(15, 20))[0]
-    assert void_reasons(fit, 0, n_visits=60, n_discarded=0, chart=chart, in_block=range(15)) == ()
 
 
 def test_a_shift_inside_a_block_is_placed():
