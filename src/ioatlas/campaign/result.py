@@ -156,7 +156,6 @@ def _result(journal: Journal) -> CampaignResult:
             *(curve_findings(curves, spec.streams) if spec.streams is not None else findings(result)),
             *judged,
             *counted_findings(counts),
-        rounds=rounds.results if rounds else (),
         sentinels=charts,
         blocks=block_rows(states, voided),
         ),

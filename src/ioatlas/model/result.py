@@ -73,8 +73,6 @@ class CampaignResult:
     charts: tuple[Chart, ...] = ()
     """Line charts beside the map, in the order to show them; tables likewise."""
     tables: tuple[Table, ...] = ()
-    rounds: tuple[RoundsResult, ...] = ()
-    """Of a test in rounds: one for each target and pass."""
     sentinels: tuple[SentinelChart, ...] = ()
     blocks: tuple[BlockRow, ...] = ()
     """Random orders of the sweep, those that were voided included."""
