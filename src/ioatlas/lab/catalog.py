@@ -359,6 +359,31 @@ def _corrupting_parallel(s: Mapping[str, Setting]) -> Recipe:
 
 
 @scenario(
+    "reducing",
+    limit="drive bandwidth",
+    summary="a disk that compresses what it stores and keeps equal blocks once, with a back end of fixed bandwidth",
+    requires=(NBDKIT, PYTHON_PLUGIN),
+    bw_bytes_per_s=8_000_000,
+    compress=1,
+    dedupe=1,
+    size_bytes=64 << 20,
+)
+def _reducing(s: Mapping[str, Setting]) -> Recipe:
+    rate = whole(s, "bw_bytes_per_s")
+    settings = (f"size={s['size_bytes']}", f"rate={rate}", f"compress={s['compress']}", f"dedupe={s['dedupe']}")
+    truth = {
+        "bw_bytes_per_s": Truth(rate, "B/s", note="of data that neither compress nor repeat; reads and writes together"),
+        "bw_reduced_bytes_per_s": Truth(2 * rate, "B/s", "arithmetic", "of data of which half of every 4 KiB block is zero; the compressed block has a small overhead"),
+    }
+    words = ("rw=randwrite", "bs=4k", "iodepth=4", "refill_buffers=1")
+    checks = (Check("bw_bytes_per_s", words, settle_seconds=0, tolerance=0.03),)
+    if s["compress"]:
+        half = (*words, "buffer_compress_percentage=50")
+        checks += (Check("bw_reduced_bytes_per_s", half, settle_seconds=0, tolerance=0.10),)
+    return Recipe((nbdkit("python", "{plugins}/reducing_disk.py", *settings),), URI, truth, checks=checks)
+
+
+@scenario(
     "failing",
     limit="",
     summary="a disk that answers some I/Os with an error",
