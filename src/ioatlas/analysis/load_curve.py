@@ -54,8 +54,8 @@ def load_point(cell: Cell, visits: Sequence[Visit], watts: Mapping[int, Mapping[
         _spread(rates),
         _spread(log_t_interval([_rate(visit, "bw_bytes_per_s") for visit in kept])),
         _over(kept, mean_latency_ns),
-        _over(kept, lambda visit: _merged(visit).percentile_ns(95)),
-        _over(kept, lambda visit: _merged(visit).percentile_ns(99)),
+        _percentile(kept, 95),
+        _percentile(kept, 99),
         overloaded,
         worst.behind if worst else None,
         worst.chance if worst else None,
@@ -90,6 +90,13 @@ def _over(visits: Sequence[Visit], read: Callable[[Visit], float | None]) -> Spr
     return _spread(log_t_interval(values)) if values else None
 
 
+def _percentile(visits: Sequence[Visit], percent: float) -> Spread | None:
+    """Of all I/Os of all visits, from their merged counts; its interval is over the visits' own percentiles."""
+    value = Histogram.merge(_merged(visit) for visit in visits).percentile_ns(percent)
+    over = _over(visits, lambda visit: _merged(visit).percentile_ns(percent))
+    return None if value is None or over is None else Spread(value, over.low, over.high)
+
+
 def _streams(cell: Cell, visits: Sequence[Visit]) -> tuple[StreamPoint, ...]:
     total = sum(part.total_ios for visit in visits for part in visit.parts)
     found = []
@@ -100,8 +107,7 @@ def _streams(cell: Cell, visits: Sequence[Visit]) -> tuple[StreamPoint, ...]:
             values = [window_values(part, visit.window_start_ms) for visit, part in parts]
             ios = sum(part.total_ios for _, part in parts)
             merged = Histogram.merge(part.histogram for _, part in parts)
-            means = [(part.total_ios, part.lat_mean_ns) for _, part in parts if part.lat_mean_ns is not None]
-            weight = sum(n for n, _ in means)
+            means = [value.lat_mean_ns for value in values if value.lat_mean_ns]
             # A stream without an I/O in a visit did zero there, it is not left out of the mean.
             found.append(
                 StreamPoint(
@@ -111,7 +117,7 @@ def _streams(cell: Cell, visits: Sequence[Visit]) -> tuple[StreamPoint, ...]:
                     sum(value.iops for value in values) / len(visits),
                     sum(value.bw_bytes_per_s for value in values) / len(visits),
                     ios / total if total else 0.0,
-                    sum(n * mean for n, mean in means) / weight if weight else None,
+                    log_t_interval(means).estimate if means else None,
                     merged.percentile_ns(95),
                     merged.percentile_ns(99),
                 )

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several streams at once with a real fio: load points in order, the search, stop and resume, a crash, what exports say."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+
+import pytest
+
+from tests.real.conftest import ioatlas
+from tests.real.test_campaign import rows, start, wait_for
+
+pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
+
+MIX = """
+visits = 3
+window = "{window}"
+[target]
+path = "{path}"
+[sweep]
+size = "16m"
+direct = 0
+[streams]
+{streams}
+[[stream]]
+name = "mixed"
+share = 70
+rw = "randrw"
+rwmixread = 60
+bs = "4k"
+region = [0, 50]
+[[stream]]
+name = "big"
+share = 30
+rw = "write"
+bs = "32k"
+region = [50, 100]
+"""
+
+
+def campaign(directory, streams, window="300ms"):
+    (directory / "target").mkdir(exist_ok=True)
+    path = directory / "mix.toml"
+    path.write_text(MIX.format(path=directory / "target", streams=streams, window=window))
+    return path
+
+
+def shown(directory):
+    return json.loads(ioatlas("show", directory, "--json").stdout)
+
+
+def test_load_points_in_order_with_their_streams(tmp_path):
+    ioatlas("map", "--campaign", campaign(tmp_path, "load = 400\npoints = [100, 50]"), "-o", tmp_path / "out", "--yes")
+    order = rows(
+        tmp_path / "out",
+        "select v.block, c.options_json from visit v join cell c using (cell_key) where purpose='sweep' order by started_at",
+    )
+    assert [(block, dict(json.loads(options))["load"]) for block, options in order] == [(b, p) for b in range(3) for p in (100, 50)]
+    # Each stream is a job of its own in one fio: two names, one start.
+    job = next((tmp_path / "out").glob("batches/*/job.fio")).read_text()
+    delays = {line.split("=")[1] for line in job.splitlines() if line.startswith("startdelay=")}
+    assert job.count("[v1-") == 2
+    assert "new_group" in job
+    assert len(delays) >= 2
+    (curve,) = shown(tmp_path / "out")["load_curves"]
+    assert [point["percent"] for point in curve["points"]] == [100, 50]
+    full, half = curve["points"]
+    assert full["loop"] == "open"
+    assert full["offered_iops"] == 400
+    assert half["offered_iops"] == 200
+    assert "lower bound" in curve["latency"]
+    assert curve["power"] == "not measured"
+    assert {(s["stream"], s["direction"]) for s in full["streams"]} == {("mixed", "read"), ("mixed", "write"), ("big", "write")}
+    assert full["n_visits"] == 3
+    assert full["lat_mean_ns"]["low"] is not None
+    # Three visits of 0.3 s offer 360 I/Os in all: a fifth off would be many standard deviations.
+    done = rows(
+        tmp_path / "out",
+        "select sum(total_ios) from part join visit using (visit_id) where cell_key=(select cell_key from cell where options_json like '%100%')",
+    )
+    assert 260 <= done[0][0] <= 460
+    assert sum(s["share"] for s in full["streams"]) == pytest.approx(1)
+    table = shown(tmp_path / "out")["rows"]
+    assert {row["stream"] for row in table} == {"mixed", "big", "all"}
+    assert not list((tmp_path / "target").iterdir())
+
+
+def test_power_typed_in_and_a_free_load(tmp_path):
+    facts = tmp_path / "testbed.toml"
+    facts.write_text('[power.box]\nidle = "20 W"\nloaded = "25 W"\n')
+    path = campaign(tmp_path, 'load = "free"\ncapacity = "1TB"')
+    ioatlas("map", "--campaign", path, "-o", tmp_path / "out", "--yes", "--visits", "2", cwd=tmp_path)
+    (curve,) = shown(tmp_path / "out")["load_curves"]
+    (point,) = curve["points"]
+    assert point["loop"] == "closed"
+    assert point["offered_iops"] is None
+    assert point["watts"] == {"box": 25.0}
+    assert point["iops_per_watt"] == pytest.approx(point["achieved_iops"] / 25)
+    assert curve["idle_bytes_per_watt"] == 10**12 / 20
+    shares = {stream["stream"]: 0.0 for stream in point["streams"]}
+    for stream in point["streams"]:
+        shares[stream["stream"]] += stream["share"]
+    # flow counts I/Os: shares are kept but for the last ones in flight.
+    assert shares["big"] == pytest.approx(0.3, abs=0.02)
+
+
+@pytest.mark.skipif(shutil.which("nbdkit") is None, reason="nbdkit is not installed")
+def test_the_highest_load_of_a_target_with_a_known_one(tmp_path):
+    """Four threads that each take 5 ms for a read carry 800 reads a second, whatever the machine."""
+    socket = tmp_path / "s"
+    pid_file = tmp_path / "pid"
+    kit = ["nbdkit", "-r", "-U", socket, "-P", pid_file, "-t", "4", "--filter=delay", "memory", "16M", "rdelay=5ms"]
+    subprocess.run(list(map(str, kit)), check=True)
+    try:
+        path = tmp_path / "campaign.toml"
+        path.write_text(
+            f"""
+window = "600ms"
+visits = 1
+[target]
+uri = "nbd+unix:///?socket={socket}"
+[streams]
+load = "highest"
+limit = "40ms"
+points = [100, 10]
+[[stream]]
+name = "reads"
+rw = "randread"
+bs = "4k"
+"""
+        )
+        done = ioatlas("map", "--campaign", path, "-o", tmp_path / "out", "--yes", "--read-only")
+        assert done.returncode == 0, done.stderr
+        (curve,) = shown(tmp_path / "out")["load_curves"]
+        highest = curve["highest_iops"][""]
+        assert 100 <= highest <= 840
+        assert curve["limited_by"][""] in ("throughput", "response time", "client")  # a busy machine has no processor left
+        assert rows(tmp_path / "out", "select count(*) from visit where purpose='search' and status='done'")[0][0] >= 4
+        assert [point["asked_iops"] for point in curve["points"]] == pytest.approx([highest, highest / 10])
+        assert all(point["lat_mean_ns"]["value"] >= 5e6 for point in curve["points"])
+    finally:
+        os.kill(int(pid_file.read_text()), signal.SIGTERM)
+
+
+def test_a_crash_loses_nothing_that_was_finished(tmp_path):
+    path = campaign(tmp_path, "load = 400\npoints = [100, 80, 60, 40, 20]", window="500ms")
+    process = start("map", "--campaign", path, "-o", tmp_path / "out", "--yes", "--visits", "1")
+    wait_for(
+        lambda: (
+            (tmp_path / "out/journal.sqlite").exists() and rows(tmp_path / "out", "select 1 from batch where status='running' and pid > 0")
+        )
+    )
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert rows(tmp_path / "out", "select count(*) from visit where purpose='sweep'") == [(5,)]
+    assert ioatlas("resume", tmp_path / "out").returncode == 0
+    (curve,) = shown(tmp_path / "out")["load_curves"]
+    assert [point["percent"] for point in curve["points"]] == [100, 80, 60, 40, 20]
+    assert not list((tmp_path / "target").iterdir())
+    again = rows(tmp_path / "out", "select count(*) from visit where purpose='sweep'")[0][0]
+    assert ioatlas("resume", tmp_path / "out").returncode == 0
+    assert rows(tmp_path / "out", "select count(*) from visit where purpose='sweep'")[0][0] == again
+
+
+def test_a_plan_tells_the_time(tmp_path):
+    told = json.loads(ioatlas("plan", "--campaign", campaign(tmp_path, 'load = "highest"'), "--json").stdout)
+    assert told["searches"] == 1
+    assert told["seconds"] > 3
+    assert told["load_points"] == ["100%"]
+    profile = json.loads(ioatlas("plan", tmp_path / "target", "--profile", "spc1-like", "--size", "1g", "--json").stdout)
+    assert profile["load_points"] == ["100%", "95%", "90%", "80%", "50%", "10%"]
+    assert profile["space_needed_bytes"] == 1 << 30

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Backlog of paced loads, and the gates of several streams at once."""
+
+import numpy as np
+import pytest
+
+from ioatlas.model.cell import Cell
+from ioatlas.model.histogram import Histogram
+from ioatlas.model.visit import Part, Series, Visit
+from ioatlas.stats.openloop import backlog
+from ioatlas.stats.stream_gates import judge_streams, offered_by_direction, offered_iops, stream_backlog
+
+
+def streams(**more):
+    reader = {"rw": "randread", "bs": 4096, "size": 1 << 20, "iodepth": 8, **more}
+    writer = {"rw": "write", "bs": 8192, "size": 1 << 20, "iodepth": 4, **more}
+    return Cell("t", (), streams=(("r", tuple(sorted(reader.items()))), ("w", tuple(sorted(writer.items())))))
+
+
+def part(stream, direction, ios, bs, latency_ns, ms=2000):
+    return Part(direction, ios * bs, ios, ms, latency_ns, Histogram(((int(latency_ns), ios),)), Series(0), "total", 0, 0, stream)
+
+
+def visit(*parts, **more):
+    return Visit(1, "k", 1, 0, 0, 1, 0.0, parts, **more)
+
+
+def test_poisson_arrivals_are_not_called_late_by_chance():
+    rng = np.random.default_rng(1)
+    for rate in (20, 500, 20_000):
+        late = sum(backlog(int(rng.poisson(rate * 2.0)), rate, 2.0, poisson=True).overloaded for _ in range(2000))
+        assert late <= 2
+
+
+def test_a_generator_that_fell_behind_is_seen():
+    for rate in (500, 20_000):
+        assert backlog(int(rate * 2 * 0.8), rate, 2.0, poisson=True).overloaded
+    told = backlog(1600, 1000, 2.0, poisson=False)
+    assert told.overloaded
+    assert told.behind == 400
+    assert told.reason.startswith("overloaded: 80.0%")
+    assert not backlog(1990, 1000, 2.0, poisson=False).overloaded
+
+
+def test_offered_rates_add_up_over_jobs_and_directions():
+    assert offered_by_direction(Cell.of("t", {"rw": "randrw", "rate_iops": "70,30", "numjobs": 2})) == {"read": 140.0, "write": 60.0}
+    assert offered_by_direction(Cell.of("t", {"rw": "write", "rate_iops": 50})) == {"write": 50.0}
+    assert offered_by_direction(Cell.of("t", {"rw": "read"})) == {}
+    assert offered_iops(streams(rate_iops=100)) == 200
+
+
+def test_each_stream_is_judged_by_its_own_block_size():
+    fine = visit(part("r", "read", 8000, 4096, 2e6), part("w", "write", 4000, 8192, 2e6))
+    assert judge_streams(fine, streams()).passed
+    odd = visit(part("r", "read", 8000, 8192, 2e6), part("w", "write", 4000, 8192, 2e6))
+    assert [reason.split(":")[0] for reason in judge_streams(odd, streams()).discards] == ["r"]
+
+
+def test_littles_law_holds_for_free_streams_only():
+    # The writer keeps 1 of 4 in flight.
+    slow = visit(part("r", "read", 8000, 4096, 2e6), part("w", "write", 1000, 8192, 2e6))
+    assert any("client-limited" in label and "(w)" in label for label in judge_streams(slow, streams()).labels)
+    assert not judge_streams(slow, streams(flow=1, flow_id=1)).labels
+
+
+def test_one_late_stream_labels_the_visit():
+    cell = streams(rate_iops=1000, rate_process="poisson")
+    report = judge_streams(visit(part("r", "read", 2000, 4096, 1e6), part("w", "write", 900, 8192, 1e6)), cell)
+    assert report.passed
+    assert report.labels[0].startswith("overloaded")
+    assert any("(w)" in label for label in report.labels)
+    assert stream_backlog(cell, (), 2.0).overloaded
+
+
+@pytest.mark.parametrize(("more", "reason"), [({"error": 5}, "error"), ({}, "no I/O")])
+def test_errors_and_silence_discard(more, reason):
+    parts = () if reason == "no I/O" else (part("r", "read", 8000, 4096, 2e6), part("w", "write", 4000, 8192, 2e6))
+    assert any(text.startswith(reason) for text in judge_streams(visit(*parts, **more), streams()).discards)
