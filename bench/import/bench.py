@@ -6,7 +6,7 @@
 The files are real fio output (null engine, one run for each iodepth and numjobs), copied with their rates changed a little
 so that no two are equal. fio-plot is installed from PyPI into a virtual environment of its own. Each round times both, in
 alternating order, as whole processes, by the clock and by processor time (user and system, all processes), which a busy machine disturbs less. fio-plot keeps the figures its charts need; ioatlas writes every
-figure of every file (percentiles and all) to foreign.jsonl. The script checks that both read the same rates.
+figure of every file (percentiles and all) to SQLite (imported.sqlite) and prints it as JSON. The script checks that both read the same rates.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ import os
 import random
 import resource
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 import venv
+from contextlib import closing
 from pathlib import Path
 
 FIO_PLOT = "fio-plot==1.1.21"
@@ -87,8 +89,9 @@ def run_ioatlas(files: Path, out: Path) -> tuple[float, float, int, float]:
     started, used = time.perf_counter(), processor_seconds()
     subprocess.run([tool, "import", str(files), "-o", str(out), "--json"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     seconds, used = time.perf_counter() - started, processor_seconds() - used
-    records = [json.loads(line) for line in (out / "foreign.jsonl").open()]
-    return seconds, used, len(records), sum(record["iops"] for record in records)
+    with closing(sqlite3.connect(out / "imported.sqlite")) as link:
+        count, iops = link.execute("SELECT count(*), total(iops) FROM reading").fetchone()
+    return seconds, used, count, iops
 
 
 def main() -> None:

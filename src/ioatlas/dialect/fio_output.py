@@ -191,9 +191,10 @@ def bucket_value(index: int, bits: int = 6) -> int:
     return base + int((index % per_group + 0.5) * (1 << error_bits))
 
 
-@lru_cache(maxsize=1024)
-def _percent(key: str) -> float | None:
-    return number(key)
+@lru_cache(maxsize=256)
+def _percents(keys: tuple[str, ...]) -> tuple[float | None, ...]:
+    """The percentiles that keys name. fio prints the same list again and again."""
+    return tuple(number(key) for key in keys)
 
 
 def _histogram(bins: Any, factor: int) -> Histogram:
@@ -229,8 +230,8 @@ def _latency(record: Mapping[str, Any], name: str) -> LatencyStats | None:
     listed = stats.get("percentile")
     percentiles: list[tuple[float, float]] = []
     if isinstance(listed, dict):
-        for key, value in listed.items():
-            percent, latency = _percent(key), number(value)
+        for percent, value in zip(_percents(tuple(listed)), listed.values(), strict=True):
+            latency = number(value)
             if percent and latency is not None:  # "0.00" pads unused places in 2.x
                 percentiles.append((percent, latency * factor))
     low, dev = number(stats.get("min")), number(stats.get("stddev"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from ioatlas.dialect.read.numbers import num, whole
@@ -16,6 +17,7 @@ RW_WORDS = frozenset(
 )
 
 
+@lru_cache(maxsize=4096)
 def fio_size(text: str | None, *, kb_base: int = 1024) -> int | None:
     """Bytes as fio 3.33 reads them: 4k, 4ki and 4kb are 4096 and 4KiB is 4000 with the default kb_base, the reverse with kb_base=1000."""
     match = _SIZE.match(text or "")

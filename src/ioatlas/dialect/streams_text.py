@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Jobs that a source runs at once, as a campaign of streams: each group a phase, in the source's order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ioatlas.errors import UsageError
+from ioatlas.model.cell import OptionValue
+from ioatlas.model.options import read_option
+
+if TYPE_CHECKING:
+    from ioatlas.dialect.translation import Job, Translation
+
+_PLACE = frozenset({"filename", "filename_format", "time_based", "runtime", "ramp_time", "stonewall", "new_group", "filesize", "unlink", "group_reporting", "thread"})
+_FLOW = ("flow", "flow_id", "flow_sleep")
+_NOT_HERE = frozenset({"io_size", "number_ios", "loops", "rate", "offset_increment", "file_append"})
+"""What a stream of a campaign cannot have: an end by its work, a rate in bytes, jobs side by side in a file."""
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """One stream: fio options, where it lies, and its flow weight over all of its jobs."""
+
+    name: str
+    target: str
+    options: dict[str, OptionValue]
+    percent: tuple[int, int] | None
+    weight: float | None
+
+
+@dataclass(frozen=True)
+class StreamsText:
+    """The campaign file, and which jobs of the translation it holds (by place)."""
+
+    text: str
+    jobs: frozenset[int]
+
+
+def groups(jobs: Sequence[Job]) -> list[list[int]]:
+    """Places of the jobs that run at once."""
+    found: list[list[int]] = []
+    for number, job in enumerate(jobs):
+        if job.waits or not found:
+            found.append([])
+        found[-1].append(number)
+    return found
+
+
+def render_streams(translation: Translation) -> StreamsText | None:
+    """The campaign of all groups of several jobs that can be one; None when there is none."""
+    phases: list[tuple[str, list[_Entry], float]] = []
+    used: set[int] = set()
+    left: set[str] = set()
+    for members in groups(translation.jobs):
+        if len(members) < 2:  # noqa: PLR2004 - one stream is a cell
+            continue
+        entries = [_entry(translation.jobs[number], left) for number in members]
+        windows = [_window(translation.jobs[number]) for number in members]
+        if None in entries or None in windows or not _alike([entry for entry in entries if entry]):
+            continue
+        phases.append((_phase_name(translation, members, len(phases)), [entry for entry in entries if entry], max(w for w in windows if w)))
+        used |= set(members)
+    if not phases:
+        return None
+    places = _places([entry for _, entries, _ in phases for entry in entries])
+    if places is None:
+        return None
+    return StreamsText(_document(translation, phases, places, left), frozenset(used))
+
+
+def _entry(job: Job, left: set[str]) -> _Entry | None:
+    """A job as a stream; None when it cannot be one."""
+    options = dict(job.section.options)
+    if "filename_format" in options or _NOT_HERE & options.keys() or "time_based" not in options:
+        return None
+    weight = options.get("flow")
+    jobs = int(str(options.get("numjobs", 1)))
+    percent = None
+    if any(str(options.get(name, "")).endswith("%") for name in ("offset", "size")):
+        low, size = (_percent(options.get(name, default)) for name, default in (("offset", "0%"), ("size", "100%")))
+        if low is None or size is None:
+            return None
+        percent = (low, min(100, low + size))
+    kept: dict[str, OptionValue] = {}
+    for name, value in options.items():
+        if name in _PLACE or name in _FLOW or (percent and name in ("offset", "size")):
+            continue
+        if value is None or isinstance(value, tuple):
+            left.add(name)
+            continue
+        try:
+            option, normal = read_option(name, value)
+        except UsageError:
+            left.add(name)
+            continue
+        kept[option] = normal
+    return _Entry(job.section.name, str(options.get("filename", "")), kept, percent, float(str(weight)) * jobs if weight is not None else None)
+
+
+def _percent(value: object) -> int | None:
+    match = re.fullmatch(r"(\d+)%", str(value))
+    return int(match[1]) if match else None
+
+
+def _window(job: Job) -> float | None:
+    text = str(job.section.options.get("runtime", ""))
+    match = re.fullmatch(r"(\d+)(ms|s)?", text)
+    return int(match[1]) / (1000 if match[2] == "ms" else 1) if match and int(match[1]) else None
+
+
+def _alike(entries: Sequence[_Entry]) -> bool:
+    """Whether one load makes sense of them: all paced, or all in shares, or all free."""
+    paced, weighed = [bool(entry.options.get("rate_iops")) for entry in entries], [entry.weight is not None for entry in entries]
+    return all(paced) == any(paced) and all(weighed) == any(weighed) and not (any(paced) and any(weighed))
+
+
+def _phase_name(translation: Translation, members: Sequence[int], count: int) -> str:
+    """The workload's own name where it has one, else a number."""
+    names = [workload.name for workload in translation.workloads for _ in workload.streams]
+    name = names[members[0]] if len(names) == len(translation.jobs) else ""
+    clean = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-._")[:50]
+    return f"{clean or 'phase'}-{count + 1}"
+
+
+def _places(entries: Sequence[_Entry]) -> dict[str, tuple[int, int]] | None:
+    """(start, length in bytes) of each target of the source inside the one file of a campaign; lengths of 0 where there is one target only.
+
+    None when several targets have no sizes: then nobody knows where one ends.
+    """
+    targets = list(dict.fromkeys(entry.target for entry in entries))
+    if len(targets) == 1:
+        return {targets[0]: (0, 0)}
+    ends = dict.fromkeys(targets, 0)
+    for entry in entries:
+        if entry.percent is not None or "size" not in entry.options:
+            return None
+        ends[entry.target] = max(ends[entry.target], int(entry.options["size"]) + int(entry.options.get("offset", 0)))
+    start, found = 0, {}
+    for target in targets:
+        length = -(-ends[target] // 4096) * 4096
+        found[target] = (start, length)
+        start += length
+    return found
+
+
+def _document(
+    translation: Translation, phases: Sequence[tuple[str, list[_Entry], float]], places: Mapping[str, tuple[int, int]], left: set[str]
+) -> str:
+    entries = [entry for _, members, _ in phases for entry in members]
+    ends = [int(entry.options["size"]) + places[entry.target][0] + int(entry.options.get("offset", 0)) for entry in entries if "size" in entry.options]
+    windows = {window for _, _, window in phases}
+    head = [f"{len(phases)} load{'s' if len(phases) > 1 else ''} of several streams at once out of {translation.tool}."]
+    head.append("Name the target when it is run: ioatlas map TARGET --campaign FILE")
+    if len(places) > 1:
+        head.append(f"The source's {len(places)} targets lie one behind the other in one file or device here.")
+    if len(ends) < len(entries):
+        head.append("The source leaves the size to the target: add --size.")
+    if len(windows) > 1:
+        head.append("The source's loads last differently long; here each lasts as long as the longest.")
+    if left:
+        head.append("Kept in the job file only: " + ", ".join(sorted(left)) + ".")
+    lines = [f"# {line}" for line in head]
+    lines += [f'name = "{translation.tool}-translated"', f'window = "{max(windows):g}s"', "", "[streams]", 'load = "free"']
+    if len(ends) == len(entries) or len(places) > 1:
+        lines += ["", "[sweep]", f"size = {max(ends)}"]
+    for phase, members, _ in phases:
+        total = sum(entry.weight or 0.0 for entry in members)
+        for entry in members:
+            lines += ["", "[[stream]]", f'name = "{_name(entry, members)}"', *([f'phase = "{phase}"'] if len(phases) > 1 else [])]
+            lines += [f"share = {100 * entry.weight / total:.6g}"] if entry.weight is not None else []
+            lines += [f"region = [{entry.percent[0]}, {entry.percent[1]}]"] if entry.percent else []
+            options = dict(entry.options)
+            if places[entry.target][0]:
+                options["offset"] = int(options.get("offset", 0)) + places[entry.target][0]
+            lines += [f"{name} = {_toml(value)}" for name, value in options.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _name(entry: _Entry, members: Sequence[_Entry]) -> str:
+    """The section's name as a campaign takes it; numbered where that makes two alike."""
+    clean = [re.sub(r"[^A-Za-z0-9._-]+", "-", one.name).strip("-._")[:56] or "stream" for one in members]
+    place = members.index(entry)
+    return clean[place] if clean.count(clean[place]) == 1 else f"{clean[place]}-{place + 1}"
+
+
+def _toml(value: OptionValue) -> str:
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"' if isinstance(value, str) else str(value)
