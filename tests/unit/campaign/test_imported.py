@@ -4,6 +4,8 @@
 import csv
 import io
 import json
+import sqlite3
+from contextlib import closing
 
 import pytest
 from click.testing import CliRunner
@@ -118,9 +120,8 @@ def test_what_cannot_be_a_store_is_refused_with_a_sentence(tmp_path):
     with pytest.raises(IoAtlasError, match="cannot be read"):
         load_result(tmp_path)
     out = tmp_path / "newer"
-    store = Imported.at(out)
-    with store._engine.begin() as link:
-        link.exec_driver_sql("PRAGMA user_version=99")
-    store.close()
+    Imported.at(out).close()
+    with closing(sqlite3.connect(out / "imported.sqlite")) as link:
+        link.execute("PRAGMA user_version=99")
     with pytest.raises(IoAtlasError, match="format 99"):
         load_result(out)
