@@ -54,6 +54,7 @@ class RoundsSession(Session):
         self._procedure = PROCEDURES[test]
         self._window_ms = round(self._plan.spec.window_seconds * 1000)
         self._learn_from_journal()
+        self._visits = self._journal.visits()
         try:
             for cells in passes_of(self._journal, test):
                 self._make_pass(cells)
@@ -98,7 +99,7 @@ class RoundsSession(Session):
     def _rounds(self, name: str, cells: Sequence[Cell]) -> Rounds:
         first = self._known(name).get("first", 0)
         assert isinstance(first, int)
-        return rounds_of(self._test, cells, self._journal.visits(), first)
+        return rounds_of(self._test, cells, self._visits, first)
 
     def _prepare(self, name: str, cells: tuple[Cell, ...]) -> None:
         """Purge and fill. What was filled stays filled on a device; files in a directory were removed and are made again, and the window begins anew."""
@@ -136,7 +137,7 @@ class RoundsSession(Session):
                 )
             while waiting := self._journal.planned("sweep", limit=1):
                 visit = waiting[0]
-                self._run((self._section(visit, self._window_ms, GAP_MS),), {visit.visit_id: visit})
+                self._visits += self._run((self._section(visit, self._window_ms, GAP_MS),), {visit.visit_id: visit})
         missing = self._rounds(self._pass_name, rounds.cells).missing(number)
         if missing:
             raise PartialResultError(
