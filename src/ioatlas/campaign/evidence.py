@@ -135,8 +135,8 @@ def _with_limit(estimate: Estimate, report: AttributionReport, ceilings: Ceiling
     limit = report.limits.get((estimate.cell.key, estimate.direction))
     if limit is None:
         return estimate
-    bounds = [one for one in ceilings(estimate.cell, estimate.direction) if one.resource != "client" and one.bw_bytes_per_s]
-    tightest = bounds[0] if bounds else None
+    bounds = [one for one in ceilings(estimate.cell, estimate.direction) if one.bw_bytes_per_s]
+    tightest = next((one for one in bounds if one.resource != "client"), bounds[0] if bounds else None)
     bound = Bound(tightest.name, tightest.bw_bytes_per_s or 0.0, tightest.kind) if tightest is not None else None
     return replace(estimate, limit=limit, ceiling=bound)
 

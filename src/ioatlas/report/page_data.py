@@ -12,6 +12,7 @@ from operator import attrgetter
 
 import numpy as np
 
+from ioatlas.analysis.headlines import TOP, headlines
 from ioatlas.dialect.jobfile import render_job
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.result import CampaignResult, Finding
@@ -61,7 +62,7 @@ _INTERVALS = (
     ("lat_mean_ns", "lat_mean_low_ns", "lat_mean_high_ns"),
     ("lat_p99_ns", "lat_p99_low_ns", "lat_p99_high_ns"),
 )
-_PLAIN_VALUES = ("window_seconds", "cut_seconds")
+_PLAIN_VALUES = ("window_seconds", "cut_seconds", "ceiling_bytes_per_s", "watts")
 
 
 def report_data(result: CampaignResult) -> ReportData:
@@ -98,9 +99,16 @@ def report_data(result: CampaignResult) -> ReportData:
         ),
         fresh=[_fresh(estimate, rows_of, estimates, grid) for estimate in result.fresh],
         findings=[
-            FindingData(code=finding.code, sentence=clean(finding.sentence), rows=_evidence(finding, rows_of, estimates))
-            for finding in result.findings
+            FindingData(
+                code=finding.code,
+                title=clean(finding.title),
+                sentence=clean(finding.sentence),
+                rows=_evidence(finding, rows_of, estimates),
+                place=finding.place,
+            )
+            for finding in headlines(result.findings)
         ],
+        top_findings=TOP,
         settings=[Pair(name=name, value=clean(value)) for name, value in result.settings.items()],
         sessions=[_session(session, clean) for session in result.sessions],
         discard_reasons=[Pair(name=clean(reason), value=str(count)) for reason, count in result.discard_reasons.items()],
@@ -125,12 +133,23 @@ def _dictionary(texts: Sequence[str]) -> Dictionary:
     return Dictionary(texts=[], packed_texts=pack_bytes(json.dumps(kept).encode()), codes=pack_integers(codes))
 
 
-def _notes(estimates: Sequence[Estimate]) -> tuple[Dictionary, bool]:
-    """The notes of every row, and whether they had to be left out: 138,240 different sentences do not fit a page."""
-    notes = _dictionary(["; ".join(estimate.notes) for estimate in estimates])
-    if len(notes.packed_texts) <= NOTES_BYTES:
-        return notes, False
-    return _dictionary([""] * len(estimates)), True
+def _texts(texts: Sequence[str]) -> tuple[Dictionary, bool]:
+    """The texts of every row, and whether they had to be left out: 138,240 different sentences do not fit a page."""
+    packed = _dictionary(texts)
+    if len(packed.packed_texts) <= NOTES_BYTES:
+        return packed, False
+    return _dictionary([""] * len(texts)), True
+
+
+def _why(estimate: Estimate) -> str:
+    """Margin and evidence of what limits a cell."""
+    limit = estimate.limit
+    if limit is None:
+        return ""
+    share = f"{limit.share:.0%} used; " if limit.share is not None else ""
+    margin = f" at {limit.next_share:.0%}" if limit.next_share is not None else ""
+    following = f"next is {limit.next_resource}{margin}; " if limit.next_resource else ""
+    return share + following + "; ".join(limit.evidence)
 
 
 def _floats(estimates: Sequence[Estimate], name: str) -> Floats:
@@ -140,9 +159,11 @@ def _floats(estimates: Sequence[Estimate], name: str) -> Floats:
 
 def _pack_cells(estimates: list[Estimate], levels: dict[str, Integers], grid: Grid) -> Cells:
     columns = {name: _floats(estimates, name) for triple in _INTERVALS for name in triple}
-    columns |= {name: _floats(estimates, name) for name in _PLAIN_VALUES}
+    columns |= {name: _floats(estimates, name) for name in ("window_seconds", "cut_seconds", "watts")}
+    notes, left_out = _texts(["; ".join(estimate.notes) for estimate in estimates])
+    reasons, _ = _texts([_why(estimate) for estimate in estimates])
+    columns["ceiling_bytes_per_s"] = np.array([e.ceiling.bw_bytes_per_s if e.ceiling else np.nan for e in estimates], dtype=np.float64)
     columns = {name: column for name, column in columns.items() if np.isfinite(column).any()}
-    notes, left_out = _notes(estimates)
     exact = len(estimates) <= EXACT_ROWS
     packed, resolution = (
         ({name: pack_f32(column) for name, column in columns.items()}, 0.0) if exact else _pack_rounded(columns, levels, grid)
@@ -155,6 +176,9 @@ def _pack_cells(estimates: list[Estimate], levels: dict[str, Integers], grid: Gr
         method=_dictionary([estimate.method for estimate in estimates]),
         lat_kind=_dictionary([estimate.lat_kind for estimate in estimates]),
         note=notes,
+        limit=_dictionary([estimate.limit.resource if estimate.limit else "" for estimate in estimates]),
+        limit_why=reasons,
+        ceiling=_dictionary([estimate.ceiling.name if estimate.ceiling else "" for estimate in estimates]),
         n_visits=pack_integers(np.fromiter((e.n_visits for e in estimates), dtype=np.int64, count=len(estimates))),
         n_discarded=pack_integers(np.fromiter((e.n_discarded for e in estimates), dtype=np.int64, count=len(estimates))),
         values=packed,

@@ -109,7 +109,7 @@ class Cells(_Model):
 
     axes: one column of level positions for each axis, in the order of `ReportData.axes`.
     values: columns by name, NaN where unknown: bw_bytes_per_s, bw_low, bw_high, iops, iops_low, iops_high, lat_mean_ns, lat_mean_low_ns,
-        lat_mean_high_ns, lat_p99_ns, lat_p99_low_ns, lat_p99_high_ns, window_seconds, cut_seconds. A name is left out when no row has a value.
+        lat_mean_high_ns, lat_p99_ns, lat_p99_low_ns, lat_p99_high_ns, window_seconds, cut_seconds, ceiling_bytes_per_s, watts. A name is left out when no row has a value.
     resolution: largest relative rounding of a value in this page; 0 where single-precision floats are kept.
     notes_left_out: the notes were too many for a page and are all empty here; an export has them.
     """
@@ -121,6 +121,9 @@ class Cells(_Model):
     method: Dictionary
     lat_kind: Dictionary
     note: Dictionary
+    limit: Dictionary = Field(description="what limits the cell, 'undetermined', or empty where that was not worked out")
+    limit_why: Dictionary = Field(description="margin to the next resource and evidence; empty like notes where there are too many")
+    ceiling: Dictionary = Field(description="name of the tightest bound of the path, whose value is `ceiling_bytes_per_s`; empty without one")
     n_visits: Column
     n_discarded: Column
     values: dict[str, Column]
@@ -140,8 +143,10 @@ class FindingData(_Model):
     """A sentence with the rows of `Cells` that are its evidence."""
 
     code: str
+    title: str
     sentence: str
     rows: list[int]
+    place: str = Field(description="id of the page's section that holds the evidence where no row does; empty for none")
 
 
 class FreshEstimate(_Model):
@@ -377,7 +382,8 @@ class ReportData(_Model):
     verdicts: list[Verdict]
     unmeasured: UnmeasuredCells
     fresh: list[FreshEstimate]
-    findings: list[FindingData]
+    findings: list[FindingData] = Field(description="in the order to read them")
+    top_findings: int = Field(description="how many of them stand at the head; the rest is folded")
     settings: list[Pair]
     sessions: list[Session]
     discard_reasons: list[Pair]

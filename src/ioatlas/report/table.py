@@ -21,7 +21,9 @@ FIXED = (
 """The columns every table has, in this order; their names never change."""
 REST = (
     "iops_low", "iops_high", "lat_mean_low_ns", "lat_mean_high_ns", "lat_p99_low_ns", "lat_p99_high_ns",
-    "window_seconds", "cut_seconds", "n_discarded", "seeds", "notes",
+    "loop", "window_seconds", "cut_seconds", "n_discarded", "seeds", "notes",
+    "limit", "limit_share", "limit_next", "limit_next_share", "limit_evidence", "ceiling", "ceiling_bytes_per_s", "watts", "iops_per_watt",
+    "bw_bytes_per_s_per_watt",
     "fresh_n_visits", "fresh_bw_bytes_per_s", "fresh_bw_low", "fresh_bw_high", "sharing", "state", "footprint_bytes", "written_before_bytes", "cell",
 )  # fmt: skip
 """The columns after the swept options. fresh_*: visits made after the cell had been named; cell: its key."""
@@ -90,11 +92,15 @@ def rows(result: CampaignResult) -> Iterator[Row]:
     clean = redactor(result.targets)
     for entry in entries(result):
         found = row(entry, options, fresh)
-        yield {**found, "verdict": clean(str(found["verdict"])), "notes": tuple(clean(str(note)) for note in _notes(entry))}
+        yield {**found, "verdict": clean(str(found["verdict"])), "notes": tuple(clean(str(note)) for note in _notes(entry)), "limit_evidence": tuple(clean(text) for text in _evidence(entry))}
 
 
 def _notes(entry: Entry) -> tuple[str, ...]:
     return entry.estimate.notes if entry.estimate else ()
+
+
+def _evidence(entry: Entry) -> tuple[str, ...]:
+    return entry.estimate.limit.evidence if entry.estimate and entry.estimate.limit else ()
 
 
 def row(entry: Entry, options: tuple[str, ...], fresh: Mapping[tuple[str, str], Estimate]) -> Row:
@@ -113,6 +119,7 @@ def row(entry: Entry, options: tuple[str, ...], fresh: Mapping[tuple[str, str], 
         "verdict": estimate.verdict if estimate else entry.reason,
         "method": estimate.method if estimate else None,
         "n_discarded": estimate.n_discarded if estimate else 0,
+        **_limit(estimate),
         "fresh_n_visits": again.n_visits if again else None,
         "fresh_bw_bytes_per_s": again.bw_bytes_per_s if again else None,
         "fresh_bw_low": again.bw_low if again else None,
@@ -123,12 +130,28 @@ def row(entry: Entry, options: tuple[str, ...], fresh: Mapping[tuple[str, str], 
         "written_before_bytes": round(estimate.written_before_bytes) if estimate and estimate.written_before_bytes is not None else None,
         "cell": cell.key,
     }
-    found: Row = {"seeds": estimate.seeds if estimate else (), "notes": _notes(entry)}
+    found: Row = {"seeds": estimate.seeds if estimate else (), "notes": _notes(entry), "limit_evidence": _evidence(entry)}
     found |= {**identity, **values, **words, **{name: cell.option.get(name) for name in options}}
     return {name: found[name] for name in (*FIXED, *options, *REST)}
 
 
 def _run(cell: Cell, direction: str) -> dict[str, Value]:
+def _limit(estimate: Estimate | None) -> dict[str, Value]:
+    """What limits a cell, its ceiling, and its power."""
+    limit, bound = (estimate.limit, estimate.ceiling) if estimate else (None, None)
+    return {
+        "limit": limit.resource if limit else None,
+        "limit_share": limit.share if limit else None,
+        "limit_next": (limit.next_resource or None) if limit else None,
+        "limit_next_share": limit.next_share if limit else None,
+        "ceiling": bound.name if bound else None,
+        "ceiling_bytes_per_s": bound.bw_bytes_per_s if bound else None,
+        "watts": estimate.watts if estimate else None,
+        "iops_per_watt": estimate.iops_per_watt if estimate else None,
+        "bw_bytes_per_s_per_watt": estimate.bw_bytes_per_s_per_watt if estimate else None,
+    }
+
+
     """The load of a cell that we run: fio's defaults where an option is not set."""
     return {
         "rw": cell.rw,

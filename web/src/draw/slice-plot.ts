@@ -13,6 +13,8 @@ export interface Neighbour {
 
 export interface SliceLook {
   neighbours: readonly Neighbour[];
+  /** The bound of the path at each level, drawn as a dashed line where it lies near enough to be seen. */
+  ceiling: { name: string; values: readonly number[] };
   width: number;
   height: number;
   dark: boolean;
@@ -29,6 +31,9 @@ export interface SliceLook {
   onPick: (level: number) => void;
   onHover: (level: number | null) => void;
 }
+
+/** How far above the largest value a bound may lie and still be drawn: beyond it would press the values flat. */
+const REACH: Record<ScaleKind, number> = { linear: 4, log: 100 };
 
 const JOINED: readonly Mark[] = ["steady", "unstable", "suspect", "imported"];
 
@@ -48,11 +53,14 @@ export function plotSlice(into: HTMLElement, points: readonly SlicePoint[], look
   const grid = look.dark ? "#2a3136" : "#e3e6e8";
   const accent = look.dark ? "#8cc0f5" : "#0b5cad";
   const paper = look.dark ? "#14181b" : "#ffffff";
+  const measured = Math.max(...points.map((p) => (Number.isFinite(p.value) ? p.value : 0)));
+  const bounds = look.ceiling.values.map((v) => (v <= measured * REACH[look.kind] ? v : Number.NaN));
   const finite = [
     ...points,
     ...look.neighbours.flatMap((n) => n.points.map((p) => ({ ...p, low: p.value, high: p.value }))),
   ]
     .flatMap((p) => [p.value, p.low, p.high])
+    .concat(bounds)
     .filter((v) => Number.isFinite(v) && (look.kind === "linear" || v > 0));
   const [least, most] = [Math.min(...finite), Math.max(...finite)];
   const log = look.kind === "log" && finite.length > 0;
@@ -78,6 +86,17 @@ export function plotSlice(into: HTMLElement, points: readonly SlicePoint[], look
       last = end.y;
     }
   };
+  const labelBound = (u: uPlot) => {
+    const last = bounds.findLastIndex((v) => Number.isFinite(v));
+    const value = bounds[last];
+    if (value === undefined) return;
+    const c = u.ctx;
+    c.font = `${10 * uPlot.pxRatio}px system-ui, sans-serif`;
+    c.fillStyle = soft;
+    c.textAlign = "right";
+    c.textBaseline = "bottom";
+    c.fillText(look.ceiling.name, u.bbox.left + u.bbox.width - 2, u.valToPos(value, "y", true) - 2 * uPlot.pxRatio);
+  };
   const marks = (u: uPlot) => {
     const c = u.ctx;
     const ratio = uPlot.pxRatio;
@@ -85,6 +104,7 @@ export function plotSlice(into: HTMLElement, points: readonly SlicePoint[], look
     const py = (v: number) => u.valToPos(v, "y", true);
     c.save();
     labelEnds(u);
+    labelBound(u);
     c.lineWidth = 1.5 * ratio;
     for (const p of points) {
       if (!Number.isFinite(p.value) || (log && p.value <= 0)) continue;
@@ -158,6 +178,7 @@ export function plotSlice(into: HTMLElement, points: readonly SlicePoint[], look
           spanGaps: ownLevels(line),
           points: { show: !look.numeric || ownLevels(line) },
         })),
+        { stroke: soft, width: 1.5, dash: [6, 4], spanGaps: true, points: { show: false } },
         { stroke: accent, width: 1.5, spanGaps: ownLevels(points), points: { show: false } },
       ],
       hooks: {
@@ -175,6 +196,7 @@ export function plotSlice(into: HTMLElement, points: readonly SlicePoint[], look
     [
       points.map((p) => p.level),
       ...look.neighbours.map((n) => joined(n.points, look.numeric)),
+      bounds.map((v) => (Number.isFinite(v) ? v : null)),
       joined(points, look.numeric),
     ] as uPlot.AlignedData,
     into,

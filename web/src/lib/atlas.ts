@@ -36,6 +36,9 @@ export interface Atlas {
   method: Texts;
   latKind: Texts;
   note: Texts;
+  limit: Texts;
+  limitWhy: Texts;
+  ceiling: Texts;
   nVisits: Codes;
   nDiscarded: Codes;
   unmeasuredLevels: Codes[];
@@ -106,12 +109,15 @@ export async function openAtlas(data: ReportData): Promise<Atlas> {
   const { cells, unmeasured, axes } = data;
   const levels = await Promise.all(cells.axes.map(integers));
   const unmeasuredLevels = await Promise.all(unmeasured.axes.map(integers));
-  const [kind, verdict, method, latKind, note, reason] = await Promise.all([
+  const [kind, verdict, method, latKind, note, limit, limitWhy, ceiling, reason] = await Promise.all([
     texts(cells.kind),
     texts(cells.verdict),
     texts(cells.method),
     texts(cells.lat_kind),
     texts(cells.note),
+    texts(cells.limit),
+    texts(cells.limit_why),
+    texts(cells.ceiling),
     texts(unmeasured.reason),
   ]);
   const [nVisits, nDiscarded] = await Promise.all([integers(cells.n_visits), integers(cells.n_discarded)]);
@@ -158,6 +164,9 @@ export async function openAtlas(data: ReportData): Promise<Atlas> {
     method,
     latKind,
     note,
+    limit,
+    limitWhy,
+    ceiling,
     nVisits,
     nDiscarded,
     unmeasuredLevels,

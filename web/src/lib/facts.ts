@@ -2,7 +2,7 @@
 // Everything there is to say about one cell, in words: tooltip, details and screen readers all speak from here.
 import { type Atlas, cellNumber, type Mark, markOf, type Point, type Slot, textAt } from "./atlas";
 import { QUANTITIES, type QuantityId, readingAt } from "./quantities";
-import type { UnitSystem } from "./units";
+import { percent, rate, type UnitSystem } from "./units";
 
 export interface FactLine {
   id: QuantityId;
@@ -25,6 +25,13 @@ export interface Facts {
   windowSeconds: number;
   cutSeconds: number;
   note: string;
+  /** What limits the cell, 'undetermined', or empty; and the margin to the next resource, with the evidence. */
+  limit: string;
+  limitWhy: string;
+  /** "96 % of the 1 Gb/s link, MTU 1500 (112 MiB/s)"; empty without a ceiling. */
+  ceiling: string;
+  /** "41.2 W, 1.2 kIOPS/W, 3.4 MiB/s/W"; empty where nothing measured it. */
+  power: string;
   /** Why there is no estimate; empty when there is one. */
   reason: string;
 }
@@ -49,6 +56,10 @@ const NO_FACTS: Omit<Facts, "mark" | "reason"> = {
   windowSeconds: Number.NaN,
   cutSeconds: Number.NaN,
   note: "",
+  limit: "",
+  limitWhy: "",
+  ceiling: "",
+  power: "",
 };
 
 export function factsAt(atlas: Atlas, slot: Slot, system: UnitSystem): Facts {
@@ -82,8 +93,30 @@ export function factsAt(atlas: Atlas, slot: Slot, system: UnitSystem): Facts {
     windowSeconds: atlas.values.at("window_seconds", row),
     cutSeconds: atlas.values.at("cut_seconds", row),
     note: textAt(atlas.note, row),
+    limit: textAt(atlas.limit, row),
+    limitWhy: textAt(atlas.limitWhy, row),
+    ceiling: ceilingText(atlas, row, system),
+    power: powerText(atlas, row, system),
     reason: "",
   };
+}
+
+/** Throughput beside the tightest bound of the path. */
+export function ceilingText(atlas: Atlas, row: number, system: UnitSystem): string {
+  const bound = atlas.values.at("ceiling_bytes_per_s", row);
+  const value = atlas.values.at("bw_bytes_per_s", row);
+  if (!(bound > 0) || !Number.isFinite(value)) return "";
+  return `${percent(value / bound)} of the ${textAt(atlas.ceiling, row)} (${rate(bound, system)})`;
+}
+
+function powerText(atlas: Atlas, row: number, system: UnitSystem): string {
+  const watts = atlas.values.at("watts", row);
+  if (!(watts > 0)) return "";
+  const [bw, iops] = [atlas.values.at("bw_bytes_per_s", row), atlas.values.at("iops", row)];
+  const parts = [`${watts.toPrecision(3)} W`];
+  if (Number.isFinite(iops)) parts.push(`${(iops / watts).toPrecision(3)} IOPS/W`);
+  if (Number.isFinite(bw)) parts.push(`${rate(bw / watts, system)}/W`);
+  return parts.join(", ");
 }
 
 export function visitsText(facts: Facts): string {
@@ -96,7 +129,7 @@ export function visitsText(facts: Facts): string {
 export function spoken(facts: Facts, where: string): string {
   if (facts.reason) return `${where}: ${facts.reason}`;
   const numbers = facts.lines.map((line) => `${line.label} ${line.value}${line.interval ? ` (${line.interval})` : ""}`);
-  return `${where}: ${numbers.join("; ")}; ${visitsText(facts)}; ${facts.verdict || "no verdict"}; ${facts.kind} by ${facts.method || "an unnamed method"}`;
+  return `${where}: ${numbers.join("; ")}; ${visitsText(facts)}; ${facts.verdict || "no verdict"};${facts.limit ? ` limited by: ${facts.limit};` : ""}${facts.ceiling ? ` ${facts.ceiling};` : ""} ${facts.kind} by ${facts.method || "an unnamed method"}`;
 }
 
 /** Other rows of the same cell: a prediction made before it was measured, a reading brought in. */

@@ -15,7 +15,14 @@ export interface ReportData {
   verdicts: Verdict[];
   unmeasured: UnmeasuredCells;
   fresh: FreshEstimate[];
+  /**
+   * in the order to read them
+   */
   findings: FindingData[];
+  /**
+   * how many of them stand at the head; the rest is folded
+   */
+  top_findings: number;
   settings: Pair[];
   sessions: Session[];
   discard_reasons: Pair[];
@@ -112,7 +119,7 @@ export interface Constant {
  *
  * axes: one column of level positions for each axis, in the order of `ReportData.axes`.
  * values: columns by name, NaN where unknown: bw_bytes_per_s, bw_low, bw_high, iops, iops_low, iops_high, lat_mean_ns, lat_mean_low_ns,
- *     lat_mean_high_ns, lat_p99_ns, lat_p99_low_ns, lat_p99_high_ns, window_seconds, cut_seconds. A name is left out when no row has a value.
+ *     lat_mean_high_ns, lat_p99_ns, lat_p99_low_ns, lat_p99_high_ns, window_seconds, cut_seconds, ceiling_bytes_per_s, watts. A name is left out when no row has a value.
  * resolution: largest relative rounding of a value in this page; 0 where single-precision floats are kept.
  * notes_left_out: the notes were too many for a page and are all empty here; an export has them.
  */
@@ -124,6 +131,9 @@ export interface Cells {
   method: Dictionary;
   lat_kind: Dictionary;
   note: Dictionary;
+  limit: Dictionary1;
+  limit_why: Dictionary2;
+  ceiling: Dictionary3;
   n_visits: Column;
   n_discarded: Column;
   values: {
@@ -157,6 +167,30 @@ export interface Column {
  * A column of positions in a list of texts. Many texts are packed: base64 of gzip of their JSON array, and `texts` is empty.
  */
 export interface Dictionary {
+  texts: string[];
+  packed_texts: string;
+  codes: Column;
+}
+/**
+ * A column of positions in a list of texts. Many texts are packed: base64 of gzip of their JSON array, and `texts` is empty.
+ */
+export interface Dictionary1 {
+  texts: string[];
+  packed_texts: string;
+  codes: Column;
+}
+/**
+ * A column of positions in a list of texts. Many texts are packed: base64 of gzip of their JSON array, and `texts` is empty.
+ */
+export interface Dictionary2 {
+  texts: string[];
+  packed_texts: string;
+  codes: Column;
+}
+/**
+ * A column of positions in a list of texts. Many texts are packed: base64 of gzip of their JSON array, and `texts` is empty.
+ */
+export interface Dictionary3 {
   texts: string[];
   packed_texts: string;
   codes: Column;
@@ -201,8 +235,13 @@ export interface FreshEstimate {
  */
 export interface FindingData {
   code: string;
+  title: string;
   sentence: string;
   rows: number[];
+  /**
+   * id of the page's section that holds the evidence where no row does; empty for none
+   */
+  place: string;
 }
 /**
  * The testbed of one run of the campaign. `n_withheld` entries that name the site (host, user, serial, path) are left out.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A line of cells through one cell, along one axis.
-import { type Atlas, type Mark, markOf, type Point, slotAt } from "./atlas";
+import { type Atlas, type Mark, markOf, type Point, slotAt, textAt } from "./atlas";
 import { boundsAt, type Reading, valueAt } from "./quantities";
 
 export interface SlicePoint {
@@ -23,6 +23,33 @@ export function slice(atlas: Atlas, reading: Reading, through: Point, axis: numb
     return { level, mark: markOf(atlas, slot), value: valueAt(reading, slot), low, high };
   });
 }
+
+/** The bound of the path at each level of a slice, in the slice's own quantity; NaN where none is known or it bounds something else. */
+export function ceilings(
+  atlas: Atlas,
+  reading: Reading,
+  through: Point,
+  axis: number,
+): { name: string; values: number[] } {
+  const values: number[] = [];
+  let name = "";
+  for (let level = 0; level < (atlas.axes[axis]?.levels.length ?? 0); level++) {
+    const row =
+      slotAt(
+        atlas,
+        through.map((l, a) => (a === axis ? level : l)),
+      ) - 1;
+    const bound = row >= 0 ? atlas.values.at("ceiling_bytes_per_s", row) : Number.NaN;
+    const share = row >= 0 ? valueAt(reading, row + 1) / atlas.values.at("bw_bytes_per_s", row) : Number.NaN;
+    const known = BOUNDED.has(reading.quantity.id) && Number.isFinite(bound * share);
+    values.push(known ? bound * share : Number.NaN);
+    if (known) name = textAt(atlas.ceiling, row);
+  }
+  return { name, values };
+}
+
+/** Quantities that a bound on throughput bounds too. */
+const BOUNDED: ReadonlySet<string> = new Set(["bw", "iops", "per_job"]);
 
 /** The axis a slice runs along when nobody chose: the first of the preferred that the campaign has. */
 export function sliceAxis(live: readonly number[], chosen: number, x: number): number {

@@ -70,6 +70,9 @@ export function smallReport(): ReportData {
       method: all("t/1", 5),
       lat_kind: all("total", 5),
       note: all("", 5),
+      limit: all("", 5),
+      limit_why: all("", 5),
+      ceiling: all("", 5),
       n_visits: u8(2, 2, 3, 0, 2),
       n_discarded: u8(0, 0, 1, 0, 0),
       values: {
@@ -93,6 +96,7 @@ export function smallReport(): ReportData {
     },
     fresh: [],
     findings: [],
+    top_findings: 10,
     settings: [],
     sessions: [],
     discard_reasons: [],

@@ -38,7 +38,11 @@ export function Readout({ slot, brief = false }: { slot: Slot; brief?: boolean }
     ["Visits", visitsText(facts)],
     ["Method", facts.method || "not given"],
   ];
+  if (facts.ceiling) rows.push(["Ceiling", facts.ceiling]);
+  if (facts.limit) rows.push(["Limited by", facts.limit]);
+  if (facts.power) rows.push(["Power", facts.power]);
   if (!brief) {
+    if (facts.limitWhy) rows.push(["Because", facts.limitWhy]);
     if (Number.isFinite(facts.windowSeconds)) rows.push(["Window", duration(facts.windowSeconds)]);
     if (Number.isFinite(facts.cutSeconds))
       rows.push(["Cut as warm-up", facts.cutSeconds ? duration(facts.cutSeconds) : "nothing"]);

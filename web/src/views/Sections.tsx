@@ -134,7 +134,7 @@ export function Method() {
   const methods = [...new Set(atlas.method.texts.filter(Boolean))];
   const system = units.value;
   return (
-    <section aria-labelledby="method-title">
+    <section id="method" aria-labelledby="method-title">
       <h2 id="method-title">Method, settings and testbed</h2>
       <div class="columns">
         <div>
@@ -205,7 +205,7 @@ export function Discards() {
   const { atlas } = useApp();
   const { campaign, discard_reasons } = atlas.data;
   return (
-    <section aria-labelledby="discards-title">
+    <section id="discards" aria-labelledby="discards-title">
       <h2 id="discards-title">Discarded visits</h2>
       <p>
         {campaign.n_discarded === 0

@@ -5,12 +5,31 @@ import { plotSlice } from "../draw/slice-plot";
 import { intervalText } from "../lib/facts";
 import { axisLabel, axisTitle, levelText, shortLevel } from "../lib/labels";
 import { tickText } from "../lib/scale";
-import { slice, sliceAxis } from "../lib/slice";
+import { ceilings, slice, sliceAxis } from "../lib/slice";
+import { percent } from "../lib/units";
 import { useApp } from "./context";
 import { MARK_WORDS } from "./Swatch";
 
 /** Beside the numbers on a page of A4. */
 const PRINT_WIDTH = 350;
+
+/** The bound of the path in words, also where it lies too far above the plot to be drawn. */
+function Bound(props: {
+  ceiling: { name: string; values: readonly number[] };
+  values: readonly number[];
+  format: (v: number) => string;
+}) {
+  const shares = props.ceiling.values.map((bound, i) => (props.values[i] ?? Number.NaN) / bound);
+  const most = Math.max(...shares.filter(Number.isFinite));
+  const at = shares.indexOf(most);
+  if (at < 0) return null;
+  return (
+    <p class="plot-told">
+      Dashed: {props.ceiling.name}, {props.format(props.ceiling.values[at] ?? Number.NaN)};{" "}
+      <span class="soft">at most {percent(most)} of it is reached here</span>
+    </p>
+  );
+}
 
 /** The pinned cell among its neighbours along one axis: a line with error bars, and the same numbers as a table. */
 export function SliceView() {
@@ -45,6 +64,7 @@ export function SliceView() {
             ),
           }))
       : [];
+  const ceiling = point && axis ? ceilings(atlas, reading, point, a) : { name: "", values: [] };
   const dark = state.dark.value;
   const kind = state.scaleKind.value;
   const at = point?.[a] ?? -1;
@@ -67,6 +87,7 @@ export function SliceView() {
       kind,
       numeric: axis.numeric,
       neighbours,
+      ceiling,
       level: (i) => shortLevel(axis, axis.levels[i], system),
       value: (v) => tickText(quantity.format(v, system)),
       base: quantity.inBytes && system === "iec" ? 1024 : 10,
@@ -154,6 +175,7 @@ export function SliceView() {
           " "
         )}
       </p>
+      <Bound ceiling={ceiling} values={points.map((p) => p.value)} format={format} />
       <details>
         <summary>Numbers of this line</summary>
         <table class="plain">
