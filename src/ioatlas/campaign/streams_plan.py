@@ -23,7 +23,7 @@ from ioatlas.model.options import read_option
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_size, format_size_rounded
 from ioatlas.model.workload import Arrival, Workload
-from ioatlas.stats.stream_gates import offered_iops
+from ioatlas.stats.stream_gates import offered_by_direction, offered_iops
 
 GIB = 1 << 30
 DEFAULT_FOOTPRINT = 4 * GIB
@@ -57,12 +57,16 @@ class StreamsPlan(Plan):
 
 @dataclass(frozen=True)
 class Template:
-    """One stream of a phase. options: fio's without a rate. share: of the phase's offered load, 0 to 1; None in a closed loop."""
+    """One stream of a phase.
+
+    options: fio's without a rate. share: of the phase's offered load, 0 to 1; None in a closed loop. reads: of a mixed stream's offered load, 0 to 1.
+    """
 
     name: str
     options: Mapping[str, OptionValue]
     share: float | None = None
     process: str = "poisson"
+    reads: float = 0.5
 
 
 @dataclass(frozen=True)
@@ -92,8 +96,7 @@ def _paced(template: Template, offered: float | None) -> dict[str, OptionValue]:
         return options
     rate = offered * template.share / int(options.get("numjobs", 1))
     if str(options["rw"]).split(":", 1)[0] in MIXED:
-        reads = int(options.get("rwmixread", 50)) / 100
-        options["rate_iops"] = f"{max(1, round(rate * reads))},{max(1, round(rate * (1 - reads)))}"
+        options["rate_iops"] = f"{max(1, round(rate * template.reads))},{max(1, round(rate * (1 - template.reads)))}"
     else:
         options["rate_iops"] = max(1, round(rate))
     options["rate_process"] = template.process
@@ -172,7 +175,9 @@ def _phase(spec: CampaignSpec, streams: StreamsSpec, target: Target, name: str, 
         share = None if closed else paced[stream.name] / total if total else shared.get(stream.name, 1.0)
         complete = _complete(options, target, footprint)
         _fits(stream, complete, footprint)
-        templates.append(Template(stream.name, complete, share, process))
+        rates = offered_by_direction(Cell.of("", stream.options))
+        reads = rates.get("read", 0.0) / sum(rates.values()) if rates else int(complete.get("rwmixread", 50)) / 100
+        templates.append(Template(stream.name, complete, share, process, reads))
     load = 0.0 if closed else total or (None if streams.load == HIGHEST else float(streams.load))
     return Phase(name, tuple(templates), load)
 

@@ -8,6 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ioatlas.dialect.streams_text import groups, render_streams
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import OptionValue
 from ioatlas.model.options import read_option
@@ -73,11 +74,13 @@ def _document(name: str, head: Sequence[str], settings: Mapping[str, OptionValue
 
 
 def render_campaigns(translation: Translation) -> list[str]:
-    """One campaign file for each group of jobs that is a full cross of options, the largest first."""
+    """Streams that run at once in one campaign file, and one for each group of other jobs that is a full cross of options, the largest first."""
     families: dict[tuple[str, float | None], list[Cell]] = {}
     left: set[str] = set()
     together = False
-    for job in translation.jobs:
+    streams = render_streams(translation)
+    used = streams.jobs if streams else frozenset()
+    for job in (job for number, job in enumerate(translation.jobs) if number not in used):
         cell, omitted = _cell(job)
         left |= set(omitted)
         options = job.section.options
@@ -85,8 +88,8 @@ def render_campaigns(translation: Translation) -> list[str]:
         runtime = options.get("runtime")
         window = float(str(runtime).removesuffix("ms")) / (1000 if str(runtime).endswith("ms") else 1) if runtime is not None else None
         families.setdefault((sharing, window), []).append(cell)
-    for first, second in itertools.pairwise(translation.jobs):
-        together = together or (not second.waits and first is not second)
+    for members in groups(translation.jobs):
+        together = together or (len(members) > 1 and not used.issuperset(members))
     documents: list[tuple[int, str]] = []
     for (sharing, window), cells in families.items():
         for constants, axes in _rectangles(cells):
@@ -105,7 +108,7 @@ def render_campaigns(translation: Translation) -> list[str]:
                 settings["window"] = f"{window * 1000:g}ms" if window < 1 else f"{window:g}s"
             documents.append((count, _document(f"{translation.tool}-translated", head, settings, constants, axes)))
     documents.sort(key=lambda item: -item[0])
-    return [text for _, text in documents]
+    return [*([streams.text] if streams else []), *(text for _, text in documents)]
 
 
 def render_campaign(translation: Translation) -> str:

@@ -15,7 +15,21 @@ from ioatlas.model.options import read_option
 if TYPE_CHECKING:
     from ioatlas.dialect.translation import Job, Translation
 
-_PLACE = frozenset({"filename", "filename_format", "time_based", "runtime", "ramp_time", "stonewall", "new_group", "filesize", "unlink", "group_reporting", "thread"})
+_PLACE = frozenset(
+    {
+        "filename",
+        "filename_format",
+        "time_based",
+        "runtime",
+        "ramp_time",
+        "stonewall",
+        "new_group",
+        "filesize",
+        "unlink",
+        "group_reporting",
+        "thread",
+    }
+)
 _FLOW = ("flow", "flow_id", "flow_sleep")
 _NOT_HERE = frozenset({"io_size", "number_ios", "loops", "rate", "offset_increment", "file_append"})
 """What a stream of a campaign cannot have: an end by its work, a rate in bytes, jobs side by side in a file."""
@@ -56,13 +70,19 @@ def render_streams(translation: Translation) -> StreamsText | None:
     used: set[int] = set()
     left: set[str] = set()
     for members in groups(translation.jobs):
-        if len(members) < 2:  # noqa: PLR2004 - one stream is a cell
+        if len(members) < 2:
             continue
         entries = [_entry(translation.jobs[number], left) for number in members]
         windows = [_window(translation.jobs[number]) for number in members]
         if None in entries or None in windows or not _alike([entry for entry in entries if entry]):
             continue
-        phases.append((_phase_name(translation, members, len(phases)), [entry for entry in entries if entry], max(w for w in windows if w)))
+        phases.append(
+            (
+                _phase_name(translation, members, [name for name, _, _ in phases]),
+                [entry for entry in entries if entry],
+                max(w for w in windows if w),
+            )
+        )
         used |= set(members)
     if not phases:
         return None
@@ -98,7 +118,9 @@ def _entry(job: Job, left: set[str]) -> _Entry | None:
             left.add(name)
             continue
         kept[option] = normal
-    return _Entry(job.section.name, str(options.get("filename", "")), kept, percent, float(str(weight)) * jobs if weight is not None else None)
+    return _Entry(
+        job.section.name, str(options.get("filename", "")), kept, percent, float(str(weight)) * jobs if weight is not None else None
+    )
 
 
 def _percent(value: object) -> int | None:
@@ -118,12 +140,13 @@ def _alike(entries: Sequence[_Entry]) -> bool:
     return all(paced) == any(paced) and all(weighed) == any(weighed) and not (any(paced) and any(weighed))
 
 
-def _phase_name(translation: Translation, members: Sequence[int], count: int) -> str:
-    """The workload's own name where it has one, else a number."""
+def _phase_name(translation: Translation, members: Sequence[int], taken: Sequence[str]) -> str:
+    """The workload's own name where it has one, else a number; never one that is taken."""
     names = [workload.name for workload in translation.workloads for _ in workload.streams]
     name = names[members[0]] if len(names) == len(translation.jobs) else ""
     clean = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-._")[:50]
-    return f"{clean or 'phase'}-{count + 1}"
+    name = clean or f"phase-{len(taken) + 1}"
+    return name if name not in taken else f"{name}-{len(taken) + 1}"
 
 
 def _places(entries: Sequence[_Entry]) -> dict[str, tuple[int, int]] | None:
@@ -151,7 +174,11 @@ def _document(
     translation: Translation, phases: Sequence[tuple[str, list[_Entry], float]], places: Mapping[str, tuple[int, int]], left: set[str]
 ) -> str:
     entries = [entry for _, members, _ in phases for entry in members]
-    ends = [int(entry.options["size"]) + places[entry.target][0] + int(entry.options.get("offset", 0)) for entry in entries if "size" in entry.options]
+    ends = [
+        int(entry.options["size"]) + places[entry.target][0] + int(entry.options.get("offset", 0))
+        for entry in entries
+        if "size" in entry.options
+    ]
     windows = {window for _, _, window in phases}
     head = [f"{len(phases)} load{'s' if len(phases) > 1 else ''} of several streams at once out of {translation.tool}."]
     head.append("Name the target when it is run: ioatlas map TARGET --campaign FILE")

@@ -206,3 +206,13 @@ def test_a_cell_of_streams_is_the_sum_of_them():
     cell = Cell("t", (), streams=(("a", options), ("b", (*options, ("numjobs", 2)))))
     assert (cell.numjobs, cell.outstanding, cell.rw, cell.writes) == (3, 12, "randread", False)
     assert cell.key != Cell("t", ()).key
+
+
+def test_a_stream_keeps_its_own_rates_and_their_split():
+    spec = read_campaign(
+        '[sweep]\nsize = "1g"\n[streams]\npoints = [100, 50]\n[[stream]]\nrw = "randrw"\nrate_iops = "100,300"\nnumjobs = 2'
+    )
+    full, half = build_streams_plan(spec, (DIRECTORY,)).to_measure
+    assert rates(full) == {"stream1": "100,300"}
+    assert rates(half) == {"stream1": "50,150"}
+    assert full.option["load_iops"] == 800
