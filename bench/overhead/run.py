@@ -98,8 +98,9 @@ def ours(target: Path, scratch: Path, campaign_file: Path) -> tuple[Round, dict[
         "--json",
     )
     journal = Journal.open(directory)
-    visits = [visit for visit in journal.visits() if visit.purpose == "sweep"]
+    visits = [visit for visit in journal.visits() if visit.purpose in ("sweep", "sentinel")]
     kept = [visit for visit in visits if not visit.discarded]
+    cells = sum(visit.purpose == "sweep" for visit in kept)
     batch_ids = {visit.batch_id for visit in visits}
     journal.close()
     with sqlite3.connect(directory / "journal.sqlite") as rows:
@@ -119,15 +120,15 @@ def ours(target: Path, scratch: Path, campaign_file: Path) -> tuple[Round, dict[
         / max(len(in_calm), 1)
         * 1000,
         "cells in those": len(in_calm),
-        "visits discarded and made again, ms per cell": thrown / len(kept) * 1000,
-        "inside batches beyond their loads, ms per cell": (inside - load - thrown) / len(kept) * 1000,
-        "between batches, ms per cell": (sweep - inside) / len(kept) * 1000,
+        "visits discarded and made again, ms per cell": thrown / cells * 1000,
+        "inside batches beyond their loads, ms per cell": (inside - load - thrown) / cells * 1000,
+        "between batches, ms per cell": (sweep - inside) / cells * 1000,
         "batches": len(batch_ids),
         "visits discarded": len(visits) - len(kept),
         "probe and extreme cells' batches, s": others,
         "rest of the command (start, lay-out, clean-up, report), s": whole - sweep - others,
     }
-    return Round(len(kept), load, sweep, whole, thrown), where
+    return Round(cells, load, sweep, whole, thrown), where
 
 
 def theirs(bench_fio: Path, target: Path, scratch: Path) -> Round:
@@ -206,7 +207,8 @@ def heading(fio: str, count: int) -> str:
         "",
         "Wall time per cell minus the time its load ran (warm-up included; throw-away sections, gaps and discarded visits are overhead).",
         "A visit that settles in its second half, or overlaps its neighbour, is discarded and made again in a fio of its own: on a disk whose",
-        "rate others disturb that is most of what is left. The second row counts the load of such first tries as load.",
+        "rate others disturb that is most of what is left. The second row counts the load of such first tries as load. The sentinel visits that",
+        "watch over drift are load; what they take beyond it is charged to the cells.",
         "",
         "The whole command of ours also lays the file out, probes, measures the extreme cells three times again and writes the report;",
         "bench-fio's does none of that.",
