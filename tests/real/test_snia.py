@@ -190,7 +190,7 @@ def test_the_other_tests_of_the_specification_run_too(tmp_path, disk_dir):
     assert test["written_bytes"] == sorted(test["written_bytes"])
     assert all(written < 4 * SIZE for written in test["written_bytes"][:-1])
     (tmp_path / "t").mkdir()
-    file = campaign(tmp_path / "t", profile="snia-throughput", more=f'budget = "20s"\n[target]\npath = "{disk_dir}"')
+    file = campaign(tmp_path / "t", profile="snia-throughput", more=f'budget = "9s"\n[target]\npath = "{disk_dir}"')
     done = ioatlas("map", "--campaign", file, "-o", tmp_path / "t/o", timeout=300)
     assert done.returncode == 0, done.stderr
     tests = exported(tmp_path / "t/o")["rounds"]

@@ -91,11 +91,12 @@ def with_history(estimates: Iterable[Estimate], visits: Iterable[Visit], history
 
 def _marked(estimate: Estimate, visits: Sequence[Visit], history: Mapping[int, Written]) -> Estimate:
     cell = estimate.cell
+    if estimate.kind == "measured" and cell.state == "fresh" and estimate.direction == "read":
+        # Also where the gates have discarded every visit, because the device's counters saw nothing of it.
+        return replace(estimate, verdict=HOLE, notes=(*estimate.notes, "read of a file without data: the drive was not asked"))
     if estimate.kind != "measured" or not visits:
         return estimate
     if cell.state == "fresh":
-        if estimate.direction == "read":
-            return replace(estimate, verdict=HOLE, notes=(*estimate.notes, "read of a file without data: the drive was not asked"))
         share = mean(part.io_bytes for visit in visits for part in visit.parts if part.direction == estimate.direction) / max(1, cell.footprint_bytes)
         text = f"first writes to a new file: each visit wrote {share:.2g} times its length"
         return replace(estimate, notes=(*estimate.notes, text + ("; what exceeds it are overwrites" if share > 1 else "")))

@@ -16,6 +16,7 @@ from ioatlas.analysis.estimates import estimate_cells, removed_blocks
 from ioatlas.analysis.footprints import before_after_findings, with_history
 from ioatlas.analysis.headlines import headlines
 from ioatlas.analysis.overview import findings
+from ioatlas.analysis.reduction import reduction_findings
 from ioatlas.campaign.beside import beside_visits
 from ioatlas.campaign.conditions import with_typed
 from ioatlas.campaign.counts import batch_counts, counted_findings, counted_paths
@@ -24,11 +25,13 @@ from ioatlas.campaign.imported import is_imported, load_imported, with_imported
 from ioatlas.campaign.integrity import integrity_findings
 from ioatlas.campaign.ordered_result import LOOK, with_order
 from ioatlas.campaign.predicted import map_findings, predicted_estimates
+from ioatlas.campaign.preparation import WORDS
 from ioatlas.campaign.record import spec_from_plan
+from ioatlas.campaign.rounds_result import load_history, load_rounds
 from ioatlas.campaign.streams_result import curve_findings, load_curves, stream_axes, stream_rows
 from ioatlas.campaign.tuned import CURVE, NOT_OF_THE_MAP
 from ioatlas.model.cell import OptionValue
-from ioatlas.model.result import CampaignResult, Unmeasured
+from ioatlas.model.result import CampaignResult, Finding, Unmeasured
 from ioatlas.model.units import format_duration
 from ioatlas.store.journal import FILE_NAME, Journal
 
@@ -65,8 +68,10 @@ def _result(journal: Journal) -> CampaignResult:
     if spec.streams is not None:
         rows, told = stream_rows(journal, visits)
     cells = {cell.key: cell for cell, _ in rows}
-    estimates = estimate_cells(cells, told, grade=spec.wanted)
+    rounds = load_rounds(journal, spec, visits) if spec.snia is not None else None
+    estimates = rounds.estimates if rounds else estimate_cells(cells, told, grade=spec.wanted)
     fresh = estimate_cells(cells, told, frozenset({"fresh"}))
+    reduced = reduction_findings(estimates)
     sessions = journal.sessions()
     last = json.loads(sessions[-1].testbed_json) if sessions else {"targets": {}}
     counts = batch_counts(journal, made)
@@ -113,6 +118,7 @@ def _result(journal: Journal) -> CampaignResult:
     remarks = journal.remarks()
     settings = {
         "profile": spec.profile,
+        "preparation": WORDS.get(state := next((cell.state for cell in cells.values()), ""), state),
         "sharing": "all jobs share one file" if spec.sharing == "shared" else "a file for each job",
         "window": f"{spec.window_seconds:g} s and more",
         "visits": str(spec.visits),
@@ -145,26 +151,28 @@ def _result(journal: Journal) -> CampaignResult:
         sum(ended),
         bool(row.complete),
     )
+    states, charts, voided = block_states(cells, told if spec.streams is None and rounds is None else []), sentinel_charts(cells, visits), outcomes.get("voided", [])
     curves = load_curves(journal, spec, plan["files"]) if spec.streams is not None else ()
     whole = replace(
         result,
         load_curves=curves,
-        findings=(
-            *integrity_findings(outcomes.get("integrity", [])),
-    states, charts, voided = block_states(cells, told if spec.streams is None else []), sentinel_charts(cells, visits), outcomes.get("voided", [])
-            *map_findings(outcomes),
-            *(curve_findings(curves, spec.streams) if spec.streams is not None else findings(result)),
-            *judged,
-            *counted_findings(counts),
+        rounds=rounds.results if rounds else (),
         sentinels=charts,
         blocks=block_rows(states, voided),
+        findings=(
+            *integrity_findings(outcomes.get("integrity", [])),
+            *map_findings(outcomes),
+            *(rounds.findings if rounds else ()),
+            *(curve_findings(curves, spec.streams) if spec.streams is not None else () if rounds else findings(result)),
+            *judged,
+            *drift_findings(states, charts, voided, removed_blocks(cells, told)),
+            *counted_findings(counts),
         ),
     )
     return with_order(whole, spec, visits, beds, outcomes.get("memory", {})) if spec.ordered else whole
 
 
 def session_facts(record: Mapping[str, Any]) -> dict[str, str]:
-            *drift_findings(states, charts, voided, removed_blocks(cells, told)),
     """A testbed snapshot as names and values to read; what names a person's machine stays in the journal."""
     facts = {"ioatlas": str(record["ioatlas"]), "fio": str(record["fio"])}
     several = len(record["targets"]) > 1
