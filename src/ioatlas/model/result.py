@@ -11,6 +11,7 @@ from ioatlas.model.chart import Chart, Table
 from ioatlas.model.drift import BlockRow, SentinelChart
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.load_curve import LoadCurve
+from ioatlas.model.rounds import RoundsResult
 from ioatlas.model.target import Target
 
 
@@ -73,6 +74,8 @@ class CampaignResult:
     charts: tuple[Chart, ...] = ()
     """Line charts beside the map, in the order to show them; tables likewise."""
     tables: tuple[Table, ...] = ()
+    rounds: tuple[RoundsResult, ...] = ()
+    """Of a test in rounds: one for each target and pass."""
     sentinels: tuple[SentinelChart, ...] = ()
     blocks: tuple[BlockRow, ...] = ()
     """Random orders of the sweep, those that were voided included."""
