@@ -92,7 +92,12 @@ def rows(result: CampaignResult) -> Iterator[Row]:
     clean = redactor(result.targets)
     for entry in entries(result):
         found = row(entry, options, fresh)
-        yield {**found, "verdict": clean(str(found["verdict"])), "notes": tuple(clean(str(note)) for note in _notes(entry)), "limit_evidence": tuple(clean(text) for text in _evidence(entry))}
+        yield {
+            **found,
+            "verdict": clean(str(found["verdict"])),
+            "notes": tuple(clean(str(note)) for note in _notes(entry)),
+            "limit_evidence": tuple(clean(text) for text in _evidence(entry)),
+        }
 
 
 def _notes(entry: Entry) -> tuple[str, ...]:
@@ -124,6 +129,7 @@ def row(entry: Entry, options: tuple[str, ...], fresh: Mapping[tuple[str, str], 
         "fresh_bw_bytes_per_s": again.bw_bytes_per_s if again else None,
         "fresh_bw_low": again.bw_low if again else None,
         "fresh_bw_high": again.bw_high if again else None,
+        "loop": None if estimate and estimate.kind == "imported" else cell.loop,
         "sharing": cell.sharing,
         "state": cell.state,
         "footprint_bytes": None if estimate and estimate.kind == "imported" else cell.footprint_bytes or None,
@@ -135,7 +141,6 @@ def row(entry: Entry, options: tuple[str, ...], fresh: Mapping[tuple[str, str], 
     return {name: found[name] for name in (*FIXED, *options, *REST)}
 
 
-def _run(cell: Cell, direction: str) -> dict[str, Value]:
 def _limit(estimate: Estimate | None) -> dict[str, Value]:
     """What limits a cell, its ceiling, and its power."""
     limit, bound = (estimate.limit, estimate.ceiling) if estimate else (None, None)
@@ -152,6 +157,7 @@ def _limit(estimate: Estimate | None) -> dict[str, Value]:
     }
 
 
+def _run(cell: Cell, direction: str) -> dict[str, Value]:
     """The load of a cell that we run: fio's defaults where an option is not set."""
     return {
         "rw": cell.rw,
