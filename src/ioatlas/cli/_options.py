@@ -12,8 +12,9 @@ from typing import Any, get_args
 import click
 
 from ioatlas.analysis.grade import GradeName
+from ioatlas.campaign.preparation import Preparation
 from ioatlas.campaign.profiles import PROFILES, find_profile
-from ioatlas.campaign.spec import ENGINES, CampaignSpec, Preparation, read_campaign_file, read_error, read_window
+from ioatlas.campaign.spec import ENGINES, CampaignSpec, read_campaign_file, read_error, read_window
 from ioatlas.errors import UsageError
 from ioatlas.model.options import read_option
 from ioatlas.model.units import parse_duration_seconds
