@@ -12,7 +12,7 @@ import numpy as np
 
 from ioatlas.analysis.windows import window_values
 from ioatlas.design.adaptive import AdaptiveDesign, Reading, Request, Settings
-from ioatlas.design.predicted import METHOD, PredictedMap, predicted_map, weak_regimes
+from ioatlas.design.predicted import METHOD, PredictedMap, predicted_map
 from ioatlas.model.cell import Cell
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.visit import Visit
@@ -24,6 +24,9 @@ FEWEST_CELLS = 60
 """Maps smaller than this are measured whole or coarsened: a model has nothing to save there."""
 
 FEWEST_MEASURED = 24
+WINDOW_SECONDS = 0.5
+DRAIN_TIMES = 2.0
+"""Latencies that the gap after a visit is worth, in the predicted cost of one."""
 
 
 def can_be_adaptive(cells: Sequence[Cell]) -> bool:
@@ -41,10 +44,14 @@ class AdaptiveMap:
         self._target = target
         self._cells = list(cells)
         self._number = {cell.key: number for number, cell in enumerate(self._cells)}
-        self._space = Space.of([_point(cell) for cell in self._cells])
+        self._space = Space.of(_points(self._cells))
         limit = min(limit, len(self._cells)) if limit is not None else None
-        self._design = AdaptiveDesign(self._space, Settings(cells=limit, error=error, seed=seed))
+        self._design = AdaptiveDesign(self._space, Settings(cells=limit, error=error, seed=seed, cost=self._visit_seconds))
         self._seed = seed
+
+    def _visit_seconds(self, log_iops: Floats) -> Floats:
+        """What a visit of each cell takes: a window, and a gap in which what is in flight drains, by Little's law."""
+        return np.asarray(WINDOW_SECONDS + DRAIN_TIMES * self._space.outstanding * np.exp(-log_iops))
 
     def plan_next(self) -> int:
         """Plan the visits of the next batch; returns how many, 0 when the design is done."""
@@ -98,7 +105,7 @@ class AdaptiveMap:
                 "stated_error": asdict(self._design.stated_error(history)),
                 "edges": [asdict(edge) for edge in self._design.edges],
                 "parameters": [vars(parameter) for parameter in explain(model)],
-                "weak_regimes": [asdict(regime) for regime in weak_regimes(model)],
+                "weak_regimes": [asdict(regime) for regime in self._design.weak_regimes(history, model)],
             },
         )
 
@@ -118,10 +125,17 @@ def _span(logs: Floats | None, halves: Floats | None, number: int, unit: float) 
     return math.exp(value) * unit, math.exp(value - half) * unit, math.exp(value + half) * unit
 
 
-def _point(cell: Cell) -> dict[str, int | float | str]:
-    """What tells cells apart, in the recorded sweep's names: what is the same for all the space leaves out by itself."""
+def _points(cells: Sequence[Cell]) -> list[dict[str, int | float | str]]:
+    """What tells cells apart, in the recorded sweep's names: what is the same for all the space leaves out by itself.
+
+    An engine that only follows from the depth (psync at 1, an asynchronous one beyond) is no axis of its own.
+    """
+    by_depth: dict[int, set[object]] = {}
+    for cell in cells:
+        by_depth.setdefault(cell.integer("iodepth", 1), set()).add(cell.option.get("ioengine"))
+    implied = {"ioengine"} if all(len(engines) == 1 for engines in by_depth.values()) else set()
     renamed = {"bs": "bs_bytes", "size": "size_bytes"}
-    return {renamed.get(name, name): value for name, value in cell.options if name != "ioengine"}
+    return [{renamed.get(name, name): value for name, value in cell.options if name not in implied} for cell in cells]
 
 
 def _spoken(request: Request) -> dict[str, object]:

@@ -12,6 +12,7 @@ from ioatlas.model.result import Finding
 from ioatlas.model.units import format_count, format_latency, format_rate, format_size_rounded
 from ioatlas.store.journal import Prediction
 
+WEAK_TOLD = 5
 _SPOKEN = {"seconds": lambda value: format_latency(value * 1e9), "bytes/s": format_rate, "bytes": format_size_rounded}
 
 
@@ -78,16 +79,25 @@ def map_findings(outcomes: Mapping[str, Any]) -> tuple[Finding, ...]:
         found.append(Finding("map-error", sentence))
         for edge in value["edges"]:
             found.append(Finding("cliff", _cliff(target, edge)))
-        weak = value.get("weak_regimes", [])
-        if weak:
-            regimes = "; ".join(
-                f"{regime['name']} (median error {regime['median_error']:.0%} of {regime['cells']} cells)" for regime in weak[:3]
-            )
-            found.append(Finding("weak-regime", f"{target}: measure rather than believe the predictions of {regimes}."))
+        found += [Finding("weak-regime", f"{target}: {_weak(regime)}") for regime in value.get("weak_regimes", [])[:WEAK_TOLD]]
         known = [p for p in value["parameters"] if p.get("known")]
         if known:
             found.append(Finding("law", f"{target}, as the model explains it: " + "; ".join(_parameter(p) for p in known[:8]) + "."))
     return tuple(found)
+
+
+def _weak(regime: Mapping[str, Any]) -> str:
+    """Where the model failed, what was done about it, and what is left. Journals of earlier versions know only where."""
+    where = f"{regime['name']} (median error {regime['median_error']:.0%})"
+    if "measured" not in regime:
+        return f"the model fails in {where}: measure rather than believe its predictions."
+    known = f"{regime['measured']:,} of its {regime['cells']:,} cells are measured"
+    done = f"so it was measured densely, {regime['dense']:,} cells more" if regime["dense"] else "too late for more cells there"
+    if regime["failing"]:
+        return f"the model fails in {where}, {done}: {known}; measure the others rather than believe their predictions."
+    if regime["measured"] == regime["cells"]:
+        return f"the model failed in {where}, {done}: all its {regime['cells']:,} cells are measured, none is predicted."
+    return f"the model failed in {where}, {done}: {known}, and its readings are foretold now."
 
 
 def _range(low: float | None, high: float | None) -> str:

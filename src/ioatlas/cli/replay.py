@@ -69,7 +69,6 @@ def _read(path: Path) -> str:
 
 
 def _result(recording: Recording, sweep: Sweep, outcome: Outcome, seconds: float) -> dict[str, Any]:
-    from ioatlas.design.predicted import weak_regimes
     from ioatlas.surrogate.explain import explain
 
     noise_median, noise_p90 = sweep.noise()
@@ -105,7 +104,7 @@ def _result(recording: Recording, sweep: Sweep, outcome: Outcome, seconds: float
             {"direction": e.direction, "along": e.axis or ("size * numjobs" if e.exponent else "size"), "low": e.low, "high": e.high, "drop": e.drop}
             for e in outcome.edges
         ],
-        "weak_regimes": [vars(regime) for regime in weak_regimes(outcome.model)],
+        "weak_regimes": [vars(regime) for regime in outcome.weak_regimes],
         "parameters": [vars(parameter) for parameter in explain(outcome.model)],
         "notes": list(recording.left_out),
     }
@@ -132,7 +131,11 @@ def _print(result: dict[str, Any]) -> None:
         kind = "cliff" if cliff["along"].startswith("size") else "step "
         click.echo(f"{kind}      {cliff['direction'] or 'all'}: {cliff['along']} between {low} and {high}, {cliff['drop']:.2f} times as fast below")
     for regime in result["weak_regimes"]:
-        click.echo(f"weak       {regime['name']}: {percent(regime['median_error'])} off in the median of {regime['cells']} measured cells: measure it, do not believe it")
+        state = "measure it, do not believe it" if regime["failing"] else "no longer beyond the limit"
+        click.echo(
+            f"weak       {regime['name']}: {percent(regime['median_error'])} off in the median; {regime['measured']} of {regime['cells']} cells measured, "
+            f"{regime['dense']} because the model failed there; {state}"
+        )
     for p in result["parameters"]:
         if p["known"]:
             click.echo(f"parameter  {p['name']} {p['mode']}: {p['value']:.4g} ({p['low']:.4g} to {p['high']:.4g}) {p['unit']}")

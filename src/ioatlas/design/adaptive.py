@@ -18,6 +18,7 @@ import numpy as np
 from ioatlas.design import cliff_pass
 from ioatlas.design.acquire import reduce_error, spread_out
 from ioatlas.design.honesty import Pick, StatedError, state, width_factor
+from ioatlas.design.regimes import WeakRegime, failing_regimes, regime_of, weak_regimes
 from ioatlas.errors import UsageError
 from ioatlas.surrogate.cliffs import find_edges, fit_with_edges, footprint, undecided
 from ioatlas.surrogate.law import Edge
@@ -25,12 +26,14 @@ from ioatlas.surrogate.space import Floats, Ints, Space
 from ioatlas.surrogate.surrogate import Surrogate, Training
 from ioatlas.surrogate.threads import one_thread
 
-Purpose = Literal["cliff", "start", "learn", "honesty", "repeat", "surprise", "neighbour"]
+Purpose = Literal["cliff", "start", "learn", "honesty", "repeat", "surprise", "neighbour", "dense"]
 
 SURPRISE_SDS = 4.0
 SURPRISE_LEAST = 0.2
 RESERVE_SHARE = 0.05
 JUDGED_SHARE = 0.6
+POOL_CELLS = 10
+"""Cells visited twice early on, so that the spread between visits is known and every cell can have an interval, however the campaign ends."""
 PICKS_TO_STOP = 12
 """Honesty picks below which no stated error ends a campaign."""
 
@@ -150,7 +153,12 @@ class AdaptiveDesign:
         open_cells = np.setdiff1d(open_cells, [r.cell for r in requests])
         if room > 0 and len(open_cells):
             weight, cost = self._weights(model), self._cost(model)
-            requests += [Request(c, "learn") for c in reduce_error(model, open_cells, room, weight, cost, rng)]
+            failing = np.intersect1d(open_cells, self._failing_cells(model))
+            dense = reduce_error(model, failing, room, weight, cost, rng) if len(failing) else []
+            others = np.setdiff1d(open_cells, dense)
+            requests += [Request(c, "dense") for c in dense]
+            if room > len(dense) and len(others):
+                requests += [Request(c, "learn") for c in reduce_error(model, others, room - len(dense), weight, cost, rng)]
         requests += self._repeats(history, requests)
         return [requests[i] for i in rng.permutation(len(requests))]
 
@@ -192,8 +200,11 @@ class AdaptiveDesign:
         they judged another map. The rule looks at counts only, never at values.
         """
         readings = values_by_cell(history)
-        noise = Training.of(readings).noise.var if readings else 0.0
-        now = len(readings)
+        if len(readings) < 3:
+            return []
+        model = self.model(history)
+        noise, now = model.training.noise.var, len(readings)
+        left_out = dict(zip(model.training.cells.tolist(), np.sqrt(model.leave_one_out()[1]).tolist(), strict=True))
         known: set[int] = set()
         found = []
         for reading in history:
@@ -206,11 +217,16 @@ class AdaptiveDesign:
                 continue
             visits = readings[request.cell]
             sd = float(np.sqrt(request.smooth_sd**2 + noise / len(visits)))
-            found.append(Pick(request.cell, request.log_predicted, sd, request.factor, float(np.mean(visits)), share))
+            narrowed = min(1.0, left_out[request.cell] / sd)
+            found.append(Pick(request.cell, request.log_predicted, sd, request.factor, float(np.mean(visits)), narrowed))
         return found
 
     def stated_error(self, history: Sequence[Reading]) -> StatedError:
         return state(self.picks(history))
+
+    def weak_regimes(self, history: Sequence[Reading], model: Surrogate) -> tuple[WeakRegime, ...]:
+        """Where the model fails, and where it failed and cells were asked for densely."""
+        return weak_regimes(model, {r.request.cell for r in history if r.request.purpose == "dense"}, self.settings.error)
 
     def factor(self, history: Sequence[Reading], model: Surrogate) -> float:
         gap, variance = model.leave_one_out()
@@ -222,7 +238,9 @@ class AdaptiveDesign:
         if self.settings.error is None:
             return False
         stated = self.stated_error(history)
-        return stated.n >= PICKS_TO_STOP and stated.median is not None and stated.median <= self.settings.error
+        if stated.n < PICKS_TO_STOP or stated.median is None or stated.median > self.settings.error:
+            return False
+        return not failing_regimes(self.model(history), self.settings.error)
 
     def _cliff_requests(self, readings: Mapping[int, Sequence[float]], asked: set[int], left: int) -> list[Request]:
         """A round of the cliff pass; it may use a fifth of the cells."""
@@ -305,7 +323,22 @@ class AdaptiveDesign:
         """Second visits of honesty cells measured at least two batches ago: they tell the noise, at distant times."""
         size = self.settings.batch or max(4, ceil(self._plan / 10))
         early = history[: max(0, len(history) - 2 * size)]
-        return self._second_visits(early, history, {r.cell for r in already})
+        return self._pool(history, already) + self._second_visits(early, history, {r.cell for r in already})
+
+    def _pool(self, history: Sequence[Reading], already: Sequence[Request]) -> list[Request]:
+        """Second visits of cells of the start until `POOL_CELLS` have two."""
+        if self.settings.visits_limit < 2:
+            return []
+        visits: dict[int, int] = {}
+        for reading in history:
+            if reading.log_value is not None:
+                visits[reading.request.cell] = visits.get(reading.request.cell, 0) + 1
+        twice = sum(count > 1 for count in visits.values()) + sum(request.cell in visits for request in already)
+        asked = [reading.request.cell for reading in history]
+        once = [cell for cell in visits if asked.count(cell) == 1 and all(request.cell != cell for request in already)]
+        # From all over the start, not its first cells: one direction or mode may be noisier than another.
+        wanted = min(max(0, POOL_CELLS - twice), len(once))
+        return [Request(once[at * len(once) // wanted], "repeat") for at in range(wanted)]
 
     def _closing_repeats(self, history: Sequence[Reading]) -> list[Request]:
         """When the cells are spent: second visits of the honesty cells that have none."""
@@ -320,7 +353,7 @@ class AdaptiveDesign:
 
     def _weights(self, model: Surrogate) -> Floats:
         """How much a cell's error matters: more in the regimes (mode and side of the cliffs) where the model has been wrong."""
-        group = _regime_of(model)
+        group = regime_of(model)
         gap, variance = model.leave_one_out()
         standard = np.minimum(gap**2 / variance, 9.0)
         weight = np.ones(len(self.space))
@@ -329,19 +362,16 @@ class AdaptiveDesign:
             weight[group == number] = np.clip((mine.sum() + 4.0) / (len(mine) + 4.0), 0.5, 4.0)
         return weight
 
+    def _failing_cells(self, model: Surrogate) -> Ints:
+        """Cells of the regimes where the model fails; none while it is young: it fails everywhere then."""
+        if len(model.training.cells) < JUDGED_SHARE * self._plan:
+            return np.array([], dtype=np.int64)
+        return np.flatnonzero(np.isin(regime_of(model), failing_regimes(model, self.settings.error)))
+
     def _cost(self, model: Surrogate) -> Floats:
         if self.settings.cost is None:
             return np.ones(len(self.space))
         return self.settings.cost(model.predict(np.arange(len(self.space))).mean)
-
-
-def _regime_of(model: Surrogate) -> Ints:
-    """Mode (`rw`) and side of the cliffs as one number per cell."""
-    rw = model.space.axis_named("rw")
-    group = np.zeros(len(model.space), dtype=np.int64) if rw is None else model.space.index[:, rw].copy()
-    if model.kernel.separate is not None:
-        group = group * (int(model.kernel.separate.max()) + 1) + model.kernel.separate
-    return np.unique(group, return_inverse=True)[1].astype(np.int64)
 
 
 def values_by_cell(history: Sequence[Reading]) -> dict[int, list[float]]:

@@ -8,14 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ioatlas.design.adaptive import AdaptiveDesign, Reading, _regime_of, values_by_cell
+from ioatlas.design.adaptive import AdaptiveDesign, Reading, values_by_cell
 from ioatlas.surrogate.space import Floats, Ints
 from ioatlas.surrogate.surrogate import Surrogate, Training, fit
 from ioatlas.surrogate.threads import one_thread
 
 METHOD = "adaptive-law-gp/1"
-FAILED_ERROR = 0.3
-FAILED_LEAST = 4
 
 
 @dataclass(frozen=True)
@@ -34,18 +32,6 @@ class PredictedMap:
     log_lat_mean: Floats | None
     log_lat_p99: Floats | None
     log_lat_p99_half_width: Floats | None
-
-
-@dataclass(frozen=True)
-class WeakRegime:
-    """A regime where the readings were not foreseen: `cells` of them, their median |predicted / measured - 1| when each is left out,
-    and how many of the regime's cells were measured. Its predictions should be measured, not believed.
-    """
-
-    name: str
-    cells: int
-    median_error: float
-    measured_share: float
 
 
 @one_thread
@@ -73,26 +59,3 @@ def predicted_map(design: AdaptiveDesign, history: Sequence[Reading], model: Sur
         p99_half = np.sqrt(half**2 + widen**2 * ratio.variance(readings))
     measured = np.array(sorted(values_by_cell(history)), dtype=np.int64)
     return PredictedMap(measured, said.mean, half, log_lat, log_p99, p99_half)
-
-
-def weak_regimes(model: Surrogate) -> tuple[WeakRegime, ...]:
-    """Regimes (mode and side of the cliffs) whose measured cells the others would have missed by more than 30% in the median."""
-    group = _regime_of(model)
-    gap, _ = model.leave_one_out()
-    error = np.abs(np.expm1(-gap))
-    rw = model.space.axis_named("rw")
-    found = []
-    for number in np.unique(group):
-        mine = group[model.training.cells] == number
-        if mine.sum() < FAILED_LEAST or float(np.median(error[mine])) <= FAILED_ERROR:
-            continue
-        cells = np.flatnonzero(group == number)
-        mode = "" if rw is None else f"rw={model.space.axes[rw].levels[model.space.index[cells[0], rw]]}"
-        side = "" if model.kernel.separate is None else f"footprint {_range(model, cells)}"
-        found.append(WeakRegime(", ".join(filter(None, (mode, side))) or "all cells", int(mine.sum()), float(np.median(error[mine])), float(mine.sum() / len(cells))))
-    return tuple(found)
-
-
-def _range(model: Surrogate, cells: Ints) -> str:
-    size = model.space.size_bytes[cells] * model.space.numjobs[cells]
-    return f"{size.min() / 2**20:.6g} to {size.max() / 2**20:.6g} MiB (size * numjobs)"

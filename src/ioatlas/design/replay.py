@@ -13,6 +13,7 @@ from ioatlas.design.adaptive import AdaptiveDesign, Reading, Request, Settings
 from ioatlas.design.honesty import StatedError
 from ioatlas.design.predicted import predicted_map
 from ioatlas.design.recording import Recording
+from ioatlas.design.regimes import WeakRegime
 from ioatlas.errors import IoAtlasError
 from ioatlas.surrogate.law import Edge
 from ioatlas.surrogate.space import Floats, Space
@@ -58,6 +59,7 @@ class Outcome:
     unmeasured: tuple[int, ...]
     log_predicted: Floats
     log_half_width: Floats
+    weak_regimes: tuple[WeakRegime, ...]
     latency_errors: Mapping[str, float]
     """Median error of the predicted latencies on the unmeasured cells, by quantity."""
 
@@ -161,6 +163,7 @@ def replay(sweep: Sweep, settings: Settings) -> Outcome:
         unmeasured=tuple(int(c) for c in unmeasured),
         log_predicted=said.mean,
         log_half_width=half,
+        weak_regimes=design.weak_regimes(history, model),
         latency_errors=latency,
         **judged,
     )
