@@ -140,7 +140,8 @@ class AttributionReport:
                 continue
             head = f"Highest {direction} throughput{namer.on(target)}, {format_rate(best.bw_bytes_per_s)} ({namer.cell(best.cell)})"
             what = f"limited by {limit.sentence}" if limit.determined else f"what limits it is undetermined: {'; '.join(limit.evidence)}"
-            found.append(Finding("limit" if limit.determined else UNDETERMINED, f"{head}: {what}.", (best.cell.key,)))
+            title = f"What limits {direction}s{namer.on(target)}"
+            found.append(Finding("limit" if limit.determined else UNDETERMINED, f"{head}: {what}.", (best.cell.key,), title=title))
         counts = Counter(limit.resource for limit in self.limits.values())
         told = ", ".join(f"{resource} {count:,}" for resource, count in counts.most_common() if resource != UNDETERMINED)
         total = len(self.limits)
@@ -163,6 +164,7 @@ class _Candidate:
     share: float
     because: str
     full: bool = False
+    tolerance: float = TOLERANCE
 
 
 @dataclass
@@ -434,7 +436,7 @@ def _limit(case: _Case, fastest: float) -> Limit:
         return Limit(evidence=(f"a cache may have answered: {case.cache.evidence[0].sentence}",))
     if (configured := _configured(case)) is not None:
         return _with_next(configured, [*bounds, *([cpu] if cpu else [])])
-    over = [one for one in bounds if one.share > TOLERANCE]
+    over = [one for one in bounds if one.share > one.tolerance]
     if over:
         return Limit(evidence=(f"{over[0].because}: above a ceiling, so the ceiling or the value is not what it seems",))
     reached = [one for one in bounds if one.share >= REACHED]
@@ -510,7 +512,7 @@ def _bounds(case: _Case) -> Iterator[_Candidate]:
             continue
         bound = format_rate(one.bw_bytes_per_s) if one.bw_bytes_per_s else f"{format_count(one.iops or 0)} IOPS"
         resource = {"drive": "drive bandwidth", "network path": "link", "client": "client CPU"}.get(one.resource, one.resource)
-        found.append(_Candidate(resource, share, f"{share:.1%} of the {one.name} ({bound}, {one.kind})"))
+        found.append(_Candidate(resource, share, f"{share:.1%} of the {one.name} ({bound}, {one.kind})", tolerance=one.tolerance))
     yield from sorted(found, key=lambda one: -one.share)
 
 

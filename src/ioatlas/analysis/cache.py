@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from ioatlas.analysis.ceilings import TOLERANCE, Ceiling
+from ioatlas.analysis.ceilings import Ceiling
 from ioatlas.analysis.estimates import SWEEP_PURPOSES
 from ioatlas.analysis.windows import window_values
 from ioatlas.analysis.wording import Namer, plural
@@ -31,9 +31,12 @@ CeilingsOf = Callable[[Cell, str], Sequence[Ceiling]]
 
 HARD = frozenset({"link", "drive interface", "network path", "drive", "client bus"})
 """Resources that lie between the client's memory and the data; those of the client itself bound cached answers too."""
-EARLY = 0.9
-"""An answer within this share of the smallest round trip was not sent over the path."""
+EARLY = 0.5
+"""An answer within this share of the smallest round trip was not sent over the path. Not more: an idle path is slower than a busy one, whose
+interrupts are polled and whose processors are awake."""
 EARLY_PROOF, EARLY_HINT = 0.5, 0.1
+SHORTEST_TRIP_NS = 50_000
+"""Of a shorter round trip most is the processors' time at both ends, which differs from one packet to the next."""
 UNCOUNTED_PROOF, UNCOUNTED_HINT = 0.5, 0.1
 FEWEST_COUNTED_BYTES = 64 << 20
 STEP_PROOF, STEP_HINT = 4.0, 1.8
@@ -215,7 +218,7 @@ def _above_ceiling(case: _Case, ceilings: Sequence[Ceiling]) -> None:
     case.tested.append("ceiling")
     tightest = min(hard, key=lambda one: one.bw_bytes_per_s or 0.0)
     share = rate / (tightest.bw_bytes_per_s or rate)
-    if share > TOLERANCE:
+    if share > tightest.tolerance:
         # What was measured or typed in may have been beaten fairly; arithmetic from facts that were read cannot be.
         strength: Literal["proof", "hint"] = "proof" if tightest.kind == "computed" else "hint"
         case.add(
@@ -227,7 +230,7 @@ def _above_ceiling(case: _Case, ceilings: Sequence[Ceiling]) -> None:
 
 def _early(case: _Case, visits: Sequence[Visit], round_trip_ns: float | None) -> None:
     """I/Os that were answered before a packet could have come back."""
-    if not round_trip_ns or round_trip_ns <= 0:
+    if not round_trip_ns or round_trip_ns < SHORTEST_TRIP_NS:
         return
     histogram = Histogram.merge(part.histogram for visit in visits for part in visit.parts if part.direction == case.estimate.direction)
     total = histogram.count

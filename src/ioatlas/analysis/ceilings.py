@@ -34,6 +34,8 @@ smb3:  direct TCP 4, header 64, READ response body 16 (MS-SMB2).
 nbd:   simple reply: magic 4, error 4, cookie 8 (NBD protocol document).
 """
 TOLERANCE = 1.005
+MEASURED_TOLERANCE = 1.03
+"""What was measured for some seconds may be beaten by this much."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,11 @@ class Ceiling:
     iops: float | None = None
     kind: CeilingKind = "computed"
     because: str = ""
+
+    @property
+    def tolerance(self) -> float:
+        """Share of it from which a value proves something wrong."""
+        return MEASURED_TOLERANCE if self.kind == "measured" else TOLERANCE
 
     def share(self, bw_bytes_per_s: float | None, iops: float | None = None) -> float | None:
         """How much of it a measured value uses, the larger of bandwidth and IOPS; None when they cannot be compared."""

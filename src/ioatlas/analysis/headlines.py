@@ -42,7 +42,10 @@ _DIRECTIONS = ("read", "write", "trim")
 def headlines(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """The findings in reading order with titles, no two alike. Equal codes keep the order they came in."""
     ordered = sorted(findings, key=_rank)
-    named = [replace(one, title=one.title or _title(one.code), place=one.place or ("" if one.cells else _PLACES.get(one.code, "method"))) for one in ordered]
+    named = [
+        replace(one, title=one.title or _title(one.code), place=one.place or ("" if one.cells else _PLACES.get(one.code, "method")))
+        for one in ordered
+    ]
     for tell in (_of_direction, _of_target, _of_number):
         count = Counter(one.title for one in named)
         seen: Counter[str] = Counter()

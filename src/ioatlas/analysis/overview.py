@@ -124,7 +124,7 @@ def _no_peak(group: Group, members: Sequence[Estimate], namer: Namer) -> Finding
     words = Counter(e.verdict or "no throughput" for e in members)
     reasons = ", ".join(f"{count:,} {word}" for word, count in words.most_common())
     sentence = f"No {group[1]} value{namer.on(group[0])} may be named as a peak: of {plural(len(members), 'value')}, {reasons}."
-    return Finding("peak", sentence, _keys(members))
+    return Finding("peak", sentence, _keys(members), title=_title("Peak of", group, namer))
 
 
 def _peak(group: Group, named: Extreme, members: Sequence[Estimate], fresh: Mapping[tuple[str, str], Estimate], namer: Namer) -> Finding:
@@ -143,6 +143,9 @@ def _peak(group: Group, named: Extreme, members: Sequence[Estimate], fresh: Mapp
             f"{head} {_rate(chosen)} with {where}, from the {f'same {chosen.n_visits:,} visits' if chosen.n_visits > 1 else 'only visit'} that named it,"
             " so it is probably a little high; it was not measured again."
         )
+    if chosen.ceiling is not None:
+        bound = chosen.ceiling.bw_bytes_per_s
+        sentence += f" That is {_speed(again or chosen) / bound:.0%} of the nearest ceiling known, the {chosen.ceiling.name} ({format_rate(bound)})."
     if _found_unsteady(again or chosen):
         sentence += f" The load found no steady state there ({(again or chosen).verdict})."
     if (again or chosen).verdict in LOWER_BOUND_WORDS:
@@ -151,7 +154,11 @@ def _peak(group: Group, named: Extreme, members: Sequence[Estimate], fresh: Mapp
     if higher:
         words = Counter(e.verdict for e in higher)
         sentence += f" Left out: {_count_words(words)} that read higher."
-    return Finding("peak", sentence, (chosen.cell.key,))
+    return Finding("peak", sentence, (chosen.cell.key,), title=_title("Peak of", group, namer))
+
+
+def _title(words: str, group: Group, namer: Namer) -> str:
+    return f"{words} {group[1]}s{namer.on(group[0])}"
 
 
 def _near(group: Group, named: Extreme, fresh: Mapping[tuple[str, str], Estimate], namer: Namer) -> Finding:
@@ -159,7 +166,7 @@ def _near(group: Group, named: Extreme, fresh: Mapping[tuple[str, str], Estimate
     keys = (named.near.cell.key, named.peak.cell.key)
     if named.near is named.peak:
         sentence = f"No smaller {direction} load{namer.on(target)} comes within 10% of that peak: {namer.load(named.peak.cell)} is needed."
-        return Finding("knee", sentence, keys[:1])
+        return Finding("knee", sentence, keys[:1], title=_title("90 % of the peak of", group, namer))
     again = {key: fresh.get((key, direction)) for key in keys}
     both_fresh = all(again.values())
     near, peak = again[keys[0]] or named.near, again[keys[1]] or named.peak
@@ -171,7 +178,7 @@ def _near(group: Group, named: Extreme, fresh: Mapping[tuple[str, str], Estimate
     sentence = f"{head}, {format_size(in_flight_bytes(named.near.cell))} in flight; {_rate(near)}, {share:.0%} of the peak, {source}."
     if share < NEAR_PEAK:
         sentence += " So the fresh visits do not confirm that it comes within 10%."
-    return Finding("knee", sentence, keys)
+    return Finding("knee", sentence, keys, title=_title("90 % of the peak of", group, namer))
 
 
 @dataclass(frozen=True)
@@ -246,7 +253,7 @@ def _saturation(group: Group, named: Extreme, members: Sequence[Estimate], namer
             text += f"; {rising:,} still {'gains' if rising == 1 else 'gain'} more than 10% at the last step" if rising else ""
         sentences.append(text + ".")
     evidence = [e for _, e in line.points] if line is not None else [e for _, e in lines[0].points]
-    return Finding("saturation", " ".join(sentences), _keys(evidence))
+    return Finding("saturation", " ".join(sentences), _keys(evidence), title=_title("Saturation of", group, namer))
 
 
 def _unknown_saturation(group: Group, named: Extreme, members: Sequence[Estimate], namer: Namer) -> Finding:
@@ -264,7 +271,8 @@ def _unknown_saturation(group: Group, named: Extreme, members: Sequence[Estimate
         (few, start), (many, end) = line.points[0], line.points[-1]
         at = namer.cell(named.peak.cell, without=("numjobs",))
         sentence += f" With {at}, {plural(many, 'job')} reach {_speed(end) / _speed(start):.2g} times what {plural(few, 'job')} {'reaches' if few == 1 else 'reach'}."
-    return Finding("saturation", sentence, _keys(e for _, e in line.points) if line is not None else _keys(members))
+    keys = _keys(e for _, e in line.points) if line is not None else _keys(members)
+    return Finding("saturation", sentence, keys, title=_title("Saturation of", group, namer))
 
 
 def _noise(estimates: Sequence[Estimate], namer: Namer) -> Finding:

@@ -49,7 +49,7 @@ export function ceilings(
 }
 
 /** Quantities that a bound on throughput bounds too. */
-const BOUNDED: ReadonlySet<string> = new Set(["bw", "iops", "per_job"]);
+const BOUNDED: ReadonlySet<string> = new Set(["throughput", "iops", "per_job"]);
 
 /** The axis a slice runs along when nobody chose: the first of the preferred that the campaign has. */
 export function sliceAxis(live: readonly number[], chosen: number, x: number): number {
