@@ -20,6 +20,7 @@ SIGNATURE = re.compile(
     r"^.{0,40}\bCrystalDiskMark \d|^.{0,60}\bKDiskMark \([\w.+-]+\)|^\s*(?:SEQ|RND)\s+\d+\s?[KM]iB \(Q=|^\s*(?:Sequential|Random)\s+\d+ [KM]iB \(Q=",
     re.MULTILINE,
 )
+_MOST_ROWS = 10_000
 _TITLE = re.compile(r"(CrystalDiskMark) (\d[\w.]*)|(KDiskMark) \(([\w.+-]+)\)")
 _SECTION = re.compile(r"^\s*\[(Read|Write|Mix)\](?:\s*Read\s+(\d+)%)?", re.IGNORECASE)
 _NEW = re.compile(
@@ -100,6 +101,9 @@ def _add(
     value = figure(rate)
     if not value:
         source.problem(number, "a test that was not run: 0 MB/s", lost=False)
+        return
+    if len(run.rows) >= _MOST_ROWS:  # they wait for what stands below them: version, comment, profile
+        source.problem(0, f"a disk mark text of more than {_MOST_ROWS} results; the rest was not read")
         return
     run.rows.append(
         {

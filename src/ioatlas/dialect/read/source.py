@@ -25,6 +25,7 @@ EXPANDED_LIMIT = 4 << 30
 """Bytes a compressed file may expand to."""
 PROBLEM_LIMIT = 50
 _KEEP_LIMIT = 1 << 20
+_PIECES_LIMIT = 10_000
 _BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError)
 _PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0")
 _BOMS = (
@@ -194,7 +195,9 @@ class Source:
                         return
             if b"\r" in raw.rstrip(b"\r\n"):  # old Mac line ends, or a progress line rewritten in place
                 pieces = [piece for piece in raw.split(b"\r") if piece.strip()]
-                for piece in pieces[:10_000]:
+                if len(pieces) > _PIECES_LIMIT:
+                    self.problem(number, f"a line rewritten more than {_PIECES_LIMIT} times; the rest of it was not read")
+                for piece in pieces[:_PIECES_LIMIT]:
                     yield number, decode(piece).rstrip("\n")
                 continue
             yield number, decode(raw).rstrip("\r\n")

@@ -18,6 +18,7 @@ from ioatlas.model.foreign import ForeignReading
 SIGNATURE = re.compile(
     r"^IOIOIO\w* XDD version |^\s*What\s+Pass\s+Target\s+Queue\s+Bytes_Xfered|^\s*T\s+Q\s+Bytes\s+Ops\s+Time\s+Rate\s+IOPS", re.MULTILINE
 )
+_MOST_ROWS = 20_000
 _VERSION = re.compile(r"XDD version (\S+)")
 _HEADER = re.compile(r"^\s*What\s+Pass\s+Target")
 _OLD_HEADER = re.compile(r"^\s*T\s+Q\s+Bytes\s+Ops\s+Time\s+Rate\s+IOPS")
@@ -54,15 +55,22 @@ def read(source: Source) -> Iterator[ForeignReading]:
             if len(cells) != len(run.columns) or (source.unended(number) and cells[-1][-1:].isdigit()):
                 source.problem(number, "a result line with another number of figures than its header, or cut off")
                 continue
-            if len(run.rows) < 10_000:
-                run.rows.append((number, dict(zip(run.columns, cells, strict=True))))
+            _add(source, run, number, cells)
         elif run.columns and "IOPS" in run.columns and "T" in run.columns and (match := _OLD_ROW.match(line)):
             cells = [re.sub(r"\s+", "_", match[1].upper()), *match[2].split()]
             if len(cells) == len(run.columns):
-                run.rows.append((number, dict(zip(run.columns, cells, strict=True))))
+                _add(source, run, number, cells)
         else:
             _setting(run, text)
     yield from _finish(source, run)
+
+
+def _add(source: Source, run: _Run, number: int, cells: list[str]) -> None:
+    """Lines wait for the end of their run: only there it shows whether a COMBINED line has their sum."""
+    if len(run.rows) < _MOST_ROWS:
+        run.rows.append((number, dict(zip(run.columns, cells, strict=True))))
+    else:
+        source.problem(0, f"an xdd run of more than {_MOST_ROWS} result lines; the rest was not read")
 
 
 def _setting(run: _Run, text: str) -> None:
