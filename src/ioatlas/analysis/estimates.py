@@ -11,16 +11,18 @@ from math import exp
 from ioatlas.analysis.grade import Grade
 from ioatlas.analysis.windows import WindowValues, window_values
 from ioatlas.model.cell import Cell
-from ioatlas.model.estimate import Estimate
+from ioatlas.model.estimate import Estimate, LatKind
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.ordered import VERDICT, tool_of
 from ioatlas.model.visit import Part, Visit
 from ioatlas.stats.drift import Removal, removable_effects
+from ioatlas.stats.gates import offered_iops
 from ioatlas.stats.intervals import Interval
 from ioatlas.stats.variance import PooledVariance, pool_variance
 
 WORK_BOUNDED = "work-bounded: the time of a fixed amount of work, no window and no steady state"
 OPEN_LOOP = "open loop: latencies are lower bounds, fio's clock starts after its rate sleep"
+INTENDED = "open loop: latencies from the time each I/O was due (intended-constant/1), short by 2 ms at most; in a cut warm-up fio's own"
 SWEEP_PURPOSES = frozenset({"sweep"})
 _QUANTITIES = ("bw_bytes_per_s", "lat_mean_ns", "lat_p99_ns")
 _BAD_FIRST = ("unstable", "bistable", "drifting", "slowdown", "overloaded", "client-limited", "warm-up", "too short")
@@ -95,7 +97,9 @@ def without_blocks(cells: Mapping[str, Cell], readings: _Rows) -> tuple[_Rows, d
                 for row in rows
                 if (value := getattr(row.values, names[0]))
             ]
-            removal = removable_effects([place for place, _, _ in mine], [row.visit.block for _, row, _ in mine], [value for _, _, value in mine])
+            removal = removable_effects(
+                [place for place, _, _ in mine], [row.visit.block for _, row, _ in mine], [value for _, _, value in mine]
+            )
             if removal is None:
                 continue
             if names[0] == "bw_bytes_per_s":
@@ -133,7 +137,9 @@ def _pools(cells: Mapping[str, Cell], readings: Mapping[tuple[str, str], Sequenc
     return {place: pool_variance(lists) for place, lists in samples.items()}
 
 
-def _estimate(cell: Cell, direction: str, rows: Sequence[_Reading], pools: _Pools, n_discarded: int, grade: Grade, removal: Removal | None = None) -> Estimate:
+def _estimate(
+    cell: Cell, direction: str, rows: Sequence[_Reading], pools: _Pools, n_discarded: int, grade: Grade, removal: Removal | None = None
+) -> Estimate:
     target = _pool_of(cell)
     rates = [row.values.bw_bytes_per_s for row in rows]
     rate = grade.interval(rates, pools.get((target, "bw_bytes_per_s")))
@@ -149,10 +155,11 @@ def _estimate(cell: Cell, direction: str, rows: Sequence[_Reading], pools: _Pool
     notes = tuple(
         note
         for note in (
-            OPEN_LOOP if cell.loop == "open" else "",
+            _loop_note(cell, direction, rows),
             WORK_BOUNDED if any(row.visit.verdict == VERDICT for row in rows) else "",
             rate.reason,
             _missed(grade, rates, pools.get((target, "bw_bytes_per_s"))),
+            removal.sentence if removal is not None else "",
         )
         if note
     )
@@ -173,7 +180,7 @@ def _estimate(cell: Cell, direction: str, rows: Sequence[_Reading], pools: _Pool
         merged.percentile_ns(99),
         tail.low if tail else None,
         tail.high if tail else None,
-        "completion" if any(row.part.lat_kind == "completion" for row in rows) else "total",
+        _lat_kind(rows),
         cell_verdict([row.visit.verdict for row in rows], rate),
         f"{rate.method} + {removal.method}" if removal is not None else rate.method,
         sum(row.values.seconds for row in rows) / len(rows),
@@ -182,6 +189,22 @@ def _estimate(cell: Cell, direction: str, rows: Sequence[_Reading], pools: _Pool
         tuple(row.visit.seed for row in rows),
         notes,
     )
+
+
+def _lat_kind(rows: Sequence[_Reading]) -> LatKind:
+    """The least that all of them cover."""
+    kinds = {row.part.lat_kind for row in rows}
+    return "completion" if "completion" in kinds else "intended" if kinds == {"intended"} else "total"
+
+
+def _loop_note(cell: Cell, direction: str, rows: Sequence[_Reading]) -> str:
+    """What an open loop's latencies are, and how many I/Os its generator was behind at the end of a visit."""
+    if cell.loop == "closed":
+        return ""
+    offered = offered_iops(cell, direction)
+    behind = [max(0.0, offered * row.part.runtime_ms / 1000 - row.part.total_ios) for row in rows] if offered else []
+    backlog = f"; backlog at the end of a visit: {max(behind):.0f} I/Os at most" if behind else ""
+    return (INTENDED if _lat_kind(rows) == "intended" else OPEN_LOOP) + backlog
 
 
 def _missed(grade: Grade, rates: Sequence[float], pooled: PooledVariance | None) -> str:

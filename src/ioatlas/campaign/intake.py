@@ -71,6 +71,8 @@ def take_in(
         # In a fio of its own there is no neighbour to disturb: what drains late is part of the visit.
         overran = result.state == "over-run" and not plan.alone
         visit, late = _judged(result.section, result.visit, gates)
+        if result.overloaded and not visit.verdict.startswith("overloaded"):
+            visit, late = replace(visit, verdict=f"overloaded: {result.overloaded}", window_start_ms=0), False
         if plan.visit_id in contradicted:
             visit = replace(visit, discarded="; ".join(filter(None, [visit.discarded, contradicted[plan.visit_id]])))
         if plan.purpose == "probe":

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ioatlas.dialect.jobfile import JobSection, JobValue, render_job
+from ioatlas.engine.io_log import logs_each_io
 from ioatlas.model.cell import Cell
 
 TURN_MS = 100.2
@@ -69,6 +70,11 @@ class Section:
         return math.ceil((self.runtime_ms + self.gap_ms) / 100)
 
     @property
+    def logs_each_io(self) -> bool:
+        """Whether its log has a row for each I/O, from which latencies since each was due follow."""
+        return logs_each_io(self.cell, self.runtime_ms)
+
+    @property
     def interval_ms(self) -> int:
         return max(MIN_INTERVAL_MS, self.runtime_ms // SERIES_POINTS)
 
@@ -99,7 +105,9 @@ class Batch:
     @property
     def seconds(self) -> float:
         """How long the sections take, fio's own start and end excluded."""
-        return (self._idle_turns + sum(section.turns for section in self.sections)) * TURN_MS / 1000 + len(self.sections) * self.slack_ms / 1000
+        return (self._idle_turns + sum(section.turns for section in self.sections)) * TURN_MS / 1000 + len(
+            self.sections
+        ) * self.slack_ms / 1000
 
 
 GLOBAL: Mapping[str, JobValue] = {
@@ -139,13 +147,9 @@ def job_text(batch: Batch) -> str:
     for section, start_ms in zip(batch.sections, batch.start_ms, strict=True):
         for number, (name, _, cell) in enumerate(section.jobs):
             options = section_options(section, cell, number)
-            options |= {
-                "new_group": 1,
-                "startdelay": f"{start_ms}ms",
-                "log_avg_msec": section.interval_ms,
-                "write_bw_log": name,
-                "write_lat_log": name,
-            }
+            options |= {"new_group": 1, "startdelay": f"{start_ms}ms", "write_lat_log": name}
+            if not section.logs_each_io:
+                options |= {"log_avg_msec": section.interval_ms, "write_bw_log": name}
             sections.append(JobSection(name, options))
     return render_job(sections, GLOBAL)
 

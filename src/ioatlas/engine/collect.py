@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ioatlas.dialect.fio_output import FioJob, FioOutput, parse_fio_json
 from ioatlas.engine.batch import Section
+from ioatlas.engine.io_log import read_io_log
 from ioatlas.engine.series import DIRECTIONS, read_series
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.visit import Part, Series, Visit
@@ -26,6 +27,7 @@ class SectionResult:
     state:  'finished'; 'cut-short' (stopped before its time: it may be made again); 'over-run' (drained past its gap, or overlapped a
             neighbour: made again alone); 'failed' (an I/O error or no figures).
     reason: why it is not finished. overlap_ms: how long it shared the target with a neighbour.
+    overloaded: why the generator of a paced load fell behind, as far as its log of each I/O tells.
     """
 
     section: Section
@@ -33,6 +35,7 @@ class SectionResult:
     visit: Visit | None
     reason: str = ""
     overlap_ms: int = 0
+    overloaded: str = ""
 
 
 def _entries(output: FioOutput, section: Section) -> list[tuple[str, str, FioJob]]:
@@ -104,7 +107,14 @@ def read_batch(
         ran_ms = max(_ran_ms(job) for _, _, job in jobs)
         parts: list[Part] = []
         starts: list[int] = []
+        overloaded = ""
         for name, stream, job in jobs:
+            if section.logs_each_io:
+                log = read_io_log(directory, name, section.cell, interval_ms=section.interval_ms, runtime_ms=_ran_ms(job))
+                parts += [log.intended(part) for part in _parts(job, log.series.by_direction, stream)]
+                starts += [log.series.start_ms] if log.series.start_ms is not None else []
+                overloaded = log.overloaded
+                continue
             logs = read_series(directory, name, interval_ms=section.interval_ms, runtime_ms=_ran_ms(job))
             parts += _parts(job, logs.by_direction, stream)
             starts += [logs.start_ms] if logs.start_ms is not None else []
@@ -136,7 +146,7 @@ def read_batch(
             else:
                 overlap_ms = 0
             previous_end_ms = end_ms
-        results.append(SectionResult(section, state, visit, reason, overlap_ms))
+        results.append(SectionResult(section, state, visit, reason, overlap_ms, overloaded))
     return results
 
 

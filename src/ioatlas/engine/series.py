@@ -23,9 +23,9 @@ class SectionSeries:
     by_direction: dict[str, Series]
 
 
-def _load(path: Path) -> NDArray[np.int64]:
-    """Rows of (time ms, value, direction); empty when the log is missing, empty or cut off in its first line."""
-    empty = np.empty((0, 3), dtype=np.int64)
+def load_rows(path: Path, columns: tuple[int, ...] = (0, 1, 2)) -> NDArray[np.int64]:
+    """Rows of (time ms, value, direction), and with column 3 the block size; empty when the log is missing, empty or cut off in its first line."""
+    empty = np.empty((0, len(columns)), dtype=np.int64)
     try:
         lines = path.read_text().splitlines()
     except OSError:
@@ -33,10 +33,10 @@ def _load(path: Path) -> NDArray[np.int64]:
     rows = [line for line in lines if line.count(",") >= 4]
     if not rows:
         return empty
-    return np.loadtxt(rows, delimiter=",", usecols=(0, 1, 2), dtype=np.int64, ndmin=2)
+    return np.loadtxt(rows, delimiter=",", usecols=columns, dtype=np.int64, ndmin=2)
 
 
-def _jobs(rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+def jobs_of(rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     """Split one direction's rows into jobs: every job appends its own rows in time order."""
     breaks = np.nonzero(np.diff(rows[:, 0]) < 0)[0] + 1
     return np.split(rows, breaks)
@@ -48,8 +48,8 @@ def read_series(directory: Path, name: str, *, interval_ms: int, runtime_ms: int
     A bandwidth sample (KiB/s) is the mean since the job's previous one, so cumulated bytes are exact at sample times and are
     interpolated between them. A latency sample (ns) is the mean of one interval; jobs count equally.
     """
-    bandwidth = _load(directory / f"{name}_bw.log")
-    latency = _load(directory / f"{name}_lat.log")
+    bandwidth = load_rows(directory / f"{name}_bw.log")
+    latency = load_rows(directory / f"{name}_lat.log")
     if not len(latency):
         return SectionSeries(None, None, {})
     start_ms = int(latency[:, 0].min()) - interval_ms
@@ -63,7 +63,7 @@ def read_series(directory: Path, name: str, *, interval_ms: int, runtime_ms: int
         if not len(lat_rows):
             continue
         done = np.zeros(n + 1)
-        for job in _jobs(bw_rows) if len(bw_rows) else []:
+        for job in jobs_of(bw_rows) if len(bw_rows) else []:
             times = np.concatenate(([0.0], np.maximum(job[:, 0] - start_ms, 0)))
             total = np.concatenate(([0.0], np.cumsum(job[:, 1] * 1024.0 * np.diff(times) / 1000)))
             rate_last = total[-1] - total[-2]

@@ -10,8 +10,8 @@ from ioatlas.model.cell import Cell
 from ioatlas.model.limit import Bound, Limit
 
 Kind = Literal["measured", "predicted", "imported"]
-LatKind = Literal["total", "completion", "unknown"]
-"""What a latency covers; unknown only for what was imported."""
+LatKind = Literal["total", "completion", "intended", "unknown"]
+"""What a latency covers: from submission, from the kernel's start, or from the time the I/O was due, to completion; unknown only for what was imported."""
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from math import isfinite
 
 from ioatlas.model.cell import Cell
 from ioatlas.model.visit import Visit
+from ioatlas.stats.openloop import backlog
 
 METHOD = "gates/1"
 
@@ -181,6 +182,18 @@ def _sizes(cell: Cell) -> dict[str, int]:
     return {direction: given[min(index, len(given) - 1)] for index, direction in enumerate(("read", "write", "trim"))}
 
 
+def offered_iops(cell: Cell, direction: str) -> float | None:
+    """I/Os a second that an open loop asks for in one direction, all jobs together; None without a rate or with blocks of several sizes."""
+    place = ("read", "write", "trim").index(direction)
+    for option in ("rate_iops", "rate"):
+        rates = [float(part) if part else 0.0 for part in str(cell.option.get(option) or "").split(",")]
+        rate = rates[min(place, len(rates) - 1)] * cell.numjobs
+        if rate:
+            size = _sizes(cell)[direction]
+            return rate if option == "rate_iops" else None if cell.option.get("bssplit") or cell.option.get("bsrange") else rate / size
+    return None
+
+
 def _overload(visit: Visit, cell: Cell, applied: list[str]) -> tuple[str, ...]:
     labels = []
     for option, total in (("rate_iops", "total_ios"), ("rate", "io_bytes")):
@@ -195,6 +208,12 @@ def _overload(visit: Visit, cell: Cell, applied: list[str]) -> tuple[str, ...]:
                     # fio's rates are for one job.
                     offered = rates[min(index, len(rates) - 1)] * cell.numjobs
                     reason = overload_gate(getattr(part, total) / part.runtime_ms * 1000, offered)
+                    arrivals = offered_iops(cell, direction)
+                    if cell.option.get("rate_process") == "poisson" and arrivals:
+                        # The number of arrivals itself varies: less than 99% of it may be chance.
+                        reason = backlog(
+                            part.total_ios, arrivals, part.runtime_ms / 1000, poisson=True, lat_mean_ns=part.lat_mean_ns, jobs=cell.numjobs
+                        ).reason
                     if reason:
                         labels.append(reason)
     return tuple(dict.fromkeys(labels))

@@ -46,12 +46,16 @@ class OpenLoop:
         return float(np.percentile(self.latency_ns, percent, method="inverted_cdf"))
 
 
-def intended_latency(completion_ns: Floats, latency_ns: Floats, rate_iops: float, *, start_ns: float | None = None) -> OpenLoop:
+def intended_latency(
+    completion_ns: Floats, latency_ns: Floats, rate_iops: float, *, start_ns: float | None = None, resolution_ns: float = 0.0
+) -> OpenLoop:
     """Latency from the intended time for one job paced at `rate_iops` with constant gaps.
 
     completion_ns, latency_ns: shape (n,), one record for each I/O: time of completion on any clock, and recorded latency (start to completion).
     start_ns: intended time of the first I/O on that clock. None: the latest time for which no I/O starts before it is due, which makes every
     latency a lower bound (by the first I/O's own lateness). I/O k (counted from 0 in starting order) is due at start_ns + k / rate.
+    resolution_ns: of the completion times, cut off to multiples of it. Lateness that this could have made up does not count, so that latencies stay
+    lower bounds: by twice the resolution at most.
     """
     completion, latency = as_series(completion_ns), as_series(latency_ns)
     if completion.size != latency.size or completion.size == 0:
@@ -66,8 +70,8 @@ def intended_latency(completion_ns: Floats, latency_ns: Floats, rate_iops: float
     due = np.arange(n) * gap
     first = float(np.min(started - due)) if start_ns is None else float(start_ns)
     due = due + first
-    lag = np.maximum(started - due, 0.0)
-    intended = completion - due
+    lag = np.maximum(started - due - resolution_ns, 0.0)
+    intended = latency + lag
     finished = np.sort(completion)
     were_due = np.floor((started - first) / gap + 1e-9) + 1
     backlog = np.maximum(were_due - np.searchsorted(finished, started, side="left"), 0)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernel counters against claims: caches proven, foreign load named, small batches left alone."""
 
-from ioatlas.analysis.counters import BatchCount, counter_findings
+from ioatlas.analysis.counters import BatchCount, CountedPath, counter_findings, excess, shortage
 
 MIB = 1 << 20
 
@@ -34,3 +34,33 @@ def test_small_or_short_batches_are_not_judged():
     assert codes(BatchCount("read", MIB, 0, 20.0)) == []
     ((code, _),) = codes(BatchCount("read", 1000 * MIB, 0, 1.0))
     assert code == "counters", "below two seconds the gate passes"
+
+
+def usage(read=0, write=0, rx=0, tx=0):
+    disk = {"read_bytes": read, "write_bytes": write}
+    return {"disks": {"sda": disk, "sdb": disk}, "nics": {"eth0": {"rx_bytes": rx, "tx_bytes": tx}}, "nfs": None}
+
+
+def test_bytes_are_counted_where_all_of_them_pass():
+    assert CountedPath(devices=("sda",)).counted_bytes(usage(read=5), "read") == 5
+    assert CountedPath(devices=("sda", "sdb")).counted_bytes(usage(write=5), "write") == 10
+    assert CountedPath(devices=("sdc",)).counted_bytes(usage(read=5), "read") is None
+    assert CountedPath(interfaces=("eth0",)).counted_bytes(usage(rx=7, tx=9), "write") == 9
+    assert CountedPath(nfs=True).counted_bytes({"nfs": {"server_read_bytes": 3, "server_write_bytes": 4}}, "read") == 3
+    assert CountedPath(nfs=True).counted_bytes(usage(), "read") is None
+    assert CountedPath().counted_bytes(usage(read=5), "read") is None
+    assert CountedPath(devices=("sda",)).counted_bytes(usage(), "trim") is None
+
+
+def test_too_few_bytes_contradict_however_short_the_batch_and_too_many_only_far_off():
+    disk, wire = CountedPath(devices=("sda",)), CountedPath(interfaces=("eth0",))
+    assert "12.5% of the bytes read" in shortage(disk, "read", 8 * MIB, MIB)
+    assert shortage(disk, "read", 100 * MIB, 99 * MIB) == ""
+    assert shortage(disk, "read", MIB // 2, 0) == ""
+    assert shortage(disk, "read", 8 * MIB, None) == ""
+    assert "160.0% of the bytes written" in excess(disk, "write", 100 * MIB, 100, 160 * MIB)
+    assert excess(disk, "write", 100 * MIB, 100, 140 * MIB) == ""
+    assert excess(disk, "write", 10 * MIB, 100, 160 * MIB) == ""
+    # 4 KiB I/Os: requests and headers are part of what a wire carries.
+    assert excess(wire, "read", 100 * MIB, 25_600, 168 * MIB) == ""
+    assert "another load" in excess(wire, "read", 100 * MIB, 100, 168 * MIB)

@@ -106,3 +106,16 @@ def test_offered_rates_that_are_not_reached_label_the_visit():
 def test_a_busy_generator_is_named():
     assert "95%" in gates.generator_cpu_gate(95)
     assert gates.generator_cpu_gate(None) == ""
+
+
+def test_random_arrivals_are_overloaded_only_beyond_what_chance_explains():
+    paced = {"rate_iops": 500, "rate_process": "poisson"}
+    assert gates.judge_visit(visit(total_ios=480), cell(**paced)).labels == (), "96% of 500 arrivals is chance"
+    assert gates.judge_visit(visit(total_ios=350), cell(**paced)).labels[0].startswith("overloaded: 70.0%")
+
+
+def test_offered_rates_are_those_of_all_jobs():
+    assert gates.offered_iops(cell(rate_iops="100,50", numjobs=4, rw="randrw"), "write") == 200
+    assert gates.offered_iops(cell(rate=4096 * 100, numjobs=2), "read") == 200
+    assert gates.offered_iops(cell(), "read") is None
+    assert gates.offered_iops(cell(rate=1 << 20, bssplit="4k/50:8k/50"), "read") is None
