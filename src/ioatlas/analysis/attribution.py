@@ -50,7 +50,8 @@ RISING = 0.7
 SAME = 0.05
 """Two plateaus are the same rate within this."""
 TIGHT, TIGHT_SPAN = 0.03, 4
-"""A rate that holds within TIGHT over block sizes that differ TIGHT_SPAN-fold is a rule of the target, not the work of a full processor."""
+"""I/Os a second that hold within TIGHT, or bytes a second within SAME, over block sizes that differ TIGHT_SPAN-fold, are a rule of the target, not the
+work of a full processor."""
 GENERATOR_FULL, GENERATOR_ROOM = 0.80, 0.60
 CORES_FULL, CORES_ROOM = 0.95, 0.85
 OWN_SHARE, SOFTIRQ_CORE = 0.2, 0.5
@@ -332,7 +333,7 @@ def _law(
         return
     if same_rate:
         span, worst = _held(bs_bytes, same_rate, lambda s: plateaus[s].rate / here.rate)
-        case.tight = span >= TIGHT_SPAN and worst <= TIGHT
+        case.tight = span >= TIGHT_SPAN and worst <= SAME
         sizes_text = _sizes_text((bs_bytes, *same_rate))
         case.law = _Candidate(
             _behind_name(case, "bandwidth"),

@@ -22,7 +22,7 @@ from ioatlas.model.target import Target
 from ioatlas.model.testbed import Fact, Testbed
 from ioatlas.probe import testbed
 from ioatlas.probe.measured import client_rate, network_rate
-from ioatlas.probe.power import Meter, MeterError, open_meters
+from ioatlas.probe.power import Meter, MeterError, TypedMeter, open_meters
 from ioatlas.probe.power_log import PowerLog, mean_watts
 from ioatlas.probe.round_trip import has_holes, round_trip_seconds
 from ioatlas.probe.typed_in import check_host, corrected, read_facts, read_iperf, read_power
@@ -156,6 +156,23 @@ def meters_of(directory: Path) -> list[Meter]:
     """The meters of the campaign's facts file."""
     path = directory / FACTS_FILE
     return open_meters(read_power(path), where=str(path)) if path.is_file() else []
+
+
+def note_power(journal: Journal, meters: Sequence[Meter], stop_asked: Callable[[], bool]) -> None:
+    """Once a campaign, before the first load: which meters there are, and what they say at rest."""
+    if not meters or "idle_watts" in journal.outcomes():
+        return
+    told = [
+        {
+            "name": meter.name,
+            "of": meter.of,
+            "source": meter.source,
+            "loaded_watts": meter.loaded_watts if isinstance(meter, TypedMeter) else None,
+        }
+        for meter in meters
+    ]
+    journal.set_outcome("meters", told)
+    journal.set_outcome("idle_watts", idle_watts(meters, stop_asked))
 
 
 def idle_watts(meters: Sequence[Meter], stop_asked: Callable[[], bool], seconds: float = IDLE_SECONDS) -> dict[str, float]:

@@ -8,10 +8,13 @@ from dataclasses import replace
 from typing import Any
 
 from ioatlas.analysis.attribution import AttributionReport, CeilingsOf, PathView, Seen, attribute
+from ioatlas.analysis.balance import balance_findings, groups_of
 from ioatlas.analysis.cache import judge_caches
 from ioatlas.analysis.ceilings import Ceiling
 from ioatlas.analysis.counters import CountedPath
+from ioatlas.analysis.energy import MeterFacts, power_findings, with_watts
 from ioatlas.analysis.limits import ceilings_of
+from ioatlas.analysis.offsets import offset_findings
 from ioatlas.analysis.saturation import iops_by_visit, saturation_findings
 from ioatlas.campaign.beside import usage_of
 from ioatlas.campaign.counts import Counts, counted_beside
@@ -44,11 +47,12 @@ def judge(
     beside: Mapping[int, Mapping[str, Any]] | None = None,
     hollow: Iterable[str] = (),
     paths: Mapping[str, CountedPath] | None = None,
+    meters: Sequence[MeterFacts] = (),
 ) -> tuple[tuple[Estimate, ...], tuple[Finding, ...]]:
     """The estimates with cache verdicts, and findings on caches, saturation and what limits the highest throughput.
 
     counts: claims against the counters of the targets' paths. beside: what was read beside each visit, by its id.
-    hollow: targets with holes. paths: where each target's bytes are counted.
+    hollow: targets with holes. paths: where each target's bytes are counted. meters: of power.
     """
     beside = beside or {}
     counted = counted_beside(visits, {e.cell.key: e.cell.target for e in estimates}, paths or {}, beside)
@@ -66,8 +70,27 @@ def judge(
     report = attribute(marked, ceilings=ceilings, caches=caches, seen=_seen(made, beside), paths=_paths(beds), fast_share=_fast(made))
     marked = tuple(_with_limit(e, report, ceilings) for e in marked)
     found = [*caches.findings(), *saturation_findings(marked, iops_by_visit(made))]
-    found += report.findings(marked, fresh)
+    marked = with_watts(marked, made, {visit: record["watts"] for visit, record in beside.items() if "watts" in record}, meters)
+    found += [
+        *report.findings(marked, fresh),
+        *power_findings(marked, meters),
+        *offset_findings(marked, {n: _placed(b) for n, b in beds.items()}),
+    ]
+    usages = [usage for record in beside.values() if (usage := usage_of(record)) is not None]
+    for groups in {groups_of(bed) for bed in beds.values()}:
+        found += balance_findings(groups, usages)
     return marked, tuple(found)
+
+
+def meter_facts(outcomes: Mapping[str, Any]) -> tuple[MeterFacts, ...]:
+    """The meters that were asked, with what they said at rest."""
+    idle = outcomes.get("idle_watts", {})
+    return tuple(MeterFacts(m["name"], m["of"], m["source"], idle.get(m["name"]), m["loaded_watts"]) for m in outcomes.get("meters", []))
+
+
+def _placed(bed: Testbed) -> bool:
+    """Whether an offset of this target is a place on a device, rather than in a file that lies anywhere."""
+    return bed.value("target.kind") == "block"
 
 
 def ceilings_by_cell(beds: Mapping[str, Testbed]) -> CeilingsOf:

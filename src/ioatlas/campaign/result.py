@@ -20,7 +20,7 @@ from ioatlas.analysis.reduction import reduction_findings
 from ioatlas.campaign.beside import beside_visits
 from ioatlas.campaign.conditions import with_typed
 from ioatlas.campaign.counts import batch_counts, counted_findings, counted_paths
-from ioatlas.campaign.evidence import judge, testbeds
+from ioatlas.campaign.evidence import judge, meter_facts, testbeds
 from ioatlas.campaign.imported import is_imported, load_imported, with_imported
 from ioatlas.campaign.integrity import integrity_findings
 from ioatlas.campaign.ordered_result import LOOK, with_order
@@ -81,7 +81,15 @@ def _result(journal: Journal) -> CampaignResult:
     judged: tuple[Finding, ...] = ()
     if spec.streams is None:  # what ran at once cannot be told apart by counters and ceilings; the visits passed those gates whole
         estimates, judged = judge(
-            estimates, fresh, told, beds, counts, beside=beside, hollow=outcomes.get("hollow", []), paths=counted_paths(journal)
+            estimates,
+            fresh,
+            told,
+            beds,
+            counts,
+            beside=beside,
+            hollow=outcomes.get("hollow", []),
+            paths=counted_paths(journal),
+            meters=meter_facts(outcomes),
         )
     history = load_history(journal, cells, made)
     estimates = with_history(estimates, told, history)

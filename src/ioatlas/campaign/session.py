@@ -12,7 +12,7 @@ from typing import Any
 
 from ioatlas.analysis.windows import window_values
 from ioatlas.campaign.beside import Beside
-from ioatlas.campaign.conditions import Hollow, meters_of
+from ioatlas.campaign.conditions import Hollow, meters_of, note_power
 from ioatlas.campaign.events import Emit, Event
 from ioatlas.campaign.gatekeeper import Gatekeeper
 from ioatlas.campaign.intake import Intake, take_in
@@ -82,7 +82,8 @@ class Session(ABC):
         self._slack_ms: float = SLACK_MS
         watched = {target.name: watched_of(target.location) for target in plan.targets}
         self._counters = Sampler(_together(watched.values()))
-        self._beside = Beside(_together(watched.values()), meters_of(journal.directory))
+        self._meters = meters_of(journal.directory)
+        self._beside = Beside(_together(watched.values()), self._meters)
         self._hollow = Hollow(journal)
         self._gates = Gatekeeper(journal, watched)
         journal.set_outcome("counted", {name: asdict(path) for name, path in self._gates.paths.items()})
@@ -163,6 +164,7 @@ class Session(ABC):
         (directory / JOB_FILE).write_text(job_text(batch))
         progress = self._progress(batch)
         self._hollow.look(sections)
+        note_power(self._journal, self._meters, self._stop_asked)
         before = self._counters.snapshot()
         self._beside.start(sections)
         try:

@@ -37,7 +37,13 @@ def look_at_stack(sheet: Sheet, route: Route) -> list[str]:
     described = _lsblk(sheet, tops)
     for name in layers:
         doubt = _device(sheet, name, described.get(name, {}))
-        if not _slaves(name):
+        below = _slaves(name)
+        if len(below) > 1:
+            sheet.known(f"device.{name}.slaves", " ".join(below), f"/sys/class/block/{name}/slaves")
+        mapped = sheet.file(Path("/sys/class/block") / name / "dm" / "uuid")
+        if mapped:
+            sheet.known(f"device.{name}.dm_kind", mapped.split("-")[0], f"/sys/class/block/{name}/dm/uuid")
+        if not below:
             drive = _whole_disk(name)
             drives.append(drive)
             look_at_drive(sheet, drive, doubt=doubt)

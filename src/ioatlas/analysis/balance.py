@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Is the load spread evenly over what runs side by side: the paths of a multipath device, the members of a bond or an array, the clients."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ioatlas.model.result import Finding
+from ioatlas.model.testbed import Testbed
+from ioatlas.model.units import format_size_rounded
+from ioatlas.model.usage import Usage
+
+EVEN = 0.8
+"""The least loaded of a group carries at least this share of its part."""
+FEWEST_BYTES = 256 << 20
+"""Less says too little of how a load is spread."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Things that run side by side. kind: 'paths', 'links', 'drives'."""
+
+    kind: str
+    of: str
+    members: tuple[str, ...]
+
+
+def groups_of(bed: Testbed) -> tuple[Group, ...]:
+    """Bond members, and the devices directly below a multipath device, a stripe or an array, as far as the testbed tells."""
+    found = []
+    members = str(bed.value("nic.members") or "").split()
+    if len(members) > 1:
+        found.append(Group("links", f"the bond {bed.value('nic.name') or ''}".strip(), tuple(members)))
+    members = str(bed.value("array.members") or "").split()
+    if len(members) > 1:
+        found.append(Group("drives", f"the {bed.value('array.kind') or 'array'}", tuple(members)))
+    stack = str(bed.value("device.stack") or "").split(" > ")
+    for fact in bed.facts:
+        name = fact.name.split(".")
+        if fact.name.startswith("device.") and name[-1] == "slaves" and isinstance(fact.value, str):
+            below = tuple(one for one in fact.value.split() if one in stack)
+            multipath = bed.value(f"device.{name[1]}.dm_kind") == "mpath"
+            if len(below) > 1 and not any(set(below) <= set(one.members) for one in found):
+                found.append(Group("paths" if multipath else "drives", name[1], below))
+    return tuple(found)
+
+
+def balance_findings(groups: Sequence[Group], usages: Iterable[Usage]) -> tuple[Finding, ...]:
+    """One sentence on each group whose bytes were counted: how they were spread, and what to look at where they were not even."""
+    carried: Counter[str] = Counter()
+    for usage in usages:
+        for name, disk in usage.disks.items():
+            carried[name] += disk.read_bytes + disk.write_bytes
+        for name, nic in usage.nics.items():
+            carried[name] += nic.rx_bytes + nic.tx_bytes
+    found = []
+    for group in groups:
+        total = sum(carried[name] for name in group.members)
+        if total < FEWEST_BYTES:
+            continue
+        found.append(Finding("balance", _sentence(group, {name: carried[name] for name in group.members}, total)))
+    return tuple(found)
+
+
+def client_balance(bytes_by_client: Mapping[str, float]) -> Finding | None:
+    """The same of clients that worked at once; None with fewer than two, or too few bytes."""
+    total = sum(bytes_by_client.values())
+    if len(bytes_by_client) < 2 or total < FEWEST_BYTES:
+        return None
+    return Finding("balance", _sentence(Group("clients", "the fleet", tuple(bytes_by_client)), bytes_by_client, total))
+
+
+def _sentence(group: Group, carried: Mapping[str, float], total: float) -> str:
+    part = total / len(carried)
+    shares = sorted(((size / total, name) for name, size in carried.items()), reverse=True)
+    listed = ", ".join(f"{name} {share:.0%}" for share, name in shares[:8]) + (" ..." if len(shares) > 8 else "")
+    head = f"Of {format_size_rounded(total)} over the {len(carried)} {group.kind} of {group.of}: {listed}"
+    least = shares[-1][0] * total / part
+    if least >= EVEN:
+        return f"{head}: even."
+    change = {
+        "links": "its hash sends whole connections over one member: use layer3+4 and several connections, or several addresses",
+        "paths": "look at the multipath policy (round-robin or service-time over all paths of one group), and whether a path is down",
+        "drives": "stripe size and access pattern leave drives idle, or one member is slower or not used",
+        "clients": "some clients got much less than their part: look at the slowest one and at how the server shares its links",
+    }[group.kind]
+    return f"{head}: uneven, the least used carries {least:.0%} of an even part; {change}."
