@@ -27,7 +27,7 @@ from ioatlas.campaign.streams_plan import (
 )
 from ioatlas.campaign.streams_spec import StreamsSpec
 from ioatlas.design.load_search import LoadTrial, search_load
-from ioatlas.engine.batch import Section
+from ioatlas.engine.batch import TURN_MS, Section
 from ioatlas.errors import IoAtlasError
 from ioatlas.model.cell import Cell
 from ioatlas.model.target import Target
@@ -138,6 +138,7 @@ class Streams(Session):
                     [NewVisit(cell.key, len(made), self._seed(len(made), load), SEARCH, alone=True, runtime_ms=length)]
                 )
             going = self._make_planned(SEARCH)
+        self._journal.drop_planned("not reached: the budget ended", purpose=SEARCH)
         limit = format_duration(self._streams.limit_seconds)
         highest = answer.highest
         if highest is None:
@@ -265,3 +266,24 @@ class Streams(Session):
             super()._tell(visit)
             return
         super()._tell(replace(visit, parts=together(visit.parts)))
+
+    def _out_of_time(self, purpose: str, taken: tuple[Section, ...]) -> bool:
+        """The search leaves time for the load points, and each of these is made once however small the budget is."""
+        left = self._left_seconds()
+        if left is None:
+            return False
+        if purpose == SWEEP:
+            rows = {row.visit_id: row for row in self._journal.planned(SWEEP)}
+            return not any(rows[section.visit_id].block == 0 for section in taken) and super()._out_of_time(purpose, taken)
+        need = sum(section.turns for section in taken) * TURN_MS / 1000 * self._slowdown() + FIO_SECONDS
+        return left - need < self._points_seconds() and bool(self._journal.has_visits(SEARCH)) and self._made > 0
+
+    def _points_seconds(self) -> float:
+        """What the load points need at least: each once, half as long as asked for where that is seconds; never more than half of the budget."""
+        spec = self._plan.spec
+        window = min(spec.window_seconds, max(SHORTEST_WINDOW_SECONDS, spec.window_seconds / 2))
+        need = (
+            len(self._streams.points) * len(self._plan.targets) * (window + gap_seconds(self._streams) + FIO_SECONDS)
+            + self._reserve_seconds()
+        )
+        return min(need, (spec.budget_seconds or need) / 2)

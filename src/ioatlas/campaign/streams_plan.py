@@ -28,6 +28,8 @@ from ioatlas.stats.stream_gates import offered_by_direction, offered_iops
 GIB = 1 << 30
 DEFAULT_FOOTPRINT = 4 * GIB
 SMALLEST_FOOTPRINT = 1 << 20
+LAYOUT_SHARE, LEAST_FOOTPRINT = 0.25, 1 << 28
+"""Of a budget that writing the file may take where nobody set its size, and what is written however small the budget is."""
 ALIGN = 4096
 OPEN_DEPTH = 64
 """I/Os that one job of an open loop may have in flight: with fewer it waits for the target as a closed loop does."""
@@ -347,6 +349,8 @@ def footprint_of(spec: CampaignSpec, target: Target) -> tuple[int, list[str]]:
     else:
         free = target.free_bytes if target.free_bytes is not None else DEFAULT_FOOTPRINT
         size = min(DEFAULT_FOOTPRINT, free // 4)
+        if spec.budget_seconds is not None:
+            size = min(size, max(LEAST_FOOTPRINT, int(LAYOUT_SHARE * spec.budget_seconds * PLANNING_WRITE_BYTES_PER_S)))
         size -= size % (1 << 26) if size >= 1 << 26 else size % (1 << 20)
     if target.size_bytes is not None and size > target.size_bytes:
         if given is not None and streams.streams:

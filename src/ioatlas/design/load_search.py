@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The highest load that a target carries: which offered rate to try next, from those that were tried.
 
-A load is carried when its mean response time stays within a limit and the offered rate is achieved. Loads are doubled until one is not carried
-and then halved in on logarithms; what a target achieved while it was overloaded is a better guess than the middle.
+A load is carried when its mean response time stays within a limit and the offered rate is achieved. Loads grow fourfold until one is not carried
+and are then halved in on logarithms; what a target achieved while it was overloaded is a better guess than the middle.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from dataclasses import dataclass
 START_IOPS = 400.0
 LEAST_IOPS = 20.0
 MOST_IOPS = 4e6
+GROWTH = 4.0
+"""From one load to the next while all are carried; what a target achieves of one that is far too much says where to look."""
 WIDTH = 1.05
 """Ratio of the lowest load not carried to the highest one carried at which the search ends."""
 BACK = 0.93
@@ -71,8 +73,8 @@ def search_load(trials: Sequence[LoadTrial], limit_ns: float, start_iops: float 
     if refused is None:
         if best is None:
             return LoadAnswer(None, (_tidy(start_iops), False), None, "")
-        if best * 2 <= MOST_IOPS:
-            return LoadAnswer(None, (_tidy(best * 2), False), None, "")
+        if best * GROWTH <= MOST_IOPS:
+            return LoadAnswer(None, (_tidy(best * GROWTH), False), None, "")
         return LoadAnswer(highest, None if best in confirmed else (best, True), None, "nothing")
     if best is None:
         lower = _tidy(min(refused / 4, _guess(failing) or refused / 4))

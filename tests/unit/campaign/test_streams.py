@@ -216,3 +216,10 @@ def test_a_stream_keeps_its_own_rates_and_their_split():
     assert rates(full) == {"stream1": "100,300"}
     assert rates(half) == {"stream1": "50,150"}
     assert full.option["load_iops"] == 800
+
+
+def test_a_budget_bounds_the_footprint_that_nobody_set():
+    spec = CampaignSpec(streams=mix().streams, budget_seconds=10)
+    assert footprint_of(spec, DIRECTORY)[0] == pytest.approx(10 * 0.25 * 500e6, rel=0.1)
+    assert footprint_of(replace(spec, constants={"size": 2 * GIB}), DIRECTORY)[0] == 2 * GIB
+    assert footprint_of(replace(spec, budget_seconds=0.1), DIRECTORY)[0] == 1 << 28
