@@ -23,6 +23,8 @@ from ioatlas.stats.intervals import t_quantile
 
 BEFORE, AFTER = 0.1, 1.0
 """A read is 'before writes' while less than a tenth of its footprint was written, 'after' once as much as the whole was."""
+UNTOUCHED = "before"
+"""Purpose of the visits of reads that are made in the state that was prepared, before any load writes."""
 RELEVANT = 0.10
 CONFIDENCE = 0.99
 HOLE = "hole"
@@ -123,7 +125,9 @@ def before_after_findings(cells: Mapping[str, Cell], visits: Iterable[Visit], hi
     sides: dict[str, dict[str, tuple[list[float], list[float]]]] = {}
     for visit in visits:
         cell, written = cells.get(visit.cell_key), history.get(visit.visit_id)
-        if cell is None or written is None or cell.writes or visit.discarded or visit.purpose != "sweep" or cell.state == "fresh":
+        if cell is None or written is None or cell.writes or visit.discarded or cell.state == "fresh":
+            continue
+        if visit.purpose not in ("sweep", UNTOUCHED):
             continue
         rate = sum(window_values(part, visit.window_start_ms).bw_bytes_per_s for part in visit.parts)
         share = written.total_bytes / max(1, cell.footprint_bytes)

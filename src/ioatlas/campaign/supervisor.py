@@ -9,8 +9,10 @@ from collections.abc import Mapping
 
 from ioatlas.analysis.drift import VOIDED
 from ioatlas.analysis.estimates import estimate_cells, undecided
+from ioatlas.analysis.footprints import UNTOUCHED
 from ioatlas.analysis.overview import extremes
 from ioatlas.campaign.adaptive import FEWEST_MEASURED, adaptive_maps, can_be_adaptive
+from ioatlas.campaign.before import reads_to_make_first
 from ioatlas.campaign.events import Event
 from ioatlas.campaign.intake import SENTINEL
 from ioatlas.campaign.integrity import as_outcome, check_targets
@@ -51,6 +53,7 @@ class Supervisor(Session):
         try:
             self._fit_layout()
             self._sites.prepare(self._fio, self._plan, self._stop_asked, self._emit)
+            self._read_first()
             self._probe()
             self._fit_budget()
             self._watch = Watch(self._journal, self._plan, open_end=self._adaptive or self._plan.spec.wanted.precision is not None)
@@ -70,6 +73,12 @@ class Supervisor(Session):
         return Summary(
             self._journal.directory, len({visit.cell_key for visit in kept}), len(kept), time.monotonic() - self._began, complete=True
         )
+
+    def _read_first(self) -> None:
+        """Read what was prepared before the probes or the sweep write to it, where a state was asked for."""
+        if not self._finished and not self._journal.has_visits(UNTOUCHED):
+            self._journal.add_visits(reads_to_make_first(self._plan))
+            self._make_planned(UNTOUCHED)
 
     def _waiting(self, purpose: str) -> list[PlannedVisit]:
         """The next planned visits; into those of the sweep sentinels are woven at regular places."""
