@@ -179,3 +179,33 @@ def test_too_many_kinds_of_data_for_a_device_are_refused(tmp_path, disk_dir):
     assert refused.returncode == 2
     assert "side by side" in refused.stderr
     assert "4 MiB" in refused.stderr
+
+
+def _throttle():
+    """Where reads of a block device can be limited to a number of I/Os a second; None where the kernel has no such controller."""
+    path = Path("/sys/fs/cgroup/blkio/blkio.throttle.read_iops_device")
+    return path if path.exists() and shutil.which("mkfs.btrfs") and "btrfs" in Path("/proc/filesystems").read_text() else None
+
+
+@root_only
+@pytest.mark.skipif(_throttle() is None, reason="needs btrfs and the block I/O controller of cgroup v1")
+def test_reads_of_a_copy_on_write_file_differ_after_random_writes(tmp_path):
+    bench, place = Bench(tmp_path), tmp_path / "m"
+    place.mkdir()
+    device = bench.loop(bench.image(400 << 20))
+    number = Path(f"/sys/block/{Path(device).name}/dev").read_text().strip()
+    try:
+        subprocess.run(["mkfs.btrfs", "-q", "-f", "-m", "single", "-d", "single", device], check=True, capture_output=True)
+        subprocess.run(["mount", "-o", "nodatasum,noatime", device, place], check=True)
+        _throttle().write_text(f"{number} 3000")
+        patterns = ("[[pattern]]", 'rw = "read"', 'bs = "128k"', "[[pattern]]", 'rw = "randwrite"', 'bs = "4k"')
+        file = campaign(tmp_path, 'prepare = "filled"', "visits = 4", *patterns)
+        result = measured(place, file, tmp_path / "o")
+    finally:
+        _throttle().write_text(f"{number} 0")
+        subprocess.run(["umount", place], check=False)
+        bench.clear()
+    (finding,) = [finding for finding in result["findings"] if finding["code"] == "reads-after-writes"]
+    assert "differ" in finding["sentence"]
+    rows = {row["rw"]: row for row in result["rows"]}
+    assert rows["read"]["written_before_bytes"] >= SIZE
