@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -21,8 +23,27 @@ RAW = "telemetry.jsonl.gz"
 SHORTEST_SECONDS, LONGEST_SECONDS = 0.1, 1.0
 READINGS = 4
 """Readings within the shortest visit of a batch; one costs about 0.1 ms of processor time (bench/telemetry)."""
+SCHEDULER, THREADS = "/proc/PID/task/*/schedstat", 16
+"""Key of the threads' times among the raw lines, and how many threads are read at most."""
 COVERED = 0.4
 """Share of a visit that must lie between its first and its last reading."""
+
+
+class _Sampler(Sampler):
+    """Reads the scheduler's times of a program's threads too: how long each ran, and how long it waited for a processor."""
+
+    pid: int | None = None
+
+    def _read(self) -> Sample:
+        sample = super()._read()
+        if self.pid is None:
+            return sample
+        lines = []
+        with contextlib.suppress(OSError):
+            for name in os.listdir(f"/proc/{self.pid}/task")[-THREADS:]:  # noqa: PTH208 - as cheap as can be
+                with contextlib.suppress(OSError), open(f"/proc/{self.pid}/task/{name}/schedstat") as file:  # noqa: PTH123
+                    lines.append(f"{name} {file.read().strip()}")
+        return Sample(sample.at, sample.monotonic_seconds, {**sample.raw, SCHEDULER: "\n".join(lines)})
 
 
 class Beside:
@@ -31,14 +52,19 @@ class Beside:
     def __init__(self, watched: Watched, meters: Sequence[Meter] = ()) -> None:
         self._watched = watched
         self._power = PowerLog(meters)
-        self._sampler: Sampler | None = None
+        self._sampler: _Sampler | None = None
 
     def start(self, sections: Iterable[Section]) -> None:
         """Begin to read, often enough for the shortest of the sections."""
         shortest = min((section.runtime_ms for section in sections), default=1000) / 1000
-        self._sampler = Sampler(self._watched, min(LONGEST_SECONDS, max(SHORTEST_SECONDS, shortest / READINGS)))
+        self._sampler = _Sampler(self._watched, min(LONGEST_SECONDS, max(SHORTEST_SECONDS, shortest / READINGS)))
         self._power.start()
         self._sampler.start()
+
+    def watch(self, pid: int) -> None:
+        """Read this program's threads too, from now on."""
+        if self._sampler is not None:
+            self._sampler.pid = pid
 
     def stop(self, directory: Path | None = None) -> Seen:
         """End, and keep the raw lines in the batch's directory."""
@@ -68,6 +94,9 @@ class Seen:
             begin = visit.started_at + visit.window_start_ms / 1000
             usage = inside(self.samples, begin, visit.started_at + runtime)
             entry: dict[str, Any] = plain(usage) if usage is not None else {}
+            waited = waiting(self.samples, begin, visit.started_at + runtime)
+            if waited is not None:
+                entry["waiting"] = round(waited, 4)
             watts = mean_watts(self.watts, begin, visit.started_at + runtime)
             if watts:
                 entry["watts"] = {name: round(value, 3) for name, value in watts.items()}
@@ -87,6 +116,21 @@ def inside(samples: Sequence[Sample], begin: float, end: float) -> Usage | None:
     if len(kept) < 2 or kept[-1].at - kept[0].at < COVERED * (end - begin):
         return None
     return usage_between(kept[0], kept[-1])
+
+
+def waiting(samples: Sequence[Sample], begin: float, end: float) -> float | None:
+    """Share of the time that fio's threads stood ready and waited for a processor, mean over the threads that were there all the while.
+
+    Documentation/scheduler/sched-stats: /proc/PID/schedstat is time on the processor, time waiting for one (ns), and turns.
+    """
+    kept = [one for one in samples if begin <= one.at <= end and one.raw.get(SCHEDULER)]
+    if len(kept) < 2:
+        return None
+    first, last = ({line.split()[0]: int(line.split()[2]) for line in one.raw[SCHEDULER].splitlines()} for one in (kept[0], kept[-1]))
+    seconds = kept[-1].monotonic_seconds - kept[0].monotonic_seconds
+    shares = [(last[name] - first[name]) / 1e9 / seconds for name in first.keys() & last.keys()] if seconds > 0 else []
+    # The thread that waits for the others to end is among them and never waits for a processor.
+    return sum(shares) / max(1, len(shares) - 1) if shares else None
 
 
 def plain(usage: Usage) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ioatlas.analysis.attribution import AttributionReport, CeilingsOf, PathView, Seen, attribute
+from ioatlas.analysis.attribution import AttributionReport, CeilingsOf, attribute
 from ioatlas.analysis.balance import balance_findings, groups_of
 from ioatlas.analysis.cache import judge_caches
 from ioatlas.analysis.ceilings import Ceiling
@@ -16,6 +16,7 @@ from ioatlas.analysis.energy import MeterFacts, power_findings, with_watts
 from ioatlas.analysis.limits import ceilings_of
 from ioatlas.analysis.offsets import offset_findings
 from ioatlas.analysis.saturation import iops_by_visit, saturation_findings
+from ioatlas.analysis.shape import PathView, Seen
 from ioatlas.campaign.beside import usage_of
 from ioatlas.campaign.counts import Counts, counted_beside
 from ioatlas.model.cell import Cell
@@ -111,15 +112,19 @@ def _seen(visits: Iterable[Visit], beside: Mapping[int, Mapping[str, Any]]) -> d
     """What was read beside the visits of each cell, and how busy fio's own jobs were."""
     usages: dict[str, list[Usage]] = {}
     generator: dict[str, list[float]] = {}
+    waiting: dict[str, list[float]] = {}
     for visit in visits:
         if visit.discarded or visit.purpose not in {"sweep", "fresh"}:
             continue
         usage = usage_of(beside.get(visit.visit_id, {}))
         if usage is not None:
             usages.setdefault(visit.cell_key, []).append(usage)
+        if (waited := beside.get(visit.visit_id, {}).get("waiting")) is not None:
+            waiting.setdefault(visit.cell_key, []).append(waited)
         if visit.cpu_percent is not None:
             generator.setdefault(visit.cell_key, []).append(visit.cpu_percent / 100)
-    return {key: Seen(tuple(usages.get(key, ())), tuple(generator.get(key, ()))) for key in usages.keys() | generator.keys()}
+    keys = usages.keys() | generator.keys()
+    return {key: Seen(tuple(usages.get(key, ())), tuple(generator.get(key, ())), tuple(waiting.get(key, ()))) for key in keys}
 
 
 def _paths(beds: Mapping[str, Testbed]) -> dict[str, PathView]:

@@ -174,7 +174,7 @@ class Session(ABC):
                 directory=directory,
                 expected_seconds=batch.seconds + FIO_SECONDS,
                 stop_asked=self._stop_asked,
-                started=lambda pid, ticks: self._journal.set_batch_process(batch_id, pid, ticks),
+                started=lambda pid, ticks: self._started(batch_id, pid, ticks),
                 tick=lambda seconds: self._emit(Event("progress", {**progress, "batch_seconds": round(min(seconds, batch.seconds), 1)})),
             )
         finally:
@@ -207,6 +207,10 @@ class Session(ABC):
             raise self._stopped()
         self._count_fruitless(intake, outcome.stderr, outcome.exit_code, outcome.stopped)
         return intake.visits
+
+    def _started(self, batch_id: int, pid: int, ticks: int) -> None:
+        self._journal.set_batch_process(batch_id, pid, ticks)
+        self._beside.watch(pid)
 
     def _read(self, batch: Batch, planned: Mapping[int, PlannedVisit]) -> list[SectionResult]:
         return read_batch(

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What limits a cell: each resource is named where its evidence is, and withheld where anything else could explain the same."""
+
+import pytest
+
+from ioatlas.analysis.attribution import attribute
+from ioatlas.analysis.cache import CacheReport, CacheVerdict, Evidence
+from ioatlas.analysis.ceilings import Ceiling, Ethernet, link_ceiling
+from ioatlas.analysis.shape import PathView, Seen
+from ioatlas.model.cell import Cell
+from ioatlas.model.estimate import Estimate
+from ioatlas.model.limit import UNDETERMINED
+from ioatlas.model.usage import DiskUsage, Usage
+
+QUIET = Seen((Usage(1.0, (0.2, 0.3)),), (0.2,))
+BUSY_ELSEWHERE = Seen((Usage(1.0, (0.99, 0.99)),), (0.05,))
+FULL = Seen((Usage(1.0, (0.99, 0.98)),), (0.95,))
+GIGABIT = link_ceiling(Ethernet(1e9), "tcp", 65536)
+
+
+def cell(bs=65536, jobs=1, depth=1, **more):
+    return Cell.of(
+        "nas", {"rw": "randread", "bs": bs, "size": 1 << 30, "numjobs": jobs, "iodepth": depth, "direct": 1, "ioengine": "libaio", **more}
+    )
+
+
+def estimate(which, rate, *, width=0.02, **more):
+    iops = rate / which.bs_bytes
+    bounds = {"bw_low": rate * (1 - width), "bw_high": rate * (1 + width), "iops_low": iops * (1 - width), "iops_high": iops * (1 + width)}
+    fields = {"kind": "measured", "n_visits": 3, "verdict": "steady", "lat_mean_ns": 1e9 * which.outstanding / iops, **bounds, **more}
+    return Estimate(which, "read", bw_bytes_per_s=rate, iops=iops, **fields)
+
+
+def judged(estimates, *, ceilings=(), seen=QUIET, path=None, caches=None, fast=None):
+    return attribute(
+        estimates,
+        ceilings=lambda _cell, _direction: ceilings,
+        caches=caches or CacheReport({}),
+        seen={e.cell.key: seen for e in estimates},
+        paths={"nas": path or PathView()},
+        fast_share=fast,
+    )
+
+
+def limit(report, which):
+    return report.limits[which.key, "read"]
+
+
+def plane(rate_of, sizes=(4096, 16384, 65536), depths=(1, 4, 16)):
+    """A map over block size and depth from a law."""
+    return [estimate(cell(bs, 1, depth), rate_of(bs, depth)) for bs in sizes for depth in depths]
+
+
+def test_a_limit_on_bytes():
+    report = judged(plane(lambda bs, depth: min(depth * bs / 0.0002, 20e6)))
+    assert limit(report, cell(16384, 1, 16)).resource == "target bandwidth"
+    assert limit(report, cell(65536, 1, 4)).resource == "target bandwidth"
+
+
+def test_a_limit_on_ios():
+    fast = {(cell(bs).key, "read"): 0.2 for bs in (4096, 16384, 65536)}
+    report = judged(plane(lambda bs, depth: min(depth / 0.0002, 2000) * bs), fast=fast)
+    named = limit(report, cell(4096, 1, 16))
+    assert (named.resource, named.next_resource) == ("target IOPS", "client CPU")
+    assert named.share == pytest.approx(1)
+
+
+def test_one_queue_and_a_limit_on_ios_are_told_apart_or_not_at_all():
+    law = plane(lambda bs, _depth: 125.0 * bs)
+    singles = [(cell(bs).key, "read") for bs in (4096, 16384, 65536)]
+    asked = cell(4096, 1, 16)
+    assert limit(judged(law, fast=dict.fromkeys(singles, 0.0)), asked).resource == "single queue"
+    assert limit(judged(law, fast=dict.fromkeys(singles, 0.1)), asked).resource == "target IOPS"
+    assert limit(judged(law, fast=dict.fromkeys(singles, 0.005)), asked).resource == UNDETERMINED
+    without = [e for e in law if e.cell.iodepth > 1]
+    assert limit(judged(without), asked).resource == UNDETERMINED
+
+
+def test_drives_of_this_machine_are_called_so_with_their_utilisation():
+    disk = DiskUsage(0, 0, 0, 0, 0.99, 8.0, None)
+    seen = Seen((Usage(1.0, (0.2, 0.3), disks={"sda": disk}),), (0.2,))
+    report = judged(plane(lambda bs, depth: min(depth * bs / 0.001, 20e6)), seen=seen, path=PathView(drives=("sda",)))
+    named = limit(report, cell(65536, 1, 16))
+    assert named.resource == "drive bandwidth"
+    assert "sda was busy 99%" in named.evidence[0]
+
+
+def test_latency_while_more_load_gives_more():
+    report = judged(plane(lambda bs, depth: depth * bs / 0.005))
+    assert limit(report, cell(4096, 1, 4)).resource == "latency"
+    assert limit(report, cell(4096, 1, 1)).resource == "latency"
+
+
+def test_growth_that_the_intervals_do_not_show_is_no_growth():
+    loose = [estimate(cell(4096, 1, depth), depth * 1e6, width=0.9) for depth in (1, 2, 4)]
+    assert limit(judged(loose), cell(4096, 1, 1)).resource == UNDETERMINED
+
+
+def test_growth_that_is_given_back_is_no_latency():
+    credit = [estimate(cell(4096, 1, depth), rate) for depth, rate in ((1, 20e6), (4, 66e6), (16, 20e6))]
+    assert limit(judged(credit), cell(4096, 1, 1)).resource == UNDETERMINED
+
+
+def test_the_queue_of_one_connection():
+    points = {(1, 16): 3200, (1, 64): 3200, (2, 16): 6400, (2, 64): 6400}
+    estimates = [estimate(cell(4096, jobs, depth), iops * 4096) for (jobs, depth), iops in points.items()]
+    assert limit(judged(estimates), cell(4096, 1, 64)).resource == "connection queue"
+
+
+def test_a_ceiling_that_is_reached_and_the_margin_to_the_next():
+    bus = Ceiling("PCIe generation 1 x1", "client bus", 230e6)
+    estimates = [estimate(cell(65536, 1, depth), 117e6) for depth in (4, 16)]
+    named = limit(judged(estimates, ceilings=(GIGABIT, bus), path=PathView(remote=True)), cell(65536, 1, 16))
+    assert (named.resource, named.next_resource) == ("link", "client bus")
+    assert named.share == pytest.approx(0.994, abs=0.002)
+    assert named.next_share == pytest.approx(0.51, abs=0.01)
+
+
+def test_two_ceilings_that_are_both_reached_are_not_chosen_from():
+    bus = Ceiling("PCI bus", "client bus", 119e6)
+    estimates = [estimate(cell(65536, 1, depth), 117e6) for depth in (4, 16)]
+    assert limit(judged(estimates, ceilings=(GIGABIT, bus)), cell(65536, 1, 16)).resource == UNDETERMINED
+
+
+def test_more_than_a_ceiling_names_nothing():
+    estimates = [estimate(cell(65536, 1, depth), 125e6) for depth in (4, 16)]
+    named = limit(judged(estimates, ceilings=(GIGABIT,)), cell(65536, 1, 16))
+    assert named.resource == UNDETERMINED
+    assert "above a ceiling" in named.evidence[0]
+
+
+def test_a_link_of_unknown_speed_is_not_ruled_out():
+    remote = PathView(remote=True)
+    report = judged(plane(lambda bs, depth: min(depth * bs / 0.0002, 20e6)), path=remote)
+    assert "speed is not known" in limit(report, cell(65536, 1, 16)).evidence[0]
+    faster = [*plane(lambda bs, depth: min(depth * bs / 0.0002, 20e6)), estimate(cell(65536, 1, 16, rw="read"), 80e6)]
+    assert limit(judged(faster, path=remote), cell(65536, 1, 16)).resource == "target bandwidth"
+
+
+def test_full_processors():
+    estimates = [estimate(cell(4096, jobs, 16), 400e6 * (1 + 0.02 * jobs)) for jobs in (2, 4)]
+    assert limit(judged(estimates, seen=FULL), cell(4096, 4, 16)).resource == "client CPU"
+    elsewhere = limit(judged(estimates, seen=BUSY_ELSEWHERE), cell(4096, 4, 16))
+    assert elsewhere.resource == UNDETERMINED
+    assert "too busy to be ruled out" in elsewhere.evidence[0]
+
+
+def test_processors_busy_with_others_work_do_not_hide_a_rule_of_the_target():
+    report = judged(plane(lambda bs, depth: min(depth * bs / 0.0002, 20e6)), seen=BUSY_ELSEWHERE)
+    assert limit(report, cell(16384, 1, 16)).resource == "target bandwidth"
+
+
+def test_what_was_not_watched_is_not_ruled_out():
+    law = plane(lambda bs, depth: min(depth * bs / 0.0002, 20e6), sizes=(32768, 65536))
+    assert "not watched" in limit(judged(law, seen=Seen()), cell(65536, 1, 16)).evidence[0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "engine", "remote", "resource"),
+    [
+        ("counters", "libaio", False, "client page cache"),
+        ("round trip", "psync", True, "client page cache"),
+        ("footprint", "nbd", False, "server cache"),
+        ("footprint", "libaio", True, "server cache"),
+        ("footprint", "libaio", False, UNDETERMINED),
+        ("counters", "nbd", False, UNDETERMINED),
+    ],
+)
+def test_a_cache_that_answered(kind, engine, remote, resource):
+    which = cell(ioengine=engine)
+    verdict = CacheVerdict(which, "read", "cached", (Evidence(kind, "proof", "shown"),), (kind,))
+    caches = CacheReport({(which.key, "read"): verdict})
+    assert limit(judged([estimate(which, 900e6)], caches=caches, path=PathView(remote=remote)), which).resource == resource
+
+
+def test_a_rate_of_the_loads_own():
+    which = cell(4096, 2, 4, rate_iops=500)
+    assert limit(judged([estimate(which, 1000 * 4096)]), which).resource == "configured rate"
+    assert limit(judged([estimate(which, 700 * 4096)]), which).resource == UNDETERMINED
+
+
+def test_a_cell_alone_tells_nothing_and_how_often_is_said():
+    report = judged([estimate(cell(), 20e6), estimate(cell(4096), 10e6)])
+    assert report.withheld == 2
+    (finding,) = report.findings([estimate(cell(), 20e6), estimate(cell(4096), 10e6)])
+    assert "withheld as undetermined for 2 (100%)" in finding.sentence

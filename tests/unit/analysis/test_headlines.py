@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Findings in reading order, and what stands beside the map: balance, place on a device, power."""
+
+import pytest
+
+from ioatlas.analysis.balance import balance_findings, client_balance, groups_of
+from ioatlas.analysis.energy import MeterFacts, power_findings, with_watts
+from ioatlas.analysis.headlines import headlines
+from ioatlas.analysis.offsets import offset_findings
+from ioatlas.model.cell import Cell
+from ioatlas.model.estimate import Estimate
+from ioatlas.model.histogram import Histogram
+from ioatlas.model.result import Finding
+from ioatlas.model.testbed import Fact, Testbed
+from ioatlas.model.usage import DiskUsage, NicUsage, Usage
+from ioatlas.model.visit import Part, Series, Visit
+
+MIB = 1 << 20
+
+
+def test_trouble_stands_first_and_what_is_in_order_last():
+    given = [
+        Finding("counters", "sda counted 100% of the bytes claimed by reads: no cache in between."),
+        Finding("noise", "n"),
+        Finding("peak", "Highest read throughput: 1"),
+        Finding("cache", "Caches: of 4 values, 2 cached.", ("a",)),
+        Finding("something-new", "s"),
+        Finding("corruption", "c"),
+    ]
+    assert [one.code for one in headlines(given)] == ["corruption", "cache", "peak", "something-new", "noise", "counters"]
+
+
+def test_no_two_titles_are_alike_and_a_second_time_changes_nothing():
+    given = [
+        Finding("peak", "Highest read throughput on a: 1"),
+        Finding("peak", "Highest write throughput on a: 1"),
+        Finding("peak", "Highest read throughput on b: 1"),
+        Finding("law", "one"),
+        Finding("law", "two"),
+    ]
+    made = headlines(given)
+    titles = [one.title for one in made]
+    assert len(set(titles)) == len(titles)
+    assert titles[1] == "Peak, writes"
+    assert headlines(made) == made
+
+
+def test_every_finding_leads_somewhere():
+    made = headlines([Finding("noise", "n"), Finding("peak", "p", ("a",)), Finding("law", "l"), Finding("not-measured", "m")])
+    assert {one.code: one.place for one in made} == {"peak": "", "noise": "map", "not-measured": "not-measured", "law": "method"}
+
+
+def disk(size):
+    return DiskUsage(size, 0, 1, 0, 0.5, 1.0, None)
+
+
+def test_balance_over_paths_links_and_drives():
+    facts = (
+        Fact("device.stack", "dm-0 > sda > sdb"), Fact("device.dm-0.slaves", "sda sdb"), Fact("device.dm-0.dm_kind", "mpath"),
+        Fact("nic.name", "bond0"), Fact("nic.members", "eth0 eth1"),
+    )  # fmt: skip
+    groups = groups_of(Testbed("", 0.0, facts))
+    assert [(one.kind, one.members) for one in groups] == [("links", ("eth0", "eth1")), ("paths", ("sda", "sdb"))]
+    nics = {"eth0": NicUsage(900 * MIB, 0, 1, 1, 0, 0), "eth1": NicUsage(10 * MIB, 0, 1, 1, 0, 0)}
+    usage = Usage(1.0, disks={"sda": disk(400 * MIB), "sdb": disk(410 * MIB)}, nics=nics)
+    links, paths = balance_findings(groups, [usage])
+    assert "uneven" in links.sentence
+    assert "layer3+4" in links.sentence
+    assert paths.sentence.endswith("even.")
+    assert balance_findings(groups, [Usage(1.0, disks={"sda": disk(MIB), "sdb": disk(0)})]) == ()
+
+
+def test_balance_over_clients():
+    assert client_balance({"a": 1e9}) is None
+    finding = client_balance({"a": 1e9, "b": 1e8})
+    assert finding is not None
+    assert "18% of an even part" in finding.sentence
+
+
+def at(offset, rate, **more):
+    which = Cell.of("disk", {"rw": "read", "bs": MIB, "size": 1 << 30, "numjobs": 1, "iodepth": 4, "direct": 1, "offset": offset})
+    return Estimate(which, "read", "measured", 3, rate, rate * 0.98, rate * 1.02, rate / MIB, verdict="steady", **more)
+
+
+def test_the_place_on_a_device():
+    line = [at(0, 200e6), at(500 << 30, 150e6), at(999 << 30, 100e6)]
+    (finding,) = offset_findings(line, {"disk": True})
+    assert "2 times as fast at 0 B as at 999 GiB" in finding.sentence
+    assert "not known" not in finding.sentence
+    (finding,) = offset_findings(line, {"disk": False})
+    assert "A file's place on its device is not known" in finding.sentence
+    (finding,) = offset_findings([at(0, 200e6), at(1 << 30, 199e6)], {"disk": True})
+    assert "no clear difference" in finding.sentence
+    assert offset_findings([at(0, 200e6)], {"disk": True}) == ()
+
+
+def test_power_of_the_target_counts_and_a_gap_is_told():
+    e, other = at(0, 200e6), at(1 << 30, 100e6)
+    part = Part("read", MIB, 1, 1000, None, Histogram(), Series(0))
+    visits = [Visit(n, e.cell.key, 1, n, 0, 0, 0.0, (part,)) for n in (1, 2, 3)]
+    meters = (
+        MeterFacts("nas", "target", "JSON over HTTP", 30.0),
+        MeterFacts("shelf", "target", "typed in", 8.0, 10.0),
+        MeterFacts("cpu", "client", "RAPL", 5.0),
+    )
+    watts = {1: {"nas": 40.0, "cpu": 60.0}, 2: {"nas": 50.0}, 3: {"cpu": 60.0}}
+    made = with_watts([e, other], visits, watts, meters)
+    assert made[0].watts == pytest.approx(55.0)
+    assert made[0].bw_bytes_per_s_per_watt == pytest.approx(200e6 / 55)
+    assert made[1].watts is None
+    (finding,) = power_findings(made, meters)
+    assert "idle: nas 30 W" in finding.sentence
+    assert "1 value of 2 without power" in finding.sentence
+    assert with_watts([e], visits, watts, ()) == (e,)
+    assert power_findings([e], ()) == ()
