@@ -17,8 +17,8 @@ TITLES = {
     "counters": "Kernel counters", "data-reduction": "Data reduction", "drift": "Drift", "engines": "Two tools", "highest-load": "Highest load",
     "knee": "90 % of the peak", "law": "Law of the map", "limit": "What limits", "limits": "Limits of the cells", "map-error": "Error of the map",
     "method": "Methods differ", "no-data-reduction": "Data reduction", "not-measured": "Not measured", "offset": "Place on the device", "peak": "Peak",
-    "response-time": "Response time", "saturation-law": "Law of saturation", "sentinel": "Sentinel cell", "undetermined": "What limits",
-    "weak-regime": "Weak predictions",
+    "reads-after-writes": "Reads after writes", "response-time": "Response time", "saturation-law": "Law of saturation", "sentinel": "Sentinel cell", "undetermined": "What limits",
+    "rounds": "SNIA test", "weak-regime": "Weak predictions",
 }  # fmt: skip
 """Where a code made into words would not do."""
 
@@ -26,7 +26,7 @@ _ORDER = (
     # Is it to be believed at all?
     ("corruption", "above-ceiling", "!cache", "!counters", "data-reduction", "!drift"),
     # The answer, and what to change for more.
-    ("peak", "limit", "undetermined", "", "knee", "balance", "offset", "cache-size"),
+    ("rounds", "peak", "limit", "undetermined", "", "knee", "balance", "offset", "cache-size"),
     # Where to look further.
     ("limits", "saturation", "saturation-law", "map-error", "cliff", "weak-regime", "power", "noise", "not-measured"),
     # What was in order, and detail.

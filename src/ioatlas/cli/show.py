@@ -75,7 +75,7 @@ def command(directory: Path, quantity_name: str, x: str, y: str, all_cells: bool
         for part in (*_head(result), *_charts(result)):
             console.print(part)
         return
-    for part in (*_head(result), *(_cell_list(result, console) if all_cells else _maps(result, quantity(quantity_name), x, y, console))):
+    for part in (*_head(result), *_rounds(result), *(_cell_list(result, console) if all_cells else _maps(result, quantity(quantity_name), x, y, console))):
         console.print(part)
 
 
@@ -122,6 +122,25 @@ def _charts(result: CampaignResult) -> list[RenderableType]:
         for row in each.rows:
             table.add_row(*row[:-1])
         parts.append(table)
+    return parts
+
+
+def _rounds(result: CampaignResult) -> list[RenderableType]:
+    """A table for each test in rounds: block sizes down, read shares across, averages of the measurement window."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from ioatlas.report.rounds import table_of
+
+    parts: list[RenderableType] = []
+    for test in result.rounds:
+        title, heads, lines = table_of(test)
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for head in heads:
+            table.add_column(head, justify="right", no_wrap=True)
+        for line in lines:
+            table.add_row(*(Text(text) for text in line))
+        parts += [Text(title, style="bold"), table, Text("")]
     return parts
 
 
