@@ -164,7 +164,7 @@ def _behind(case: Case, bounds: Sequence[Candidate], cpu: Candidate | None, fast
         return Limit(evidence=(_alone(case),))
     if case.state == "bend":
         return Limit(evidence=(f"between latency and saturation: {case.shape}",))
-    near = [one for one in bounds if one.share >= FAR and not (case.tight and one.share < REACHED)]
+    near = [one for one in bounds if one.share >= FAR]
     if near:
         return Limit(evidence=(f"{near[0].because}: too near to be ruled out, too far to be the limit",))
     if not case.tight:

@@ -184,3 +184,8 @@ def test_a_cell_alone_tells_nothing_and_how_often_is_said():
     assert report.withheld == 2
     (finding,) = report.findings([estimate(cell(), 20e6), estimate(cell(4096), 10e6)])
     assert "withheld as undetermined for 2 (100%)" in finding.sentence
+
+
+def test_a_rate_that_holds_near_a_ceiling_is_not_called_the_targets():
+    report = judged(plane(lambda bs, depth: min(depth * bs / 0.0002, 104e6)), ceilings=(GIGABIT,), path=PathView(remote=True))
+    assert "too near to be ruled out" in limit(report, cell(65536, 1, 16)).evidence[0]
