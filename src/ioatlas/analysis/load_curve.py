@@ -148,7 +148,8 @@ def apart(cells: Iterable[Cell], visits: Iterable[Visit]) -> tuple[dict[str, Cel
         for one in made.get(visit.cell_key, ()):
             stream = str(one.option[STREAM])
             parts = together(visit.parts) if stream == ALL else tuple(part for part in visit.parts if part.stream == stream)
-            found.append(replace(visit, cell_key=one.key, parts=tuple(replace(part, stream="") for part in parts)))
+            # Rows of one visit are no independent readings: no block's level may be judged by them.
+            found.append(replace(visit, cell_key=one.key, block=0, parts=tuple(replace(part, stream="") for part in parts)))
     return rows, found
 
 

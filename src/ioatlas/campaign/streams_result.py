@@ -18,6 +18,8 @@ from ioatlas.model.visit import Visit
 from ioatlas.store.journal import Journal
 
 NOT_MEASURED = "not measured"
+PLACE = "load-curves"
+"""Section of the report that holds the evidence."""
 
 
 def load_cells(journal: Journal) -> dict[str, Cell]:
@@ -114,7 +116,7 @@ def curve_findings(curves: Sequence[LoadCurve], streams: StreamsSpec) -> tuple[F
                 elif curve.limit_ns is not None and again.lat_mean_ns.value > curve.limit_ns:
                     why += f"; at the load points themselves it took {format_latency(again.lat_mean_ns.value)}, so it is an upper bound"
             sentence = f"Highest load{name}{on} with a mean response time within {limit}: {format_count(iops)} I/Os per second; {why}."
-            found.append(Finding("highest-load", sentence))
+            found.append(Finding("highest-load", sentence, place=PLACE))
         found += _latency_findings(curve, on)
         found += _power_findings(curve, on, wanted=streams.wants_power)
     return tuple(found)
@@ -127,7 +129,7 @@ def _latency_findings(curve: LoadCurve, on: str) -> list[Finding]:
         mine = sorted((point for point in paced if point.phase == phase), key=lambda point: point.percent or 0)
         told = ", ".join(f"{format_latency(point.lat_mean_ns.value)} at {point.percent:g}%" for point in mine if point.lat_mean_ns)
         name = f" of {phase}" if phase else ""
-        found.append(Finding("response-time", f"Mean response time{name}{on} by load: {told} (lower bounds, open loop)."))
+        found.append(Finding("response-time", f"Mean response time{name}{on} by load: {told} (lower bounds, open loop).", place=PLACE))
     late = [point for point in curve.points if point.overloaded]
     if late:
         names = ", ".join(point.name for point in late)
@@ -136,16 +138,13 @@ def _latency_findings(curve: LoadCurve, on: str) -> list[Finding]:
             Finding(
                 "overloaded",
                 f"The generator fell behind{on} at {names}, by up to {worst.behind_ios or 0:.0f} I/Os: their latencies are lower bounds that grow with time.",
+                place=PLACE,
             )
         )
-    for point in curve.points:
-        if point.percent is None:
-            found.append(
-                Finding(
-                    "throughput",
-                    f"{point.name}{on}: {format_count(point.iops.value)} I/Os per second, {format_rate(point.bw_bytes_per_s.value)}.",
-                )
-            )
+    free = [point for point in curve.points if point.percent is None]
+    if free:
+        told = "; ".join(f"{point.name} {format_count(point.iops.value)} I/Os per second, {format_rate(point.bw_bytes_per_s.value)}" for point in free)
+        found.append(Finding("throughput", f"Several streams at once{on}: {told}.", title="Throughput", place=PLACE))
     return found
 
 
@@ -165,7 +164,7 @@ def _power_findings(curve: LoadCurve, on: str, *, wanted: bool) -> list[Finding]
         )
         figures.insert(0, f"{idle:.4g} W idle{what}")
     if figures:
-        return [Finding("power", f"Power{on} ({curve.power}): {'; '.join(figures)}.")]
+        return [Finding("power", f"Power{on} ({curve.power}): {'; '.join(figures)}.", place=PLACE)]
     if not wanted:
         return []
-    return [Finding("power", f"Power{on}: not measured; name a meter in [power] of testbed.toml for IOPS/W, MB/s/W and GB/W.")]
+    return [Finding("power", f"Power{on}: not measured; name a meter in [power] of testbed.toml for IOPS/W, MB/s/W and GB/W.", place=PLACE)]

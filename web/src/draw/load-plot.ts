@@ -2,6 +2,7 @@
 // Response time against load as a uPlot chart: mean, p95 and p99 with error bars, and the limit as a line.
 import uPlot from "uplot";
 import type { LoadPointData, SpreadData } from "../lib/report-data.gen";
+import { makeScale, ticks } from "../lib/scale";
 
 export interface LoadLook {
   width: number;
@@ -133,6 +134,7 @@ export function plotLoad(into: HTMLElement, points: readonly LoadPointData[], lo
           gap: 4,
           grid: { stroke: grid, width: 1 },
           ticks: { show: false },
+          splits: () => ticks({ ...makeScale("log", range[0], range[1]), from: range[0], to: range[1] }, 10, 5),
           values: (_u, splits) => splits.map((v) => (v === null ? "" : look.latency(v))),
         },
       ],

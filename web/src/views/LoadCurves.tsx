@@ -11,9 +11,10 @@ const PRINT_WIDTH = 640;
 /** Several streams at once: response time against load for each target, and what each stream did. */
 export function LoadCurves() {
   const curves = useApp().atlas.data.load_curves;
+  const paced = curves.some((curve) => curve.points.some((point) => point.percent !== null));
   return curves.length === 0 ? null : (
     <section id="load-curves" aria-labelledby="load-curves-title">
-      <h2 id="load-curves-title">Response time against load</h2>
+      <h2 id="load-curves-title">{paced ? "Response time against load" : "Several streams at once"}</h2>
       {curves.map((curve) => (
         <Curve key={curve.target} curve={curve} several={curves.length > 1} />
       ))}
