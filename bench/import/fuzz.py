@@ -36,7 +36,7 @@ READERS = (
     "fio_json", "fio_terse", "fio_text", "fio_log", "iozone", "iozone_xls", "diskspd", "diskspd_xml", "vdbench", "vdbench_histogram", "xdd",
     "orion", "elbencho", "bonnie", "crystal", "io500", "ior", "any",
 )  # fmt: skip
-LARGEST = 60_000
+LARGEST = 150_000
 
 
 def target(reader: str, folder: Path, seconds: int) -> None:

@@ -303,3 +303,52 @@ def test_mdtest_summary():
         10,
     )
     assert (removal.operation, removal.direction) == ("tree removal", None)
+
+
+ORION_MIX = """\
+$ ./orion -run oltp -write 50 -testname four -num_disks 4
+ORION: ORacle IO Numbers -- Version 12.2.0.1.0
+four_20180913_0034
+Maximum Small IOPS=918 @ Small=68 and Large=0
+Small Read Latency: avg=74069.660 us, min=62642.274 us, max=180620.254 us, std dev=12263.553 us @ Small=68 and Large=0
+Small Write Latency: avg=73935.104 us, min=62631.574 us, max=187240.852 us, std dev=12174.669 us @ Small=68 and Large=0
+
+Minimum Small Latency=4409.929 usecs @ Small=4 and Large=0
+Small Read Latency: avg=4455.933 us, min=2947.072 us, max=126228.454 us, std dev=2760.667 us @ Small=4 and Large=0
+"""
+
+
+def test_orion_command_line_tells_the_load_and_a_mix_keeps_its_latencies_apart():
+    readings, problems = read_text(ORION_MIX)
+    assert problems == []
+    assert {(r.rw, r.bs_bytes, r.rwmixread, r.label) for r in readings} == {("randrw", 8192, 50, "four")}
+    both = next(r for r in readings if r.iops is not None)
+    assert (both.direction, both.iops, both.lat_mean_ns) == ("mixed", 918, None)
+    assert {(r.direction, r.lat_mean_ns) for r in readings if r.iodepth == 68 and r is not both} == {
+        ("read", 74069660.0),
+        ("write", 73935104.0),
+    }
+
+
+def test_orion_without_a_command_line_takes_a_lone_latency_for_that_of_its_figure():
+    readings, _ = read_text("\n".join(ORION_MIX.splitlines()[1:5]))
+    (only,) = readings
+    assert (only.direction, only.bs_bytes, only.iops, only.lat_mean_ns) == (None, None, 918, 74069660.0)
+    apart, _ = read_text("\n".join(ORION_MIX.splitlines()[1:6]))
+    assert [(r.direction, r.iops) for r in sorted(apart, key=lambda r: r.line)] == [(None, 918), ("read", None), ("write", None)]
+
+
+def test_xdd_and_disk_mark_texts_without_end_are_bounded_and_say_so():
+    marks, problems = read_text(
+        "CrystalDiskMark 8.0.1 x64\n[Read]\n" + "  RND    4KiB (Q=  1, T= 1):    41.375 MB/s [  10101.3 IOPS] <    98.75 us>\n" * 10_001
+    )
+    assert len(marks) == 10_000
+    assert any("more than 10000" in problem for problem in problems)
+
+
+def test_programs_and_archives_are_no_results(tmp_path):
+    for magic in (b"\x7fELF", b"PK\x03\x04", b"SQLite format 3\0"):
+        (tmp_path / "file").write_bytes(magic + b"\n\tIozone: Performance Test of File I/O\nError in setsockopt\n")
+        readings, problems = read_path(tmp_path / "file")
+        assert readings == []
+        assert any("no known result format" in problem for problem in problems)

@@ -66,3 +66,21 @@ def test_samples():
         summary, problems = read_path(sample(f"vdbench/{name}/summary.html"))
         assert problems == []
         assert [r.iops for r in summary] == [r.iops for r in read_path(sample(f"vdbench/{name}/totals.html"))[0]]
+
+
+def test_a_mean_transfer_size_that_is_a_power_of_two_is_the_block_size():
+    plain = RAW.replace("; For loops: xfersize=8k threads=4", "")
+    readings, _ = read_text(plain)
+    assert [r.bs_bytes for r in readings] == [8192] * 3
+    assert readings[0].bw_bytes_per_s == readings[0].iops * 8192
+    assert all("block size is the mean transfer size, a power of two" in r.notes for r in readings)
+    assert all(r.runtime_seconds == 60 for r in readings)
+    mixed, _ = read_text(plain.replace("    8192  60.00", "    9217  60.00"))
+    assert [r.bs_bytes for r in mixed] == [None] * 3
+
+
+def test_a_histogram_row_without_a_count_is_named():
+    text = "Starting RD=rd1;\n   min(ms) < max(ms)  count  %%  cum%%\n  0.000 <  0.020     ,  1.0  1.0\n  0.020 <  0.040     7  9.0  9.0\n"
+    readings, problems = read_text(text)
+    assert [r.details["total_ios"] for r in readings] == [7]
+    assert any("cannot be read" in problem for problem in problems)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 from xml.parsers import expat
 
@@ -134,7 +135,7 @@ def read(source: Source) -> Iterator[ForeignReading]:
     starts = [match.start() for match in _DOCUMENT.finditer(text)]
     line = 1
     position = 0
-    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+    for start, end in pairwise([*starts, len(text)]):
         line += text.count("\n", position, start)
         position = start
         finish = text.find("</Results>", start, end)

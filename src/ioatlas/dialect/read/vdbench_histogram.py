@@ -17,6 +17,7 @@ from ioatlas.model.foreign import ForeignReading
 SIGNATURE = re.compile(r"^\s*min\(ms\)\s*<\s*max\(ms\)\s+count", re.MULTILINE)
 _START = re.compile(r"Starting RD=([^;\s<]+)")
 _BUCKET = re.compile(r"^\s*([\d.,]+)\s*<\s*([\d.,]+|max)\s+([\d.,]+)\s+([\d.,]+)\s+([\d.,]+)")
+_MOST_BUCKETS = 1000
 _TITLES = {"reads and writes:": "mixed", "reads:": "read", "writes:": "write"}
 
 
@@ -39,12 +40,14 @@ def read(source: Source) -> Iterator[ForeignReading]:
         if match := _BUCKET.match(line):
             low, high = figure(match[1]), figure(match[2])
             digits = re.sub(r"[.,]", "", match[3])  # counts carry thousands separators
-            if low is None or len(digits) > 15:
+            if low is None or not digits or len(digits) > 15:
                 source.problem(number, "a histogram row that cannot be read")
                 continue
             start = start if buckets else number
-            if len(buckets) < 1000:
+            if len(buckets) < _MOST_BUCKETS:
                 buckets.append((low, high, int(digits)))
+            else:
+                source.problem(0, f"a histogram of more than {_MOST_BUCKETS} rows; the rest was not read")
     yield from _finish(source, label, direction, start, buckets)
 
 
