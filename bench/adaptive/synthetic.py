@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The goals at 5% of the cells on synthetic sweeps of known truth, and what the design said of itself.
+"""The goals at 5% of the cells, on the recorded sweeps and on synthetic ones of known truth, and what the design said of itself.
 
-python bench/adaptive/synthetic.py [--seeds 20]
+python bench/adaptive/synthetic.py [--seeds 20] [--jobs 2]
 """
 
 from __future__ import annotations
@@ -21,12 +21,14 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
+import compare
 import surfaces
 
 from ioatlas.design.adaptive import Settings
 from ioatlas.design.recording import read_recording
 from ioatlas.design.replay import Sweep, replay, sweep_of
 
+RECORDED = sorted(path.name.split(".")[0] for path in compare.DATA.glob("*.csv.gz"))
 FOUR = ("read", "write", "randread", "randwrite")
 SWEEPS = {
     "array, a file each": lambda: surfaces.array(1),
@@ -40,6 +42,8 @@ SWEEPS = {
 
 @lru_cache
 def sweep(name: str) -> Sweep:
+    if name not in SWEEPS:
+        return compare.sweep(name)
     rows = SWEEPS[name]()
     text = io.StringIO()
     writer = csv.DictWriter(text, list(rows[0]))
@@ -51,7 +55,7 @@ def sweep(name: str) -> Sweep:
 def run(task: tuple[str, int]) -> tuple[float, ...]:
     name, seed = task
     s = sweep(name)
-    o = replay(s, Settings(cells=round(0.05 * len(s.space)), seed=seed))
+    o = replay(s, Settings(cells=round(0.05 * len(s.space)), seed=seed, visits_limit=min(2, s.passes)))
     st = o.stated
     return (o.median_error, o.p90_error, o.interval_cover, st.median / o.median_error, st.p90 / o.p90_error, st.median_low <= o.median_error <= st.median_high, st.p90_low <= o.p90_error <= st.p90_high)
 
@@ -59,10 +63,11 @@ def run(task: tuple[str, int]) -> tuple[float, ...]:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--jobs", type=int, default=2)
     arguments = parser.parse_args()
     print("| sweep | cells | floor median / P90 | error median / P90 | goal | ratio stated/true median, P90 | held median, P90 | cover |\n" + "|---" * 8 + "|")
-    with ProcessPoolExecutor(2) as pool:
-        for name in SWEEPS:
+    with ProcessPoolExecutor(arguments.jobs) as pool:
+        for name in (*RECORDED, *SWEEPS):
             s = sweep(name)
             floor = s.noise()
             a = np.array(list(pool.map(run, [(name, seed) for seed in range(arguments.seeds)])), dtype=float)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 
@@ -39,14 +40,14 @@ def can_be_adaptive(cells: Sequence[Cell]) -> bool:
 class AdaptiveMap:
     """One target's map. `plan_next` asks the design for the next visits, `finish` writes down what it predicts of the rest."""
 
-    def __init__(self, journal: Journal, target: str, cells: Sequence[Cell], *, limit: int | None, error: float | None, seed: int) -> None:
+    def __init__(self, journal: Journal, target: str, cells: Sequence[Cell], *, limit: int | None, error: float | None, seed: int, certain: bool) -> None:
         self._journal = journal
         self._target = target
         self._cells = list(cells)
         self._number = {cell.key: number for number, cell in enumerate(self._cells)}
         self._space = Space.of(_points(self._cells))
         limit = min(limit, len(self._cells)) if limit is not None else None
-        self._design = AdaptiveDesign(self._space, Settings(cells=limit, error=error, seed=seed, cost=self._visit_seconds))
+        self._design = AdaptiveDesign(self._space, Settings(cells=limit, certain=certain, error=error, seed=seed, cost=self._visit_seconds))
         self._seed = seed
 
     def _visit_seconds(self, log_iops: Floats) -> Floats:
@@ -59,15 +60,14 @@ class AdaptiveMap:
         requests = self._design.next_batch(history)
         block = 1 + max((block for _, block, _ in self._journal.designed()), default=-1)
         generator = np.random.default_rng([self._seed, block])
-        self._journal.add_visits(
-            NewVisit(
-                self._cells[request.cell].key,
-                block,
-                int(generator.integers(1, 2**31)),
-                design_json=json.dumps({"target": self._target, **_spoken(request)}),
-            )
-            for request in requests
-        )
+        planned, times = [], Counter[int]()
+        for request in requests:
+            # A second visit in the same batch is in the next block: a cell is visited once in each.
+            said = json.dumps({"target": self._target, **_spoken(request)})
+            seed = int(generator.integers(1, 2**31))
+            planned.append(NewVisit(self._cells[request.cell].key, block + times[request.cell], seed, design_json=said))
+            times[request.cell] += 1
+        self._journal.add_visits(planned)
         return len(requests)
 
     def history(self) -> list[Reading]:
@@ -160,9 +160,10 @@ def _latency(visit: Visit) -> tuple[float | None, float | None]:
 
 
 def adaptive_maps(journal: Journal, cells: Iterable[Cell], *, limit: int | None, error: float | None, seed: int) -> list[AdaptiveMap]:
-    """One map a target; a limit on cells is shared out evenly."""
+    """One map a target; a limit on cells is shared out evenly. One that a budget of time is expected to allow may not be reached."""
     by_target: dict[str, list[Cell]] = {}
     for cell in cells:
         by_target.setdefault(cell.target, []).append(cell)
     share = None if limit is None else max(FEWEST_MEASURED, limit // len(by_target))
-    return [AdaptiveMap(journal, target, mine, limit=share, error=error, seed=seed) for target, mine in by_target.items()]
+    certain = "adaptive" not in journal.outcomes()
+    return [AdaptiveMap(journal, target, mine, limit=share, error=error, seed=seed, certain=certain) for target, mine in by_target.items()]

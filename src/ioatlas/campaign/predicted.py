@@ -17,12 +17,14 @@ _SPOKEN = {"seconds": lambda value: format_latency(value * 1e9), "bytes/s": form
 
 
 def predicted_estimates(cells: Mapping[str, Cell], rows: Iterable[Prediction]) -> tuple[Estimate, ...]:
-    """Predictions by direction; a mix is divided as the load divides it, latency follows from Little's law in a closed loop."""
+    """Predictions by direction; a mix is divided as the load divides it (a direction that a mix leaves out has none), latency follows from Little's law in a closed loop."""
     estimates = []
     for row in rows:
         cell = cells[row.cell_key]
         for direction in cell.directions:
             share = _share(cell, direction)
+            if share == 0:
+                continue
             iops, low, high = (value * share for value in (row.iops, row.iops_low, row.iops_high))
             closed = cell.loop == "closed"
             # Little's law; the fastest prediction is the one of lowest latency.

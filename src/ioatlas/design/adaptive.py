@@ -42,6 +42,7 @@ PICKS_TO_STOP = 12
 class Settings:
     """cells: most distinct cells; error: stated median error to stop at; at least one is given, or the caller stops by its clock.
 
+    certain: whether `cells` will be reached; False when it is what a budget of time is expected to allow.
     honesty_share: part of the cells that is drawn at random.
     start_share:   part of the cells that is measured before the first model chooses.
     visits_limit:  most visits of a cell.
@@ -49,6 +50,7 @@ class Settings:
     """
 
     cells: int | None = None
+    certain: bool = True
     error: float | None = None
     seed: int = 1
     honesty_share: float = 0.25
@@ -109,6 +111,10 @@ class AdaptiveDesign:
         return self.settings.cells if self.settings.cells is not None else len(self.space)
 
     @property
+    def _end_is_known(self) -> bool:
+        return self.settings.cells is not None and self.settings.certain
+
+    @property
     def _plan(self) -> int:
         """Cells the shares are taken of: the budget, or a twelfth of the map when the clock or the error ends the campaign."""
         return self.settings.cells if self.settings.cells is not None else min(len(self.space), max(48, len(self.space) // 12))
@@ -135,14 +141,15 @@ class AdaptiveDesign:
             if left <= 0:
                 return []
             count = min(left, max(start - len(asked), 3))
-            return [Request(c, "start") for c in spread_out(self.space, np.array(sorted(asked), dtype=np.int64), count, rng)]
+            first = [Request(c, "start") for c in spread_out(self.space, np.array(sorted(asked), dtype=np.int64), count, rng)]
+            return first + self._pool(history, first)
         if left <= 0:
             return self._closing_repeats(history)
         model = self.model(history)
         size = min(left, self.settings.batch or max(4, ceil(self._plan / 10)))
         made = sum(1 for reading in history if reading.request.purpose == "honesty")
         # Cells that are still owed to the honesty sample are nobody else's.
-        owed = 0 if self.settings.cells is None else max(0, self._honesty_wanted - made)
+        owed = max(0, self._honesty_wanted - made) if self._end_is_known else 0
         requests = self._surprises(history, readings, model, max(0, left - owed))
         requests += self._bracket_requests(asked | {r.cell for r in requests}, left - owed - len({r.cell for r in requests} - asked))
         room = size - len({r.cell for r in requests} - asked)
@@ -275,7 +282,7 @@ class AdaptiveDesign:
         With a known number of cells they come towards the end, so that they judge a nearly final map, in a few batches, so that
         later ones profit from earlier ones; a reserve is kept for what they bring up. Else the share is kept in every batch.
         """
-        if self.settings.cells is None:
+        if not self._end_is_known:
             return max(1, round(size * self.settings.honesty_share))
         if left - owed <= ceil(RESERVE_SHARE * self._plan):
             return min(owed, ceil(self._honesty_wanted / 3))
@@ -323,19 +330,17 @@ class AdaptiveDesign:
         """Second visits of honesty cells measured at least two batches ago: they tell the noise, at distant times."""
         size = self.settings.batch or max(4, ceil(self._plan / 10))
         early = history[: max(0, len(history) - 2 * size)]
-        return self._pool(history, already) + self._second_visits(early, history, {r.cell for r in already})
+        pool = [request for request in self._pool(history) if all(r.cell != request.cell for r in already)]
+        return pool + self._second_visits(early, history, {r.cell for r in [*already, *pool]})
 
-    def _pool(self, history: Sequence[Reading], already: Sequence[Request]) -> list[Request]:
-        """Second visits of cells of the start until `POOL_CELLS` have two."""
+    def _pool(self, history: Sequence[Reading], first: Sequence[Request] = ()) -> list[Request]:
+        """Second visits until `POOL_CELLS` cells have two; first: visits that are asked for at the same time, to be made before."""
         if self.settings.visits_limit < 2:
             return []
-        visits: dict[int, int] = {}
-        for reading in history:
-            if reading.log_value is not None:
-                visits[reading.request.cell] = visits.get(reading.request.cell, 0) + 1
-        twice = sum(count > 1 for count in visits.values()) + sum(request.cell in visits for request in already)
-        asked = [reading.request.cell for reading in history]
-        once = [cell for cell in visits if asked.count(cell) == 1 and all(request.cell != cell for request in already)]
+        asked = [*(r.request.cell for r in history), *(r.cell for r in first)]
+        read = [*(r.request.cell for r in history if r.log_value is not None), *(r.cell for r in first)]
+        twice = sum(read.count(cell) > 1 for cell in set(read))
+        once = [cell for cell in dict.fromkeys(read) if asked.count(cell) == 1]
         # From all over the start, not its first cells: one direction or mode may be noisier than another.
         wanted = min(max(0, POOL_CELLS - twice), len(once))
         return [Request(once[at * len(once) // wanted], "repeat") for at in range(wanted)]

@@ -145,6 +145,6 @@ def width_factor(picks: Sequence[Pick], leave_one_out: Floats) -> float:
     order = np.argsort(values)
     reached = np.cumsum(weights[order])
     # One more pick counts as infinitely far, as in split conformal prediction (Vovk et al.), so small samples err on the wide side.
-    wanted = COVER * (reached[-1] + 0.5)
+    wanted = COVER * (reached[-1] + 1.0)
     at = int(np.searchsorted(reached, wanted))
     return float(np.clip(values[order][min(at, len(values) - 1)], NORMAL_90, 6.0))
