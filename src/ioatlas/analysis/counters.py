@@ -10,7 +10,7 @@ from typing import Any
 
 from ioatlas.model.result import Finding
 from ioatlas.model.units import format_size_rounded
-from ioatlas.stats.gates import COUNTER_TOLERANCE, counter_gate
+from ioatlas.stats.gates import COUNTER_TOLERANCE
 
 FEWEST_BYTES = 64 << 20
 """A batch that moved less says too little: other traffic of the device would decide."""
@@ -18,6 +18,8 @@ FEWEST_BYTES = 64 << 20
 
 FEWEST_SHORT_BYTES = 1 << 20
 """Bytes missing are proof whatever else the device did: other traffic only adds. Below this a few answers from a buffer would decide."""
+FEWEST_FOREIGN_BYTES = 16 << 20
+"""Bytes of another load that count as one: less is what any system does now and then."""
 FAR_MORE = 1.5
 """Counted over claimed from which another load had too large a share of the device for the visits to stand."""
 FRAME_SHARE, FRAME_BYTES_PER_IO = 1.07, 300
@@ -77,7 +79,7 @@ def shortage(path: CountedPath, direction: str, claimed_bytes: int, counted_byte
 
 def excess(path: CountedPath, direction: str, claimed_bytes: int, ios: int, counted_bytes: int | None) -> str:
     """Reason when half as much again was counted as a whole fio process claims and its protocol takes, else ''."""
-    if counted_bytes is None or claimed_bytes < FEWEST_BYTES:
+    if counted_bytes is None or not claimed_bytes or counted_bytes - claimed_bytes < FEWEST_FOREIGN_BYTES:
         return ""
     if counted_bytes <= FAR_MORE * path.most_bytes(claimed_bytes, ios):
         return ""
@@ -105,19 +107,22 @@ class BatchCount:
 
     @property
     def failed(self) -> bool:
-        """Over 2% less than claimed, or over 2% more than may be."""
-        if self.counted_bytes < self.claimed_bytes:
-            return bool(counter_gate(self.claimed_bytes, self.counted_bytes, self.seconds * 1000))
-        return bool(
-            counter_gate(max(self.claimed_bytes, self.most_bytes or 0), self.counted_bytes, self.seconds * 1000)
-        ) and self.counted_bytes > (self.most_bytes or 0)
+        """Over 2% less than claimed, or over 2% more than may be; the counters bracket a whole process, so its length does not matter."""
+        most = max(self.claimed_bytes, self.most_bytes or 0.0)
+        return not (1 - COUNTER_TOLERANCE) * self.claimed_bytes <= self.counted_bytes <= (1 + COUNTER_TOLERANCE) * most
 
 
 def counter_findings(path: str, counts: Sequence[BatchCount]) -> tuple[Finding, ...]:
     """What the counters of one path say about each direction. Fewer bytes counted than claimed prove a cache in between."""
     found = []
     for direction in ("read", "write"):
-        judged = [count for count in counts if count.direction == direction and count.claimed_bytes >= FEWEST_BYTES]
+        mine = [count for count in counts if count.direction == direction and count.claimed_bytes]
+        judged = [
+            count
+            for count in mine
+            if count.claimed_bytes >= FEWEST_BYTES
+            or count.counted_bytes - max(count.claimed_bytes, count.most_bytes or 0) >= FEWEST_FOREIGN_BYTES
+        ]
         if not judged:
             continue
         share = median(count.counted_bytes / count.claimed_bytes for count in judged)

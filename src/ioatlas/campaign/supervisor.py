@@ -8,15 +8,16 @@ import time
 from collections.abc import Mapping
 
 from ioatlas.analysis.drift import VOIDED
-from ioatlas.analysis.estimates import estimate_cells, undecided
+from ioatlas.analysis.estimates import estimate_cells
 from ioatlas.analysis.footprints import UNTOUCHED
 from ioatlas.analysis.overview import extremes
+from ioatlas.analysis.spend import plan_spending
 from ioatlas.campaign.adaptive import FEWEST_MEASURED, adaptive_maps, can_be_adaptive
 from ioatlas.campaign.before import reads_to_make_first
 from ioatlas.campaign.events import Event
 from ioatlas.campaign.intake import SENTINEL
 from ioatlas.campaign.integrity import as_outcome, check_targets
-from ioatlas.campaign.plan import FIO_SECONDS, PLANNING_WRITE_BYTES_PER_S, Plan, leave_out
+from ioatlas.campaign.plan import FIO_SECONDS, Plan, leave_out
 from ioatlas.campaign.session import BATCH_SECONDS, FRESH_BLOCK, PROBE_GAP_MS, REPORT_SECONDS, Session, Summary
 from ioatlas.campaign.watch import Watch, plan_repair
 from ioatlas.design.coarsen import coarsen
@@ -125,19 +126,39 @@ class Supervisor(Session):
         self._journal.set_outcome("compute_seconds", round(thinking, 3))
 
     def _make_precise(self) -> None:
-        """Visit the cells that are not precise enough again, block by block in random orders, until all are, the cap or the budget."""
+        """Visit the cells that are not precise enough again, in random orders up to their next look, until all are, the cap or the budget.
+
+        Windows and visits go where the variance is; what the budget does not reach keeps the width it has.
+        """
         grade, spec = self._plan.spec.wanted, self._plan.spec
         going = grade.precision is not None
         while going:
             visits = self._journal.visits(with_series=True)
-            waiting = undecided(self._cells, visits, grade)
-            block = 1 + max((visit.block for visit in visits if visit.purpose == "sweep"), default=0)
-            if not waiting:
+            left = self._left_seconds()
+            left = None if left is None else max(0.0, (left - self._reserve_seconds()) / self._slowdown())
+            spending = plan_spending(self._cells, visits, grade, seconds_of=self._seconds_of, left_seconds=left)
+            if not spending.visits:
                 return
-            self._emit(Event("precision", {"cells_waiting": len(waiting), "block": block}))
-            order = random_blocks(list(waiting), 1, spec.order_seed + block)
-            self._journal.add_visits(NewVisit(key, block, seed) for key, _, seed in order)
+            block = 1 + max((visit.block for visit in visits if visit.purpose == "sweep"), default=0)
+            told = {target: round(seconds, 3) for target, seconds in spending.window_seconds.items()}
+            self._emit(Event("precision", {"cells_waiting": len(spending.visits), "block": block, "window_seconds": told}))
+            for turn in range(max(spending.visits.values())):
+                order = random_blocks([key for key, count in spending.visits.items() if count > turn], 1, spec.order_seed + block + turn)
+                self._journal.add_visits(NewVisit(key, block + turn, seed, runtime_ms=self._longer_ms(key, told)) for key, _, seed in order)
             going = self._make_planned("sweep")
+
+    def _seconds_of(self, cell: Cell) -> tuple[float, float]:
+        """Window of one visit of a cell, and what it costs besides: its gap, and its share of a fio's start."""
+        runtime_ms, gap_ms = self._pace.runtime_and_gap_ms(cell)
+        return runtime_ms / 1000, gap_ms / 1000 + FIO_SECONDS * min(1.0, runtime_ms / 1000 / BATCH_SECONDS)
+
+    def _longer_ms(self, key: str, windows: Mapping[str, float]) -> int | None:
+        """Runtime of a visit of a target whose windows are to grow: it fills its turns of 100 ms."""
+        seconds = windows.get(self._cells[key].target)
+        if seconds is None:
+            return None
+        _, gap_ms = self._pace.runtime_and_gap_ms(self._cells[key])
+        return -(-int(seconds * 1000 + gap_ms) // 100) * 100 - gap_ms
 
     def _probe(self) -> None:
         """Run the lightest and the heaviest cell of every target and mode for a moment, so that windows can be sized."""
@@ -198,10 +219,10 @@ class Supervisor(Session):
         sizes = sorted({cell.size_bytes for cell in self._plan.to_measure})
         if budget is None or self._finished:
             return
-        allowed = budget * LAYOUT_SHARE * PLANNING_WRITE_BYTES_PER_S
+        allowed = budget * LAYOUT_SHARE
         kept = list(sizes)
         plan = self._plan
-        while len(kept) > 1 and plan.layout_bytes > allowed:
+        while len(kept) > 1 and plan.preparation_seconds > allowed:
             kept.pop()
             plan = leave_out(self._plan, {"size": tuple(kept)}, "left out: writing its file would take too much of the budget")
         if len(kept) < len(sizes):

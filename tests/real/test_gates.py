@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every gate fires on a target that is really bad: see the table in docs/statistics.md."""
+
+import json
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from ioatlas import lab
+from ioatlas.dialect.fio_output import parse_fio_json
+from ioatlas.lab.running import missing
+from ioatlas.stats.gates import bytes_gate
+from ioatlas.store.journal import Journal
+from ioatlas.target.opening import open_target
+from tests.real.conftest import ioatlas
+
+root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+pytestmark = [pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio"), pytest.mark.usefixtures("own_lab")]
+
+SWEEP = """
+visits = {visits}
+window = "{window}"
+[target]
+name = "bad"
+{target}
+[sweep]
+{sweep}
+"""
+
+
+def needs(name):
+    if missing(lab.scenarios()[name]) or (lab.scenarios()[name].needs_root and os.geteuid() != 0):
+        pytest.skip(f"{name} cannot be started here")
+
+
+def arguments(tmp_path, location, sweep, *, visits=1, window="200ms"):
+    kind = "uri" if "://" in str(location) else "path"
+    text = SWEEP.format(visits=visits, window=window, target=f'{kind} = "{location}"', sweep=sweep)
+    (tmp_path / "c.toml").write_text(text)
+    return ["map", "--campaign", tmp_path / "c.toml", "-o", tmp_path / "c"]
+
+
+def confirmed(location):
+    return ["--overwrite", f"{location} {open_target(location).size_bytes}"]
+
+
+def told(tmp_path):
+    """What the report's data say of a finished campaign."""
+    return json.loads(ioatlas("show", tmp_path / "c", "--json").stdout)
+
+
+def reasons(tmp_path):
+    journal = Journal.open(tmp_path / "c")
+    try:
+        return [visit.discarded for visit in journal.visits() if visit.discarded]
+    finally:
+        journal.close()
+
+
+def test_errors_of_the_target_leave_no_value(tmp_path):
+    needs("failing")
+    with lab.start("failing", error_percent=20.0) as target:
+        ioatlas(*arguments(tmp_path, target.location, 'rw = ["randread"]\nbs = ["4k", "64k"]\nsize = "16m"'), "--read-only")
+    rows = told(tmp_path)["rows"]
+    assert rows
+    assert all(row["bw_bytes_per_s"] is None for row in rows)
+    assert any("error 5" in row["verdict"] for row in rows)
+
+
+def test_failed_ios_that_fio_counts_do_not_pass_for_bytes():
+    needs("failing")
+    with lab.start("failing", error_percent=5.0) as target:
+        words = ["--rw=randread", "--bs=4k", "--size=16m", "--ioengine=nbd", f"--uri={target.location}", "--continue_on_error=io"]
+        words += ["--time_based", "--runtime=1s", "--output-format=json"]
+        done = subprocess.run(["fio", "--name=j", *words], capture_output=True, text=True, check=False)
+    (output,) = parse_fio_json(done.stdout).outputs
+    read = output.jobs[0].directions["read"]
+    reason = bytes_gate(read.io_bytes, read.total_ios, 4096, short_ios=read.short_ios or 0)
+    assert reason.startswith("bytes:"), (read.io_bytes, read.total_ios)
+
+
+def test_a_client_that_cannot_keep_the_load_in_flight_is_labelled(tmp_path):
+    """By Little's law, and by the processor time of fio's jobs: filling 4 MiB buffers takes longer than moving them to memory."""
+    needs("memory")
+    with lab.start("memory") as target:
+        done = ioatlas(*arguments(tmp_path, target.location, 'rw = ["write"]\nbs = ["4m"]\nsize = "64m"'), *confirmed(target.location))
+    assert done.returncode == 0, done.stderr
+    (row,) = told(tmp_path)["rows"]
+    assert row["verdict"] == "client-limited"
+    journal = Journal.open(tmp_path / "c")
+    labels = [visit.verdict for visit in journal.visits() if visit.purpose == "sweep"]
+    journal.close()
+    assert any("Little's law" in label or "load generator" in label for label in labels)
+
+
+@root
+def test_reads_that_no_device_saw_are_discarded(tmp_path):
+    """A file that was never written: the file system answers its holes itself, direct I/O or not."""
+    needs("drive")
+    with lab.start("drive", size_bytes=256 << 20) as target:
+        place = tmp_path / "mnt"
+        place.mkdir()
+        subprocess.run(["mkfs.ext4", "-q", "-F", target.location], check=True)
+        subprocess.run(["mount", target.location, place], check=True)
+        try:
+            with (place / "sparse").open("wb") as file:
+                file.truncate(128 << 20)
+            sweep = 'rw = ["randread"]\nbs = ["64k", "256k"]\nsize = "128m"'
+            done = ioatlas(*arguments(tmp_path, place / "sparse", sweep), "--read-only")
+        finally:
+            subprocess.run(["umount", place], check=True)
+    assert done.returncode == 0, done.stderr
+    found = reasons(tmp_path)
+    # Both visits of the batch, and each again by itself.
+    assert len(found) == 4
+    assert all("was answered before it" in reason for reason in found)
+    data = told(tmp_path)
+    assert data["discard_reasons"] == {"kernel counters": 4}
+    assert {row["verdict"] for row in data["rows"]} == {"discarded"}
+    assert any(finding["code"] == "cache" for finding in data["findings"])
+
+
+@root
+def test_another_load_on_the_device_is_noticed(tmp_path):
+    needs("drive")
+    with lab.start("drive", bw_bytes_per_s=400_000_000, iops=100_000, size_bytes=256 << 20) as target:
+        words = ["--rw=read", "--bs=1m", "--direct=1", "--ioengine=libaio", "--iodepth=16", f"--filename={target.location}", "--readonly"]
+        other = subprocess.Popen(["fio", "--name=other", *words, "--time_based", "--runtime=120s"], stdout=subprocess.DEVNULL)
+        try:
+            sweep = 'rw = ["randread"]\nbs = ["16k", "64k", "128k", "256k"]\nsize = "64m"'
+            done = ioatlas(*arguments(tmp_path, target.location, sweep, window="500ms"), "--read-only")
+        finally:
+            other.terminate()
+            other.wait()
+    assert done.returncode == 0, done.stderr
+    assert any("another load was on it" in reason for reason in reasons(tmp_path))
+    assert any("another load was on it" in finding["sentence"] for finding in told(tmp_path)["findings"])
+
+
+def linked(tmp_path, speed):
+    """Discard reasons of reads through a link of 1 Gb/s, where a person said that it has `speed`."""
+    needs("link-1g")
+    tmp_path.mkdir()
+    (tmp_path / "testbed.toml").write_text(f'[facts]\n"nic.speed" = "{speed}"\n')
+    with lab.start("link-1g", size_bytes=32 << 20) as target:
+        sweep = 'rw = ["randread"]\nbs = ["64k"]\nsize = "32m"\niodepth = 8'
+        done = ioatlas(*arguments(tmp_path, target.location, sweep), "--read-only", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    return reasons(tmp_path)
+
+
+@root
+def test_a_value_above_the_ceiling_of_its_path_is_void_and_one_below_is_not(tmp_path):
+    assert linked(tmp_path / "sound", "2500 Mb/s") == []
+    found = linked(tmp_path / "wrong", "100 Mb/s")
+    assert found
+    assert all("ceiling: " in reason and "100 Mb/s link" in reason for reason in found)
+    (row,) = told(tmp_path / "wrong")["rows"]
+    assert row["verdict"] == "discarded"
