@@ -139,3 +139,33 @@ def test_samples():
     xml = read_path(sample("diskspd/diskspd-2.0.21a-results.xml"))[0]
     assert [(r.direction, r.lat_mean_ns, r.lat_p99_ns) for r in xml] == [("read", 2_477_000, 21_897_000), ("write", 1_767_000, 4_184_000)]
     assert xml[0].io_bytes == 152_215_552
+
+
+def test_a_result_without_its_input_parameters_takes_the_load_from_the_command_line():
+    text = """\
+Command Line: "C:\\\\Program Files\\\\diskspd.exe" -c64M -b4K -r4K -t4 -o16 -w30 -d5 -Suw -L C:\\\\test.dat
+
+Results for timespan 1:
+*******************************************************************************
+
+actual test time:	5.00s
+thread count:		4
+
+Total IO
+thread |       bytes     |     I/Os     |    MiB/s   |  I/O per s |  AvgLat  |  file
+--------------------------------------------------------------------------------
+     0 |        17256448 |         4213 |       3.29 |     841.30 |    4.753 | C:\\\\test.dat (64MiB)
+--------------------------------------------------------------------------------
+total:          69226496 |        16901 |      13.18 |    3374.97 |    4.739
+
+Read IO
+thread |       bytes     |     I/Os     |    MiB/s   |  I/O per s |  AvgLat  |  file
+--------------------------------------------------------------------------------
+total:          69226496 |        16901 |      13.18 |    3374.97 |    4.739
+"""
+    (reading,), _ = read_text(text)
+    assert (reading.bs_bytes, reading.rw, reading.rwmixread, reading.iodepth, reading.numjobs) == (4096, "randrw", 70, 16, 4)
+    assert reading.label == "C:\\\\test.dat"
+    assert any("from the command line" in note for note in reading.notes)
+    profile, _ = read_text(text.replace("-c64M", "-Xprofile.xml"))
+    assert (profile[0].bs_bytes, profile[0].rw) == (None, None)

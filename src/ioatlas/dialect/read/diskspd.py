@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ioatlas.dialect.read.numbers import MIB, figure, num, positive, size_bytes, times, whole
@@ -195,8 +195,25 @@ def _direction(targets: list[Target], name: str) -> str:
     return "read" if percents == {100} else "write" if percents == {0} else "mixed"
 
 
+def _commanded(command: str) -> list[Target]:
+    """The targets of a command line, for a result whose input parameters were left out; DiskSpd's documented defaults where it has no option."""
+    words = [quoted or bare for quoted, bare in re.findall(r'"([^"]*)"|(\S+)', command)][1:]
+    options = {word[1]: word[2:] for word in words if re.match(r"[-/][a-zA-Z]", word)}
+    if "X" in options:  # a profile in a file that is not here
+        return []
+    one = Target(
+        "",
+        size_bytes(options.get("b", "64K")),
+        None if options.get("r", "").startswith("s") else "random" if "r" in options else "sequential",
+        100 - share if (share := num(options.get("w", "0"))) is not None and share <= 100 else None,
+        whole(options.get("o", "2")),
+        note="load from the command line: the input parameters are not in the file",
+    )
+    return [replace(one, path=word) for word in words if not re.match(r"[-/][a-zA-Z#]", word)]
+
+
 def _finish(source: Source, result: _Result, spans: dict[int, _Span], command: str | None) -> Iterator[ForeignReading]:
-    span = spans.get(result.number, _Span())
+    span = spans.get(result.number) or _Span(_commanded(command) if command and not spans else [])
     fields, notes = common_fields(span.targets)
     if not result.rows:
         source.problem(0, f"time span {result.number} has no totals")
