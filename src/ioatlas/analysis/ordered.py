@@ -23,8 +23,7 @@ AGREE = 0.05
 """Two tools whose ratio surely lies this near to 1 agree for every use."""
 
 WHY = {
-    "write": "fio's clock holds the opening of the new file and random data drawn once; IOzone's begins after the opening and holds the touching of every page"
-    " of its buffer before each record.",
+    "write": "fio's data are random, drawn once; IOzone's are a constant pattern, and it touches every page of its buffer before each record, inside its time.",
     "rewrite": "As for write, on blocks that are there already: what is left of the difference is the tools' own time between two records.",
     "read": "IOzone reads the first record once before its clock starts, so that the file is known to the client; fio's first read is inside its time.",
     "reread": "The same bytes again in both; what is left of the difference is the tools' own time between two records.",

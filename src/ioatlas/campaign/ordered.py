@@ -45,6 +45,7 @@ CAP_SECONDS = 7 * 86400
 """Longest that one operation may take before its target is taken to hang."""
 LOOK_BYTES = 4 << 20
 """File of the first look at the speed, with the smallest record; with the largest it is one record."""
+CALLS_FILE = "opening-closing.seconds"
 LOOK_STATE = "first look"
 LEAST_FILE = 16 << 20
 CLOCK_MS = 1.0
@@ -207,22 +208,24 @@ class OrderedSession(Session):
         if part.io_bytes < work:
             return replace(result, visit=visit, state="cut-short", reason=f"{part.io_bytes} of {work} bytes done")
         calls_ms = (part.lat_mean_ns or 0.0) * part.total_ios / 1e6
-        # The true time lies above the sum of the calls and within the last millisecond of the run time.
-        run_ms = calls_ms if calls_ms > part.runtime_ms - CLOCK_MS else part.runtime_ms - CLOCK_MS / 2
-        run_ms += 1000 * self._closing_of(result.section, directory)
-        return replace(result, visit=replace(visit, parts=(replace(part, runtime_ms=run_ms),)))
+        opening, closing = self._calls_around(result.section, directory)
+        # The true time lies above the sum of the I/Os, which hold no opening, and within the last millisecond of the run time, which does.
+        run_ms = calls_ms if calls_ms > part.runtime_ms - CLOCK_MS else max(calls_ms, part.runtime_ms - CLOCK_MS / 2 - 1000 * opening)
+        return replace(result, visit=replace(visit, parts=(replace(part, runtime_ms=run_ms + 1000 * closing),)))
 
-    def _closing_of(self, section: Section, directory: Path) -> float:
-        """Seconds of flush and close to add; kept beside the output, so that a crash does not lose them."""
+    def _calls_around(self, section: Section, directory: Path) -> tuple[float, float]:
+        """Seconds of opening to take out and of flush and close to add; kept beside the output, so that a crash does not lose them."""
         if self._plan.spec.ordered != "iozone2017":
-            return 0.0
-        kept = directory / "closing.seconds"
+            return 0.0, 0.0
+        kept = directory / CALLS_FILE
         if not kept.exists():
             try:
-                kept.write_text(f"{self._places.closing_seconds(section.cell):.9f}\n")
+                opening, closing = self._places.calls_around(section.cell)
             except IoAtlasError:
-                return 0.0  # read back after a crash: the file is gone
-        return float(kept.read_text())
+                return 0.0, 0.0  # read back after a crash: the file is gone
+            kept.write_text(f"{opening:.9f} {closing:.9f}\n")
+        opening, closing = map(float, kept.read_text().split())
+        return opening, closing
 
     def _close(
         self,

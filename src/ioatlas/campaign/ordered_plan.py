@@ -6,15 +6,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from ioatlas.campaign.plan import Plan
+from ioatlas.campaign.plan import FIO_SECONDS, PLANNING_WRITE_BYTES_PER_S, Plan
 from ioatlas.campaign.spec import CampaignSpec
+from ioatlas.design.pace import Pace
 from ioatlas.dialect.compile import compile_workload
 from ioatlas.dialect.studies import round_of, study
 from ioatlas.engine.iozone import find_iozone
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import Cell, OptionValue
-from ioatlas.model.ordered import FIO, IOZONE, ordered_cell
+from ioatlas.model.ordered import FIO, IOZONE, STATE, ordered_cell
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_size, format_size_rounded
 from ioatlas.model.workload import Workload
@@ -27,6 +29,32 @@ FACTS_FILE = Path("testbed.toml")
 SERVER_MEMORY = "server.ram"
 _OURS = frozenset({"bs", "size", "direct"})
 _NOT_OPTIONS = frozenset({"filename", "unlink", "filename_format", "nrfiles"})
+
+
+class OrderedPlan(Plan):
+    """A plan whose work is known and whose time is not: nothing is laid out, nothing lasts a given time."""
+
+    @property
+    def prepared_bytes(self) -> int:
+        return 0
+
+    @property
+    def preparation_seconds(self) -> float:
+        return 0.0
+
+    def seconds(self, pace: Pace | None = None) -> float:  # noqa: ARG002
+        """All operations at the planning rate, and a start of fio for each."""
+        cells = self.to_measure
+        return self.spec.visits * (_work_bytes(cells) / PLANNING_WRITE_BYTES_PER_S + len(cells) * FIO_SECONDS)
+
+    def summary(self) -> dict[str, Any]:
+        written = self.spec.visits * _work_bytes([cell for cell in self.to_measure if cell.writes])
+        seconds = round(written / PLANNING_WRITE_BYTES_PER_S, 1)
+        return {**super().summary(), "prepare": STATE, "bytes_written": written, "write_load_seconds": seconds}
+
+
+def _work_bytes(cells: Sequence[Cell]) -> int:
+    return sum(cell.members[0].integer("io_size", 0) for cell in cells)
 
 
 def build_ordered_plan(spec: CampaignSpec, targets: tuple[Target, ...], *, read_only: bool = False) -> Plan:
@@ -61,25 +89,21 @@ def build_ordered_plan(spec: CampaignSpec, targets: tuple[Target, ...], *, read_
         for target in targets
     }
     planned = replace(spec, axes=axes, constants={"direct": int(direct)})
-    return Plan(planned, targets, tuple(cells), tuple(dict.fromkeys(remarks)), files)
+    return OrderedPlan(planned, targets, tuple(cells), tuple(dict.fromkeys(remarks)), files)
 
 
 def _remarks(spec: CampaignSpec) -> list[str]:
     """How the time is taken, in words."""
     flushed = spec.ordered == "iozone2017"
     told = [
-        "fio's clock runs from the opening of the file to the last I/O"
-        + (
-            " and, of a write, to the end of its flush; one close, and of a read one flush, are timed by us on the same file right after and added."
-            if flushed
-            else "."
-        ),
+        "fio's clock holds the opening of the file, of a write its flush (end_fsync), and never the close; IOzone's holds flush and close of both and no"
+        " opening. One opening and one closing of the same file are timed by us right after each operation, and taken out and added."
+        if flushed
+        else "fio's clock runs from the opening of the file to the last I/O; neither flush nor close is in it.",
         "fio counts whole milliseconds, rounded up: a run of so few that this matters is timed by the sum of its I/Os instead.",
     ]
     if IOZONE in spec.engines:
-        told.append(
-            "IOzone's clock starts after the file is opened and holds its own touching of every page of the buffer, its seeks, the flush and the close."
-        )
+        told.append("IOzone's clock also holds its own touching of every page of the buffer and its seeks.")
     return told
 
 
@@ -137,6 +161,12 @@ def _check(spec: CampaignSpec, targets: Sequence[Target], *, read_only: bool) ->
     if spec.verify or spec.cells is not None or spec.error is not None:
         what = "--verify" if spec.verify else "--cells and --error"
         raise UsageError(f"{what} are for maps; a study in order is measured whole", where=what, remedy="leave it out")
+    if spec.prepare != "laid-out":
+        raise UsageError("the study makes its own file, new for every round", where="prepare", remedy="leave it out")
+    if spec.wanted.precision is not None and spec.wanted.cap < 3:
+        raise UsageError(
+            "an interval takes three visits", where="max_visits", remedy="allow 3 or more, or ask for a fixed number with `visits`"
+        )
     for target in targets:
         if target.kind != "directory":
             raise UsageError(

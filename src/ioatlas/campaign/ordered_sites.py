@@ -51,18 +51,20 @@ class OrderedSites(Sites):
         """Remove the file that an earlier round left, so that the next operation makes a new one. Raises RefusedError when it is not ours."""
         self._open[cell.target].unlink(FILE)
 
-    def closing_seconds(self, cell: Cell) -> float:
-        """What one flush and close of the file takes now: what fio does after its clock has stopped, done again.
+    def calls_around(self, cell: Cell) -> tuple[float, float]:
+        """Seconds of one opening of the file, and of what the study's clock holds after the last I/O and fio's does not: close, of a read the flush too.
 
-        fio's own clock holds the flush of a write (end_fsync) but no close, and of a read neither; the file is clean by now in both cases.
+        fio's clock holds the opening, of a write the flush (end_fsync), and never the close (measured: bench/iozone). All are done once more here,
+        right after fio, on the same file, which is clean by then as it was for fio.
         """
-        flags = os.O_RDWR if cell.writes else os.O_RDONLY
+        flags = (os.O_RDWR if cell.writes else os.O_RDONLY) | (os.O_DIRECT if cell.integer("direct", 1) else 0)
+        begin = time.perf_counter()
         try:
             file = os.open(Path(self.file_path(cell)), flags | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError as error:
             raise IoAtlasError(f"the file of the round cannot be opened: {error.strerror}", where=self.file_path(cell)) from error
-        begin = time.perf_counter()
+        opened = time.perf_counter()
         if not cell.writes:
             os.fsync(file)
         os.close(file)
-        return time.perf_counter() - begin
+        return opened - begin, time.perf_counter() - opened

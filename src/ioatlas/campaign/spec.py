@@ -324,7 +324,7 @@ def read_campaign(text: str, *, source: str = "campaign", base: CampaignSpec | N
         sharing=parsed.sharing or spec.sharing,
         engines=ENGINES[parsed.engine] if parsed.engine is not None else spec.engines,
         cells=parsed.cells if parsed.cells is not None else spec.cells,
-        precision=read_error(parsed.precision, _where(source, text, ("precision",))) if parsed.precision is not None else spec.precision,
+        precision=read_error(parsed.precision, _where(source, text, ("precision",))) if parsed.precision is not None else kept_precision(spec, parsed.visits),
         grade=parsed.grade or spec.grade,
         verify=parsed.verify if parsed.verify is not None else spec.verify,
         prepare=parsed.prepare or spec.prepare,
@@ -333,6 +333,11 @@ def read_campaign(text: str, *, source: str = "campaign", base: CampaignSpec | N
         max_visits=parsed.max_visits if parsed.max_visits is not None else spec.max_visits,
         error=read_error(parsed.error, _where(source, text, ("error",))) if parsed.error is not None else spec.error,
     )
+
+
+def kept_precision(spec: CampaignSpec, visits: int | None) -> float | None:
+    """The precision a profile brings; a number of visits that was asked for takes the place of a study's stop rule."""
+    return None if spec.ordered and visits is not None else spec.precision
 
 
 def read_error(value: str | float, where: str) -> float:

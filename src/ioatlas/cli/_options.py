@@ -14,7 +14,7 @@ import click
 from ioatlas.analysis.grade import GradeName
 from ioatlas.campaign.preparation import Preparation
 from ioatlas.campaign.profiles import PROFILES, find_profile
-from ioatlas.campaign.spec import ENGINES, CampaignSpec, read_campaign_file, read_error, read_window
+from ioatlas.campaign.spec import ENGINES, CampaignSpec, kept_precision, read_campaign_file, read_error, read_window
 from ioatlas.errors import UsageError
 from ioatlas.model.options import read_option
 from ioatlas.model.units import parse_duration_seconds
@@ -119,6 +119,7 @@ class Asked:
             spec = replace(spec, targets=(("", self.target),))
         if not spec.targets:
             raise UsageError("no target is named", remedy="name one: `ioatlas map DIRECTORY`, or [target] path = in the campaign file")
+        spec = replace(spec, precision=kept_precision(spec, self.visits))
         given: dict[str, Any] = {
             "budget_seconds": self._budget_seconds(),
             "precision": read_error(self.precision, "--precision") if self.precision is not None else None,

@@ -62,12 +62,13 @@ def describe(plan: Plan) -> str:
     if summary["cells_not_admissible"]:
         cells += f" (and {summary['cells_not_admissible']} not admissible: shown, never run)"
     order = "in a fixed order" if plan.spec.snia else "in different random orders" if plan.spec.streams is None else "in their order, the whole of it repeated"
+    order = "in rounds of operations in order, rounds in different random orders" if plan.spec.ordered else order
     visits = "one visit a round" if plan.spec.snia else f"{summary['visits_per_cell']} visits each"
     lines.append(f"cells        {cells}, {visits} {order}")
     if summary.get("searches"):
         lines.append(f"search       for the highest load, {summary['searches']} time{'s' if summary['searches'] > 1 else ''}, before the load points")
     state = next((cell.state for cell in plan.to_measure), plan.spec.prepare)
-    lines.append(f"prepare      {state}: {WORDS.get(state, state)}")
+    lines.append("prepare      a new file for every round" if plan.spec.ordered else f"prepare      {state}: {WORDS.get(state, state)}")
     lines.append(f"space        {format_size_rounded(summary['space_needed_bytes'])} on the target, removed at the end")
     if plan.spec.snia:
         lines += _snia_lines(plan)
