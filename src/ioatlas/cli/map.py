@@ -23,6 +23,7 @@ Examples:
   ioatlas map /mnt/nas --profile standard -o nas1   the usual map, into directory nas1
   ioatlas map --campaign nas.toml --budget 10m      your own sweep
   ioatlas map nbd://server --read-only              an NBD export, without writing to it
+  ioatlas map /mnt/nas --iperf nas                  with the network path's ceiling measured first
   ioatlas map /dev/sdx --destroy S3Z9NB0K123456     a whole disk, all of its data lost
 
 \b
@@ -30,6 +31,13 @@ Exit status: 0 done, 1 failed, 2 refused or wrong usage, 4 stopped early with a 
 )
 @sweep_options
 @click.option("-o", "output", metavar="DIR", type=click.Path(path_type=Path), help="Directory of the campaign. Default: a new one here.")
+@click.option(
+    "--facts",
+    metavar="FILE.toml",
+    type=click.Path(path_type=Path),
+    help="Typed-in facts, meters of power (docs/probe.md). Default: ./testbed.toml.",
+)
+@click.option("--iperf", metavar="HOST[:PORT]", help="Measure the path first: a host that runs `iperf3 -s`.")
 @click.option("--yes", is_flag=True, help="Do not ask whether to go on.")
 @click.option(
     "--destroy", metavar="SERIAL-OR-SIZE", help="Write to a block device: its serial number, or its size in bytes, typed in full."
@@ -45,6 +53,8 @@ def command(
     yes: bool,
     destroy: str | None,
     overwrite: str | None,
+    facts: Path | None,
+    iperf: str | None,
 ) -> None:
     """Measure a performance map of TARGET: a directory, a file, a block device or a URI.
 
@@ -59,5 +69,5 @@ def command(
         click.echo(describe(plan), err=True)
         if not yes and sys.stdin.isatty() and sys.stderr.isatty():
             click.confirm("Go on?", default=True, abort=True, err=True)
-    journal = start(plan, directory, destroy=destroy, overwrite=overwrite)
+    journal = start(plan, directory, destroy=destroy, overwrite=overwrite, facts=facts, iperf=iperf)
     run_session(journal, as_json=as_json)
