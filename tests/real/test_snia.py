@@ -206,6 +206,8 @@ def test_a_sweep_that_cannot_be_a_test_is_refused(tmp_path, disk_dir):
         ({"bs": '["8k"]'}, "", "tracks one cell"),
         ({}, 'prepare = "fresh"', "one range"),
         ({}, 'purge = "discard"', "block device"),
+        ({}, "visits = 3", "visits"),
+        ({}, "verify = true", "verify"),
     ):
         refused = ioatlas("plan", disk_dir, "--campaign", campaign(tmp_path, more=more, **sweep))
         assert refused.returncode == 2, refused.stdout

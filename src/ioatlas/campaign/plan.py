@@ -237,9 +237,12 @@ def _check_preparation(spec: CampaignSpec, targets: tuple[Target, ...], *, read_
             where="[sweep]",
             remedy="give it one value, or run one campaign for each",
         )
-    for name, asked in (("cells", spec.cells), ("error", spec.error), ("precision", spec.precision)):
+    for name, asked in (("cells", spec.cells), ("error", spec.error), ("precision", spec.precision), ("visits", spec.visits - 1 or None)):
         if asked is not None:
-            raise UsageError("a SNIA test ends by its steady state", where=name, remedy=f"leave out {name}")
+            raise UsageError("a SNIA test repeats its round until the steady state, nothing else decides", where=name, remedy=f"leave out {name}")
+    if spec.verify or spec.sharing == "private":
+        what = "verify" if spec.verify else "sharing"
+        raise UsageError("a SNIA test is rounds on one range and nothing beside", where=what, remedy=f"leave out {what}, or run a map for it")
     if spec.prepare == "fresh":
         raise UsageError("a SNIA test works on one range from its fill to its end", where="prepare", remedy="leave out `prepare`")
 

@@ -57,7 +57,8 @@ class RoundsSession(Session):
         self._visits = self._journal.visits()
         try:
             for cells in passes_of(self._journal, test):
-                self._make_pass(cells)
+                if not self._make_pass(cells):
+                    break
         finally:
             self._clean()
         ended = [known.get("ended") for known in self._journal.outcomes().get(OUTCOME, {}).values()]
@@ -69,10 +70,11 @@ class RoundsSession(Session):
 
     # -- one pass ---------------------------------------------------------------------------------------------------------
 
-    def _make_pass(self, cells: tuple[Cell, ...]) -> None:
+    def _make_pass(self, cells: tuple[Cell, ...]) -> bool:
+        """True when it has come to its end, False when the budget has."""
         name = pass_name(self._procedure, cells[0].target, cells)
         if self._known(name).get("ended"):
-            return
+            return True
         self._prepare(name, cells)
         # What direct I/O on this file system cannot move was left out while it was prepared.
         left = {cell.key for cell, reason in self._journal.cells() if not reason}
@@ -83,9 +85,9 @@ class RoundsSession(Session):
             ended = rounds.ended(self._plan.spec.window_seconds)
             if ended:
                 self._note(name, ended=ended)
-                return
+                return True
             if self._over_budget(rounds):
-                return
+                return False
             self._make_round(rounds, rounds.complete)
             self._tell_round(self._rounds(name, cells))
 

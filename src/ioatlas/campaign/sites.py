@@ -97,10 +97,10 @@ class Sites:
     def is_prepared(self, name: str, *, once: str) -> bool:
         """Whether what `prepare_target` would write is already there: never in a directory, whose files each session removes."""
         target = self._targets[name]
-        return target.kind != "directory" and self._journal.outcomes().get("prepared", {}).get(name) == self._state(self._wanted(target), once)
-
-    def _state(self, wanted: Mapping[str, Extent], once: str) -> list[object]:
-        return [self._plan.spec.prepare, max((extent.offset_bytes + extent.size_bytes for extent in wanted.values()), default=0), once]
+        known = self._journal.outcomes().get("prepared", {}).get(name)
+        if target.kind == "directory" or known is None:
+            return False
+        return bool(known["state"] == self._plan.spec.prepare and known["once"] == once and known["end_bytes"] >= _end(self._wanted(target)))
 
     def purge(self, name: str, how: Purge, emit: Emit) -> str:
         """Take all data off a target before it is filled, where it can and may be done; what was done, or why it was not, in words.
@@ -208,7 +208,7 @@ class Sites:
         """Write a file, device or URI over the whole range of the sweep: holes and unwritten blocks are answered without the drive."""
         if self.is_prepared(target.name, once=once):
             return
-        end = max(extent.offset_bytes + extent.size_bytes for extent in wanted.values())
+        end = _end(wanted)
         check_before_start(target, writes=True)
         check_extent(target, end)
         place: dict[str, JobValue] = {"uri": target.location} if target.kind == "uri" else {"filename": target.location}
@@ -216,7 +216,7 @@ class Sites:
         if target.kind == "file":
             self._check_holes(target, target.location, end)
         known = self._journal.outcomes().get("prepared", {})
-        self._journal.set_outcome("prepared", {**known, target.name: self._state(wanted, once)})
+        self._journal.set_outcome("prepared", {**known, target.name: {"state": self._plan.spec.prepare, "end_bytes": end, "once": once}})
 
     def _write(
         self,
@@ -297,3 +297,8 @@ class Sites:
             text = f"{leftover.path} ({format_size_rounded(leftover.size_bytes)}) belongs to {owner}; it was left alone."
             self._journal.add_remark("warning", text)
             emit(Event("remark", {"text": text}))
+
+
+def _end(wanted: Mapping[str, Extent]) -> int:
+    """Where the last range ends."""
+    return max((extent.offset_bytes + extent.size_bytes for extent in wanted.values()), default=0)
