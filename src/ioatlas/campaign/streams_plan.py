@@ -230,6 +230,8 @@ def build_streams_plan(spec: CampaignSpec, targets: tuple[Target, ...], *, read_
             where="[sweep]",
             remedy="a campaign of streams has load points instead of axes: give single values, they hold for every stream",
         )
+    if spec.prepare != "laid-out":
+        raise UsageError("streams work on a range that is laid out once", where="prepare", remedy="leave prepare out")
     if spec.sharing == "private":
         raise UsageError("streams work on one file together", where="sharing", remedy="leave sharing out; give streams a `region` each")
     for name, given in (("cells", spec.cells), ("error", spec.error), ("precision", spec.precision)):
