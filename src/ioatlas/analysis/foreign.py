@@ -223,7 +223,7 @@ def _notes(reading: ForeignReading, file: str) -> tuple[str, ...]:
     """Where it stands, what its source says of its scatter, and what had to be decided to read it."""
     notes = [f"{file}:{reading.line}"]
     if reading.spread is not None:
-        write = {"bw_bytes_per_s": format_rate, "iops": format_count, "lat_mean_ns": format_latency}.get(reading.spread_of or "", str)
+        write = {"bw_bytes_per_s": format_rate, "iops": format_count, "lat_mean_ns": format_latency}.get((reading.spread_of or "").split(",")[0], str)
         notes.append(f"the source's spread over runs: {write(reading.spread)}; no interval is made of it")
     if reading.errors:
         notes.append(f"errors told by the tool: {reading.errors}")

@@ -52,10 +52,10 @@ def caching(reading: ForeignReading) -> str:
 
 def statistic(reading: ForeignReading) -> str:
     """'single run', 'mean of 3 runs', 'best of 5 runs', 'statistic not told'."""
-    if reading.statistic in ("mean of n", "best of n"):
-        word = reading.statistic.split()[0]
+    word = reading.statistic.split()[0]
+    if word in ("mean", "best"):
         return f"{word} of {reading.n} runs" if reading.n else f"{word} of several runs"
-    return "single run" if reading.statistic == "single" else "statistic not told"
+    return "single run" if word == "single" else "statistic not told"
 
 
 def methods(readings: Iterable[ForeignReading]) -> dict[str, str]:

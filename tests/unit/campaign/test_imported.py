@@ -125,3 +125,19 @@ def test_what_cannot_be_a_store_is_refused_with_a_sentence(tmp_path):
         link.execute("PRAGMA user_version=99")
     with pytest.raises(IoAtlasError, match="format 99"):
         load_result(out)
+
+
+IOR = """\
+IOR-3.0.1: MPI Coordinated Test of Parallel I/O
+
+Summary of all tests:
+Operation   Max(MiB)   Min(MiB)  Mean(MiB)     StdDev    Mean(s) Test# #Tasks tPN reps fPP reord reordoff reordrand seed segcnt blksiz xsize aggsize API RefNum
+write        1200.50    1100.25    1150.00      40.00    0.90000 0 16 4 3 1 1 1 0 0 1 1073741824 1048576 17179869184 POSIX 0
+"""
+
+
+def test_a_mean_says_so_and_its_spread_makes_no_interval(tmp_path):
+    bring_in(tmp_path / "in", tmp_path / "lib", ior=IOR)
+    (estimate,) = load_result(tmp_path / "lib").estimates
+    assert (estimate.verdict, estimate.bw_low, estimate.bw_high) == ("mean of 3 runs", None, None)
+    assert "the source's spread over runs: 40 MiB/s; no interval is made of it" in estimate.notes

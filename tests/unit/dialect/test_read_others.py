@@ -352,3 +352,8 @@ def test_programs_and_archives_are_no_results(tmp_path):
         readings, problems = read_path(tmp_path / "file")
         assert readings == []
         assert any("no known result format" in problem for problem in problems)
+
+
+def test_ior_header_with_another_first_word_is_still_a_table():
+    (reading,), _ = read_text("access    bw(MiB/s)\naccessX    bw(MiB/s)  IOPS\nwrite     12.5   100\n")
+    assert (reading.direction, reading.bw_bytes_per_s) == ("write", 12.5 * (1 << 20))

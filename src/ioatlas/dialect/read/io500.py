@@ -58,7 +58,7 @@ def read(source: Source) -> Iterator[ForeignReading]:
                 values[match[1]] = match[2][:2000]
             if section == "run":
                 processes = whole(values.get("procs")) or processes
-                version = values.get("version", version)
+                version = values.get("version") or version
     yield from _section(source, section, start, values, version, processes)
 
 

@@ -112,7 +112,7 @@ def _row(source: Source, run: _Run, number: int, cells: list[str]) -> Iterator[F
     run.rows += 1
     yield ForeignReading(
         source.name, number, "ior", tool_version=run.version, label=run.options.get("test filename") or None,
-        **_workload(run, row["access"], times(num(row.get("block(KiB)")), KIB), times(num(row.get("xfer(KiB)")), KIB)),
+        **_workload(run, cells[0], times(num(row.get("block(KiB)")), KIB), times(num(row.get("xfer(KiB)")), KIB)),
         iops=iops, bw_bytes_per_s=times(bw, MIB), lat_mean_ns=times(latency, 1e9) if latency else None, lat_kind="total" if latency else None, n=1,
         runtime_seconds=num(row.get("total(s)")), notes=("IOR MiB/s; bandwidth includes opening and closing",),
         details={"iteration": whole(row.get("iter")), "access": run.options.get("access"), "api": run.options.get("api")},
@@ -133,7 +133,7 @@ def _summary(source: Source, run: _Run, number: int, cells: list[str]) -> Iterat
         return
     if n is None and run.rows:
         return
-    workload = _workload(run, row["Operation"], num(row.get("blksiz", row.get("blksize"))), num(row.get("xsize")))
+    workload = _workload(run, cells[0], num(row.get("blksiz", row.get("blksize"))), num(row.get("xsize")))
     workload["numjobs"] = whole(row.get("#Tasks")) or workload["numjobs"]
     yield ForeignReading(
         source.name, number, "ior", tool_version=run.version, label=run.options.get("test filename") or None, **workload,
