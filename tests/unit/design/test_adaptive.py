@@ -176,3 +176,68 @@ def test_harrell_davis_and_width():
     wide = [Pick(i, 0.5 * (-1) ** i, 0.1, 1.6, 0.0) for i in range(40)]
     assert width_factor(wide, np.zeros(0)) >= 4
     assert width_factor([], np.zeros(0)) == pytest.approx(1.645, abs=0.8)
+
+
+@pytest.fixture(scope="module")
+def wild():
+    """Reads follow the law; of random writes every cell is its own affair, the same in both passes."""
+    rng = np.random.default_rng(5)
+    rows = [row for row in surfaces.disk(2, sd=0.02, passes=2) if row["rw"] in ("read", "randwrite") and row["size_bytes"] <= 64 << 20]
+    own: dict = {}
+    for row in rows:
+        if row["rw"] == "randwrite":
+            factor = own.setdefault((row["bs_bytes"], row["numjobs"], row["size_bytes"]), float(np.exp(rng.normal(0, 1.0))))
+            row["bw_bytes_per_s"] *= factor
+            row["iops"] *= factor
+    return sweep(rows)
+
+
+def test_a_regime_where_the_model_fails_is_measured_densely_and_named(wild):
+    outcome = replay(wild, Settings(cells=80, seed=2))
+    writes = np.array([point["rw"] == "randwrite" for point in wild.space.points])
+    dense = [r.request.cell for r in outcome.history if r.request.purpose == "dense"]
+    assert len(dense) >= 5
+    assert writes[dense].mean() > 0.9
+    (named,) = [regime for regime in outcome.weak_regimes if regime.failing]
+    assert "randwrite" in named.name
+    assert named.dense == len(set(dense) & set(np.flatnonzero(writes).tolist()))
+    measured = {r.request.cell for r in outcome.history}
+    assert named.measured == sum(writes[cell] for cell in measured)
+    assert named.cells == writes.sum()
+
+
+def test_a_failing_regime_is_measured_whole_before_an_error_ends_the_campaign(wild):
+    design, history = run(wild, error=0.2, seed=1)
+    writes = {cell for cell, point in enumerate(wild.space.points) if point["rw"] == "randwrite"}
+    measured = {r.request.cell for r in history}
+    assert writes <= measured
+    assert len(measured) < len(wild.space)
+    assert not any(regime.failing for regime in design.weak_regimes(history, design.final_model(history)))
+
+
+def test_a_map_without_failing_regimes_names_none():
+    assert not replay(sweep(surfaces.disk(3, sd=0.05)), Settings(cells=96, seed=1)).weak_regimes
+
+
+def test_ten_cells_have_two_visits_before_the_first_model(array):
+    design = AdaptiveDesign(array.space, Settings(cells=96, seed=1))
+    history = []
+    batch = design.next_batch(history)
+    while all(request.purpose in ("cliff", "start", "repeat") for request in batch):
+        history += read_pass(array, history, batch)
+        batch = design.next_batch(history)
+    visits = np.bincount([r.request.cell for r in history])
+    assert np.sum(visits == 2) == 10
+
+
+def test_one_pass_is_never_visited_twice(array):
+    _, history = run(array, cells=48, seed=1, visits_limit=1)
+    assert max(np.bincount([r.request.cell for r in history])) == 1
+
+
+def test_honesty_picks_start_early_when_the_end_is_not_certain(array):
+    def first(**settings):
+        _, history = run(array, cells=48, seed=1, **settings)
+        return next(number for number, r in enumerate(history) if r.request.purpose == "honesty")
+
+    assert first(certain=False) < first()
