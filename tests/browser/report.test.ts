@@ -353,6 +353,14 @@ describe("other shapes", () => {
     });
   }
 
+  test("imported sets are drawn as lines beside each other, with how they were measured", async () => {
+    const { page } = await open(browser, reports.write("imported"));
+    const table = page.locator("section", { has: page.locator("#imported-title") });
+    expect(await table.locator("tbody tr").allInnerTexts()).toEqual(["old\tiozone 3.489\tbuffered\tnot told"]);
+    expect(await page.locator(".slice select").nth(1).locator("option:checked").innerText()).toBe("each of: Target");
+    await page.context().close();
+  });
+
   test("a hostile name is text", async () => {
     const { page } = await open(browser, reports.write("paths"));
     expect(await page.locator("h1").innerText()).toBe("</script><b>&amp; hostile name");

@@ -145,6 +145,7 @@ def imported() -> CampaignResult:
         ),
         findings=(),
         fresh=(),
+        methods={"old": {"tool": "iozone 3.489", "page cache": "buffered", "running time": "not told"}},
     )
 
 

@@ -66,6 +66,7 @@ export function makeState(atlas: Atlas, narrow: boolean): AppState {
   const start = bestPoint(atlas);
   const fixed = signal<Point>(start);
   const pinned = signal<Point | null>(start);
+  const sets = severalImported(atlas, live);
   const readings = new Map<QuantityId, Reading>();
   const quantity = computed(() => QUANTITIES.find((q) => q.id === quantityId.value) ?? (QUANTITIES[0] as Quantity));
   const current = computed(() => {
@@ -100,8 +101,8 @@ export function makeState(atlas: Atlas, narrow: boolean): AppState {
     cursor: signal<Point>(start),
     pinned,
     outlined: signal<ReadonlySet<number>>(new Set()),
-    sliceChoice: signal(-1),
-    compareChoice: signal(severalImported(atlas, live)),
+    sliceChoice: signal(sets >= 0 ? (live.find((a) => atlas.axes[a]?.numeric) ?? -1) : -1),
+    compareChoice: signal(sets),
     quantity,
     reading: current,
     scaleKind,

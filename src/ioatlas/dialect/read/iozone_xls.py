@@ -7,6 +7,7 @@ A cut file is cut back to its last whole BIFF 2 record first, which xlrd would r
 from __future__ import annotations
 
 import io
+import math
 import re
 import struct
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from ioatlas.model.foreign import ForeignReading
 MAGIC = (b"\x09\x00\x04\x00", b"\x09\x02\x06\x00", b"\x09\x04\x06\x00", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
 """First bytes: BIFF 2, 3, 4, and the OLE container of BIFF 5 and 8."""
 _LIMIT = 16 << 20
+_LARGEST = 1e18
 _EOF = b"\x0a\x00\x00\x00"
 
 
@@ -65,7 +67,8 @@ def read(source: Source) -> Iterator[ForeignReading]:
     known = False
     for number, row in enumerate(_rows(source), start=1):
         texts = [cell.strip() for cell in row if isinstance(cell, str) and cell.strip()]
-        figures = [cell for cell in row if isinstance(cell, float)]
+        # A damaged cell can hold any bit pattern; zero is what IOzone leaves where it measured nothing.
+        figures = [cell if math.isfinite(cell) and 0 <= cell < _LARGEST else 0.0 for cell in row if isinstance(cell, float)]
         title = texts[0] if texts else ""
         if number == 1 and "iozone" in title.lower():
             run.command = title
