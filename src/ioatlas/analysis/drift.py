@@ -12,6 +12,7 @@ from ioatlas.analysis.windows import window_values
 from ioatlas.analysis.wording import Namer
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import Cell
+from ioatlas.model.chart import Chart, ChartBound, ChartLine, ChartPoint, Table
 from ioatlas.model.drift import BlockRow, SentinelChart, SentinelPoint
 from ioatlas.model.result import Finding
 from ioatlas.model.visit import Visit
@@ -35,6 +36,9 @@ FEWEST_READINGS = 4
 CHART_WIDTH = 3.5
 """Limits in standard deviations: with 3.0 one unchanging sweep in eight signals over a hundred readings, with 3.5 one in thirty."""
 LEAST_NOISE = 0.01
+MOST_MARKS = 8
+LOUD = 0.25
+"""Noise of single readings above which a chart that signals nothing proves nothing."""
 RELEVANT_SIGNAL = RELEVANT_SHIFT / 2
 
 
@@ -222,6 +226,48 @@ def block_rows(states: Sequence[BlockState], voided: Sequence[Mapping[str, objec
     return tuple(sorted(rows, key=lambda row: (row.target, row.block)))
 
 
+def drift_pictures(charts: Sequence[SentinelChart], rows: Sequence[BlockRow]) -> tuple[tuple[Chart, ...], tuple[Table, ...]]:
+    """The sentinels' control charts, and the table of blocks, as a report draws them."""
+    drawn = []
+    for chart in charts:
+        begins = {point.block: point.seconds for point in reversed(chart.points)}
+        drawn.append(
+            Chart(
+                f"Sentinel: {chart.label} ({chart.direction})",
+                "time since the first reading, s",
+                "none",
+                "throughput over its middle",
+                "none",
+                (
+                    ChartLine("reading", tuple(ChartPoint(round(point.seconds, 1), point.value, None, 1) for point in chart.points)),
+                    ChartLine(
+                        "moving average", tuple(ChartPoint(round(point.seconds, 1), point.smoothed, None, 1) for point in chart.points)
+                    ),
+                ),
+                (ChartBound("upper limit", chart.points[-1].high), ChartBound("lower", chart.points[-1].low)),
+                tuple(ChartBound(f"block {block}", round(at, 1)) for block, at in sorted(begins.items())[1:MOST_MARKS]),
+                f"One cell measured again at regular places of the sweep. The moving average ({chart.method}) of a target that does not move stays between "
+                f"the limits; the middle is {chart.centre_bytes_per_s / 1e6:.1f} MB/s, the noise of one reading {chart.noise:.1%}.",
+            )
+        )
+    several = len({row.target for row in rows}) > 1
+    texts = [
+        (
+            *((row.target,) if several else ()),
+            str(row.block),
+            str(row.n_visits),
+            str(row.n_discarded),
+            "" if row.effect is None else f"{row.effect:+.1%}",
+            "" if row.error is None else f"{row.error:.1%}",
+            row.note or "stands",
+        )
+        for row in rows
+    ]
+    columns = (*(("target",) if several else ()), "block", "visits", "discarded", "level", "standard error", "what became of it")
+    note = "A block visits the cells once, in an order of its own. Levels are against the mean of the blocks."
+    return tuple(drawn), (Table("Random blocks of the sweep", columns, tuple(texts), note),) if texts else ()
+
+
 def drift_findings(
     states: Sequence[BlockState],
     charts: Sequence[SentinelChart],
@@ -260,6 +306,9 @@ def drift_findings(
                 f"furthest {far.smoothed - 1:+.0%} after {far.seconds:.0f} s of the sweep. The target drifted while it was measured."
             )
             found.append(Finding("drift", sentence, (chart.cell,)))
+        elif chart.noise > LOUD:
+            sentence = f"Sentinel {chart.label} ({chart.direction}): its {len(chart.points)} readings vary by {chart.noise:.0%} from one to the next, too much "
+            found.append(Finding("sentinel", sentence + "to tell drift from noise.", (chart.cell,)))
         else:
             widest = max(abs(point.smoothed - 1) for point in chart.points)
             sentence = f"Sentinel {chart.label} ({chart.direction}) stayed in control over {len(chart.points)} readings (at most {widest:.1%} off, "

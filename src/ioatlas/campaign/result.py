@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ioatlas.analysis.drift import block_rows, block_states, drift_findings, sentinel_charts
+from ioatlas.analysis.drift import block_rows, block_states, drift_findings, drift_pictures, sentinel_charts
 from ioatlas.analysis.estimates import estimate_cells, removed_blocks
 from ioatlas.analysis.footprints import before_after_findings, with_history
 from ioatlas.analysis.headlines import headlines
@@ -159,21 +159,26 @@ def _result(journal: Journal) -> CampaignResult:
         sum(ended),
         bool(row.complete),
     )
-    states, charts, voided = block_states(cells, told if spec.streams is None and rounds is None else []), sentinel_charts(cells, visits), outcomes.get("voided", [])
+    states = block_states(cells, told if spec.streams is None and rounds is None else [])
+    sentinels, voided = sentinel_charts(cells, visits), outcomes.get("voided", [])
+    blocks = block_rows(states, voided)
+    charts, tables = drift_pictures(sentinels, blocks)
     curves = load_curves(journal, spec, plan["files"]) if spec.streams is not None else ()
     whole = replace(
         result,
         load_curves=curves,
         rounds=rounds.results if rounds else (),
-        sentinels=charts,
-        blocks=block_rows(states, voided),
+        sentinels=sentinels,
+        blocks=blocks,
+        charts=charts,
+        tables=tables,
         findings=(
             *integrity_findings(outcomes.get("integrity", [])),
             *map_findings(outcomes),
             *(rounds.findings if rounds else ()),
             *(curve_findings(curves, spec.streams) if spec.streams is not None else () if rounds else findings(result)),
             *judged,
-            *drift_findings(states, charts, voided, removed_blocks(cells, told)),
+            *drift_findings(states, sentinels, voided, removed_blocks(cells, told)),
             *counted_findings(counts),
         ),
     )

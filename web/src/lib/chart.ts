@@ -48,7 +48,9 @@ export function drawChart(chart: ChartData, system: UnitSystem): Drawn {
   const [from, to] = [xs[0] ?? 1, xs.at(-1) ?? 1];
   const log = from > 0 && to > from;
   const inner = { width: BOX.width - BOX.left - BOX.right, height: BOX.height - BOX.top - BOX.bottom };
-  const share = (x: number) => (log ? Math.log(x / from) / Math.log(to / from) : 0.5);
+  // Sizes and loads stand at equal ratios; time, which begins at zero, at equal steps.
+  const share = (x: number) =>
+    log ? Math.log(x / from) / Math.log(to / from) : to > from ? (x - from) / (to - from) : 0.5;
   const px = (x: number) => BOX.left + 8 + (inner.width - 16) * share(x);
   const py = (y: number) => BOX.top + inner.height * (1 - Math.max(0, y) / high);
   const format = (y: number) => valueText(y, chart.y_unit, system);

@@ -46,6 +46,8 @@ def document(result: CampaignResult) -> dict[str, Any]:
         "load_curves": curve_documents(result.load_curves),
         "imported_methods": {name: dict(facts) for name, facts in result.methods.items()},
         "rounds": [{**asdict(test), "purge": clean(test.purge), "deviations": [clean(text) for text in test.deviations]} for test in result.rounds],
+        "sentinels": [asdict(chart) for chart in result.sentinels],
+        "blocks": [asdict(block) for block in result.blocks],
         "rows": [{name: _plain(value) for name, value in row.items()} for row in rows(result)],
     }
 

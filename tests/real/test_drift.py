@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A target that wanders while it is measured is told, by its blocks and by its sentinels; what was voided stays in the journal."""
+
+import json
+
+import pytest
+
+from ioatlas import lab
+from ioatlas.lab.running import missing
+from ioatlas.store.journal import Journal
+from tests.real.conftest import ioatlas
+
+pytestmark = pytest.mark.usefixtures("own_lab")
+
+SWEEP = """
+visits = 4
+window = "200ms"
+order_seed = 2
+[target]
+name = "disk"
+uri = "{uri}"
+[sweep]
+rw = ["read", "randread"]
+bs = ["16k", "32k", "64k"]
+size = ["16m", "32m"]
+numjobs = [1, 2]
+iodepth = 4
+"""
+
+
+def test_a_drifting_target_is_told_and_nothing_is_lost(tmp_path):
+    needed = missing(lab.scenarios()["drifting"])
+    if needed:
+        pytest.skip(f"needs {needed}")
+    # Over ten times slower and back, about twice within the sweep.
+    with lab.start("drifting", high_bytes_per_s=80_000_000, low_bytes_per_s=6_000_000, drift_seconds=8.0) as target:
+        (tmp_path / "c.toml").write_text(SWEEP.format(uri=target.location))
+        done = ioatlas("map", "--campaign", tmp_path / "c.toml", "-o", tmp_path / "c", "--read-only", "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(ioatlas("show", tmp_path / "c", "--json").stdout)
+    assert any(finding["code"] == "drift" for finding in told["findings"]), told["findings"]
+
+    journal = Journal.open(tmp_path / "c")
+    visits, voided = journal.visits(), journal.outcomes().get("voided", [])
+    journal.close()
+    sentinels = [visit for visit in visits if visit.purpose == "sentinel"]
+    swept = [visit for visit in visits if visit.purpose == "sweep"]
+    assert len({visit.cell_key for visit in sentinels}) == 1
+    assert 2 <= len(sentinels) <= 0.07 * len(swept), "at most one in twenty is planned; some of the sweep's may be lost"
+    assert {point["block"] for chart in told["sentinels"] for point in chart["points"]} <= {visit.block for visit in sentinels}
+    assert len(voided) <= 2 * 4, "a block is repeated twice at most"
+    for record in voided:
+        mine = [visit for visit in swept if visit.block == record["block"]]
+        assert mine
+        assert all(visit.discarded for visit in mine)
+        assert any(visit.block == record["again"] for visit in swept)
+    assert {row["block"] for row in told["blocks"]} >= {record["block"] for record in voided}
+    # Every cell keeps its visits: a voided block is made again.
+    per_cell = [sum(visit.cell_key == row["cell"] and not visit.discarded for visit in swept) for row in told["rows"]]
+    assert min(per_cell) >= 3
