@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, log
-from statistics import fmean, stdev
+from statistics import fmean, median, stdev
 
 from ioatlas.analysis.windows import window_values
 from ioatlas.analysis.wording import plural
@@ -101,7 +101,7 @@ def _lines(mine: Sequence[Reading], along: str, *, by_operation: bool) -> tuple[
     several_tools = len({tool_of(reading.cell) for reading in mine}) > 1
     several_sizes = along == "bs" and len({reading.place[1] for reading in mine}) > 1
     lines: dict[str, dict[int, list[float]]] = {}
-    for reading in mine:
+    for reading in sorted(mine, key=lambda one: tool_of(one.cell)):  # fio before IOzone, whichever ran first
         words = [] if by_operation else [operation_of(reading.cell)]
         words += [tool_of(reading.cell)] if several_tools or (by_operation and not several_sizes) else []
         words += [f"file {format_size(reading.place[1])}"] if several_sizes else []
@@ -180,7 +180,7 @@ def agreement_table(found: Sequence[Agreement]) -> Table:
     rows = []
     for each in found:
         ends = [record for place, record in enumerate(each.per_io_us) if place in (0, len(each.per_io_us) - 1)]
-        apart = "; ".join(f"{each.per_io_us[record]:+.3g} µs at {format_size(record)}" for record in ends)
+        apart = "; ".join(f"{_time(each.per_io_us[record])} at {format_size(record)}" for record in ends)
         rows.append(
             (
                 each.operation,
@@ -211,6 +211,10 @@ def agreement_table(found: Sequence[Agreement]) -> Table:
     )
 
 
+def _time(microseconds: float) -> str:
+    return f"{microseconds / 1000:+.3g} ms" if abs(microseconds) >= 1000 else f"{microseconds:+.3g} µs"
+
+
 def ordered_findings(found: Sequence[Reading], *, by_operation: bool) -> list[Finding]:
     """What to know: means of each operation over the records, how the tools agree, and what kind of values these are."""
     made = []
@@ -228,14 +232,15 @@ def ordered_findings(found: Sequence[Reading], *, by_operation: bool) -> list[Fi
             records = max(len(places) for places in operations.values())
             where = f" on {target}" if len({name for name, _ in groups}) > 1 else ""
             sentence = f"By {tool}{where}, MB/s, means over {plural(records, 'record size')} (± standard deviation between them): {', '.join(told)}."
-            made.append(Finding("operations", sentence, _keys(found, target, tool)))
+            made.append(Finding("operations", sentence, _keys(found, target, tool), title=f"By {tool}"))
     compared = agreements(found)
     if compared:
         apart = [each for each in compared if each.differs and abs(each.ratio - 1) > AGREE]
         words = ", ".join(f"{each.operation} {each.ratio:.2f}" for each in apart)
         sentence = f"IOzone and its fio translation: {len(compared) - len(apart)} of {plural(len(compared), 'operation')} without a sure difference above {AGREE:.0%}"
         sentence += f"; IOzone's rate over fio's where it differs: {words}. The table below tells why." if apart else "."
-        made.append(Finding("engines", sentence))
+        made.append(Finding("engines", sentence, place="charts"))
+    made += _noise(found)
     made.append(
         Finding(
             "work-bounded",
@@ -243,6 +248,22 @@ def ordered_findings(found: Sequence[Reading], *, by_operation: bool) -> list[Fi
         )
     )
     return made
+
+
+def _noise(found: Sequence[Reading]) -> list[Finding]:
+    """How far visits of one cell lie apart."""
+    by_cell: dict[str, list[float]] = {}
+    for reading in found:
+        by_cell.setdefault(reading.cell.key, []).append(reading.bw_bytes_per_s)
+    spreads = [(stdev(values) / fmean(values), key) for key, values in by_cell.items() if len(values) > 1]
+    if not spreads:
+        return [Finding("noise", "Noise between visits is not known: no cell has two.")]
+    worst, key = max(spreads)
+    cell = next(reading.cell for reading in found if reading.cell.key == key)
+    where = f"{operation_of(cell)} by {tool_of(cell)}, record {format_size(int(cell.option['bs']))}, file {format_size(int(cell.option['size']))}"
+    middle = median(share for share, _ in spreads)
+    sentence = f"Standard deviation between visits: {middle:.1%} of the mean in the middle of {plural(len(spreads), 'cell')}, {worst:.0%} at worst ({where})."
+    return [Finding("noise", sentence, (key,))]
 
 
 def _keys(found: Sequence[Reading], target: str, tool: str) -> tuple[str, ...]:

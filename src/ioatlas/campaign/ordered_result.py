@@ -17,8 +17,8 @@ from ioatlas.model.visit import Visit
 
 LOOK = "a first look at the speed"
 """Why a cell is none of the study: it was run once before it, on a small file."""
-MAP_FINDINGS = frozenset({"peak", "knee", "saturation"})
-"""Findings that name extremes of a map or its lines along numjobs, which a study in order has not."""
+MAP_FINDINGS = frozenset({"peak", "knee", "saturation", "noise"})
+"""Findings that name extremes of a map or its lines along numjobs, which a study in order has not, or that it words itself."""
 
 
 def with_order(

@@ -110,10 +110,9 @@ def _place(directory: Path, kind: str, output: Path | None) -> Path:
 def _figure(result: CampaignResult, kind: str, path: Path, drawn: dict[str, str]) -> list[Path]:
     from ioatlas.report.export.grid import lay_out
     from ioatlas.report.export.quantities import quantity
+    from ioatlas.report.export.to_charts import in_order, write_charts
 
-    if kind in FIGURES and (drawn.get("style") == "charts" or (result.charts and not drawn)):
-        from ioatlas.report.export.to_charts import write_charts
-
+    if kind in FIGURES and (drawn.get("style") == "charts" or (in_order(result) and not drawn)):
         if not result.charts or set(drawn) - {"style"}:
             what = "the campaign brings no charts of its own" if not result.charts else "the charts have their axes and quantity"
             raise UsageError(what, where="--figure charts", remedy="use --figure lines" if not result.charts else "leave out the other options")

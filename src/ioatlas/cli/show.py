@@ -63,6 +63,7 @@ def command(directory: Path, quantity_name: str, x: str, y: str, all_cells: bool
     from rich.console import Console
 
     from ioatlas.report.export.quantities import quantity
+    from ioatlas.report.export.to_charts import in_order
 
     console = Console(highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
@@ -71,7 +72,7 @@ def command(directory: Path, quantity_name: str, x: str, y: str, all_cells: bool
         for part in (*_head(result), *(table for curve in result.load_curves for table in curve_tables(curve, result, console))):
             console.print(part)
         return
-    if result.charts and not (all_cells or x or y):
+    if in_order(result) and not (all_cells or x or y):
         for part in (*_head(result), *_charts(result)):
             console.print(part)
         return

@@ -89,7 +89,7 @@ def test_a_tool_alone_is_compared_with_nothing():
     only = {key: each for key, each in cells.items() if each.option["tool"] == "fio"}
     assert agreements(readings(only, visits)) == []
     codes = [finding.code for finding in ordered_findings(readings(only, visits), by_operation=True)]
-    assert codes == ["operations", "work-bounded"]
+    assert codes == ["operations", "noise", "work-bounded"]
 
 
 def test_estimates_say_work_bounded_and_never_share_visits_or_variance_between_tools():

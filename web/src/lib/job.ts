@@ -11,6 +11,10 @@ export function jobText(atlas: Atlas, slot: Slot): string {
   if (atlas.data.load_curves.length > 0) {
     return "; One of several streams that ran at once. The jobs that ran, all streams of\n; a load together, are in the campaign's directory: batches/NUMBER/job.fio\n";
   }
+  const measured = slot > 0 && textAt(atlas.kind, slot - 1) === "measured";
+  if (measured && atlas.axes.some((axis) => axis.name === "operation")) {
+    return "; One operation of a round on one new file: it needs those before it. The jobs that ran,\n; in their order, are in the campaign's directory: batches/NUMBER/job.fio\n";
+  }
   const name = String(levelAt(atlas, slot, "target") ?? "");
   const target = targets.find((t) => t.name === name) ?? targets[0];
   const lines: string[] = [];

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ioatlas.model.chart import Chart, ChartBound
+from ioatlas.model.ordered import is_ordered
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.units import format_rate, format_size, format_size_rounded
 from ioatlas.report.export.to_figure import METADATA, Kind, drawing_library
@@ -23,6 +24,11 @@ FAR = 1.6
 STYLES = (("o", "-", "#0b5cad"), ("s", "--", "#1b2126"), ("^", ":", "#0b5cad"), ("D", "-.", "#1b2126"))
 
 
+def in_order(result: CampaignResult) -> bool:
+    """Whether the result is that of a study in order, whose charts say more than a map."""
+    return bool(result.charts) and any(is_ordered(estimate.cell) for estimate in result.estimates[:1])
+
+
 def write_charts(result: CampaignResult, out: Path, kind: Kind) -> tuple[Path, ...]:
     """Draw all charts of a result into one figure. Returns the file. Raises IoAtlasError when matplotlib is not installed."""
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -34,7 +40,7 @@ def write_charts(result: CampaignResult, out: Path, kind: Kind) -> tuple[Path, .
         rows = math.ceil(len(result.charts) / columns)
         figure = Figure(figsize=(4.6 * columns + (1.5 if columns == 1 else 0), 3.3 * rows + 0.6), layout="constrained")
         panels = figure.subplots(rows, columns, squeeze=False)
-        figure.suptitle(f"{clean(result.name)}: mean and standard deviation, work-bounded", fontsize=12)
+        figure.suptitle(clean(result.name) + (": mean and standard deviation, work-bounded" if in_order(result) else ""), fontsize=12)
         for panel, chart in zip(panels.flat, result.charts, strict=False):
             _draw(panel, chart, clean(chart.title))
         for panel in list(panels.flat)[len(result.charts) :]:
