@@ -158,6 +158,9 @@ def _summary(cell: Cell) -> dict[str, OptionValue]:
     summary: dict[str, OptionValue] = {"rw": cell.rw, "size": cell.end_bytes, "numjobs": cell.numjobs, "iodepth": cell.iodepth}
     shared = set.intersection(*(set(member.options) for member in cell.members))
     summary |= dict(shared)
+    if "bs" not in summary:
+        # A mix without shares: which sizes there are.
+        summary["bssplit"] = ":".join(str(size) for size in cell.block_sizes)
     rate = offered_iops(cell)
     return {**summary, "rate_iops": round(rate)} if rate else summary
 

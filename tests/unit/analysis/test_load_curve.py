@@ -92,3 +92,11 @@ def test_parts_of_one_direction_are_added():
     assert one.series.bw_bytes_per_s == (400 * 2048.0, 400 * 2048.0)
     assert one.histogram.bins == ((1_000_000, 100), (2_000_000, 300))
     assert mean_latency_ns(visit(1)) == pytest.approx(2e6)
+
+
+def test_all_streams_together_have_no_one_block_size():
+    other = Cell("t", (), streams=(CELL.streams[0], ("c", (("bs", 65536), ("rw", "read"), ("size", 1 << 20)))))
+    rows, _ = apart([other, CELL], [])
+    sizes = {(cell.option[STREAM], cell.option.get("bssplit"), cell.option.get("bs")) for cell in rows.values()}
+    assert (ALL, "4096:65536", None) in sizes
+    assert (ALL, None, 4096) in sizes
