@@ -175,6 +175,8 @@ def _pack_cells(estimates: list[Estimate], levels: dict[str, Integers], grid: Gr
         verdict=_dictionary([estimate.verdict for estimate in estimates]),
         method=_dictionary([estimate.method for estimate in estimates]),
         lat_kind=_dictionary([estimate.lat_kind for estimate in estimates]),
+        loop=_dictionary(["" if estimate.kind == "imported" else estimate.cell.loop for estimate in estimates]),
+        seeds=_dictionary([", ".join(map(str, estimate.seeds)) if exact else "" for estimate in estimates]),
         note=notes,
         limit=_dictionary([estimate.limit.resource if estimate.limit else "" for estimate in estimates]),
         limit_why=reasons,

@@ -111,6 +111,7 @@ class Cells(_Model):
     values: columns by name, NaN where unknown: bw_bytes_per_s, bw_low, bw_high, iops, iops_low, iops_high, lat_mean_ns, lat_mean_low_ns,
         lat_mean_high_ns, lat_p99_ns, lat_p99_low_ns, lat_p99_high_ns, window_seconds, cut_seconds, ceiling_bytes_per_s, watts. A name is left out when no row has a value.
     resolution: largest relative rounding of a value in this page; 0 where single-precision floats are kept.
+    loop: 'closed' or 'open'; empty for what was imported. seeds: of the visits, as text; empty in pages of many rows, an export has them.
     notes_left_out: the notes were too many for a page and are all empty here; an export has them.
     """
 
@@ -120,6 +121,8 @@ class Cells(_Model):
     verdict: Dictionary
     method: Dictionary
     lat_kind: Dictionary
+    loop: Dictionary
+    seeds: Dictionary
     note: Dictionary
     limit: Dictionary = Field(description="what limits the cell, 'undetermined', or empty where that was not worked out")
     limit_why: Dictionary = Field(description="margin to the next resource and evidence; empty like notes where there are too many")

@@ -35,6 +35,8 @@ export interface Atlas {
   verdict: Texts;
   method: Texts;
   latKind: Texts;
+  loop: Texts;
+  seeds: Texts;
   note: Texts;
   limit: Texts;
   limitWhy: Texts;
@@ -109,11 +111,13 @@ export async function openAtlas(data: ReportData): Promise<Atlas> {
   const { cells, unmeasured, axes } = data;
   const levels = await Promise.all(cells.axes.map(integers));
   const unmeasuredLevels = await Promise.all(unmeasured.axes.map(integers));
-  const [kind, verdict, method, latKind, note, limit, limitWhy, ceiling, reason] = await Promise.all([
+  const [kind, verdict, method, latKind, loop, seeds, note, limit, limitWhy, ceiling, reason] = await Promise.all([
     texts(cells.kind),
     texts(cells.verdict),
     texts(cells.method),
     texts(cells.lat_kind),
+    texts(cells.loop),
+    texts(cells.seeds),
     texts(cells.note),
     texts(cells.limit),
     texts(cells.limit_why),
@@ -163,6 +167,8 @@ export async function openAtlas(data: ReportData): Promise<Atlas> {
     verdict,
     method,
     latKind,
+    loop,
+    seeds,
     note,
     limit,
     limitWhy,

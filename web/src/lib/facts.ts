@@ -22,6 +22,10 @@ export interface Facts {
   nVisits: number;
   nDiscarded: number;
   latKind: string;
+  /** "closed" or "open"; empty for what was imported. */
+  loop: string;
+  /** Seeds of the visits; empty in pages of many rows. */
+  seeds: string;
   windowSeconds: number;
   cutSeconds: number;
   note: string;
@@ -53,6 +57,8 @@ const NO_FACTS: Omit<Facts, "mark" | "reason"> = {
   nVisits: 0,
   nDiscarded: 0,
   latKind: "",
+  loop: "",
+  seeds: "",
   windowSeconds: Number.NaN,
   cutSeconds: Number.NaN,
   note: "",
@@ -90,6 +96,8 @@ export function factsAt(atlas: Atlas, slot: Slot, system: UnitSystem): Facts {
     nVisits: atlas.nVisits[row] ?? 0,
     nDiscarded: atlas.nDiscarded[row] ?? 0,
     latKind: textAt(atlas.latKind, row),
+    loop: textAt(atlas.loop, row),
+    seeds: textAt(atlas.seeds, row),
     windowSeconds: atlas.values.at("window_seconds", row),
     cutSeconds: atlas.values.at("cut_seconds", row),
     note: textAt(atlas.note, row),

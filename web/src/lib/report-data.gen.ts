@@ -121,6 +121,7 @@ export interface Constant {
  * values: columns by name, NaN where unknown: bw_bytes_per_s, bw_low, bw_high, iops, iops_low, iops_high, lat_mean_ns, lat_mean_low_ns,
  *     lat_mean_high_ns, lat_p99_ns, lat_p99_low_ns, lat_p99_high_ns, window_seconds, cut_seconds, ceiling_bytes_per_s, watts. A name is left out when no row has a value.
  * resolution: largest relative rounding of a value in this page; 0 where single-precision floats are kept.
+ * loop: 'closed' or 'open'; empty for what was imported. seeds: of the visits, as text; empty in pages of many rows, an export has them.
  * notes_left_out: the notes were too many for a page and are all empty here; an export has them.
  */
 export interface Cells {
@@ -130,6 +131,8 @@ export interface Cells {
   verdict: Dictionary;
   method: Dictionary;
   lat_kind: Dictionary;
+  loop: Dictionary;
+  seeds: Dictionary;
   note: Dictionary;
   limit: Dictionary1;
   limit_why: Dictionary2;

@@ -69,6 +69,8 @@ export function smallReport(): ReportData {
       verdict: { texts: ["steady", "unstable", "over the link"], packed_texts: "", codes: u8(0, 1, 2, 0, 0) },
       method: all("t/1", 5),
       lat_kind: all("total", 5),
+      loop: all("closed", 5),
+      seeds: all("", 5),
       note: all("", 5),
       limit: all("", 5),
       limit_why: all("", 5),

@@ -23,6 +23,11 @@ export function CellName({ slot }: { slot: Slot }) {
   );
 }
 
+const LATENCY_WORDS: Record<string, string> = {
+  completion: "completion only",
+  intended: "from the time each I/O was due",
+};
+
 /** Every number of a cell with its interval, visits, verdict and method. */
 export function Readout({ slot, brief = false }: { slot: Slot; brief?: boolean }) {
   const { atlas, units, quantityId } = useApp();
@@ -47,7 +52,9 @@ export function Readout({ slot, brief = false }: { slot: Slot; brief?: boolean }
     if (Number.isFinite(facts.cutSeconds))
       rows.push(["Cut as warm-up", facts.cutSeconds ? duration(facts.cutSeconds) : "nothing"]);
     rows.push(["Discarded", `${facts.nDiscarded} visit${facts.nDiscarded === 1 ? "" : "s"}`]);
-    rows.push(["Latency", facts.latKind === "completion" ? "completion only" : facts.latKind]);
+    rows.push(["Latency", LATENCY_WORDS[facts.latKind] ?? facts.latKind]);
+    if (facts.loop) rows.push(["Loop", facts.loop]);
+    if (facts.seeds) rows.push(["Seeds", facts.seeds]);
     if (facts.note) rows.push(["Note", facts.note]);
   }
   return (
