@@ -67,11 +67,15 @@ def readings(cells: Mapping[str, Cell], visits: Iterable[Visit]) -> list[Reading
 
 
 def charts(
-    found: Sequence[Reading], *, by_operation: bool, levels: Sequence[ChartBound] = (), marks: Sequence[ChartBound] = ()
+    found: Sequence[Reading],
+    *,
+    by_operation: bool,
+    levels: Mapping[str, Sequence[ChartBound]] | None = None,
+    marks: Sequence[ChartBound] = (),
 ) -> tuple[Chart, ...]:
     """A chart for each operation over record size, or one for each target over file size.
 
-    levels, marks: limits of throughput, and sizes of memory (drawn over file size only).
+    levels, marks: limits of throughput by target, and sizes of memory (drawn over file size only).
     """
     several_targets = len({reading.cell.target for reading in found}) > 1
     along = "bs" if by_operation and len({reading.place[2] for reading in found}) > 1 else "size"
@@ -89,7 +93,7 @@ def charts(
                 "Throughput",
                 "bytes/s",
                 _lines(mine, along, by_operation=by_operation),
-                tuple(levels),
+                tuple((levels or {}).get(target, ())),
                 tuple(marks) if along == "size" else (),
                 _note(mine),
             )
@@ -207,7 +211,8 @@ def agreement_table(found: Sequence[Agreement]) -> Table:
         ),
         tuple(rows),
         "Ratios are geometric means over pairs of visits of the same file and record in the same block, one after the other; the interval is Student's t on their logarithms."
-        " The tools' visits are never put into one estimate.",
+        " The tools' visits are never put into one estimate. IOzone runs its operations in one process without a pause; each of fio's has a process of its own, about 0.3 s"
+        " after the one before: runs of milliseconds begin warm in IOzone and cold in fio, so small files favour IOzone.",
     )
 
 
@@ -223,7 +228,7 @@ def ordered_findings(found: Sequence[Reading], *, by_operation: bool) -> list[Fi
         operations = groups.setdefault((reading.cell.target, tool_of(reading.cell)), {})
         operations.setdefault(operation_of(reading.cell), {}).setdefault(reading.place[1:], []).append(reading)
     if by_operation:
-        for (target, tool), operations in groups.items():
+        for (target, tool), operations in sorted(groups.items()):
             told = []
             for operation, places in operations.items():
                 means = [fmean(reading.bw_bytes_per_s for reading in mine) for mine in places.values()]

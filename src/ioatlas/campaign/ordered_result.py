@@ -31,10 +31,11 @@ def with_order(
         return result
     nine = spec.ordered == "iozone2017"
     compared = agreements(found)
+    levels = {reading.cell.target: _limits(reading.cell, beds) for reading in reversed(found)}
     marks = [ChartBound(f"memory of the {name}", float(value)) for name, value in memories.items()]
     return replace(
         result,
-        charts=charts(found, by_operation=nine, levels=_limits(found[0].cell, beds), marks=marks),
+        charts=charts(found, by_operation=nine, levels=levels, marks=marks),
         tables=(agreement_table(compared),) if compared else (),
         findings=(*ordered_findings(found, by_operation=nine), *(one for one in result.findings if one.code not in MAP_FINDINGS)),
     )

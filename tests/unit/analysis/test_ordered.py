@@ -65,7 +65,9 @@ def test_one_visit_has_no_standard_deviation_and_discarded_ones_do_not_count():
 def test_over_file_size_there_is_one_chart_with_a_line_an_operation():
     cells = [cell(operation, size=size) for operation in ("write", "read") for size in (MIB, 4 * MIB)]
     found = readings({c.key: c for c in cells}, [visit(n, c, 1e8, 0) for n, c in enumerate(cells)])
-    (chart,) = charts(found, by_operation=False, levels=[ChartBound("1 GbE", 117e6)], marks=[ChartBound("memory of the client", 2.0 * MIB)])
+    (chart,) = charts(
+        found, by_operation=False, levels={"nas": [ChartBound("1 GbE", 117e6)]}, marks=[ChartBound("memory of the client", 2.0 * MIB)]
+    )
     assert [line.name for line in chart.lines] == ["write", "read"]
     assert [point.x for point in chart.lines[0].points] == [MIB, 4 * MIB]
     assert chart.levels[0].name == "1 GbE"
