@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.model.cell import directions_of
 from ioatlas.model.options import ALLOWED
 from ioatlas.model.units import parse_size_bytes
 
@@ -19,6 +20,15 @@ PASS_NAMES = ("pass", "repeat", "rep", "replicate", "iteration", "visit")
 RARE_SHARE = 0.05
 SIZE_AXES = ("bs", "bs_bytes", "size", "size_bytes")
 AXIS_NAMES = frozenset({"rw", "bs", "bs_bytes", "size", "size_bytes", "numjobs", "iodepth", "direction", "engine", "ioengine", "target", "sharing", "state"})
+ALIASES = {
+    "bs_bytes": "bs block blocksize block_size blksize io_size iosize record record_size recordsize reclen request_size transfer_size xfersize",
+    "size_bytes": "size file_size filesize working_set",
+    "numjobs": "jobs threads thread workers procs processes",
+    "iodepth": "qd depth queue_depth queuedepth",
+    "rw": "op operation mode pattern access workload test",
+}
+"""Other names that people give to what has a part of its own in the law, by the name used here."""
+UNITS = {"": 1, "_bytes": 1, "_b": 1, "_kib": 1 << 10, "_kb": 1 << 10, "_k": 1 << 10, "_mib": 1 << 20, "_mb": 1 << 20, "_gib": 1 << 30, "_gb": 1 << 30}
 _MEASURE = re.compile(r"(_ns|_us|_ms|_s|_sec|_seconds|_per_s|_low|_high|_stddev|_percent)$|^(bw|iops|lat|clat|slat|cpu|usr|sys|runtime|time|started|n_visits|verdict|method|kind|seed|batch|block|section|order)")
 
 
@@ -43,7 +53,8 @@ def read_recording(text: str, where: str) -> Recording:
     long as one quantity and one axis are there; other columns are axes when they are fio options or tell cells apart. Rows of
     a cell that repeat within a pass, or without a pass column, are passes in the order of the file. Raises IoAtlasError.
     """
-    rows = _rows(text, where)
+    left_out: list[str] = []
+    rows = _with_usual_names(_rows(text, where), left_out)
     header = list(rows[0])
     quantities = [name for name in QUANTITIES if name in header and any(_positive(row[name]) is not None for row in rows)]
     if not quantities:
@@ -53,7 +64,6 @@ def read_recording(text: str, where: str) -> Recording:
             remedy=f"name at least one of {', '.join(QUANTITIES)}",
         )
     pass_name = next((name for name in PASS_NAMES if name in header), None)
-    left_out: list[str] = []
     kept = [row for row in rows if any(_positive(row[name]) is not None for name in quantities)]
     if len(kept) < len(rows):
         left_out.append(f"{len(rows) - len(kept)} of {len(rows)} rows hold no positive reading")
@@ -96,6 +106,52 @@ def _rows(text: str, where: str) -> list[dict[str, str]]:
             )
         rows.append(dict(zip(header, (field.strip() for field in row), strict=True)))
     return rows
+
+
+def _with_usual_names(rows: list[dict[str, str]], told: list[str]) -> list[dict[str, str]]:
+    """Columns under other names than those used here, renamed where their values leave no doubt; sizes in other units become bytes."""
+    header = list(rows[0])
+    renamed: dict[str, tuple[str, int]] = {}
+    for usual, others in ALIASES.items():
+        if usual in header or usual.removesuffix("_bytes") in header:
+            continue
+        for column in header:
+            name = column.lower().replace(" ", "_").replace("-", "_")
+            unit = next((unit for unit in UNITS if name.removesuffix(unit) in others.split() and name.endswith(unit)), None)
+            if unit is None or (unit and not usual.endswith("_bytes")) or column in renamed:
+                continue
+            texts = {row[column] for row in rows if row[column]}
+            if _fits(usual, texts):
+                renamed[column] = (usual, UNITS[unit])
+                told.append(f"the column {column} is read as {usual}")
+                break
+    if not renamed:
+        return rows
+    for name, (usual, unit) in renamed.items():
+        for row in rows:
+            text = row.pop(name)
+            row[usual] = str(_number(text) * unit) if unit > 1 and text else text
+    return rows
+
+
+def _fits(usual: str, texts: set[str]) -> bool:
+    """Whether these values can be what `usual` says: fio's modes, positive whole numbers, or sizes. 1, 2, 3 number something: no sizes."""
+    if usual == "rw":
+        return bool(texts) and all(_is_mode(text) for text in texts)
+    try:
+        values = sorted({float(_size(text) if usual.endswith("_bytes") and not text.isdecimal() else _number(text)) for text in texts})
+    except (ValueError, UsageError):
+        return False
+    if not values or values[0] < 1 or not all(value.is_integer() for value in values):
+        return False
+    return not usual.endswith("_bytes") or (values[0] > 1 and values != [values[0] + step for step in range(len(values))]) or len(values) == 1
+
+
+def _is_mode(text: str) -> bool:
+    try:
+        return bool(directions_of(text))
+    except ValueError:
+        return False
 
 
 def _positive(text: str) -> float | None:

@@ -65,7 +65,9 @@ def failing_regimes(model: Surrogate, goal: float | None = None) -> tuple[int, .
     """Numbers of the regimes (of `regime_of`) whose readings the others miss by far more than the goal and the noise, and that have cells left."""
     group, error = regime_of(model), _errors(model)
     limit = FAILED_ERROR if goal is None else min(FAILED_ERROR, FAR * goal)
-    noise = np.sqrt(model.training.noise.var / model.training.visits)
+    # Without a repeat nothing tells noise from what is a cell's own.
+    unknown = 0.0 if model.training.noise.pairs else model.hyper.rough_var
+    noise = np.sqrt(model.training.noise.var / model.training.visits + unknown)
     found = []
     for number in np.unique(group).tolist():
         mine = group[model.training.cells] == number

@@ -157,3 +157,26 @@ def test_text_output(tmp_path):
     output = CliRunner().invoke(command, [str(path), "--cells", "24"]).output
     assert "on the cells not measured" in output
     assert "fixed time of an I/O" in output
+
+
+def test_other_names_are_understood_where_the_values_leave_no_doubt():
+    lines = ["op,block_kib,threads,qd,iops"]
+    lines += [f"{op},{block},{jobs},{depth},{1000 + block + jobs * depth}" for op in ("read", "randwrite") for block in (4, 16, 64) for jobs in (1, 2) for depth in (1, 8)]
+    found = read_recording("\n".join(lines), "test")
+    assert set(found.axes) == {"rw", "bs_bytes", "numjobs", "iodepth"}
+    assert {point["bs_bytes"] for point in found.points} == {4096, 16384, 65536}
+    assert found.passes == 1
+    assert "the column block_kib is read as bs_bytes" in found.left_out
+
+
+def test_a_block_that_numbers_repeats_is_no_block_size():
+    lines = ["rw,numjobs,block,iops", *(f"{rw},{jobs},{block},{100 * jobs + block}" for block in (1, 2) for rw in ("read", "write") for jobs in (1, 2, 4))]
+    found = read_recording("\n".join(lines), "test")
+    assert set(found.axes) == {"rw", "numjobs"}
+    assert found.passes == 2
+
+
+def test_a_mode_that_is_none_of_fios_keeps_its_name():
+    lines = ["mode,numjobs,iops", *(f"{mode},{jobs},{100 * jobs}" for mode in ("cold", "warm") for jobs in (1, 2, 4))]
+    found = read_recording("\n".join(lines), "test")
+    assert set(found.axes) == {"mode", "numjobs"}
