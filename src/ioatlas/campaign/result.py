@@ -178,7 +178,7 @@ def _result(journal: Journal) -> CampaignResult:
             *(rounds.findings if rounds else ()),
             *(curve_findings(curves, spec.streams) if spec.streams is not None else () if rounds else findings(result)),
             *judged,
-            *drift_findings(states, sentinels, voided, removed_blocks(cells, told)),
+            *drift_findings(states, sentinels, voided, removed_blocks(cells, told if rounds is None else [])),
             *counted_findings(counts),
         ),
     )

@@ -70,51 +70,60 @@ function Plot({ test, system }: { test: RoundsData; system: UnitSystem }) {
   const text = (value: number) => told(value, test.quantity, system);
   return (
     <figure class="rounds-plot" aria-labelledby={id}>
-      <svg
-        viewBox={`0 0 ${BOX.width} ${BOX.height}`}
-        role="img"
-        aria-label={`${test.tracked} against the round: ${test.values.map((v, i) => `round ${i + 1} ${text(v)}`).join(", ")}`}
-      >
-        {drawn.window ? (
-          <rect
-            class="rounds-window"
-            x={drawn.window.from}
-            width={drawn.window.to - drawn.window.from}
-            y={BOX.top}
-            height={BOTTOM - BOX.top}
-          />
-        ) : null}
-        {drawn.yTicks.map((tick) => (
-          <g key={tick.value}>
-            <line class="chart-grid" x1={BOX.left} x2={RIGHT} y1={tick.at} y2={tick.at} />
-            <text class="chart-tick" x={BOX.left - 6} y={tick.at + 4} text-anchor="end">
-              {text(tick.value)}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls sideways must be reached by keyboard */}
+      <div class="wide" tabIndex={0}>
+        <svg
+          viewBox={`0 0 ${BOX.width} ${BOX.height}`}
+          role="img"
+          aria-label={`${test.tracked} against the round: ${test.values.map((v, i) => `round ${i + 1} ${text(v)}`).join(", ")}`}
+        >
+          {drawn.window ? (
+            <rect
+              class="rounds-window"
+              x={drawn.window.from}
+              width={drawn.window.to - drawn.window.from}
+              y={BOX.top}
+              height={BOTTOM - BOX.top}
+            />
+          ) : null}
+          {drawn.yTicks.map((tick) => (
+            <g key={tick.value}>
+              <line class="chart-grid" x1={BOX.left} x2={RIGHT} y1={tick.at} y2={tick.at} />
+              <text class="chart-tick" x={BOX.left - 6} y={tick.at + 4} text-anchor="end">
+                {text(tick.value)}
+              </text>
+            </g>
+          ))}
+          {drawn.xTicks.map((tick) => (
+            <text key={tick.value} class="chart-tick" x={tick.at} y={BOTTOM + 16} text-anchor="middle">
+              {tick.value}
             </text>
-          </g>
-        ))}
-        {drawn.xTicks.map((tick) => (
-          <text key={tick.value} class="chart-tick" x={tick.at} y={BOTTOM + 16} text-anchor="middle">
-            {tick.value}
+          ))}
+          <text class="chart-tick" x={(BOX.left + RIGHT) / 2} y={BOX.height - 6} text-anchor="middle">
+            Round
           </text>
-        ))}
-        <text class="chart-tick" x={(BOX.left + RIGHT) / 2} y={BOX.height - 6} text-anchor="middle">
-          Round
-        </text>
-        {drawn.bounds.map((bound) => (
-          <g key={bound.name}>
-            <line class={`rounds-${bound.kind}`} x1={bound.from.x} y1={bound.from.y} x2={bound.to.x} y2={bound.to.y} />
-            <text class="chart-bound-name" x={bound.to.x + 4} y={bound.to.y + 4}>
-              {bound.name}
-            </text>
-          </g>
-        ))}
-        <polyline class="rounds-line" points={drawn.points.map((p) => `${p.x},${p.y}`).join(" ")} />
-        {drawn.points.map((p) => (
-          <circle key={p.round} class={p.inside ? "rounds-in" : "rounds-out"} cx={p.x} cy={p.y} r="3.6">
-            <title>{`Round ${p.round}: ${text(p.value)}`}</title>
-          </circle>
-        ))}
-      </svg>
+          {drawn.bounds.map((bound) => (
+            <g key={bound.name}>
+              <line
+                class={`rounds-${bound.kind}`}
+                x1={bound.from.x}
+                y1={bound.from.y}
+                x2={bound.to.x}
+                y2={bound.to.y}
+              />
+              <text class="chart-bound-name" x={bound.to.x + 4} y={bound.to.y + 4}>
+                {bound.name}
+              </text>
+            </g>
+          ))}
+          <polyline class="rounds-line" points={drawn.points.map((p) => `${p.x},${p.y}`).join(" ")} />
+          {drawn.points.map((p) => (
+            <circle key={p.round} class={p.inside ? "rounds-in" : "rounds-out"} cx={p.x} cy={p.y} r="3.6">
+              <title>{`Round ${p.round}: ${text(p.value)}`}</title>
+            </circle>
+          ))}
+        </svg>
+      </div>
       <figcaption id={id} class="soft">
         {test.tracked} in each round. Filled: the measurement window of five rounds, with its average, 10 % above and
         below it, and the best-fit line (dashed).
