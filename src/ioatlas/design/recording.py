@@ -127,10 +127,10 @@ def _with_usual_names(rows: list[dict[str, str]], told: list[str]) -> list[dict[
                 break
     if not renamed:
         return rows
-    for name, (usual, unit) in renamed.items():
+    for old, (usual, factor) in renamed.items():
         for row in rows:
-            text = row.pop(name)
-            row[usual] = str(_number(text) * unit) if unit > 1 and text else text
+            text = row.pop(old)
+            row[usual] = str(_number(text) * factor) if factor > 1 and text else text
     return rows
 
 
