@@ -160,8 +160,10 @@ def test_a_crash_loses_nothing_that_was_finished(tmp_path):
     assert [point["percent"] for point in curve["points"]] == [100, 80, 60, 40, 20]
     assert not list((tmp_path / "target").iterdir())
     again = rows(tmp_path / "out", "select count(*) from visit where purpose='sweep'")[0][0]
+    written = rows(tmp_path / "out", "select sum(bytes) from ledger")
     assert ioatlas("resume", tmp_path / "out").returncode == 0
     assert rows(tmp_path / "out", "select count(*) from visit where purpose='sweep'")[0][0] == again
+    assert rows(tmp_path / "out", "select sum(bytes) from ledger") == written
 
 
 def test_a_plan_tells_the_time(tmp_path):

@@ -69,6 +69,9 @@ class Streams(Session):
         self._streams: StreamsSpec = spec.streams
         self._window_ms = round(spec.window_seconds * 1000)
         self._learn_from_journal()
+        if self._journal.has_visits(SWEEP) and not self._journal.planned(SWEEP):
+            self._clean()  # nothing is left to be made, so no file is written; one that a crash left goes
+            return self._finish()
         try:
             self._sites.prepare(self._fio, self._plan, self._stop_asked, self._emit)
             self._idle()
@@ -81,6 +84,9 @@ class Streams(Session):
             self._make_planned(SWEEP)
         finally:
             self._clean()
+        return self._finish()
+
+    def _finish(self) -> Summary:
         self._journal.set_complete()
         kept = [visit for visit in self._journal.visits() if not visit.discarded and visit.purpose == SWEEP]
         seconds = time.monotonic() - self._began
