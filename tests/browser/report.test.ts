@@ -315,6 +315,8 @@ describe("accessibility", () => {
     ["mixed", "light", "Table"],
     ["nosize", "dark", "Table"],
     ["single", "light", "Map"],
+    ["rounds", "light", "Map"],
+    ["rounds", "dark", "Map"],
   ] as const) {
     test(`axe finds nothing: ${kind}, ${scheme}, ${view.toLowerCase()}`, async () => {
       const { page } = await open(browser, reports.write(kind), { colorScheme: scheme });

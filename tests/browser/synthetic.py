@@ -20,6 +20,7 @@ import numpy as np
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.result import CampaignResult, Finding, Unmeasured
+from ioatlas.model.rounds import RoundsCell, RoundsResult
 from ioatlas.model.target import Identity, Target
 from ioatlas.model.units import format_rate, format_size
 
@@ -190,6 +191,21 @@ def _findings(estimates: list[Estimate], unmeasured: list[Unmeasured]) -> tuple[
 BS, SIZES, JOBS = doubling(4 * KIB, 2 * MIB), doubling(MIB, 2 * GIB), doubling(1, 128)
 RW = ("read", "write")
 
+def rounds() -> CampaignResult:
+    """A test in rounds with a made-up write cliff, and one that was interrupted."""
+    axes: Mapping[str, Sequence[OptionValue]] = {"rwmixread": (100, 50, 0), "bs": (4096, 65536)}
+    result = campaign("made-up drive, rounds", ["drive"], {"rw": ("randrw",), **axes}, kind="block")
+    values = (90e3, 61e3, 40e3, 36e3, 35e3, 35.4e3, 34.8e3)
+    cells = tuple(RoundsCell("", "randrw", bs, share, 35e3 * 4096 / bs * (1 + share / 50), share == 0 and bs == 4096) for share in (100, 50, 0) for bs in (4096, 65536))
+    met = RoundsResult(
+        "drive", "iops", "IOPS test", "", "iops", "4 KiB random write", values, 1, True, "steady state met",
+        "rounds 3 to 7: range 14.4% of the average (limit 20%), slope 11.2% (limit 10%)", (3, 7), 36.2e3, 0.144, 0.08, (37.8e3, 34.7e3), cells,
+        tuple(int(4e9 * n) for n in range(1, 8)), 1 << 34, "all blocks discarded (BLKDISCARD)", ("Each cell of a round ran 5 s.",), "snia-pts-2.0/1",
+    )  # fmt: skip
+    early = replace(met, test="latency", title="latency test", quantity="lat_mean_ns", values=(1e6, 1.1e6), first=2, met=False, ended="", window=None, average=None, line=None)
+    return replace(result, rounds=(met, early))
+
+
 KINDS: dict[str, Callable[[], CampaignResult]] = {
     "seed2021": lambda: campaign("made-up array, 2021 sweep", ["nas"], {"rw": RW, "bs": BS, "size": SIZES, "numjobs": JOBS}),
     "adaptive": lambda: campaign(
@@ -198,6 +214,7 @@ KINDS: dict[str, Callable[[], CampaignResult]] = {
     "quick": lambda: campaign(
         "made-up disk, quick", ["scratch"], {"rw": ("randread", "randwrite"), "bs": (4096, 65536, MIB), "numjobs": (1, 4, 16)}
     ),
+    "rounds": rounds,
     "line": lambda: campaign("one axis", ["scratch"], {"bs": BS}, kind="block"),
     "single": lambda: campaign("one cell", ["scratch"], {}, kind="file"),
     "mixed": lambda: campaign(
