@@ -7,6 +7,8 @@ import { count, rate, size, type UnitSystem } from "./units";
 export const BOX = { width: 440, height: 270, left: 76, right: 14, top: 12, bottom: 40 };
 /** A limit this much above the data is told in words instead of drawn: the lines would lie flat at the bottom. */
 const FAR = 1.6;
+/** Values further apart than this stand on a logarithmic scale. */
+const WIDE = 40;
 
 export interface Placed {
   x: number;
@@ -52,7 +54,12 @@ export function drawChart(chart: ChartData, system: UnitSystem): Drawn {
   const share = (x: number) =>
     log ? Math.log(x / from) / Math.log(to / from) : to > from ? (x - from) / (to - from) : 0.5;
   const px = (x: number) => BOX.left + 8 + (inner.width - 16) * share(x);
-  const py = (y: number) => BOX.top + inner.height * (1 - Math.max(0, y) / high);
+  // Memory and a link can lie a hundred times apart: then the smaller would be a flat line at the bottom.
+  const seen = [...points.map((p) => p.mean), ...near.map((level) => level.value)];
+  const least = Math.min(...seen, most);
+  const kind = chart.y_unit === "bytes/s" && least > 0 && WIDE * least < most ? "log" : "linear";
+  const scale = makeScale(kind, kind === "log" ? least / 1.5 : 0, high);
+  const py = (y: number) => BOX.top + inner.height * (1 - (y > scale.from ? scale.place(y) : 0));
   const format = (y: number) => valueText(y, chart.y_unit, system);
   const base = chart.y_unit.startsWith("bytes") && system === "iec" ? 1024 : 10;
   const every = Math.max(1, Math.ceil(xs.length / 7));
@@ -75,7 +82,7 @@ export function drawChart(chart: ChartData, system: UnitSystem): Drawn {
     xTicks: xs
       .filter((_, i) => i % every === 0)
       .map((x) => ({ at: px(x), text: valueText(x, chart.x_unit, system).replace(/(\d) /, "$1\u2009") })),
-    yTicks: ticks({ ...makeScale("linear", 0, high), from: 0, to: high }, base, 5).map((y) => ({
+    yTicks: ticks({ ...scale, from: scale.from, to: high }, base, 5).map((y) => ({
       at: py(y),
       text: format(y),
     })),

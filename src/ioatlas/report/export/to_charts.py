@@ -21,6 +21,8 @@ COLUMNS = 3
 MEGA = 1e6
 FAR = 1.6
 """A limit this much above the data is told in words instead of drawn."""
+WIDE = 40
+"""Values further apart than this stand on a logarithmic scale."""
 STYLES = (("o", "-", "#0b5cad"), ("s", "--", "#1b2126"), ("^", ":", "#0b5cad"), ("D", "-.", "#1b2126"))
 
 
@@ -75,7 +77,13 @@ def _draw(panel: Axes, chart: Chart, title: str) -> None:
     shown = xs[:: max(1, math.ceil(len(xs) / 7))]
     panel.set_xticks(shown, [format_size(int(x)) if chart.x_unit == "bytes" else f"{x:g}" for x in shown], rotation=45, ha="right")
     panel.minorticks_off()
-    panel.set_ylim(0, max([top, *(level.value for level in near)]) / factor * 1.06)
+    high = max([top, *(level.value for level in near)]) / factor * 1.06
+    least = min([*(point.mean for line in chart.lines for point in line.points), *(level.value for level in near)]) / factor
+    if 0 < WIDE * least < high:
+        panel.set_yscale("log")
+        panel.set_ylim(least / 1.5, high)
+    else:
+        panel.set_ylim(0, high)
     panel.set_title(title, fontsize=9)
     panel.set_xlabel(chart.x_name)
     panel.set_ylabel(f"{chart.y_name} (MB/s)" if factor == MEGA else chart.y_name)
