@@ -28,17 +28,20 @@ def cells_of(count: int) -> dict[str, Cell]:
     return {cell.key: cell for cell in made}
 
 
-def campaign(rng, cells, blocks, cv, *, level=None, wild=0.0, lost=0.0):
+def campaign(rng, cells, blocks, cv, *, level=None, wild=0.0, lost=0.0, rho=0.0):
     """Visits of a sweep in random blocks with sentinels woven in; `level`: log level by visit number, block and share of the block done."""
     keys = list(cells)
     step = spacing(len(keys) * blocks)
     truth = {key: math.exp(rng.normal()) for key in keys}
     visits: list[Visit] = []
     number = 0
+    state = rng.normal()
 
     def add(key, block, share, purpose):
-        nonlocal number
-        log_value = math.log(1e8 * truth[key]) + (level(number, block, share) if level else 0.0) + cv * rng.normal()
+        nonlocal number, state
+        # Noise of neighbours in time: AR(1).
+        state = rho * state + math.sqrt(1 - rho**2) * rng.normal()
+        log_value = math.log(1e8 * truth[key]) + (level(number, block, share) if level else 0.0) + cv * state
         if rng.random() < wild:
             log_value += math.log(rng.uniform(0.3, 0.7))
         discarded = ""
@@ -93,6 +96,7 @@ def unchanged(tries):
             ("2%", 0.02, {}),
             ("12%", 0.12, {}),
             ("20%", 0.20, {}),
+            ("12%, neighbours in time alike (AR(1) 0.6)", 0.12, {"rho": 0.6}),
             ("12%, one visit in 20 wild (0.3 to 0.7), one in 20 discarded and tried again", 0.12, {"wild": 0.05, "lost": 0.05}),
         ):
             row = rates(tries, cells, blocks, cv, **more)

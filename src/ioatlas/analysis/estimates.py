@@ -24,6 +24,7 @@ WORK_BOUNDED = "work-bounded: the time of a fixed amount of work, no window and 
 OPEN_LOOP = "open loop: latencies are lower bounds, fio's clock starts after its rate sleep"
 INTENDED = "open loop: latencies from the time each I/O was due (intended-constant/1), short by 2 ms at most; in a cut warm-up fio's own"
 SWEEP_PURPOSES = frozenset({"sweep"})
+MOST_REASONS = 3
 _QUANTITIES = ("bw_bytes_per_s", "lat_mean_ns", "lat_p99_ns")
 _BAD_FIRST = ("unstable", "bistable", "drifting", "slowdown", "overloaded", "client-limited", "warm-up", "too short")
 
@@ -61,7 +62,12 @@ def estimate_cells(
                 taken_out = removed.get(cell.target) if purposes == SWEEP_PURPOSES else None
                 estimates.append(_estimate(cell, direction, rows, pools, discarded[key], grade, taken_out))
             elif discarded[key]:
-                estimates.append(Estimate(cell, direction, "measured", 0, verdict="discarded", n_discarded=discarded[key]))
+                lost = [visit for visit in wanted if visit.cell_key == key and visit.discarded]
+                why = tuple(dict.fromkeys(f"discarded: {visit.discarded}" for visit in lost))[:MOST_REASONS]
+                seeds = tuple(visit.seed for visit in lost)
+                estimates.append(
+                    Estimate(cell, direction, "measured", 0, verdict="discarded", n_discarded=discarded[key], seeds=seeds, notes=why)
+                )
     return tuple(estimates)
 
 

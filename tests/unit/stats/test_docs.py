@@ -6,8 +6,11 @@ from pathlib import Path
 import pytest
 
 from ioatlas.analysis import compare
-from ioatlas.design import stopping
-from ioatlas.stats import batchmeans, drift, gates, intervals, level, steadystate, variance, verdict, warmup
+from ioatlas.analysis.drift import CHART_WIDTH
+from ioatlas.design import spending, stopping
+from ioatlas.design.sentinels import SHARE
+from ioatlas.engine.io_log import MOST_ROWS
+from ioatlas.stats import batchmeans, drift, gates, intervals, level, openloop, steadystate, variance, verdict, warmup
 
 TEXT = (Path(__file__).parents[3] / "docs" / "statistics.md").read_text()
 
@@ -19,6 +22,8 @@ TEXT = (Path(__file__).parents[3] / "docs" / "statistics.md").read_text()
         *(warmup.MSER, warmup.PELT, verdict.METHOD, batchmeans.METHOD, variance.METHOD, level.METHOD, compare.METHOD),
         stopping.CERTIFIED_METHODS[max(stopping.CERTIFIED_METHODS)],
         *(stopping.MAP_METHOD, drift.FIT_METHOD, drift.CHART_METHOD, steadystate.METHOD, gates.METHOD),
+        *(drift.SMOOTHED_CHART_METHOD, drift.SHIFT_METHOD, drift.LOST_METHOD, drift.EFFECT_METHOD, openloop.METHOD, openloop.BACKLOG_METHOD),
+        *(spending.LEVELS_METHOD, spending.ALLOCATION_METHOD),
     ],
 )
 def test_every_method_is_in_the_docs(method):
@@ -35,6 +40,9 @@ def test_the_docs_state_the_limits_of_the_code():
     assert f"fewer than {verdict.FEWEST} intervals" in TEXT
     assert f"{drift.RELEVANT_SHIFT:.0%} off the others" in TEXT
     assert f"the tolerance ({compare.TOLERANCE:.0%})" in TEXT
+    assert f"at most {SHARE:.0%} of the visits" in TEXT
+    assert f"limits at {CHART_WIDTH} standard deviations" in TEXT
+    assert f"{MOST_ROWS:,} I/Os a visit" in TEXT
     assert f"above {gates.CEILING_LIMIT:.1%} of a ceiling" in TEXT
     assert f"at most {steadystate.RANGE_LIMIT:.0%} of their average" in TEXT
     assert ", ".join(str(look) for look in stopping.CERTIFIED_LOOKS[:-1]) in TEXT
