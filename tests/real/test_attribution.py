@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is attributed to lab targets with a known limit: named rightly or withheld, never wrong. `ioatlas lab attribution` does it for all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+
+from ioatlas.cli._attribution import attributed, table
+from ioatlas.lab.limits import CASES
+from ioatlas.lab.running import find, missing
+
+pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
+
+
+@pytest.mark.parametrize("name", ["a rate the load asks for", "1 Gb/s at MTU 1500"])
+def test_none_is_confidently_wrong(name: str) -> None:
+    (case,) = (case for case in CASES if case.name == name)
+    scenario = find(case.scenario)
+    if missing(scenario) or (scenario.needs_root and os.geteuid() != 0):
+        pytest.skip(f"{case.scenario} cannot be started here")
+    outcome = attributed(case)
+    assert outcome.verdict in ("right", "withheld"), outcome
+    assert outcome.evidence
+    assert name in table([outcome])[-1]
+
+
+def test_every_row_asks_a_cell_of_its_sweep_and_names_what_there_is() -> None:
+    assert len({case.name for case in CASES}) == len(CASES) >= 12
+    for case in CASES:
+        find(case.scenario)
+        assert all(value in case.sweep[option] for option, value in case.asked.items()), case.name
+        assert "undetermined" not in case.right
