@@ -160,5 +160,5 @@ def _findings(found: ForeignMap, problems: list[str]) -> tuple[Finding, ...]:
     else:
         sentences += [Finding("method", f"Methods differ in {sentence}.") for sentence in differing]
     if problems:
-        sentences.append(Finding("imported", f"{plural(len(problems), 'remark')} on what could not be read; the settings list them."))
+        sentences.append(Finding("imported", f"{plural(len(problems), 'remark')} on what gave no figure; the settings list them."))
     return tuple(sentences)

@@ -21,6 +21,8 @@ export interface SliceLook {
   kind: ScaleKind;
   /** The levels are numbers, so there is something between them. */
   numeric: boolean;
+  /** The level at which the option is not set, -1 when there is none: no line leads there. */
+  unset: number;
   /** Text of a level under the chart, and of a value beside it. */
   level: (index: number) => string;
   value: (v: number) => string;
@@ -38,8 +40,10 @@ const REACH: Record<ScaleKind, number> = { linear: 4, log: 100 };
 const JOINED: readonly Mark[] = ["steady", "unstable", "suspect", "imported"];
 
 /** Lines join measured neighbours only, here or elsewhere: where a cell is predicted or missing the line has a gap, and between words there is none. */
-export function joined(points: readonly SlicePoint[], numeric: boolean): (number | null)[] {
-  return points.map((p) => (numeric && JOINED.includes(p.mark) && Number.isFinite(p.value) ? p.value : null));
+export function joined(points: readonly SlicePoint[], numeric: boolean, unset = -1): (number | null)[] {
+  return points.map((p) =>
+    numeric && p.level !== unset && JOINED.includes(p.mark) && Number.isFinite(p.value) ? p.value : null,
+  );
 }
 
 /** Another tool's set has its own levels: its line goes on over those that only others have. */
@@ -195,9 +199,9 @@ export function plotSlice(into: HTMLElement, points: readonly SlicePoint[], look
     },
     [
       points.map((p) => p.level),
-      ...look.neighbours.map((n) => joined(n.points, look.numeric)),
+      ...look.neighbours.map((n) => joined(n.points, look.numeric, look.unset)),
       bounds.map((v) => (Number.isFinite(v) ? v : null)),
-      joined(points, look.numeric),
+      joined(points, look.numeric, look.unset),
     ] as uPlot.AlignedData,
     into,
   );

@@ -34,9 +34,26 @@ function levels(atlas: Atlas, axis: number): number {
   return atlas.axes[axis]?.levels.length ?? 0;
 }
 
+/** Of imported sets: the axes along which the one with most rows has more than one level, and the sets' own; null where that leaves none. */
+function variedInLargestSet(atlas: Atlas): Set<number> | null {
+  const sets = atlas.axes.findIndex((axis) => axis.name === "target");
+  const codes = atlas.levels[sets];
+  if (atlas.data.imported_methods.length === 0 || !codes) return null;
+  const counts = new Map<number, number>();
+  for (const code of codes) counts.set(code, (counts.get(code) ?? 0) + 1);
+  const largest = [...counts].sort((a, b) => b[1] - a[1])[0]?.[0];
+  const varied = atlas.axes
+    .map((_, a) => a)
+    .filter((a) => new Set((atlas.levels[a] ?? codes).filter((_, row) => codes[row] === largest)).size > 1);
+  return varied.length > 0 ? new Set([...varied, sets]) : null;
+}
+
 /** File size across, block size up, tiles over the jobs and a second axis; with other axes, the nearest thing to it. */
 export function arrange(atlas: Atlas): Arrangement {
   const free = new Set(liveAxes(atlas));
+  // Other tools' sets cross few axes: those that the largest set does not vary would only thin the map.
+  const within = variedInLargestSet(atlas);
+  if (within) for (const a of free) if (!within.has(a)) free.delete(a);
   const bs = [...free].find((a) => atlas.axes[a]?.name === "bs");
   if (free.size === 1) return { x: take(atlas, free, [], false, true), y: -1, columns: -1, rows: -1 };
   if (bs !== undefined) free.delete(bs);
