@@ -308,6 +308,23 @@ describe("a crossed sweep", () => {
   });
 });
 
+describe("several streams at once", () => {
+  test("the curve has a chart, its numbers as a table, and the streams of the load that is chosen", async () => {
+    const { page, complaints } = await open(browser, reports.write("streams"));
+    const section = page.locator("#load-curves");
+    expect(await section.locator(".load-plot canvas").count()).toBe(1);
+    expect(await section.locator("table").first().locator("tbody tr").count()).toBe(5);
+    expect(await section.textContent()).toContain("lower bound");
+    expect(await section.textContent()).toContain("overloaded");
+    const streams = section.locator("table").last();
+    expect(await streams.locator("tbody tr").first().textContent()).toContain("14.0 k");
+    await section.getByLabel("Load point of the table of streams").selectOption({ label: "10%" });
+    expect(await streams.locator("tbody tr").first().textContent()).toContain("1.40 k");
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+});
+
 describe("accessibility", () => {
   for (const [kind, scheme, view] of [
     ["seed2021", "light", "Map"],
@@ -317,6 +334,8 @@ describe("accessibility", () => {
     ["single", "light", "Map"],
     ["rounds", "light", "Map"],
     ["rounds", "dark", "Map"],
+    ["streams", "light", "Map"],
+    ["streams", "dark", "Map"],
   ] as const) {
     test(`axe finds nothing: ${kind}, ${scheme}, ${view.toLowerCase()}`, async () => {
       const { page } = await open(browser, reports.write(kind), { colorScheme: scheme });

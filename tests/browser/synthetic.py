@@ -19,6 +19,7 @@ import numpy as np
 
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.estimate import Estimate
+from ioatlas.model.load_curve import LoadCurve, LoadPoint, Spread, StreamPoint
 from ioatlas.model.result import CampaignResult, Finding, Unmeasured
 from ioatlas.model.rounds import RoundsCell, RoundsResult
 from ioatlas.model.target import Identity, Target
@@ -206,6 +207,29 @@ def rounds() -> CampaignResult:
     return replace(result, rounds=(met, early))
 
 
+def streams() -> CampaignResult:
+    """Two streams at once at four loads, the last of them too much, with watts; and a phase that runs freely."""
+    result = campaign("made-up array, streams", ["array"], {"load": (100, 80, 50, 10), "stream": ("oltp", "log", "all")}, kind="block")
+
+    def spread(value: float) -> Spread:
+        return Spread(value, value * 0.94, value * 1.06)
+
+    def point(percent: float | None, phase: str = "") -> LoadPoint:
+        offered = 20_000 * percent / 100 if percent is not None else None
+        iops = min(offered or 21_000.0, 19_000.0)
+        latency = 0.4e6 / (1.02 - min(1.0, iops / 20_000))
+        rows = tuple(StreamPoint(n, d, offered and offered * s, iops * s, iops * s * 8192, s, latency, 2 * latency, 4 * latency) for n, d, s in (("oltp", "read", 0.7), ("log", "write", 0.3)))
+        late = percent is not None and percent > 95
+        return LoadPoint(
+            phase, percent, "open" if offered else "closed", offered, offered, spread(iops), spread(iops * 8192), spread(latency), spread(2 * latency), spread(4 * latency),
+            late, offered and max(0.0, (offered - iops) * 5), offered and 4 * (offered * 5) ** 0.5, "overloaded" if late else "steady", 3, 0, 5.0, rows, (("plug", 40 + iops / 1000),),
+        )  # fmt: skip
+
+    points = (*(point(p) for p in (100.0, 80.0, 50.0, 10.0)), point(None, "free"))
+    curve = LoadCurve("array", points, 1 << 36, 10**13, 30e6, (("", 20_000.0),), (("", "throughput"),), (("plug", 38.0),), "plug: JSON over HTTP (the target's)", ("plug",))
+    return replace(result, load_curves=(curve,))
+
+
 KINDS: dict[str, Callable[[], CampaignResult]] = {
     "seed2021": lambda: campaign("made-up array, 2021 sweep", ["nas"], {"rw": RW, "bs": BS, "size": SIZES, "numjobs": JOBS}),
     "adaptive": lambda: campaign(
@@ -215,6 +239,7 @@ KINDS: dict[str, Callable[[], CampaignResult]] = {
         "made-up disk, quick", ["scratch"], {"rw": ("randread", "randwrite"), "bs": (4096, 65536, MIB), "numjobs": (1, 4, 16)}
     ),
     "rounds": rounds,
+    "streams": streams,
     "line": lambda: campaign("one axis", ["scratch"], {"bs": BS}, kind="block"),
     "single": lambda: campaign("one cell", ["scratch"], {}, kind="file"),
     "mixed": lambda: campaign(
