@@ -98,8 +98,9 @@ export function plotSlice(into: HTMLElement, points: readonly SlicePoint[], look
     c.font = `${10 * uPlot.pxRatio}px system-ui, sans-serif`;
     c.fillStyle = soft;
     c.textAlign = "right";
-    c.textBaseline = "bottom";
-    c.fillText(look.ceiling.name, u.bbox.left + u.bbox.width - 2, u.valToPos(value, "y", true) - 2 * uPlot.pxRatio);
+    c.textBaseline = "top";
+    // Below the line and clear of points that lie on it.
+    c.fillText(look.ceiling.name, u.bbox.left + u.bbox.width - 2, u.valToPos(value, "y", true) + 9 * uPlot.pxRatio);
   };
   const marks = (u: uPlot) => {
     const c = u.ctx;

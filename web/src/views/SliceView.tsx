@@ -25,7 +25,7 @@ function Bound(props: {
   if (at < 0) return null;
   return (
     <p class="plot-told">
-      Dashed: {props.ceiling.name}, {props.format(props.ceiling.values[at] ?? Number.NaN)};{" "}
+      Ceiling: {props.ceiling.name}, {props.format(props.ceiling.values[at] ?? Number.NaN)};{" "}
       <span class="soft">at most {percent(most)} of it is reached here</span>
     </p>
   );
