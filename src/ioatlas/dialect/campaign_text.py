@@ -8,10 +8,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ioatlas.dialect.streams_text import groups, render_streams
-from ioatlas.errors import UsageError
+from ioatlas.dialect.streams_text import groups, normalised, render_streams
 from ioatlas.model.cell import OptionValue
-from ioatlas.model.options import read_option
 
 if TYPE_CHECKING:
     from ioatlas.dialect.translation import Job, Translation
@@ -22,20 +20,8 @@ _OWN_FILES = "filename_format"
 
 def _cell(job: Job) -> tuple[Cell, tuple[str, ...]]:
     """The options of a job that a campaign takes, normalised, and the names of those it does not."""
-    kept: dict[str, OptionValue] = {}
-    left = []
-    for name, value in job.section.options.items():
-        if name in ("filename", _OWN_FILES, "time_based", "runtime", "ramp_time", "stonewall", "filesize", "unlink"):
-            continue
-        if value is None or isinstance(value, tuple):
-            left.append(name)
-            continue
-        try:
-            option, normal = read_option(name, value)
-        except UsageError:
-            left.append(name)
-            continue
-        kept[option] = normal
+    own = ("filename", _OWN_FILES, "time_based", "runtime", "ramp_time", "stonewall", "filesize", "unlink")
+    kept, left = normalised(job.section.options, own)
     return tuple(sorted(kept.items())), tuple(left)
 
 

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ioatlas.dialect.jobfile import JobValue
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import OptionValue
 from ioatlas.model.options import read_option
@@ -105,22 +106,31 @@ def _entry(job: Job, left: set[str]) -> _Entry | None:
         if low is None or size is None:
             return None
         percent = (low, min(100, low + size))
+    own = _PLACE | set(_FLOW) | ({"offset", "size"} if percent else set())
+    kept, omitted = normalised(options, own)
+    left.update(omitted)
+    return _Entry(
+        job.section.name, str(options.get("filename", "")), kept, percent, float(str(weight)) * jobs if weight is not None else None
+    )
+
+
+def normalised(options: Mapping[str, JobValue], own: Container[str]) -> tuple[dict[str, OptionValue], list[str]]:
+    """The options of a job that a campaign takes, in their normal form, and the names of those it does not; `own` are left to the campaign."""
     kept: dict[str, OptionValue] = {}
+    left = []
     for name, value in options.items():
-        if name in _PLACE or name in _FLOW or (percent and name in ("offset", "size")):
+        if name in own:
             continue
         if value is None or isinstance(value, tuple):
-            left.add(name)
+            left.append(name)
             continue
         try:
             option, normal = read_option(name, value)
         except UsageError:
-            left.add(name)
+            left.append(name)
             continue
         kept[option] = normal
-    return _Entry(
-        job.section.name, str(options.get("filename", "")), kept, percent, float(str(weight)) * jobs if weight is not None else None
-    )
+    return kept, left
 
 
 def _percent(value: object) -> int | None:
