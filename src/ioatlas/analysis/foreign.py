@@ -20,6 +20,8 @@ VDBENCH_UNCONTROLLED = 999_000
 """From here on a requested rate is vdbench's code for as fast as possible."""
 NOT_TOLD = "not told"
 NO_DATA = "no data"
+MOST_FILES = 12
+"""Files of one load from which they are taken for repeats, not for sets of their own."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,8 @@ def _offered(reading: ForeignReading) -> float | None:
 def _series(kept: Sequence[Labelled], options: Sequence[dict[str, OptionValue]], files: Mapping[str, str]) -> list[str]:
     """A name for the target of each reading: the user's label, else the tool and its version; with more where cells could not be told apart.
 
-    What is added, until they can be: the host (as a number), the tool's own label, direct or buffered, the file.
+    What is added, until they can be: the host (as a number), the tool's own label, direct or buffered, the file. Results that the user gave a label, and
+    those in more files than a legend can hold, are not split by file: they are repeats.
     """
     base = [one.label or _tool(one.reading) for one in kept]
     places = [(tuple(option.items()), one.reading.direction) for one, option in zip(kept, options, strict=True)]
@@ -148,21 +151,24 @@ def _series(kept: Sequence[Labelled], options: Sequence[dict[str, OptionValue]],
         if len(tools[base[i]]) > 1:
             names[i] = f"{base[i]}, {_tool(one.reading)}"
     hosts = {host: f"host {n}" for n, host in enumerate(dict.fromkeys(one.reading.host for one in kept if one.reading.host), 1)}
-    further: tuple[Callable[[ForeignReading], str | None], ...] = (
-        lambda r: hosts[r.host] if r.host else None,
-        lambda r: _short(r.label),
-        lambda r: caching(r) if caching(r) != NOT_TOLD else None,
-        lambda r: r.source.rsplit("/", 1)[-1],
-        lambda r: files[r.source],
+    further: tuple[Callable[[Labelled], str | None], ...] = (
+        lambda one: hosts[one.reading.host] if one.reading.host else None,
+        lambda one: _short(one.reading.label),
+        lambda one: caching(one.reading) if caching(one.reading) != NOT_TOLD else None,
+        lambda one: None if one.label else one.reading.source.rsplit("/", 1)[-1],
+        lambda one: None if one.label else files[one.reading.source],
     )
-    for part in further:
+    for step, part in enumerate(further):
         clash = _clashing(names, places)
         if not clash:
             break
-        split = _that_splits(names, places, clash, [part(one.reading) for one in kept])
-        names = [
-            f"{name}, {text}" if name in split and (text := part(one.reading)) else name for name, one in zip(names, kept, strict=True)
-        ]
+        if step >= len(further) - 2:
+            sources: dict[str, set[str]] = {}
+            for name, one in zip(names, kept, strict=True):
+                sources.setdefault(name, set()).add(one.reading.source)
+            clash = {name for name in clash if len(sources[name]) <= MOST_FILES}
+        split = _that_splits(names, places, clash, [part(one) for one in kept])
+        names = [f"{name}, {text}" if name in split and (text := part(one)) else name for name, one in zip(names, kept, strict=True)]
     return names
 
 
@@ -223,7 +229,9 @@ def _notes(reading: ForeignReading, file: str) -> tuple[str, ...]:
     """Where it stands, what its source says of its scatter, and what had to be decided to read it."""
     notes = [f"{file}:{reading.line}"]
     if reading.spread is not None:
-        write = {"bw_bytes_per_s": format_rate, "iops": format_count, "lat_mean_ns": format_latency}.get((reading.spread_of or "").split(",")[0], str)
+        write = {"bw_bytes_per_s": format_rate, "iops": format_count, "lat_mean_ns": format_latency}.get(
+            (reading.spread_of or "").split(",")[0], str
+        )
         notes.append(f"the source's spread over runs: {write(reading.spread)}; no interval is made of it")
     if reading.errors:
         notes.append(f"errors told by the tool: {reading.errors}")

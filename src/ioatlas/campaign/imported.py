@@ -140,6 +140,10 @@ def _findings(found: ForeignMap, problems: list[str]) -> tuple[Finding, ...]:
         )
     ]
     sentences += _shared(found.estimates)
+    places = Counter((e.cell.key, e.direction) for e in found.estimates)
+    if (repeated := sum(count > 1 for count in places.values())) > 0:
+        several = f"{plural(repeated, 'load')} with more than one reading in a set: the map shows the first, the cell lists the others, and compare takes them all."
+        sentences.append(Finding("imported", several))
     for direction in ("read", "write"):
         rates = [(e.bw_bytes_per_s, e) for e in found.estimates if e.direction == direction and e.bw_bytes_per_s is not None]
         if rates:

@@ -196,6 +196,22 @@ def _print_table(lines: Iterator[bytes]) -> None:
         click.echo(f"... and {more} more; --json prints all")
 
 
+def _print_lines(batches: Iterator[_Batch], *, to_the_end: bool) -> None:
+    """One JSON object a line. A reader of them that has enough (`| head`) ends the printing; `to_the_end`: not the keeping."""
+    out = sys.stdout.buffer
+    open_ = True
+    for lines, _ in batches:
+        try:
+            if open_ and lines:
+                out.writelines((b"\n".join(lines), b"\n"))
+                out.flush()
+        except BrokenPipeError:
+            open_ = False
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not open_ and not to_the_end:
+            return
+
+
 @click.command("import")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
@@ -236,10 +252,7 @@ def command(files: tuple[Path, ...], directory: Path | None, label: str, as_json
     if directory is not None:
         batches = _kept(batches, directory, label.strip(), tally)
     if as_json:
-        out = sys.stdout.buffer
-        for lines, _ in batches:
-            out.writelines((b"\n".join(lines), b"\n") if lines else ())
-        out.flush()
+        _print_lines(batches, to_the_end=directory is not None)
     else:
         _print_table(line for lines, _ in batches for line in lines)
     click.echo(f"ioatlas: {tally.readings} readings from {tally.files - tally.unknown} of {tally.files} files", err=True)

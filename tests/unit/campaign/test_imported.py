@@ -10,6 +10,7 @@ from contextlib import closing
 import pytest
 from click.testing import CliRunner
 
+from ioatlas.campaign.foreign_comparison import compare_imported
 from ioatlas.campaign.result import load_result
 from ioatlas.cli.import_ import command
 from ioatlas.errors import IoAtlasError, UsageError
@@ -100,6 +101,21 @@ def test_sets_are_told_apart_by_label_or_by_what_differs(tmp_path):
     assert all(str(tmp_path) not in note for e in load_result(third).estimates for note in e.notes), (
         "where files were is the user's business"
     )
+
+
+def test_many_files_of_one_load_and_labelled_ones_are_repeats(tmp_path):
+    many = {f"run{i:02}": fio_json(4_096_000 + 4096 * i) for i in range(14)}
+    bring_in(tmp_path / "many", tmp_path / "lib", **many)
+    result = load_result(tmp_path / "lib")
+    assert [target.name for target in result.targets] == ["fio 3.33"]
+    assert len(result.estimates) == 14
+    assert any("1 load with more than one reading" in finding.sentence for finding in result.findings)
+    bring_in(tmp_path / "two", tmp_path / "named", "--label", "nas", one=fio_json(4_096_000), two=fio_json(8_192_000))
+    assert [target.name for target in load_result(tmp_path / "named").targets] == ["nas"]
+    found = compare_imported(tmp_path / "lib", tmp_path / "named")
+    (row,) = found.result.rows
+    assert (row.n_first, row.n_second, found.result.tested) == (14, 2, 1)
+    assert row.test is not None
 
 
 def test_the_same_file_again_adds_nothing_and_losses_are_kept(tmp_path):
