@@ -20,7 +20,7 @@ FEWEST_SHORT_BYTES = 1 << 20
 """Bytes missing are proof whatever else the device did: other traffic only adds. Below this a few answers from a buffer would decide."""
 FEWEST_FOREIGN_BYTES = 16 << 20
 """Bytes of another load that count as one: less is what any system does now and then."""
-FAR_MORE = 1.5
+FAR_MORE = 2.0
 """Counted over claimed from which another load had too large a share of the device for the visits to stand."""
 FRAME_SHARE, FRAME_BYTES_PER_IO = 1.07, 300
 """What a link carries besides payload: frame and protocol headers, and requests and acknowledgements of each I/O."""
@@ -78,7 +78,7 @@ def shortage(path: CountedPath, direction: str, claimed_bytes: int, counted_byte
 
 
 def excess(path: CountedPath, direction: str, claimed_bytes: int, ios: int, counted_bytes: int | None) -> str:
-    """Reason when half as much again was counted as a whole fio process claims and its protocol takes, else ''."""
+    """Reason when twice as much was counted as a whole fio process claims and its protocol takes, else ''."""
     if counted_bytes is None or not claimed_bytes or counted_bytes - claimed_bytes < FEWEST_FOREIGN_BYTES:
         return ""
     if counted_bytes <= FAR_MORE * path.most_bytes(claimed_bytes, ios):

@@ -184,7 +184,7 @@ class Session(ABC):
         results = self._read(batch, planned)
         if any(result.overlap_ms for result in results):
             self._slack_ms = min(MAX_SLACK_MS, 2 * self._slack_ms)
-        intake = take_in(results, dict(planned), self._gates, asdict(usage))
+        intake = take_in(results, dict(planned), self._gates, None if outcome.stopped else asdict(usage))
         intake = self._without_repeats(intake)
         seconds = time.monotonic() - begin
         self._close(
