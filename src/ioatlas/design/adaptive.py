@@ -142,7 +142,8 @@ class AdaptiveDesign:
                 return []
             count = min(left, max(start - len(asked), 3))
             first = [Request(c, "start") for c in spread_out(self.space, np.array(sorted(asked), dtype=np.int64), count, rng)]
-            return first + self._pool(history, first)
+            # A budget of time may end any moment; else they wait for the first model, so that more time lies between the visits.
+            return first if self._end_is_known else first + self._pool(history, first)
         if left <= 0:
             return self._closing_repeats(history)
         model = self.model(history)
@@ -305,7 +306,7 @@ class AdaptiveDesign:
         requests: list[Request] = []
         asked = {r.request.cell for r in history}
         spent = sum(1 for r in history if r.request.purpose == "neighbour")
-        room = min(left, max(0, round(0.15 * self._plan) - spent))
+        room = min(left, max(0, round(0.15 * self._plan) - spent)) if self._is_grown(model) else 0
         order = np.argsort(-np.abs(gap))
         for at in order[far[order]]:
             cell = int(model.training.cells[at])
@@ -367,9 +368,13 @@ class AdaptiveDesign:
             weight[group == number] = np.clip((mine.sum() + 4.0) / (len(mine) + 4.0), 0.5, 4.0)
         return weight
 
+    def _is_grown(self, model: Surrogate) -> bool:
+        """Whether surprises say something of the map; a young model is surprised everywhere."""
+        return len(model.training.cells) >= JUDGED_SHARE * self._plan
+
     def _failing_cells(self, model: Surrogate) -> Ints:
         """Cells of the regimes where the model fails; none while it is young: it fails everywhere then."""
-        if len(model.training.cells) < JUDGED_SHARE * self._plan:
+        if not self._is_grown(model):
             return np.array([], dtype=np.int64)
         return np.flatnonzero(np.isin(regime_of(model), failing_regimes(model, self.settings.error)))
 
