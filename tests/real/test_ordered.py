@@ -114,7 +114,7 @@ def test_file_is_new_for_each_round_and_needs_a_directory(disk_dir, tmp_path):
 def test_a_round_that_was_killed_begins_again_with_its_first_operation(disk_dir, tmp_path):
     """Kill -9 in the middle of a round: no visit lost, no fio left, the rest of the round is not read from a file that is gone."""
     where = tmp_path / "c"
-    command = [sys.executable, "-m", "ioatlas", "map", "--campaign", str(study(tmp_path, disk_dir, size='"8m"', bs='["64k", "1m"]')), "-o", str(where), "--json"]
+    command = [sys.executable, "-m", "ioatlas", "map", "--campaign", str(study(tmp_path, disk_dir, size='"8m"', bs='["64k"]')), "-o", str(where), "--json"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
     deadline = time.monotonic() + 60
     while not (where / "journal.sqlite").exists() or len(rows(where, "select 1 from visit where status='done'")) < 3:
@@ -128,8 +128,7 @@ def test_a_round_that_was_killed_begins_again_with_its_first_operation(disk_dir,
     assert resumed.returncode == 0, resumed.stderr
     after = visits_of(where)
     assert set(before) <= set(after)
-    assert len(after) >= 18
-    assert {(operation, record) for operation, _, record, _ in after} == {(operation, record) for operation in NINE for record in (65536, 1 << 20)}
+    assert {operation for operation, *_ in after} == set(NINE)
     # In the order in which they ran, every operation but the first stands behind the one it needs.
     ran = rows(where, "select c.options_json from visit v join cell c using (cell_key) where v.status='done' order by v.batch_id, v.section")
     order = [dict(json.loads(text)) for (text,) in ran]
@@ -172,10 +171,10 @@ def test_a_small_budget_shrinks_the_file_and_says_so(disk_dir, tmp_path):
 
 
 def test_nascharts_goes_over_file_sizes_through_the_page_cache(disk_dir, tmp_path):
-    done = ioatlas("map", "--campaign", study(tmp_path, disk_dir, profile="nascharts2008", size='"64k..1m"', bs='"64k"'), "-o", tmp_path / "c", "--json")
+    done = ioatlas("map", "--campaign", study(tmp_path, disk_dir, profile="nascharts2008", size='"64k..256k"', bs='"64k"'), "-o", tmp_path / "c", "--json")
     assert done.returncode == 0, done.stderr
     found = table(tmp_path / "c")
-    assert {(row["operation"], int(row["size_bytes"])) for row in found} == {(o, 65536 << k) for o in ("write", "read") for k in range(5)}
+    assert {(row["operation"], int(row["size_bytes"])) for row in found} == {(o, 65536 << k) for o in ("write", "read") for k in range(3)}
     assert all("direct=0" in path.read_text() for path in (tmp_path / "c" / "batches").glob("*/job.fio"))
     figure = ioatlas("export", tmp_path / "c", "--format", "svg", "-o", tmp_path / "figure.svg")
     assert figure.returncode == 0, figure.stderr
@@ -184,11 +183,11 @@ def test_nascharts_goes_over_file_sizes_through_the_page_cache(disk_dir, tmp_pat
 
 @pytest.mark.skipif(shutil.which("iozone") is None, reason="iozone is not installed")
 def test_iozone_beside_fio_in_one_run(disk_dir, tmp_path):
-    done = ioatlas("map", "--campaign", study(tmp_path, disk_dir, visits=2, more='engine = "both"'), "-o", tmp_path / "c", "--json")
+    done = ioatlas("map", "--campaign", study(tmp_path, disk_dir, visits=2, bs='["64k"]', more='engine = "both"'), "-o", tmp_path / "c", "--json")
     assert done.returncode == 0, done.stderr
     assert list(disk_dir.iterdir()) == []
     made = visits_of(tmp_path / "c")
-    assert len(made) == 2 * 2 * 2 * 9
+    assert len(made) == 2 * 2 * 9
     rounds = [made[first : first + 9] for first in range(0, len(made), 9)]
     assert all([operation for operation, *_ in one] == NINE for one in rounds)
     pairs = [(one[0][1:], other[0][1:]) for one, other in zip(rounds[::2], rounds[1::2], strict=True)]
@@ -199,7 +198,7 @@ def test_iozone_beside_fio_in_one_run(disk_dir, tmp_path):
     # What IOzone printed is what stands in the result.
     printed = {}
     for path in (tmp_path / "c" / "batches").glob("*/iozone.txt"):
-        line = next(line for line in path.read_text().splitlines() if re.match(r"\s+1024\s+(64|256)\s+\d", line)).split()
+        line = next(line for line in path.read_text().splitlines() if re.match(r"\s+1024\s+64\s+\d", line)).split()
         for operation, value in zip(["write", "rewrite", "read", "reread", "random read", "random write", "backward read", "record rewrite", "strided read"],
                                     line[2:], strict=True):  # fmt: skip
             printed.setdefault((operation, int(line[1]) * 1024), []).append(int(value) * 1024)
