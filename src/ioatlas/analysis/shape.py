@@ -154,10 +154,11 @@ def find_shapes(cases: Mapping[Place, Case], fast_share: Mapping[Place, float]) 
             direction = next(iter(plane.values())).estimate.direction
             by_size[direction, *_without(cell, "numjobs", "iodepth", "bs")][cell.bs_bytes] = plane
     for sizes in by_size.values():
+        plateaus = {size: best for size, plane in sizes.items() if (best := _plateau(plane)) is not None}
         for bs_bytes, plane in sizes.items():
             for case in plane.values():
                 if case.state == "saturated":
-                    _law(case, bs_bytes, sizes, plane, fast_share)
+                    _law(case, bs_bytes, plateaus, plane, fast_share)
 
 
 def hidden(case: Case) -> bool:
@@ -216,12 +217,11 @@ def _answer(fewer: int, low: Estimate, more: int, high: Estimate, *, last: bool)
 def _law(
     case: Case,
     bs_bytes: int,
-    sizes: Mapping[int, Mapping[tuple[int, int], Case]],
+    plateaus: Mapping[int, Case],
     plane: Mapping[tuple[int, int], Case],
     fast_share: Mapping[Place, float],
 ) -> None:
     """Bytes or I/Os a second, from the plateaus of other block sizes; and whether it is one queue."""
-    plateaus = {size: best for size, other in sizes.items() if (best := _plateau(other)) is not None}
     here = plateaus.get(bs_bytes, case)
     if _noise(case.estimate) > NOISY or _noise(here.estimate) > NOISY:
         case.undecided = f"the values vary too much to be compared (±{max(_noise(case.estimate), _noise(here.estimate)):.0%})"
