@@ -248,6 +248,7 @@ def drift_pictures(charts: Sequence[SentinelChart], rows: Sequence[BlockRow]) ->
                 tuple(ChartBound(f"block {block}", round(at, 1)) for block, at in sorted(begins.items())[1:MOST_MARKS]),
                 f"One cell measured again at regular places of the sweep. The moving average ({chart.method}) of a target that does not move stays between "
                 f"the limits; the middle is {chart.centre_bytes_per_s / 1e6:.1f} MB/s, the noise of one reading {chart.noise:.1%}.",
+                after_map=True,
             )
         )
     several = len({row.target for row in rows}) > 1
@@ -265,7 +266,7 @@ def drift_pictures(charts: Sequence[SentinelChart], rows: Sequence[BlockRow]) ->
     ]
     columns = (*(("target",) if several else ()), "block", "visits", "discarded", "level", "standard error", "what became of it")
     note = "A block visits the cells once, in an order of its own. Levels are against the mean of the blocks."
-    return tuple(drawn), (Table("Random blocks of the sweep", columns, tuple(texts), note),) if texts else ()
+    return tuple(drawn), (Table("Random blocks of the sweep", columns, tuple(texts), note, after_map=True),) if texts else ()
 
 
 def drift_findings(

@@ -25,14 +25,14 @@ TITLES = {
 _ORDER = (
     # Is it to be believed at all?
     ("corruption", "above-ceiling", "!cache", "!counters", "data-reduction", "!drift"),
-    # The answer, and what to change for more.
-    ("rounds", "peak", "limit", "undetermined", "", "knee", "balance", "offset", "cache-size"),
-    # Where to look further.
-    ("limits", "saturation", "saturation-law", "map-error", "cliff", "weak-regime", "power", "noise", "not-measured"),
-    # What was in order, and detail.
-    ("integrity", "cache", "counters", "drift", "sentinel", "no-data-reduction", "law", "imported", "method"),
+    # The answer: the best, the least that comes near it, where more gains nothing, how sure, what is missing.
+    ("rounds", "highest-load", "response-time", "peak", "knee", "saturation", "noise", "not-measured", "map-error", "weak-regime"),
+    # What to change for more, and where to look further.
+    ("limit", "", "balance", "offset", "cache-size", "limits", "saturation-law", "cliff", "power"),
+    # What was in order or could not be told, and detail.
+    ("undetermined", "integrity", "cache", "counters", "drift", "sentinel", "no-data-reduction", "law", "imported", "method"),
 )
-"""Codes from the first to be read to the last; '' is every other one, '!' a code that reports trouble."""
+"""Codes from the first to be read to the last; '' is every other one, '!' a code that reports trouble: its first finding."""
 _RANK = {code: rank for rank, code in enumerate(code for group in _ORDER for code in group)}
 _PLACES = {"not-measured": "not-measured", "counters": "method", "drift": "discards", "noise": "map", "limits": "map"}
 """Section of the report that holds the evidence where no cell does."""
@@ -41,7 +41,9 @@ _DIRECTIONS = ("read", "write", "trim")
 
 def headlines(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """The findings in reading order with titles, no two alike. Equal codes keep the order they came in."""
-    ordered = sorted(findings, key=_rank)
+    given = list(findings)
+    first = {one.code: index for index, one in reversed(list(enumerate(given))) if _troubled(one)}
+    ordered = [one for _, one in sorted(enumerate(given), key=lambda item: _rank(item[1], first=first.get(item[1].code) == item[0]))]
     named = [
         replace(one, title=one.title or _title(one.code), place=one.place or ("" if one.cells else _PLACES.get(one.code, "method")))
         for one in ordered
@@ -57,9 +59,10 @@ def headlines(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(named)
 
 
-def _rank(finding: Finding) -> int:
+def _rank(finding: Finding, *, first: bool) -> int:
+    """first: it is the first of its code that reports trouble; further ones (the other direction, another target) would push the answer away."""
     trouble = _RANK.get(f"!{finding.code}")
-    if trouble is not None and _troubled(finding):
+    if trouble is not None and first:
         return trouble
     return _RANK.get(finding.code, _RANK[""])
 

@@ -145,7 +145,8 @@ def _peak(group: Group, named: Extreme, members: Sequence[Estimate], fresh: Mapp
         )
     if chosen.ceiling is not None:
         bound = chosen.ceiling.bw_bytes_per_s
-        sentence += f" That is {_speed(again or chosen) / bound:.0%} of the nearest ceiling known, the {chosen.ceiling.name} ({format_rate(bound)})."
+        share = _speed(again or chosen) / bound
+        sentence += f" That is {f'{share:.0%}' if share >= 0.01 else 'less than 1%'} of the nearest ceiling known, the {chosen.ceiling.name} ({format_rate(bound)})."
     if _found_unsteady(again or chosen):
         sentence += f" The load found no steady state there ({(again or chosen).verdict})."
     if (again or chosen).verdict in LOWER_BOUND_WORDS:

@@ -160,5 +160,5 @@ def _state(section: Section, visit: Visit, ran_ms: int) -> tuple[str, str]:
     if not visit.parts:
         return "failed", "no I/O completed"
     if ran_ms > section.runtime_ms + section.gap_ms + 100:
-        return "over-run", f"its load ran {ran_ms} ms instead of {section.runtime_ms}"
+        return "over-run", f"ran longer than asked: {ran_ms} ms instead of {section.runtime_ms}"
     return "finished", ""

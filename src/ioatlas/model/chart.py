@@ -46,6 +46,8 @@ class Chart:
     levels: tuple[ChartBound, ...] = ()
     marks: tuple[ChartBound, ...] = ()
     note: str = ""
+    after_map: bool = False
+    """About how the map was measured, not a result: shown below it."""
 
 
 @dataclass(frozen=True)
@@ -56,3 +58,4 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     note: str = ""
+    after_map: bool = False

@@ -307,6 +307,7 @@ class ChartData(_Model):
     levels: list[ChartBoundData] = Field(description="limits, across at a value of y")
     marks: list[ChartBoundData] = Field(description="places, upright at a value of x")
     note: str
+    after_map: bool = Field(description="about how the map was measured: shown below it")
 
 
 class TableData(_Model):
@@ -316,6 +317,7 @@ class TableData(_Model):
     columns: list[str]
     rows: list[list[str]]
     note: str
+    after_map: bool
 
 
 class RoundsCellData(_Model):

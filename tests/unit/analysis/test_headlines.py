@@ -5,7 +5,7 @@ import pytest
 
 from ioatlas.analysis.balance import balance_findings, client_balance, groups_of
 from ioatlas.analysis.energy import MeterFacts, power_findings, with_watts
-from ioatlas.analysis.headlines import headlines
+from ioatlas.analysis.headlines import TOP, headlines
 from ioatlas.analysis.offsets import offset_findings
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
@@ -27,7 +27,16 @@ def test_trouble_stands_first_and_what_is_in_order_last():
         Finding("something-new", "s"),
         Finding("corruption", "c"),
     ]
-    assert [one.code for one in headlines(given)] == ["corruption", "cache", "peak", "something-new", "noise", "counters"]
+    assert [one.code for one in headlines(given)] == ["corruption", "cache", "peak", "noise", "something-new", "counters"]
+
+
+def test_the_five_things_to_know_of_two_directions_stay_at_the_head_beside_trouble():
+    given = [Finding("counters", f"sda moved 115% of the bytes claimed by {rw}s") for rw in ("read", "write")]
+    given += [Finding("drift", "blocks moved", ("a",)), Finding("limits", "l"), Finding("limit", "client CPU"), Finding("noise", "n")]
+    given += [Finding(code, f"{code} {rw}") for code in ("peak", "knee", "saturation") for rw in ("read", "write")]
+    given += [Finding("not-measured", "m"), Finding("law", "l")]
+    head = [one.code for one in headlines(given)[:TOP]]
+    assert head == ["counters", "drift", "peak", "peak", "knee", "knee", "saturation", "saturation", "noise", "not-measured"]
 
 
 def test_no_two_titles_are_alike_and_a_second_time_changes_nothing():

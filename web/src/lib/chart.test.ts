@@ -16,6 +16,7 @@ function chart(means: number[], levels: number[] = []): ChartData {
     levels: levels.map((value) => ({ name: "link", value })),
     marks: [{ name: "memory", value: 2 * MIB }],
     note: "",
+    after_map: false,
   };
 }
 

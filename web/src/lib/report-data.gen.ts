@@ -408,6 +408,10 @@ export interface ChartData {
    */
   marks: ChartBoundData[];
   note: string;
+  /**
+   * about how the map was measured: shown below it
+   */
+  after_map: boolean;
 }
 /**
  * One line of a chart.
@@ -440,4 +444,5 @@ export interface TableData {
   columns: string[];
   rows: string[][];
   note: string;
+  after_map: boolean;
 }

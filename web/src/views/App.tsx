@@ -53,6 +53,7 @@ export function App() {
       </section>
       <ImportedMethods />
       <Fresh />
+      <Charts afterMap />
       <NotMeasured />
       <Method />
       <Discards />

@@ -7,13 +7,16 @@ import { useApp } from "./context";
 const DASHES = ["", "6 3", "2 3", "8 3 2 3"];
 const [RIGHT, BOTTOM] = [BOX.width - BOX.right, BOX.height - BOX.bottom];
 
-/** Line charts and tables that a campaign brings beside its map: a study in order, two tools side by side. */
-export function Charts() {
-  const { charts, tables } = useApp().atlas.data;
+/** Line charts and tables that a campaign brings beside its map: results above it (a study in order, two tools), how it was measured below. */
+export function Charts({ afterMap = false }: { afterMap?: boolean }) {
+  const { data } = useApp().atlas;
+  const charts = data.charts.filter((chart) => chart.after_map === afterMap);
+  const tables = data.tables.filter((table) => table.after_map === afterMap);
   if (charts.length + tables.length === 0) return null;
+  const name = afterMap ? "drift" : "charts";
   return (
-    <section id="charts" aria-labelledby="charts-title">
-      <h2 id="charts-title">Charts</h2>
+    <section id={name} aria-labelledby={`${name}-title`}>
+      <h2 id={`${name}-title`}>{afterMap ? "Drift during the sweep" : "Charts"}</h2>
       <div class="charts">
         {charts.map((chart) => (
           <Chart key={chart.title} chart={chart} />
