@@ -108,7 +108,11 @@ def test_power_typed_in_and_a_free_load(tmp_path):
 
 @pytest.mark.skipif(shutil.which("nbdkit") is None, reason="nbdkit is not installed")
 def test_the_highest_load_of_a_target_with_a_known_one(tmp_path):
-    """Four threads that each take 5 ms for a read carry 800 reads a second, whatever the machine."""
+    """Four threads that each take 5 ms for a read carry 800 reads a second, whatever the machine.
+
+    More is carried for a while: a queue that grows evenly over a window of 600 ms to 70 ms has a mean response time of 5 + 35 ms, so up to
+    70 / 600 more than the target sustains stay within the limit of 40 ms.
+    """
     socket = tmp_path / "s"
     pid_file = tmp_path / "pid"
     kit = ["nbdkit", "-r", "-U", socket, "-P", pid_file, "-t", "4", "--filter=delay", "memory", "16M", "rdelay=5ms"]
@@ -135,7 +139,7 @@ bs = "4k"
         assert done.returncode == 0, done.stderr
         (curve,) = shown(tmp_path / "out")["load_curves"]
         highest = curve["highest_iops"][""]
-        assert 100 <= highest <= 840
+        assert 100 <= highest <= 800 * (1 + 70 / 600) * 1.02
         assert curve["limited_by"][""] in ("throughput", "response time", "client")  # a busy machine has no processor left
         assert rows(tmp_path / "out", "select count(*) from visit where purpose='search' and status='done'")[0][0] >= 4
         assert [point["asked_iops"] for point in curve["points"]] == pytest.approx([highest, highest / 10])
