@@ -20,10 +20,6 @@ from ioatlas.model.cell import Cell
 TURN_MS = 100.2
 SLACK_MS = 6
 MAX_SLACK_MS = 50
-IDLE_TURNS = 1
-"""Turns before the first of several sections, filled by a section that does no I/O: fio's first bandwidth samples come 100 ms late.
-
-A section alone goes without: the sample of its first 100 ms is one mean, and 0.2 s are saved."""
 SERIES_POINTS = 50
 MIN_INTERVAL_MS = 10
 MIN_GAP_MS = 10
@@ -90,13 +86,9 @@ class Batch:
     slack_ms: float = SLACK_MS
 
     @property
-    def _idle_turns(self) -> int:
-        return IDLE_TURNS if len(self.sections) > 1 else 0
-
-    @property
     def start_ms(self) -> tuple[int, ...]:
         """Startdelay of each section, ms."""
-        time_ms, starts = self._idle_turns * TURN_MS, []
+        time_ms, starts = 0.0, []
         for section in self.sections:
             starts.append(math.ceil(time_ms))
             time_ms += section.turns * TURN_MS + self.slack_ms
@@ -105,9 +97,7 @@ class Batch:
     @property
     def seconds(self) -> float:
         """How long the sections take, fio's own start and end excluded."""
-        return (self._idle_turns + sum(section.turns for section in self.sections)) * TURN_MS / 1000 + len(
-            self.sections
-        ) * self.slack_ms / 1000
+        return sum(section.turns * TURN_MS + self.slack_ms for section in self.sections) / 1000
 
 
 GLOBAL: Mapping[str, JobValue] = {
@@ -122,9 +112,6 @@ GLOBAL: Mapping[str, JobValue] = {
     "log_unix_epoch": 1,
     "allow_file_create": 0,
 }
-_IDLE: Mapping[str, JobValue] = {
-    "new_group": 1, "ioengine": "null", "rw": "read", "bs": 4096, "size": 1048576, "thinktime": 10000, "time_based": 1, "runtime": "90ms",
-}  # fmt: skip
 
 
 def section_options(section: Section, cell: Cell | None = None, number: int = 0) -> dict[str, JobValue]:
@@ -143,7 +130,7 @@ def section_options(section: Section, cell: Cell | None = None, number: int = 0)
 
 def job_text(batch: Batch) -> str:
     """The job file of a batch."""
-    sections = [JobSection("idle", _IDLE)] if len(batch.sections) > 1 else []
+    sections = []
     for section, start_ms in zip(batch.sections, batch.start_ms, strict=True):
         for number, (name, _, cell) in enumerate(section.jobs):
             options = section_options(section, cell, number)
