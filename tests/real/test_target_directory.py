@@ -253,7 +253,7 @@ def test_a_silent_file_system_does_not_hold_us(bench, monkeypatch):
             open_target(str(point / "nbd"))
     finally:
         process.send_signal(signal.SIGCONT)
-        run("fusermount3", "-u", str(point))
+        run("fusermount3", "-u", "-z", str(point))
         process.wait(timeout=20)
 
 
