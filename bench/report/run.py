@@ -73,7 +73,7 @@ def main() -> int:
         "",
         "One command: `python bench/report/run.py`.",
         "",
-        f"{platform.system()} {platform.release()}, {os.cpu_count()} cores shared with other work (load average {os.getloadavg()[0]:.1f}), Python {platform.python_version()}, Chromium {seen['version']} headless, no GPU, {time.strftime('%Y-%m-%d')}.",
+        f"{platform.system()} {platform.release()}, {os.cpu_count()} cores (load average {os.getloadavg()[0]:.1f}), Python {platform.python_version()}, Chromium {seen['version']} headless, no GPU, {time.strftime('%Y-%m-%d')}.",
         "",
         f"Campaign: {n_cells:,} cells ({len(result.estimates):,} with values, {len(result.unmeasured):,} unmeasured), throughput, IOPS, mean and p99 latency, each with its interval.",
         "",
