@@ -3,6 +3,7 @@
 
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -44,3 +45,14 @@ def own_lab(monkeypatch):
         yield
         for one in instance.instances():
             assert instance.take_down(one.directory) == []
+
+
+def rows(journal, query):
+    """Rows of a campaign's journal, read from outside by the plain driver."""
+    link = sqlite3.connect(journal / "journal.sqlite")
+    try:
+        return link.execute(query).fetchall()
+    except sqlite3.OperationalError:  # its tables are being made
+        return []
+    finally:
+        link.close()

@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
@@ -15,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.real.conftest import ioatlas
+from tests.real.conftest import ioatlas, rows
 
 pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
 
@@ -37,16 +36,6 @@ def campaign(directory, target, *, rw=("read", "randwrite"), visits=2):
     path = directory / "campaign.toml"
     path.write_text(SWEEP.format(target=target, rw=json.dumps(list(rw)), visits=visits))
     return path
-
-
-def rows(journal, query):
-    link = sqlite3.connect(journal / "journal.sqlite")
-    try:
-        return link.execute(query).fetchall()
-    except sqlite3.OperationalError:  # its tables are being made
-        return []
-    finally:
-        link.close()
 
 
 def start(*arguments):

@@ -8,14 +8,13 @@ import os
 import re
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
 
 import pytest
 
-from tests.real.conftest import ioatlas
+from tests.real.conftest import ioatlas, rows
 
 pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
 
@@ -26,16 +25,6 @@ def study(directory, target, *, size='"1m"', bs='["64k", "256k"]', visits=1, pro
     path = directory / "study.toml"
     path.write_text(f'profile = "{profile}"\nvisits = {visits}\n{more}\n[target]\npath = "{target}"\n[sweep]\nsize = {size}\nbs = {bs}\n')
     return path
-
-
-def rows(journal, query):
-    link = sqlite3.connect(journal / "journal.sqlite")
-    try:
-        return link.execute(query).fetchall()
-    except sqlite3.OperationalError:  # its tables are being made
-        return []
-    finally:
-        link.close()
 
 
 def visits_of(journal):

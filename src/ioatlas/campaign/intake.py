@@ -58,7 +58,7 @@ def take_in(
         plan = planned[result.section.visit_id]
         if result.visit is not None:
             intake.load_seconds += max((part.runtime_ms for part in result.visit.parts), default=0) / 1000
-            _book(intake, result)
+            book(intake, result)
         if result.state == "cut-short" or (result.state == "failed" and result.visit is None):
             if result.state == "failed":
                 intake.failed[plan.visit_id] = result.reason
@@ -97,7 +97,7 @@ def _alone(plan: PlannedVisit, runtime_ms: int | None = None) -> NewVisit:
     return NewVisit(plan.cell_key, plan.block, plan.seed % (2**31 - 2) + 1, plan.purpose, alone=True, runtime_ms=runtime_ms)
 
 
-def _book(intake: Intake, result: SectionResult) -> None:
+def book(intake: Intake, result: SectionResult) -> None:
     """What the section wrote goes into the ledger whether or not its figures count."""
     visit = result.visit
     assert visit is not None

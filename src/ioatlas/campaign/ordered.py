@@ -12,12 +12,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
 from ioatlas.analysis.estimates import undecided
 from ioatlas.analysis.work_time import Speeds
 from ioatlas.campaign.events import Event
-from ioatlas.campaign.intake import Intake
+from ioatlas.campaign.intake import Intake, book
 from ioatlas.campaign.ordered_iozone import iozone_results
 from ioatlas.campaign.ordered_plan import fewer, known_memory, round_cells, with_size
 from ioatlas.campaign.ordered_result import LOOK
@@ -227,21 +226,11 @@ class OrderedSession(Session):
         opening, closing = map(float, kept.read_text().split())
         return opening, closing
 
-    def _close(
-        self,
-        batch_id: int,
-        intake: Intake,
-        *,
-        status: str,
-        seconds: float | None = None,
-        exit_code: int | None = None,
-        note: str = "",
-        usage: Mapping[str, Any] | None = None,
-    ) -> None:
+    def _amend(self, intake: Intake) -> Intake:
         # Little's law and steadiness are for loads bounded by time: flush and close are part of this one's time.
         intake.visits = [replace(visit, verdict=VERDICT, window_start_ms=0) for visit in intake.visits]
         intake.again = []
-        super()._close(batch_id, intake, status=status, seconds=seconds, exit_code=exit_code, note=note, usage=usage)
+        return intake
 
     def _run_iozone(self, one: Round, rows: Sequence[PlannedVisit]) -> int:
         """One run of IOzone itself: all operations of a round. Returns how many have a figure. Raises PartialResultError when stopped."""
@@ -274,10 +263,8 @@ class OrderedSession(Session):
             load_seconds=sum(part.runtime_ms for r in results if r.visit for part in r.visit.parts) / 1000,
         )
         for result in results:
-            for part in result.visit.parts if result.visit else ():
-                if part.direction == "write":
-                    place = (one.target, "write load")
-                    intake.written[place] = intake.written.get(place, 0) + part.io_bytes
+            if result.visit is not None:
+                book(intake, result)
         status = "done" if results else "failed"
         note = last_line(outcome.stderr) if outcome.exit_code else ""
         self._close(
@@ -285,12 +272,7 @@ class OrderedSession(Session):
         )
         self._made += len(rows)
         self._wall_spent += time.monotonic() - begin
-        for visit in intake.visits:
-            self._learn(visit)
-            self._tell(visit)
-        if outcome.stopped == "asked":
-            raise self._stopped()
-        self._count_fruitless(intake, outcome.stderr, outcome.exit_code, outcome.stopped)
+        self._follow(intake, outcome, {})
         return len(intake.visits)
 
     # -- time -----------------------------------------------------------------------------------------------------------

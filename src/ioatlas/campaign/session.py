@@ -22,7 +22,7 @@ from ioatlas.campaign.sites import Sites
 from ioatlas.engine.archive import pack_logs
 from ioatlas.engine.batch import MAX_SLACK_MS, SLACK_MS, TURN_MS, WORK_CAP_SECONDS, Batch, Section, job_text, take_sections
 from ioatlas.engine.collect import JOB_FILE, OUTPUT, SectionResult, read_batch
-from ioatlas.engine.process import Fio, run_fio, stop_orphan
+from ioatlas.engine.process import Fio, Outcome, run_fio, stop_orphan
 from ioatlas.errors import IoAtlasError, PartialResultError
 from ioatlas.model.cell import Cell
 from ioatlas.model.visit import Visit
@@ -81,9 +81,10 @@ class Session(ABC):
         self._made_sweep = False
         self._slack_ms: float = SLACK_MS
         watched = {target.name: watched_of(target.location) for target in plan.targets}
-        self._counters = Sampler(_together(watched.values()))
+        together = _together(watched.values())
+        self._counters = Sampler(together)
         self._meters = meters_of(journal.directory)
-        self._beside = Beside(_together(watched.values()), self._meters)
+        self._beside = Beside(together, self._meters)
         self._hollow = Hollow(journal)
         self._gates = Gatekeeper(journal, watched)
         journal.set_outcome("counted", {name: asdict(path) for name, path in self._gates.paths.items()})
@@ -200,13 +201,17 @@ class Session(ABC):
         self._nominal_spent += batch.seconds
         self._wall_spent += time.monotonic() - begin
         asked = {section.visit_id: section.runtime_ms for section in sections if not section.cell.work_bounded}
+        self._follow(intake, outcome, asked)
+        return intake.visits
+
+    def _follow(self, intake: Intake, outcome: Outcome, asked_ms: Mapping[int, int]) -> None:
+        """What a batch in the journal leads to: learn, tell, and end when asked to or when nothing works. asked_ms: by visit_id, where time bounds it."""
         for visit in intake.visits:
-            self._learn(visit, asked.get(visit.visit_id))
+            self._learn(visit, asked_ms.get(visit.visit_id))
             self._tell(visit)
         if outcome.stopped == "asked":
             raise self._stopped()
         self._count_fruitless(intake, outcome.stderr, outcome.exit_code, outcome.stopped)
-        return intake.visits
 
     def _started(self, batch_id: int, pid: int, ticks: int) -> None:
         self._journal.set_batch_process(batch_id, pid, ticks)
@@ -226,6 +231,10 @@ class Session(ABC):
         intake.again = [visit for visit in intake.again if not self._journal.tries(visit.cell_key, visit.block)]
         return intake
 
+    def _amend(self, intake: Intake) -> Intake:
+        """What a batch gave, changed in place before it is written down where a kind of session judges otherwise."""
+        return intake
+
     def _close(
         self,
         batch_id: int,
@@ -237,6 +246,7 @@ class Session(ABC):
         note: str = "",
         usage: Mapping[str, Any] | None = None,
     ) -> None:
+        intake = self._amend(intake)
         self._journal.finish_batch(
             batch_id,
             intake.visits,
