@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 import tomllib
@@ -15,23 +14,26 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ioatlas.analysis.grade import DEFAULT_CAP, DEFAULT_PRECISION, Grade, GradeName
+from ioatlas.campaign.faults import located, where_of
 from ioatlas.campaign.preparation import Preparation
 from ioatlas.campaign.streams_spec import StreamsSpec, StreamsTable, StreamTable, read_streams, streams_toml
 from ioatlas.design.snia import CELL_SECONDS, PROCEDURES, Test
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import OptionValue
 from ioatlas.model.options import ALIASES, ALLOWED, read_option
-from ioatlas.model.units import parse_duration_seconds, parse_percent
+from ioatlas.model.units import format_size, parse_duration_seconds, parse_percent
 
 Sharing = Literal["shared", "private"]
 Purge = Literal["auto", "discard", "punch-hole", "by-hand", "none"]
 _Scalar = int | float | str | bool
-_Strict = ConfigDict(extra="forbid")
+_Strict = ConfigDict(extra="forbid", strict=True)
 ENGINES = {"fio": ("fio",), "iozone": ("iozone",), "both": ("fio", "iozone")}
 LABELS = frozenset({"operation", "tool"})
 """Axes of an ordered study that its profile makes."""
 MAX_CELLS = 2_000_000
 MIN_WINDOW_SECONDS = 0.1
+MAX_WINDOW_SECONDS = 86_400.0
+MAX_FILE_BYTES = 4 << 20
 
 
 class TargetTable(BaseModel):
@@ -166,40 +168,6 @@ def campaign_schema() -> dict[str, Any]:
     }
 
 
-def _line_of(text: str, path: tuple[str | int, ...]) -> int:
-    """Line (from 1) on which the key at `path` stands, as near as the text shows it; 0 when it does not."""
-    names = [part for part in path if isinstance(part, str)]
-    wanted = next((part for part in path if isinstance(part, int)), 0)
-    table, seen, best = "", -1, 0
-    for number, line in enumerate(text.splitlines(), start=1):
-        header = re.match(r"\s*\[\[?\s*([^\]]+?)\s*\]\]?", line)
-        if header and "=" not in line.split("]")[0]:
-            table = header[1].strip("\"'")
-            seen = seen + 1 if names and table == names[0] else seen
-            if [table] == names and seen >= wanted:
-                best = best or number
-            continue
-        key = re.match(r"\s*([A-Za-z0-9_\-\"'.]+)\s*=", line)
-        if key is None:
-            continue
-        full = [*([table] if table else []), *(part.strip("\"'") for part in key[1].split("."))]
-        if (
-            full == names[: len(full)]
-            and (len(full) == len(names) or len(full) > 1 or not table)
-            and (not table or seen >= wanted or table != names[0])
-        ):
-            best = number
-            if full == names:
-                return number
-    return best
-
-
-def _where(source: str, text: str, path: tuple[str | int, ...]) -> str:
-    line = _line_of(text, path)
-    key = ".".join(str(part) for part in path if isinstance(part, str))
-    return f"{source}:{line}, key {key!r}" if line else f"{source}, key {key!r}"
-
-
 def _expand(name: str, value: _Scalar, where: str) -> list[OptionValue]:
     """One entry of a sweep: a value, or a range `LOW..HIGH` that doubles."""
     if isinstance(value, str) and ".." in value:
@@ -219,7 +187,7 @@ def _expand(name: str, value: _Scalar, where: str) -> list[OptionValue]:
             raise UsageError(
                 f"doubling from {low_text} does not reach {high_text}",
                 where=where,
-                remedy=f"end the range at {values[-1]} or list the values",
+                remedy=f"end the range at {format_size(step // 2) if low_text.strip()[-1:].isalpha() else step // 2} or list the values",
             )
         return values
     return [read_option(name, value, where=where)[1]]
@@ -273,38 +241,38 @@ def read_campaign(text: str, *, source: str = "campaign", base: CampaignSpec | N
     try:
         parsed = CampaignFile.model_validate(document)
     except ValidationError as error:
-        raise _located(error, source, text) from error
+        raise located(error, CampaignFile, source, text) from error
     spec = base or CampaignSpec()
     if parsed.profile is not None:
         if profiles is None:
             raise UsageError("a profile cannot name another profile", where=source, remedy="remove `profile`")
-        spec = profiles(parsed.profile, _where(source, text, ("profile",)))
+        spec = profiles(parsed.profile, where_of(source, text, ("profile",)))
     if parsed.snia is not None and parsed.snia != spec.snia:
         spec = replace(snia_campaign("", parsed.snia), targets=spec.targets)
-    axes, constants = read_sweep(parsed.sweep, lambda name: _where(source, text, ("sweep", name)))
+    axes, constants = read_sweep(parsed.sweep, lambda name: where_of(source, text, ("sweep", name)))
     merged_axes = {name: values for name, values in spec.axes.items() if name not in constants}
     merged_axes |= axes
     merged_constants = {name: value for name, value in spec.constants.items() if name not in axes} | constants
     patterns = []
     for index, pattern in enumerate(parsed.pattern):
-        swept, fixed = read_sweep(pattern, lambda name, index=index: _where(source, text, ("pattern", index, name)))
+        swept, fixed = read_sweep(pattern, lambda name, index=index: where_of(source, text, ("pattern", index, name)))
         if swept:
             raise UsageError(
-                "a pattern holds single values", where=_where(source, text, ("pattern", index)), remedy="put lists into [sweep]"
+                "a pattern holds single values", where=where_of(source, text, ("pattern", index)), remedy="put lists into [sweep]"
             )
         patterns.append(fixed)
     twice = {name for pattern in patterns for name in pattern} & (axes.keys() | constants.keys())
     if twice:
         name = min(twice)
         raise UsageError(
-            f"{name!r} stands in a pattern and in the sweep", where=_where(source, text, ("sweep", name)), remedy="keep one of them"
+            f"{name!r} stands in a pattern and in the sweep", where=where_of(source, text, ("sweep", name)), remedy="keep one of them"
         )
     tables = parsed.target if isinstance(parsed.target, list) else [parsed.target]
     targets = []
     for index, table in enumerate(tables):
         if (table.path is None) == (table.uri is None):
             raise UsageError(
-                "a target needs `path` or `uri`, one of them", where=_where(source, text, ("target", index)), remedy="write path = or uri ="
+                "a target needs `path` or `uri`, one of them", where=where_of(source, text, ("target", index)), remedy="write path = or uri ="
             )
         targets.append((table.name or "", table.path or table.uri or ""))
     return replace(
@@ -314,24 +282,22 @@ def read_campaign(text: str, *, source: str = "campaign", base: CampaignSpec | N
         axes=merged_axes,
         constants=merged_constants,
         patterns=tuple(patterns) or spec.patterns,
-        streams=read_streams(parsed.streams, parsed.stream, spec.streams, lambda *path: _where(source, text, path)),
+        streams=read_streams(parsed.streams, parsed.stream, spec.streams, lambda *path: where_of(source, text, path)),
         visits=parsed.visits if parsed.visits is not None else spec.visits,
-        budget_seconds=_seconds(parsed.budget, spec.budget_seconds, _where(source, text, ("budget",))),
+        budget_seconds=read_budget(parsed.budget, where_of(source, text, ("budget",))) if parsed.budget is not None else spec.budget_seconds,
         order_seed=parsed.order_seed if parsed.order_seed is not None else spec.order_seed,
-        window_seconds=_window(
-            _seconds(parsed.window, spec.window_seconds, _where(source, text, ("window",))), _where(source, text, ("window",))
-        ),
+        window_seconds=read_window(parsed.window, where_of(source, text, ("window",))) if parsed.window is not None else spec.window_seconds,
         sharing=parsed.sharing or spec.sharing,
         engines=ENGINES[parsed.engine] if parsed.engine is not None else spec.engines,
         cells=parsed.cells if parsed.cells is not None else spec.cells,
-        precision=read_error(parsed.precision, _where(source, text, ("precision",))) if parsed.precision is not None else kept_precision(spec, parsed.visits),
+        precision=read_error(parsed.precision, where_of(source, text, ("precision",))) if parsed.precision is not None else kept_precision(spec, parsed.visits),
         grade=parsed.grade or spec.grade,
         verify=parsed.verify if parsed.verify is not None else spec.verify,
         prepare=parsed.prepare or spec.prepare,
         purge=parsed.purge or spec.purge,
         snia=parsed.snia or spec.snia,
         max_visits=parsed.max_visits if parsed.max_visits is not None else spec.max_visits,
-        error=read_error(parsed.error, _where(source, text, ("error",))) if parsed.error is not None else spec.error,
+        error=read_error(parsed.error, where_of(source, text, ("error",))) if parsed.error is not None else spec.error,
     )
 
 
@@ -350,52 +316,36 @@ def read_error(value: str | float, where: str) -> float:
 
 def read_window(value: str | float, where: str) -> float:
     """The shortest time a visit's load runs, in seconds. Raises UsageError."""
-    return _window(parse_duration_seconds(value, where=where), where)
+    seconds = parse_duration_seconds(value, where=where)
+    if not MIN_WINDOW_SECONDS <= seconds <= MAX_WINDOW_SECONDS:
+        raise UsageError("a window is at least 100 ms, at most a day", where=where, remedy="write a time such as 500ms or 60s")
+    return seconds
 
 
-def _seconds(value: str | float | None, default: float | None, where: str) -> float | None:
-    return default if value is None else parse_duration_seconds(value, where=where)
-
-
-def _window(value: float | None, where: str) -> float:
-    if value is None or value < MIN_WINDOW_SECONDS:
-        raise UsageError("a window is at least 100 ms", where=where, remedy="write window = '500ms' or more")
-    return value
-
-
-def _located(error: ValidationError, source: str, text: str) -> UsageError:
-    """The first fault of a validation as one message with line, key and remedy; the others are counted."""
-    # Of the alternatives of a union, the fault that lies deepest belongs to the one that was meant.
-    details = error.errors()
-    first = max(details, key=lambda detail: len(detail["loc"]))
-    path = tuple(
-        part
-        for part in first["loc"]
-        if not (
-            isinstance(part, str)
-            and (part.startswith(("list[", "function", "Target", "constrained")) or part in ("str", "int", "float", "bool"))
-        )
-    )
-    key = str(path[-1]) if path else ""
-    if first["type"] == "extra_forbidden":
-        known = list(CampaignFile.model_fields) if len(path) == 1 else list((StreamsTable if path[0] == "streams" else TargetTable).model_fields)
-        close = difflib.get_close_matches(key, known, n=1)
-        remedy = f"did you mean {close[0]!r}?" if close else f"known keys are {', '.join(known)}"
-        what = f"unknown key {key!r}"
-    else:
-        what = f"{key!r}: {first['msg'][0].lower()}{first['msg'][1:]}"
-        remedy = "see docs/campaign.md for what it takes"
-    if len({detail["loc"][:2] for detail in details}) > 1:
-        what += f" (and {len(details) - 1} more)"
-    return UsageError(what, where=_where(source, text, path), remedy=remedy)
+def read_budget(value: str | float, where: str) -> float:
+    """The time a campaign may take, in seconds. Raises UsageError."""
+    seconds = parse_duration_seconds(value, where=where)
+    if seconds <= 0:
+        raise UsageError("the budget is zero", where=where, remedy="write a time such as 10m")
+    return seconds
 
 
 def read_campaign_file(path: Path, **options: Any) -> CampaignSpec:
     """The specification in a file. Raises UsageError when it cannot be read."""
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot be read: {error}", where=str(path), remedy="name a readable TOML file") from error
+        with path.open("rb") as file:
+            raw = file.read(MAX_FILE_BYTES + 1)
+    except OSError as error:
+        raise UsageError(f"the campaign file cannot be read: {error.strerror}", where=str(path), remedy="name a readable TOML file") from error
+    if len(raw) > MAX_FILE_BYTES:
+        raise UsageError(f"that is no campaign file: it is larger than {format_size(MAX_FILE_BYTES)}", where=str(path), remedy="name a TOML file")
+    try:
+        text = raw.decode("utf-8-sig")  # some editors put a byte order mark in front
+    except UnicodeDecodeError as error:
+        line = raw[: error.start].count(b"\n") + 1
+        raise UsageError(
+            f"the campaign file is not UTF-8 text: byte 0x{raw[error.start]:02x}", where=f"{path}:{line}", remedy="save it as UTF-8"
+        ) from error
     return read_campaign(text, source=str(path), **options)
 
 

@@ -9,25 +9,21 @@ import uuid
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from ioatlas import __version__
 from ioatlas.campaign.adaptive import FEWEST_CELLS, can_be_adaptive
 from ioatlas.campaign.conditions import FACTS_FILE, conditions, facts_text
 from ioatlas.campaign.events import Emit, Event
-from ioatlas.campaign.ordered import OrderedSession
 from ioatlas.campaign.ordered_plan import build_ordered_plan
-from ioatlas.campaign.ordered_sites import OrderedSites
 from ioatlas.campaign.plan import Plan, build_plan
 from ioatlas.campaign.record import plan_record, spec_from_plan
-from ioatlas.campaign.rounds import RoundsSession
 from ioatlas.campaign.session import Session, Summary
 from ioatlas.campaign.sites import Sites
 from ioatlas.campaign.spec import CampaignSpec, campaign_toml
-from ioatlas.campaign.streams import Streams, is_streams
 from ioatlas.campaign.streams_plan import build_streams_plan
-from ioatlas.campaign.supervisor import Supervisor
 from ioatlas.design.exhaustive import random_blocks
-from ioatlas.engine.process import find_fio
+from ioatlas.engine.process import Fio, find_fio
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.model.target import Target
 from ioatlas.store.journal import Journal, NewVisit
@@ -116,7 +112,7 @@ def start(
     journal.begin_campaign(uuid.uuid4().hex[:12], plan.spec.name or plan.targets[0].name, __version__, plan_record(plan), plan.targets)
     journal.add_cells(plan.cells)
     rounds = plan.spec.ordered or plan.spec.snia is not None
-    order = [] if adaptive or rounds or is_streams(plan) or not planned else random_blocks([cell.key for cell in plan.to_measure], plan.spec.visits, plan.spec.order_seed)
+    order = [] if adaptive or rounds or plan.spec.streams is not None or not planned else random_blocks([cell.key for cell in plan.to_measure], plan.spec.visits, plan.spec.order_seed)
     journal.add_visits(NewVisit(key, block, seed) for key, block, seed in order)
     for remark in plan.remarks:
         journal.add_remark("note", remark)
@@ -171,12 +167,7 @@ def run(journal: Journal, *, emit: Emit, stop_asked: Callable[[], bool], kind: t
     fio = find_fio()
     plan = _recorded_plan(journal)
     row = journal.campaign()
-    supervisor: Session
-    if plan.spec.ordered:
-        supervisor = OrderedSession(journal, plan, OrderedSites(journal, plan, row.campaign_id), fio, emit=emit, stop_asked=stop_asked, began=began)
-    else:
-        sites = Sites(journal, plan, row.campaign_id)
-        supervisor = (kind or (RoundsSession if plan.spec.snia else Streams if is_streams(plan) else Supervisor))(journal, plan, sites, fio, emit=emit, stop_asked=stop_asked, began=began)
+    supervisor = _session(kind, journal, plan, fio, row.campaign_id, emit=emit, stop_asked=stop_asked, began=began)
     supervisor.recover()
     session = journal.begin_session(conditions(fio, plan.targets, journal.directory))
     emit(Event("campaign", {"directory": str(journal.directory), "campaign_id": row.campaign_id, "cells": len(plan.to_measure)}))
@@ -184,3 +175,27 @@ def run(journal: Journal, *, emit: Emit, stop_asked: Callable[[], bool], kind: t
         return supervisor.run()
     finally:
         journal.end_session(session)
+
+
+def _session(kind: type[Session] | None, journal: Journal, plan: Plan, fio: Fio, campaign_id: str, **how: Any) -> Session:
+    """The session that the plan asks for. Each kind is imported only when it runs: what only plans starts fast."""
+    if plan.spec.ordered:
+        from ioatlas.campaign.ordered import OrderedSession
+        from ioatlas.campaign.ordered_sites import OrderedSites
+
+        return OrderedSession(journal, plan, OrderedSites(journal, plan, campaign_id), fio, **how)
+    return (kind or _kind_of(plan))(journal, plan, Sites(journal, plan, campaign_id), fio, **how)
+
+
+def _kind_of(plan: Plan) -> type[Session]:
+    if plan.spec.snia:
+        from ioatlas.campaign.rounds import RoundsSession
+
+        return RoundsSession
+    if plan.spec.streams is not None:
+        from ioatlas.campaign.streams import Streams
+
+        return Streams
+    from ioatlas.campaign.supervisor import Supervisor
+
+    return Supervisor

@@ -14,10 +14,9 @@ import click
 from ioatlas.analysis.grade import GradeName
 from ioatlas.campaign.preparation import Preparation
 from ioatlas.campaign.profiles import PROFILES, find_profile
-from ioatlas.campaign.spec import ENGINES, CampaignSpec, kept_precision, read_campaign_file, read_error, read_window
+from ioatlas.campaign.spec import ENGINES, CampaignSpec, kept_precision, read_budget, read_campaign_file, read_error, read_window
 from ioatlas.errors import UsageError
 from ioatlas.model.options import read_option
-from ioatlas.model.units import parse_duration_seconds
 
 
 def sweep_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -121,7 +120,7 @@ class Asked:
             raise UsageError("no target is named", remedy="name one: `ioatlas map DIRECTORY`, or [target] path = in the campaign file")
         spec = replace(spec, precision=kept_precision(spec, self.visits))
         given: dict[str, Any] = {
-            "budget_seconds": self._budget_seconds(),
+            "budget_seconds": read_budget(self.budget, "--budget") if self.budget is not None else None,
             "precision": read_error(self.precision, "--precision") if self.precision is not None else None,
             "error": read_error(self.error, "--error") if self.error is not None else None,
             "cells": self.cells,
@@ -144,11 +143,3 @@ class Asked:
         if spec.axes or spec.constants or spec.patterns or spec.streams:
             return spec
         return read_campaign_file(self.campaign_file, base=find_profile("quick"), profiles=find_profile)
-
-    def _budget_seconds(self) -> float | None:
-        if self.budget is None:
-            return None
-        seconds = parse_duration_seconds(self.budget, where="--budget")
-        if seconds <= 0:
-            raise UsageError("the budget is zero", where="--budget", remedy="write a time such as 10m")
-        return seconds

@@ -53,7 +53,7 @@ def command(directory: Path, kind: str, output: Path | None, as_json: bool, **ch
         raise UsageError(f"--{_option(next(iter(drawn)))} is for figures", where=f"--format {kind}", remedy="leave it out")
     if kind == "gnuplot" and choice["style"] not in (None, "map"):
         raise UsageError("the gnuplot script draws maps", where=f"--figure {choice['style']}", remedy="use --format png, svg or pdf")
-    from ioatlas.campaign import load_result
+    from ioatlas.campaign.result import load_result
 
     result = load_result(directory)
     try:

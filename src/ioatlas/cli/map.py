@@ -9,10 +9,7 @@ from pathlib import Path
 
 import click
 
-from ioatlas.campaign.start import default_directory, open_plan, start
 from ioatlas.cli._options import Asked, sweep_options
-from ioatlas.cli._session import run_session
-from ioatlas.cli.plan import describe
 
 
 @click.command(
@@ -60,6 +57,10 @@ def command(
 
     In a directory everything is written inside one marked subdirectory, which is removed at the end.
     """
+    from ioatlas.campaign.start import default_directory, open_plan, start
+    from ioatlas.cli._session import run_session
+    from ioatlas.cli.plan import describe
+
     plan = open_plan(asked.spec(), read_only=read_only)
     directory = output or default_directory(plan)
     if as_json and plan.spec.snia:

@@ -9,7 +9,6 @@ import click
 
 from ioatlas.campaign.plan import PLANNING_RANDOM_WRITE_BYTES_PER_S, PLANNING_WRITE_BYTES_PER_S, Plan
 from ioatlas.campaign.preparation import WORDS
-from ioatlas.campaign.start import open_plan
 from ioatlas.cli._options import Asked, sweep_options
 from ioatlas.design.snia import PROCEDURES
 from ioatlas.model.units import format_duration, format_rate, format_size, format_size_rounded
@@ -42,6 +41,8 @@ def command(
 
         click.echo(json.dumps(campaign_schema(), indent=2))
         return
+    from ioatlas.campaign.start import open_plan
+
     plan = open_plan(asked.spec(), read_only=read_only)
     if as_json:
         click.echo(json.dumps(plan.summary(), indent=2))

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from ioatlas.model.testbed import Fact, Testbed
 from ioatlas.model.units import format_size_rounded
-from ioatlas.probe.testbed import testbed
+
+if TYPE_CHECKING:
+    from ioatlas.model.testbed import Fact, Testbed
 
 _MARKS = {"known": " ", "typed in": "+", "doubtful": "?", "unknown": "-", "absent": "-"}
 
@@ -31,6 +33,8 @@ def command(target: str, facts_file: Path | None, *, as_json: bool, share: bool)
     A mark says how a value is known: blank = read, + = typed in, ? = doubtful (a virtual device says so about
     itself), - = not known, or the tool is missing. Nothing is written and no load is made.
     """  # noqa: D301
+    from ioatlas.probe.testbed import testbed
+
     usual = Path("testbed.toml")
     found = testbed(target, facts_file or (usual if usual.is_file() else None))
     if share:

@@ -7,9 +7,6 @@ from pathlib import Path
 
 import click
 
-from ioatlas.campaign.result import load_result
-from ioatlas.report.page import write_report
-
 
 @click.command(
     name="report",
@@ -24,6 +21,9 @@ Examples:
 def command(directory: Path, output: Path | None, as_json: bool) -> None:
     """Write the report of the campaign in DIR: one HTML file that works offline."""
     import json
+
+    from ioatlas.campaign.result import load_result
+    from ioatlas.report.page import write_report
 
     path = output or directory / "report.html"
     result = load_result(directory)

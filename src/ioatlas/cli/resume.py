@@ -7,11 +7,6 @@ from pathlib import Path
 
 import click
 
-from ioatlas.campaign.start import reopen
-from ioatlas.campaign.tune import is_tuning
-from ioatlas.cli._session import run_session
-from ioatlas.cli.tune import finish
-
 
 @click.command(
     name="resume",
@@ -26,6 +21,11 @@ Examples:
 @click.option("--overwrite", metavar="'NAME SIZE'", help="As for `map`: writing to a file or URI is confirmed each time.")
 def command(directory: Path, as_json: bool, destroy: str | None, overwrite: str | None) -> None:
     """Go on with the campaign in DIR: the same plan, the visits that are still to be made."""
+    from ioatlas.campaign.start import reopen
+    from ioatlas.campaign.tune import is_tuning
+    from ioatlas.cli._session import run_session
+    from ioatlas.cli.tune import finish
+
     journal = reopen(directory, destroy=destroy, overwrite=overwrite)
     if is_tuning(journal):
         finish(journal, as_json=as_json)

@@ -52,7 +52,7 @@ def command(directory: Path, quantity_name: str, x: str, y: str, all_cells: bool
     """Show what there is to know about the campaign in DIR, then its map as a table."""
     import sys
 
-    from ioatlas.campaign import load_result
+    from ioatlas.campaign.result import load_result
 
     result = load_result(directory)
     if as_json:

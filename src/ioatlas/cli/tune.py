@@ -6,20 +6,19 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from ioatlas.campaign.events import Emit, Event
-from ioatlas.campaign.spec import CampaignSpec, read_sweep
-from ioatlas.campaign.start import default_directory, open_plan, run
-from ioatlas.campaign.tune import Tuner, start_tuning
-from ioatlas.campaign.tuned import Tuning, load_tuning
-from ioatlas.cli._live import Stop, TerminalLine
-from ioatlas.design.latency_search import Goal, Load
 from ioatlas.errors import PartialResultError, UsageError
 from ioatlas.model.units import format_count, format_duration, format_latency, format_rate, parse_duration_seconds
-from ioatlas.store.journal import Journal
+
+if TYPE_CHECKING:
+    from ioatlas.campaign.events import Emit, Event
+    from ioatlas.campaign.spec import CampaignSpec
+    from ioatlas.campaign.tuned import Tuning
+    from ioatlas.design.latency_search import Goal, Load
+    from ioatlas.store.journal import Journal
 
 RESULT = "tune.json"
 SHORTEST_BUDGET_SECONDS = 10.0
@@ -83,6 +82,9 @@ def command(
     """Find the numjobs x iodepth with the most IOPS on TARGET under a latency limit, and the load-latency curve up to it."""
     if target is None:
         raise UsageError("no target is named", remedy="name one: `ioatlas tune DIRECTORY --p99 5ms`")
+    from ioatlas.campaign.start import default_directory, open_plan
+    from ioatlas.campaign.tune import start_tuning
+
     goal = _goal(p99, mean, max_jobs, max_depth, max_throughput=max_throughput)
     spec = _spec(target, {"rw": rw or "randread", "bs": bs or "4k", "size": size, "rwmixread": rwmixread}, settings, budget)
     directory = output or default_directory(open_plan(spec, read_only=read_only))
@@ -91,6 +93,8 @@ def command(
 
 
 def _goal(p99: str | None, mean: str | None, max_jobs: int, max_depth: int, *, max_throughput: bool) -> Goal:
+    from ioatlas.design.latency_search import Goal
+
     if sum((p99 is not None, mean is not None, max_throughput)) != 1:
         raise UsageError(
             "one goal is needed: --p99 TIME, --mean TIME or --max-throughput", where="tune", remedy="write for example --p99 5ms"
@@ -109,6 +113,8 @@ def _goal(p99: str | None, mean: str | None, max_jobs: int, max_depth: int, *, m
 
 
 def _spec(target: str, named: dict[str, Any], settings: tuple[str, ...], budget: str | None) -> CampaignSpec:
+    from ioatlas.campaign.spec import CampaignSpec, read_sweep
+
     wanted = {name: value for name, value in named.items() if value is not None}
     for setting in settings:
         name, equals, value = setting.partition("=")
@@ -130,6 +136,11 @@ def _spec(target: str, named: dict[str, Any], settings: tuple[str, ...], budget:
 
 def finish(journal: Journal, *, as_json: bool) -> None:
     """Run the search to its end, write its result beside the journal and print it. Exit status 3 when no setting meets the limit."""
+    from ioatlas.campaign.start import run
+    from ioatlas.campaign.tune import Tuner
+    from ioatlas.campaign.tuned import load_tuning
+    from ioatlas.cli._live import Stop, TerminalLine
+
     stop = Stop()
     emit = _listener()
     try:
@@ -158,6 +169,8 @@ def finish(journal: Journal, *, as_json: bool) -> None:
 
 def _listener() -> Emit:
     """On a terminal the usual line; elsewhere one line on standard error for each part."""
+    from ioatlas.cli._live import TerminalLine
+
     if sys.stderr.isatty():
         return TerminalLine()
 

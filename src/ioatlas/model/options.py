@@ -40,10 +40,10 @@ def _bad(value: object, where: str, expected: str) -> UsageError:
 def _integer(low: int | None = None, high: int | None = None) -> Callable[[object, str], OptionValue]:
     def read(value: object, where: str) -> OptionValue:
         try:
-            if isinstance(value, (bool, float)) and value != int(value):
+            if isinstance(value, bool) or (isinstance(value, float) and value != int(value)):
                 raise ValueError
-            number = int(str(value).strip()) if not isinstance(value, (bool, float)) else int(value)
-        except (ValueError, TypeError) as error:
+            number = int(value) if isinstance(value, float) else int(str(value).strip())
+        except (ValueError, OverflowError) as error:
             raise _bad(value, where, "a whole number") from error
         if (low is not None and number < low) or (high is not None and number > high):
             raise _bad(value, where, f"a whole number from {low} to {high}" if high is not None else f"a whole number of at least {low}")
@@ -70,6 +70,8 @@ def _sizes(value: object, where: str) -> OptionValue:
     if isinstance(value, int) and not isinstance(value, bool):
         return _positive_size(value, where)
     parts = str(value).split(",")
+    if not parts[0].strip() or len(parts) > 3:
+        raise _bad(value, where, "a size such as 4k, or read,write,trim sizes such as 4k,8k")
     sizes = [str(_positive_size(part, where)) if part else "" for part in parts]
     return int(sizes[0]) if len(sizes) == 1 else ",".join(sizes)
 
@@ -108,6 +110,8 @@ def _bssplit(value: object, where: str) -> OptionValue:
         entries = []
         for entry in direction.split(":"):
             size, slash, percent = entry.partition("/")
+            if percent and not (percent.isascii() and percent.isdigit() and int(percent) <= 100):
+                raise _bad(value, where, "a mix such as 4k/40:64k/60")
             entries.append(f"{parse_size_bytes(size, where=where)}{slash}{percent}")
         directions.append(":".join(entries))
     return ",".join(directions)
@@ -283,6 +287,6 @@ def read_option(name: str, value: object, *, where: str = "") -> tuple[str, Opti
         import difflib
 
         close = difflib.get_close_matches(name, ALLOWED, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else "see `ioatlas map --help` for the options that can be set"
+        hint = f"did you mean {close[0]!r}?" if close else "docs/campaign.md lists the options that can be set"
         raise UsageError(f"option {name!r} is not one that ioatlas takes", where=where, remedy=hint)
     return name, option.read(value, where)

@@ -16,6 +16,8 @@ from ioatlas.errors import UsageError
 _POWER = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 _SIZE = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*([kmgtp]?)(ib|b|i)?\s*$", re.IGNORECASE)
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|us|ns|d|h|m|s)?", re.IGNORECASE)
+_LARGEST = 1 << 63
+_LONGEST_SECONDS = 1e9
 _SECONDS: dict[str, Decimal] = {
     k: Decimal(v) for k, v in {"d": "86400", "h": "3600", "m": "60", "s": "1", "ms": "1e-3", "us": "1e-6", "ns": "1e-9"}.items()
 }
@@ -26,6 +28,8 @@ def parse_size_bytes(text: str | int, *, where: str = "") -> int:
     if isinstance(text, bool):
         raise UsageError(f"{text!r} is not a size", where=where, remedy="write a size such as 4k, 1MiB or 4096")
     if isinstance(text, int):
+        if abs(text) >= _LARGEST:
+            raise UsageError("that is larger than any file can be", where=where, remedy="write a size below 8 EiB")
         value = Decimal(text)
         factor = 1
     else:
@@ -44,6 +48,8 @@ def parse_size_bytes(text: str | int, *, where: str = "") -> int:
     size = value * factor
     if size != size.to_integral_value() or size < 0:
         raise UsageError(f"{text!r} is not a whole number of bytes", where=where, remedy="write a size that is a whole number of bytes")
+    if size >= _LARGEST:
+        raise UsageError(f"{text!r} is larger than any file can be", where=where, remedy="write a size below 8 EiB")
     return int(size)
 
 
@@ -70,8 +76,8 @@ def parse_duration_seconds(text: str | float, *, where: str = "") -> float:
     if isinstance(text, bool):
         raise UsageError(f"{text!r} is not a duration", where=where, remedy="write a duration such as 10m, 90s or 500ms")
     if isinstance(text, (int, float)):
-        if text < 0:
-            raise UsageError(f"{text!r} is not a duration", where=where, remedy="write a positive duration")
+        if not 0 <= text <= _LONGEST_SECONDS:
+            raise UsageError(f"{text!r} is not a duration", where=where, remedy="write a duration such as 10m, 90s or 500ms")
         return float(text)
     total = Decimal(0)
     rest = text.strip()
@@ -83,7 +89,7 @@ def parse_duration_seconds(text: str | float, *, where: str = "") -> float:
             raise UsageError(f"{text!r} is not a duration", where=where, remedy="write a duration such as 10m, 90s or 500ms")
         total += Decimal(match.group(1)) * _SECONDS[(match.group(2) or "s").lower()]
         rest = rest[match.end() :].strip()
-    return float(total)
+    return parse_duration_seconds(float(total), where=where)
 
 
 def format_duration(seconds: float) -> str:

@@ -14,8 +14,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_solve, cholesky, solve_triangular
-from scipy.optimize import minimize
 
 from ioatlas.surrogate.space import Floats, Ints, Space
 
@@ -95,6 +93,9 @@ class GridKernel:
         known:     covariance that is given (the uncertainty of the mean's parameters), (n, n).
         weight:    what noise and rough part are divided by, (n,).
         """
+        from scipy.linalg import cho_solve, cholesky
+        from scipy.optimize import minimize
+
         at = self.space.index[rows]
         pick: list[Callable[[Floats], Floats]] = []
         for d in range(self.count):
@@ -157,6 +158,8 @@ class Posterior:
 
     @classmethod
     def of(cls, covariance: Floats, residual: Floats) -> Posterior:
+        from scipy.linalg import cho_solve, cholesky
+
         jitter = 1e-10 * float(np.mean(np.diag(covariance)))
         lower = cholesky(covariance + jitter * np.eye(len(residual)), lower=True, check_finite=False)
         return cls(lower, cho_solve((lower, True), residual, check_finite=False))
@@ -168,10 +171,14 @@ class Posterior:
 
     def whiten(self, cross: Floats) -> Floats:
         """L^-1 cross, cross of shape (n, m)."""
+        from scipy.linalg import solve_triangular
+
         return np.asarray(solve_triangular(self.lower, cross, lower=True, check_finite=False))
 
     def leave_one_out(self) -> tuple[Floats, Floats]:
         """(reading minus its prediction from the others, variance of that): Rasmussen and Williams, section 5.4.2."""
+        from scipy.linalg import cho_solve
+
         inverse = cho_solve((self.lower, True), np.eye(len(self.alpha)), check_finite=False)
         variance = 1.0 / np.diag(inverse)
         return self.alpha * variance, variance

@@ -5,11 +5,14 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from ioatlas.campaign.profiles import PROFILES, find_profile
-from ioatlas.campaign.spec import CampaignSpec, campaign_schema, campaign_toml, read_campaign
+from ioatlas.campaign.spec import CampaignSpec, campaign_schema, campaign_toml, read_campaign, read_campaign_file
 from ioatlas.errors import UsageError
+from ioatlas.model.options import ALLOWED
 
 SCHEMA = Path(__file__).parents[3] / "docs" / "campaign.schema.json"
 
@@ -79,6 +82,25 @@ def test_written_out_and_read_back_it_is_the_same():
         ("[sweep]\nbs = [4096, true]\n", 2, ["True"]),
         ('sharing = "both"\n', 1, ["sharing"]),
         ('error = "250%"\n', 1, ["not between 0% and 100%"]),
+        ('visits = "two"\n', 1, ["visits = 'two' is not a whole number", "Visits of every cell"]),
+        ("visits = true\n", 1, ["visits = True is not a whole number"]),
+        ("cells = 1\n", 1, ["at least 3"]),
+        ("budget = 0\n", 1, ["the budget is zero"]),
+        ("budget = nan\n", 1, ["not a duration"]),
+        ("window = inf\n", 1, ["not a duration"]),
+        ('window = "9999h"\n', 1, ["at most a day"]),
+        ('[sweep]\nbs = ".."\n', 2, ["bs", "not a size"]),
+        ('[sweep]\nbs = "4k..768k"\n', 2, ["end the range at 512 KiB"]),
+        ('[sweep]\nbs = ["4k,4k,4k,4k"]\n', 2, ["read,write,trim sizes"]),
+        ('[sweep]\nbssplit = "4k/x"\n', 2, ["4k/40:64k/60"]),
+        ("[sweep]\nnumjobs = true\n", 2, ["True is not a whole number"]),
+        ("[sweep]\nnumjobs = inf\n", 2, ["inf is not a whole number"]),
+        ('[sweep]\nsize = "9999999p"\n', 2, ["larger than any file"]),
+        ("[sweep]\nbs = 2020-01-01\n", 2, ["a number, a text or a list of them"]),
+        ('[sweep]\nbs = [["4k"]]\n', 2, ["a number, a text or a list of them"]),
+        ('[target]\nname = "../x"\npath = "/a"\n', 2, ["a name of up to 64 letters"]),
+        ('sharing = "both"\n', 1, ["one of 'shared', 'private'"]),
+        ('sharing = "both"\nvisits = "x"\n', 2, ["1 more key with a fault"]),
     ],
 )
 def test_a_fault_names_line_key_and_remedy(text, line, words):
@@ -89,6 +111,61 @@ def test_a_fault_names_line_key_and_remedy(text, line, words):
     assert "what to do" in message
     for word in words:
         assert word in message, message
+
+
+VALUES = st.one_of(
+    st.integers(),
+    st.floats(),
+    st.booleans(),
+    st.dates(),
+    st.text("0123456789kmgKiB.,:/%-+ abx", max_size=12),
+    st.sampled_from(["..", "4k..", "..4k", "1..1e9", "randread:", "4k/", ":", ",", "1h1h", "-5%"]),
+)
+KEYS = ["visits", "budget", "cells", "error", "order_seed", "window", "precision", "grade", "max_visits", "verify", "sharing", "prepare", "snia"]
+
+
+def _toml(value):
+    if isinstance(value, bool):
+        return str(value).lower()
+    return json.dumps(value) if isinstance(value, str) else str(value)
+
+
+@given(st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=3), st.dictionaries(st.sampled_from(sorted(ALLOWED)), st.one_of(VALUES, st.lists(VALUES, max_size=3)), max_size=3))
+@settings(max_examples=300, deadline=None)
+def test_whatever_stands_in_a_file_it_is_read_or_refused_in_words(keys, sweep):
+    lines = [f"{name} = {_toml(value)}" for name, value in keys.items()] + ["[sweep]"]
+    lines += [f"{name} = [{', '.join(map(_toml, value))}]" if isinstance(value, list) else f"{name} = {_toml(value)}" for name, value in sweep.items()]
+    try:
+        spec = read_campaign("\n".join(lines), source="c.toml", profiles=find_profile)
+    except UsageError as error:
+        assert error.remedy  # noqa: PT017
+    else:
+        assert read_campaign(campaign_toml(spec), source="d.toml").axes == spec.axes
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+def test_a_file_with_a_byte_order_mark_and_foreign_line_ends_reads_the_same(tmp_path, encoding):
+    path = tmp_path / "c.toml"
+    path.write_bytes('name = "größe"\r\n[sweep]\r\nbs = ["4k"]\r\n'.encode(encoding))
+    spec = read_campaign_file(path)
+    assert (spec.name, spec.axes["bs"]) == ("größe", (4096,))
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ('a = 1\nname = "café"\n'.encode("latin-1"), ["c.toml:2", "not UTF-8 text", "save it as UTF-8"]),
+        ("name".encode("utf-16"), ["c.toml:1", "not UTF-8"]),
+        (b"# " + b"x" * (5 << 20), ["larger than 4 MiB"]),
+        (None, ["Is a directory"]),
+    ],
+)
+def test_a_file_that_cannot_be_a_campaign_is_refused(tmp_path, content, words):
+    path = tmp_path / "c.toml"
+    path.mkdir() if content is None else path.write_bytes(content)
+    with pytest.raises(UsageError) as caught:
+        read_campaign_file(path)
+    assert all(word in str(caught.value) for word in words), caught.value
 
 
 def test_a_file_overrides_the_profile_it_names():
