@@ -15,10 +15,10 @@ from ioatlas.dialect.read.numbers import MIB, figure, num, positive, size_bytes,
 from ioatlas.dialect.read.source import Source
 from ioatlas.model.foreign import ForeignReading
 
-SIGNATURE = re.compile(r"^Results for timespan \d+:|^\s*thread \|\s+bytes\s+\|\s+I/Os\s+\|", re.MULTILINE)
+SIGNATURE = re.compile(r"^\s*Results for timespan \d+:|^\s*thread \|\s+bytes\s+\|\s+I/Os\s+\|", re.MULTILINE)
 _COMMAND = re.compile(r"^\s*Command Line: (.*)$")
 _TIMESPAN = re.compile(r"^\s*timespan:\s+(\d+)\s*$")
-_PATH = re.compile(r"^\s+path: (?:template target )?'(.*)'")
+_PATH = re.compile(r"^\s*path: (?:template target )?'(.*)'")
 _FILE_SIZE = re.compile(r"\((\d+(?:[.,]\d+)?\s?[KMGTP]?i?B?)\)\s*$")
 _PERCENTILE = re.compile(r"^\s*(min|max|[\d.]+(?:th|st|nd|rd)|\d-nines)\s*\|")
 
@@ -97,7 +97,7 @@ def read(source: Source) -> Iterator[ForeignReading]:
             spans, span, result = {}, _Span(), None
         elif match := _TIMESPAN.match(line):
             span = spans.setdefault(int(match[1][:6]), _Span())
-        elif match := re.match(r"^Results for timespan (\d{1,6}):", line):
+        elif match := re.match(r"Results for timespan (\d{1,6}):", text):
             if result is not None:
                 yield from _finish(source, result, spans, command)
             result = _Result(int(match[1]))

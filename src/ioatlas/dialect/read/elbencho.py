@@ -22,7 +22,7 @@ SIGNATURE = re.compile(
     r"|\"phase_type\"\s*:\s*\"|^(?:ISO date[,;]).{0,400}\boperation[,;]time ms \[first\]",
     re.MULTILINE,
 )
-_PHASE = re.compile(r"^([A-Z][A-Z_0-9]{2,15})?\s+(\S.*?)\s*:\s+(\S+)(?:\s+(\S+))?\s*$")
+_PHASE = re.compile(r"^(?:([A-Z][A-Z_0-9]{2,15})\s+|\s*)([A-Za-z].*?)\s*:\s+(\S+)(?:\s+(\S+))?\s*$")
 _DATA = {"WRITE": "write", "READ": "read", "RWMIX": "write"}
 _TIME = re.compile(r"^(?:(\d+)h:?)?(?:(\d+)m:?)?(?:(\d+)(?:\.(\d+))?s)?(?:(\d+)ms)?$")
 
@@ -65,7 +65,7 @@ def read(source: Source) -> Iterator[ForeignReading]:
                 phase[match[2]] = (number, match[3], match[4])
             elif name and match[2].lower().startswith(("io lat", "io rd lat", "io wr lat", "files lat", "dirs lat")):
                 phase[match[2]] = (number, None, match[3])
-        elif in_table and re.match(r"^\s+\S.* lat\w*.*:\s*\[", line):
+        elif in_table and re.match(r"^\s*\S.* lat\w*.*:\s*\[", line):
             key, _, value = line.strip().partition(":")
             phase[key.strip()] = (number, None, value.strip())
         elif line.startswith("---"):

@@ -19,7 +19,7 @@ from ioatlas.model.foreign import ForeignReading
 
 SIGNATURE = re.compile(r"^(?:<[^>\n]{1,200}> ?)?[^\n]{0,400}\(groupid=\d+, jobs=\d+\): err=", re.MULTILINE)
 _HOST = re.compile(r"^<([^>]{1,200})> ?")
-_SETUP = re.compile(r"^(.{1,300}?): \(g=(\d+)\): rw=(\w+), (?:odir=\d+, )?bs=(.*?), ioengine=([\w.+-]+), iodepth=(\d+)")
+_SETUP = re.compile(r"^\s*(.{1,300}?): \(g=(\d+)\): rw=(\w+), (?:odir=\d+, )?bs=(.*?), ioengine=([\w.+-]+), iodepth=(\d+)")
 _JOB = re.compile(r"^(.{0,400}): \(groupid=(\d+), jobs=(\d+)\): err=\s*(\d+)")
 _OLD = re.compile(
     r"^\s*(read|write|trim|mixed)\s*: io=\s*([\d.]+\s?\w*), bw=\s*([\d.]+\s?[\w/]*), iops=\s*([\d.]+[kKMG]?)\s*,\s*runt=\s*(\d+)\s*msec"
@@ -34,7 +34,7 @@ _LAT = re.compile(
 _PERCENTILES = re.compile(r"^\s*(clat|lat|slat)?\s*percentiles \((nsec|usec|msec|sec)\)")
 _POINT = re.compile(r"([\d.]+)th=\[\s*(\d+)\s*\]")
 _ISSUED = re.compile(r"issued\s+(?:rwtsz?|rwt)?\s*: total=(?:r=)?(\d+)[,/](?:w=)?(\d+)[,/](?:d=)?(\d+)")
-_VERSION = re.compile(r"^(fio[ -]\d[\w.+-]*)\s*$")
+_VERSION = re.compile(r"^\s*(fio[ -]\d[\w.+-]*)\s*$")
 _NS = {"nsec": 1, "usec": 1_000, "msec": 1_000_000, "sec": 1_000_000_000}
 _SI = {"": 1, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _QUANTITY = re.compile(r"^([\d.]+)\s?([kKMGTP]?)(i?)B(?:/s)?$")
@@ -128,7 +128,7 @@ def read(source: Source) -> Iterator[ForeignReading]:
             job = _Job(name, int(match[2][:9]), whole(match[3]), int(match[4][:9]), host, number, setups.get(name), version)
         elif job is None:
             continue
-        elif line.startswith(("Run status group", "All clients:")):
+        elif line.lstrip().startswith(("Run status group", "All clients:")):
             yield from _finish(source, job)
             job = None
         elif part := _direction(line, number):

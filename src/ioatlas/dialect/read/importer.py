@@ -16,12 +16,15 @@ from dataclasses import dataclass, replace
 from types import ModuleType
 
 from ioatlas.dialect.read import fio_json
+from ioatlas.dialect.read.margin import margin_of
 from ioatlas.dialect.read.source import Source
 from ioatlas.model.foreign import ForeignReading
 
 SCAN_BYTES = 4 << 20
 """How much of a file is searched for signatures at a time."""
 SCAN_LIMIT = 512 << 20
+_PASTED_LIMIT = 1 << 20
+"""Characters of a text that is searched for results with a margin."""
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _BIFF = (b"\x09\x00\x04\x00", b"\x09\x02\x06\x00", b"\x09\x04\x06\x00", _OLE)
 _NOT_TEXT = (b"\x7fELF", b"MZ\x90", b"!<arch>", b"\xca\xfe\xba\xbe", b"PK\x03\x04", b"%PDF", b"\x89PNG", b"SQLite format 3")
@@ -36,19 +39,30 @@ class Format:
     module: str
     hints: tuple[str, ...] = ()
     pattern: str = "SIGNATURE"
+    margin: re.Pattern[str] | None = None
+    """What stands before its lines in this file."""
 
     def _load(self) -> ModuleType:
         return importlib.import_module(f"ioatlas.dialect.read.{self.module}")
 
+    def _signature(self) -> re.Pattern[str]:
+        found: re.Pattern[str] = getattr(self._load(), self.pattern)
+        return found
+
     def found_in(self, text: str) -> bool:
         if self.hints and not any(hint in text for hint in self.hints):
             return False
-        signature: re.Pattern[str] = getattr(self._load(), self.pattern)
-        return signature.search(text) is not None
+        return self._signature().search(text) is not None
+
+    def margin_in(self, text: str) -> re.Pattern[str] | None:
+        """What stands before the lines of this format in `text`; None where nothing does, or the format is not there."""
+        hints = [hint for hint in self.hints if hint in text]
+        margin = margin_of(text, hints, self._signature()) if hints else None
+        return margin if margin is not None and self.found_in(re.sub(rf"(?m)^(?:{margin.pattern})", "", text)) else None
 
     def read(self, source: Source) -> Iterator[ForeignReading]:
-        found: Iterator[ForeignReading] = self._load().read(source)
-        return found
+        source.margin = self.margin
+        yield from self._load().read(source)
 
 
 FORMATS = (
@@ -88,14 +102,16 @@ def formats_of(source: Source) -> list[Format]:
 
 
 def _matches(text: str) -> list[Format]:
-    found = [item for item in FORMATS if item.found_in(text)]
+    pasted = len(text) <= _PASTED_LIMIT
+    margins = {item.name: item.margin_in(text) if pasted else None for item in FORMATS}
+    found = [replace(item, margin=margins[item.name]) for item in FORMATS if margins[item.name] is not None or item.found_in(text)]
     names = {item.name for item in found}
     # a vdbench summary names its histogram only by a link; the histogram file repeats the run definitions
     return [item for item in found if not (item.name == "vdbench" and "vdbench histogram" in names and not _has_vdbench_rows(text))]
 
 
 def _has_vdbench_rows(text: str) -> bool:
-    return re.search(r"^\s*\d\d:\d\d:\d\d[.,]\d{3}\s+avg_", text, re.MULTILINE) is not None
+    return re.search(r"^.{0,80}?\b\d\d:\d\d:\d\d[.,]\d{3}\s+avg_", text, re.MULTILINE) is not None
 
 
 def _search_on(source: Source) -> list[Format]:

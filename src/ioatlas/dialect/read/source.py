@@ -9,6 +9,7 @@ import gzip
 import io
 import lzma
 import os
+import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -52,12 +53,19 @@ def encoding_of(head: bytes) -> tuple[str, int]:
     return "utf-8", 0
 
 
+_COLOURS = re.compile(r"\x1b(?:\[[0-9;?]{0,20}[A-Za-z]|\][^\x07\n]{0,200}\x07|[()][A-Z0-9])")
+
+
 def decode(raw: bytes) -> str:
-    """UTF-8, else the Windows code page most tools use. NUL bytes are dropped."""
+    """UTF-8, else the Windows code page most tools use. NUL bytes and a terminal's colours are dropped; `&lt;` and `&gt;` of a web page are < and >."""
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:
         text = raw.decode("cp1252", errors="replace")
+    if "\x1b" in text:
+        text = _COLOURS.sub("", text)
+    if "&lt;" in text or "&gt;" in text:
+        text = text.replace("&lt;", "<").replace("&gt;", ">")
     return text.replace("\0", "") if "\0" in text else text
 
 
@@ -69,6 +77,8 @@ class Source:
     name: str
     problems: list[Problem] = field(default_factory=list)
     unlisted: int = 0
+    margin: re.Pattern[str] | None = None
+    """What is taken off the beginning of each line that has it."""
     _last_unended: int = 0
     _kept: bytes | None = None
 
@@ -160,10 +170,17 @@ class Source:
         raw = raw[:limit]
         name, skip = encoding_of(raw)
         text = decode(raw[skip:]) if name == "utf-8" else raw.decode(name, errors="replace").replace("\0", "")
-        return (text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text), complete
+        text = text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+        return (re.sub(rf"(?m)^(?:{self.margin.pattern})", "", text) if self.margin is not None else text), complete
 
     def lines(self) -> Iterator[tuple[int, str]]:
-        """(line number from 1, line without its end). A line longer than LINE_LIMIT is cut there and reported."""
+        """(line number from 1, line without its end and margin). A line longer than LINE_LIMIT is cut there and reported."""
+        margin = self.margin
+        if margin is None:
+            return self._lines()
+        return ((number, line[match.end() :] if (match := margin.match(line)) else line) for number, line in self._lines())
+
+    def _lines(self) -> Iterator[tuple[int, str]]:
         try:
             with self.open() if self._kept is None else io.BytesIO(self._kept) as file:
                 mark = self._take(file, 4096)
