@@ -30,7 +30,7 @@ from ioatlas.store.journal import Journal, NewVisit
 from ioatlas.target.guard import check_before_start, confirm_destroy, confirm_overwrite
 from ioatlas.target.identity import recognise
 from ioatlas.target.opening import open_target
-from ioatlas.target.place import check_journal_place
+from ioatlas.target.place import check_journal_place, check_space
 
 
 def open_plan(spec: CampaignSpec, *, read_only: bool = False) -> Plan:
@@ -99,6 +99,7 @@ def start(
     typed = facts_text(facts, iperf)
     _confirm(plan, destroy, overwrite)
     remarks = [remark for target in plan.targets for remark in check_journal_place(str(directory.absolute()), target)]
+    _check_room(plan)
     if directory.exists() and not directory.is_dir():
         raise UsageError("it is not a directory", where=str(directory), remedy="choose another -o")
     if directory.is_dir() and any(directory.iterdir()) and not (directory / "journal.sqlite").exists():
@@ -118,10 +119,20 @@ def start(
         journal.add_remark("note", remark)
     for remark in remarks:
         journal.add_remark("warning", remark)
-    (directory / "campaign.toml").write_text(campaign_toml(plan.spec))
+    # With the targets' full paths: the file can be used again from anywhere.
+    located = tuple((name, target.location) for (name, _), target in zip(plan.spec.targets, plan.targets, strict=True))
+    (directory / "campaign.toml").write_text(campaign_toml(replace(plan.spec, targets=located)), encoding="utf-8")
     if typed:
         (directory / FACTS_FILE).write_text(typed, encoding="utf-8")
     return journal
+
+
+def _check_room(plan: Plan) -> None:
+    """Before anything is made: whether the files fit. A budget may leave out sizes, and a study in order shrinks its file; these look later."""
+    if plan.spec.ordered or (plan.spec.budget_seconds is not None and len({cell.size_bytes for cell in plan.to_measure}) > 1):
+        return
+    for target in plan.targets:
+        check_space(target, sum(plan.files.get(target.name, {}).values()))
 
 
 def reopen(directory: Path, *, destroy: str | None = None, overwrite: str | None = None) -> Journal:

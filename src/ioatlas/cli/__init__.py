@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import pkgutil
 import sys
@@ -11,7 +12,7 @@ from typing import Any
 import click
 
 from ioatlas import __version__
-from ioatlas.errors import IoAtlasError
+from ioatlas.errors import IoAtlasError, UsageError
 
 
 class _Commands(click.Group):
@@ -28,6 +29,12 @@ class _Commands(click.Group):
             return None
         command: click.Command = importlib.import_module(f"{__name__}.{names[cmd_name]}").command
         return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            near = difflib.get_close_matches(args[0], self.list_commands(ctx), n=1)
+            raise UsageError(f"there is no command {args[0]!r}", remedy=f"did you mean {near[0]!r}?" if near else "see `ioatlas --help`")
+        return super().resolve_command(ctx, args)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})

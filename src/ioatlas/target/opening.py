@@ -99,13 +99,17 @@ def _open_path(path: str, name: str | None, *, new_file: bool) -> Target:
     )
 
 
+_LOOKS_REMOTE = re.compile(r"^//|/\\\\|/[A-Za-z0-9.\-]+:/|/[a-z]+:[^/]+/")
+_REMOTE = "that names a share or an image on a server: mount it, then name the mount point, or export it by NBD (nbd://HOST/EXPORT)"
+
+
 def _absent(path: str, bare: str, name: str | None, *, new_file: bool) -> Target:
     parent = os.path.dirname(bare)
     if not os.path.isdir(parent) or path.endswith("/") or not new_file:
         raise IoAtlasError(
             "there is nothing at this path",
             where=bare,
-            remedy="check the path; a NAS must be mounted first, a directory must be there already",
+            remedy=_REMOTE if _LOOKS_REMOTE.search(path) else "check the path; a NAS must be mounted first, a directory must be there already",
         )
     real = os.path.join(os.path.realpath(parent, strict=True), os.path.basename(bare))
     _check_real_storage(os.path.dirname(real))

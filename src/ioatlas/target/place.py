@@ -39,7 +39,7 @@ def check_space(target: Target, needed_bytes: int, *, needed_files: int = 1) -> 
             f"not enough space: {format_size_rounded(needed_bytes)} are needed, {format_size_rounded(free)} are free, "
             f"of which a tenth stays free, leaving {format_size_rounded(usable)}",
             where=target.location,
-            remedy="choose smaller sizes, let the jobs share one file, or free some space",
+            remedy="choose smaller sizes (--size 100m), let the jobs share one file, or free some space",
         )
     if room.f_files > 0 and room.f_favail < needed_files:
         raise IoAtlasError(

@@ -19,7 +19,7 @@ _SPOKEN: dict[int, tuple[str, str]] = {
     errno.ENOENT: ("there is nothing at this path", "check the path; a NAS must be mounted first"),
     errno.ENOTDIR: ("a part of this path is not a directory", "check the path"),
     errno.EACCES: ("permission denied", "run as a user who may use it, or change its permissions"),
-    errno.EPERM: ("the system does not permit it", "run as a user who may use it; `lsattr` shows files marked immutable"),
+    errno.EPERM: ("the system does not permit it", "run as a user who may use it; `lsattr` shows files marked immutable; a container must be given a device"),
     errno.ELOOP: ("its symbolic links lead in a circle", "name the real path"),
     errno.ENAMETOOLONG: ("the path is too long", "use a shorter path"),
     errno.EROFS: ("it is read-only", "mount it for writing, or plan a read-only sweep"),

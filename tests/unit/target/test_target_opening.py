@@ -301,3 +301,10 @@ def test_waiting_has_an_end():
     assert answer_within(lambda: 42, "there") == 42
     with pytest.raises(ZeroDivisionError):
         answer_within(lambda: 1 // 0, "there")
+
+
+@pytest.mark.parametrize("name", ["nas:/export/data", "10.0.0.5:/export", "//nas/share", "\\\\nas\\share", "rbd:pool/image"])
+def test_a_share_that_is_named_instead_of_mounted_is_explained(name):
+    with pytest.raises(IoAtlasError) as caught:
+        open_target(name)
+    assert "mount it, then name the mount point" in caught.value.remedy

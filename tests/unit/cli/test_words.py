@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the command line says when it is used wrongly: one message, a remedy, status 2, nothing made."""
+
+import os
+import shutil
+
+import pytest
+
+from ioatlas.cli import main
+
+
+def refused(capsys, *arguments):
+    with pytest.raises(SystemExit) as caught:
+        main([str(argument) for argument in arguments])
+    return caught.value.code, capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("typed", "words"), [("maap", "did you mean 'map'?"), ("xyzzy", "ioatlas --help")])
+def test_a_mistyped_command_is_guessed(capsys, typed, words):
+    code, said = refused(capsys, typed)
+    assert code == 2
+    assert words in said
+
+
+@pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
+def test_what_does_not_fit_is_refused_before_anything_is_made(capsys, tmp_path):
+    (tmp_path / "target").mkdir()
+    code, said = refused(capsys, "map", tmp_path / "target", "--size", "1000t", "-o", tmp_path / "out")
+    assert code == 1
+    assert "not enough space" in said
+    assert "--size" in said
+    assert os.listdir(tmp_path) == ["target"]
+    assert not os.listdir(tmp_path / "target")
