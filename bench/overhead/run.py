@@ -2,6 +2,7 @@
 """Wall time per cell beyond the time its load ran: `ioatlas map` and bench-fio (fio-plot) on the same grid, in turn, in one run.
 
     python bench/overhead/run.py [--directory DIR ...] [--rounds 3]
+    python bench/overhead/run.py --rounds 1 --onto rounds.json     # again and again: rounds add up in the file, the result is of all of them
 
 Load counted as such: what fio says a kept visit's load ran, warm-up included. Everything else is overhead: fio's starts, throw-away
 sections, slack, gaps, discarded visits, parsing, journal. Files are laid out before anything is counted. bench-fio 1.1.21 comes from
@@ -21,7 +22,7 @@ import sys
 import tempfile
 import time
 import venv
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -124,6 +125,8 @@ def ours(target: Path, scratch: Path, campaign_file: Path) -> tuple[Round, dict[
         "inside batches beyond their loads, ms per cell": (inside - load - thrown) / cells * 1000,
         "between batches, ms per cell": (sweep - inside) / cells * 1000,
         "batches": len(batch_ids),
+        "visits discarded, settled late": sum("second half" in visit.discarded for visit in visits),
+        "visits discarded, overlapped a neighbour": sum("overlapped" in visit.discarded for visit in visits),
         "visits discarded": len(visits) - len(kept),
         "probe and extreme cells' batches, s": others,
         "rest of the command (start, lay-out, clean-up, report), s": whole - sweep - others,
@@ -154,19 +157,41 @@ def main() -> None:
         help="where to measure, may be given several times (default: /var/tmp)",
     )
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--onto", type=Path, help="a file that rounds are added to (one directory only); the result is of all in it")
     options = parser.parse_args()
+    directories = options.directory or [Path("/var/tmp")]
+    if options.onto and len(directories) > 1:
+        sys.exit("--onto takes one directory")
     fio = subprocess.run(["fio", "--version"], capture_output=True, text=True, check=True).stdout.strip()
-    text = heading(fio, options.rounds)
-    for directory in options.directory or [Path("/var/tmp")]:
-        text += "\n\n" + report(directory, *measure(directory, options.rounds))
+    texts = []
+    for directory in directories:
+        rounds, details, loads = earlier(options.onto)
+        loads.append(os.getloadavg()[2])
+        measure(directory, options.rounds, rounds, details)
+        if options.onto:
+            kept = {name: [asdict(one) for one in rows] for name, rows in rounds.items()}
+            options.onto.write_text(json.dumps({"rounds": kept, "details": details, "loads": loads}))
+        texts.append((len(rounds[PEER_NAME]), loads, report(directory, rounds, details)))
+    text = "\n\n".join([heading(fio, texts[0][0], texts[0][1]), *(body for _, _, body in texts)])
     (Path(__file__).parent / "RESULT.md").write_text(text + "\n")
     print(text)
 
 
-def measure(directory: Path, count: int) -> tuple[dict[str, list[Round]], dict[str, list[dict[str, float]]]]:
-    """Rounds of every tool, and where ours went, both by column."""
-    rounds: dict[str, list[Round]] = {name: [] for name in (*WINDOWS, PEER_NAME)}
-    details: dict[str, list[dict[str, float]]] = {name: [] for name in WINDOWS}
+Rounds = dict[str, list[Round]]
+Details = dict[str, list[dict[str, float]]]
+
+
+def earlier(path: Path | None) -> tuple[Rounds, Details, list[float]]:
+    """Rounds of earlier calls, where ours went, and the load averages they began with; nothing without a file."""
+    if path is None or not path.exists():
+        return {name: [] for name in (*WINDOWS, PEER_NAME)}, {name: [] for name in WINDOWS}, []
+    known = json.loads(path.read_text())
+    return {name: [Round(**one) for one in rows] for name, rows in known["rounds"].items()}, known["details"], known["loads"]
+
+
+def measure(directory: Path, count: int, rounds: Rounds, details: Details) -> None:
+    """Add `count` rounds of every tool, and where ours went, both by column."""
+    before = len(rounds[PEER_NAME])
     with (
         tempfile.TemporaryDirectory(prefix="ioatlas-overhead-") as beside,
         tempfile.TemporaryDirectory(prefix="ioatlas-overhead-", dir=directory) as made,
@@ -179,7 +204,7 @@ def measure(directory: Path, count: int) -> tuple[dict[str, list[Round]], dict[s
         campaign_file = scratch / "grid.toml"
         lay_out = f"--name=lay-out --filename={file} --size={SIZE} --rw=write --bs=1m --direct=1 --end_fsync=1 --output-format=json"
         run("fio", *lay_out.split(" "))
-        for number in range(count):
+        for number in range(before, before + count):
             for name in list(rounds) if number % 2 == 0 else reversed(rounds):
                 if name == PEER_NAME:
                     rounds[name].append(theirs(scratch / "peer/bin/bench-fio", file, scratch))
@@ -188,13 +213,10 @@ def measure(directory: Path, count: int) -> tuple[dict[str, list[Round]], dict[s
                     done, detail = ours(target, scratch, campaign_file)
                     rounds[name].append(done)
                     details[name].append(detail)
-    return rounds, details
 
 
-def heading(fio: str, count: int) -> str:
-    machine = (
-        f"{platform.system()} {platform.release()}, {os.cpu_count()} cores, load average {os.getloadavg()[2]:.1f} over the last 15 minutes"
-    )
+def heading(fio: str, count: int, loads: list[float]) -> str:
+    machine = f"{platform.system()} {platform.release()}, {os.cpu_count()} cores, load average {', '.join(f'{one:.1f}' for one in loads)} over the 15 minutes before"
     grid = f"{' '.join(MODES)} x bs {' '.join(BLOCKS)} x iodepth {' '.join(map(str, DEPTHS))} x numjobs {' '.join(map(str, JOBS))}"
     lines = [
         "# Overhead of a cell",
@@ -216,7 +238,7 @@ def heading(fio: str, count: int) -> str:
     return "\n".join(lines)
 
 
-def report(directory: Path, rounds: dict[str, list[Round]], details: dict[str, list[dict[str, float]]]) -> str:
+def report(directory: Path, rounds: Rounds, details: Details) -> str:
     kind = subprocess.run(["findmnt", "-no", "FSTYPE", "-T", str(directory)], capture_output=True, text=True, check=True).stdout.split()[0]
     lines = [
         f"## {directory} ({kind})",

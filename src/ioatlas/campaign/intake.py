@@ -116,7 +116,9 @@ def _judged(section: Section, visit: Visit, gates: Gatekeeper | None) -> tuple[V
     rates = [part.series.bw_bytes_per_s for part in visit.parts if part.series.bw_bytes_per_s]
     label, cut_ms, late = "too short", 0, False
     if rates and not cell.work_bounded:
-        series = [sum(values) for values in zip(*rates, strict=False)]
+        # What drains after the window is counted, but no level: nothing is submitted any more.
+        asked = max(1, section.runtime_ms // section.interval_ms)
+        series = [sum(values) for values in zip(*rates, strict=False)][:asked]
         quantum = cell.bs_bytes * 1000 / section.interval_ms
         verdict = judge(series, interval_ms=section.interval_ms, quantum=quantum, outstanding=cell.outstanding)
         label, late = str(verdict), verdict.late_cut

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,8 @@ from ioatlas.probe.telemetry import Sampler, Watched, usage_between, watched_of
 from ioatlas.store.journal import BatchRow, Journal, PlannedVisit
 
 BATCH_SECONDS = 30.0
-"""What a killed process may cost."""
+LONGEST_BATCH_SECONDS = 60.0
+"""A batch takes 30 s of visits, or 60 visits of up to 60 s together: what a killed process may cost."""
 
 FRESH_BLOCK = 1000
 """First block number of visits made afresh, after the sweep."""
@@ -133,11 +134,20 @@ class Session(ABC):
         while waiting := self._waiting(purpose):
             rows = {visit.visit_id: visit for visit in waiting}
             sections = [self._paced(visit) for visit in waiting]
-            taken = take_sections(sections, seconds=BATCH_SECONDS, alone=_alone(rows))
+            taken = take_sections(sections, seconds=self._batch_seconds(sections, purpose), alone=_alone(rows))
             if self._out_of_time(purpose, taken):
                 return False
             self._run(taken, {section.visit_id: rows[section.visit_id] for section in taken})
         return True
+
+    def _batch_seconds(self, sections: Sequence[Section], purpose: str) -> float:
+        """How long the next batch may be; a budget that is nearly spent still gives a short one."""
+        many = sum(section.turns for section in sections[:CELLS_PER_BATCH]) * TURN_MS / 1000 + 0.001
+        seconds = min(LONGEST_BATCH_SECONDS, max(BATCH_SECONDS, many))
+        left = self._left_seconds()
+        if left is None or not self._made_sweep:
+            return seconds
+        return min(seconds, (left - FIO_SECONDS - self._kept_back(purpose)) / self._slowdown())
 
     def _waiting(self, purpose: str) -> list[PlannedVisit]:
         """The next planned visits, more than a batch takes."""
@@ -304,6 +314,9 @@ class Session(ABC):
         """Kept back of the budget for what comes after the sweep."""
         return REPORT_SECONDS
 
+    def _kept_back(self, purpose: str) -> float:
+        return self._reserve_seconds() if purpose == "sweep" else REPORT_SECONDS
+
     def _out_of_time(self, purpose: str, taken: tuple[Section, ...]) -> bool:
         left = self._left_seconds()
         if left is None or not self._made_sweep:
@@ -311,8 +324,7 @@ class Session(ABC):
             self._made_sweep = True
             return False
         need = sum(section.turns for section in taken) * TURN_MS / 1000 * self._slowdown() + FIO_SECONDS
-        need += self._reserve_seconds() if purpose == "sweep" else REPORT_SECONDS
-        if need <= left:
+        if need + self._kept_back(purpose) <= left:
             return False
         dropped = self._journal.drop_planned("not reached: the budget ended", purpose=purpose)
         text = f"The budget ended with {dropped} planned {'' if purpose == 'sweep' else purpose + ' '}visits not made."

@@ -19,11 +19,13 @@ from numpy.typing import NDArray
 from ioatlas.errors import UsageError
 from ioatlas.stats.warmup import Floats, Noise, as_series, change_points, mser_cut, noise_around, trim_spikes
 
-METHOD = "barrett-mser5-pelt/1"
+METHOD = "barrett-mser5-pelt/2"
 FEWEST = 20
 """Fewest intervals a verdict is given for."""
 RELEVANT = 0.10
 """Smallest difference of levels, or drift across the window, that matters: SNIA's 10% slope excursion."""
+AWAY = 0.15
+"""Largest share of the window that a passing dip may take of a series that is flat otherwise."""
 STALLED_SHARE = 0.10
 _FEWEST_IOS = 4
 
@@ -148,9 +150,13 @@ def _step_of(series: Floats) -> float | None:
     return step if np.all(np.abs(multiples - np.round(multiples)) < 0.05) else None
 
 
-def _shape(series: Floats, step: float) -> tuple[Label, str, int, bool]:
-    """(label, reason, cut, agreed) of a series of at least FEWEST non-negative values that are not all zero, counted in steps of `step`."""
+def _shape(series: Floats, step: float, spare: int | None = None) -> tuple[Label, str, int, bool]:
+    """(label, reason, cut, agreed) of a series of non-negative values that are not all zero, counted in steps of `step`.
+
+    spare: intervals at the end that may be a dip which the window's end cuts off; None: AWAY of the series.
+    """
     n = series.size
+    spare = int(AWAY * n) if spare is None else spare
     mean = float(series.mean())
     quiet = trim_spikes(series)
     if np.ptp(quiet) <= 1e-9 * mean:
@@ -181,6 +187,11 @@ def _shape(series: Floats, step: float) -> tuple[Label, str, int, bool]:
     cut, tail = _tail(edges, levels, quiet)
     if cut == 0:
         return "flat", f"levels of {len(levels)} stretches within {RELEVANT:.0%}", 0, True
+    before = levels[edges.index(cut) - 1]
+    if n - cut <= spare and tail < before:
+        # As much as may pass in the middle: too little to tell a dip from a new level. MSER-5 looks for no level in the last fifth either.
+        inner, reason, at, agreed = _shape(series[:cut], step, spare - (n - cut))
+        return inner, f"{reason}; {tail / before - 1:+.0%} in the last {n - cut} intervals", at, agreed
     fitted = np.repeat(levels, np.diff(edges))
     independent = n * (1 - noise.rho) / (1 + noise.rho)
     # Bayesian information criterion: a line has 2 parameters, k changes have k + 1 levels and k places.
@@ -199,7 +210,7 @@ def _shape(series: Floats, step: float) -> tuple[Label, str, int, bool]:
             )
             / n
         )
-        if away < 0.15:
+        if away < AWAY:
             return "flat", f"away from its level for {away:.0%} of the window", 0, True
         low, high = min(levels), max(levels)
         return "unstable", f"{len(levels)} levels between {low / tail - 1:+.0%} and {high / tail - 1:+.0%} of the last", 0, True

@@ -201,3 +201,19 @@ def test_a_cell_needs_two_thirds_steady_visits():
     assert not has_steady_state([steady, drifting])
     assert has_steady_state([short, short])
     assert has_steady_state([])
+
+
+@pytest.mark.parametrize(("level", "label"), [(0.2, "flat"), (1.6, "warm-up")])
+def test_a_dip_that_the_end_cuts_off_is_a_dip_and_a_rise_there_is_a_warm_up(level, label):
+    """A tenth of the window at another level: in the middle it passes; at the end only what falls may be a dip."""
+    at = np.arange(50)
+    end = [judge(np.where(at < 45, 1.0, level) * noise(seed, 50, 0.3, 0.08)) for seed in range(40)]
+    middle = [judge(np.where(abs(at - 25) < 3, level, 1.0) * noise(seed, 50, 0.3, 0.08)) for seed in range(40)]
+    assert sum(one.label == label for one in end) >= 36
+    assert sum(one.late_cut for one in end) == (40 if level > 1 else 0)
+    assert sum(one.label == "flat" for one in middle) >= 36
+
+
+def test_a_fall_longer_than_a_dip_is_late():
+    at = np.arange(50)
+    assert sum(judge(np.where(at < 40, 1.0, 0.5) * noise(seed, 50, 0.3, 0.08)).late_cut for seed in range(40)) >= 38
