@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from statistics import fmean, stdev
 
 import pytest
 
@@ -191,8 +192,15 @@ def test_iozone_beside_fio_in_one_run(disk_dir, tmp_path):
         for operation, value in zip(["write", "rewrite", "read", "reread", "random read", "random write", "backward read", "record rewrite", "strided read"],
                                     line[2:], strict=True):  # fmt: skip
             printed.setdefault((operation, int(line[1]) * 1024), []).append(int(value) * 1024)
-    shown = json.loads(ioatlas("export", tmp_path / "c", "--format", "json").stdout)["rows"]
-    for row in shown:
+    exported = json.loads(ioatlas("export", tmp_path / "c", "--format", "json").stdout)
+    charts = {chart["title"].lower(): {line["name"]: line["points"] for line in chart["lines"]} for chart in exported["charts"]}
+    assert list(charts) == NINE
+    for operation, lines in charts.items():
+        (point,) = lines["iozone"]
+        values = printed[operation, int(point["x"])]
+        assert (point["mean"], point["sd"], point["n"]) == (pytest.approx(fmean(values)), pytest.approx(stdev(values)), 2)
+    assert [row[0] for row in exported["tables"][0]["rows"]] == NINE
+    for row in exported["rows"]:
         if row["tool"] == "iozone":
             values = printed[row["operation"], row["bs_bytes"]]
             assert min(values) * 0.999 <= row["bw_bytes_per_s"] <= max(values) * 1.001

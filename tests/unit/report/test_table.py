@@ -4,11 +4,14 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from ioatlas.model.cell import Cell
+from ioatlas.model.chart import Chart, ChartBound, ChartLine, ChartPoint, Table
 from ioatlas.model.result import CampaignResult, Unmeasured
 from ioatlas.report.export.to_csv import write_csv
 from ioatlas.report.export.to_json import write_json
@@ -28,7 +31,7 @@ def csv_rows(result: CampaignResult) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(out.getvalue())))
 
 
-def json_of(result: CampaignResult) -> dict[str, object]:
+def json_of(result: CampaignResult) -> dict[str, Any]:
     out = io.StringIO()
     write_json(result, out)
     return json.loads(out.getvalue())
@@ -150,6 +153,20 @@ def test_json_holds_no_nan() -> None:
     result = replace(result, estimates=(replace(result.estimates[0], bw_high=float("inf"), lat_mean_ns=float("nan")),))
     row = json_of(result)["rows"][0]  # type: ignore[index]
     assert (row["bw_high"], row["lat_mean_ns"]) == (None, None)
+
+
+def test_json_has_the_charts_and_tables_that_the_report_shows() -> None:
+    points = (ChartPoint(4096.0, 1e8, 2e6, 3), ChartPoint(65536.0, 2e8, None, 1))
+    chart = Chart("Record rewrite", "Record size", "bytes", "Throughput", "bytes/s", (ChartLine("fio", points),), (ChartBound("link", math.inf),))
+    table = Table("side by side", ("Operation", "Why"), (("write", f"slow at {SECRET_PLACE}/nas"),))
+    found = json_of(replace(campaign(SQUARE), charts=(chart,), tables=(table,)))
+    (one,) = found["charts"]
+    assert (one["title"], one["x_unit"], one["y_unit"], one["lines"][0]["name"]) == ("Record rewrite", "bytes", "bytes/s", "fio")
+    assert one["lines"][0]["points"] == [{"x": 4096.0, "mean": 1e8, "sd": 2e6, "n": 3}, {"x": 65536.0, "mean": 2e8, "sd": None, "n": 1}]
+    assert one["levels"] == [{"name": "link", "value": None}]
+    (two,) = found["tables"]
+    assert two["columns"] == ["Operation", "Why"]
+    assert two["rows"] == [["write", "slow at [nas]"]]
 
 
 def test_an_empty_campaign_is_a_header() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any, TextIO
@@ -44,6 +45,8 @@ def document(result: CampaignResult) -> dict[str, Any]:
         "sessions": [{name: clean(str(value)) for name, value in session.items() if not names_site(name)} for session in result.sessions],
         "findings": [{**asdict(finding), "sentence": clean(finding.sentence)} for finding in result.findings],
         "load_curves": curve_documents(result.load_curves),
+        "charts": [_cleaned(asdict(chart), clean) for chart in result.charts],
+        "tables": [_cleaned(asdict(table), clean) for table in result.tables],
         "imported_methods": {name: dict(facts) for name, facts in result.methods.items()},
         "rounds": [{**asdict(test), "purge": clean(test.purge), "deviations": [clean(text) for text in test.deviations]} for test in result.rounds],
         "sentinels": [asdict(chart) for chart in result.sentinels],
@@ -67,6 +70,15 @@ def _target(target: Target) -> dict[str, Any]:
         "logical_block_bytes": target.logical_block_bytes,
         "ioengine": target.ioengine,
     }
+
+
+def _cleaned(value: Any, clean: Callable[[str], str]) -> Any:
+    """A chart or a table as JSON values, its texts without places."""
+    if isinstance(value, dict):
+        return {name: _cleaned(each, clean) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_cleaned(each, clean) for each in value]
+    return clean(value) if isinstance(value, str) else _plain(value)
 
 
 def _plain(value: Any) -> Any:
