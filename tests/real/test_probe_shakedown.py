@@ -13,7 +13,7 @@ from ioatlas import lab
 from ioatlas.errors import IoAtlasError
 from ioatlas.lab.catalog_root import IPERF_PORT
 from ioatlas.lab.running import missing
-from ioatlas.probe.measured import client_rate, network_rate, path_mtu_passes, target_rate
+from ioatlas.probe.measured import client_and_stack, client_rate, network_rate, path_mtu_passes, target_rate
 
 root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 pytestmark = pytest.mark.usefixtures("own_lab")
@@ -119,4 +119,20 @@ def test_a_path_that_does_not_carry_large_packets_is_found():
 
 @pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio")
 def test_the_client_generates_more_than_any_target_of_the_lab():
-    assert client_rate(4096, seconds=0.5).iops > 50_000
+    assert client_rate(4096, seconds=0.2).iops > 50_000
+
+
+@pytest.mark.parametrize("kind", ["file", "nbd"])
+@pytest.mark.skipif(shutil.which("fio") is None or shutil.which("nbdkit") is None, reason="needs fio and nbdkit")
+def test_a_path_to_memory_costs_more_than_nothing(kind):
+    before = set(os.listdir("/proc/self/fd"))
+    null, carried = client_and_stack(kind, (4096, 1 << 20), seconds=0.1)
+    assert null.iops > carried[4096].iops > carried[1 << 20].iops > 0
+    assert carried[1 << 20].bw_bytes_per_s == pytest.approx(carried[1 << 20].iops * (1 << 20), rel=0.2)
+    assert set(os.listdir("/proc/self/fd")) == before
+
+
+def test_a_program_that_is_missing_is_named(monkeypatch):
+    monkeypatch.setattr("ioatlas.probe.measured.PATH", "/nonexistent")
+    with pytest.raises(IoAtlasError, match="fio is not installed"):
+        client_and_stack("file", (4096,), seconds=0.1)

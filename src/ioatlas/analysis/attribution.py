@@ -6,7 +6,7 @@ A resource is named when something shows that it is used up, and nothing else th
 - a cache verdict 'cached' names the cache that answered;
 - a load with a rate of its own is limited by that rate as long as it is reached;
 - a ceiling of the path (arithmetic or measured) that is reached by 90% or more;
-- the client's processors, when fio's own threads or all cores are full;
+- the client's processors, when fio's own threads or all cores are full, or when they have no room and a target in memory gives no more on this path;
 - otherwise the shape: throughput that grows with the load is bound by latency; throughput that does not, while path and client have room, is bound
   by what lies behind them, and how it changes with the block size tells bytes (the same bytes a second), I/Os (the same I/Os a second) and a
   single queue (the same from one I/O in flight on, none of them fast) apart.
@@ -14,9 +14,10 @@ A resource is named when something shows that it is used up, and nothing else th
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 from ioatlas.analysis.cache import CacheReport, CacheVerdict
@@ -41,6 +42,8 @@ UNHINDERED = 0.1
 """Share of the time that fio waits for a processor up to which others' work does not hold it back."""
 OWN_SHARE, SOFTIRQ_CORE = 0.2, 0.5
 DRIVE_BUSY = 0.95
+BEYOND_MEMORY = 1.5
+"""A value this many times as fast as the path to memory took another one: the comparison says nothing."""
 LINKS = frozenset({"link", "network path"})
 
 
@@ -127,6 +130,7 @@ def attribute(
 def _limit(case: Case, fastest: float) -> Limit:
     bounds = list(_bounds(case))
     cpu = _processor(case)
+    memory = next((one for one in bounds if _compared(one) and one.share >= FAR), None) if not case.tight else None
     if case.cache is not None and case.cache.word == "cached":
         return _cached(case, case.cache, bounds)
     if case.cache is not None and case.cache.word == "suspect":
@@ -136,7 +140,7 @@ def _limit(case: Case, fastest: float) -> Limit:
     over = [one for one in bounds if one.share > one.tolerance]
     if over:
         return Limit(evidence=(f"{over[0].because}: above a ceiling, so the ceiling or the value is not what it seems",))
-    reached = [one for one in bounds if one.share >= REACHED]
+    reached = [one for one in bounds if one.share >= REACHED and not _compared(one)]
     full = cpu is not None and cpu.full and not case.tight
     if reached and case.state != "rising":
         [first, *rest] = reached
@@ -147,7 +151,11 @@ def _limit(case: Case, fastest: float) -> Limit:
             return Limit(evidence=(f"{first.because}, and {rivals[0].because}: either may be the limit",))
         return _with_next(first, [*bounds, *([cpu] if cpu else [])], case.shape)
     if full and cpu is not None and case.state != "rising":
+        if memory is not None:
+            cpu = replace(cpu, because=f"{cpu.because}; {memory.because}")
         return _with_next(cpu, bounds, case.shape)
+    if memory is not None and memory.share >= REACHED and case.state != "rising" and cpu is not None and not _room(case):
+        return _with_next(replace(memory, because=f"as fast as memory: {memory.because}"), bounds, case.shape)
     if case.state == "rising":
         if case.estimate.verdict in LOWER_BOUND_WORDS:
             return _with_next(cpu or Candidate("client CPU", 1.0, "the load generator did not keep its I/Os in flight", full=True), bounds)
@@ -164,7 +172,7 @@ def _behind(case: Case, bounds: Sequence[Candidate], cpu: Candidate | None, fast
         return Limit(evidence=(_alone(case),))
     if case.state == "bend":
         return Limit(evidence=(f"between latency and saturation: {case.shape}",))
-    near = [one for one in bounds if one.share >= FAR]
+    near = [one for one in bounds if one.share >= FAR and not (_compared(one) and case.tight)]
     if near:
         return Limit(evidence=(f"{near[0].because}: too near to be ruled out, too far to be the limit",))
     if not case.tight:
@@ -205,12 +213,17 @@ def _bounds(case: Case) -> Iterator[Candidate]:
     found = []
     for one in case.ceilings:
         share = one.share(case.rate, case.iops if one.bw_bytes_per_s is None else None)
-        if share is None:
+        if share is None or (one.resource == "stack" and share > BEYOND_MEMORY):
             continue
         bound = format_rate(one.bw_bytes_per_s) if one.bw_bytes_per_s else f"{format_count(one.iops or 0)} IOPS"
-        resource = {"drive": "drive bandwidth", "network path": "link", "client": "client CPU"}.get(one.resource, one.resource)
+        resource = {"drive": "drive bandwidth", "network path": "link", "client": "client CPU", "stack": "client CPU"}.get(one.resource, one.resource)
         found.append(Candidate(resource, share, f"{share:.1%} of the {one.name} ({bound}, {one.kind})", tolerance=one.tolerance))
     yield from sorted(found, key=lambda one: -one.share)
+
+
+def _compared(one: Candidate) -> bool:
+    """Whether it is a target in memory, which is compared with, rather than a bound: it names nothing while the processors have room."""
+    return one.tolerance == math.inf
 
 
 def _family(one: Candidate) -> str:

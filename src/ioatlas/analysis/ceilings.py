@@ -56,7 +56,9 @@ class Ceiling:
 
     @property
     def tolerance(self) -> float:
-        """Share of it from which a value proves something wrong."""
+        """Share of it from which a value proves something wrong; none does for a target in memory, as what copies less may be faster."""
+        if self.resource == "stack":
+            return math.inf
         return MEASURED_TOLERANCE if self.kind == "measured" else TOLERANCE
 
     def share(self, bw_bytes_per_s: float | None, iops: float | None = None) -> float | None:

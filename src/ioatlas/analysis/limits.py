@@ -51,14 +51,27 @@ def ceilings_of(bed: Testbed, bs_bytes: int, direction: str = "read", numjobs: i
 
 
 def _generator(bed: Testbed, bs_bytes: int, numjobs: int) -> Iterator[Ceiling]:
-    """What fio makes on this client when I/Os cost nothing: jobs times what one makes, at most what all cores make."""
-    one, every = bed.number("measured.client_job_iops"), bed.number("measured.client_iops")
-    if one:
-        iops = min(one * numjobs, max(one, every or one))
+    """What fio makes on this client when I/Os cost nothing, and what it reads from a target in memory: one job's rate times the jobs, at most the cores.
+
+    The null engine moves no data, so it bounds I/Os, not bytes. Of the target in memory an I/O's cost is taken as linear between the sizes measured.
+    """
+    cores = int(bed.number("cpu.allowed") or numjobs)
+    jobs = f"{numjobs} job{'s' if numjobs > 1 else ''}" + (f" on {cores} core{'s' if cores > 1 else ''}" if cores < numjobs else "")
+    if null := bed.number("measured.client_job_iops"):
         because = "fio's null engine: I/Os that cost nothing"
-        yield Ceiling(
-            f"client with {numjobs} job{'s' if numjobs > 1 else ''}, null engine", "client", iops * bs_bytes, iops, "measured", because
-        )
+        yield Ceiling(f"client with {jobs}, null engine", "client", None, null * min(numjobs, cores), "measured", because)
+    costs = sorted((int(fact.name.rpartition(".")[2]), 1 / fact.value) for fact in bed.below("measured.memory_job_iops") if isinstance(fact.value, (int, float)) and fact.value > 0)
+    if len(costs) > 1:
+        iops = min(numjobs, cores) / _cost_seconds(costs, bs_bytes)
+        yield Ceiling(f"path to a target in memory, {jobs}", "stack", iops * bs_bytes, iops, "measured", "the same path on this client, to memory instead of the target")
+
+
+def _cost_seconds(costs: Sequence[tuple[int, float]], bs_bytes: int) -> float:
+    """Seconds an I/O by its size, on the straight line through the two measured sizes around it, or nearest to it."""
+    after = next((index for index in range(1, len(costs) - 1) if costs[index][0] >= bs_bytes), len(costs) - 1)
+    (low, fast), (high, slow) = costs[after - 1], costs[after]
+    slope = max(0.0, (slow - fast) / (high - low))
+    return max(fast / 2, fast + slope * (bs_bytes - low))
 
 
 def _link(bed: Testbed, bs_bytes: int, direction: str) -> Iterator[Ceiling]:

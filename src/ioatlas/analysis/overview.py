@@ -21,6 +21,8 @@ from ioatlas.model.verdict import LOWER_BOUND_WORDS, WITHHELD_WORDS, verdict_cla
 
 NEAR_PEAK = 0.9
 """Share of the peak, or of a line's best, that counts as reaching it."""
+NEAR_CEILING = 0.1
+"""Share of a ceiling from which it is told in per cent."""
 FEWEST_JOBS_VALUES = 3
 """Shortest line along numjobs that saturation is read from."""
 EVIDENCE = 20
@@ -146,7 +148,9 @@ def _peak(group: Group, named: Extreme, members: Sequence[Estimate], fresh: Mapp
     if chosen.ceiling is not None:
         bound = chosen.ceiling.bw_bytes_per_s
         share = _speed(again or chosen) / bound
-        sentence += f" That is {f'{share:.0%}' if share >= 0.01 else 'less than 1%'} of the nearest ceiling known, the {chosen.ceiling.name} ({format_rate(bound)})."
+        ceiling = f"the nearest ceiling known, the {chosen.ceiling.name} ({format_rate(bound)})"
+        # A small share of a high bound says only that it is not near.
+        sentence += f" That is {share:.0%} of {ceiling}." if share >= NEAR_CEILING else f" T{ceiling[1:]}, lies {_times(1 / share)} as high."
     if _found_unsteady(again or chosen):
         sentence += f" The load found no steady state there ({(again or chosen).verdict})."
     if (again or chosen).verdict in LOWER_BOUND_WORDS:
@@ -380,6 +384,10 @@ def _rate(estimate: Estimate) -> str:
     if estimate.bw_low is None or estimate.bw_high is None:
         return f"{format_rate(_speed(estimate))} (no interval)"
     return f"{format_rate(_speed(estimate))} (95%: {format_rate(estimate.bw_low)} to {format_rate(estimate.bw_high)})"
+
+
+def _times(ratio: float) -> str:
+    return f"{float(f'{ratio:.2g}'):,.0f} times"
 
 
 def _percent(share: float) -> str:

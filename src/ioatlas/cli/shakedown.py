@@ -18,7 +18,7 @@ from ioatlas.analysis.shakedown import Check, background_checks, clients_needed,
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.model.result import Finding
 from ioatlas.model.testbed import Testbed
-from ioatlas.probe.measured import Rate, background, client_rate, network_rate, path_mtu_passes, stack_rate, target_rate
+from ioatlas.probe.measured import Memory, background, client_rate, network_rate, path_mtu_passes, stack_rate, target_rate
 from ioatlas.probe.telemetry import watched_of
 from ioatlas.probe.testbed import testbed
 from ioatlas.probe.typed_in import quantity, read_lines, read_results
@@ -90,7 +90,9 @@ def _look(target: str, bed: Testbed, iperf_host: str | None, expect: str | None)
     checks += _client(target, bed, ceilings)
     expected = _expected(expect)
     if expected is not None:
-        checks.append(clients_needed(expected, ceilings))
+        # What small blocks carry bounds nobody's bandwidth.
+        large = [one for one in ceilings if not (one.iops and one.bw_bytes_per_s) or one.bw_bytes_per_s > _SMALL * one.iops]
+        checks.append(clients_needed(expected, large))
     return checks, sorted(ceilings, key=lambda one: one.bw_bytes_per_s or float("inf"))
 
 
@@ -100,10 +102,16 @@ def _client(target: str, bed: Testbed, ceilings: list[Ceiling]) -> Iterator[Chec
     readable = bed.value("target.kind") in {"file", "block"} or target.startswith("nbd")
     for bs_bytes, rw in ((_SMALL, "randread"), (_LARGE, "read")):
         generated = client_rate(bs_bytes, numjobs=jobs)
-        ceilings.append(_ceiling(f"client, {bs_bytes} B blocks", "client", generated))
-        carried = stack_rate(bs_bytes, numjobs=jobs)
-        if carried is not None:
-            ceilings.append(_ceiling(f"kernel's file path from memory, {bs_bytes} B blocks", "stack", carried))
+        # The null engine moves no data: it bounds I/Os, not bytes.
+        ceilings.append(Ceiling(f"client, {bs_bytes} B blocks", "client", None, generated.iops, "measured", f"fio {generated.how}"))
+        try:
+            kind: Memory = "nbd" if target.startswith("nbd") else "file"
+            carried = stack_rate(kind, bs_bytes, numjobs=jobs)
+            ceilings.append(
+                Ceiling(f"path to a target in memory, {bs_bytes} B blocks", "stack", carried.bw_bytes_per_s, carried.iops, "measured", f"fio {carried.how}")
+            )
+        except IoAtlasError as error:
+            yield Check(f"stack {bs_bytes}", "unknown", f"what the path carries from memory is not known: {error.what}", error.remedy or "")
         if not readable:
             continue
         try:
@@ -114,10 +122,6 @@ def _client(target: str, bed: Testbed, ceilings: list[Ceiling]) -> Iterator[Chec
         yield headroom(generated.iops, seen.iops, bs_bytes)
     if not readable:
         yield Check("headroom", "unknown", "a directory is not written to here, so its speed is not known", "give --expect RATE, or name a file of it")
-
-
-def _ceiling(name: str, resource: str, rate: Rate) -> Ceiling:
-    return Ceiling(name, resource, rate.bw_bytes_per_s, rate.iops, "measured", f"fio {rate.how}")
 
 
 def _expected(expect: str | None) -> float | None:

@@ -4,23 +4,27 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shlex
 import shutil
 import subprocess
-import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ioatlas.errors import IoAtlasError
 from ioatlas.model.usage import Usage
 from ioatlas.probe.sheet import PATH, Sheet
 from ioatlas.probe.telemetry import Sampler, Watched
 
-SHARED_MEMORY = Path("/dev/shm")  # noqa: S108
-_RAM_BYTES = 64 << 20
+Memory = Literal["file", "nbd"]
+"""Kinds of targets in this client's own memory: a file there, and nbdkit's null plugin on a unix socket, which only fills the reply."""
+_SERVED = "$uri"
+"""What nbdkit replaces by the address of the server that it starts for a command."""
+_MEMORY_BYTES = 64 << 20
+_NULL = {"ioengine": "null", "rw": "randread", "size": 1 << 30}
 
 
 @dataclass(frozen=True)
@@ -34,16 +38,38 @@ class Rate:
 
 def client_rate(bs_bytes: int, *, numjobs: int = 1, iodepth: int = 1, seconds: float = 1.0) -> Rate:
     """What fio generates on this client when I/Os cost nothing (its null engine). Raises IoAtlasError."""
-    return _fio({"ioengine": "null", "rw": "randread", "bs": bs_bytes, "size": 1 << 30, "numjobs": numjobs, "iodepth": iodepth}, seconds)
+    [rate] = _fio([{**_NULL, "bs": bs_bytes, "numjobs": numjobs, "iodepth": iodepth}], seconds)
+    return rate
 
 
-def stack_rate(bs_bytes: int, *, numjobs: int = 1, seconds: float = 1.0) -> Rate | None:
-    """What the kernel's file path carries from memory (a file in tmpfs); None where there is no shared memory to use."""
-    if not SHARED_MEMORY.is_dir() or shutil.disk_usage(SHARED_MEMORY).free < 4 * _RAM_BYTES:
-        return None
-    with tempfile.TemporaryDirectory(prefix="ioatlas-stack-", dir=SHARED_MEMORY) as folder:
-        options = {"ioengine": "psync", "rw": "randread", "bs": bs_bytes, "filename": f"{folder}/data", "size": _RAM_BYTES, "numjobs": numjobs}
-        return _fio(options, seconds)
+def stack_rate(kind: Memory, bs_bytes: int, *, numjobs: int = 1, seconds: float = 1.0) -> Rate:
+    """What the path of such targets carries from memory: all that a target costs this client, without the target. Raises IoAtlasError."""
+    [rate] = _from_memory(kind, [{"bs": bs_bytes, "numjobs": numjobs}], seconds)
+    return rate
+
+
+def client_and_stack(kind: Memory, sizes_bytes: Sequence[int], *, seconds: float) -> tuple[Rate, dict[int, Rate]]:
+    """One job of fio's null engine, and one reading a target in memory with blocks of each size; one process makes all. Raises IoAtlasError."""
+    null, *carried = _from_memory(kind, [{**_NULL, "bs": 4096}, *({"bs": size} for size in sizes_bytes)], seconds)
+    return null, dict(zip(sizes_bytes, carried, strict=True))
+
+
+def _from_memory(kind: Memory, loads: Sequence[Mapping[str, Any]], seconds: float) -> list[Rate]:
+    """The loads' rates, one after the other; those without an engine of their own read the target in memory."""
+    common = {"rw": "randread", "size": _MEMORY_BYTES}
+    if kind == "nbd":
+        # A server needs some I/Os in flight, and the fewer the larger they are.
+        queue = [{"ioengine": "nbd", "uri": _SERVED, "iodepth": 16 if load["bs"] < 1 << 20 else 4} for load in loads]
+        return _fio([load if "ioengine" in load else {**common, **more, **load} for load, more in zip(loads, queue, strict=True)], seconds)
+    descriptor = os.memfd_create("ioatlas-stack")
+    try:
+        data = os.urandom(1 << 20)
+        for _ in range(_MEMORY_BYTES >> 20):
+            os.write(descriptor, data)
+        file = {"ioengine": "psync", "filename": f"/proc/{os.getpid()}/fd/{descriptor}"}
+        return _fio([load if "ioengine" in load else {**common, **file, **load} for load in loads], seconds)
+    finally:
+        os.close(descriptor)
 
 
 def target_rate(location: str, rw: str, bs_bytes: int, *, numjobs: int = 1, iodepth: int = 16, seconds: float = 2.0) -> Rate:
@@ -53,22 +79,33 @@ def target_rate(location: str, rw: str, bs_bytes: int, *, numjobs: int = 1, iode
         options |= {"ioengine": "nbd", "uri": location}
     else:
         options |= {"ioengine": "libaio", "direct": 1, "filename": location}
-    return _fio(options, seconds, "--readonly")
+    [rate] = _fio([options], seconds, "--readonly")
+    return rate
 
 
-def _fio(options: Mapping[str, Any], seconds: float, *words: str) -> Rate:
-    path = shutil.which("fio", path=PATH)
-    if path is None:
-        raise IoAtlasError("fio is not installed", remedy="apt-get install fio")
-    common = {"name": "ceiling", "thread": 1, "group_reporting": 1, "time_based": 1, "runtime": f"{seconds * 1000:.0f}ms", "norandommap": 1, "clocksource": "clock_gettime"}
-    arguments = [path, "--output-format=json", *words, *(f"--{key}={value}" for key, value in {**common, **options}.items())]
-    done = subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=seconds + 60)
-    how = " ".join(f"{key}={value}" for key, value in options.items())
+def _fio(loads: Sequence[Mapping[str, Any]], seconds: float, *words: str) -> list[Rate]:
+    """Rates of loads that run one after the other in one process; a server is there for those that ask for it."""
+    common = {"thread": 1, "group_reporting": 1, "time_based": 1, "runtime": f"{seconds * 1000:.0f}ms", "norandommap": 1, "clocksource": "clock_gettime"}
+    arguments = [_tool("fio"), "--output-format=json", "--eta=never", *words]
+    for number, load in enumerate(loads):
+        arguments += [f"--name=ceiling{number}", "--stonewall", *(f"--{key}={value}" for key, value in {**common, **load}.items())]
+    if any(load.get("uri") == _SERVED for load in loads):
+        command = " ".join(f'--uri="{_SERVED}"' if word == f"--uri={_SERVED}" else shlex.quote(word) for word in arguments)
+        arguments = [_tool("nbdkit"), "--unix", "-", "null", f"{_MEMORY_BYTES}", "--run", command]
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=len(loads) * seconds + 60)
     brace = done.stdout.find("{")
+    how = [" ".join(f"{key}={value}" for key, value in load.items() if key not in {"filename", "uri"}) for load in loads]
     if done.returncode != 0 or brace < 0:
-        raise IoAtlasError(f"fio ended with status {done.returncode}: {(done.stderr or done.stdout).strip()[-300:]}", where=how)
-    read = json.loads(done.stdout[brace:])["jobs"][0]["read"]
-    return Rate(float(read["bw_bytes"]), float(read["iops"]), how)
+        raise IoAtlasError(f"fio ended with status {done.returncode}: {(done.stderr or done.stdout).strip()[-300:]}", where=how[0])
+    reads = [job["read"] for job in json.loads(done.stdout[brace:])["jobs"]]
+    return [Rate(float(read["bw_bytes"]), float(read["iops"]), said) for read, said in zip(reads, how, strict=True)]
+
+
+def _tool(name: str) -> str:
+    path = shutil.which(name, path=PATH)
+    if path is None:
+        raise IoAtlasError(f"{name} is not installed", remedy=f"apt-get install {name}")
+    return path
 
 
 def network_rate(host: str, *, port: int = 5201, reverse: bool = True, seconds: int = 3) -> Rate:

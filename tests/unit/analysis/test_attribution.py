@@ -189,3 +189,34 @@ def test_a_cell_alone_tells_nothing_and_how_often_is_said():
 def test_a_rate_that_holds_near_a_ceiling_is_not_called_the_targets():
     report = judged(plane(lambda bs, depth: min(depth * bs / 0.0002, 104e6)), ceilings=(GIGABIT,), path=PathView(remote=True))
     assert "too near to be ruled out" in limit(report, cell(65536, 1, 16)).evidence[0]
+
+
+BUSY = Seen((Usage(1.0, (0.9, 0.92)),), (0.7,))
+
+
+def memory(rate):
+    return Ceiling("path to a target in memory, 1 job", "stack", rate, None, "measured")
+
+
+def test_as_fast_as_memory_is_the_client():
+    line = [estimate(cell(depth=d), 1e9) for d in (4, 16)]
+    found = limit(judged(line, ceilings=(memory(1.02e9),), seen=BUSY), cell(depth=16))
+    assert found.resource == "client CPU"
+    assert "as fast as memory" in found.sentence
+
+
+@pytest.mark.parametrize("bound", [1.02e9, 1.2e9])
+def test_as_fast_as_memory_with_room_left_is_withheld(bound):
+    line = [estimate(cell(depth=d), 1e9) for d in (4, 16)]
+    assert not limit(judged(line, ceilings=(memory(bound),), seen=QUIET), cell(depth=16)).determined
+
+
+def test_faster_than_memory_took_another_path_and_accuses_nothing():
+    report = judged(plane(lambda bs, depth: min(depth * bs / 0.0002, 20e6)), ceilings=(memory(1e7),))
+    assert limit(report, cell(16384, 1, 16)).resource == "target bandwidth"
+
+
+def test_memory_far_above_is_the_margin():
+    report = judged(plane(lambda bs, depth: min(depth * bs / 0.0002, 20e6)), ceilings=(memory(1e9),))
+    found = limit(report, cell(16384, 1, 16))
+    assert (found.resource, found.next_resource) == ("target bandwidth", "client CPU")

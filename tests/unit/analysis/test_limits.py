@@ -84,3 +84,31 @@ def test_bad_words_and_names_are_refused():
         explain([Reading("a", 1.0, through="b")])
     assert limit_finding(1e6, []).code == "undetermined"
     assert limit_finding(1e6, [Ceiling("d", "drive", None)]).code == "undetermined"
+
+
+MEMORY = (
+    ("cpu.allowed", 4, "", "known"), ("measured.client_job_iops", 5e6, "1/s", "known"),
+    ("measured.memory_job_iops.4096", 1e6, "1/s", "known"), ("measured.memory_job_iops.65536", 1e5, "1/s", "known"), ("measured.memory_job_iops.1048576", 1e4, "1/s", "known"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("bs", "jobs", "iops"), [(4096, 1, 1e6), (4096, 3, 3e6), (65536, 64, 4e5), (1 << 20, 1, 1e4), (16384, 1, 1 / (1e-6 + 9e-6 * 12 / 60))])
+def test_a_target_in_memory_bounds_bytes_by_jobs_and_block_size(bs, jobs, iops):
+    [stack, client] = ceilings_of(bed(*MEMORY), bs, numjobs=jobs)
+    assert (stack.resource, client.resource) == ("stack", "client")
+    assert stack.iops == pytest.approx(iops)
+    assert stack.bw_bytes_per_s == pytest.approx(iops * bs)
+    assert client.iops == 5e6 * min(jobs, 4)
+    assert client.bw_bytes_per_s is None  # the null engine moves no data
+
+
+def test_a_target_in_memory_goes_on_beyond_the_sizes_measured():
+    below, above = (ceilings_of(bed(*MEMORY), bs, numjobs=1)[0] for bs in (512, 4 << 20))
+    assert 1e6 < below.iops <= 2e6
+    assert above.bw_bytes_per_s == pytest.approx(1e4 * (1 << 20), rel=0.05)
+
+
+def test_a_memory_that_was_not_measured_is_no_ceiling():
+    absent = ("measured.memory_job_iops", None, "", "absent")
+    assert [one.resource for one in ceilings_of(bed(*MEMORY[:2], absent), 4096, numjobs=1)] == ["client"]
+    assert [one.resource for one in ceilings_of(bed(*MEMORY), 4096)] == []

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from ioatlas.analysis.overview import extremes, findings, in_flight_bytes, job_lines
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
+from ioatlas.model.limit import Bound
 from ioatlas.model.result import CampaignResult, Finding, Unmeasured
 from ioatlas.model.target import Target
 
@@ -85,6 +86,15 @@ def test_only_fresh_visits_give_a_named_cell_its_value() -> None:
     assert "600 MiB/s" in knee
     assert "75% of the peak" in knee
     assert "do not confirm" in knee
+
+
+@pytest.mark.parametrize(
+    ("bound", "words"),
+    [(1000, "That is 90% of the nearest ceiling known, the link (0.977 GiB/s)."), (4_600_000, "The nearest ceiling known, the link (4.39 TiB/s), lies 5,100 times as high.")],
+)
+def test_a_ceiling_is_told_in_per_cent_where_it_is_near(bound: int, words: str) -> None:
+    estimates = [replace(e, ceiling=Bound("link", bound * MIB)) for e in sweep(saturating, **GRID)]
+    assert words in by_code(findings(result(estimates)), "peak")[0].sentence
 
 
 def test_extremes_are_what_the_findings_name() -> None:
