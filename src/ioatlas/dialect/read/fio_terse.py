@@ -101,6 +101,7 @@ def _part(source: Source, number: int, name: str, part: list[str], common: dict[
     if listed:
         details["percentiles_ns"] = listed
     mean = lat or clat
+    p99 = (listed.get("99") if clat or lat else None) or None  # 0 is less than the microsecond that is printed, not a figure
     return ForeignReading(
         source.name,
         number,
@@ -109,9 +110,9 @@ def _part(source: Source, number: int, name: str, part: list[str], common: dict[
         iops=iops,
         bw_bytes_per_s=None if bw is None else bw * KIB,
         lat_mean_ns=mean[2] if mean else None,
-        lat_p99_ns=listed.get("99") if clat or lat else None,
+        lat_p99_ns=p99,
         lat_kind=None if mean is None else "total" if lat else "completion",
-        lat_p99_kind="completion" if "99" in listed and (clat or lat) else None,
+        lat_p99_kind=None if p99 is None else "completion",
         runtime_seconds=None if runtime is None else runtime / 1000,
         io_bytes=None if kib is None else int(kib) * KIB,
         notes=notes,

@@ -20,7 +20,7 @@ from ioatlas.model.foreign import ForeignReading
 SIGNATURE = re.compile(r"^(?:<[^>\n]{1,200}> ?)?[^\n]{0,400}\(groupid=\d+, jobs=\d+\): err=", re.MULTILINE)
 _HOST = re.compile(r"^<([^>]{1,200})> ?")
 _SETUP = re.compile(r"^\s*(.{1,300}?): \(g=(\d+)\): rw=(\w+), (?:odir=\d+, )?bs=(.*?), ioengine=([\w.+-]+), iodepth=(\d+)")
-_JOB = re.compile(r"^(.{0,400}): \(groupid=(\d+), jobs=(\d+)\): err=\s*(\d+)")
+_JOB = re.compile(r"^(.{0,400}): \(groupid=(\d+), jobs=(\d+)\): err=\s*(\d+)(?:[^\n]{0,200}?\bpid=(\d+))?")
 _OLD = re.compile(
     r"^\s*(read|write|trim|mixed)\s*: io=\s*([\d.]+\s?\w*), bw=\s*([\d.]+\s?[\w/]*), iops=\s*([\d.]+[kKMG]?)\s*,\s*runt=\s*(\d+)\s*msec"
 )
@@ -39,6 +39,7 @@ _NS = {"nsec": 1, "usec": 1_000, "msec": 1_000_000, "sec": 1_000_000_000}
 _SI = {"": 1, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _QUANTITY = re.compile(r"^([\d.]+)\s?([kKMGTP]?)(i?)B(?:/s)?$")
 _RW = {"readwrite": "rw"}
+_MOST_JOBS = 10_000
 
 
 def _bytes(text: str, *, old: bool) -> float | None:
@@ -63,9 +64,14 @@ def _block_sizes(text: str) -> dict[str, int | None]:
     names = {"R": "read", "W": "write", "T": "trim"}
     found: dict[str, int | None] = {}
     for letter, low, high in parts:
-        if low == high and "." not in low:
-            # the set-up line is printed by fio, not read by it: KiB means 1024 there
-            found[names[letter]] = fio_size(low[:-2] if low.endswith("iB") else low.removesuffix("B"))
+        # the set-up line is printed by fio, not read by it: KiB means 1024 there; sizes are multiples of 512, so `16.0KiB` and `4.5KiB` are not rounded
+        exact = re.fullmatch(r"(\d+)(\.[05])?([kKMG])(?:iB|B)?", low)
+        if low == high and exact:
+            found[names[letter]] = int(float(exact[1] + (exact[2] or "")) * 1024 ** (" KMG".index(exact[3].upper())))
+        elif low == high and "." not in low:
+            found[names[letter]] = fio_size(low.removesuffix("B"))
+    if len(set(found.values())) == 1 and len(found) == len(parts) and parts:
+        found["mixed"] = next(iter(found.values()))
     return found
 
 
@@ -103,12 +109,53 @@ class _Job:
     parts: list[_Part] = field(default_factory=list)
     issued: tuple[int, int, int] | None = None
     ended: bool = False
+    pid: str | None = None
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """The same for the reports that --status-interval prints of one job; its own where no process number is printed."""
+        return (self.host, self.name, self.group, self.jobs, self.pid or f"line {self.line}")
+
+    def goes_on(self, before: _Job) -> bool:
+        """Whether this report counts from the same start as `before`, which then says nothing more."""
+        earlier = {part.direction: part for part in before.parts}
+        return all(
+            part.direction in earlier and (part.runtime or 0) >= (earlier[part.direction].runtime or 0) for part in self.parts
+        ) and len(self.parts) >= len(before.parts)
+
+
+class _Jobs:
+    """Jobs in the order of their last reports; of several reports of one run only the last is a result."""
+
+    def __init__(self) -> None:
+        self.waiting: dict[tuple[object, ...], _Job] = {}
+        self.interim: _Job | None = None
+        self.left_out = 0
+
+    def add(self, job: _Job) -> Iterator[_Job]:
+        """Takes one more, and gives back what cannot be continued or is too much to keep."""
+        before = self.waiting.pop(job.key, None)
+        if before is not None and job.goes_on(before):
+            self.interim = self.interim or before
+            self.left_out += 1
+        elif before is not None:
+            yield before
+        self.waiting[job.key] = job
+        if len(self.waiting) > _MOST_JOBS:
+            yield self.waiting.pop(next(iter(self.waiting)))
+
+    def rest(self, source: Source) -> Iterator[_Job]:
+        yield from self.waiting.values()
+        if self.interim is not None:
+            what = f"{self.left_out} interim status reports of jobs left out; the last one of each holds all"
+            source.problem(self.interim.line, what, lost=False)
 
 
 def read(source: Source) -> Iterator[ForeignReading]:
     setups: dict[str, _Setup] = {}
     version: str | None = None
     job: _Job | None = None
+    jobs = _Jobs()
     kind, unit = "", 1
     for number, whole_line in source.lines():
         line, host = whole_line, None
@@ -122,14 +169,15 @@ def read(source: Source) -> Iterator[ForeignReading]:
             if len(setups) > 10_000:
                 setups.clear()
         elif match := _JOB.match(line):
-            if job is not None:
-                yield from _finish(source, job)
+            for found in jobs.add(job) if job is not None else ():
+                yield from _finish(source, found)
             name = match[1].strip()
-            job = _Job(name, int(match[2][:9]), whole(match[3]), int(match[4][:9]), host, number, setups.get(name), version)
+            job = _Job(name, int(match[2][:9]), whole(match[3]), int(match[4][:9]), host, number, setups.get(name), version, pid=match[5])
         elif job is None:
             continue
         elif line.lstrip().startswith(("Run status group", "All clients:")):
-            yield from _finish(source, job)
+            for found in jobs.add(job):
+                yield from _finish(source, found)
             job = None
         elif part := _direction(line, number):
             job.parts.append(part)
@@ -154,7 +202,10 @@ def read(source: Source) -> Iterator[ForeignReading]:
     if job is not None:
         if job.parts and not job.ended:
             source.problem(job.line, f"the text of job {job.name[:60]!r} is cut off")
-        yield from _finish(source, job)
+        for found in jobs.add(job):
+            yield from _finish(source, found)
+    for found in jobs.rest(source):
+        yield from _finish(source, found)
 
 
 def _direction(line: str, number: int) -> _Part | None:

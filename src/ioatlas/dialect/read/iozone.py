@@ -34,6 +34,10 @@ _TEST_OF = re.compile(r"Throughput test with (\d+) (?:process|thread)")
 _REPORT = re.compile(r'^\W*"?\s*([A-Za-z][A-Za-z -]{2,30}?)\s*[Rr]eport"?[\s,;]*$')
 _RECORD_SIZE = re.compile(r'"?Record size = (\d+) (k|K|M|m)?[bB]ytes')
 _TPUT_ROW = re.compile(r'^\W*"?\s*([A-Za-z][A-Za-z -]{2,30}?)\s*"?[\s,;]+([\d.,;\s"]+)$')
+_FIRST_COLUMNS = ("write", "rewrite", "read", "reread", "read", "write", "read", "rewrite", "read")
+"""How the header names the first nine of COLUMNS; mapped files (-B) have no more."""
+_COLUMN_SLACK = 4
+"""Characters a figure may end beside its column's name."""
 _SEEN_LIMIT = 100_000
 _KILO = {"": 1, "k": KIB, "K": KIB, "m": KIB * KIB, "M": KIB * KIB}
 
@@ -51,14 +55,20 @@ class Run:
     processes: int | None = None
     flags: list[str] = field(default_factory=list)
     columns: tuple[str, ...] = ()
-    width: int = 9
+    ends: tuple[int, ...] = ()
+    """Where each column's name ends, counted from the end of `reclen`."""
     seen: bool = False
+
+    def commanded_mode(self) -> str:
+        """What -O or -N on the command line, alone or among other letters, make of the figures."""
+        letters = "".join(re.findall(r"(?<!\S)-([a-zA-Z]+)(?!\S)", self.command or ""))
+        return "ops" if "O" in letters else "usec" if "N" in letters else "rate"
 
     def tests(self) -> set[int] | None:
         """Operations asked for by -i; None when the command line does not say."""
         if self.command is None:
             return None
-        found = {int(text) for text in re.findall(r"(?<!\S)-i\s*(\d{1,2})(?!\S)", self.command)}
+        found = {int(text) for text in re.findall(r"(?<!\S)-[a-zA-Z]*i\s*(\d{1,2})(?!\S)", self.command)}
         return found or None
 
 
@@ -112,6 +122,9 @@ def read(source: Source) -> Iterator[ForeignReading]:
             continue
         if match := _HEADER.match(line):
             _columns(source, run, line, number)
+            continue
+        if "CPU utilization report" in line:  # -+u: per cents in the layout of the reports above
+            throughput_report, report = False, None
             continue
         if match := _CHILDREN.match(line):
             if pending is not None:
@@ -208,14 +221,15 @@ def _columns(source: Source, run: Run, line: str, number: int) -> None:
     """The table's columns from its header: the usual thirteen in order, more where pread/pwrite were compiled in."""
     names = line.split()[2:]
     extra = [name for name in names[13:] if operation_named(name)]
-    if names[:2] != ["write", "rewrite"] or len(names) < 13:
+    if tuple(names[:9]) != _FIRST_COLUMNS or names[9:13] != list(COLUMNS[9:13])[: len(names) - 9]:
         source.problem(number, "a table header of an unknown layout")
         run.columns = ()
         return
-    run.columns = COLUMNS + tuple(operation_named(name) or "" for name in extra)
+    run.columns = COLUMNS[: len(names)] + tuple(operation_named(name) or "" for name in extra)
     if len(names) > 13 + len(extra):
         source.problem(number, "table columns of unknown operations were not read")
-    run.width = 9 if len(line.rstrip()) >= 24 + 13 * 9 - 4 else 8
+    ends = [match.end() for match in re.finditer(r"\S+", line)]
+    run.ends = tuple(end - ends[1] for end in ends[2 : 2 + len(run.columns)])
 
 
 def _row(source: Source, run: Run, number: int, line: str) -> Iterator[ForeignReading]:
@@ -234,8 +248,9 @@ def _row(source: Source, run: Run, number: int, line: str) -> Iterator[ForeignRe
     else:
         names = []
         for _, end in values:
-            place = round((end - spans[1][1]) / run.width) - 1
-            names.append(run.columns[place] if 0 <= place < len(run.columns) else "")
+            at = end - spans[1][1]
+            place = min(range(len(run.ends)), key=lambda column: abs(run.ends[column] - at))
+            names.append(run.columns[place] if abs(run.ends[place] - at) <= _COLUMN_SLACK else "")
         if len(set(names)) < len(names) or "" in names:
             source.problem(number, "a table row whose figures cannot be told apart by column")
             return

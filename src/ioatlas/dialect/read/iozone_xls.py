@@ -73,10 +73,11 @@ def read(source: Source) -> Iterator[ForeignReading]:
         if number == 1 and "iozone" in title.lower():
             run.command = title
             known = True
-            words = set(title.split())
-            run.mode = "ops" if "-O" in words else "usec" if "-N" in words else "rate"
+            run.mode = run.commanded_mode()
             if match := re.search(r"(?<!\S)-s\s*(\d+[kKmMgG]?)", title):
                 run.file_bytes = size_bytes(match[1], bare=KIB)
+        elif "CPU utilization" in title:  # -+u: per cents in the layout of the reports above
+            report, throughput = None, False
         elif title.startswith("Throughput report"):
             throughput, known, report = True, True, None
         elif match := re.match(r"Record size = (\d{1,12})\s*k?", title):
