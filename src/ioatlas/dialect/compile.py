@@ -243,6 +243,8 @@ def _engine(stream: Stream, options: dict[str, JobValue]) -> list[Fidelity]:
     else:
         engine = "libaio" if stream.direct else "io_uring"
     options |= {"ioengine": engine, "iodepth": stream.depth, "numjobs": stream.jobs, "direct": int(stream.direct)}
+    if not stream.direct:
+        options["invalidate"] = 0  # other tools open the file and go on; fio would drop its cached pages first
     if stream.sync:
         options["sync"] = stream.sync
     return [exact("outstanding I/O", f"{stream.jobs} jobs x {stream.depth} in flight, by {engine}")]

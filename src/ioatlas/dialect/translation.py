@@ -135,6 +135,9 @@ def job_to_dict(job: Job) -> dict[str, Any]:
         entry["rwmixread"] = 100
     elif base in ("write", "randwrite"):
         entry["rwmixread"] = 0
+    elif base in ("rw", "randrw") and "rwmixread" not in entry:
+        writes = entry.get("rwmixwrite", 50)  # fio's default is half and half
+        entry["rwmixread"] = 100 - writes if isinstance(writes, int) else None
     return entry
 
 

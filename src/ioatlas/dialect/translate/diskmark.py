@@ -43,6 +43,17 @@ _OLDER: dict[int, tuple[Test, ...]] = {
     7: (("SEQ", 1024, 8, 1), ("SEQ", 1024, 1, 1), ("RND", 4, 32, 16), ("RND", 4, 1, 1)),
 }
 _TEST = re.compile(r"\b(SEQ|RND|RAND)\s*(\d+)\s*([KM])i?B?\b[\s:,(/_-]*Q\s*=?\s*(\d+)[\s,/x_-]*T\s*=?\s*(\d+)", re.IGNORECASE)
+_OLD_TEST = re.compile(
+    r"\b(?:(Seq)(?:uential)?(?:\s+Q\s*=?\s*(\d+)\s*,?\s*T\s*=?\s*(\d+))?|(?:Random\s+)?(4|512)\s?K(?:i?B)?\s+(?:QD?\s*=?\s*(\d+)(?:\s*,?\s*T\s*=?\s*(\d+))?))\b",
+    re.IGNORECASE,
+)
+"""Names in the windows of CrystalDiskMark 3 to 6: Seq, Seq Q32T1, 4K QD32, 4KiB Q8T8."""
+
+
+def _old_test(match: re.Match[str]) -> Test:
+    if match[1]:  # with a queue these versions read 128 KiB at a time, without one 1 MiB
+        return ("SEQ", 128, int(match[2]), int(match[3])) if match[2] else ("SEQ", 1024, 1, 1)
+    return ("RND", int(match[4]), int(match[5] or 1), int(match[6] or 1))
 
 
 @dataclass
@@ -73,6 +84,12 @@ def read_request(text: str, where: str, tool: str) -> tuple[Request, list[Fideli
         test = ("SEQ" if match.group(1).upper() == "SEQ" else "RND", kib, int(match.group(4)), int(match.group(5)))
         request.tests.append(test)
         rest = rest.replace(match.group(0), " ")
+    for match in _OLD_TEST.finditer(rest):
+        named = True
+        request.tests.append(_old_test(match))
+    rest = _OLD_TEST.sub(" ", rest)
+    rest = re.sub(r"\b(peak|real[ _-]?world)[ _-]performance\b|\breal world\b", lambda m: "peak" if m[0].lower().startswith("peak") else "real-world", rest, flags=re.IGNORECASE)
+    rest = re.sub(r"\[?\+\s?mix\]?", " mix ", rest, flags=re.IGNORECASE)
     modes: list[str] = []
     presets: list[str] = []
     words = split_words(rest.replace(",", " "), windows=True, where=where)

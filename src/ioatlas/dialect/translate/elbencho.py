@@ -55,13 +55,13 @@ _REPORTING = frozenset(
 _USED = frozenset(
     """
     block size threads iodepth direct rand norandalign randamount backward strided rwmixpct rwmixthr blockvarpct limitread limitwrite timelimit infloop dirs files
-    dirsharing fadv mmap cores trunctosize preallocfile read write iterations delfiles netbench
+    dirsharing dropcache fadv mmap cores trunctosize preallocfile read write iterations delfiles netbench
     """.split()  # noqa: SIM905 - a table of words
 )
 _INEXPRESSIBLE = {
     "hosts": "several hosts: one job file is one client's load; hosts are named when it is run", "hostsfile": "several hosts named in a file",
     "numhosts": "part of the hosts", "rotatehosts": "another order of hosts for each phase", "nosvcshare": "a data set for each host",
-    "nosvcpathshare": "a data set for each host", "rankoffset": "numbering of threads", "dropcache": "dropping the system's caches between phases",
+    "nosvcpathshare": "a data set for each host", "rankoffset": "numbering of threads",
     "sync": "a sync of the whole system between phases; fio syncs its own files", "phasedelay": "rest between phases", "start": "a common start",
     "flock": "file locks around each I/O", "madv": "madvise flags", "gpuids": "buffers on a GPU", "gds": "GPUDirect storage", "cufile": "cuFile",
     "gdsbufreg": "GPU buffers", "cuhostbufreg": "CUDA", "cufiledriveropen": "cuFile", "gpuperservice": "GPUs", "zones": "NUMA zones; name them with numa_cpu_nodes",
@@ -188,6 +188,8 @@ def _notes(command: Command) -> Iterator[Fidelity]:
             yield not_expressible(f"--{name}", "object storage is not read or written through files here")
         elif name == "delfiles" and command.given(name):
             yield exact("--delfiles", "the files are deleted after the load; the deletion is not timed")
+        elif name == "dropcache" and command.given("direct"):
+            yield exact("--dropcache", "direct I/O passes by the client's cache; nothing of it is left to drop")
         elif name not in _USED and name not in _INEXPRESSIBLE and command.given(name):
             yield not_expressible(f"--{name}", "no counterpart in a fio job")
     count = command.number("iterations", 1)
@@ -249,6 +251,11 @@ def _phase(command: Command, phase: str, *, directory: bool) -> tuple[Workload, 
     address = _address(command, phase, block, directory=directory, notes=notes)
     mixed = command.number("rwmixpct", 0, high=100) if phase == "write" else 0
     options: dict[str, OptionValue] = _content(command, notes) if phase == "write" else {}
+    if command.given("dropcache") and not command.given("direct"):
+        options["invalidate"] = 1
+        notes.append(
+            approximate("--dropcache", "before each phase the cached pages of the load's own files are dropped", "the rest of the caches stays")
+        )
     for hint in filter(None, command.options.get("fadv", "").split(",")):
         if hint in ("seq", "rand"):
             options["fadvise_hint"] = "sequential" if hint == "seq" else "random"

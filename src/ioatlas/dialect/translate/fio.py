@@ -225,6 +225,9 @@ class _Reader:
         if key in _REPORTING:
             notes.append(exact("reporting", f"{key}: changes what is reported, not the load"))
             return
+        if key == "verify" and value in ("0", "none", "null"):
+            notes.append(exact(key, f"{value}: no verification"))
+            return
         if key == "ioengine":
             if value in ENGINES:
                 options[key] = value

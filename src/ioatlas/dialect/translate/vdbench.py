@@ -18,7 +18,7 @@ from ioatlas.dialect.command import Source, command_lines
 from ioatlas.dialect.fidelity import Fidelity, approximate, exact, not_expressible
 from ioatlas.dialect.translate import vdbench_data as data
 from ioatlas.dialect.translate.vdbench_files import file_workload
-from ioatlas.dialect.translate.vdbench_parm import Definition, ParameterFile, matching, number, numbers, parse, seconds
+from ioatlas.dialect.translate.vdbench_parm import Definition, ParameterFile, expanded, matching, number, numbers, parse, seconds
 from ioatlas.dialect.translation import SECTIONS_MAX, Translation, from_workloads, safe_name
 from ioatlas.errors import UsageError
 from ioatlas.model.workload import Address, Arrival, Stream, Workload
@@ -32,7 +32,7 @@ _USED: dict[str, tuple[str, ...]] = {
     "sd": ("host", "hd", "lun", "count", "size", "threads", "hitarea", "offset", "align", "openflags", "range", "streams", "dedupratio", "dedupunit", "dedupsets",
            "deduphotsets", "dedupflipflop", "compratio", "compression", "kstat", "instance"),
     "fsd": ("anchor", "host", "hd", "width", "depth", "sizes", "shared", "wss", "workingsetsize", "total_size", "totalsize", "files", "distribution", "openflags",
-            "cleanup", "dedupratio", "dedupunit", "compratio", "compression"),
+            "cleanup", "count", "dedupratio", "dedupunit", "compratio", "compression"),
     "wd": ("sd", "skew", "xfersize", "readpct", "rdpct", "writepct", "wrpct", "range", "hotband", "seekpct", "stride", "priority", "iorate", "rhpct", "whpct",
            "host", "hd", "openflags", "user", "streams"),
     "fwd": ("fsd", "readpct", "rdpct", "stopafter", "operation", "fileselect", "fileio", "xfersizes", "skew", "threads", "host", "hd", "openflags"),
@@ -281,28 +281,9 @@ def _stream(run: Run, wd: Definition, sd: Definition, index: int, general: Defin
     return stream, notes
 
 
-def _expand_counts(sds: list[Definition]) -> list[Definition]:
-    """`count=(start,n)` makes n definitions numbered from start; `*` in the lun or its end takes the number."""
-    found = []
-    for sd in sds:
-        count = sd.all("count")
-        if not count:
-            found.append(sd)
-            continue
-        start, n = (int(number(v, "count", sd.where)) for v in (count if len(count) > 1 else ["1", count[0]]))
-        if n > 4096:
-            raise UsageError("count= makes more than 4,096 sds", where=sd.where, remedy="use fewer")
-        for k in range(start, start + n):
-            lun = sd.first("lun") or ""
-            values = {**sd.values, "lun": [lun.replace("*", str(k)) if "*" in lun else f"{lun}{k}"]}
-            values.pop("count")
-            found.append(Definition("sd", f"{sd.name}{k}", values, sd.where))
-    return found
-
-
 def _raw_workload(run: Run, parm: ParameterFile) -> tuple[Workload, list[Fidelity]]:
     notes = list(run.notes)
-    sds = _expand_counts(parm.definitions["sd"])
+    sds = expanded(parm.definitions["sd"])
     wds = matching(run.rd.all("wd") or ["*"], parm.definitions["wd"], run.rd.where)
     pairs = []
     for wd in wds:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ioatlas.dialect.fidelity import Fidelity, approximate, exact, not_expressible
-from ioatlas.dialect.translate.vdbench_parm import Definition, ParameterFile, matching, number, numbers
+from ioatlas.dialect.translate.vdbench_parm import Definition, ParameterFile, expanded, matching, number, numbers
 from ioatlas.dialect.translation import safe_name
 from ioatlas.errors import UsageError
 from ioatlas.model.workload import Address, Arrival, Stream, Workload
@@ -137,8 +137,9 @@ def _stream(run: Run, fwd: Definition, fsd: Definition, index: int, operation: s
 def file_workload(run: Run, parm: ParameterFile) -> tuple[Workload, list[Fidelity]]:
     """All file workloads of one run; raises UsageError when none of them moves data."""
     notes = list(run.notes)
-    fwds = matching(run.rd.all("fwd") or ["*"], parm.definitions["fwd"], run.rd.where)
-    fsds = parm.definitions["fsd"]
+    loads = [fwd for fwd in parm.definitions["fwd"] if fwd.name != "format"]  # fwd=format says how files are laid out
+    fwds = matching(run.rd.all("fwd") or ["*"], loads, run.rd.where)
+    fsds = expanded(parm.definitions["fsd"])
     pairs = [(fwd, fsd) for fwd in fwds for fsd in matching(run.rd.all("fsd") or fwd.all("fsd") or ["*"], fsds, fwd.where)]
     skews = {fwd.name: float(number(fwd.first("skew") or "0", "skew", fwd.where)) for fwd in fwds}
     skewed = any(skews.values())

@@ -113,7 +113,8 @@ def numbers(texts: list[str], what: str, where: str) -> list[float]:
         low_text, _, high_text = texts[0].partition("-")
         low, high = number(low_text, what, where), number(high_text, what, where)
         step = 0.0 if texts[1].lower() == "d" else number(texts[1], what, where)
-        if low <= 0 or high < low or (texts[1].lower() != "d" and step <= 0):
+        doubling = texts[1].lower() == "d"
+        if low < 0 or high < low or (step <= 0 if not doubling else low <= 0):
             raise UsageError(
                 f"{what}=({','.join(texts)}) is not a series", where=where, remedy="write for example (1-64,d) or (100-1000,100)"
             )
@@ -261,4 +262,24 @@ def matching(names: list[str], definitions: list[Definition], where: str) -> lis
         if not hits:
             raise UsageError(f"{name!r} is not defined", where=where, remedy="define it before it is used")
         found += [hit for hit in hits if hit not in found]
+    return found
+
+
+def expanded(definitions: list[Definition]) -> list[Definition]:
+    """`count=(start,n)` makes n sds or fsds numbered from start; `*` in the lun or anchor, or its end, takes the number. Raises UsageError."""
+    found = []
+    for one in definitions:
+        count = one.all("count")
+        if not count:
+            found.append(one)
+            continue
+        place = "lun" if one.kind == "sd" else "anchor"
+        start, n = (int(number(v, "count", one.where)) for v in (count if len(count) > 1 else ["1", count[0]]))
+        if n > 4096:
+            raise UsageError(f"count= makes more than 4,096 of {one.kind}={one.name}", where=one.where, remedy="use fewer")
+        for k in range(start, start + n):
+            path = one.first(place) or ""
+            values = {**one.values, place: [path.replace("*", str(k)) if "*" in path else f"{path}{k}"]}
+            values.pop("count")
+            found.append(Definition(one.kind, f"{one.name}{k}", values, one.where))
     return found
