@@ -18,14 +18,14 @@ from ioatlas.dialect.read.source import Source
 from ioatlas.model.foreign import ForeignReading
 
 SIGNATURE = re.compile(
-    r"^[^\n]{0,200}Starting RD=\S|^\s*tod\s+(?:timestamp\s+)?Run\s+Interval\s|^[^\n]{0,40}\.\.Interval\.\.\s+\.ReqstdOps|^[^\n]{0,40}\binterval\s+i/o\s+MB/sec",
+    r"^[^\n]{0,200}Starting RD=\S|^\s*tod\s+(?:timestamp\s+)?Run\s+Interval\s|^[^\n]{0,40}\.{1,3}Interval\.{1,3}\s+\.+ReqstdOps|^[^\n]{0,40}\binterval\s+i/o\s+MB/sec",
     re.MULTILINE | re.IGNORECASE,
 )
 _TAG = re.compile(r"<[^<>]{0,300}>")
 _START = re.compile(r"Starting RD=([^;\s]+(?:\s*\([^)]*\))?);?(.*)$")
 _ROW = re.compile(r"^\s*(\d\d:\d\d:\d\d[.,]\d{3})\s+(\d+|avg_\S+|std_\S+|max_\S+)\s+(.*)$")
 _HEADER = re.compile(r"\binterval\b\s+i/o\s+MB/sec", re.IGNORECASE)
-_GROUPS = re.compile(r"\.\.Interval\.\.\s+(\.ReqstdOps.*)$", re.IGNORECASE)
+_GROUPS = re.compile(r"\.{1,3}Interval\.{1,3}\s+(\.+ReqstdOps.*)$", re.IGNORECASE)
 _SMALLEST_BLOCK = 512
 _DATA_OPS = frozenset({"read", "write", "reqstdops", "cpu%", "mb/sec", "xfer"})
 
