@@ -18,7 +18,7 @@ from ioatlas.dialect.read.source import Source
 from ioatlas.model.foreign import ForeignReading
 
 SIGNATURE = re.compile(
-    r"^OPERATION\s+RESULT TYPE\s+FIRST DONE\s+LAST DONE|^(?:ISO date[,;])?label[,;]path type[,;]paths[,;]hosts|^Label[,;]Phase[,;]RuntimeMS[,;]"
+    r"^(?:\S[^\n]{0,200}?\s)?OPERATION\s+RESULT TYPE\s+FIRST DONE\s+LAST DONE|^(?:ISO date[,;])?label[,;]path type[,;]paths[,;]hosts|^Label[,;]Phase[,;]RuntimeMS[,;]"
     r"|\"phase_type\"\s*:\s*\"|^(?:ISO date[,;]).{0,400}\boperation[,;]time ms \[first\]",
     re.MULTILINE,
 )
@@ -51,7 +51,7 @@ def read(source: Source) -> Iterator[ForeignReading]:
             continue
         if line.startswith("COMMAND LINE:"):
             command = line.split(":", 1)[1]
-        elif line.startswith("OPERATION") and "LAST DONE" in line:
+        elif "LAST DONE" in line and re.search(r"(?:^|\s)OPERATION\s+RESULT TYPE\s", line[:400]):
             in_table = True
             yield from _phase(source, name, phase, command, version)
             phase, name = {}, ""
@@ -128,6 +128,13 @@ def _latency(text: str) -> float | None:
     return times(num(match[1]), {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[match[2] or "us"])
 
 
+def _percentile(key: str, text: str) -> float | None:
+    """The 99th of `IO lat % us : [ 1%<=2896 50%<=4096 99%<=6889 ]`, in ns."""
+    match = re.search(r"(?<![\d.])99%<=([\d.]+)", text)
+    unit = re.search(r"%\s*(ns|us|ms|s)\b", key)
+    return times(num(match[1]), {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[unit[1] if unit else "us"]) if match else None
+
+
 def _phase(
     source: Source, name: str, phase: dict[str, tuple[int, str | None, str]], command: str, version: str | None
 ) -> Iterator[ForeignReading]:
@@ -162,12 +169,16 @@ def _phase(
         )
         io_name = {" write": "IO wr lat", " read": "IO rd lat"}.get(ending, "IO lat")
         latency = next((_latency(value) for key, value in lasts.items() if key.startswith(io_name)), None)
+        p99 = next((_percentile(key, value) for key, value in lasts.items() if key.startswith(f"{io_name} %")), None)
         if bw is None and iops is None and entries is None:
             continue
         found = True
         notes = ["LAST DONE column: until the slowest thread finished", "elbencho MB/s are 10^6 bytes" if base10 else "elbencho MiB/s"]
         if bw is None:
             latency = next((_latency(value) for key, value in lasts.items() if " lat" in key and not key.startswith("IO")), None)
+            p99 = next((_percentile(key, value) for key, value in lasts.items() if " lat %" in key and not key.startswith("IO")), None)
+        if p99 is not None:
+            notes.append("p99 is the upper edge of the histogram step that elbencho prints")
         firsts = {key: first for key, (_, first, _) in phase.items() if first is not None}
         if bw is not None and iops is None and entries is not None:
             details["entries_per_s"] = entries
@@ -177,8 +188,8 @@ def _phase(
         yield ForeignReading(
             source.name, line, **common, **workload, direction=direction if bw is not None or iops is not None else None,
             operation=None if direction and bw is not None else name.lower(), iops=iops if bw is not None or iops is not None else entries,
-            bw_bytes_per_s=bw, lat_mean_ns=latency, lat_kind=None if latency is None else "total", notes=tuple(notes),
-            details={**details, "first_done": firsts},
+            bw_bytes_per_s=bw, lat_mean_ns=latency, lat_kind=None if latency is None else "total", lat_p99_ns=p99,
+            lat_p99_kind=None if p99 is None else "total", notes=tuple(notes), details={**details, "first_done": firsts},
         )  # fmt: skip
     if not found and name not in ("SYNC", "DROPCACHE") and elapsed is None:
         source.problem(line, f"phase {name} has no figures")
