@@ -104,6 +104,11 @@ def read(source: Source) -> Iterator[ForeignReading]:
             section = table = ""
         elif text in ("Totals:", "Overall totals:"):
             section = ""
+        elif text == "Total IO" and (result is None or "total" in result.rows):  # an excerpt without the lines above it
+            if result is not None:
+                yield from _finish(source, result, spans, command)
+            result = _Result(1)
+            section, table = "total", ""
         elif result is None:
             _parameter(span, line, text)
         elif text.startswith("actual test time:"):
