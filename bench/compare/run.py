@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A against A, and a 10% slow-down, on simulated campaigns: how often `ioatlas compare` calls a map or a cell different.
 
-Run: nice -n 15 .venv/bin/python bench/compare/run.py [PAIRS] > bench/compare/RESULT.md
+With DIR each row is kept there as soon as it is made and taken from there afterwards, and a call ends with status 4 before a row that would
+begin after SECONDS: repeated calls make all in short slices.
+
+Run: nice -n 15 .venv/bin/python bench/compare/run.py [PAIRS [DIR [SECONDS]]] > bench/compare/RESULT.md
 """
 
 from __future__ import annotations
@@ -9,6 +12,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -103,8 +107,17 @@ def main() -> None:
     )
     print("|---|---|---|---|---|---|---|")
     for case in CASES:
-        print(study(*case, pairs), flush=True)
-    print(f"\n{time.monotonic() - began:.0f} s.")
+        keep = Path(sys.argv[2]) / f"{' '.join(map(str, case)).replace('/', '-')} {pairs}" if len(sys.argv) > 2 else None
+        if keep is not None and keep.exists():
+            print(keep.read_text())
+            continue
+        if len(sys.argv) > 3 and time.monotonic() - began > float(sys.argv[3]):
+            sys.exit(4)
+        made = study(*case, pairs)
+        print(made, flush=True)
+        if keep is not None:
+            keep.parent.mkdir(parents=True, exist_ok=True)
+            keep.write_text(made)
 
 
 if __name__ == "__main__":

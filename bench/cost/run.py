@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Visits and seconds of the stop rule against 40 fixed repetitions, on a quiet and on a noisy target.
 
-Run: nice -n 5 .venv/bin/python bench/cost/run.py > bench/cost/RESULT.md
+One of its four campaigns takes up to three minutes. With DIR each is kept there as soon as it is measured and taken from there afterwards,
+and a call ends with status 4 before one that would begin after SECONDS: repeated calls measure all in short slices.
+
+Run: .venv/bin/python bench/cost/run.py [DIR [SECONDS]] > bench/cost/RESULT.md
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 TOOL = Path(sys.executable).parent / "ioatlas"
 SWEEP = """[sweep]
@@ -41,24 +45,44 @@ def measure(work: Path, name: str, before: list[str], arguments: list[str]) -> t
     return rows, seconds
 
 
+def kept(keep: Path, name: str, before: list[str], arguments: list[str], latest: float) -> dict[str, Any]:
+    """What a campaign gave, from `keep` or measured now. Ends the program when it would begin after `latest`."""
+    record = keep / f"{name}.json"
+    if not record.exists():
+        if time.monotonic() > latest:
+            sys.exit(4)
+        with tempfile.TemporaryDirectory() as scratch:
+            rows, seconds = measure(Path(scratch), name, before, arguments)
+        visits = [int(row["n_visits"]) for row in rows]
+        widths = [(float(row["bw_high"]) - float(row["bw_low"])) / 2 / float(row["bw_bytes_per_s"]) for row in rows]
+        record.write_text(json.dumps({"visits": visits, "widths": widths, "seconds": seconds}))
+    found: dict[str, Any] = json.loads(record.read_text())
+    return found
+
+
+def table(keep: Path, latest: float) -> list[str]:
+    lines = []
+    for kind, before in (("quiet", LIMITED), ("noisy", DRIFTING)):
+        both = [kept(keep, f"{kind}{index}", before, arguments, latest) for index, (_, arguments) in enumerate(RULES)]
+        for (rule, _), one in zip(RULES, both, strict=True):
+            shown, widths = ", ".join(map(str, one["visits"])), ", ".join(f"{width:.1%}" for width in one["widths"])
+            lines.append(f"| {kind} | {rule} | {sum(one['visits'])} | {shown} | {widths} | {one['seconds']:.0f} s |")
+    return lines
+
+
 def main() -> None:
+    latest = time.monotonic() + (float(sys.argv[2]) if len(sys.argv) > 2 else float("inf"))
+    with tempfile.TemporaryDirectory() as scratch:
+        keep = Path(sys.argv[1] if len(sys.argv) > 1 else scratch)
+        keep.mkdir(parents=True, exist_ok=True)
+        lines = table(keep, latest)
     print(
-        "# What the stop rule costs\n\n`nice -n 5 .venv/bin/python bench/cost/run.py`; 4 cells of random reads; quiet: a server limited to 100 MB/s, noisy: one whose limit wanders between 30 and 40 MB/s within a minute.\n"
+        "# What the stop rule costs\n\n`.venv/bin/python bench/cost/run.py`; 4 cells of random reads; quiet: a server limited to 100 MB/s, noisy: one whose limit wanders between 30 and 40 MB/s within a minute.\n"
     )
     print("| target | rule | visits in all | of single cells | half-width of single cells | wall clock |\n|---|---|---|---|---|---|")
-    with tempfile.TemporaryDirectory() as scratch:
-        work = Path(scratch)
-        for kind, before in (("quiet", LIMITED), ("noisy", DRIFTING)):
-            for index, (rule, arguments) in enumerate(RULES):
-                rows, seconds = measure(work, f"{kind}{index}", before, arguments)
-                visits = [int(row["n_visits"]) for row in rows]
-                widths = [(float(row["bw_high"]) - float(row["bw_low"])) / 2 / float(row["bw_bytes_per_s"]) for row in rows]
-                shown = ", ".join(str(count) for count in visits)
-                print(
-                    f"| {kind} | {rule} | {sum(visits)} | {shown} | {', '.join(f'{w:.1%}' for w in widths)} | {seconds:.0f} s |", flush=True
-                )
+    print("\n".join(lines))
     print(
-        "\nThe machine was shared while this ran. A fixed number needs one look, at 95%; the rule that looks nine times uses 97.8% at each to claim the same."
+        "\nA fixed number needs one look, at 95%; the rule that looks up to nine times uses 97.8% at each to claim the same. Half-widths are those of the intervals published."
     )
 
 

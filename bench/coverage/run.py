@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """How often a claimed 95% interval covers the truth, at the visit or the length where the stop rule stopped.
 
-Run: nice -n 15 .venv/bin/python bench/coverage/run.py [SERIES] > bench/coverage/RESULT.md
+With DIR each piece is kept there as soon as it is made and taken from there afterwards, and a call ends with status 4 before a piece that would
+begin after SECONDS: repeated calls make all in short slices.
+
+Run: nice -n 15 .venv/bin/python bench/coverage/run.py [SERIES [DIR [SECONDS]]] > bench/coverage/RESULT.md
 """
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import sys
 import time
+from collections.abc import Callable
+from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -21,6 +28,7 @@ from ioatlas.stats.variance import pool_variance
 from ioatlas.stats.verdict import judge
 
 SEED = 20211
+BEGAN = time.monotonic()
 INTERVALS = 50
 VISIT_SD = 0.04
 CELLS_IN_CAMPAIGN = 100
@@ -86,31 +94,30 @@ def line(name: str, family: str, covered: list[bool], refused: int, total: int, 
     print(f"| {name} | {family} | {cover} | {refused / total:.1%} | {mean} | {mark} |", flush=True)
 
 
-def visit_level(series: int) -> None:
-    for family in FAMILIES:
-        rng = np.random.default_rng([SEED, FAMILIES.index(family)])
-        geometric, median = truths(family, rng)
-        values, allowed = draw(family, rng, series, 30, 7)
-        for name, rule, truth in (
-            ("map, plain, 5%, cap 5", lambda v: map_grade(v, cap=5), geometric),
-            ("map, plain, 5%, cap 20", lambda v: map_grade(v, cap=20), geometric),
-            ("certified, 2.5%, cap 30", lambda v: certified_grade(v, precision=0.025), median),
-        ):
-            covered, refused, spent = [], 0, []
-            for row, steady in zip(values, allowed, strict=True):
-                n = 1
+def visit_level(family: str, series: int) -> None:
+    rng = np.random.default_rng([SEED, FAMILIES.index(family)])
+    geometric, median = truths(family, rng)
+    values, allowed = draw(family, rng, series, 30, 7)
+    for name, rule, truth in (
+        ("map, plain, 5%, cap 5", lambda v: map_grade(v, cap=5), geometric),
+        ("map, plain, 5%, cap 20", lambda v: map_grade(v, cap=20), geometric),
+        ("certified, 2.5%, cap 30", lambda v: certified_grade(v, precision=0.025), median),
+    ):
+        covered, refused, spent = [], 0, []
+        for row, steady in zip(values, allowed, strict=True):
+            n = 1
+            decision = rule(row[:n])
+            while not decision.stop:
+                n += decision.next_visits
                 decision = rule(row[:n])
-                while not decision.stop:
-                    n += decision.next_visits
-                    decision = rule(row[:n])
-                spent.append(n)
-                # has_steady_state: a cell less than two thirds of whose visits are steady gets its distribution and a label, no interval.
-                if np.mean(steady[: min(n, 7)]) < 2 / 3 or decision.interval.withheld:
-                    refused += 1
-                else:
-                    covered.append(decision.interval.covers(truth))
-            line(name, family, covered, refused, series, spent)
-        pooled(series, family, values, allowed, geometric)
+            spent.append(n)
+            # has_steady_state: a cell less than two thirds of whose visits are steady gets its distribution and a label, no interval.
+            if np.mean(steady[: min(n, 7)]) < 2 / 3 or decision.interval.withheld:
+                refused += 1
+            else:
+                covered.append(decision.interval.covers(truth))
+        line(name, family, covered, refused, series, spent)
+    pooled(series, family, values, allowed, geometric)
 
 
 def pooled(series: int, family: str, values: np.ndarray, allowed: np.ndarray, truth: float) -> None:
@@ -135,42 +142,53 @@ def pooled(series: int, family: str, values: np.ndarray, allowed: np.ndarray, tr
     line("map, pooled, 5%, cap 5", family, covered, refused, series, spent)
 
 
-def window_level(series: int) -> None:
+def window_level(family: str, series: int) -> None:
     cap = 6400
-    for family in FAMILIES:
-        rng = np.random.default_rng([SEED, 100 + FAMILIES.index(family)])
-        covered, refused, spent = [], 0, []
-        for _ in range(series):
-            n = 200
-            # A drift spans the window, however long that is.
-            row = within(family, rng, 1, n if family == "drift" else cap)[0]
-            while n < cap and family != "drift" and batch_means(row[:n]).too_short:
-                n *= 2
-            spent.append(n)
-            result = batch_means(row[:n])
-            verdict = judge(row[:n])
-            if result.too_short or verdict.label in ("drifting", "unstable"):
-                refused += 1
-            else:
-                covered.append(result.interval.covers(1.0))
-        line("batch means, 200 intervals doubled to 6,400", family, covered, refused, series, spent)
+    rng = np.random.default_rng([SEED, 100 + FAMILIES.index(family)])
+    covered, refused, spent = [], 0, []
+    for _ in range(series):
+        n = 200
+        # A drift spans the window, however long that is.
+        row = within(family, rng, 1, n if family == "drift" else cap)[0]
+        while n < cap and family != "drift" and batch_means(row[:n]).too_short:
+            n *= 2
+        spent.append(n)
+        result = batch_means(row[:n])
+        verdict = judge(row[:n])
+        if result.too_short or verdict.label in ("drifting", "unstable"):
+            refused += 1
+        else:
+            covered.append(result.interval.covers(1.0))
+    line("batch means, 200 intervals doubled to 6,400", family, covered, refused, series, spent)
 
 
-def false_alarms(series: int) -> None:
-    print("\n## Verdicts on series that never change\n")
-    print("Share of series (CV 20%) given any verdict but flat; the nominal target is below 5%.\n")
-    print("| noise | 20 intervals | 50 | 100 | 400 |\n|---|---|---|---|---|")
-    for family in FAMILIES[:5]:
-        shares = []
-        for n in (20, 50, 100, 400):
-            rng = np.random.default_rng([SEED, 200 + FAMILIES.index(family), n])
-            shares.append(np.mean([judge(row).label != "flat" for row in within(family, rng, series, n)]))
-        print(f"| {family} | " + " | ".join(f"{share:.1%}" for share in shares) + " |", flush=True)
+def false_alarms(family: str, series: int) -> None:
+    shares = []
+    for n in (20, 50, 100, 400):
+        rng = np.random.default_rng([SEED, 200 + FAMILIES.index(family), n])
+        shares.append(np.mean([judge(row).label != "flat" for row in within(family, rng, series, n)]))
+    print(f"| {family} | " + " | ".join(f"{share:.1%}" for share in shares) + " |", flush=True)
+
+
+def piece(make: Callable[[str, int], None], family: str, series: int) -> None:
+    """Print one piece, made now or kept; ends the program when it would begin after the time given."""
+    keep = Path(sys.argv[2]) / f"{make.__name__} {family.replace('/', '-')} {series}" if len(sys.argv) > 2 else None
+    if keep is not None and keep.exists():
+        print(keep.read_text(), end="")
+        return
+    if len(sys.argv) > 3 and time.monotonic() - BEGAN > float(sys.argv[3]):
+        sys.exit(4)
+    made = io.StringIO()
+    with contextlib.redirect_stdout(made):
+        make(family, series)
+    print(made.getvalue(), end="", flush=True)
+    if keep is not None:
+        keep.parent.mkdir(parents=True, exist_ok=True)
+        keep.write_text(made.getvalue())
 
 
 def main() -> None:
     series = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
-    began = time.monotonic()
     print("# Coverage of claimed 95% intervals\n")
     print(f"`nice -n 15 .venv/bin/python bench/coverage/run.py {series}`; {series} series a family, seed {SEED}.\n")
     print(
@@ -189,10 +207,14 @@ def main() -> None:
         "Coverage is counted at the visit, or the length, where the rule stopped. ok: 93 to 97% covered and, for iid, lognormal and AR(1) up to 0.6, at most 5% refused.\n"
     )
     print("| rule | noise | covered | refused | visits or intervals | |\n|---|---|---|---|---|---|")
-    visit_level(series)
-    window_level(series)
-    false_alarms(series)
-    print(f"\n{time.monotonic() - began:.0f} s.")
+    for make in (visit_level, window_level):
+        for family in FAMILIES:
+            piece(make, family, series)
+    print("\n## Verdicts on series that never change\n")
+    print("Share of series (CV 20%) given any verdict but flat; the nominal target is below 5%.\n")
+    print("| noise | 20 intervals | 50 | 100 | 400 |\n|---|---|---|---|---|")
+    for family in FAMILIES[:5]:
+        piece(false_alarms, family, series)
 
 
 if __name__ == "__main__":
