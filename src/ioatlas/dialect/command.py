@@ -14,6 +14,8 @@ from ioatlas.errors import UsageError
 _TEXT_MAX = 4 << 20
 _WINDOWS = re.compile(r"(^|[\s\"'=])[A-Za-z]:\\|\\\\[A-Za-z0-9]|\.exe\b", re.IGNORECASE)
 _STOP = re.compile(r"^(\d?>{1,2}&?\d?|<|\||\|\||&&|;|&|2>&1)$")
+_MESSAGE = re.compile(r"@?(?:echo|printf|print|puts|say|write-(?:host|output|verbose|warning|error))\b(?![^\n]*\|)", re.IGNORECASE)
+"""A line of a script that only prints; one with a pipe may print into a command."""
 _ASSIGN = re.compile(r"^\s*(?:export\s+|set\s+(?:/A\s+)?|\$)?\"?([A-Za-z_]\w*)\s?=\s?(.*)$", re.IGNORECASE)
 _VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)\}|\$([A-Za-z_]\w*)|%([A-Za-z_]\w*)%")
 
@@ -31,8 +33,9 @@ class Source:
         """Another file, beside this one unless `name` is absolute. Raises UsageError."""
         if depth > 10:
             raise UsageError("files include each other more than ten deep", where=self.where, remedy="remove the circle")
-        path = Path(name)
-        return read_source(path if path.is_absolute() else self.directory / path, where=f"{self.where}: include {name}")
+        path = Path(name) if Path(name).is_absolute() else self.directory / name
+        beside = self.directory / path.name  # an absolute path is of the machine the file was written on
+        return read_source(beside if not path.exists() and beside.is_file() else path, where=f"{self.where}: include {name}")
 
 
 def read_source(path: Path, *, where: str = "") -> Source:
@@ -243,6 +246,27 @@ def _arithmetic(body: str) -> str:
     return re.sub(r"\$\(\(([0-9+\-*/%() ]+)\)\)", lambda m: str(evaluate(m.group(1))), body)
 
 
+def _powershell(body: str) -> str:
+    """Plain words for what only PowerShell writes: `-t, $($name) and (dir path)."""
+    if "`" not in body and "$(" not in body and "(dir " not in body:
+        return body
+    return re.sub(r"\(dir ([^()\s]+)\)", r"\1", re.sub(r"\$\(\$([A-Za-z_]\w*)\)", r"${\1}", body.replace("`-", "-")))
+
+
+def _assigned(body: str, first: re.Match[str]) -> dict[str, str]:
+    """The variables a line gives values to; several statements may stand in one line."""
+    from ioatlas.dialect.jobfile_read import evaluate
+
+    found = {first.group(1): first.group(2)}
+    if ";" in first.group(2):
+        parts = [_ASSIGN.match(part) for part in body.split(";")]
+        found = {match.group(1): match.group(2) for match in parts if match}
+    for name, value in found.items():
+        plain = value.strip().strip("\"'")
+        found[name] = str(evaluate(plain)) if re.fullmatch(r"\d+(?:\s*[*+]\s*\d+)+", plain) else plain
+    return found
+
+
 def _from_program(body: str, programs: Sequence[str]) -> str:
     """The line from its program on: what stands before (sudo, environment) may hold anything."""
     for match in re.finditer(r"\S+", body):
@@ -268,18 +292,22 @@ def command_lines(source: Source, programs: Sequence[str], *, windows: bool | No
             position = next((i for i, word in enumerate(words) if _is_program(word, programs)), -1)
             found.append((source.where, _cut(words[position + 1 :])))
         return found
-    for number, line in _logical_lines(source.text):
+    text = re.sub(r"(?s)<#.*?#>", lambda m: "\n" * m.group().count("\n"), source.text)  # PowerShell's comments over several lines
+    named = source.from_file and any(_is_program(word.strip("\"'"), programs) for word in text.split())
+    for number, line in _logical_lines(text):
         where = f"{source.where}:{number}" if source.from_file else source.where
         body = line.strip()
-        if not body or body.startswith(("#", "::", "//")) or re.match(r"(?i)^@?rem\b", body):
+        if not body or body.startswith(("#", "::", "//")) or re.match(r"(?i)^@?rem\b", body) or re.fullmatch(r"[-=*+~_ ]+", body):
             continue
-        body = _arithmetic(_first_word(body, values))
+        if source.from_file and _MESSAGE.match(body):
+            continue
+        body = _arithmetic(_first_word(_powershell(body), values))
         names_program = any(_is_program(word.strip("\"'"), programs) for word in re.split(r"\s+", body))
         assignment = _ASSIGN.match(body)
         if assignment and not names_program:
-            values[assignment.group(1)] = assignment.group(2).strip().strip("\"'")
+            values |= _assigned(body, assignment)
             continue
-        if not names_program and not body.startswith("-") and source.from_file:
+        if not names_program and source.from_file and (named or not body.startswith("-")):
             continue
         body = _from_program(body, programs)
         if _VARIABLE.search(body):

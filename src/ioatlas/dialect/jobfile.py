@@ -29,6 +29,7 @@ _PATHS = _PATH_LISTS | {
     "uri",
     "read_iolog",
     "write_iolog",
+    "replay_redirect",
     "write_bw_log",
     "write_lat_log",
     "write_iops_log",

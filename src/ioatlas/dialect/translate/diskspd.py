@@ -470,7 +470,7 @@ def translate(source: Source, tool: str) -> Translation:
     """A command line, a script of them, or an XML profile."""
     from ioatlas.dialect.translate.diskspd_xml import read_profile
 
-    if source.text.lstrip().startswith("<"):
+    if re.match(r"\s*<[?!A-Za-z]", source.text):
         spans = read_profile(source.text, source.where, ())
     else:
         spans = []

@@ -55,6 +55,13 @@ _INEXPRESSIBLE = {
     "+h": ("cluster", "name of the controlling host"),
     "+E": ("file", "an existing foreign file, for reading only"),
 }
+_OWN_DATA = "0x" + "5f" * 8 + "00" * 56
+"""IOzone's buffer as near as fio's pattern of at most 512 bytes comes to it: eight bytes of a pattern at the start of each page of 4,096, zeros behind.
+
+IOzone writes the one buffer again and again and touches none of it between two records; with a pattern fio leaves its buffer alone too. Its
+default, random data altered for every write, took a third off the rates of large direct writes: the altered lines have to be fetched from
+the writing processor's cache (docs/decisions/0114-iozones-data.md).
+"""
 OPERATIONS = {
     0: ("write", "rewrite"), 1: ("read", "reread"), 2: ("random read", "random write"), 3: ("backward read",), 4: ("record rewrite",),
     5: ("strided read",), 6: ("fwrite", "frewrite"), 7: ("fread", "freread"), 8: ("mixed",), 9: ("pwrite", "repwrite"), 10: ("pread", "repread"),
@@ -105,6 +112,12 @@ class Plan:
     name: str = ""
     options: dict[str, OptionValue] = field(default_factory=dict)
     notes: list[Fidelity] = field(default_factory=list)
+    diagnosis: bool = False
+
+    @property
+    def own_data(self) -> bool:
+        """Whether IOzone writes the data it writes unless told otherwise."""
+        return not self.diagnosis and not {"buffer_pattern", "dedupe_percentage"} & self.options.keys()
 
 
 def kilobytes(text: str, option: str, where: str) -> int:
@@ -267,6 +280,7 @@ def _apply_rare(plan: Plan, letter: str, value: str, where: str) -> None:
     elif letter in _REPORTING:
         plan.notes.append(exact("reporting", f"{option}: {_REPORTING[letter]}"))
     elif letter in _INEXPRESSIBLE:
+        plan.diagnosis = plan.diagnosis or letter == "+d"
         attribute, reason = _INEXPRESSIBLE[letter]
         plan.notes.append(not_expressible(attribute, f"{option}: {reason}"))
     elif letter == "h":
@@ -339,8 +353,8 @@ def _address(op: str, record: int, plan: Plan) -> Address:
 def _stream(op: str, size: int, record: int, plan: Plan, jobs: int, target: int) -> Stream:
     writes = op in _WRITERS
     options: dict[str, OptionValue] = dict(plan.options)
-    if not writes:
-        options.pop("buffer_pattern", None)
+    if plan.own_data:
+        options["buffer_pattern"] = _OWN_DATA  # of reads too: a file that fio or a campaign lays out holds the same
     options["invalidate"] = int(plan.remount and not writes)
     if writes:
         options["fallocate"] = "none"
@@ -431,10 +445,11 @@ def _notes(plan: Plan) -> Iterator[Fidelity]:
             "pwritev and preadv gather up to 16 pieces of one record each; pvsync sends one piece",
             "system calls: up to 16 to 1",
         )
-    if any(op in _WRITERS for op in ops) and "buffer_pattern" not in plan.options:
-        yield approximate(
-            "write data", "IOzone writes a pattern of its own, fio random data", "how far the data can be compressed or deduplicated"
-        )
+    if any(op in _WRITERS or op == "mixed" for op in ops):
+        yield from _data_notes(plan)
+    if any(op not in _WRITERS for op in ops):
+        yield approximate("reading", "IOzone looks at each page of a record after reading it, inside its time; fio does not touch what it reads",
+                          "one access to memory for each 4 KiB")  # fmt: skip
     if throughput:
         yield approximate("throughput mode", "IOzone's summary counts what was done while all children ran; fio's counts each job to its end",
                           "the tail after the first child ends")  # fmt: skip
@@ -452,6 +467,19 @@ def _notes(plan: Plan) -> Iterator[Fidelity]:
         yield approximate(
             "state of the file", "without -i 0 IOzone reads a file left by an earlier run with -w; fio lays one out", "the file's age"
         )
+
+
+def _data_notes(plan: Plan) -> Iterator[Fidelity]:
+    if plan.own_data:
+        yield approximate(
+            "write data",
+            "one buffer, the same in every write: eight bytes of a pattern, then zeros, from each page on in IOzone, from each 64 bytes on in fio",
+            "compresses and deduplicates to almost nothing in both; 0.2% of its bytes are not zero in IOzone, 12.5% in fio",
+        )
+    elif plan.diagnosis:
+        yield approximate("write data", "-+d: IOzone counts up from another random number in each record; fio writes random data", "hard to compress in both")
+    elif "buffer_pattern" in plan.options:
+        yield exact("write data", "-V: every byte is the pattern, in every write")
 
 
 def translate(source: Source, tool: str) -> Translation:

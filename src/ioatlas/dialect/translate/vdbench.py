@@ -25,6 +25,7 @@ from ioatlas.model.workload import Address, Arrival, Stream, Workload
 
 _LOOPS = ("xfersize", "threads", "rdpct", "rhpct", "whpct", "seekpct", "hitarea", "compratio", "compression", "depth", "width", "files", "sizes",
           "totalsize", "wss", "workingsetsize")  # fmt: skip
+_SEEK_WORDS = {"seq": "0", "sequential": "0", "seqnz": "0", "rand": "100", "random": "100"}
 _CURVE = (10, 50, 70, 80, 90, 100)
 # Parameters that are carried over, judged elsewhere, or only say how vdbench itself is started.
 _USED: dict[str, tuple[str, ...]] = {
@@ -39,7 +40,7 @@ _USED: dict[str, tuple[str, ...]] = {
     "rd": ("wd", "sd", "fwd", "fsd", "iorate", "fwdrate", "maxdata", "maxdataread", "maxdatawritten", "curve", "stopcurve", "elapsed", "interval", "warmup", "replay",
            "pause", "distribution", "startcmd", "start_cmd", "endcmd", "end_cmd", "operations", "foroperations", "format", "openflags", "mount",
            *_LOOPS, *(f"for{name}" for name in _LOOPS)),
-    "rg": ("host", "iorate"),
+    "rg": ("host", "iorate", "devices"),
 }  # fmt: skip
 
 
@@ -63,7 +64,7 @@ def _loops(rd: Definition) -> list[tuple[str, list[float]]]:
     for keyword, values in rd.values.items():
         base = keyword.removeprefix("for") if keyword.startswith("for") and keyword != "format" else keyword
         if base in _LOOPS:
-            found.append((base, numbers(values, keyword, rd.where)))
+            found.append((base, numbers([_SEEK_WORDS.get(value.lower(), value) for value in values], keyword, rd.where)))
     return found
 
 
@@ -284,7 +285,9 @@ def _stream(run: Run, wd: Definition, sd: Definition, index: int, general: Defin
 def _raw_workload(run: Run, parm: ParameterFile) -> tuple[Workload, list[Fidelity]]:
     notes = list(run.notes)
     sds = expanded(parm.definitions["sd"])
-    wds = matching(run.rd.all("wd") or ["*"], parm.definitions["wd"], run.rd.where)
+    # Without any wd the rd gives the workload itself: xfersize, rdpct and seekpct stand among its loops.
+    defined = parm.definitions["wd"] or ([] if run.rd.all("wd") else [Definition("wd", "default", {}, run.rd.where)])
+    wds = matching(run.rd.all("wd") or ["*"], defined, run.rd.where)
     pairs = []
     for wd in wds:
         names = run.rd.all("sd") or wd.all("sd") or ["*"]
@@ -366,6 +369,9 @@ def _general_notes(parm: ParameterFile) -> Iterator[Fidelity]:
     for kind, definitions in parm.definitions.items():
         for keyword in dict.fromkeys(word for definition in definitions for word in definition.values if word not in _USED.get(kind, ())):
             yield not_expressible(f"{kind}: {keyword}=", "a parameter without counterpart in a fio job")
+    if parm.passed_over:
+        count = len(parm.passed_over)
+        yield not_expressible("text", f"{count} line{'s' if count > 1 else ''} without keyword=value passed over: {'; '.join(parm.passed_over[:3])}")
     if parm.definitions["rg"]:
         yield not_expressible("replay groups", "rg= replays a trace")
 

@@ -36,7 +36,7 @@ _KEYWORDS: dict[str, tuple[str, ...]] = {
         "fwd_thread_adjust", "ios_per_jvm",
     ),
     "hd": ("system", "host", "vdbench", "shell", "user", "jvms", "clients", "mount", "client", "master"),
-    "rg": ("host", "iorate"),
+    "rg": ("host", "iorate", "devices"),
     "sd": (
         "host", "hd", "lun", "count", "size", "threads", "hitarea", "offset", "align", "kstat", "instance", "replay", "journal", "resetlun", "resetbus",
         "openflags", "range", "streams", "dedupratio", "dedupunit", "dedupsets", "deduphotsets", "dedupflipflop", "compratio", "compression", "abstractsize",
@@ -85,6 +85,8 @@ class Definition:
 class ParameterFile:
     general: Definition = field(default_factory=lambda: Definition("general", ""))
     definitions: dict[str, list[Definition]] = field(default_factory=lambda: {kind: [] for kind in KINDS})
+    passed_over: list[str] = field(default_factory=list)
+    """Lines that hold no keyword=value: text between the definitions, as vdbench's own examples have it."""
 
 
 def number(text: str, what: str, where: str) -> float:
@@ -114,16 +116,20 @@ def numbers(texts: list[str], what: str, where: str) -> list[float]:
         low, high = number(low_text, what, where), number(high_text, what, where)
         step = 0.0 if texts[1].lower() == "d" else number(texts[1], what, where)
         doubling = texts[1].lower() == "d"
-        if low < 0 or high < low or (step <= 0 if not doubling else low <= 0):
+        falling = high < low  # (100-0,10) goes down, (64-1,d) halves
+        if falling:
+            low, high = high, low
+        if low < 0 or (step <= 0 if not doubling else low <= 0):
             raise UsageError(
                 f"{what}=({','.join(texts)}) is not a series", where=where, remedy="write for example (1-64,d) or (100-1000,100)"
             )
         values: list[float] = []
-        while low <= high:
+        at = high if falling else low
+        while low <= at <= high:
             if len(values) >= 10_000:
                 raise UsageError(f"{what}=({','.join(texts)}) has more than 10,000 values", where=where, remedy="use a larger step")
-            values.append(low)
-            low = low * 2 if not step else low + step
+            values.append(at)
+            at = (at / 2 if falling else at * 2) if doubling else at - step if falling else at + step
         return values
     return [number(text, what, where) for text in texts]
 
@@ -232,6 +238,9 @@ def parse(source: Source, substitutions: Mapping[str, str] | None = None) -> Par
     defaults = {kind: Definition(kind, "default") for kind in KINDS}
     current = result.general
     for where, line in logical_lines(source, substitutions or {}):
+        if "=" not in line.partition(",")[0]:
+            result.passed_over.append(f"{where}: {line[:60]}")
+            continue
         for keyword, values in _pairs(line, where):
             word = "hd" if keyword == "host" and current.kind == "general" and values else keyword
             if word in KINDS and word in _STARTS[current.kind]:
