@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Event:
-    """`name` is one of: campaign, layout, probe, plan, progress, visit, discarded, remark, precision, fresh, verify, phase, cleaned, stopped, done."""
+    """`name` is one of: campaign, layout, probe, plan, progress, visit, discarded, kept, remark, precision, fresh, verify, phase, cleaned, stopped, done."""
 
     name: str
     fields: Mapping[str, Any] = field(default_factory=dict)

@@ -24,6 +24,9 @@ SENTINEL = "sentinel"
 LONGER = 4
 """A visit that settles only in its second half is made again this many times as long."""
 
+LATE = "settled in the second half of its window"
+"""How the reason of such a visit begins while the longer one is not made, or has confirmed it."""
+
 
 @dataclass
 class Intake:
@@ -83,14 +86,23 @@ def take_in(
         elif visit.discarded and not plan.alone:
             intake.again.append(_alone(plan))
         elif late and not plan.alone:
-            visit = replace(
-                visit, discarded=f"settled in the second half of its window ({visit.verdict}): made again {LONGER} times as long"
-            )
+            visit = replace(visit, discarded=f"{LATE} ({visit.verdict}): made again {LONGER} times as long")
             intake.again.append(_alone(plan, runtime_ms=result.section.runtime_ms * LONGER))
         intake.visits.append(visit)
     # A sentinel that was lost is a gap in a chart; the next one is near.
     intake.again = [each for each in intake.again if each.purpose != SENTINEL]
     return intake
+
+
+def not_confirmed(verdict: str, longer: Visit) -> str:
+    """The verdict on a visit that seemed to settle late, once the longer one has shown a steady level without that change; '' when it has not.
+
+    What a load does after its start it does again; what others do to the target meanwhile comes at any time and is its noise. Leaving out
+    the visits that it strikes would make the intervals too narrow.
+    """
+    label = verdict.split("(", maxsplit=1)[0]
+    steady = longer.verdict == "flat" or (longer.window_start_ms > 0 and not longer.verdict.startswith(label))
+    return f"flat: {verdict}, which a visit {LONGER} times as long did not show" if steady and not longer.discarded else ""
 
 
 def _alone(plan: PlannedVisit, runtime_ms: int | None = None) -> NewVisit:

@@ -15,7 +15,7 @@ from ioatlas.campaign.beside import Beside
 from ioatlas.campaign.conditions import Hollow, meters_of, note_power
 from ioatlas.campaign.events import Emit, Event
 from ioatlas.campaign.gatekeeper import Gatekeeper
-from ioatlas.campaign.intake import Intake, take_in
+from ioatlas.campaign.intake import LATE, Intake, not_confirmed, take_in
 from ioatlas.campaign.plan import CELLS_PER_BATCH, FIO_SECONDS, Plan, default_pace
 from ioatlas.campaign.prepare import last_line, remedy_for
 from ioatlas.campaign.sites import Sites
@@ -23,10 +23,12 @@ from ioatlas.engine.archive import pack_logs
 from ioatlas.engine.batch import MAX_SLACK_MS, SLACK_MS, TURN_MS, WORK_CAP_SECONDS, Batch, Section, job_text, take_sections
 from ioatlas.engine.collect import JOB_FILE, OUTPUT, SectionResult, read_batch
 from ioatlas.engine.process import Fio, Outcome, run_fio, stop_orphan
+from ioatlas.engine.replay import cap_ms
 from ioatlas.errors import IoAtlasError, PartialResultError
 from ioatlas.model.cell import Cell
 from ioatlas.model.visit import Visit
 from ioatlas.probe.telemetry import Sampler, Watched, usage_between, watched_of
+from ioatlas.stats.warmup import get_ready
 from ioatlas.store.journal import BatchRow, Journal, PlannedVisit
 
 BATCH_SECONDS = 30.0
@@ -105,6 +107,7 @@ class Session(ABC):
             results = self._read(batch, planned)
             intake = take_in(results, planned)
             self._close(row.batch_id, intake, status="done" if results else "failed", note="read back after a crash")
+            self._take_back(intake, planned)
         self._journal.drop_planned("interrupted", purpose="probe")
 
     def _clean(self) -> None:
@@ -126,11 +129,12 @@ class Session(ABC):
         cell = self._cells[visit.cell_key]
         runtime_ms, gap_ms = self._pace.runtime_and_gap_ms(cell)
         if cell.work_bounded:
-            runtime_ms = WORK_CAP_SECONDS * 1000
+            runtime_ms = cap_ms(cell) if cell.trace else WORK_CAP_SECONDS * 1000
         return self._section(visit, max(runtime_ms, visit.runtime_ms or 0), gap_ms)
 
     def _make_planned(self, purpose: str) -> bool:
         """Make planned visits until none is left (True) or the budget ends (False). Raises PartialResultError when asked to stop."""
+        get_ready()
         while waiting := self._waiting(purpose):
             rows = {visit.visit_id: visit for visit in waiting}
             sections = [self._paced(visit) for visit in waiting]
@@ -207,6 +211,7 @@ class Session(ABC):
             note=last_line(outcome.stderr) if outcome.exit_code else "",
             usage={**asdict(usage), **seen.record(intake.visits)},
         )
+        self._take_back(intake, planned)
         self._made += len(sections)
         self._nominal_spent += batch.seconds
         self._wall_spent += time.monotonic() - begin
@@ -240,6 +245,17 @@ class Session(ABC):
         """A cell gets one more try a block, not more."""
         intake.again = [visit for visit in intake.again if not self._journal.tries(visit.cell_key, visit.block)]
         return intake
+
+    def _take_back(self, intake: Intake, planned: Mapping[int, PlannedVisit]) -> None:
+        """Visits that seemed to settle late count after all when the longer ones show that it was noise."""
+        longer = {(visit.cell_key, visit.block): visit for visit in intake.visits if planned[visit.visit_id].alone}
+        for visit_id, cell_key, block, verdict in self._journal.discarded(LATE) if longer else ():
+            visit = longer.get((cell_key, block))
+            kept = not_confirmed(verdict, visit) if visit is not None else ""
+            if kept:
+                self._journal.take_back(visit_id, kept)
+                self._finished += 1
+                self._emit(Event("kept", {"cell": cell_key, "verdict": kept, **_axes(self._cells[cell_key])}))
 
     def _amend(self, intake: Intake) -> Intake:
         """What a batch gave, changed in place before it is written down where a kind of session judges otherwise."""

@@ -15,7 +15,7 @@ DRAIN = 1.5
 SHORTEST_DRAIN, LONGEST_DRAIN = 0.5, 5.0
 SLOW_SECONDS = 0.003
 """Latency from which a drain can be told in mean latencies: fio tells run times in whole milliseconds."""
-GAP_MS = 5
+GAP_MS = 2
 MAX_WINDOW_MS = 120_000
 
 

@@ -2,8 +2,9 @@
 """A batch: several visits as sections of one fio process, placed one after the other by `startdelay`.
 
 fio starts sections from a loop that sleeps 100 ms a turn; a section starts at the first turn after its `startdelay`. Turns take
-100.1 to 100.9 ms (measured, the more the busier the machine), so sections that are N x 100 ms apart are now and then served N-1 turns
-apart and overlap by up to 90 ms. Some slack on top of N turns prevents that as long as the turns' jitter stays below it.
+100.1 ms, and every start of a section delays them by 0 to 13 ms more (1.4 to 3.5 on average, measured; more on a busy machine). A section
+is due half a turn before the turn that it is meant for: turns may run 50 ms ahead of the schedule or behind it before one is missed. Some
+slack a section makes that rather too late, which costs a turn, than too early, which makes neighbours overlap.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from pathlib import Path
 
 from ioatlas.dialect.jobfile import JobSection, JobValue, render_job
 from ioatlas.engine.io_log import logs_each_io
+from ioatlas.engine.replay import lane_sections
 from ioatlas.model.cell import Cell
 
 TURN_MS = 100.2
-SLACK_MS = 6
+SLACK_MS = 4
 MAX_SLACK_MS = 50
 SERIES_POINTS = 50
 MIN_INTERVAL_MS = 10
-MIN_GAP_MS = 10
 MAX_JOBS_IN_FLIGHT = 4000
 """fio 3.33 takes at most 4,096 jobs a process."""
 
@@ -90,7 +91,7 @@ class Batch:
         """Startdelay of each section, ms."""
         time_ms, starts = 0.0, []
         for section in self.sections:
-            starts.append(math.ceil(time_ms))
+            starts.append(max(0, math.ceil(time_ms - TURN_MS / 2)))
             time_ms += section.turns * TURN_MS + self.slack_ms
         return tuple(starts)
 
@@ -134,6 +135,9 @@ def job_text(batch: Batch) -> str:
     for section, start_ms in zip(batch.sections, batch.start_ms, strict=True):
         for number, (name, _, cell) in enumerate(section.jobs):
             options = section_options(section, cell, number)
+            if cell.trace:
+                sections += lane_sections(name, options, cell)
+                continue
             options |= {"new_group": 1, "startdelay": f"{start_ms}ms", "write_lat_log": name}
             if not section.logs_each_io:
                 options |= {"log_avg_msec": section.interval_ms, "write_bw_log": name}
@@ -143,6 +147,8 @@ def job_text(batch: Batch) -> str:
 
 def single_job_text(section: Section) -> str:
     """The job file of one visit in a fio of its own, as a person would write it."""
+    if section.cell.trace:
+        return render_job(lane_sections(section.name, section_options(section), section.cell), GLOBAL)
     jobs = [JobSection(name, section_options(section, cell, number)) for number, (name, _, cell) in enumerate(section.jobs)]
     if len(jobs) > 1:
         jobs = [JobSection(job.name, {"new_group": 1, **job.options}) for job in jobs]

@@ -26,6 +26,8 @@ RELEVANT = 0.10
 """Smallest difference of levels, or drift across the window, that matters: SNIA's 10% slope excursion."""
 AWAY = 0.15
 """Largest share of the window that a passing dip may take of a series that is flat otherwise."""
+END = 0.2
+"""Share at the window's end in which MSER-5 looks for no cut: too little for a level."""
 STALLED_SHARE = 0.10
 _FEWEST_IOS = 4
 
@@ -153,10 +155,10 @@ def _step_of(series: Floats) -> float | None:
 def _shape(series: Floats, step: float, spare: int | None = None) -> tuple[Label, str, int, bool]:
     """(label, reason, cut, agreed) of a series of non-negative values that are not all zero, counted in steps of `step`.
 
-    spare: intervals at the end that may be a dip which the window's end cuts off; None: AWAY of the series.
+    spare: intervals at the end that are too few for a level of their own; None: END of the series.
     """
     n = series.size
-    spare = int(AWAY * n) if spare is None else spare
+    spare = int(END * n) if spare is None else spare
     mean = float(series.mean())
     quiet = trim_spikes(series)
     if np.ptp(quiet) <= 1e-9 * mean:
@@ -188,8 +190,8 @@ def _shape(series: Floats, step: float, spare: int | None = None) -> tuple[Label
     if cut == 0:
         return "flat", f"levels of {len(levels)} stretches within {RELEVANT:.0%}", 0, True
     before = levels[edges.index(cut) - 1]
-    if n - cut <= spare and tail < before:
-        # As much as may pass in the middle: too little to tell a dip from a new level. MSER-5 looks for no level in the last fifth either.
+    if n - cut <= spare:
+        # A dip or a surge that the window's end cuts off looks like this too, and MSER-5 cannot confirm it.
         inner, reason, at, agreed = _shape(series[:cut], step, spare - (n - cut))
         return inner, f"{reason}; {tail / before - 1:+.0%} in the last {n - cut} intervals", at, agreed
     fitted = np.repeat(levels, np.diff(edges))

@@ -102,6 +102,11 @@ def noise_around(residuals: Floats, parameters: int) -> Noise:
     return Noise(float(np.sqrt(variance / (1 - lost))), rho)
 
 
+def get_ready() -> None:
+    """Load what `change_points` takes: half a second that would otherwise fall between two loads."""
+    import ruptures  # noqa: F401
+
+
 def change_points(values: Sequence[float] | Floats, noise: Noise, *, strength: float = 3.0) -> tuple[int, ...]:
     """Indices where a new level begins, in order; empty when the level never changes.
 

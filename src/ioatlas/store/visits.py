@@ -79,6 +79,18 @@ class Visits(Database):
             query = t.visit.update().where(t.visit.c.visit_id.in_(list(visit_ids)), t.visit.c.status == "done")
             link.execute(query.values(status="discarded", reason=reason))
 
+    def discarded(self, reason: str) -> list[tuple[int, str, int, str]]:
+        """(visit_id, cell_key, block, verdict) of the visits whose reason begins so."""
+        query = sa.select(t.visit).where(t.visit.c.status == "discarded", t.visit.c.reason.startswith(reason, autoescape=True))
+        with self._engine.connect() as link:
+            return [(row.visit_id, row.cell_key, row.block, row.verdict or "") for row in link.execute(query)]
+
+    def take_back(self, visit_id: int, verdict: str) -> None:
+        """A discarded visit counts after all."""
+        with self._engine.begin() as link:
+            query = t.visit.update().where(t.visit.c.visit_id == visit_id, t.visit.c.status == "discarded")
+            link.execute(query.values(status="done", reason="", verdict=verdict))
+
     def tries(self, cell_key: str, block: int) -> int:
         """Visits of a cell in a block that were discarded or failed."""
         query = (

@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from ioatlas.campaign.intake import LONGER, take_in
+from ioatlas.campaign.intake import LONGER, not_confirmed, take_in
 from ioatlas.engine.batch import Section
 from ioatlas.engine.collect import SectionResult
 from ioatlas.model.cell import Cell
@@ -59,3 +59,13 @@ def test_an_overlap_is_made_again_alone_and_as_long():
     intake = taken([1.0] * 49, state="over-run")
     assert "overlapped" in intake.visits[0].discarded
     assert [(one.alone, one.runtime_ms) for one in intake.again] == [(True, None)]
+
+
+def test_a_late_cut_counts_only_when_the_longer_visit_shows_it_too():
+    first = taken([2.0] * 30 + [1.0] * 19).visits[0].verdict
+    flat, same, other = ([1.0] * 49, [2.0] * 15 + [1.0] * 34, [0.5] * 15 + [1.0] * 34)
+    assert not_confirmed(first, taken(flat, alone=True).visits[0]).startswith("flat: slowdown(300 ms)")
+    assert not_confirmed(first, taken(other, alone=True).visits[0])
+    assert not not_confirmed(first, taken(same, alone=True).visits[0])
+    for unsteady in ([2.0] * 30 + [1.0] * 19, np.linspace(1.0, 2.0, 49)):
+        assert not not_confirmed(first, taken(unsteady, alone=True).visits[0])
