@@ -42,6 +42,7 @@ UNHINDERED = 0.1
 """Share of the time that fio waits for a processor up to which others' work does not hold it back."""
 OWN_SHARE, SOFTIRQ_CORE = 0.2, 0.5
 DRIVE_BUSY = 0.95
+FAR_BELOW = 0.1
 BEYOND_MEMORY = 1.5
 """A value this many times as fast as the path to memory took another one: the comparison says nothing."""
 LINKS = frozenset({"link", "network path"})
@@ -130,6 +131,9 @@ def attribute(
 def _limit(case: Case, fastest: float) -> Limit:
     bounds = list(_bounds(case))
     cpu = _processor(case)
+    if case.law is not None and case.law.resource == "single queue":
+        # A client that copies one block at a time is a single queue too, unless each I/O takes far longer than the path's own work.
+        case.tight = any(_compared(one) and one.share <= FAR_BELOW for one in bounds)
     memory = next((one for one in bounds if _compared(one) and one.share >= FAR), None) if not case.tight else None
     if case.cache is not None and case.cache.word == "cached":
         return _cached(case, case.cache, bounds)

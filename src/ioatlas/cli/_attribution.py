@@ -46,7 +46,11 @@ class Outcome:
 def attributed(case: Case, visits: int = 1) -> Outcome:
     """Start the scenario, measure its map, and compare. Raises IoAtlasError when it cannot be started or measured."""
     begin = time.monotonic()
-    with start_target(case.scenario, **case.settings) as target, tempfile.TemporaryDirectory(prefix="ioatlas-attribution-") as folder:
+    with (
+        start_target(case.scenario, **case.settings) as target,
+        target.programs(),
+        tempfile.TemporaryDirectory(prefix="ioatlas-attribution-") as folder,
+    ):
         spec = CampaignSpec(
             name=case.name,
             targets=(("", target.location),),

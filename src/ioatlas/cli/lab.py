@@ -95,7 +95,9 @@ def up_(names: tuple[str, ...], words: tuple[str, ...], *, as_json: bool) -> Non
             click.echo(line)
         if target.options:
             click.echo(f"  measure it with {' '.join(f'{key}={value}' for key, value in target.options.items())}")
-        click.echo(f"  measure: ioatlas map {shlex.quote(target.location)}    stop: ioatlas lab down {target.directory.name}")
+        programs = target.directory / instance.PROGRAMS
+        path = f"PATH={shlex.quote(str(programs))}:$PATH " if programs.is_dir() else ""
+        click.echo(f"  measure: {path}ioatlas map {shlex.quote(target.location)}    stop: ioatlas lab down {target.directory.name}")
 
 
 @command.command("down")
@@ -155,7 +157,8 @@ def run(name: str, words: tuple[str, ...], settings: tuple[str, ...]) -> None:
     with start(name, **_settings(settings)) as target:
         for line in _truth_lines(target):
             click.echo(line, err=True)
-        done = subprocess.run([word.replace("{}", target.location) for word in words], check=False)
+        with target.programs():
+            done = subprocess.run([word.replace("{}", target.location) for word in words], check=False)
     sys.exit(done.returncode if done.returncode >= 0 else 1)
 
 

@@ -6,9 +6,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ioatlas.errors import UsageError
-from ioatlas.lab.catalog import NAMED_URI, NBDKIT, SIZE, SOCKET, STORAGE_DAEMON, nbdkit, storage_export, whole
+from ioatlas.lab.catalog import NAMED_URI, NBDKIT, SIZE, SOCKET, STORAGE_DAEMON, nbdkit, number, storage_export, whole
 from ioatlas.lab.network import goodput_bytes_per_s
-from ioatlas.lab.scenario import Check, Limit, Link, Loop, MakeFile, Recipe, Requirement, Run, Scenario, Serve, Setting, Truth
+from ioatlas.lab.scenario import (
+    Check,
+    FarLink,
+    Limit,
+    Link,
+    Loop,
+    MakeFile,
+    Memory,
+    Recipe,
+    Requirement,
+    Run,
+    Scenario,
+    Serve,
+    Setting,
+    Step,
+    Text,
+    Truth,
+)
 
 IPROUTE = (Requirement("ip", "iproute2"), Requirement("tc", "iproute2"), Requirement("nsenter", "util-linux"))
 IPERF = Requirement("iperf3", "iperf3")
@@ -16,8 +33,13 @@ LOSETUP = Requirement("losetup", "util-linux")
 ISCSI_BLOCK = Requirement("qemu/block-iscsi.so", "qemu-block-extra")
 PORT = 10809
 IPERF_PORT = 5201
+OWN_BYTES = 24 << 20
+"""What fio itself takes of a memory control group, at most."""
 
 REGISTRY: dict[str, Scenario] = {}
+
+
+IPERF_SERVER = Serve("iperf", ("iperf3", "--server", "--bind", "{server}", "--port", f"{IPERF_PORT}"), f"{{server}}:{IPERF_PORT}", inside=True)
 
 
 def _link(s: Mapping[str, Setting]) -> Recipe:
@@ -27,7 +49,7 @@ def _link(s: Mapping[str, Setting]) -> Recipe:
     steps = (
         Link(rate, mtu, burst),
         nbdkit("memory", f"{s['size_bytes']}", address=("--ipaddr", "{server}", "--port", f"{PORT}"), ready=f"{{server}}:{PORT}"),
-        Serve("iperf", ("iperf3", "--server", "--bind", "{server}", "--port", f"{IPERF_PORT}"), f"{{server}}:{IPERF_PORT}", inside=True),
+        IPERF_SERVER,
     )
     truth = {
         "bw_bytes_per_s": Truth(
@@ -114,6 +136,124 @@ REGISTRY["page-cache-drive"] = Scenario(
     (LOSETUP, Requirement("mkfs.ext4", "e2fsprogs")),
     {"bw_bytes_per_s": 50_000_000, "size_bytes": SIZE},
     _cached_drive,
+    needs_root=True,
+)
+
+
+def _small_cache(s: Mapping[str, Setting]) -> Recipe:
+    plain, cache = _cached_drive(s), whole(s, "cache_bytes")
+    truth = {
+        "device_read_bytes": Truth(0, "B", "arithmetic", f"of a file that was just read and is smaller than the cache by the program's own memory, some {OWN_BYTES >> 20} MiB"),
+        "cache_bytes": Truth(cache, "B", note="memory of fio and all that it keeps in the page cache"),
+        "bw_bytes_per_s": Truth(whole(s, "bw_bytes_per_s"), "B/s", note="sequential reads of a file that is larger than the cache, whatever the pass"),
+    }
+    common = ("ioengine=psync", "direct=0", "invalidate=0", "filename={dir}/mount/data", "rw=read")
+    checks = (
+        Check("device_read_bytes", (*common, "bs=64k", f"size={cache // 2}"), "device_reads", 0, 0),
+        Check("bw_bytes_per_s", (*common, "bs=256k", f"size={2 * cache}"), settle_seconds=1, tolerance=0.03),
+    )
+    return Recipe((*plain.steps, Memory(cache)), plain.location, truth, kind="directory", checks=checks, options=plain.options)
+
+
+REGISTRY["page-cache-limited"] = Scenario(
+    "page-cache-limited",
+    "client page cache",
+    "such a file system, read by a fio whose memory control group holds a page cache of known size: larger files come from the drive",
+    (LOSETUP, Requirement("mkfs.ext4", "e2fsprogs")),
+    {"cache_bytes": 96 << 20, "bw_bytes_per_s": 200_000_000, "size_bytes": 2 * SIZE},
+    _small_cache,
+    needs_root=True,
+)
+
+SMB_PORT = 445
+SMB_FILE = "{dir}/mount/{server}/disk/data"
+SMB_PACKAGES = (IPERF, Requirement("smbd", "samba"), Requirement("smbnetfs", "smbnetfs"), Requirement("/dev/fuse", "a kernel with FUSE"))
+SMB = """[global]
+server role = standalone server
+map to guest = bad user
+guest account = root
+interfaces = {server}/24
+bind interfaces only = yes
+smb ports = 445
+disable netbios = yes
+lock directory = {dir}/state
+state directory = {dir}/state
+cache directory = {dir}/state
+private dir = {dir}/state
+pid directory = {dir}/state
+ncalrpc dir = {dir}/state/ncalrpc
+log file = {dir}/smbd.log
+[disk]
+path = {dir}/share
+guest ok = yes
+read only = no
+"""
+
+
+def _smb_steps(link: Link | FarLink, size_bytes: int) -> tuple[Step, ...]:
+    """A server behind the link and its file at {dir}/mount/{server}/disk/data."""
+    return (
+        link,
+        Text("{dir}/smb.conf", SMB),
+        Text("{dir}/state/.keep", ""),
+        MakeFile("{dir}/share/data", size_bytes),
+        Serve(
+            "server", ("smbd", "--foreground", "--no-process-group", "--configfile={dir}/smb.conf"), f"{{server}}:{SMB_PORT}", inside=True
+        ),
+        IPERF_SERVER,
+        # smbnetfs wants both files of its own user alone.
+        Text("{dir}/home/.smb/smb.conf", "[global]\nclient min protocol = SMB2\n"),
+        Text("{dir}/home/.smb/smbnetfs.conf", 'auth "guest" ""\n'),
+        Run(("mkdir", "{dir}/mount")),
+        Serve("client", ("smbnetfs", "-f", "{dir}/mount"), SMB_FILE, environment=(("HOME", "{dir}/home"),)),
+    )
+
+
+def _smb(s: Mapping[str, Setting]) -> Recipe:
+    rate, mtu = whole(s, "rate_bits_per_s"), whole(s, "mtu")
+    steps = _smb_steps(Link(rate, mtu), whole(s, "size_bytes"))
+    truth = {
+        "bw_bytes_per_s": Truth(
+            goodput_bytes_per_s(rate, mtu), "B/s", "arithmetic",
+            "TCP payload, an upper bound: SMB headers take 0.1% of 64 KiB, and smbnetfs asks for one block at a time; writes reach half of it",
+        ),
+        "rate_bits_per_s": Truth(rate, "bit/s", note="of the token bucket at each end"),
+    }  # fmt: skip
+    checks = (
+        Check("bw_bytes_per_s", ("ioengine=psync", "direct=1", "rw=read", "bs=256k", f"size={s['size_bytes']}"), settle_seconds=1, tolerance=0.05),
+    )
+    return Recipe(steps, SMB_FILE, truth, kind="file", checks=checks)
+
+
+REGISTRY["nas-smb"] = Scenario(
+    "nas-smb",
+    "link",
+    "a file on an SMB server (samba) behind a 100 Mb/s link, mounted by smbnetfs: also where the kernel has no SMB client of its own",
+    (*IPROUTE, *SMB_PACKAGES),
+    {"rate_bits_per_s": 10**8, "mtu": 1500, "size_bytes": 64 << 20},
+    _smb,
+    needs_root=True,
+)
+
+
+def _far(s: Mapping[str, Setting]) -> Recipe:
+    trip = number(s, "round_trip_ms")
+    truth = {
+        "lat_mean_ms": Truth(trip, "ms", note="of small direct reads, at least: an SMB request is one packet there and one back; server, client and the relay add 0.2 to 1 ms"),
+    }
+    checks = (
+        Check("lat_mean_ms", ("ioengine=psync", "direct=1", "rw=randread", "bs=4k", f"size={s['size_bytes']}"), "mean", 0, 2, 0.1, 1.0),
+    )
+    return Recipe(_smb_steps(FarLink(trip, 1500), whole(s, "size_bytes")), SMB_FILE, truth, kind="file", checks=checks)
+
+
+REGISTRY["nas-far"] = Scenario(
+    "nas-far",
+    "latency",
+    "the same SMB server at the end of a long link: no small read is answered before a packet is back, unless a cache answers it",
+    (Requirement("ip", "iproute2"), Requirement("nsenter", "util-linux"), Requirement("/dev/net/tun", "a kernel with TUN"), *SMB_PACKAGES),
+    {"round_trip_ms": 4.0, "size_bytes": 16 << 20},
+    _far,
     needs_root=True,
 )
 

@@ -46,7 +46,7 @@ class Outcome:
 
 def check(name: str, seed: int = 1) -> Iterator[Outcome]:
     """Start one scenario and measure each of its checks, one after the other; `seed` is that of fio's offsets."""
-    with start(name) as target:
+    with start(name) as target, target.programs():
         for one in target.checks:
             yield _measure(target, replace(one, options=(*one.options, f"randseed={seed}")), seed)
 
@@ -108,6 +108,10 @@ def _latency(target: LabTarget, one: Check) -> tuple[float, str]:
     with start("memory") as plain:
         base = _mean_latency_ms(plain.location, one)
     return _mean_latency_ms(target.location, one) - base, f"less {base:.3f} ms of the same path without delay"
+
+
+def _mean(target: LabTarget, one: Check) -> tuple[float, str]:
+    return _mean_latency_ms(target.location, one), "mean of all I/Os"
 
 
 def _error_percent(target: LabTarget, one: Check) -> tuple[float, str]:
@@ -237,5 +241,5 @@ def _fio(location: str, one: Check, seconds: float, extra: tuple[str, ...] = ())
 
 _WAYS: dict[str, Callable[[LabTarget, Check], tuple[float, str]]] = {
     "bw": _steady_rate, "iops": _steady_rate, "latency": _latency, "error_percent": _error_percent, "writes_per_error": _writes_per_error, "safe_iodepth": _safe_iodepth,
-    "refused": _refused, "longest": _longest, "slope": _slope, "edge": _edge, "device_reads": _device_reads,
+    "refused": _refused, "longest": _longest, "slope": _slope, "edge": _edge, "device_reads": _device_reads, "mean": _mean,
 }  # fmt: skip

@@ -27,6 +27,9 @@ MARK = "IOATLAS_LAB_INSTANCE"
 STATE = "instance.json"
 RULES = "limits.json"
 BLKIO = Path("/sys/fs/cgroup/blkio")
+MEMORY = Path("/sys/fs/cgroup/memory")
+PROGRAMS = "programs"
+"""Directory of an instance with the programs that take the place of those of the same name."""
 _PATIENCE_SECONDS = 2.0
 
 
@@ -73,7 +76,7 @@ class Instance:
 
 
 def namespace_of(directory: Path) -> str:
-    """Name of the network namespace of an instance."""
+    """Name of the network namespace of an instance, and of its memory control group."""
     return f"ioatlas-{directory.name}"
 
 
@@ -130,7 +133,7 @@ def take_down(directory: Path) -> list[str]:
     """Undo all that an instance left in the system, and remove its directory. Returns what could not be undone."""
     _end_processes(directory)
     # Limits first: what an unmount still has to write would wait for them.
-    left = _clear_limits(directory) + _unmount(directory) + _detach_loops(directory) + _delete_namespace(directory)
+    left = _clear_limits(directory) + _unmount(directory) + _detach_loops(directory) + _delete_namespace(directory) + _delete_memory(directory)
     left += [f"process {pid}" for pid, _ in processes_of(directory)]
     if not left:
         shutil.rmtree(directory, ignore_errors=True)
@@ -219,6 +222,19 @@ def _delete_namespace(directory: Path) -> list[str]:
         return []
     done = subprocess.run(["ip", "netns", "delete", name], capture_output=True, text=True, check=False)
     return [] if done.returncode == 0 else [f"network namespace {name}"]
+
+
+def _delete_memory(directory: Path) -> list[str]:
+    group = MEMORY / namespace_of(directory)
+    end = time.monotonic() + _PATIENCE_SECONDS
+    while group.exists():
+        try:
+            group.rmdir()
+        except OSError as error:  # a process that has just ended is still counted for a moment
+            if time.monotonic() > end:
+                return [f"memory control group {group} ({error.strerror})"]
+            time.sleep(0.02)
+    return []
 
 
 def sweep() -> list[str]:

@@ -43,6 +43,7 @@ _DEPTHS = (1, 4, 16)
 _64: dict[str, Value] = {"size": 64 * MIB}
 _LINK_SWEEP: dict[str, tuple[Value, ...]] = {"rw": ("read",), "bs": (64 * KIB, 256 * KIB), "iodepth": (4, 16)}
 _LINK_ASKED: dict[str, Value] = {"bs": 64 * KIB, "iodepth": 16}
+_CACHE_SWEEP: dict[str, tuple[Value, ...]] = {"rw": ("read",), "bs": (64 * KIB, MIB), "size": (16 * MIB, 32 * MIB, 192 * MIB)}
 
 CASES: tuple[Case, ...] = (
     Case(
@@ -93,6 +94,22 @@ CASES: tuple[Case, ...] = (
     Case(
         "a file on a disk that others use", "page-cache", "client page cache", ("client page cache",),
         {"rw": ("read",), "bs": (64 * KIB, MIB), "numjobs": (1, 2)}, {"bs": MIB, "numjobs": 1}, {}, {"size": 128 * MIB},
+    ),
+    Case(
+        "a page cache of 96 MiB, a set that fits", "page-cache-limited", "client page cache", ("client page cache",), _CACHE_SWEEP, {"size": 32 * MIB, "bs": MIB},
+        writes=True,
+    ),
+    Case(
+        "a file on a far server, through the page cache", "nas-far", "client page cache", ("client page cache",),
+        {"rw": ("read",), "bs": (4 * KIB, 16 * KIB), "numjobs": (1, 2)}, {"bs": 4 * KIB, "numjobs": 1}, {}, {"size": MIB, "direct": 0, "invalidate": 0},
+    ),
+    Case(
+        "a client (smbnetfs) that sends one request at a time", "nas-far", "single queue", ("single queue",),
+        {"rw": ("randread",), "bs": (4 * KIB, 16 * KIB), "numjobs": (1, 2, 4)}, {"bs": 4 * KIB, "numjobs": 1}, {}, {"size": 16 * MIB, "direct": 1},
+    ),
+    Case(
+        "an SMB server behind 100 Mb/s", "nas-smb", "link", ("link",),
+        {"rw": ("read",), "bs": (256 * KIB, MIB), "numjobs": (1, 2)}, {"bs": MIB, "numjobs": 2}, {}, {"size": 64 * MIB, "direct": 1}, iperf=True,
     ),
     Case(
         "1 Gb/s at MTU 1500", "link-1g", "link", ("link",), _LINK_SWEEP, _LINK_ASKED, {}, _64, iperf=True,

@@ -21,7 +21,23 @@ from pathlib import Path
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.lab import instance
 from ioatlas.lab.network import lay_link
-from ioatlas.lab.scenario import Check, Limit, Link, Loop, MakeFile, Requirement, Run, Scenario, Serve, Setting, Step, Truth
+from ioatlas.lab.scenario import (
+    Check,
+    FarLink,
+    Limit,
+    Link,
+    Loop,
+    MakeFile,
+    Memory,
+    Requirement,
+    Run,
+    Scenario,
+    Serve,
+    Setting,
+    Step,
+    Text,
+    Truth,
+)
 
 _READY_SECONDS = 15.0
 _SERVER_NICE = -10
@@ -54,6 +70,17 @@ class LabTarget:
     def path(self) -> Path:
         """The location of a file, directory or block device."""
         return Path(self.location)
+
+    @contextmanager
+    def programs(self) -> Iterator[None]:
+        """Programs of the target's own come first on PATH, without which its truth does not hold; of most targets there are none."""
+        before = os.environ.get("PATH", "")
+        if (self.directory / instance.PROGRAMS).is_dir():
+            os.environ["PATH"] = f"{self.directory / instance.PROGRAMS}{os.pathsep}{before}"
+        try:
+            yield
+        finally:
+            os.environ["PATH"] = before
 
     def value(self, quantity: str) -> float:
         """A number of the truth by its name. Raises UsageError for an unknown one."""
@@ -194,9 +221,22 @@ def _carry_out(step: Step, context: dict[str, str]) -> None:
             _serve(step, context)
         case Link():
             context.update(lay_link(step, instance.namespace_of(directory)))
+        case FarLink():
+            namespace, ready = instance.namespace_of(directory), "{dir}/far.json"
+            _run(["ip", "netns", "add", namespace])
+            _run(["ip", "-n", namespace, "link", "set", "lo", "up"])
+            _serve(Serve("far", ("{python}", "{plugins}/far_link.py", namespace, f"{step.round_trip_ms:g}", f"{step.mtu}", ready), ready), context)
+            context.update(json.loads(Path(fill(ready, context)).read_text()))
         case Loop():
             count = sum(key.startswith("loop") for key in context)
             context[f"loop{count}"] = _run(["losetup", "--find", "--show", "--direct-io=on", fill(step.path, context)]).strip()
+        case Text():
+            path = Path(fill(step.path, context))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch(mode=0o600)
+            path.write_text(fill(step.text, context))
+        case Memory():
+            _limit_memory(step, directory)
         case Limit():
             _limit(fill(step.device, context), step, directory)
         case Run():
@@ -243,6 +283,19 @@ def _limit(device: str, step: Limit, directory: Path) -> None:
     for name, value in limits:
         if value:
             (instance.BLKIO / name).write_text(f"{number} {value}")
+
+
+def _limit_memory(step: Memory, directory: Path) -> None:
+    if not (instance.MEMORY / "memory.limit_in_bytes").exists():
+        raise IoAtlasError("this kernel has no memory controller of cgroup v1", remedy="choose page-cache, whose cache is all free memory")
+    fio = shutil.which("fio")
+    group = instance.MEMORY / instance.namespace_of(directory)
+    group.mkdir()
+    (group / "memory.limit_in_bytes").write_text(str(step.size_bytes))
+    program = directory / instance.PROGRAMS / "fio"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\necho $$ > {group}/cgroup.procs && exec {fio} "$@"\n')
+    program.chmod(0o700)
 
 
 def _serve(step: Serve, context: Mapping[str, str]) -> None:

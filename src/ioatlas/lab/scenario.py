@@ -91,7 +91,30 @@ class Run:
     inside: bool = False
 
 
-Step = Serve | MakeFile | Link | Loop | Limit | Run
+@dataclass(frozen=True)
+class Text:
+    """A file of these words, for its owner alone; the directories above it are made."""
+
+    path: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Memory:
+    """A fio at {dir}/programs that lives in a memory control group of this size (cgroup v1): its page cache counts too."""
+
+    size_bytes: int
+
+
+@dataclass(frozen=True)
+class FarLink:
+    """A server namespace at the end of a long link, without a limit of its rate."""
+
+    round_trip_ms: float
+    mtu: int
+
+
+Step = Serve | MakeFile | Link | Loop | Limit | Run | Text | Memory | FarLink
 
 
 @dataclass(frozen=True)
@@ -108,7 +131,7 @@ class Check:
     quantity: str
     options: tuple[str, ...]
     kind: Literal[
-        "bw", "iops", "latency", "error_percent", "writes_per_error", "safe_iodepth", "refused", "longest", "slope", "edge", "device_reads"
+        "bw", "iops", "latency", "error_percent", "writes_per_error", "safe_iodepth", "refused", "longest", "slope", "edge", "device_reads", "mean"
     ] = "bw"  # fmt: skip
     settle_seconds: float = 3.0
     seconds: float = 3.0

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import ipaddress
 import os
 import re
 import stat
@@ -77,7 +79,7 @@ def _mounted(sheet: Sheet, path: Path, kind: str) -> Route:
         return Route(str(path), kind)
     source_of_facts = "findmnt -J" if entries else "/proc/self/mountinfo"
     fs_type, source = str(entry["fstype"]), str(entry["source"])
-    server = server_of(fs_type, source)
+    server = server_of(fs_type, source) or _server_below(fs_type, str(entry["target"]), path)
     sheet.known("mount.point", entry["target"], source_of_facts, private=True)
     sheet.known("mount.source", source, source_of_facts, private=bool(server))
     sheet.known("mount.options", _without_addresses(str(entry["options"])), source_of_facts)
@@ -95,6 +97,16 @@ def _mounted(sheet: Sheet, path: Path, kind: str) -> Route:
     elif fs_type in {"tmpfs", "ramfs", "devtmpfs"}:
         sheet.known("protocol.name", "memory", source_of_facts, note="what is written here stays in this machine's memory")
     return Route(str(path), kind, protocol, server, fs_type, str(entry["target"]), source, str(entry.get("maj:min") or ""))
+
+
+def _server_below(fs_type: str, mount_point: str, path: Path) -> str:
+    """Of smbnetfs, which mounts the whole network: the server is a directory, at the top or below its work group. Names are not looked up, only addresses are taken."""
+    if fs_type != "fuse.smbnetfs" or not path.resolve().is_relative_to(mount_point):
+        return ""
+    for part in path.resolve().relative_to(mount_point).parts[:2]:
+        with contextlib.suppress(ValueError):
+            return str(ipaddress.ip_address(part))
+    return ""
 
 
 def _from_mountinfo(sheet: Sheet, path: Path) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from ioatlas.errors import UsageError
 from ioatlas.lab.check import _mean_between
 from ioatlas.lab.network import goodput_bytes_per_s
 from ioatlas.lab.running import fill, filled, find, scenarios
-from ioatlas.lab.scenario import Limit, Loop, MakeFile, Run, Serve
+from ioatlas.lab.scenario import Limit, Loop, MakeFile, Run, Serve, Text
 
 PLACES = {"dir", "python", "plugins", "server", "client", "namespace", "device", "octet", "name", *(f"loop{index}" for index in range(5))}
 
@@ -24,6 +24,8 @@ def test_each_recipe_is_complete(name):
             words += step.argv
         elif isinstance(step, (MakeFile, Loop)):
             words.append(step.path)
+        elif isinstance(step, Text):
+            words += [step.path, step.text]
         elif isinstance(step, Limit):
             words.append(step.device)
     assert {place for word in words for place in re.findall(r"{(\w+)}", word)} <= PLACES
