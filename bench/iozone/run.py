@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """IOzone and its fio translation side by side on one target: nine operations, interleaved, in one run of `ioatlas map`.
 
-`python bench/iozone/run.py [DIRECTORY]`: needs IOzone (Debian: iozone3 in non-free) and a directory on a real disk. Prints the tables of RESULT.md.
+`python bench/iozone/run.py [DIRECTORY [VISITS [OUT]]]`: needs IOzone (Debian: iozone3 in non-free) and a directory on a real disk. Prints the tables of RESULT.md. The
+campaign is kept in OUT when that is named; one that is there already is printed only.
 """
 
 from __future__ import annotations
@@ -27,23 +28,22 @@ path = "{path}"
 size = "{size}"
 bs = ["4k", "64k", "1m"]
 """
-VISITS, SIZE = 8, "128m"
+SIZE = "128m"
 
 
 def main() -> None:
-    where = sys.argv[1] if len(sys.argv) > 1 else None
+    where, visits, kept = (*sys.argv[1:4], *[None] * 3)[:3]
     with tempfile.TemporaryDirectory(dir=where) as target, tempfile.TemporaryDirectory() as results:
-        toml = Path(results) / "campaign.toml"
-        toml.write_text(CAMPAIGN.format(visits=VISITS, size=SIZE, path=target))
-        out = Path(results) / "c"
-        subprocess.run(
-            [sys.executable, "-m", "ioatlas", "map", "--campaign", str(toml), "-o", str(out), "--yes"],
-            check=True,
-            stdout=subprocess.DEVNULL,
-        )
+        out = Path(kept or f"{results}/c")
+        if not out.exists():
+            toml = Path(results) / "campaign.toml"
+            toml.write_text(CAMPAIGN.format(visits=visits or 8, size=SIZE, path=target))
+            command = [sys.executable, "-m", "ioatlas", "map", "--campaign", str(toml), "-o", str(out), "--yes"]
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         result = load_result(out)
+        made = max(estimate.n_visits for estimate in result.estimates)
         print(
-            f"{find_fio().version}, IOzone {find_iozone().version}, file {SIZE}, records 4k, 64k and 1m, {VISITS} visits of every cell by each tool.\n"
+            f"{find_fio().version}, IOzone {find_iozone().version}, file {SIZE}, records 4k, 64k and 1m, {made} visits of every cell by each tool.\n"
         )
         (table,) = result.tables
         print("| " + " | ".join(table.columns) + " |")

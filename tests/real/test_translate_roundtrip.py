@@ -181,8 +181,24 @@ def test_iozone_operations_move_the_work_they_name(tmp_path):
     assert backward[1:63] == list(range(62, 0, -1))
     strided = [off // 65536 for _, off, _ in by_name["strided read"]]
     assert strided[:4] == [0, 17, 34, 51]
-    assert (tmp_path / "ioatlas-target-1").stat().st_size == 4 * MIB
+    written = (tmp_path / "ioatlas-target-1").read_bytes()
+    assert len(written) == 4 * MIB
+    assert set(pages(written)) == {(b"_" * 8 + bytes(56)) * 64}, "the same few bytes in every page, never altered"
     assert all(job["error"] == 0 for job in found)
+
+
+@pytest.mark.skipif(shutil.which("iozone") is None, reason="iozone is not installed")
+def test_what_iozone_writes_is_what_the_translation_says(tmp_path):
+    command = ["iozone", "-i", "0", "-i", "2", "-e", "-s", "1m", "-r", "64k", "-w", "-f", str(tmp_path / "iozone.dat")]
+    subprocess.run(command, cwd=tmp_path, stdout=subprocess.DEVNULL, check=True)
+    (page,) = set(pages((tmp_path / "iozone.dat").read_bytes()))
+    assert len(set(page[:8])) == 1
+    assert page[0] != 0
+    assert page[8:] == bytes(4088)
+
+
+def pages(data):
+    return (data[at : at + 4096] for at in range(0, len(data), 4096))
 
 
 def test_interlocked_threads_cover_the_file_once(tmp_path):

@@ -245,17 +245,21 @@ class OrderedSession(Session):
         batch = Batch(batch_id, directory, sections)
         progress = self._progress(batch)
         before = self._counters.snapshot()
-        outcome = run_iozone(
-            self._iozone,
-            iozone_arguments(one.size_bytes, [one.record_bytes], direct=bool(cells[0].integer("direct", 1))),
-            self._places.file_path(cells[0]),
-            directory=directory,
-            limit_seconds=CAP_SECONDS,
-            stop_asked=self._stop_asked,
-            started=lambda pid, ticks: self._journal.set_batch_process(batch_id, pid, ticks),
-            tick=lambda seconds: self._emit(Event("progress", {**progress, "batch_seconds": round(seconds, 1)})),
-        )
-        usage = usage_between(before, self._counters.snapshot())
+        self._beside.start(sections)
+        try:
+            outcome = run_iozone(
+                self._iozone,
+                iozone_arguments(one.size_bytes, [one.record_bytes], direct=bool(cells[0].integer("direct", 1))),
+                self._places.file_path(cells[0]),
+                directory=directory,
+                limit_seconds=CAP_SECONDS,
+                stop_asked=self._stop_asked,
+                started=lambda pid, ticks: self._started(batch_id, pid, ticks),
+                tick=lambda seconds: self._emit(Event("progress", {**progress, "batch_seconds": round(seconds, 1)})),
+            )
+        finally:
+            after = self._counters.snapshot()
+            seen = self._beside.stop(directory)
         results = self._read(batch, planned)
         intake = Intake(
             visits=[result.visit for result in results if result.visit is not None and result.state == "finished"],
@@ -267,9 +271,9 @@ class OrderedSession(Session):
                 book(intake, result)
         status = "done" if results else "failed"
         note = last_line(outcome.stderr) if outcome.exit_code else ""
-        self._close(
-            batch_id, intake, status=status, seconds=time.monotonic() - begin, exit_code=outcome.exit_code, note=note, usage=asdict(usage)
-        )
+        # Read beside IOzone as beside fio, so that both bear it; not cut to operations, because when each of them began is known roughly only.
+        usage = {**asdict(usage_between(before, after)), **seen.record(())}
+        self._close(batch_id, intake, status=status, seconds=time.monotonic() - begin, exit_code=outcome.exit_code, note=note, usage=usage)
         self._made += len(rows)
         self._wall_spent += time.monotonic() - begin
         self._follow(intake, outcome, {})

@@ -103,7 +103,7 @@ def _remarks(spec: CampaignSpec) -> list[str]:
         "fio counts whole milliseconds, rounded up: a run of so few that this matters is timed by the sum of its I/Os instead.",
     ]
     if IOZONE in spec.engines:
-        told.append("IOzone's clock also holds its own touching of every page of the buffer and its seeks.")
+        told.append("IOzone's clock also holds its seeks, and its look at each page of a record that it has read.")
     return told
 
 

@@ -115,6 +115,17 @@ def test_iozone_nine_operations_in_order_and_never_time_based():
     assert found[7]["io_size_bytes"] == 4 * GIB
 
 
+@pytest.mark.parametrize(
+    ("more", "pattern", "level"),
+    [("", "0x" + "5f" * 8 + "00" * 56, "approximate"), ("-V 7", "0x07", "exact"), ("-+d", None, "approximate"), ("-+w 50", None, "approximate")],
+)
+def test_iozone_writes_its_own_data_unless_told_otherwise(more, pattern, level):
+    made = translate("iozone", f"iozone -i 0 -i 1 -I -s 4m -r 64k {more}")
+    assert {job.section.options.get("buffer_pattern") for job in made.jobs} == {pattern}, "what is read is what was written"
+    attribute = "deduplication" if "-+w" in more else "write data"
+    assert [one.level for one in made.fidelity if one.attribute == attribute] == [level]
+
+
 def test_iozone_auto_mode_leaves_small_records_out_of_large_files():
     cells = {(j["size_bytes"], j["bs_bytes"]) for j in jobs("iozone", "iozone -a -i 0")}
     assert (64 * KIB, 4 * KIB) in cells

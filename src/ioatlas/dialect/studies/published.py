@@ -65,7 +65,7 @@ def iozone2017(size_bytes: int | None) -> Study:
             "Reads are direct (-I), so that a client with more memory than the file does not answer from it; the study's client had four times as much.",
             "Backward reads differ from IOzone's in one position.",
             "Strided reads take one record in 17 as IOzone's do, but fio begins each pass with the same records where IOzone shifts by one: a cache of a 17th of the file answers all but the first pass.",
-            "fio fills its buffers with random data where IOzone writes a pattern of its own, which a target that compresses would notice.",
+            "The data are IOzone's: one buffer of a few bytes of a pattern and zeros, written again and again. A target that compresses or deduplicates shows it.",
         ),
     )
 
