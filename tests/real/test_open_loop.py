@@ -65,3 +65,36 @@ def test_random_arrivals_and_fast_loads_are_lower_bounds_and_say_so(tmp_path):
 def test_a_closed_loop_is_called_so(tmp_path):
     rows = measured(tmp_path, "memory", "numjobs = [1, 2]", window="200ms")
     assert {row["loop"] for row in rows.values()} == {"closed"}
+
+
+def test_a_replayed_trace_is_charged_from_its_own_times(tmp_path):
+    """200 I/Os a second at a server that stands still for half a second of every second and a half; few lanes, so that most of what is due cannot start."""
+    if missing(lab.scenarios()["stalling"]):
+        pytest.skip(f"stalling needs {missing(lab.scenarios()['stalling'])}")
+    rows = [f"{5000 * k} /dev/sdz read {4096 * k} 4096" for k in range(600)]
+    (tmp_path / "t.iolog").write_text("fio version 3 iolog\n0 /dev/sdz add\n0 /dev/sdz open\n" + "\n".join(rows) + "\n")
+    (tmp_path / "c.toml").write_text("visits = 1\ntrace = 't.iolog'\n[sweep]\nnumjobs = 4\n")
+    with lab.start("stalling", period_seconds=1.5, stall_seconds=0.5) as target:
+        done = ioatlas("map", target.location, "--campaign", tmp_path / "c.toml", "-o", tmp_path / "c", "--read-only", "--json")
+    assert done.returncode == 0, done.stderr
+    (row,) = json.loads(ioatlas("show", tmp_path / "c", "--json").stdout)["rows"]
+    assert (row["loop"], row["lat_kind"]) == ("open", "intended")
+    assert any("intended-trace/1" in note for note in row["notes"])
+    text = (tmp_path / "c" / "batches" / "00001" / "fio.json").read_text()
+    own = json.loads(text[text.index("{") :])["jobs"][0]["read"]
+    assert own["total_ios"] == 600
+    # A hundred I/Os of three hundred are due in each stall and wait for 250 ms on average; fio's own clock sees four of them.
+    assert row["lat_mean_ns"] > 60e6
+    assert row["lat_p99_ns"] > 400e6
+    assert own["lat_ns"]["mean"] < row["lat_mean_ns"] / 3
+
+
+def test_a_trace_beyond_the_target_or_beside_a_sweep_is_refused(tmp_path):
+    (tmp_path / "disk").write_bytes(bytes(8192))
+    (tmp_path / "t.iolog").write_text("fio version 3 iolog\n5 f read 8192 4096\n")
+    done = ioatlas("plan", tmp_path / "disk", "--trace", tmp_path / "t.iolog", "--read-only")
+    assert done.returncode == 2
+    assert "the trace reaches to" in done.stderr
+    done = ioatlas("plan", tmp_path / "disk", "--trace", tmp_path / "t.iolog", "--size", "4k", "--read-only")
+    assert done.returncode == 2
+    assert "'size' is settled by the trace" in done.stderr

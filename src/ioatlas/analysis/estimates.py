@@ -23,6 +23,7 @@ from ioatlas.stats.variance import PooledVariance, pool_variance
 WORK_BOUNDED = "work-bounded: the time of a fixed amount of work, no window and no steady state"
 OPEN_LOOP = "open loop: latencies are lower bounds, fio's clock starts after its rate sleep"
 INTENDED = "open loop: latencies from the time each I/O was due (intended-constant/1), short by 2 ms at most; in a cut warm-up fio's own"
+REPLAYED = "open loop: latencies from the time each I/O of the trace was due, in whole milliseconds (intended-trace/1), short by 2 ms at most"
 SWEEP_PURPOSES = frozenset({"sweep"})
 MOST_REASONS = 3
 _QUANTITIES = ("bw_bytes_per_s", "lat_mean_ns", "lat_p99_ns")
@@ -210,6 +211,8 @@ def _loop_note(cell: Cell, direction: str, rows: Sequence[_Reading]) -> str:
     offered = offered_iops(cell, direction)
     behind = [max(0.0, offered * row.part.runtime_ms / 1000 - row.part.total_ios) for row in rows] if offered else []
     backlog = f"; backlog at the end of a visit: {max(behind):.0f} I/Os at most" if behind else ""
+    if cell.trace:
+        return REPLAYED if _lat_kind(rows) == "intended" else OPEN_LOOP
     return (INTENDED if _lat_kind(rows) == "intended" else OPEN_LOOP) + backlog
 
 

@@ -45,7 +45,8 @@ def extremes(estimates: Iterable[Estimate]) -> tuple[Cell, ...]:
     cells: dict[str, Cell] = {}
     for members in _groups(estimates).values():
         named = _extreme(members)
-        if named is not None:
+        # A replayed trace has the rate of its own times: no other visit would be a better one.
+        if named is not None and not named.peak.cell.trace:
             cells |= {named.peak.cell.key: named.peak.cell, named.near.cell.key: named.near.cell}
     return tuple(cells.values())
 

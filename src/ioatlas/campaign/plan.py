@@ -15,8 +15,9 @@ from ioatlas.campaign.spec import MAX_CELLS, CampaignSpec
 from ioatlas.design.pace import Pace
 from ioatlas.design.snia import PROCEDURES, SniaPlan, deviations, plan_snia
 from ioatlas.engine.batch import TURN_MS
+from ioatlas.engine.replay import LEAD_MS
 from ioatlas.errors import UsageError
-from ioatlas.model.cell import Cell, OptionValue, directions_of
+from ioatlas.model.cell import TRACE_SECONDS, Cell, OptionValue, directions_of
 from ioatlas.model.options import SYNCHRONOUS_ENGINES
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_size
@@ -136,6 +137,8 @@ def default_pace(spec: CampaignSpec) -> Pace:
 
 def visit_turns(cell: Cell, pace: Pace) -> int:
     runtime_ms, gap_ms = pace.runtime_and_gap_ms(cell)
+    if cell.trace:
+        runtime_ms = round(1000 * float(cell.option[TRACE_SECONDS])) + LEAD_MS
     return -(-(runtime_ms + gap_ms) // 100)
 
 

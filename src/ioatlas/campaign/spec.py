@@ -19,7 +19,7 @@ from ioatlas.campaign.preparation import Preparation
 from ioatlas.campaign.streams_spec import StreamsSpec, StreamsTable, StreamTable, read_streams, streams_toml
 from ioatlas.design.snia import CELL_SECONDS, PROCEDURES, Test
 from ioatlas.errors import UsageError
-from ioatlas.model.cell import OptionValue
+from ioatlas.model.cell import TRACE, TRACE_SECONDS, OptionValue
 from ioatlas.model.options import ALIASES, ALLOWED, read_option
 from ioatlas.model.units import format_size, parse_duration_seconds, parse_percent
 
@@ -28,6 +28,9 @@ Purge = Literal["auto", "discard", "punch-hole", "by-hand", "none"]
 _Scalar = int | float | str | bool
 _Strict = ConfigDict(extra="forbid", strict=True)
 ENGINES = {"fio": ("fio",), "iozone": ("iozone",), "both": ("fio", "iozone")}
+TRACE_FILE = "trace.iolog"
+TRACE_SUMMARY = frozenset({TRACE, TRACE_SECONDS, "rw", "bs", "size", "iodepth"})
+"""What a trace settles of its cells."""
 LABELS = frozenset({"operation", "tool"})
 """Axes of an ordered study that its profile makes."""
 MAX_CELLS = 2_000_000
@@ -89,6 +92,7 @@ class CampaignFile(BaseModel):
         description="State of files and devices before the load: 'laid-out', 'fresh' (no data), 'filled' (no holes), 'preconditioned', 'filled-twice'.",
     )
     purge: Purge | None = Field(None, description="What is done before the fill of a SNIA test; 'auto': discard where a block device can.")
+    trace: str | None = Field(None, description="Timed trace in fio's version 3 format that is replayed; a path from where this file lies.")
     snia: Test | None = Field(None, description="Run a test of the SNIA performance test specification: rounds until steady state.")
 
 
@@ -103,6 +107,7 @@ class CampaignSpec:
     cells:    most cells the adaptive design measures; error: stated median error at which it stops. None: not asked for.
     axes:     swept options, each with its values in order; constants: options every cell shares.
     patterns: sets of options that belong together; each is crossed with the axes.
+    trace:    path of a timed trace that is replayed; its cells' options sum it up.
     streams:  several streams at once, at load points in a given order; `constants` then hold for every stream.
     """
 
@@ -126,6 +131,7 @@ class CampaignSpec:
     prepare: Preparation = "laid-out"
     purge: Purge = "auto"
     snia: Test | None = None
+    trace: str = ""
     ordered: str = ""
     engines: tuple[str, ...] = ("fio",)
     streams: StreamsSpec | None = None
@@ -296,6 +302,7 @@ def read_campaign(text: str, *, source: str = "campaign", base: CampaignSpec | N
         prepare=parsed.prepare or spec.prepare,
         purge=parsed.purge or spec.purge,
         snia=parsed.snia or spec.snia,
+        trace=parsed.trace if parsed.trace is not None else spec.trace,
         max_visits=parsed.max_visits if parsed.max_visits is not None else spec.max_visits,
         error=read_error(parsed.error, where_of(source, text, ("error",))) if parsed.error is not None else spec.error,
     )
@@ -346,7 +353,8 @@ def read_campaign_file(path: Path, **options: Any) -> CampaignSpec:
         raise UsageError(
             f"the campaign file is not UTF-8 text: byte 0x{raw[error.start]:02x}", where=f"{path}:{line}", remedy="save it as UTF-8"
         ) from error
-    return read_campaign(text, source=str(path), **options)
+    spec = read_campaign(text, source=str(path), **options)
+    return replace(spec, trace=str(path.parent.absolute() / spec.trace)) if spec.trace else spec
 
 
 def campaign_toml(spec: CampaignSpec) -> str:
@@ -370,6 +378,7 @@ def campaign_toml(spec: CampaignSpec) -> str:
     lines += [f"prepare = {_toml(spec.prepare)}"] if spec.prepare != "laid-out" else []
     lines += [f"purge = {_toml(spec.purge)}"] if spec.purge != "auto" else []
     lines += [f"snia = {_toml(spec.snia)}"] if spec.snia else []
+    lines += [f"trace = {_toml(TRACE_FILE)}"] if spec.trace else []
     lines += [f"max_visits = {spec.max_visits}"] if spec.max_visits is not None else []
     lines += [f"error = {_toml(f'{spec.error * 100:g}%')}"] if spec.error is not None else []
     for name, location in spec.targets:
@@ -383,7 +392,7 @@ def campaign_toml(spec: CampaignSpec) -> str:
     axes = {option: values for option, values in spec.axes.items() if not (spec.ordered and option in LABELS)}
     axes = axes if spec.streams is None else {option: values for option, values in axes.items() if option == "size"}
     lines += [f"{option} = [{', '.join(_toml(value) for value in values)}]" for option, values in axes.items()]
-    lines += [f"{option} = {_toml(value)}" for option, value in spec.constants.items()]
+    lines += [f"{option} = {_toml(value)}" for option, value in spec.constants.items() if not (spec.trace and option in TRACE_SUMMARY)]
     return "\n".join(lines) + "\n"
 
 

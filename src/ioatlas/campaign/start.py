@@ -22,6 +22,7 @@ from ioatlas.campaign.session import Session, Summary
 from ioatlas.campaign.sites import Sites
 from ioatlas.campaign.spec import CampaignSpec, campaign_toml
 from ioatlas.campaign.streams_plan import build_streams_plan
+from ioatlas.campaign.traces import keep_trace, summed_up
 from ioatlas.design.exhaustive import random_blocks
 from ioatlas.engine.process import Fio, find_fio
 from ioatlas.errors import IoAtlasError, UsageError
@@ -36,6 +37,8 @@ from ioatlas.target.place import check_journal_place, check_space
 def open_plan(spec: CampaignSpec, *, read_only: bool = False) -> Plan:
     """Open the targets of a specification and plan its cells. Writes nothing. Raises IoAtlasError."""
     targets = [open_target(location, name or None) for name, location in spec.targets]
+    if spec.trace:
+        return build_plan(summed_up(spec, targets), _distinct(targets), read_only=read_only)
     if spec.streams is not None:
         return build_streams_plan(spec, _distinct(targets), read_only=read_only)
     if spec.ordered:
@@ -122,6 +125,8 @@ def start(
     # With the targets' full paths: the file can be used again from anywhere.
     located = tuple((name, target.location) for (name, _), target in zip(plan.spec.targets, plan.targets, strict=True))
     (directory / "campaign.toml").write_text(campaign_toml(replace(plan.spec, targets=located)), encoding="utf-8")
+    if plan.spec.trace:
+        keep_trace(plan, directory)
     if typed:
         (directory / FACTS_FILE).write_text(typed, encoding="utf-8")
     return journal

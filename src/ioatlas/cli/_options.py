@@ -54,6 +54,12 @@ def sweep_options(command: Callable[..., Any]) -> Callable[..., Any]:
             type=click.Choice(["fio", "iozone", "both"]),
             help="Program that makes the load of the profile iozone2017; iozone and both need IOzone. Default: fio.",
         ),
+        click.option(
+            "--trace",
+            metavar="FILE",
+            type=click.Path(path_type=Path),
+            help="Replay a timed trace (fio's version 3 log) instead of a sweep; latencies count from the time each I/O was due.",
+        ),
         click.option("--verify", is_flag=True, help="Write blocks with checksums at the end, read them back and compare."),
         click.option(
             "--prepare",
@@ -102,6 +108,7 @@ class Asked:
     visits: int | None
     window: str | None
     engine: str | None
+    trace: Path | None
     verify: bool
     prepare: Preparation | None
 
@@ -128,6 +135,7 @@ class Asked:
             "max_visits": self.max_visits,
             "visits": self.visits,
             "engines": ENGINES[self.engine] if self.engine is not None else None,
+            "trace": str(self.trace.absolute()) if self.trace is not None else None,
             "verify": self.verify or None,
             "prepare": self.prepare,
             "window_seconds": read_window(self.window, "--window") if self.window is not None else None,
@@ -138,8 +146,8 @@ class Asked:
     def _base(self) -> CampaignSpec:
         base = find_profile(self.profile) if self.profile else None
         if self.campaign_file is None:
-            return base or find_profile("quick")
+            return base or (CampaignSpec() if self.trace is not None else find_profile("quick"))
         spec = read_campaign_file(self.campaign_file, base=base, profiles=find_profile)
-        if spec.axes or spec.constants or spec.patterns or spec.streams:
+        if spec.axes or spec.constants or spec.patterns or spec.streams or spec.trace or self.trace is not None:
             return spec
         return read_campaign_file(self.campaign_file, base=find_profile("quick"), profiles=find_profile)

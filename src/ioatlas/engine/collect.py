@@ -6,9 +6,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ioatlas.dialect.fio_output import FioJob, FioOutput, parse_fio_json
+from ioatlas.dialect.fio_output import parse_fio_json
+from ioatlas.dialect.fio_records import FioJob, FioOutput
 from ioatlas.engine.batch import Section
 from ioatlas.engine.io_log import read_io_log
+from ioatlas.engine.replay import read_replay
 from ioatlas.engine.series import DIRECTIONS, read_series
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.visit import Part, Series, Visit
@@ -108,7 +110,14 @@ def read_batch(
         parts: list[Part] = []
         starts: list[int] = []
         overloaded = ""
+        unlike = ""
         for name, stream, job in jobs:
+            if section.cell.trace:
+                log, unlike = read_replay(directory, name, section.cell)
+                parts += [log.intended(part) for part in _parts(job, log.series.by_direction, stream)]
+                starts += [log.series.start_ms] if log.series.start_ms is not None else []
+                overloaded = log.overloaded
+                continue
             if section.logs_each_io:
                 log = read_io_log(directory, name, section.cell, interval_ms=section.interval_ms, runtime_ms=_ran_ms(job))
                 parts += [log.intended(part) for part in _parts(job, log.series.by_direction, stream)]
@@ -133,7 +142,7 @@ def read_batch(
             purposes.get(section.visit_id, "sweep"),
         )
         overlap_ms = 0
-        state, reason = _state(section, visit, ran_ms)
+        state, reason = _state(section, visit, ran_ms) if not unlike else ("failed", unlike)
         if state in ("finished", "over-run") and start_ms is not None:
             end_ms = start_ms + ran_ms
             tolerance_ms = max(2 * section.interval_ms, ran_ms // 50)

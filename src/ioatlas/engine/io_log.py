@@ -50,10 +50,14 @@ def logs_each_io(cell: Cell, runtime_ms: int) -> bool:
 
 @dataclass(frozen=True)
 class IoLog:
-    """A section's log read back: series as from interval logs, and the open-loop view of each direction (jobs one after the other)."""
+    """A section's log read back: series as from interval logs, and the open-loop view of each direction (jobs one after the other).
+
+    spent_ms: from the first start to the last completion, where fio's own time holds a wait before the first I/O.
+    """
 
     series: SectionSeries
     open_loops: dict[str, tuple[OpenLoop, ...]]
+    spent_ms: int | None = None
 
     @property
     def overloaded(self) -> str:
@@ -66,7 +70,8 @@ class IoLog:
         latency = np.concatenate([loop.latency_ns for loop in loops]) if loops else np.empty(0)
         if latency.size != part.total_ios or not latency.size:
             return part
-        return replace(part, lat_mean_ns=float(latency.mean()), histogram=_histogram(latency), lat_kind=INTENDED)
+        spent_ms = part.runtime_ms if self.spent_ms is None else self.spent_ms
+        return replace(part, runtime_ms=spent_ms, lat_mean_ns=float(latency.mean()), histogram=_histogram(latency), lat_kind=INTENDED)
 
 
 def read_io_log(directory: Path, name: str, cell: Cell, *, interval_ms: int, runtime_ms: int) -> IoLog:
@@ -83,14 +88,15 @@ def read_io_log(directory: Path, name: str, cell: Cell, *, interval_ms: int, run
         rate = paced_iops(cell, direction)
         if not len(mine) or rate is None:
             continue
-        series[direction] = _series(mine, start_ms, interval_ms, n)
+        series[direction] = series_of_rows(mine, start_ms, interval_ms, n)
         loops[direction] = tuple(
             intended_latency(job[:, 0] * 1e6, job[:, 1].astype(float), rate, resolution_ns=RESOLUTION_NS) for job in jobs_of(mine)
         )
     return IoLog(SectionSeries(start_ms, int(rows[:, 0].max()), series), loops)
 
 
-def _series(rows: NDArray[np.int64], start_ms: int, interval_ms: int, n: int) -> Series:
+def series_of_rows(rows: NDArray[np.int64], start_ms: int, interval_ms: int, n: int) -> Series:
+    """`n` intervals from rows of (completion ms, latency ns, direction, bytes), one for each I/O."""
     slot = np.clip((rows[:, 0] - start_ms) // interval_ms, 0, n - 1)
     moved = np.bincount(slot, weights=rows[:, 3].astype(np.float64), minlength=n)
     counts = np.bincount(slot, minlength=n)

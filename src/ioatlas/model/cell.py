@@ -15,6 +15,8 @@ Options = tuple[tuple[str, OptionValue], ...]
 READS = frozenset({"read", "randread"})
 WRITES = frozenset({"write", "randwrite"})
 MIXED = frozenset({"rw", "readwrite", "randrw"})
+TRACE, TRACE_SECONDS = "trace", "trace_seconds"
+"""Labels of a cell that is a timed trace: the digest of its I/Os, and how long they take. Its other options sum it up."""
 TRIMS = frozenset({"trim", "randtrim", "trimwrite", "randtrimwrite"})
 
 
@@ -63,6 +65,11 @@ class Cell:
 
     def integer(self, name: str, default: int) -> int:
         return int(self.option.get(name, default))
+
+    @property
+    def trace(self) -> str:
+        """Digest of the timed trace that the cell replays, or ''."""
+        return str(self.option.get(TRACE, ""))
 
     @cached_property
     def members(self) -> tuple[Cell, ...]:
@@ -151,13 +158,13 @@ class Cell:
     @property
     def loop(self) -> str:
         """'open' when arrivals are paced, else 'closed'."""
-        paced = ("rate", "rate_iops")
+        paced = ("rate", "rate_iops", TRACE)
         return "open" if any(one.option.get(name) for one in self.members for name in paced) else "closed"
 
     @property
     def work_bounded(self) -> bool:
         """Whether the load ends when its work is done rather than after a time."""
-        return any(name in one.option for one in self.members for name in ("io_size", "number_ios", "loops"))
+        return any(name in one.option for one in self.members for name in ("io_size", "number_ios", "loops", TRACE))
 
     @cached_property
     def key(self) -> str:

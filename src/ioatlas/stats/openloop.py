@@ -7,18 +7,21 @@ after its rate sleep). With constant pacing and one record for each I/O the inte
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ioatlas.errors import UsageError
 from ioatlas.stats.warmup import Floats, as_series
 
 METHOD = "intended-constant/1"
+TRACE_METHOD = "intended-trace/1"
 BACKLOG_METHOD = "backlog-poisson/1"
 OFFERED_SHARE = 0.99
 CHANCE = 4.0
 """Standard deviations: many streams at many load points are judged, and none should be called late by chance."""
+LATE_NS = 10e6
 START_SECONDS = 0.05
 """What the start and the end of a run may take of its time."""
 
@@ -40,6 +43,10 @@ class OpenLoop:
     overloaded: bool
     reason: str
     method: str = METHOD
+
+    def only(self, chosen: NDArray[np.bool_]) -> OpenLoop:
+        """The same run with some of its I/Os, such as those of one direction."""
+        return replace(self, latency_ns=self.latency_ns[chosen], lag_ns=self.lag_ns[chosen], backlog=self.backlog[chosen])
 
     def percentile_ns(self, percent: float) -> float:
         """Nearest-rank percentile of the latency, 0 < percent <= 100."""
@@ -89,6 +96,31 @@ def intended_latency(
     elif growing:
         reason = f"lag grows: {early / 1e6:.2f} ms half way, {late / 1e6:.2f} ms at the end"
     return OpenLoop(intended, lag, backlog.astype(float), share, bool(reason), reason)
+
+
+def intended_from(completion_ns: Floats, latency_ns: Floats, due_ns: Floats, *, resolution_ns: float = 0.0) -> OpenLoop:
+    """Latency from intended times that are known one by one, such as those of a trace. Arrays in the order given.
+
+    completion_ns, latency_ns, due_ns: shape (n,), completion and due time of each I/O on clocks that differ by a constant: the first is taken as the
+    latest for which no I/O starts before it is due, so every latency is a lower bound. resolution_ns: as in `intended_latency`.
+    Overloaded: at its end (the last tenth) the run is late by more than 1% of its length and more than 10 ms; what was made up for does not count.
+    """
+    completion, latency, due = as_series(completion_ns), as_series(latency_ns), as_series(due_ns)
+    if not completion.size == latency.size == due.size or completion.size == 0:
+        raise UsageError(f"{completion.size} completions, {latency.size} latencies, {due.size} due times", remedy="pass one of each for each I/O")
+    if not np.all(np.isfinite(completion)) or not np.all(np.isfinite(due)) or not np.all(latency >= 0):
+        raise UsageError("intended times need finite times and latencies of at least 0", remedy="check the per-I/O log")
+    started = completion - latency
+    due = due + float(np.min(started - due))
+    lag = np.maximum(started - due - resolution_ns, 0.0)
+    were_due = np.searchsorted(np.sort(due), started, side="right")
+    backlog = np.maximum(were_due - np.searchsorted(np.sort(completion), started, side="left"), 0)
+    length = float(np.ptp(due))
+    tail = np.argsort(due, kind="stable")[-max(1, due.size // 10) :]
+    late = float(np.median(lag[tail]))
+    share = min(1.0, length / (length + late)) if length + late else 1.0
+    reason = f"late by {late / 1e6:.0f} ms at the end of a trace of {length / 1e9:.3g} s" if late > max(0.01 * length, LATE_NS) else ""
+    return OpenLoop(latency + lag, lag, backlog.astype(float), share, bool(reason), reason, TRACE_METHOD)
 
 
 @dataclass(frozen=True)
