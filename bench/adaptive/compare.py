@@ -19,6 +19,7 @@ import gzip
 import json
 import sys
 import warnings
+from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from functools import lru_cache
 from pathlib import Path
@@ -115,15 +116,17 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", default="")
-    parser.add_argument("--rows", default="", help="append every row to this file as it is found, and show those it holds already")
+    parser.add_argument("--rows", default="", help="append every row to this file as it is found; seeds that it holds are not run again, so a stopped run goes on")
     parser.add_argument("--methods", default="GP,design", help="words of the methods to run, '-' for none")
     arguments = parser.parse_args()
     names = arguments.only.split(",") if arguments.only else sorted(path.name.split(".")[0] for path in DATA.glob("*.csv.gz"))
     methods = [method for method in METHODS if any(word in method for word in arguments.methods.split(","))]
-    tasks = [(name, method, seed) for seed in range(arguments.seeds) for name in names for method in methods]
     rows: list[tuple] = []
     if arguments.rows and Path(arguments.rows).exists():
         rows = [tuple(json.loads(line)) for line in Path(arguments.rows).read_text().splitlines()]
+    # Seeds come in order, so those that are there already are the first.
+    done = Counter(tuple(row[:2]) for row in rows if row[2] == SIZES[0])
+    tasks = [(name, method, seed) for seed in range(arguments.seeds) for name in names for method in methods if seed >= done[name, method]]
     with ProcessPoolExecutor(arguments.jobs) as pool:
         for number, found in enumerate(pool.map(run, tasks), 1):
             rows += found

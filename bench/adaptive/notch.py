@@ -13,6 +13,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import argparse
 import csv
 import io
+import json
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -113,10 +114,18 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--rows", default="", help="append every row to this file as it is found; what it holds is not run again, so a stopped run goes on")
     arguments = parser.parse_args()
-    tasks = [(sd, n, seed) for sd in (0.02, 0.14) for n in SIZES for seed in range(arguments.seeds)]
+    kept = Path(arguments.rows) if arguments.rows else None
+    rows = [tuple(json.loads(line)) for line in kept.read_text().splitlines()] if kept and kept.exists() else []
+    done = {row[:3] for row in rows}
+    tasks = [(sd, n, seed) for seed in range(arguments.seeds) for sd in (0.02, 0.14) for n in SIZES if (sd, n, seed) not in done]
     with ProcessPoolExecutor(arguments.jobs) as pool:
-        rows = list(pool.map(run, tasks))
+        for row in pool.map(run, tasks):
+            rows.append(row)
+            if kept:
+                with kept.open("a") as log:
+                    log.write(json.dumps(row) + "\n")
     print(
         "| noise | cells | touched | touched by an honesty pick | cells measured in the notch | notch error (median) | intervals that held it | map error median / P90 | stated median / P90 |\n|"
         + "---|" * 9

@@ -10,6 +10,8 @@ from ioatlas.surrogate.surrogate import Surrogate
 
 REFERENCES = 400
 CANDIDATES = 300
+WHERE_CLIFFS_LIE = ("footprint_bytes",)
+"""Derived axes whose levels a start touches in each direction: a capacity that only many jobs exceed shows nowhere else."""
 
 
 def spread_out(space: Space, chosen: Ints, count: int, rng: np.random.Generator) -> list[int]:
@@ -17,8 +19,9 @@ def spread_out(space: Space, chosen: Ints, count: int, rng: np.random.Generator)
     place = space.coordinates()
     levels = [space.index[:, d] for d in space.own_axes]
     direction = np.sum([number * space.in_direction(name) for number, name in enumerate(space.directions())], axis=0)
-    if len(space.directions()) > 1:
-        levels += [level * len(space.directions()) + direction for level in levels]
+    within = [space.index[:, d] for d, axis in enumerate(space.axes) if not axis.derived or axis.name in WHERE_CLIFFS_LIE]
+    if len(space.directions()) > 1 or len(within) > len(levels):
+        levels += [level * len(space.directions()) + direction for level in within]
     worth = np.r_[np.ones(len(space.own_axes)), np.full(len(levels) - len(space.own_axes), 0.5)]
     touched = [np.zeros(int(level.max()) + 1, dtype=bool) for level in levels]
     nearest = np.full(len(space), 4.0)

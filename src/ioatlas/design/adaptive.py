@@ -8,6 +8,7 @@ prediction is measured again; if it stays there, so are its neighbours.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
@@ -28,12 +29,16 @@ from ioatlas.surrogate.threads import one_thread
 
 Purpose = Literal["cliff", "start", "learn", "honesty", "repeat", "surprise", "neighbour", "dense"]
 
-SURPRISE_SDS = 4.0
+SURPRISE_SDS = 3.0
 SURPRISE_LEAST = 0.2
 RESERVE_SHARE = 0.05
 JUDGED_SHARE = 0.6
 POOL_CELLS = 10
 """Cells visited twice early on, so that the spread between visits is known and every cell can have an interval, however the campaign ends."""
+ODD_WEIGHT = 0.5
+"""Weight of a cell in the model below which a second visit decides whether it is odd or was disturbed."""
+LARGE_NOISE = 0.1
+"""Log sd of a reading from which a second visit of every cell is worth its time."""
 PICKS_TO_STOP = 12
 """Honesty picks below which no stated error ends a campaign."""
 
@@ -193,6 +198,7 @@ class AdaptiveDesign:
         memory = self._memory
         training = Training.of(values_by_cell(history))
         memory.model, memory.edges = find_edges(self.space, training, memory.edges, None, self._suspected(training))
+        memory.fitted_at = len(history)
         return memory.model
 
     def _suspected(self, training: Training) -> tuple[Edge, ...]:
@@ -203,16 +209,18 @@ class AdaptiveDesign:
     def edges(self) -> tuple[Edge, ...]:
         return self._memory.edges
 
-    def picks(self, history: Sequence[Reading]) -> list[Pick]:
+    def picks(self, history: Sequence[Reading], readings: float | None = None) -> list[Pick]:
         """Honesty cells with what was said of them before, but for those said when under `JUDGED_SHARE` of the present cells were known:
-        they judged another map. The rule looks at counts only, never at values.
+        they judged another map. The rule looks at counts only, never at values. readings: errors are to be those of the geometric mean of
+        so many readings of a cell; None: of as many as each pick has.
         """
-        readings = values_by_cell(history)
-        if len(readings) < 3:
+        by_cell = values_by_cell(history)
+        if len(by_cell) < 3:
             return []
         model = self.model(history)
-        noise, now = model.training.noise.var, len(readings)
-        left_out = dict(zip(model.training.cells.tolist(), np.sqrt(model.leave_one_out()[1]).tolist(), strict=True))
+        noise, now = model.training.noise.var, len(by_cell)
+        gap, variance = model.leave_one_out()
+        without = dict(zip(model.training.cells.tolist(), zip(gap.tolist(), variance.tolist(), strict=True), strict=True))
         known: set[int] = set()
         found = []
         for reading in history:
@@ -221,16 +229,17 @@ class AdaptiveDesign:
             share = min(1.0, (len(known) - 1) / now)
             if share < JUDGED_SHARE:
                 continue
-            if request.purpose != "honesty" or request.log_predicted is None or request.cell not in readings:
+            if request.purpose != "honesty" or request.log_predicted is None or request.cell not in by_cell:
                 continue
-            visits = readings[request.cell]
-            sd = float(np.sqrt(request.smooth_sd**2 + noise / len(visits)))
-            narrowed = min(1.0, left_out[request.cell] / sd)
-            found.append(Pick(request.cell, request.log_predicted, sd, request.factor, float(np.mean(visits)), narrowed))
+            visits = by_cell[request.cell]
+            read, (missed, var) = noise / len(visits), without[request.cell]
+            sd, measured = float(np.sqrt(request.smooth_sd**2 + read)), float(np.mean(visits))
+            scale = 1.0 if readings is None else float(np.sqrt((var - read + noise / readings) / var))
+            found.append(Pick(request.cell, request.log_predicted, sd, request.factor, measured, measured - missed, scale))
         return found
 
-    def stated_error(self, history: Sequence[Reading]) -> StatedError:
-        return state(self.picks(history))
+    def stated_error(self, history: Sequence[Reading], readings: float | None = None) -> StatedError:
+        return state(self.picks(history, readings))
 
     def weak_regimes(self, history: Sequence[Reading], model: Surrogate) -> tuple[WeakRegime, ...]:
         """Where the model fails, and where it failed and cells were asked for densely."""
@@ -347,8 +356,13 @@ class AdaptiveDesign:
         return [Request(once[at * len(once) // wanted], "repeat") for at in range(wanted)]
 
     def _closing_repeats(self, history: Sequence[Reading]) -> list[Request]:
-        """When the cells are spent: second visits of the honesty cells that have none."""
-        return self._second_visits(history, history, set())
+        """When the cells are spent: second visits of the honesty cells that have none, of odd cells, and of all where noise is large."""
+        owed = self._second_visits(history, history, set())
+        visits = Counter(reading.request.cell for reading in history)
+        model = self.model(history)
+        odd = model.training.cells if model.training.noise.sd > LARGE_NOISE else model.training.cells[model.weight < ODD_WEIGHT]
+        known = {request.cell for request in owed}
+        return owed + [Request(cell, "repeat") for cell in odd.tolist() if visits[cell] < min(2, self.settings.visits_limit) and cell not in known]
 
     def _second_visits(self, of: Sequence[Reading], history: Sequence[Reading], without: set[int]) -> list[Request]:
         visits: dict[int, int] = {}

@@ -15,8 +15,8 @@ from ioatlas.surrogate.space import Floats
 COVER = 0.9
 NORMAL_90 = 1.6448536269514722
 CONFIDENCE = 0.95
-LEAST_NARROWED = 0.25
-ERROR_DOF = 3.0
+LEAST_ERROR = 1e-6
+ERROR_DOF = 1.5
 """Tail of the errors of a map, as the recorded sweeps show it: their P90 is three to six times their median."""
 DRAWS = 4000
 PRIOR_PICKS = 8.0
@@ -34,13 +34,20 @@ class Pick:
     sd: float
     factor: float
     log_measured: float
-    narrowed: float = 1.0
-    """Width of the interval that the present model, without this cell, gives it, over the width said before: the map has improved since."""
+    log_again: float | None = None
+    """What the present model says of the cell without its reading: the map has improved since."""
+    scale: float = 1.0
+    """Error of a reading of the kind that is asked for over that of this one, as far as noise makes them differ."""
 
     @property
     def error(self) -> float:
-        """|predicted / measured - 1|"""
-        return float(abs(np.expm1(self.log_predicted - self.log_measured)))
+        """|predicted / measured - 1|: the geometric mean of what it was and what it is now.
+
+        The one judges a younger map, the other a map whose form was chosen with the cell; the error of the cells nobody measured lies between.
+        """
+        said = (self.log_predicted, self.log_predicted if self.log_again is None else self.log_again)
+        then, now = (max(abs(float(np.expm1(log - self.log_measured))), LEAST_ERROR) for log in said)
+        return self.scale * float(np.sqrt(then * now))
 
     @property
     def standard(self) -> float:
@@ -91,16 +98,13 @@ def _rank_bounds(n: int, q: float) -> tuple[int | None, int | None]:
 def state(picks: Sequence[Pick]) -> StatedError:
     """What these picks say about the cells nobody measured.
 
-    The map has improved since the picks were predicted: each error is scaled by how much narrower the present model's interval of that cell is without it,
-    a ratio of widths that the pick's own error does not enter; the upper bounds take the errors as they were.
     Intervals are order statistics, free of a distribution; where the sample ends before they do, as it does for the P90 below 36 picks, errors with
     a heavy tail are assumed, and so is the bias of a P90 from few picks.
     """
     n = len(picks)
     if n < 3:
         return StatedError(n, None, None, None, None, None, None, None)
-    then = np.sort([pick.error for pick in picks])
-    ordered = np.sort([pick.error * max(pick.narrowed, LEAST_NARROWED) ** 0.5 for pick in picks])
+    ordered = np.sort([pick.error for pick in picks])
     bounds: dict[float, tuple[float, float, float]] = {}
     for q in (0.5, 0.9):
         low, high = _rank_bounds(n, q)
@@ -108,7 +112,7 @@ def state(picks: Sequence[Pick]) -> StatedError:
         bias, least, most = _small_sample(n, q)
         raw = float(quantile(np.log(np.maximum(ordered, 1e-9)), q))
         first = float(ordered[low - 1]) if low else float(np.exp(raw - most))
-        last = float(then[high - 1]) if high else max(float(np.exp(raw - least)), float(then[-1]))
+        last = float(ordered[high - 1]) if high else max(float(np.exp(raw - least)), float(ordered[-1]))
         estimate = float(np.exp(raw - bias))
         bounds[q] = (estimate, min(first, estimate), max(last, estimate))
     cover = float(np.mean([pick.covered for pick in picks]))

@@ -129,8 +129,8 @@ def replay(sweep: Sweep, settings: Settings) -> Outcome:
     history: list[Reading] = []
     while batch := design.next_batch(history):
         history += read_pass(sweep, history, batch)
-    stated = design.stated_error(history)
     model = design.final_model(history)
+    stated = design.stated_error(history, sweep.passes)
     unmeasured = np.array([cell for cell in range(len(sweep.space)) if cell not in {r.request.cell for r in history}], dtype=np.int64)
     drawn = predicted_map(design, history, model, max(sweep.passes, 1))
     counts = np.maximum(np.sum(np.isfinite(sweep.log_value[unmeasured]), axis=1), 1)

@@ -134,7 +134,8 @@ def find_edges(
     saw; such an edge need not outweigh the number of places looked at.
     """
     edges = known
-    model = fit_with_edges(space, training, edges, start, robust=False)
+    # Candidates are judged at the weights of a start: what they are compared with must be, too.
+    model = fit_with_edges(space, training, edges, start or fit_with_edges(space, training, edges), robust=False)
     if len(training.cells) < 6:
         return fit_with_edges(space, training, edges, model), edges
     for edge in known:
@@ -154,16 +155,37 @@ def find_edges(
         stiff = _candidates(model, model.stiff_posterior())
         seen = [edge for _, edge in candidates if any(_same(edge, other) for other in suspected)]
         tried = dict.fromkeys([*_best_of_kinds(candidates), *_best_of_kinds(stiff), *seen[:TRIED]])
-        best, gained = None, 0.0
+        scored = []
         for edge in tried:
             needed = EVIDENCE_NEEDED + (0.0 if edge in seen else looked)
             other = fit_with_edges(space, training, (*edges, edge), model, CANDIDATE_ITERATIONS, robust=False)
-            if other.log_evidence - model.log_evidence - needed > gained:
-                best, gained = (other, edge), other.log_evidence - model.log_evidence - needed
-        if best is None:
+            scored.append((other.log_evidence - model.log_evidence - needed, needed, (*edges, edge), other))
+        scored.sort(key=lambda one: -one[0])
+        if scored and scored[0][0] <= 0:
+            scored = _pairs(space, training, scored, model)
+        if not scored:
             break
-        model, edges = best[0], (*edges, best[1])
+        _, _, edges, model = scored[0]
     return fit_with_edges(space, training, edges, model), edges
+
+
+_Scored = tuple[float, float, tuple[Edge, ...], Surrogate]
+"""Gain in evidence beyond what is needed, what is needed, the edges, the model with them."""
+
+
+def _pairs(space: Space, training: Training, scored: list[_Scored], model: Surrogate) -> list[_Scored]:
+    """The best candidate with each of the others, as far as two explain what either alone does not: while one jump is unexplained the process
+    stays as rough as if there were no edge, and the other gains little.
+    """
+    (_, needed, edges, start), *others = scored
+    found = []
+    for _, more, wider, _ in others:
+        both = (*edges, wider[-1])
+        other = fit_with_edges(space, training, both, start, CANDIDATE_ITERATIONS, robust=False)
+        gain = other.log_evidence - model.log_evidence - needed - more
+        if gain > 0:
+            found.append((gain, needed + more, both, other))
+    return sorted(found, key=lambda one: -one[0])
 
 
 def _within(space: Space, training: Training, edge: Edge) -> list[Edge]:

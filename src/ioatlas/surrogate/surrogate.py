@@ -170,7 +170,8 @@ def fit(
             theta = law.carried(start.law, start.theta)
         else:
             theta = law.fit(cells, reading, noise_var + 0.2**2, law.prior_mean, LAW_ITERATIONS)
-        for _ in range(2):
+        # A candidate edge starts from a fitted law and is compared, not kept: once is enough.
+        for _ in range(2 if robust else 1):
             rest = float(np.median(np.abs(reading - law.predict(theta, cells))) / 0.6745)
             theta = law.fit(cells, reading, noise_var + min(max(rest, 0.03), 0.2) ** 2, theta, LAW_ITERATIONS)
         scale_var = LAW_VAR

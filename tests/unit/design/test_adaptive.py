@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ioatlas.design.acquire import spread_out
 from ioatlas.design.adaptive import AdaptiveDesign, Settings
 from ioatlas.design.honesty import Pick, quantile, state, width_factor
 from ioatlas.design.predicted import predicted_map
@@ -169,6 +170,36 @@ def test_stated_error_of_known_picks():
     assert held[0.5] >= 0.93 * 300
     assert held[0.9] >= 0.90 * 300
     assert state([]).median is None
+
+
+def test_the_error_of_a_pick_lies_between_what_it_was_and_what_it_is():
+    then, now = 0.3, 0.1
+    pick = Pick(0, float(np.log1p(then)), 0.1, 1.645, 0.0, float(np.log1p(-now)), 0.5)
+    assert pick.error == pytest.approx(0.5 * np.sqrt(then * now))
+    assert state([pick] * 5).median_low <= pick.error <= state([pick] * 5).median_high
+
+
+def test_the_error_of_more_readings_is_smaller_where_noise_is_all_of_it():
+    design, history = run(sweep(surfaces.disk(1)), cells=43, seed=1)
+    one, two, many = (design.stated_error(history, readings).median for readings in (1, 2, 100))
+    assert many < two < one < 1.5 * two
+    assert two == pytest.approx(design.stated_error(history).median)
+
+
+def test_where_noise_is_large_every_cell_is_read_twice(array):
+    noisy = run(sweep(surfaces.disk(1)), cells=43, seed=1)[1]
+    quiet = run(array, cells=43, seed=1)[1]
+    assert set(np.bincount([r.request.cell for r in noisy])) == {0, 2}
+    assert 1 in np.bincount([r.request.cell for r in quiet])
+
+
+def test_a_start_touches_every_footprint_in_each_direction(array):
+    space = array.space
+    cells = spread_out(space, np.array([], dtype=np.int64), 60, np.random.default_rng(1))
+    footprint = space.index[:, space.axis_named("footprint_bytes")]
+    for direction in space.directions():
+        inside = space.in_direction(direction)
+        assert set(footprint[[c for c in cells if inside[c]]]) == set(footprint[inside])
 
 
 def test_harrell_davis_and_width():

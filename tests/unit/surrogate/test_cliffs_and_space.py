@@ -8,15 +8,18 @@ import numpy as np
 import pytest
 
 from ioatlas.errors import UsageError
-from ioatlas.surrogate.cliffs import find_edges, regimes, undecided
+from ioatlas.surrogate.cliffs import find_edges as find_edges_on_all_threads
+from ioatlas.surrogate.cliffs import regimes, undecided
 from ioatlas.surrogate.law import Edge
 from ioatlas.surrogate.noise import measure_noise
 from ioatlas.surrogate.space import Space
 from ioatlas.surrogate.surrogate import Training, fit
+from ioatlas.surrogate.threads import one_thread
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "bench/adaptive"))
 import surfaces
 
+find_edges = one_thread(find_edges_on_all_threads)
 AXES = ("rw", "bs_bytes", "size_bytes", "numjobs")
 
 
@@ -43,6 +46,23 @@ def test_a_noisy_map_without_cliffs_gets_none():
     cells = np.random.default_rng(2).choice(len(space), 60, replace=False)
     _, edges = find_edges(space, Training.of({int(c): [log_iops[c]] for c in cells}))
     assert not [e for e in edges if not e.axis]
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_jumps_that_only_together_explain_the_readings_are_found(seed):
+    """Both cache edges and the penalty of small writes from 41 cells: any one of them alone leaves the map as rough as before."""
+    rows = surfaces.array(4, sizes=6, blocks=9, jobs=4)
+    space, first = tables(rows)
+    again = {tuple(row[a] for a in AXES): row["iops"] for row in rows if row["pass"] == 2}
+    second = np.log([again[tuple(point[a] for a in AXES)] for point in space.points])
+    small = np.array([point["rw"] == "write" and point["bs_bytes"] == 4096 for point in space.points])
+    rng = np.random.default_rng(seed)
+    cells = [*rng.choice(np.flatnonzero(~small), 40, replace=False), rng.choice(np.flatnonzero(small))]
+    _, edges = find_edges(space, Training.of({int(c): [first[c], second[c]] for c in cells}))
+    found = {(edge.axis or "footprint", edge.direction): edge for edge in edges}
+    assert found["footprint", "read"].low <= 48 * surfaces.MIB <= found["footprint", "read"].high
+    assert found["footprint", "write"].low <= 12 * surfaces.MIB <= found["footprint", "write"].high
+    assert found["bs_bytes", "write"].high == 8192
 
 
 def test_nothing_of_the_residual_crosses_an_edge():
