@@ -477,7 +477,11 @@ def _data_notes(plan: Plan) -> Iterator[Fidelity]:
             "compresses and deduplicates to almost nothing in both; 0.2% of its bytes are not zero in IOzone, 12.5% in fio",
         )
     elif plan.diagnosis:
-        yield approximate("write data", "-+d: IOzone counts up from another random number in each record; fio writes random data", "hard to compress in both")
+        yield approximate(
+            "write data",
+            "-+d: IOzone counts up from another random number in each record; fio writes random data",
+            "hard to compress in both",
+        )
     elif "buffer_pattern" in plan.options:
         yield exact("write data", "-V: every byte is the pattern, in every write")
 
