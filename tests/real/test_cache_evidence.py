@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +31,19 @@ def needs(name: str) -> pytest.MarkDecorator:
 
 
 def mapped(
-    location: str, directory: Path, axes: dict[str, tuple[Any, ...]], *, read_only: bool = True, visits: int = 2, **constants: Any
+    location: str,
+    directory: Path,
+    axes: dict[str, tuple[Any, ...]],
+    *,
+    read_only: bool = True,
+    visits: int = 2,
+    window: float = 0.2,
+    facts: Path | None = None,
+    **constants: Any,
 ) -> list[Estimate]:
     """The estimates of a small map."""
-    spec = CampaignSpec(targets=(("", location),), axes=axes, constants=constants, visits=visits)
-    journal = start(open_plan(spec, read_only=read_only), directory)
+    spec = CampaignSpec(targets=(("", location),), axes=axes, constants=constants, visits=visits, window_seconds=window)
+    journal = start(open_plan(spec, read_only=read_only), directory, facts=facts)
     try:
         run(journal, emit=lambda _event: None, stop_asked=lambda: False)
     finally:
@@ -84,6 +93,67 @@ def test_a_cliff_along_the_footprint_proves_the_servers_cache(tmp_path: Path) ->
         assert small.verdict in ("cached", "suspect")
         assert small.limit is not None
         assert small.limit.resource in ("server cache", "undetermined")
+
+
+@as_root
+@needs("nas-far")
+def test_a_file_server_whose_answers_come_from_the_clients_memory(tmp_path: Path) -> None:
+    """Three proofs or hints, each by itself: too early for the wire, too fast for the link, and not counted on the interface."""
+    facts = tmp_path / "testbed.toml"
+    facts.write_text('[facts]\n"nic.speed" = "100 Mb/s"\n')
+    with lab.start("nas-far") as target:
+        axes = {"rw": ("read",), "bs": (4096,)}
+        (cached,) = mapped(target.location, tmp_path / "cached", axes, size=MIB, direct=0, invalidate=0, facts=facts)
+        (direct,) = mapped(target.location, tmp_path / "direct", axes, visits=1, size=MIB, direct=1, facts=facts)
+    assert cached.verdict == "cached"
+    said = " ".join(cached.notes)
+    assert "took less than the path's round trip of 4." in said
+    assert "of what the 100 Mb/s link, MTU 1500 can carry" in said
+    assert "were not seen at the device or on the wire" in said
+    assert cached.limit is not None
+    assert cached.limit.resource == "client page cache"
+    assert direct.verdict not in ("cached", "suspect")
+    assert (direct.lat_mean_ns or 0) > 4e6
+
+
+@needs("cache-edge")
+def test_a_first_pass_from_the_drive_and_later_ones_from_a_servers_cache(tmp_path: Path) -> None:
+    with lab.start("cache-edge", miss_ms=5) as target:
+        # The first visit ends before it has read everything once, however fast the machine: 256 misses take 1.3 s.
+        axes = {"rw": ("read",), "bs": (65536,)}
+        (estimate,) = mapped(target.location, tmp_path / "run", axes, visits=3, window=1.0, size=16 * MIB)
+    assert estimate.verdict in ("suspect", "discarded")
+    # On a busy machine the first visit itself may have been discarded.
+    assert estimate.n_discarded or any("every visit after the first was at least" in note for note in estimate.notes)
+
+
+@needs("corrupting-parallel")
+def test_buffered_reads_that_nothing_counts_are_suspect(tmp_path: Path) -> None:
+    with lab.start("corrupting-parallel") as target:
+        (estimate,) = mapped(target.location, tmp_path / "run", {"rw": ("read",), "bs": (65536,)}, visits=1, size=4 * MIB, direct=0)
+    assert estimate.verdict == "suspect"
+    assert any("the client's page cache was in the way" in note for note in estimate.notes)
+
+
+@as_root
+@needs("drive")
+@pytest.mark.skipif(shutil.which("mkfs.btrfs") is None, reason="mkfs.btrfs is not installed")
+def test_direct_reads_that_silently_fall_back_to_the_page_cache_are_voided(tmp_path: Path) -> None:
+    """Btrfs reads compressed extents through the page cache, whatever O_DIRECT asks for."""
+    point = tmp_path / "mount"
+    point.mkdir()
+    with lab.start("drive", bw_bytes_per_s=200_000_000, iops=100_000) as target:
+        subprocess.run(["mkfs.btrfs", "-q", "-f", target.location], check=True)
+        subprocess.run(["mount", "-o", "compress-force=lzo", target.location, str(point)], check=True)
+        try:
+            (point / "data").write_bytes((os.urandom(1024) + bytes(3072)) * (32 * MIB >> 12))
+            os.sync()
+            axes = {"rw": ("read",), "bs": (65536,)}
+            (estimate,) = mapped(str(point / "data"), tmp_path / "run", axes, visits=1, size=32 * MIB, direct=1)
+        finally:
+            subprocess.run(["umount", str(point)], check=True)
+    assert estimate.verdict == "discarded"
+    assert all("the rest was answered before it" in note for note in estimate.notes)
 
 
 @as_root
