@@ -3,6 +3,7 @@
 
     python bench/overhead/run.py [--directory DIR ...] [--rounds 3]
     python bench/overhead/run.py --rounds 1 --onto rounds.json     # again and again: rounds add up in the file, the result is of all of them
+    python bench/overhead/run.py --rounds 2 --onto rounds.json --without-peer
 
 Load counted as such: what fio says a kept visit's load ran, warm-up included. Everything else is overhead: fio's starts, throw-away
 sections, slack, gaps, discarded visits, parsing, journal. Files are laid out before anything is counted. bench-fio 1.1.21 comes from
@@ -168,6 +169,7 @@ def main() -> None:
     )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--onto", type=Path, help="a file that rounds are added to (one directory only); the result is of all in it")
+    parser.add_argument("--without-peer", action="store_true", help="leave bench-fio out this time")
     options = parser.parse_args()
     directories = options.directory or [Path("/var/tmp")]
     if options.onto and len(directories) > 1:
@@ -177,12 +179,12 @@ def main() -> None:
     for directory in directories:
         rounds, details, loads = earlier(options.onto)
         loads.append(os.getloadavg()[2])
-        measure(directory, options.rounds, rounds, details)
+        measure(directory, options.rounds, rounds, details, with_peer=not options.without_peer)
         if options.onto:
             kept = {name: [asdict(one) for one in rows] for name, rows in rounds.items()}
             options.onto.write_text(json.dumps({"rounds": kept, "details": details, "loads": loads}))
-        texts.append((len(rounds[PEER_NAME]), loads, report(directory, rounds, details)))
-    text = "\n\n".join([heading(fio, texts[0][0], texts[0][1]), *(body for _, _, body in texts)])
+        texts.append(report(directory, {name: rows for name, rows in rounds.items() if rows}, details))
+    text = "\n\n".join([heading(fio, loads), *texts])
     (Path(__file__).parent / "RESULT.md").write_text(text + "\n")
     print(text)
 
@@ -199,16 +201,17 @@ def earlier(path: Path | None) -> tuple[Rounds, Details, list[float]]:
     return {name: [Round(**one) for one in rows] for name, rows in known["rounds"].items()}, known["details"], known["loads"]
 
 
-def measure(directory: Path, count: int, rounds: Rounds, details: Details) -> None:
+def measure(directory: Path, count: int, rounds: Rounds, details: Details, *, with_peer: bool) -> None:
     """Add `count` rounds of every tool, and where ours went, both by column."""
-    before = len(rounds[PEER_NAME])
+    before = len(rounds[next(iter(WINDOWS))])
     with (
         tempfile.TemporaryDirectory(prefix="ioatlas-overhead-") as beside,
         tempfile.TemporaryDirectory(prefix="ioatlas-overhead-", dir=directory) as made,
     ):
         scratch, place = Path(beside), Path(made)
-        venv.create(scratch / "peer", with_pip=True)
-        run(str(scratch / "peer/bin/pip"), "install", "-q", "--disable-pip-version-check", PEER)
+        if with_peer:
+            venv.create(scratch / "peer", with_pip=True)
+            run(str(scratch / "peer/bin/pip"), "install", "-q", "--disable-pip-version-check", PEER)
         target, file = place / "target", place / "file"
         target.mkdir()
         campaign_file = scratch / "grid.toml"
@@ -216,16 +219,16 @@ def measure(directory: Path, count: int, rounds: Rounds, details: Details) -> No
         run("fio", *lay_out.split(" "))
         for number in range(before, before + count):
             for name in list(rounds) if number % 2 == 0 else reversed(rounds):
-                if name == PEER_NAME:
+                if name == PEER_NAME and with_peer:
                     rounds[name].append(theirs(scratch / "peer/bin/bench-fio", file, scratch))
-                else:
+                elif name != PEER_NAME:
                     campaign_file.write_text(CAMPAIGN.replace("WINDOW", WINDOWS[name]))
                     done, detail = ours(target, scratch, campaign_file)
                     rounds[name].append(done)
                     details[name].append(detail)
 
 
-def heading(fio: str, count: int, loads: list[float]) -> str:
+def heading(fio: str, loads: list[float]) -> str:
     machine = f"{platform.system()} {platform.release()}, {os.cpu_count()} cores, load average {', '.join(f'{one:.1f}' for one in loads)} over the 15 minutes before"
     grid = f"{' '.join(MODES)} x bs {' '.join(BLOCKS)} x iodepth {' '.join(map(str, DEPTHS))} x numjobs {' '.join(map(str, JOBS))}"
     lines = [
@@ -235,7 +238,7 @@ def heading(fio: str, count: int, loads: list[float]) -> str:
         "",
         f"{machine}, {fio}, Python {platform.python_version()}, {datetime.now(UTC):%Y-%m-%d}.",
         f"Grid: {N_CELLS} cells = {grid}; libaio, direct, one file of {SIZE}, one visit. bench-fio takes no window under {WINDOW_SECONDS} s.",
-        f"{count} rounds, in turn. Median [range].",
+        "Rounds of all columns in turn. Median [range].",
         "",
         "Wall time per cell minus the time its load ran (warm-up included; throw-away sections, gaps and discarded visits are overhead).",
         "A visit that overlaps its neighbour is discarded and made again in a fio of its own. One that seems to settle in its second half is made",
@@ -264,6 +267,7 @@ def report(directory: Path, rounds: Rounds, details: Details) -> str:
                     name: [r.repeats_ms for r in rows] for name, rows in rounds.items()
                 },
                 "whole command charged to the cells, ms per cell": {name: [r.whole_ms for r in rows] for name, rows in rounds.items()},
+                "rounds": {name: [len(rows)] for name, rows in rounds.items()},
                 "cells": {name: [r.cells for r in rows] for name, rows in rounds.items()},
                 "load, s": {name: [r.load for r in rows] for name, rows in rounds.items()},
                 "sweep, s": {name: [r.sweep for r in rows] for name, rows in rounds.items()},

@@ -161,8 +161,10 @@ def _watching(process: subprocess.Popen[bytes]) -> Iterator[Callable[[float], bo
     except OSError:  # a kernel before 5.3, or a sandbox
         yield by_looking
         return
+    ended = select.poll()
+    ended.register(handle, select.POLLIN)
     try:
-        yield lambda seconds: bool(select.select([handle], [], [], seconds)[0])
+        yield lambda seconds: bool(ended.poll(seconds * 1000))
     finally:
         os.close(handle)
 
