@@ -106,23 +106,29 @@ class BatchCount:
     most_bytes: float | None = None
 
     @property
+    def _most(self) -> float:
+        return max(self.claimed_bytes, self.most_bytes or 0.0)
+
+    @property
     def failed(self) -> bool:
         """Over 2% less than claimed, or over 2% more than may be; the counters bracket a whole process, so its length does not matter."""
-        most = max(self.claimed_bytes, self.most_bytes or 0.0)
-        return not (1 - COUNTER_TOLERANCE) * self.claimed_bytes <= self.counted_bytes <= (1 + COUNTER_TOLERANCE) * most
+        return not (1 - COUNTER_TOLERANCE) * self.claimed_bytes <= self.counted_bytes <= (1 + COUNTER_TOLERANCE) * self._most
+
+    @property
+    def excess_bytes(self) -> float:
+        """Counted beyond what the claim and its protocol take; 0 when there is none."""
+        return max(0.0, self.counted_bytes - self._most)
 
 
 def counter_findings(path: str, counts: Sequence[BatchCount]) -> tuple[Finding, ...]:
-    """What the counters of one path say about each direction. Fewer bytes counted than claimed prove a cache in between."""
+    """What the counters of one path say about each direction. Fewer bytes counted than claimed prove a cache in between.
+
+    More bytes are trouble when those of all batches together are over 2% of the claims; a batch by itself may meet a moment's work of the system.
+    """
     found = []
     for direction in ("read", "write"):
         mine = [count for count in counts if count.direction == direction and count.claimed_bytes]
-        judged = [
-            count
-            for count in mine
-            if count.claimed_bytes >= FEWEST_BYTES
-            or count.counted_bytes - max(count.claimed_bytes, count.most_bytes or 0) >= FEWEST_FOREIGN_BYTES
-        ]
+        judged = [count for count in mine if count.claimed_bytes >= FEWEST_BYTES or count.excess_bytes >= FEWEST_FOREIGN_BYTES]
         if not judged:
             continue
         share = median(count.counted_bytes / count.claimed_bytes for count in judged)
@@ -135,13 +141,14 @@ def counter_findings(path: str, counts: Sequence[BatchCount]) -> tuple[Finding, 
             sentence = f"In {len(short)} of {len(judged)} batches {path} saw only {share:.1%} of the bytes claimed by {noun}: "
             sentence += f"a cache answered {format_size_rounded(missing)} before they reached it."
             found.append(Finding("cache", sentence))
-        elif over:
-            sentence = (
-                f"{path} moved {share:.1%} of the bytes claimed by {noun} (middle of {len(judged)} batches), in {len(over)} of them over "
-            )
-            sentence += f"{1 + COUNTER_TOLERANCE:.0%}: another load was on it, or the file system adds its own."
-            found.append(Finding("counters", sentence))
+            continue
+        foreign = sum(count.excess_bytes for count in over)
+        told = f"of the bytes claimed by {noun} (middle of {len(judged)} batches)"
+        if foreign > COUNTER_TOLERANCE * sum(count.claimed_bytes for count in judged):
+            sentence = f"{path} moved {share:.1%} {told}, {format_size_rounded(foreign)} too many in {len(over)} of them: another load was on it, or the file system adds its own."
         else:
-            sentence = f"{path} counted {share:.1%} of the bytes claimed by {noun} (middle of {len(judged)} batches): no cache in between."
-            found.append(Finding("counters", sentence))
+            sentence = f"{path} counted {share:.1%} {told}: no cache in between."
+            if over:
+                sentence += f" In {len(over)} of them another load, or the file system, moved {format_size_rounded(foreign)} more: too little beside the whole to matter."
+        found.append(Finding("counters", sentence))
     return tuple(found)

@@ -30,6 +30,24 @@ def test_an_excess_is_another_load():
     assert "another load" in sentence
 
 
+def test_a_moments_work_of_the_system_in_one_batch_is_told_and_is_no_trouble():
+    ((code, sentence),) = codes(*[BatchCount("write", 1000 * MIB, 1000 * MIB, 20.0)] * 3, BatchCount("write", 200 * MIB, 230 * MIB, 4.0))
+    assert code == "counters"
+    assert "no cache in between" in sentence
+    assert "In 1 of them another load, or the file system, moved 30 MiB more" in sentence
+
+
+def test_one_batch_with_so_much_of_it_that_the_whole_is_off_is_trouble():
+    ((_, sentence),) = codes(*[BatchCount("write", 1000 * MIB, 1000 * MIB, 20.0)] * 3, BatchCount("write", 1000 * MIB, 1500 * MIB, 20.0))
+    assert "no cache in between" not in sentence
+    assert "500 MiB too many in 1 of them: another load" in sentence
+
+
+def test_what_a_link_carries_beside_payload_is_no_excess():
+    ((_, sentence),) = codes(BatchCount("read", 1000 * MIB, 1060 * MIB, 20.0, most_bytes=1070 * MIB))
+    assert sentence.endswith("no cache in between.")
+
+
 def test_small_batches_are_not_judged_and_short_ones_are():
     assert codes(BatchCount("read", MIB, 0, 20.0)) == []
     ((code, _),) = codes(BatchCount("read", 1000 * MIB, 0, 1.0))
