@@ -27,7 +27,7 @@ from ioatlas.surrogate.space import Floats, Ints, Space
 from ioatlas.surrogate.surrogate import Surrogate, Training
 from ioatlas.surrogate.threads import one_thread
 
-Purpose = Literal["cliff", "start", "learn", "honesty", "repeat", "surprise", "neighbour", "dense"]
+Purpose = Literal["cliff", "start", "learn", "honesty", "repeat", "surprise", "neighbour", "dense", "closing"]
 
 SURPRISE_SDS = 3.0
 SURPRISE_LEAST = 0.2
@@ -38,7 +38,9 @@ POOL_CELLS = 10
 ODD_WEIGHT = 0.5
 """Weight of a cell in the model below which a second visit decides whether it is odd or was disturbed."""
 LARGE_NOISE = 0.1
-"""Log sd of a reading from which a second visit of every cell is worth its time."""
+"""Log sd of a reading from which a second visit of any cell is worth its time when no further cell is to be had."""
+CLOSING_VISITS = 16
+"""Such visits at most: what they add to a map of two dozen cells they do not add to one of a hundred."""
 PICKS_TO_STOP = 12
 """Honesty picks below which no stated error ends a campaign."""
 
@@ -356,13 +358,15 @@ class AdaptiveDesign:
         return [Request(once[at * len(once) // wanted], "repeat") for at in range(wanted)]
 
     def _closing_repeats(self, history: Sequence[Reading]) -> list[Request]:
-        """When the cells are spent: second visits of the honesty cells that have none, of odd cells, and of all where noise is large."""
+        """When the cells are spent: second visits of the honesty cells that have none, then of the oddest cells, or of any where noise is large."""
         owed = self._second_visits(history, history, set())
-        visits = Counter(reading.request.cell for reading in history)
+        visits = Counter([reading.request.cell for reading in history] + [request.cell for request in owed])
         model = self.model(history)
-        odd = model.training.cells if model.training.noise.sd > LARGE_NOISE else model.training.cells[model.weight < ODD_WEIGHT]
-        known = {request.cell for request in owed}
-        return owed + [Request(cell, "repeat") for cell in odd.tolist() if visits[cell] < min(2, self.settings.visits_limit) and cell not in known]
+        worth = model.weight < (np.inf if model.training.noise.sd > LARGE_NOISE else ODD_WEIGHT)
+        order = [int(cell) for cell in model.training.cells[np.argsort(model.weight, kind="stable")][: int(worth.sum())]]
+        once = [cell for cell in order if visits[cell] < min(2, self.settings.visits_limit)]
+        closing = sum(1 for reading in history if reading.request.purpose == "closing")
+        return owed + [Request(cell, "closing") for cell in once[: max(0, CLOSING_VISITS - closing)]]
 
     def _second_visits(self, of: Sequence[Reading], history: Sequence[Reading], without: set[int]) -> list[Request]:
         visits: dict[int, int] = {}
