@@ -122,6 +122,8 @@ def test_iozone_nine_operations_in_order_and_never_time_based():
 def test_iozone_writes_its_own_data_unless_told_otherwise(more, pattern, level):
     made = translate("iozone", f"iozone -i 0 -i 1 -I -s 4m -r 64k {more}")
     assert {job.section.options.get("buffer_pattern") for job in made.jobs} == {pattern}, "what is read is what was written"
+    if pattern:
+        assert all(job.section.options["refill_buffers"] == 0 for job in made.jobs), "IOzone never touches its buffer between two writes"
     attribute = "deduplication" if "-+w" in more else "write data"
     assert [one.level for one in made.fidelity if one.attribute == attribute] == [level]
 

@@ -355,6 +355,8 @@ def _stream(op: str, size: int, record: int, plan: Plan, jobs: int, target: int)
     options: dict[str, OptionValue] = dict(plan.options)
     if plan.own_data:
         options["buffer_pattern"] = _OWN_DATA  # of reads too: a file that fio or a campaign lays out holds the same
+    if "buffer_pattern" in options:
+        options["refill_buffers"] = 0  # fio 3.33 fills the buffer anew for every write where it reads a pattern before it reads rw=write
     options["invalidate"] = int(plan.remount and not writes)
     if writes:
         options["fallocate"] = "none"
