@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import dataclasses
 import json
 import os
@@ -41,6 +42,7 @@ from ioatlas.lab.scenario import (
 
 _READY_SECONDS = 15.0
 _SERVER_NICE = -10
+_SET_TIMER_SLACK = 29
 _PLUGIN_DIRECTORIES = ("/usr/lib/*/nbdkit/plugins", "/usr/lib64/nbdkit/plugins", "/usr/lib/nbdkit/plugins", "/usr/local/lib/nbdkit/plugins")
 
 
@@ -139,7 +141,8 @@ def filled(scenario: Scenario, given: Mapping[str, Setting]) -> dict[str, Settin
                 raise ValueError
         except ValueError as error:
             raise UsageError(f"{name} of {scenario.name} cannot be {value!r}", remedy=f"write a number such as {scenario.settings[name]}") from error
-        if kind is not str and float(settings[name]) <= 0:
+        # A delay of 0 is the same path without delay.
+        if kind is not str and (float(settings[name]) < 0 or (float(settings[name]) == 0 and not name.endswith("_ms"))):
             raise UsageError(f"{name} of {scenario.name} must be above 0, not {value}")
     return settings
 
@@ -308,7 +311,7 @@ def _serve(step: Serve, context: Mapping[str, str]) -> None:
         instance.MARK: str(directory),
     }
     log, pid_file = directory / f"{step.name}.log", directory / f"{step.name}.pid"
-    with log.open("wb") as out:
+    with log.open("wb") as out, exact_sleeps():
         process = subprocess.Popen(
             arguments, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=environment, cwd=directory, start_new_session=True
         )
@@ -326,6 +329,19 @@ def _serve(step: Serve, context: Mapping[str, str]) -> None:
         time.sleep(0.005)
     pid_file.write_text(f"{pid} {instance.start_ticks(pid)}\n")
     _put_before_others(pid)
+
+
+@contextmanager
+def exact_sleeps() -> Iterator[None]:
+    """Programs started inside sleep as long as they ask for: by default the kernel may add 50 us (prctl(2), PR_SET_TIMERSLACK; inherited)."""
+    prctl = getattr(ctypes.CDLL(None), "prctl", None)
+    if prctl is not None:
+        prctl(_SET_TIMER_SLACK, ctypes.c_ulong(1), 0, 0, 0)
+    try:
+        yield
+    finally:
+        if prctl is not None:
+            prctl(_SET_TIMER_SLACK, ctypes.c_ulong(0), 0, 0, 0)
 
 
 def _put_before_others(pid: int) -> None:

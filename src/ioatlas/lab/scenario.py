@@ -124,7 +124,10 @@ class Check:
     quantity:  key of the recipe's truth.
     options:   fio options, as name=value.
     kind:      what of the run is compared with the truth (`lab.check`).
-    tolerance: relative; `tolerance_absolute` in the truth's unit is added to it.
+    tolerance:  relative; what lies within `tolerance_absolute` in the truth's unit is right as well.
+    wider:      why the tolerance is more than 1% of a rate, or more than 2% and 0.3 ms of a latency.
+    without_delay: the setting that is 0 on the same path without delay. What that path costs is measured in turn with the target and belongs
+                to the truth: of a latency it is taken off, of a rate it is added to the time of each I/O.
     sleep_ms:  the quantity rests on a sleep of this length in the server: how long such a sleep really takes here explains part of what is left.
     """
 
@@ -138,6 +141,8 @@ class Check:
     tolerance: float = 0.01
     tolerance_absolute: float = 0.0
     sleep_ms: float = 0.0
+    without_delay: str = ""
+    wider: str = ""
 
 
 @dataclass(frozen=True)

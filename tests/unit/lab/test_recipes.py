@@ -33,6 +33,11 @@ def test_each_recipe_is_complete(name):
     assert all(truth.unit and truth.source in {"configured", "arithmetic", "documented"} for truth in recipe.truth.values())
     assert scenario.requires
     assert scenario.summary
+    for check in recipe.checks:
+        # The tolerances that are promised: 1% of a rate, 2% or 0.3 ms of a latency; whatever is wider says why.
+        promised = check.tolerance <= (0.02 if check.kind == "latency" else 0.01) and check.tolerance_absolute <= (0.3 if check.kind == "latency" else 0)
+        assert promised or check.wider, check
+        assert not check.without_delay or scenario.build({**filled(scenario, {}), check.without_delay: 0}), "it can do without the delay"
 
 
 def test_settings_reach_the_truth():
@@ -43,7 +48,7 @@ def test_settings_reach_the_truth():
     assert recipe.truth["knee_iodepth"].value == 4
 
 
-@pytest.mark.parametrize("given", [{"lat_ms": 1.5}, {"lat_ms": "x"}, {"lat_ms": 0}, {"lat_ms": -1}, {"speed": 1}])
+@pytest.mark.parametrize("given", [{"lat_ms": 1.5}, {"lat_ms": "x"}, {"size_bytes": 0}, {"lat_ms": -1}, {"speed": 1}])
 def test_settings_that_cannot_be_are_refused(given):
     with pytest.raises(UsageError):
         filled(find("latency"), given)
