@@ -359,7 +359,7 @@ def read_campaign_file(path: Path, **options: Any) -> CampaignSpec:
 
 def campaign_toml(spec: CampaignSpec) -> str:
     """The specification written out as a campaign file that reads back to the same."""
-    lines = [f"name = {_toml(spec.name)}"] if spec.name else []
+    lines = [f"name = {_toml(spec.name)}"] if spec.name and spec.name != spec.profile else []
     lines += [
         f"visits = {spec.visits}",
         f"order_seed = {spec.order_seed}",

@@ -113,7 +113,7 @@ def start(
         raise IoAtlasError(
             f"the campaign's directory cannot be made: {error.strerror}", where=str(directory), remedy="choose another -o"
         ) from error
-    journal.begin_campaign(uuid.uuid4().hex[:12], plan.spec.name or plan.targets[0].name, __version__, plan_record(plan), plan.targets)
+    journal.begin_campaign(uuid.uuid4().hex[:12], _name_of(plan), __version__, plan_record(plan), plan.targets)
     journal.add_cells(plan.cells)
     rounds = plan.spec.ordered or plan.spec.snia is not None
     order = [] if adaptive or rounds or plan.spec.streams is not None or not planned else random_blocks([cell.key for cell in plan.to_measure], plan.spec.visits, plan.spec.order_seed)
@@ -130,6 +130,14 @@ def start(
     if typed:
         (directory / FACTS_FILE).write_text(typed, encoding="utf-8")
     return journal
+
+
+def _name_of(plan: Plan) -> str:
+    """What was given, else the targets and the profile: a profile's own name says nothing of what was measured."""
+    if plan.spec.name and plan.spec.name != plan.spec.profile:
+        return plan.spec.name
+    targets = ", ".join(target.name for target in plan.targets)
+    return f"{targets} ({plan.spec.profile})" if plan.spec.profile else targets
 
 
 def _check_room(plan: Plan) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
 
 from ioatlas.errors import IoAtlasError, RefusedError
 from ioatlas.model.target import Target
@@ -219,7 +220,7 @@ def confirm_destroy(target: Target, typed: str | None) -> None:
     raise RefusedError(
         f"everything on it will be lost, and that was not confirmed: {what}",
         where=target.location,
-        remedy=f"type {serial}its size in bytes ({size}) in full, as --destroy",
+        remedy=f"type {serial}its size in bytes ({size}) in full: --destroy {names[0] if names else size}",
     )
 
 
@@ -239,5 +240,5 @@ def confirm_overwrite(target: Target, typed: str | None, *, made_by_ioatlas: boo
     raise RefusedError(
         f"what is in it will be lost, and that was not confirmed: {what}",
         where=target.location,
-        remedy=f'type its full name and size: "{target.location} {size}"',
+        remedy=f"type its full name and size: --overwrite {shlex.quote(f'{target.location} {size}')}",
     )
