@@ -10,7 +10,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from ioatlas.dialect.fio_output import FioDirection, FioJob, FioOutput, parse_fio_json
+from ioatlas.dialect.fio_output import parse_fio_json
+from ioatlas.dialect.fio_records import FioDirection, FioJob, FioOutput
 from ioatlas.dialect.read.fio_options import block_size, fio_size
 from ioatlas.stats.gates import bytes_gate, error_gate, little_gate, no_io_gate
 from ioatlas.stats.verdict import judge

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 
-from ioatlas.dialect.fio_output import FioDirection, FioJob, FioOutput, FioReading, LatencyStats, parse_fio_json, parse_whole_fio_json
+from ioatlas.dialect.fio_output import parse_fio_json, parse_whole_fio_json
+from ioatlas.dialect.fio_records import FioDirection, FioJob, FioOutput, FioReading, LatencyStats
 from ioatlas.dialect.read.fio_options import workload_fields
 from ioatlas.dialect.read.source import TEXT_LIMIT, Source
 from ioatlas.model.foreign import ForeignReading

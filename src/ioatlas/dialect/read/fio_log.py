@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ioatlas.dialect.fio_output import bucket_value
+from ioatlas.dialect.fio_figures import bucket_value
 from ioatlas.dialect.read.numbers import KIB
 from ioatlas.dialect.read.source import Source
 from ioatlas.model.foreign import ForeignReading
