@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ioatlas.model.foreign import ForeignReading
 from ioatlas.model.result import Finding
 from ioatlas.model.testbed import Testbed
 from ioatlas.model.units import format_size_rounded
@@ -64,12 +65,33 @@ def balance_findings(groups: Sequence[Group], usages: Iterable[Usage]) -> tuple[
     return tuple(found)
 
 
-def client_balance(bytes_by_client: Mapping[str, float]) -> Finding | None:
-    """The same of clients that worked at once; None with fewer than two, or too few bytes."""
-    total = sum(bytes_by_client.values())
-    if len(bytes_by_client) < 2 or total < FEWEST_BYTES:
-        return None
-    return Finding("balance", _sentence(Group("clients", "the fleet", tuple(bytes_by_client)), bytes_by_client, total))
+def client_findings(readings: Iterable[ForeignReading]) -> tuple[Finding, ...]:
+    """The same of the clients that fio's controller drove at once, from the results of each: the most uneven load of each file and direction.
+
+    Only where every client had as many results of as many jobs as the others; those that did not are not comparable. Clients go by number.
+    """
+    loads: dict[tuple[object, ...], dict[str, list[ForeignReading]]] = defaultdict(lambda: defaultdict(list))
+    number: dict[str, str] = {}
+    for one in readings:
+        if one.tool == "fio" and one.host:
+            host = number.setdefault(one.host, f"host {len(number) + 1}")
+            loads[one.source, one.direction, one.rw, one.bs_bytes, one.iodepth][host].append(one)
+    worst: dict[tuple[object, ...], tuple[float, Finding]] = {}
+    for place, by_host in loads.items():
+        shapes = {tuple(sorted(one.numjobs or 1 for one in mine)) for mine in by_host.values()}
+        carried = {host: sum(_bytes(one) for one in mine) for host, mine in by_host.items()}
+        total = sum(carried.values())
+        if len(by_host) < 2 or len(shapes) > 1 or total < FEWEST_BYTES:
+            continue
+        finding = Finding("balance", _sentence(Group("clients", f"a load of {place[1]}s", tuple(carried)), carried, total))
+        least = min(carried.values()) / total * len(carried)
+        if place[:2] not in worst or least < worst[place[:2]][0]:
+            worst[place[:2]] = (least, finding)
+    return tuple(finding for _, finding in worst.values())
+
+
+def _bytes(reading: ForeignReading) -> float:
+    return float(reading.io_bytes or (reading.bw_bytes_per_s or 0.0) * (reading.runtime_seconds or 0.0))
 
 
 def _sentence(group: Group, carried: Mapping[str, float], total: float) -> str:

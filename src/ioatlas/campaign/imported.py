@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from ioatlas.analysis.balance import client_findings
 from ioatlas.analysis.foreign import ForeignMap, Labelled, foreign_map
 from ioatlas.analysis.foreign_methods import differences
 from ioatlas.analysis.wording import plural
@@ -43,9 +44,10 @@ def load_imported(directory: Path) -> CampaignResult:
     store = Imported.open(directory)
     try:
         imports, problems = store.imports(), store.problems()
-        found = foreign_map(_labelled(store))
+        labelled = list(_labelled(store))
     finally:
         store.close()
+    found = foreign_map(labelled)
     shared = set.intersection(*(set(e.cell.options) for e in found.estimates)) if found.estimates else set()
     name = directory.resolve().name
     return CampaignResult(
@@ -57,7 +59,7 @@ def load_imported(directory: Path) -> CampaignResult:
         found.axes,
         {option: value for option, value in sorted(shared) if option not in found.axes},
         found.estimates,
-        findings=_findings(found, problems),
+        findings=(*_findings(found, problems), *client_findings(one.reading for one in labelled)),
         settings=_settings(problems),
         methods=found.methods,
     )
@@ -67,9 +69,10 @@ def with_imported(result: CampaignResult, directory: Path) -> CampaignResult:
     """A measured campaign with what was imported into its directory beside it: as targets of their own, never among its findings."""
     store = Imported.open(directory)
     try:
-        found, problems = foreign_map(_labelled(store)), store.problems()
+        labelled, problems = list(_labelled(store)), store.problems()
     finally:
         store.close()
+    found = foreign_map(labelled)
     taken = {target.name for target in result.targets}
     renamed = {name: f"imported: {name}" for name in found.series if name in taken}
     estimates = tuple(_renamed(estimate, renamed) for estimate in found.estimates)
@@ -87,7 +90,7 @@ def with_imported(result: CampaignResult, directory: Path) -> CampaignResult:
         axes=axes,
         constants={name: value for name, value in result.constants.items() if name not in axes},
         estimates=(*result.estimates, *estimates),
-        findings=(*result.findings, *_findings(found, problems)),
+        findings=(*result.findings, *_findings(found, problems), *client_findings(one.reading for one in labelled)),
         settings={**result.settings, **_settings(problems)},
         methods={**result.methods, **{renamed.get(name, name): facts for name, facts in found.methods.items()}},
     )

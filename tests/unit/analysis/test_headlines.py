@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Findings in reading order, and what stands beside the map: balance, place on a device, power."""
 
+from dataclasses import replace
+
 import pytest
 
-from ioatlas.analysis.balance import balance_findings, client_balance, groups_of
+from ioatlas.analysis.balance import balance_findings, client_findings, groups_of
 from ioatlas.analysis.energy import MeterFacts, power_findings, with_watts
 from ioatlas.analysis.headlines import TOP, headlines
 from ioatlas.analysis.offsets import offset_findings
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
+from ioatlas.model.foreign import ForeignReading
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.result import Finding
 from ioatlas.model.testbed import Fact, Testbed
@@ -79,11 +82,24 @@ def test_balance_over_paths_links_and_drives():
     assert balance_findings(groups, [Usage(1.0, disks={"sda": disk(MIB), "sdb": disk(0)})]) == ()
 
 
+def result(host, gigabytes, **more):
+    fields = {"tool": "fio", "direction": "read", "rw": "read", "bs_bytes": MIB, "numjobs": 2, "io_bytes": gigabytes * 10**9, "host": host, **more}
+    return ForeignReading("all.json", 1, **fields)
+
+
 def test_balance_over_clients():
-    assert client_balance({"a": 1e9}) is None
-    finding = client_balance({"a": 1e9, "b": 1e8})
-    assert finding is not None
-    assert "18% of an even part" in finding.sentence
+    [uneven] = client_findings([result("nas-a", 10), result("nas-b", 1)])
+    assert "18% of an even part" in uneven.sentence
+    assert "nas" not in uneven.sentence
+    [write, read] = client_findings([result("a", 10, direction=way) for way in ("write", "read")] + [result("b", 9, direction=way) for way in ("write", "read")])
+    assert write.sentence.endswith("even.")
+    assert read.sentence.endswith("even.")
+
+
+@pytest.mark.parametrize("other", [{"host": "a"}, {"host": None}, {"numjobs": 4}, {"tool": "bonnie++"}, {"source": "other.json"}, {"direction": "write"}, {"io_bytes": 0, "bs_bytes": 4096}])
+def test_clients_that_did_not_do_the_same_at_once_are_not_compared(other):
+    first, second = result("a", 10), replace(result("b", 1), **other)
+    assert client_findings([first, second]) == ()
 
 
 def at(offset, rate, **more):
