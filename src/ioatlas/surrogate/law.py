@@ -175,16 +175,19 @@ class Law:
     def _linear(self, theta: Floats, view: _View) -> dict[str, Floats]:
         return {q.name: view.designs[q.name] @ theta[q.first : q.first + q.design.shape[1]] for q in self._quantities}
 
-    def _log_iops(self, phi: dict[str, Floats], view: _View) -> tuple[Floats, dict[str, Floats]]:
-        """Prediction and its derivative by each quantity."""
-        log_time, slope = self._log_time(phi, view, 0)
+    def _log_iops(self, phi: dict[str, Floats], view: _View, *, slopes: bool) -> tuple[Floats, dict[str, Floats]]:
+        """Prediction and its derivative by each quantity, where slopes are asked for."""
+        log_time, slope = self._log_time(phi, view, 0, slopes=slopes)
         for number in range(len(self.edges)):
-            missed, missed_slope = self._log_time(phi, view, number + 1)
+            missed, missed_slope = self._log_time(phi, view, number + 1, slopes=slopes)
             steep = HIT_SHARPNESS * np.exp(np.clip(phi[f"steepness {number}"], -2, 3.5))
             over = np.where(view.applies[number], steep * (view.log_footprint[number] - phi[f"capacity {number}"]), -60.0)
             log_hit = np.minimum(-np.logaddexp(0.0, over) / HIT_SHARPNESS, -1e-12)
             log_miss = np.log(-np.expm1(log_hit))
             mixed = np.logaddexp(log_hit + log_time, log_miss + missed)
+            if not slopes:
+                log_time = mixed
+                continue
             from_hit = np.exp(log_hit + log_time - mixed)
             from_miss = 1 - from_hit
             by_over = -(from_hit - from_miss * np.exp(log_hit - log_miss)) / (1 + np.exp(np.minimum(-over, 60.0))) / HIT_SHARPNESS
@@ -197,8 +200,8 @@ class Law:
             slope[f"step {number}"] = np.full(len(view.rows), -1.0)
         return -log_time, slope
 
-    def _log_time(self, phi: dict[str, Floats], view: _View, missed: int) -> tuple[Floats, dict[str, Floats]]:
-        """Logarithm of the seconds per completed I/O with the misses of the first edges added, and its derivative by each quantity."""
+    def _log_time(self, phi: dict[str, Floats], view: _View, missed: int, *, slopes: bool) -> tuple[Floats, dict[str, Floats]]:
+        """Logarithm of the seconds per completed I/O with the misses of the first edges added, and its derivative by each quantity, where asked for."""
 
         def value(name: str) -> Floats:
             total = phi[name]
@@ -226,8 +229,10 @@ class Law:
         top = table.max(axis=0)
         powers = np.exp(sharp * (table - top))
         total = powers.sum(axis=0)
-        shares = powers / total
         out = top + np.log(total) / sharp
+        if not slopes:
+            return out, slope
+        shares = powers / total
         served = shares[0] + (shares[1] if "iops" in phi else 0.0)
         slope["service"] = served * fixed_share
         if "transfer" in phi:
@@ -252,12 +257,12 @@ class Law:
     def predict(self, theta: Floats, rows: Ints) -> Floats:
         """Log I/Os per second of the cells `rows`, shape (len(rows),)."""
         view = self._view(rows)
-        return self._log_iops(self._linear(theta, view), view)[0]
+        return self._log_iops(self._linear(theta, view), view, slopes=False)[0]
 
     def jacobian(self, theta: Floats, rows: Ints) -> tuple[Floats, Floats]:
         """(prediction, its derivative): shapes (n,) and (n, p)."""
         view = self._view(rows)
-        base, slope = self._log_iops(self._linear(theta, view), view)
+        base, slope = self._log_iops(self._linear(theta, view), view, slopes=True)
         blocks = [-slope[q.name][:, None] * view.designs[q.name] for q in self._quantities]
         return base, np.concatenate(blocks, axis=1)
 

@@ -20,6 +20,7 @@ from ioatlas.surrogate.space import Floats, Ints, Space
 
 FIT_ITERATIONS = 40
 LAW_ITERATIONS = 15
+CANDIDATE_LAW_ITERATIONS = 8
 ROBUST_ROUNDS = 1
 LAW_VAR = 0.15**2
 """Variance of the log readings about the law, expected beforehand."""
@@ -170,10 +171,10 @@ def fit(
             theta = law.carried(start.law, start.theta)
         else:
             theta = law.fit(cells, reading, noise_var + 0.2**2, law.prior_mean, LAW_ITERATIONS)
-        # A candidate edge starts from a fitted law and is compared, not kept: once is enough.
+        # A candidate edge starts from a fitted law and is compared, not kept: one short fit is enough.
         for _ in range(2 if robust else 1):
             rest = float(np.median(np.abs(reading - law.predict(theta, cells))) / 0.6745)
-            theta = law.fit(cells, reading, noise_var + min(max(rest, 0.03), 0.2) ** 2, theta, LAW_ITERATIONS)
+            theta = law.fit(cells, reading, noise_var + min(max(rest, 0.03), 0.2) ** 2, theta, LAW_ITERATIONS if robust else CANDIDATE_LAW_ITERATIONS)
         scale_var = LAW_VAR
     hyper = start.hyper if start is not None and len(start.hyper.length) == kernel.count else kernel.start(scale_var, training.noise.var)
     mean, slope = _mean_and_slope(law, theta, offset, cells)
