@@ -68,10 +68,11 @@ class Beside:
 
     def stop(self, directory: Path | None = None) -> Seen:
         """End, and keep the raw lines in the batch's directory."""
-        watts = self._power.stop()
         if self._sampler is None:
-            return Seen((), watts, 0.0, self._power)
+            return Seen((), self._power.stop(), 0.0, self._power)
+        # Counters first: a meter may take its time to answer.
         recording, self._sampler = self._sampler.stop(), None
+        watts = self._power.stop()
         if directory is not None:
             _keep(directory / RAW, recording.samples, watts)
         return Seen(recording.samples, watts, recording.cost_seconds, self._power)
@@ -85,6 +86,11 @@ class Seen:
     watts: tuple[PowerSample, ...]
     cost_seconds: float
     log: PowerLog
+
+    @property
+    def usage(self) -> Usage:
+        """Of the whole batch: the first reading is taken before its process starts, the last one when it has ended."""
+        return usage_between(self.samples[0], self.samples[-1])
 
     def record(self, visits: Iterable[Visit]) -> dict[str, Any]:
         """For the batch's entry in the journal: usage and watts of each visit, means of the meters, what it cost."""

@@ -37,7 +37,6 @@ from ioatlas.model.cell import Cell
 from ioatlas.model.ordered import FIO, IOZONE, VERDICT, Round, operation_of, rounds_of, tool_of
 from ioatlas.model.units import format_duration, format_size
 from ioatlas.model.visit import Visit
-from ioatlas.probe.telemetry import usage_between
 from ioatlas.store.journal import Journal, NewVisit, PlannedVisit
 
 CAP_SECONDS = 7 * 86400
@@ -244,7 +243,6 @@ class OrderedSession(Session):
         batch_id, directory = self._journal.begin_batch({section.visit_id: section.runtime_ms for section in sections})
         batch = Batch(batch_id, directory, sections)
         progress = self._progress(batch)
-        before = self._counters.snapshot()
         self._beside.start(sections)
         try:
             outcome = run_iozone(
@@ -258,7 +256,6 @@ class OrderedSession(Session):
                 tick=lambda seconds: self._emit(Event("progress", {**progress, "batch_seconds": round(seconds, 1)})),
             )
         finally:
-            after = self._counters.snapshot()
             seen = self._beside.stop(directory)
         results = self._read(batch, planned)
         intake = Intake(
@@ -272,7 +269,7 @@ class OrderedSession(Session):
         status = "done" if results else "failed"
         note = last_line(outcome.stderr) if outcome.exit_code else ""
         # Read beside IOzone as beside fio, so that both bear it; not cut to operations, because when each of them began is known roughly only.
-        usage = {**asdict(usage_between(before, after)), **seen.record(())}
+        usage = {**asdict(seen.usage), **seen.record(())}
         self._close(batch_id, intake, status=status, seconds=time.monotonic() - begin, exit_code=outcome.exit_code, note=note, usage=usage)
         self._made += len(rows)
         self._wall_spent += time.monotonic() - begin

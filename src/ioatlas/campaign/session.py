@@ -27,7 +27,7 @@ from ioatlas.engine.replay import cap_ms
 from ioatlas.errors import IoAtlasError, PartialResultError
 from ioatlas.model.cell import Cell
 from ioatlas.model.visit import Visit
-from ioatlas.probe.telemetry import Sampler, Watched, usage_between, watched_of
+from ioatlas.probe.telemetry import Watched, watched_of
 from ioatlas.stats.warmup import get_ready
 from ioatlas.store.journal import BatchRow, Journal, PlannedVisit
 
@@ -85,7 +85,6 @@ class Session(ABC):
         self._slack_ms: float = SLACK_MS
         watched = {target.name: watched_of(target.location) for target in plan.targets}
         together = _together(watched.values())
-        self._counters = Sampler(together)
         self._meters = meters_of(journal.directory)
         self._beside = Beside(together, self._meters)
         self._hollow = Hollow(journal)
@@ -180,7 +179,6 @@ class Session(ABC):
         progress = self._progress(batch)
         self._hollow.look(sections)
         note_power(self._journal, self._meters, self._stop_asked)
-        before = self._counters.snapshot()
         self._beside.start(sections)
         try:
             outcome = run_fio(
@@ -193,9 +191,8 @@ class Session(ABC):
                 tick=lambda seconds: self._emit(Event("progress", {**progress, "batch_seconds": round(min(seconds, batch.seconds), 1)})),
             )
         finally:
-            after = self._counters.snapshot()
             seen = self._beside.stop(directory)
-        usage = usage_between(before, after)
+        usage = seen.usage
         results = self._read(batch, planned)
         if any(result.overlap_ms for result in results):
             self._slack_ms = min(MAX_SLACK_MS, 2 * self._slack_ms)

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import contextlib
 import math
-import threading
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
+from ioatlas.probe.beats import Beats
 from ioatlas.probe.power import Meter, MeterError
 
 
@@ -32,8 +32,7 @@ class PowerLog:
         self.meters = tuple(meters)
         self.failures: dict[str, str] = {}
         self._samples: list[PowerSample] = []
-        self._stop = threading.Event()
-        self._threads: list[threading.Thread] = []
+        self._beats: list[Beats] = []
 
     def __enter__(self) -> Self:
         self.start()
@@ -44,35 +43,38 @@ class PowerLog:
 
     def start(self) -> None:
         """Begin to ask. A meter that was typed in gives nothing: what it says did not happen now."""
-        self._stop.clear()
         self._samples.clear()
-        live = [meter for meter in self.meters if math.isfinite(meter.interval_seconds)]
-        self._threads = [threading.Thread(target=self._run, args=(meter,), name=f"power {meter.name}", daemon=True) for meter in live]
-        for thread in self._threads:
-            thread.start()
+        self._beats = [self._beats_of(meter) for meter in self.meters if math.isfinite(meter.interval_seconds)]
+        for one in self._beats:
+            one.start()
 
     def stop(self) -> tuple[PowerSample, ...]:
         """All samples since start(). A second call gives the same again."""
-        self._stop.set()
-        for thread in self._threads:
-            thread.join()
-        self._threads = []
+        for one in self._beats:
+            one.stop()
+        self._beats = []
         return tuple(sorted(self._samples, key=lambda one: one.end))
 
-    def _run(self, meter: Meter) -> None:
+    def _beats_of(self, meter: Meter) -> Beats:
         before = time.time()
-        with contextlib.suppress(MeterError):
-            if meter.counts:
-                meter.sample()  # what it counted before the start is not ours
-        while not self._stop.wait(meter.interval_seconds):
+
+        def begin() -> None:
+            with contextlib.suppress(MeterError):
+                if meter.counts:
+                    meter.sample()  # what it counted before the start is not ours
+
+        def work() -> None:
+            nonlocal before
             try:
                 watts = meter.sample()
             except MeterError as error:
                 self.failures[meter.name] = error.what
-                continue
+                return
             now = time.time()
             self._samples.append(PowerSample(meter.name, before if meter.counts else now, now, watts))
             before = now
+
+        return Beats(f"power {meter.name}", meter.interval_seconds, work, begin)
 
 
 def mean_watts(samples: Iterable[PowerSample], begin: float = -math.inf, end: float = math.inf) -> dict[str, float]:

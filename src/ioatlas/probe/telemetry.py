@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from types import TracebackType
 from typing import Self
 
 from ioatlas.model.usage import DiskUsage, NfsUsage, NicUsage, Usage
+from ioatlas.probe.beats import Beats
 from ioatlas.probe.network import look_at_network
 from ioatlas.probe.nfs import MOUNTSTATS, MountStats, parse_mountstats, section_of
 from ioatlas.probe.path import look_at_path
@@ -104,8 +104,7 @@ class Sampler:
         self._files: dict[str, int] = {}
         self._samples: list[Sample] = []
         self._cost_seconds = 0.0
-        self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._beats: Beats | None = None
 
     def __enter__(self) -> Self:
         self.start()
@@ -117,15 +116,14 @@ class Sampler:
     def start(self) -> None:
         """Take the first sample at once and go on."""
         self._take()
-        self._thread = threading.Thread(target=self._run, name="telemetry", daemon=True)
-        self._thread.start()
+        self._beats = Beats("telemetry", self._interval_seconds, self._take)
+        self._beats.start()
 
     def stop(self) -> Recording:
         """Take the last sample and give all. A second call gives the same again."""
-        if self._thread is not None:
-            self._stop.set()
-            self._thread.join()
-            self._thread = None
+        if self._beats is not None:
+            self._beats.stop()
+            self._beats = None
             self._take()
             self.close()
         return Recording(self._watched, tuple(self._samples), self._cost_seconds)
@@ -139,12 +137,6 @@ class Sampler:
         for descriptor in self._files.values():
             os.close(descriptor)
         self._files.clear()
-
-    def _run(self) -> None:
-        due = time.monotonic() + self._interval_seconds
-        while not self._stop.wait(max(0.0, due - time.monotonic())):
-            self._take()
-            due += self._interval_seconds
 
     def _take(self) -> None:
         before = time.thread_time()

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Something done again and again beside a load, in a thread of its own."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+
+class Beats:
+    """Calls `work` every `interval_seconds` from start() to stop(), first one interval after the start; a call that takes longer delays the next.
+
+    begin: called once in the thread before the first wait.
+    """
+
+    def __init__(self, name: str, interval_seconds: float, work: Callable[[], None], begin: Callable[[], None] | None = None) -> None:
+        self._interval_seconds = interval_seconds
+        self._work = work
+        self._begin = begin
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    def start(self) -> None:
+        """Begin; once."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End, and wait for a call that is under way."""
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        if self._begin is not None:
+            self._begin()
+        due = time.monotonic() + self._interval_seconds
+        while not self._stop.wait(max(0.0, due - time.monotonic())):
+            self._work()
+            due = max(due + self._interval_seconds, time.monotonic())
