@@ -59,6 +59,10 @@ def main():
             ("xdd", "xdd -op read -target x -rwratio 25 -reqsize 4 -numreqs 8000 -seek random -seek range 8192", 25),
             ("orion", "orion -run advanced -matrix point -num_small 4 -num_large 0 -write 20 -num_disks 1", 80),
             ("vdbench", SD + "wd=w,sd=s,rdpct=67\nrd=r,wd=w,iorate=max,elapsed=30,warmup=5", 67),
+            ("elbencho", "elbencho -w --rwmixpct 25 --rand -b 4k -s 8m --randamount 32m --timelimit 9 --infloop /x/f.dat", 25),
+            ("fio", "fio --name=j --rw=randrw --rwmixread=35 --bs=4k --size=8m --norandommap --time_based --runtime=9", 35),
+            ("kdiskmark", "RND4K Q4T1 mix --mix-ratio 60", 60),
+            ("crystaldiskmark", "RND4K Q4T1 mix", 70),
         ):
             _, log = run(translate(tool, command), folder)
             rows.append((f"{tool}: reads, % of I/O", percent, f"{share([op for op, _, _ in log], 'read'):.2f}", len(log)))
@@ -83,6 +87,7 @@ def main():
             rows.append(
                 (f"{tool}: offered I/Os per second", rate, f"{found[0]['read']['total_ios'] / 4:.1f}", found[0]["read"]["total_ios"])
             )
+        rows += loads_by_work(folder)
     print("| described | value | fio 3.33 did | over |\n|---|---|---|---|")
     for row in rows:
         print("| " + " | ".join(str(cell) for cell in row) + " |")
@@ -93,6 +98,30 @@ def main():
         print(f"| {leaves} | {theta:g} | {100 * error:.1f} |")
     if len(sys.argv) > 1:
         examples(Path(sys.argv[1]))
+
+
+def loads_by_work(folder):
+    """IOzone's and elbencho's loads end by their work: how much of it, in which order; and a fio job with sizes and zones."""
+    rows = []
+    for test, operation in ((0, "write"), (2, "random-read"), (3, "backward-read")):
+        command = f"iozone -s 8m -r 64k -i 0 {'' if test == 0 else f'-i {test}'} -+n"
+        translation = translate("iozone", command)
+        wanted = [job for job in translation.jobs if job.section.name.startswith(operation)][:1]
+        _, log = run(replace(translation, jobs=(replace(wanted[0], waits=False),)), folder)
+        rows.append((f"iozone {operation}: I/Os of 65536 bytes", 128, sum(length == 65536 for _, _, length in log), len(log)))
+        back = [b[1] + b[2] == a[1] for a, b in pairwise(log)]
+        on = [b[1] == a[1] + a[2] for a, b in pairwise(log)]
+        if operation == "write":
+            rows.append(("iozone write: I/Os where the last one ended, %", 100, f"{share(on, True):.2f}", len(on)))
+        if operation == "backward-read":
+            rows.append(("iozone backward read: I/Os that end where the last one began, %", 100, f"{share(back, True):.2f}", len(back)))
+    _, log = run(translate("elbencho", "elbencho -w --rand -b 4k -s 8m /x/f.dat"), folder)
+    rows.append(("elbencho --rand write: different blocks written", 2048, len({offset for _, offset, _ in log}), len(log)))
+    job = "[j]\nrw=randread\nbssplit=4k/60:16k/40\nrandom_distribution=zoned:70/25:30/75\nnorandommap\nsize=8m\ntime_based\nruntime=9\n"
+    _, log = run(translate("fio", job), folder)
+    rows.append(("fio: I/Os of 16384 bytes, %", 40, f"{share([length for _, _, length in log], 16384):.2f}", len(log)))
+    rows.append(("fio: I/Os in the first quarter, %", 70, f"{share([offset < 2 * MIB for _, offset, _ in log], True):.2f}", len(log)))
+    return rows
 
 
 def examples(folder):

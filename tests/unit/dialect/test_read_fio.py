@@ -240,3 +240,39 @@ def test_samples():
         ("read", "randrw", 4, 4),
         ("write", "randrw", 4, 4),
     ]
+
+
+STATUS = """\
+one: (groupid=0, jobs=1): err= 0: pid={pid}: Tue May  6 01:46:{second:02d} 2025
+  read: IOPS={iops}, BW={iops}KiB/s (1kB/s)({second}MiB/{second}000msec)
+     issued rwts: total=5,0,0,0 short=0,0,0,0 dropped=0,0,0,0
+Run status group 0 (all jobs):
+"""
+
+
+def test_interim_reports_in_text_are_left_out():
+    text = "fio-3.36\n" + "".join(STATUS.format(pid=7, second=second, iops=100 + second) for second in (1, 2, 3))
+    readings, problems = read_text(text)
+    assert [(reading.iops, reading.runtime_seconds) for reading in readings] == [(103, 3)]
+    assert ["interim status reports" in problem for problem in problems] == [True]
+
+
+def test_clones_in_text_are_kept():
+    text = "fio-3.36\n" + "".join(STATUS.format(pid=pid, second=3, iops=100 + pid) for pid in (1, 2, 3))
+    assert [reading.iops for reading in read_text(text)[0]] == [101, 102, 103]
+
+
+def test_block_sizes_of_the_set_up_line():
+    line = "one: (g=0): rw=randrw, bs=(R) {0}-{0}, (W) 4096B-64.0KiB, (T) {0}-{0}, ioengine=libaio, iodepth=4\nfio-3.36\n"
+    for printed, size in (("4096B", 4096), ("4608B", 4608), ("16.0KiB", 16 * KIB), ("12.5KiB", 12800), ("1024KiB", MIB), ("4096KiB", 4 * MIB)):
+        text = line.format(printed) + STATUS.format(pid=1, second=1, iops=5)
+        assert [reading.bs_bytes for reading in read_text(text)[0]] == [size], printed
+
+
+def test_terse_percentile_below_a_microsecond_is_not_a_figure(tmp_path):
+    if which("fio") is None:
+        pytest.skip("fio is not installed")
+    command = ["fio", "--name=n", "--ioengine=null", "--size=16m", "--rw=read", "--bs=4k", "--minimal"]
+    done = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True)
+    readings, _ = read_text(done.stdout)
+    assert [reading.lat_p99_ns for reading in readings if reading.lat_p99_ns == 0] == []

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import shutil
+import subprocess
+
 import pytest
 from read_samples import read_path, read_text, sample
 
@@ -119,3 +122,46 @@ def test_cut_workbook_keeps_what_is_whole():
     readings, problems = read_bytes(raw[:-100], "x.xls")
     assert 20 < len(readings) < 36
     assert "cut off" in problems[0]
+
+
+def test_mapped_files_have_nine_columns_and_cpu_reports_are_no_rates():
+    """The layout of IOzone 3.489 with -B -+u -R."""
+    readings, problems = read_text(
+        "\tIozone: Performance Test of File I/O\n\t        Version $Revision: 3.489 $\n"
+        "\tCommand line used: iozone -a -B -s 512 -r 64 -+u -R\n"
+        "                                                              random    random     bkwd    record    stride        \n"
+        "              kB  reclen    write  rewrite    read    reread    read     write     read   rewrite      read        \n"
+        "             512      64  2097550  4927617 22183443 20490142 20490142  4571003 34192498  26908901  83217427\n\n"
+        'Excel output is below:\n\n"Writer report"\n        "64"\n"512"   2097550\n\n'
+        '"Writer CPU utilization report (Zero values should be ignored)"\n        "64"\n"512"    64.26\n'
+    )
+    assert problems == []
+    assert len(readings) == 9
+    assert (readings[8].operation, readings[8].bw_bytes_per_s) == ("strided read", 83217427 * 1024)
+
+
+def test_cpu_report_of_throughput_mode():
+    readings, _ = read_text(
+        '"Throughput report Y-axis is type of test X-axis is number of processes"\n"Record size = 64 kBytes "\n"Output is in kBytes/sec"\n\n'
+        '"  Initial write " 8827629.50 \n\n"CPU utilization report Y-axis is type of test X-axis is number of processes"\n'
+        '"Record size = 64 kBytes "\n"Output is in CPU%"\n\n"  Initial write "     186.22 \n'
+    )
+    assert [reading.bw_bytes_per_s for reading in readings] == [8827629.5 * 1024]
+
+
+def test_cpu_reports_of_a_workbook(tmp_path):
+    pytest.importorskip("xlrd")
+    if shutil.which("iozone") is None:
+        pytest.skip("iozone is not installed")
+    command = ["iozone", "-a", "-n", "64", "-g", "64", "-i", "0", "-i", "1", "-+u", "-R", "-b", "u.xls", "-f", str(tmp_path / "f")]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    readings, _ = read_path(tmp_path / "u.xls")
+    assert {reading.operation or reading.rw for reading in readings} == {"write", "rewrite", "read", "reread"}
+
+
+def test_blank_columns_of_the_older_table():
+    readings, _ = read_text(
+        "              KB  reclen   write rewrite    read    reread    read   write    read  rewrite     read   fwrite frewrite   fread  freread\n"
+        "          409600      64   31782   22524                    816017   10411                  3779260                      \n"
+    )
+    assert [reading.operation or reading.rw for reading in readings] == ["write", "rewrite", "randread", "randwrite", "strided read"]

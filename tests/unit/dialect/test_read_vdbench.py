@@ -84,3 +84,24 @@ def test_a_histogram_row_without_a_count_is_named():
     readings, problems = read_text(text)
     assert [r.details["total_ios"] for r in readings] == [7]
     assert any("cannot be read" in problem for problem in problems)
+
+
+def test_header_of_later_file_system_runs():
+    """Vdbench 5.04.06 and later print `.Interval.` with single dots and longer group names."""
+    readings, problems = read_text(
+        "16:10:00.001 Starting RD=rd1; elapsed=600; fwdrate=max. For loops: None\n"
+        "Dec 11, 2020 .Interval. .ReqstdOps... ...cpu%...  read ....read..... ....write.... ..mb/sec... mb/sec .xfer.. ...mkdir.... ...rmdir.... "
+        "...create... ....open.... ...close.... ...delete...\n"
+        "                          rate   resp total  sys   pct   rate   resp   rate   resp  read write  total    size  rate   resp  rate   resp  "
+        "rate   resp  rate   resp  rate   resp  rate   resp\n"
+        "16:19:08.066  avg_2-600 3302.5 19.301  28.1 3.70  59.9 1978.1  6.702 1324.4 38.112  1978  1324 3302.5 1048576   0.0  0.000   0.0  0.000   "
+        "0.0  0.000  13.9  0.048  13.9  0.019   0.0  0.000\n"
+    )
+    assert problems == []
+    figures = [(reading.direction or reading.operation, reading.iops, reading.bw_bytes_per_s, reading.lat_mean_ns) for reading in readings]
+    assert figures == [
+        ("read", 1978.1, 1978 * 2**20, 6_702_000),
+        ("write", 1324.4, 1324 * 2**20, 38_112_000),
+        ("open", 13.9, None, 48_000),
+        ("close", 13.9, None, 19_000),
+    ]

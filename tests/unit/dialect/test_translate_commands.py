@@ -349,3 +349,84 @@ def test_equal_commands_give_equal_text():
     assert translate("diskspd", command).to_dict() == translate("diskspd", command).to_dict()
     sections = [job.section for job in translate("diskspd", command).jobs]
     assert render_job(sections).count("[target") == 2
+
+
+@pytest.mark.parametrize(("tool", "command"), [
+    ("diskspd", "diskspd -c1G -b4K x"),
+    ("vdbench", "sd=sd1,lun=x,size=1g\nwd=wd1,sd=sd1\nrd=r,wd=wd1,iorate=max"),
+    ("xdd", "xdd -op read -target x -reqsize 4 -numreqs 8"),
+    ("elbencho", "elbencho -w -r -s 1g -b 64k /x/f.dat"),
+])  # fmt: skip
+def test_buffered_loads_keep_the_cached_pages_of_their_file(tool, command):
+    """Fio drops a file's cached pages before a job; these tools do not, and a read after a write finds them."""
+    assert {job["invalidate"] for job in jobs(tool, command)} == {0}
+
+
+def test_elbencho_drops_caches_where_it_is_told_to():
+    assert {job["invalidate"] for job in jobs("elbencho", "elbencho -w -r --dropcache -s 1g /x/f.dat")} == {1}
+    assert all("invalidate" not in job for job in jobs("elbencho", "elbencho -w -r --direct --dropcache -s 1g /x/f.dat"))
+
+
+VDBENCH_SERIES = "sd=sd1,lun=x\nwd=wd1,sd=sd1\nrd=r,wd=wd1,iorate=max,{}"
+
+
+@pytest.mark.parametrize(("loop", "option", "values"), [
+    ("forrdpct=(0-100,50)", "rwmixread", [0, 50, 100]),
+    ("forrdpct=(100-0,50)", "rwmixread", [100, 50, 0]),
+    ("forthreads=(8-1,d)", "iodepth", [8, 4, 2, 1]),
+    ("forxfersize=(1k-4k,d)", "bs_bytes", [1024, 2048, 4096]),
+])  # fmt: skip
+def test_vdbench_series(loop, option, values):
+    assert [job[option] for job in jobs("vdbench", VDBENCH_SERIES.format(loop))] == values
+
+
+def test_vdbench_without_a_wd():
+    rd = "sd=sd1,lun=x,size=1g\nrd=default,sd=sd*,elapsed=10,iorate=max,seekpct=seq,rdpct=0\nrd=r,xfersize=256k"
+    assert [(job["rw"], job["bs_bytes"]) for job in jobs("vdbench", rd)] == [("write", 262144)]
+
+
+def test_vdbench_counts_file_system_definitions():
+    text = "fsd=f,anchor=/x/d,count=(1,3),files=2,size=1m\nfwd=format,threads=9\nfwd=w,fsd=f*,operation=read\nrd=r,fwd=*,fwdrate=max,elapsed=5"
+    assert [job["target"] for job in jobs("vdbench", text)] == ["/x/d1", "/x/d2", "/x/d3"]
+
+
+def test_vdbench_text_between_definitions_is_named():
+    translation = translate("vdbench", VDBENCH_SERIES.format("elapsed=5") + "\nrate and six more points\n")
+    assert levels(translation, "text") == {"not expressible"}
+
+
+def test_an_include_by_another_machines_path_is_looked_for_beside_the_file(tmp_path):
+    (tmp_path / "disks").write_text("sd=sd1,lun=x,size=1g\n")
+    (tmp_path / "p.parm").write_text("include=/opt/nowhere/disks\nwd=wd1,sd=sd1\nrd=r,wd=wd1,iorate=max\n")
+    assert [job["size_bytes"] for job in jobs("vdbench", str(tmp_path / "p.parm"))] == [GIB]
+
+
+def test_a_powershell_script(tmp_path):
+    script = tmp_path / "run.ps1"
+    script.write_text(
+        '<#\nDISKSPD - a fleet of machines\n#>\n$b = 4; $t = 2; $o = 8; $d = 2*30\nWrite-Host "starting diskspd -b64K"\n----\n'
+        "C:\\run\\diskspd.exe `-t$t `-o$o `-b$($b)k `-r$($b)k -w0 -d$d -Sh (dir C:\\run\\test.dat)\n"
+    )
+    (job,) = jobs("diskspd", str(script))
+    assert (job["numjobs"], job["iodepth"], job["bs_bytes"], job["runtime_seconds"], job["rw"]) == (2, 8, 4096, 60, "randread")
+
+
+def test_fio_verify_0_is_no_verification():
+    translation = translate("fio", "fio --name=a --rw=write --bs=64k --size=1g --verify=0")
+    assert levels(translation, "verify") == {"exact"}
+
+
+@pytest.mark.parametrize(("options", "percent"), [("", 50), ("--rwmixwrite=30", 70), ("--rwmixread=20", 20)])
+def test_json_tells_the_share_of_reads(options, percent):
+    (job,) = jobs("fio", f"fio --name=a --rw=randrw --bs=4k --size=1g {options}")
+    assert job["rwmixread"] == percent
+
+
+@pytest.mark.parametrize(("words", "expected"), [
+    ("Seq Q32T1 read", [("read", 131072, 32, 1)]),
+    ("4KiB Q8T8 write", [("randwrite", 4096, 8, 8)]),
+    ("CrystalDiskMark 3 4K QD32 read", [("randread", 4096, 32, 1)]),
+    ("Real World Performance read", [("read", MIB, 1, 1), ("randread", 4096, 1, 1)]),
+])  # fmt: skip
+def test_older_names_of_disk_mark_tests(words, expected):
+    assert [(job["rw"], job["bs_bytes"], job["iodepth"], job["numjobs"]) for job in jobs("crystaldiskmark", words)] == expected

@@ -88,7 +88,12 @@ def read_request(text: str, where: str, tool: str) -> tuple[Request, list[Fideli
         named = True
         request.tests.append(_old_test(match))
     rest = _OLD_TEST.sub(" ", rest)
-    rest = re.sub(r"\b(peak|real[ _-]?world)[ _-]performance\b|\breal world\b", lambda m: "peak" if m[0].lower().startswith("peak") else "real-world", rest, flags=re.IGNORECASE)
+    rest = re.sub(
+        r"\b(peak|real[ _-]?world)[ _-]performance\b|\breal world\b",
+        lambda m: "peak" if m[0].lower().startswith("peak") else "real-world",
+        rest,
+        flags=re.IGNORECASE,
+    )
     rest = re.sub(r"\[?\+\s?mix\]?", " mix ", rest, flags=re.IGNORECASE)
     modes: list[str] = []
     presets: list[str] = []

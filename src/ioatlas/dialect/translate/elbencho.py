@@ -254,7 +254,9 @@ def _phase(command: Command, phase: str, *, directory: bool) -> tuple[Workload, 
     if command.given("dropcache") and not command.given("direct"):
         options["invalidate"] = 1
         notes.append(
-            approximate("--dropcache", "before each phase the cached pages of the load's own files are dropped", "the rest of the caches stays")
+            approximate(
+                "--dropcache", "before each phase the cached pages of the load's own files are dropped", "the rest of the caches stays"
+            )
         )
     for hint in filter(None, command.options.get("fadv", "").split(",")):
         if hint in ("seq", "rand"):
