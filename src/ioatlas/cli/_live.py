@@ -7,6 +7,7 @@ import json
 import shutil
 import signal
 import sys
+import textwrap
 from types import FrameType
 from typing import Any
 
@@ -15,6 +16,8 @@ import click
 from ioatlas.campaign.events import Emit, Event
 from ioatlas.model.units import format_count, format_duration, format_latency, format_rate, format_size, format_size_rounded
 
+WIDEST = 120
+TELLING_SHARE = 0.02
 _BARS = "▁▂▃▄▅▆▇█"
 
 
@@ -41,6 +44,14 @@ class Stop:
             signal.raise_signal(self.signum)
 
 
+def paragraph(sentence: str) -> str:
+    """A sentence as it is printed: folded between words on a terminal, one line elsewhere, for tools that read lines."""
+    if not sys.stdout.isatty():
+        return sentence
+    width = min(shutil.get_terminal_size().columns, WIDEST)
+    return textwrap.fill(sentence, width, initial_indent="• ", subsequent_indent="  ", break_on_hyphens=False)
+
+
 def json_lines(event: Event) -> None:
     """One JSON object a line on standard output."""
     click.echo(json.dumps(event.as_json(), separators=(",", ":")))
@@ -58,7 +69,8 @@ class TerminalLine:
         match event.name:
             case "layout":
                 done, total = fields.get("bytes_done", 0), fields["bytes"]
-                left = fields.get("seconds_left")
+                # The first bytes tell nothing of the rest: they wait for the file to be made.
+                left = fields.get("seconds_left") if done >= total * TELLING_SHARE else None
                 self._state = f"laying out {format_size_rounded(done)} of {format_size_rounded(total)} on {fields['target']}"
                 self._state += f", {format_duration(left)} left" if left else ""
             case "probe":

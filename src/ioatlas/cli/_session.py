@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import click
 
+from ioatlas.analysis.wording import plural
 from ioatlas.campaign.events import Event
 from ioatlas.campaign.start import run
-from ioatlas.cli._live import Stop, TerminalLine, choose
+from ioatlas.cli._live import Stop, TerminalLine, choose, paragraph
 from ioatlas.errors import IoAtlasError, PartialResultError
 from ioatlas.model.units import format_duration
 from ioatlas.store.journal import Journal
@@ -47,9 +48,9 @@ def run_session(journal: Journal, *, as_json: bool) -> None:
     if as_json:
         emit(Event("done", done))
         return
-    for line in _closing(directory):
-        click.echo(line)
-    click.echo(f"{summary.cells} cells, {summary.visits} visits in {format_duration(summary.seconds)}")
+    for sentence in _closing(directory):
+        click.echo(paragraph(sentence))
+    click.echo(f"{plural(summary.cells, 'cell')}, {plural(summary.visits, 'visit')} in {format_duration(summary.seconds)}")
     click.echo(f"report: {report or 'not written'}")
 
 

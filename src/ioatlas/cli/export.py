@@ -31,6 +31,7 @@ Examples:
   ioatlas export nas1 --format gnuplot -o figure     writes figure/map.gp and figure/map.dat; then: gnuplot figure/map.gp
   ioatlas export nas1 --format pdf --quantity lat_p99 --scale log -o latency.pdf
   ioatlas export nas1 --format svg --figure charts -o operations.svg
+  ioatlas export ssd --format png --figure rounds -o steady.png
   ioatlas export nas1 --format png --figure lines --x numjobs --y bs --tiles rw -o lines.png
 
 \b
@@ -44,15 +45,15 @@ Without -o, csv and json go to standard output, the others into DIR.""",
 @click.option("--y", metavar="AXIS", help="Axis along y, or one line for each of its values with --figure lines.")
 @click.option("--tiles", metavar="AXIS[,AXIS]", help="Axes of the tiles: columns, then rows. The rest becomes one page for each value.")
 @click.option("--scale", type=click.Choice(("linear", "log")), help="Scale of the quantity, the same in all tiles. Default: linear.")
-@click.option("--figure", "style", type=click.Choice(("map", "lines", "charts")), help="Heat maps, lines with error bars, or the charts a study in order brings itself. Default: charts where there are any, else map.")
+@click.option("--figure", "style", type=click.Choice(("map", "lines", "charts", "rounds")), help="Heat maps, lines with error bars, the charts a study in order brings itself, or the steady-state plot of a SNIA test. Default: charts or rounds where there are any, else map.")
 @click.option("--json", "as_json", is_flag=True, help="Print the names of the written files as JSON.")
 def command(directory: Path, kind: str, output: Path | None, as_json: bool, **choice: str | None) -> None:
     """Write the result of the campaign in DIR as a table (csv, json), as a gnuplot script with its data, or as a figure."""
     drawn = {name: value for name, value in choice.items() if value}
     if kind in TABLES and drawn:
         raise UsageError(f"--{_option(next(iter(drawn)))} is for figures", where=f"--format {kind}", remedy="leave it out")
-    if kind == "gnuplot" and choice["style"] not in (None, "map"):
-        raise UsageError("the gnuplot script draws maps", where=f"--figure {choice['style']}", remedy="use --format png, svg or pdf")
+    if kind == "gnuplot" and choice["style"] not in (None, "map", "rounds"):
+        raise UsageError("the gnuplot script draws maps and the plot of a test in rounds", where=f"--figure {choice['style']}", remedy="use --format png, svg or pdf")
     from ioatlas.campaign.result import load_result
 
     result = load_result(directory)
@@ -112,6 +113,14 @@ def _figure(result: CampaignResult, kind: str, path: Path, drawn: dict[str, str]
     from ioatlas.report.export.quantities import quantity
     from ioatlas.report.export.to_charts import in_order, write_charts
 
+    if drawn.get("style") == "rounds" or (result.rounds and not drawn):
+        from ioatlas.report.export.to_rounds import write_rounds, write_rounds_gnuplot
+
+        if set(drawn) - {"style"}:
+            raise UsageError("the plot of a test in rounds has its axes and quantity", where="--figure rounds", remedy="leave out the other options")
+        if kind == "gnuplot":
+            return list(write_rounds_gnuplot(result, path))
+        return list(write_rounds(result, path, kind))  # type: ignore[arg-type]
     if kind in FIGURES and (drawn.get("style") == "charts" or (in_order(result) and not drawn)):
         if not result.charts or set(drawn) - {"style"}:
             what = "the campaign brings no charts of its own" if not result.charts else "the charts have their axes and quantity"

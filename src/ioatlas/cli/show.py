@@ -68,16 +68,27 @@ def command(directory: Path, quantity_name: str, x: str, y: str, all_cells: bool
     console = Console(highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
         console = Console(highlight=False, markup=False, emoji=False, width=PIPE_WIDTH)
-    if result.load_curves and not (all_cells or x or y):
-        for part in (*_head(result), *(table for curve in result.load_curves for table in curve_tables(curve, result, console))):
+    plain = not (all_cells or x or y)
+    if result.load_curves and plain:
+        parts = [table for curve in result.load_curves for table in curve_tables(curve, result, console)]
+    elif in_order(result) and plain:
+        parts = _charts(result)
+    else:
+        parts = [*_rounds(result), *(_cell_list(result, console) if all_cells else _maps(result, quantity(quantity_name), x, y, console))]
+    _print([*_head(result), *parts], console)
+
+
+def _print(parts: Sequence[RenderableType], console: Console) -> None:
+    """On a terminal as it is; elsewhere without the blanks that fill each line up."""
+    if console.is_terminal:
+        for part in parts:
             console.print(part)
         return
-    if in_order(result) and not (all_cells or x or y):
-        for part in (*_head(result), *_charts(result)):
+    with console.capture() as captured:
+        for part in parts:
             console.print(part)
-        return
-    for part in (*_head(result), *_rounds(result), *(_cell_list(result, console) if all_cells else _maps(result, quantity(quantity_name), x, y, console))):
-        console.print(part)
+    for line in captured.get().splitlines():
+        click.echo(line.rstrip())
 
 
 def _head(result: CampaignResult) -> list[RenderableType]:

@@ -65,8 +65,8 @@ def format_size_rounded(size_bytes: float) -> str:
     """Three significant digits with a binary unit, for people: 1.24 GiB."""
     value = float(size_bytes)
     for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if value < 1000 or unit == "TiB":
-            return f"{value:.3g} {unit}" if value < 1000 else f"{value:.0f} {unit}"
+        if value < 999.5 or unit == "TiB":
+            return f"{_three_digits(value)} {unit}"
         value /= 1024
     raise AssertionError("unreachable")
 
@@ -123,14 +123,19 @@ def format_rate(bytes_per_second: float) -> str:
 def format_count(value: float) -> str:
     """IOPS and counts for people: '950', '12.4 k', '1.2 M'."""
     for unit, factor in (("M", 1e6), ("k", 1e3)):
-        if value >= factor * 9.995:
-            return f"{value / factor:.3g} {unit}"
-    return f"{value:.3g}" if value < 999.5 else f"{value:.0f}"
+        if value >= factor * (9.995 if unit == "k" else 0.9995):
+            return f"{_three_digits(value / factor)} {unit}"
+    return _three_digits(value)
 
 
 def format_latency(nanoseconds: float) -> str:
     """Latency for people: '84.2 us', '1.05 ms', '2.3 s'."""
     for unit, factor in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
-        if nanoseconds >= factor:
-            return f"{nanoseconds / factor:.3g} {unit}"
+        if nanoseconds >= factor * 0.9995:
+            return f"{_three_digits(nanoseconds / factor)} {unit}"
     return f"{nanoseconds:.0f} ns"
+
+
+def _three_digits(value: float) -> str:
+    """Three significant digits, never in powers of ten."""
+    return f"{value:.3g}" if abs(value) < 999.5 else f"{value:.0f}"

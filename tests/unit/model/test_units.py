@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers for people: three digits, never a power of ten, never a wrong magnitude."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ioatlas.model.units import format_count, format_latency, format_size_rounded
+
+BACK = {
+    format_count: {"": 1, "k": 1e3, "M": 1e6},
+    format_latency: {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9},
+    format_size_rounded: {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40},
+}
+
+
+@pytest.mark.parametrize("write", BACK)
+@given(st.floats(1, 1e14))
+def test_what_is_written_is_the_value_to_three_digits(write, value):
+    number, _, unit = write(value).partition(" ")
+    assert "e" not in number
+    assert float(number) * BACK[write][unit] == pytest.approx(value, rel=0.006 if value >= 100 or write is not format_latency else 0.5)
+
+
+def test_millions_are_not_written_as_thousands():
+    assert (format_count(2.03e6), format_count(999.7), format_latency(999_700), format_size_rounded(999.7)) == ("2.03 M", "1000", "1 ms", "0.976 KiB")
