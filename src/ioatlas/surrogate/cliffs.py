@@ -174,12 +174,12 @@ _Scored = tuple[float, float, tuple[Edge, ...], Surrogate]
 
 
 def _pairs(space: Space, training: Training, scored: list[_Scored], model: Surrogate) -> list[_Scored]:
-    """The best candidate with each of the others, as far as two explain what either alone does not: while one jump is unexplained the process
+    """The best candidate with each of the next ones, as far as two explain what either alone does not: while one jump is unexplained the process
     stays as rough as if there were no edge, and the other gains little.
     """
     (_, needed, edges, start), *others = scored
     found = []
-    for _, more, wider, _ in others:
+    for _, more, wider, _ in others[:TRIED]:
         both = (*edges, wider[-1])
         other = fit_with_edges(space, training, both, start, CANDIDATE_ITERATIONS, robust=False)
         gain = other.log_evidence - model.log_evidence - needed - more
