@@ -44,7 +44,7 @@ def write_gnuplot(result: CampaignResult, layout: Layout, quantity: Quantity, sc
 
 def _data_lines(result: CampaignResult, drawing: Drawing) -> Iterator[str]:
     layout, q = drawing.layout, drawing.quantity
-    yield f"# {_line(result.name)} - {q.label} ({q.units[0].name}), {q.low} and {q.high} are its interval"
+    yield f"# {one_line(result.name)} - {q.label} ({q.units[0].name}), {q.low} and {q.high} are its interval"
     yield f"# x: {layout.x.name} = {' '.join(str(v) for v in layout.x.levels)}"
     yield f"# y: {layout.y.name} = {' '.join(str(v) for v in layout.y.levels)}"
     yield f"# status: {', '.join(f'{code} {name}' for name, code in STATUS_CODE.items())}"
@@ -57,7 +57,7 @@ def _data_lines(result: CampaignResult, drawing: Drawing) -> Iterator[str]:
 def _tile_heading(page: Page, tile: Tile, layout: Layout) -> str:
     sides = [(layout.columns, tile.column), (layout.rows, tile.row)]
     words = [page.title, *(axis.title(level) for axis, level in sides if axis is not None and level is not None)]
-    return "# " + _line(", ".join(word for word in words if word))
+    return "# " + one_line(", ".join(word for word in words if word))
 
 
 def _tile_lines(tile: Tile, drawing: Drawing) -> Iterator[str]:
@@ -82,23 +82,23 @@ def _script_lines(result: CampaignResult, drawing: Drawing, script_name: str, da
     stem = script_name.rsplit(".", 1)[0]
     n_rows, n_columns = (len(axis.levels) if axis else 1 for axis in (layout.rows, layout.columns))
     width, height = LEFT + RIGHT + n_columns * TILE_WIDTH, TOP + BOTTOM + n_rows * TILE_HEIGHT
-    yield f"# {_line(result.name)}: {q.label} over {layout.x.name} and {layout.y.name}"
+    yield f"# {one_line(result.name)}: {q.label} over {layout.x.name} and {layout.y.name}"
     yield f"# Draw it:  gnuplot {script_name}      as PDF or SVG:  gnuplot -e \"format='pdf'\" {script_name}"
     yield "if (!exists('format')) format = 'png'"
-    yield f"name = {_quote(script_name)}"
+    yield f"name = {gnuplot_text(script_name)}"
     yield "folder = (strlen(ARG0) >= strlen(name) && ARG0[strlen(ARG0) - strlen(name) + 1:*] eq name) ? ARG0[1:strlen(ARG0) - strlen(name)] : ''"
-    yield f"data = folder . {_quote(data_name)}"
+    yield f"data = folder . {gnuplot_text(data_name)}"
     yield f"if (format eq 'png') set terminal pngcairo noenhanced size {width},{height} font 'sans,13'"
     yield f"if (format eq 'svg') set terminal svg noenhanced size {width},{height} font 'sans,13'"
     yield f"if (format eq 'pdf') set terminal pdfcairo noenhanced size {width / 100:.2f},{height / 100:.2f} font 'sans,10'"
     yield f"unit = {unit.factor:.10g}"
     yield f"low = {drawing.low:.6g}"
     yield f"high = {drawing.high:.6g}"
-    yield f"set palette defined ({', '.join(f'{i} {_quote(c)}' for i, c in enumerate(CIVIDIS))})"
+    yield f"set palette defined ({', '.join(f'{i} {gnuplot_text(c)}' for i, c in enumerate(CIVIDIS))})"
     if drawing.log:
         yield "set logscale cb"
     yield "set cbrange [low:high]"
-    yield f"set cblabel {_quote(f'{q.label} ({unit.name})')}"
+    yield f"set cblabel {gnuplot_text(f'{q.label} ({unit.name})')}"
     yield f"set xrange [-0.5:{len(layout.x.levels) - 0.5}]"
     yield f"set yrange [-0.5:{len(layout.y.levels) - 0.5}]"
     yield "set tics out scale 0.4 nomirror"
@@ -108,7 +108,7 @@ def _script_lines(result: CampaignResult, drawing: Drawing, script_name: str, da
     for page in layout.pages:
         yield ""
         slug = f"-{page.slug}" if len(layout.pages) > 1 and page.slug else ""
-        yield f"set output folder . {_quote(stem + slug)} . '.' . format"
+        yield f"set output folder . {gnuplot_text(stem + slug)} . '.' . format"
         yield from _page_lines(page, drawing, first, (width, height), f"{result.name}: {page.title}" if page.title else result.name)
         first += len(page.tiles)
     yield "unset output"
@@ -123,9 +123,9 @@ def _page_lines(page: Page, drawing: Drawing, first_index: int, size: tuple[int,
         f"set multiplot layout {n_rows},{n_columns} margins screen {LEFT / width:.4f}, {1 - RIGHT / width:.4f},"
         f" {BOTTOM / height:.4f}, {1 - TOP / height:.4f} spacing screen {GAP / width:.4f}, {GAP / height:.4f}"
     )
-    yield f"set label 1 {_quote(title)} at screen 0.5, {1 - 40 / height:.4f} center font ',20'"
-    yield f"set label 2 {_quote(layout.x.heading)} at screen {(LEFT + width - RIGHT) / 2 / width:.4f}, {72 / height:.4f} center font ',16'"
-    yield f"set label 3 {_quote(layout.y.heading)} at screen {36 / width:.4f}, {(BOTTOM + height - TOP) / 2 / height:.4f} center rotate by 90 font ',16'"
+    yield f"set label 1 {gnuplot_text(title)} at screen 0.5, {1 - 40 / height:.4f} center font ',20'"
+    yield f"set label 2 {gnuplot_text(layout.x.heading)} at screen {(LEFT + width - RIGHT) / 2 / width:.4f}, {72 / height:.4f} center font ',16'"
+    yield f"set label 3 {gnuplot_text(layout.y.heading)} at screen {36 / width:.4f}, {(BOTTOM + height - TOP) / 2 / height:.4f} center rotate by 90 font ',16'"
     yield from _legend_lines(page, drawing, size)
     yield (
         f"set colorbox vertical user origin screen {1 - 120 / width:.4f}, {BOTTOM / height:.4f}"
@@ -134,10 +134,10 @@ def _page_lines(page: Page, drawing: Drawing, first_index: int, size: tuple[int,
     for place, tile in enumerate(page.tiles):
         row, column = divmod(place, n_columns)
         heading = layout.columns.title(tile.column) if layout.columns and row == 0 and tile.column is not None else ""
-        yield f"set title {_quote(heading)} offset 0,-0.6"
+        yield f"set title {gnuplot_text(heading)} offset 0,-0.6"
         yield "unset label 4"
         if layout.rows and tile.row is not None and column == n_columns - 1:
-            yield f"set label 4 {_quote(layout.rows.title(tile.row))} at graph 1.04, 0.5 center rotate by 90"
+            yield f"set label 4 {gnuplot_text(layout.rows.title(tile.row))} at graph 1.04, 0.5 center rotate by 90"
         yield _tics("x", layout.x, "rotate by -60" if row == n_rows - 1 else "")
         yield _tics("y", layout.y, "right" if column == 0 else "")
         yield _plot_line(tile, drawing, first_index + place)
@@ -179,18 +179,20 @@ def _legend_lines(page: Page, drawing: Drawing, size: tuple[int, int]) -> Iterat
         if "transparent" in style:
             yield f"set object {2 * place + 1} rectangle from screen {x:.4f},{y:.4f} to screen {x + 34 / width:.4f},{y + 20 / height:.4f} fs solid fc rgb '#57656e' behind"
         yield f"set object {2 * place + 2} rectangle from screen {x:.4f},{y:.4f} to screen {x + 34 / width:.4f},{y + 20 / height:.4f} fs {style} front"
-        yield f"set label {6 + place} {_quote(word)} at screen {x + 42 / width:.4f},{y + 10 / height:.4f} left"
+        yield f"set label {6 + place} {gnuplot_text(word)} at screen {x + 42 / width:.4f},{y + 10 / height:.4f} left"
         left += 74 + 9 * len(word)
 
 
 def _tics(side: str, axis: Axis, extra: str) -> str:
-    marks = ", ".join(f"{_quote(axis.label(level) if extra else '')} {i}" for i, level in enumerate(axis.levels))
+    marks = ", ".join(f"{gnuplot_text(axis.label(level) if extra else '')} {i}" for i, level in enumerate(axis.levels))
     return f"set {side}tics {extra if side == 'x' else ''} ({marks})".replace("  ", " ")
 
 
-def _line(text: str) -> str:
+def one_line(text: str) -> str:
+    """The text without line breaks: a comment ends with its line."""
     return " ".join(text.split())
 
 
-def _quote(text: str) -> str:
-    return "'" + _line(text).replace("'", "''") + "'"
+def gnuplot_text(text: str) -> str:
+    """The text as a string of a script, taken as it stands."""
+    return "'" + one_line(text).replace("'", "''") + "'"
