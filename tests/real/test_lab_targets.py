@@ -41,6 +41,7 @@ def test_starts_and_leaves_nothing(name):
     assert list(instance.processes_of(directory)) == []
     assert instance.loops_below(directory) == []
     assert not os.path.exists(f"/run/netns/{instance.namespace_of(directory)}")
+    assert not (instance.MEMORY / instance.namespace_of(directory)).exists()
 
 
 @pytest.mark.parametrize("name", ["bandwidth", "iops", "corrupting", "failing", "sector-4k", "page-cache"])

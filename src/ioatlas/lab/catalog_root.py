@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ioatlas.errors import UsageError
-from ioatlas.lab.catalog import NAMED_URI, NBDKIT, SIZE, SOCKET, STORAGE_DAEMON, nbdkit, number, storage_export, whole
+from ioatlas.lab.catalog import FIO, NAMED_URI, NBDKIT, SIZE, SOCKET, STORAGE_DAEMON, nbdkit, number, storage_export, whole
 from ioatlas.lab.network import goodput_bytes_per_s
 from ioatlas.lab.scenario import (
     Check,
@@ -161,7 +161,7 @@ REGISTRY["page-cache-limited"] = Scenario(
     "page-cache-limited",
     "client page cache",
     "such a file system, read by a fio whose memory control group holds a page cache of known size: larger files come from the drive",
-    (LOSETUP, Requirement("mkfs.ext4", "e2fsprogs")),
+    (FIO, LOSETUP, Requirement("mkfs.ext4", "e2fsprogs")),
     {"cache_bytes": 96 << 20, "bw_bytes_per_s": 200_000_000, "size_bytes": 2 * SIZE},
     _small_cache,
     needs_root=True,
@@ -217,7 +217,7 @@ def _smb(s: Mapping[str, Setting]) -> Recipe:
     truth = {
         "bw_bytes_per_s": Truth(
             goodput_bytes_per_s(rate, mtu), "B/s", "arithmetic",
-            "TCP payload, an upper bound: SMB headers take 0.1% of 64 KiB, and smbnetfs asks for one block at a time; writes reach half of it",
+            "TCP payload, an upper bound: SMB headers take 0.1% of 64 KiB, and smbnetfs asks for one block at a time; of reads",
         ),
         "rate_bits_per_s": Truth(rate, "bit/s", note="of the token bucket at each end"),
     }  # fmt: skip
@@ -251,8 +251,8 @@ def _far(s: Mapping[str, Setting]) -> Recipe:
 
 REGISTRY["nas-far"] = Scenario(
     "nas-far",
-    "latency",
-    "the same SMB server at the end of a long link: no small read is answered before a packet is back, unless a cache answers it",
+    "single queue",
+    "the same SMB server at the end of a long link: one request at a time, none answered before a packet is back, unless a cache answers it",
     (Requirement("ip", "iproute2"), Requirement("nsenter", "util-linux"), Requirement("/dev/net/tun", "a kernel with TUN"), *SMB_PACKAGES),
     {"round_trip_ms": 4.0, "size_bytes": 16 << 20},
     _far,
