@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Literal
@@ -227,39 +227,27 @@ def _law(
         case.undecided = f"the values vary too much to be compared (±{max(_noise(case.estimate), _noise(here.estimate)):.0%})"
         return
     case.flat_from_one = (single := plane.get((1, 1))) is not None and single.state == "saturated"
-    same_rate = [s for s, one in plateaus.items() if s != bs_bytes and abs(math.log(one.rate / here.rate)) <= SAME]
-    same_iops = [s for s, one in plateaus.items() if s != bs_bytes and abs(math.log(one.iops / here.iops)) <= SAME]
-    if same_rate and same_iops:
+    others = {size: one for size, one in plateaus.items() if size != bs_bytes}
+    rates = {size: one.rate / here.rate for size, one in others.items() if abs(math.log(one.rate / here.rate)) <= SAME}
+    iops = {size: one.iops / here.iops for size, one in others.items() if abs(math.log(one.iops / here.iops)) <= SAME}
+    if rates and iops:
         case.undecided = "both limits of bytes and of I/Os meet at this block size"
+    elif not rates and _queue_or_rate(case, plane, here, tuple(others.values()), fast_share, same_iops=bool(iops)):
         return
-    if same_rate:
-        span, worst = _held(bs_bytes, same_rate, lambda s: plateaus[s].rate / here.rate)
-        case.tight = span >= TIGHT_SPAN and worst <= SAME
-        sizes_text = _sizes_text((bs_bytes, *same_rate))
-        case.law = Candidate(
-            _behind_name(case, "bandwidth"),
-            case.rate / here.rate,
-            f"{format_rate(here.rate)} at most with blocks of {sizes_text} alike, whatever the load",
+    elif same := rates or iops:
+        case.tight = max((*same, bs_bytes)) / min((*same, bs_bytes)) >= TIGHT_SPAN and all(
+            abs(math.log(ratio)) <= (SAME if rates else TIGHT) for ratio in same.values()
         )
-        return
-    others = [one for s, one in plateaus.items() if s != bs_bytes]
-    if _queue_or_rate(case, plane, here, others, fast_share, same_iops=bool(same_iops)):
-        return
-    if same_iops:
-        span, worst = _held(bs_bytes, same_iops, lambda s: plateaus[s].iops / here.iops)
-        case.tight = span >= TIGHT_SPAN and worst <= TIGHT
-        sizes_text = _sizes_text((bs_bytes, *same_iops))
         case.law = Candidate(
-            _behind_name(case, "IOPS"),
-            case.iops / here.iops,
-            f"{format_count(here.iops)} I/Os a second at most with blocks of {sizes_text} alike, whatever the load",
+            _behind_name(case, "bandwidth" if rates else "IOPS"),
+            case.rate / here.rate if rates else case.iops / here.iops,
+            f"{format_rate(here.rate) if rates else f'{format_count(here.iops)} I/Os a second'} at most with blocks of"
+            f" {_sizes_text((bs_bytes, *same))} alike, whatever the load",
         )
-        return
-    case.undecided = (
-        "no other block size reaches a plateau to compare with"
-        if not others
-        else "neither bytes nor I/Os a second are the same at other block sizes"
-    )
+    else:
+        case.undecided = (
+            "neither bytes nor I/Os a second are the same at other block sizes" if others else "no other block size reaches a plateau to compare with"
+        )
 
 
 def _queue_or_rate(
@@ -309,11 +297,6 @@ def _noise(estimate: Estimate) -> float:
     if estimate.bw_low is None or estimate.bw_high is None or not estimate.bw_bytes_per_s:
         return 0.0
     return (estimate.bw_high - estimate.bw_low) / 2 / estimate.bw_bytes_per_s
-
-
-def _held(bs_bytes: int, same: Sequence[int], ratio: Callable[[int], float]) -> tuple[float, float]:
-    """Span of the block sizes over which a rate is the same, and how well it holds."""
-    return max((*same, bs_bytes)) / min((*same, bs_bytes)), max(abs(math.log(ratio(s))) for s in same)
 
 
 def _sizes_text(sizes: Iterable[int]) -> str:

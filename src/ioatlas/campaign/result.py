@@ -31,6 +31,7 @@ from ioatlas.campaign.rounds_result import load_history, load_rounds
 from ioatlas.campaign.streams_result import curve_findings, load_curves, stream_axes, stream_rows
 from ioatlas.campaign.tuned import CURVE, NOT_OF_THE_MAP
 from ioatlas.model.cell import OptionValue
+from ioatlas.model.estimate import Estimate
 from ioatlas.model.result import CampaignResult, Finding, Unmeasured
 from ioatlas.model.units import format_duration
 from ioatlas.store.journal import FILE_NAME, Journal
@@ -43,6 +44,11 @@ def load_result(directory: Path) -> CampaignResult:
     """The result of the campaign in `directory`, with what was imported there. Raises UsageError when there is none, IoAtlasError when it cannot be read."""
     result = _loaded(directory)
     return replace(result, findings=headlines(result.findings))
+
+
+def estimates_so_far(journal: Journal) -> tuple[Estimate, ...]:
+    """The estimates of a campaign that may still run, judged by all that is known now."""
+    return _result(journal).estimates
 
 
 def _loaded(directory: Path) -> CampaignResult:

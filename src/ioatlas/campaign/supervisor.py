@@ -8,7 +8,6 @@ import time
 from collections.abc import Mapping
 
 from ioatlas.analysis.drift import VOIDED
-from ioatlas.analysis.estimates import estimate_cells
 from ioatlas.analysis.footprints import UNTOUCHED
 from ioatlas.analysis.overview import extremes
 from ioatlas.analysis.spend import plan_spending
@@ -18,6 +17,7 @@ from ioatlas.campaign.events import Event
 from ioatlas.campaign.intake import SENTINEL
 from ioatlas.campaign.integrity import as_outcome, check_targets
 from ioatlas.campaign.plan import FIO_SECONDS, Plan, leave_out
+from ioatlas.campaign.result import estimates_so_far
 from ioatlas.campaign.session import BATCH_SECONDS, FRESH_BLOCK, PROBE_GAP_MS, REPORT_SECONDS, Session, Summary
 from ioatlas.campaign.watch import Watch, plan_repair
 from ioatlas.design.coarsen import coarsen
@@ -285,8 +285,8 @@ class Supervisor(Session):
     def _make_extremes(self) -> None:
         """Measure again the cells that will be named because they are extreme; only these visits give their values."""
         if not self._journal.has_visits("fresh"):
-            visits = self._journal.visits(with_series=True)
-            cells = extremes(estimate_cells(self._cells, visits, grade=self._plan.spec.wanted))
+            # As the report will take them: what caches, ceilings and reducible data make suspect is not named, so it needs no fresh visits.
+            cells = extremes(estimates_so_far(self._journal))
             generator = random.Random(self._plan.spec.order_seed + 1)  # noqa: S311 - an order, not a secret
             rows = []
             for block in range(FRESH_VISITS):
