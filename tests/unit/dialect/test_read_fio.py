@@ -276,3 +276,25 @@ def test_terse_percentile_below_a_microsecond_is_not_a_figure(tmp_path):
     done = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True)
     readings, _ = read_text(done.stdout)
     assert [reading.lat_p99_ns for reading in readings if reading.lat_p99_ns == 0] == []
+
+
+def test_only_the_sums_of_a_group():
+    readings, problems = read_text(
+        "2023/03/07 11:40 local\n"
+        "   READ: bw=200KiB/s (204kB/s), 200KiB/s-200KiB/s (204kB/s-204kB/s), io=58.5MiB (61.3MB), run=299990-299990msec\n"
+        "  WRITE: bw=52.3MiB/s (54.9MB/s), 52.3MiB/s-52.3MiB/s (54.9MB/s-54.9MB/s), io=524MiB (549MB), run=10001-10002msec\n"
+        "\nRun status group 0 (all jobs):\n"
+        "  WRITE: io=3200.0MB, aggrb=13095KB/s, minb=3273KB/s, maxb=3284KB/s, mint=249447msec, maxt=250214msec\n"
+    )
+    assert problems == []
+    assert [(reading.direction, reading.bw_bytes_per_s, reading.runtime_seconds) for reading in readings] == [
+        ("read", 200 * KIB, 299.99),
+        ("write", 52.3 * MIB, 10.002),
+        ("write", 13095 * KIB, 250.214),
+    ]
+    assert [reading.io_bytes for reading in readings] == [round(58.5 * MIB), 524 * MIB, 3200 * MIB]
+
+
+def test_sums_beside_jobs_are_not_given_again():
+    text = "fio-3.36\n" + STATUS.format(pid=1, second=1, iops=5) + "  READ: bw=5KiB/s (5kB/s), io=1MiB (1MB), run=1000-1000msec\n"
+    assert len(read_text(text)[0]) == 1

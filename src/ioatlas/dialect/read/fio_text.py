@@ -17,7 +17,15 @@ from ioatlas.dialect.read.numbers import num, whole
 from ioatlas.dialect.read.source import Source
 from ioatlas.model.foreign import ForeignReading
 
-SIGNATURE = re.compile(r"^(?:<[^>\n]{1,200}> ?)?[^\n]{0,400}\(groupid=\d+, jobs=\d+\): err=", re.MULTILINE)
+SIGNATURE = re.compile(
+    r"^(?:<[^>\n]{1,200}> ?)?[^\n]{0,400}\(groupid=\d+, jobs=\d+\): err=|^[ \t]*(?:READ|WRITE|TRIM|MIXED): (?:bw=[\d.]+\s?[kKMGT]?i?B/s|io=[\d.]+\w+, aggrb=)",
+    re.MULTILINE,
+)
+_GROUP = re.compile(
+    r"^\s*(READ|WRITE|TRIM|MIXED): (?:bw=([\d.]+\s?[kKMGTP]?i?B/s)(?:.*?\bio=([\d.]+\s?[kKMGTP]?i?B)\b)?(?:.*?\brun=\d+-(\d+)msec)?"
+    r"|io=([\d.]+\s?\w+), aggrb=([\d.]+\s?[\w/]+)(?:.*?\bmaxt=(\d+)msec)?)"
+)
+"""The sum over a group of jobs in fio's last lines."""
 _HOST = re.compile(r"^<([^>]{1,200})> ?")
 _SETUP = re.compile(r"^\s*(.{1,300}?): \(g=(\d+)\): rw=(\w+), (?:odir=\d+, )?bs=(.*?), ioengine=([\w.+-]+), iodepth=(\d+)")
 _JOB = re.compile(r"^(.{0,400}): \(groupid=(\d+), jobs=(\d+)\): err=\s*(\d+)(?:[^\n]{0,200}?\bpid=(\d+))?")
@@ -131,9 +139,11 @@ class _Jobs:
         self.waiting: dict[tuple[object, ...], _Job] = {}
         self.interim: _Job | None = None
         self.left_out = 0
+        self.any = False
 
     def add(self, job: _Job) -> Iterator[_Job]:
         """Takes one more, and gives back what cannot be continued or is too much to keep."""
+        self.any = True
         before = self.waiting.pop(job.key, None)
         if before is not None and job.goes_on(before):
             self.interim = self.interim or before
@@ -156,6 +166,7 @@ def read(source: Source) -> Iterator[ForeignReading]:
     version: str | None = None
     job: _Job | None = None
     jobs = _Jobs()
+    groups: list[tuple[int, re.Match[str]]] = []
     kind, unit = "", 1
     for number, whole_line in source.lines():
         line, host = whole_line, None
@@ -174,6 +185,8 @@ def read(source: Source) -> Iterator[ForeignReading]:
             name = match[1].strip()
             job = _Job(name, int(match[2][:9]), whole(match[3]), int(match[4][:9]), host, number, setups.get(name), version, pid=match[5])
         elif job is None:
+            if not jobs.any and len(groups) < _MOST_JOBS and (match := _GROUP.match(line)):
+                groups.append((number, match))
             continue
         elif line.lstrip().startswith(("Run status group", "All clients:")):
             for found in jobs.add(job):
@@ -206,6 +219,20 @@ def read(source: Source) -> Iterator[ForeignReading]:
             yield from _finish(source, found)
     for found in jobs.rest(source):
         yield from _finish(source, found)
+    for number, match in groups if not jobs.any else ():
+        yield _group(source, number, match, version)
+
+
+def _group(source: Source, number: int, match: re.Match[str], version: str | None) -> ForeignReading:
+    """Fio's sum over a group, where somebody kept only these lines of its output."""
+    old = match[5] is not None
+    seconds = num(match[7] if old else match[4])
+    moved = _bytes(match[5] if old else match[3], old=old) if old or match[3] else None
+    return ForeignReading(
+        source.name, number, "fio", tool_version=version, direction=match[1].lower(), bw_bytes_per_s=_bytes(match[6] if old else match[2], old=old), n=1,
+        runtime_seconds=None if seconds is None else seconds / 1000, io_bytes=None if moved is None else round(moved),
+        notes=("sum over all jobs of a group: only fio's last lines are in the file", "KB and MB of this fio version are binary (1024)" if old else "figures rounded as printed"),
+    )  # fmt: skip
 
 
 def _direction(line: str, number: int) -> _Part | None:

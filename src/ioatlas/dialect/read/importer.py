@@ -68,7 +68,7 @@ class Format:
 FORMATS = (
     Format("fio JSON", "fio_json", ('"fio version"', '"client_stats"', '"jobname"')),
     Format("fio terse", "fio_terse", (";fio-", "%;")),
-    Format("fio text", "fio_text", ("(groupid=",)),
+    Format("fio text", "fio_text", ("(groupid=", "aggrb=", "READ: bw=", "WRITE: bw=", "TRIM: bw=", "MIXED: bw=")),
     Format("IOzone", "iozone", ("Iozone: Perf", "Children see", "reclen", "riter report", "riter Report", "Throughput report")),
     Format("DiskSpd text", "diskspd", ("Results for timespan", "I/Os")),
     Format("DiskSpd XML", "diskspd_xml", ("<Results>",)),
