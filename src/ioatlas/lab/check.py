@@ -258,5 +258,5 @@ def _fio(location: str, one: Check, seconds: float, extra: tuple[str, ...] = ())
 
 _WAYS: dict[str, Callable[[LabTarget, Check], tuple[float, str]]] = {
     "bw": _steady_rate, "iops": _steady_rate, "latency": _mean, "error_percent": _error_percent, "writes_per_error": _writes_per_error, "safe_iodepth": _safe_iodepth,
-    "refused": _refused, "longest": _longest, "slope": _slope, "edge": _edge, "device_reads": _device_reads, "mean": _mean,
+    "refused": _refused, "longest": _longest, "slope": _slope, "edge": _edge, "device_reads": _device_reads,
 }  # fmt: skip

@@ -134,7 +134,7 @@ class Check:
     quantity: str
     options: tuple[str, ...]
     kind: Literal[
-        "bw", "iops", "latency", "error_percent", "writes_per_error", "safe_iodepth", "refused", "longest", "slope", "edge", "device_reads", "mean"
+        "bw", "iops", "latency", "error_percent", "writes_per_error", "safe_iodepth", "refused", "longest", "slope", "edge", "device_reads"
     ] = "bw"  # fmt: skip
     settle_seconds: float = 3.0
     seconds: float = 3.0
