@@ -105,3 +105,11 @@ def test_header_of_later_file_system_runs():
         ("open", 13.9, None, 48_000),
         ("close", 13.9, None, 19_000),
     ]
+
+
+def test_an_average_of_no_interval_is_not_zero():
+    text = RAW.replace("13:50:00.270  avg_2-60     200.00     1.56", "13:50:00.270  avg_2-1        0.00     0.00")
+    readings, problems = read_text(text)
+    assert {reading.statistic for reading in readings} == {"unknown"}
+    assert all(reading.iops for reading in readings)
+    assert any("only its last interval" in problem for problem in problems)

@@ -74,6 +74,8 @@ def read(source: Source) -> Iterator[ForeignReading]:
                 source.problem(number, "a row with another number of figures than its header")
             elif values is None:
                 continue
+            elif (span := re.match(r"avg_(\d+)-(\d+)$", match[2])) and int(span[1][:9]) > int(span[2][:9]):
+                continue  # a run of one interval, which is left out as warm-up: an average of nothing, printed as 0
             elif match[2].startswith("avg_"):
                 yield from _average(source, run, number, match[2], values, version)
                 run.ended = True
