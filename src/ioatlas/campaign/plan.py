@@ -227,8 +227,9 @@ def _check_preparation(spec: CampaignSpec, targets: tuple[Target, ...], *, read_
             )
         if spec.purge == "punch-hole" and target.kind != "file":
             raise UsageError("holes are punched in files only", where="purge", remedy="use purge = 'auto'")
-        if spec.purge == "discard" and target.kind != "block":
-            raise UsageError("only a block device can be discarded", where="purge", remedy="use purge = 'auto'")
+        if spec.purge in ("discard", "nvme-format") and target.kind != "block":
+            what = "discarded" if spec.purge == "discard" else "formatted"
+            raise UsageError(f"only a block device can be {what}", where="purge", remedy="use purge = 'auto'")
     if spec.snia is None:
         if spec.purge != "auto":
             raise UsageError("a purge is part of a SNIA test", where="purge", remedy="use --prepare fresh in a map")

@@ -14,6 +14,7 @@ from ioatlas.campaign.preparation import STEPS, WITHOUT_HOLES
 from ioatlas.campaign.prepare import write_step
 from ioatlas.campaign.spec import Purge
 from ioatlas.dialect.jobfile import JobValue
+from ioatlas.engine.nvme import format_namespace
 from ioatlas.engine.process import Fio
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.model.cell import Cell
@@ -115,6 +116,9 @@ class Sites:
             return "done by hand before the test, as stated; not checked"
         if target.kind == "block":
             check_before_start(target, writes=True)
+            if how == "nvme-format":
+                emit(Event("remark", {"text": f"formatting {name}"}))
+                return format_namespace(target.location, target.size_bytes or 0)
             emit(Event("remark", {"text": f"discarding all of {name}"}))
             if discard(target.location, target.size_bytes or 0):
                 return "all blocks discarded (BLKDISCARD); whether the device erases them is up to it"

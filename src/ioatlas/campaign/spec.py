@@ -24,7 +24,7 @@ from ioatlas.model.options import ALIASES, ALLOWED, read_option
 from ioatlas.model.units import format_size, parse_duration_seconds, parse_percent
 
 Sharing = Literal["shared", "private"]
-Purge = Literal["auto", "discard", "punch-hole", "by-hand", "none"]
+Purge = Literal["auto", "discard", "nvme-format", "punch-hole", "by-hand", "none"]
 _Scalar = int | float | str | bool
 _Strict = ConfigDict(extra="forbid", strict=True)
 ENGINES = {"fio": ("fio",), "iozone": ("iozone",), "both": ("fio", "iozone")}
