@@ -14,6 +14,7 @@ import numpy as np
 
 from ioatlas.analysis.headlines import TOP, headlines
 from ioatlas.dialect.jobfile import render_job
+from ioatlas.model.cell import TRACE, TRACE_SECONDS
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.result import CampaignResult, Finding
 from ioatlas.model.target import Target
@@ -285,8 +286,10 @@ def _target_data(target: Target) -> TargetData:
 
 
 def _job_recipe(result: CampaignResult, grid: Grid) -> JobRecipe:
-    constants = dict(grid.constants)
+    constants = {name: value for name, value in grid.constants.items() if name not in (TRACE, TRACE_SECONDS)}
     lines = render_job([], {"thread": 1, "group_reporting": 1, "lat_percentiles": 1, **constants}).splitlines()
+    if TRACE in grid.constants:
+        lines.insert(1, "; sums up a trace: what ran stands in batches/NUMBER/job.fio of the campaign, and replays its trace.iolog in lanes")
     windows = [e.window_seconds for e in result.estimates if e.window_seconds]
     sharing = {e.cell.sharing for e in result.estimates} | {u.cell.sharing for u in result.unmeasured}
     return JobRecipe(
