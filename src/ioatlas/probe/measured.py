@@ -63,11 +63,15 @@ def _from_memory(kind: Memory, loads: Sequence[Mapping[str, Any]], seconds: floa
         return _fio([load if "ioengine" in load else {**common, **more, **load} for load, more in zip(loads, queue, strict=True)], seconds)
     descriptor = os.memfd_create("ioatlas-stack")
     try:
-        data = os.urandom(1 << 20)
-        for _ in range(_MEMORY_BYTES >> 20):
-            os.write(descriptor, data)
-        file = {"ioengine": "psync", "filename": f"/proc/{os.getpid()}/fd/{descriptor}"}
-        return _fio([load if "ioengine" in load else {**common, **file, **load} for load in loads], seconds)
+        # Pages that were never written would be read much faster.
+        with open(descriptor, "wb", closefd=False) as file:
+            data = os.urandom(1 << 20)
+            for _ in range(_MEMORY_BYTES >> 20):
+                file.write(data)
+        memory = {"ioengine": "psync", "filename": f"/proc/{os.getpid()}/fd/{descriptor}"}
+        return _fio([load if "ioengine" in load else {**common, **memory, **load} for load in loads], seconds)
+    except OSError as error:
+        raise IoAtlasError(f"there is no memory to read from: {error.strerror}") from error
     finally:
         os.close(descriptor)
 
