@@ -158,7 +158,7 @@ def _limit(case: Case, fastest: float) -> Limit:
         if memory is not None:
             cpu = replace(cpu, because=f"{cpu.because}; {memory.because}")
         return _with_next(cpu, bounds, case.shape)
-    if memory is not None and memory.share >= REACHED and case.state != "rising" and cpu is not None and not _room(case):
+    if memory is not None and memory.share >= REACHED and case.state != "rising" and _strained(case):
         return _with_next(replace(memory, because=f"as fast as memory: {memory.because}"), bounds, case.shape)
     if case.state == "rising":
         if case.estimate.verdict in LOWER_BOUND_WORDS:
@@ -261,6 +261,15 @@ def _room(case: Case) -> bool:
     if waiting and median(waiting) <= UNHINDERED and generator is not None and generator + median(waiting) < GENERATOR_ROOM:
         return True
     return cores is not None and cores < CORES_ROOM and (generator is None or generator < GENERATOR_ROOM)
+
+
+def _strained(case: Case) -> bool:
+    """Whether fio itself, not others' work, leaves the client's processors without room."""
+    cores, generator = case.seen.cores, case.seen.generator_share
+    if generator is None or cores is None:
+        return False
+    own = generator * case.estimate.cell.numjobs / max(1, case.seen.n_cores)
+    return generator >= GENERATOR_ROOM or (cores >= CORES_ROOM and own >= OWN_SHARE)
 
 
 def _configured(case: Case) -> Candidate | None:

@@ -66,8 +66,7 @@ def _from_memory(kind: Memory, loads: Sequence[Mapping[str, Any]], seconds: floa
         # Pages that were never written would be read much faster.
         with open(descriptor, "wb", closefd=False) as file:
             data = os.urandom(1 << 20)
-            for _ in range(_MEMORY_BYTES >> 20):
-                file.write(data)
+            file.writelines(data for _ in range(_MEMORY_BYTES >> 20))
         memory = {"ioengine": "psync", "filename": f"/proc/{os.getpid()}/fd/{descriptor}"}
         return _fio([load if "ioengine" in load else {**common, **memory, **load} for load in loads], seconds)
     except OSError as error:

@@ -211,6 +211,11 @@ def test_as_fast_as_memory_with_room_left_is_withheld(bound):
     assert not limit(judged(line, ceilings=(memory(bound),), seen=QUIET), cell(depth=16)).determined
 
 
+def test_as_fast_as_memory_on_a_client_that_others_keep_busy_is_withheld():
+    line = [estimate(cell(depth=d), 1e9) for d in (4, 16)]
+    assert not limit(judged(line, ceilings=(memory(1.02e9),), seen=BUSY_ELSEWHERE), cell(depth=16)).determined
+
+
 def test_faster_than_memory_took_another_path_and_accuses_nothing():
     report = judged(plane(lambda bs, depth: min(depth * bs / 0.0002, 20e6)), ceilings=(memory(1e7),))
     assert limit(report, cell(16384, 1, 16)).resource == "target bandwidth"
