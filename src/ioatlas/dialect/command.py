@@ -246,6 +246,15 @@ def _arithmetic(body: str) -> str:
     return re.sub(r"\$\(\(([0-9+\-*/%() ]+)\)\)", lambda m: str(evaluate(m.group(1))), body)
 
 
+def _typed(body: str) -> str:
+    """What a page or a word processor made of dashes, quotes and blanks, as it was typed."""
+    if body.isascii():
+        return body
+    plain = body.translate({0x201C: '"', 0x201D: '"', 0x201E: '"', 0x2018: "'", 0x2019: "'", 0xA0: " ", 0x202F: " ", 0x200B: None, 0xFEFF: None})
+    plain = re.sub(r"(?<!\S)[\u2010-\u2013\u2212](?=[A-Za-z+-])", "-", plain)
+    return re.sub(r"(?<!\S)[\u2014\u2015]([A-Za-z]\S?)", lambda m: ("--" if len(m[1]) == 2 and m[1][1].isalpha() else "-") + m[1], plain)
+
+
 def _powershell(body: str) -> str:
     """Plain words for what only PowerShell writes: `-t, $($name) and (dir path)."""
     if "`" not in body and "$(" not in body and "(dir " not in body:
@@ -301,7 +310,7 @@ def command_lines(source: Source, programs: Sequence[str], *, windows: bool | No
             continue
         if source.from_file and _MESSAGE.match(body):
             continue
-        body = _arithmetic(_first_word(_powershell(body), values))
+        body = _arithmetic(_first_word(_powershell(_typed(body)), values))
         names_program = any(_is_program(word.strip("\"'"), programs) for word in re.split(r"\s+", body))
         assignment = _ASSIGN.match(body)
         if assignment and not names_program:

@@ -430,3 +430,12 @@ def test_json_tells_the_share_of_reads(options, percent):
 ])  # fmt: skip
 def test_older_names_of_disk_mark_tests(words, expected):
     assert [(job["rw"], job["bs_bytes"], job["iodepth"], job["numjobs"]) for job in jobs("crystaldiskmark", words)] == expected
+
+
+@pytest.mark.parametrize(("tool", "command", "option", "value"), [
+    ("diskspd", "diskspd.exe \u2013c50G \u2013d60 \u2013r \u2013o8 \u2013b8K \u201cC:\\my test.dat\u201d", "bs_bytes", 8192),
+    ("fio", "fio \u2014name=a \u2014rw=randread \u2014bs=4k\u00a0\u2014size=1g \u2014iodepth=4", "iodepth", 4),
+    ("iozone", "iozone \u2013s 1g \u2013r 64k \u2013i 0", "size_bytes", GIB),
+])  # fmt: skip
+def test_dashes_and_quotes_of_a_page(tool, command, option, value):
+    assert jobs(tool, command)[0][option] == value
