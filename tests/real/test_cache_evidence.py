@@ -18,7 +18,7 @@ from ioatlas.campaign.start import open_plan, run, start
 from ioatlas.lab.running import find, missing
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.verdict import verdict_class
-from ioatlas.probe.round_trip import has_holes, round_trip_seconds
+from ioatlas.probe.round_trip import has_holes
 
 MIB = 1 << 20
 pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
@@ -154,15 +154,3 @@ def test_direct_reads_that_silently_fall_back_to_the_page_cache_are_voided(tmp_p
             subprocess.run(["umount", str(point)], check=True)
     assert estimate.verdict == "discarded"
     assert all("the rest was answered before it" in note for note in estimate.notes)
-
-
-@as_root
-@needs("link-100m")
-def test_the_round_trip_is_measured_both_ways() -> None:
-    with lab.start("link-100m") as target:
-        server = target.context["server"]
-        seconds, how = round_trip_seconds(server, 10809)
-        assert seconds is not None
-        assert 0 < seconds < 0.1
-        assert how in ("ping", "TCP connect")
-    assert round_trip_seconds("127.0.0.1", 9)[1] in ("ping", "ping, TCP connect")
