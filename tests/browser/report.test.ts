@@ -308,6 +308,24 @@ describe("a crossed sweep", () => {
   });
 });
 
+test("no fact's name runs into its value, however long it is", async () => {
+  for (const width of [1280, 390]) {
+    const { page } = await open(browser, reports.write("seed2021"));
+    await page.setViewportSize({ width, height: 900 });
+    const over = await page.locator("#method dt").evaluateAll((names) =>
+      names.filter((name) => {
+        const range = document.createRange();
+        range.selectNodeContents(name);
+        const value = name.nextElementSibling?.getBoundingClientRect();
+        return value !== undefined && range.getBoundingClientRect().right > value.left + 1;
+      }).map((name) => name.textContent),
+    );
+    expect(await page.locator(".testbed dt").count()).toBeGreaterThan(5);
+    expect(over).toEqual([]);
+    await page.close();
+  }
+});
+
 describe("several streams at once", () => {
   test("the curve has a chart, its numbers as a table, and the streams of the load that is chosen", async () => {
     const { page, complaints } = await open(browser, reports.write("streams"));

@@ -65,7 +65,7 @@ def log_t_interval(values: Sequence[float], confidence: float = 0.95) -> Interva
     checked = _checked(values, confidence)
     n = len(checked)
     if n < 3:
-        return _withheld(checked, confidence, LOG_T, f"{n} visits, an interval without a pooled variance takes 3")
+        return _withheld(checked, confidence, LOG_T, f"{n} visit{'s' if n != 1 else ''}, an interval without a pooled variance takes 3")
     if min(checked) <= 0:
         return _plain_t(checked, confidence)
     logs = np.log(checked)

@@ -2,7 +2,7 @@
 // Response time against load as a uPlot chart: mean, p95 and p99 with error bars, and the limit as a line.
 import uPlot from "uplot";
 import type { LoadPointData, SpreadData } from "../lib/report-data.gen";
-import { makeScale, ticks } from "../lib/scale";
+import { bottomAxis, FONT, inks, valueAxis } from "./plot-base";
 
 export interface LoadLook {
   width: number;
@@ -31,11 +31,8 @@ export function byRate(points: readonly LoadPointData[]): LoadPointData[] {
 }
 
 export function plotLoad(into: HTMLElement, points: readonly LoadPointData[], look: LoadLook): uPlot {
-  const ink = look.dark ? "#e7eaec" : "#1b2126";
-  const soft = look.dark ? "#a0a9b1" : "#55606a";
-  const grid = look.dark ? "#2a3136" : "#e3e6e8";
-  const accent = look.dark ? "#8cc0f5" : "#0b5cad";
-  const paper = look.dark ? "#14181b" : "#ffffff";
+  const colours = inks(look.dark);
+  const { ink, accent, paper } = colours;
   const spreads = points.flatMap((p) => LINES.map((line) => p[line.key])).filter((s): s is SpreadData => s !== null);
   const values = [
     ...spreads.flatMap((s) => [s.value, s.low ?? s.value, s.high ?? s.value]),
@@ -105,7 +102,6 @@ export function plotLoad(into: HTMLElement, points: readonly LoadPointData[], lo
     c.restore();
   };
   const most = Math.max(...points.map((p) => p.iops?.high ?? p.iops?.value ?? 0), 1);
-  const font = "11px system-ui, sans-serif";
   return new uPlot(
     {
       width: look.width,
@@ -115,28 +111,14 @@ export function plotLoad(into: HTMLElement, points: readonly LoadPointData[], lo
       cursor: { show: false },
       scales: { x: { time: false, range: [0, most * 1.04] }, y: { distr: 3, log: 10, range } },
       axes: [
-        {
-          stroke: soft,
-          font,
+        bottomAxis(colours, {
           size: 44,
-          gap: 4,
           label: "I/Os per second, achieved",
-          labelFont: font,
+          labelFont: FONT,
           labelSize: 18,
-          grid: { show: false },
-          ticks: { stroke: grid, size: 4 },
           values: (_u, splits) => splits.map((v) => look.count(v)),
-        },
-        {
-          stroke: soft,
-          font,
-          size: 72,
-          gap: 4,
-          grid: { stroke: grid, width: 1 },
-          ticks: { show: false },
-          splits: () => ticks({ ...makeScale("log", range[0], range[1]), from: range[0], to: range[1] }, 10, 5),
-          values: (_u, splits) => splits.map((v) => (v === null ? "" : look.latency(v))),
-        },
+        }),
+        valueAxis(colours, range, "log", 10, look.latency),
       ],
       series: [{}, ...LINES.map((line) => ({ stroke: accent, width: 1.4, dash: line.dash, points: { show: false } }))],
       hooks: { draw: [marks] },

@@ -2,8 +2,9 @@
 // A slice as a uPlot chart: a line through measured cells, error bars, and a shape for each kind of point.
 import uPlot from "uplot";
 import type { Mark } from "../lib/atlas";
-import { makeScale, type ScaleKind, ticks } from "../lib/scale";
+import type { ScaleKind } from "../lib/scale";
 import type { SlicePoint } from "../lib/slice";
+import { bottomAxis, inks, valueAxis } from "./plot-base";
 
 /** A thin line beside the slice: the same cells at another level of some axis. */
 export interface Neighbour {
@@ -52,11 +53,8 @@ function ownLevels(points: readonly SlicePoint[]): boolean {
 }
 
 export function plotSlice(into: HTMLElement, points: readonly SlicePoint[], look: SliceLook): uPlot {
-  const ink = look.dark ? "#e7eaec" : "#1b2126";
-  const soft = look.dark ? "#a0a9b1" : "#55606a";
-  const grid = look.dark ? "#2a3136" : "#e3e6e8";
-  const accent = look.dark ? "#8cc0f5" : "#0b5cad";
-  const paper = look.dark ? "#14181b" : "#ffffff";
+  const colours = inks(look.dark);
+  const { ink, soft, accent, paper } = colours;
   const measured = Math.max(...points.map((p) => (Number.isFinite(p.value) ? p.value : 0)));
   const bounds = look.ceiling.values.map((v) => (v <= measured * REACH[look.kind] ? v : Number.NaN));
   const finite = [
@@ -137,7 +135,6 @@ export function plotSlice(into: HTMLElement, points: readonly SlicePoint[], look
     c.restore();
   };
   const every = Math.max(1, Math.ceil(points.length / Math.max(2, Math.floor((look.width - 60) / 54))));
-  const font = "11px system-ui, sans-serif";
   return new uPlot(
     {
       width: look.width,
@@ -154,26 +151,12 @@ export function plotSlice(into: HTMLElement, points: readonly SlicePoint[], look
         y: { distr: log ? 3 : 1, log: 10, range },
       },
       axes: [
-        {
-          stroke: soft,
-          font,
+        bottomAxis(colours, {
           size: 26,
-          gap: 4,
-          grid: { show: false },
-          ticks: { stroke: grid, size: 4 },
           splits: () => points.map((p) => p.level).filter((level) => level % every === 0),
           values: (_u, splits) => splits.map((s) => look.level(s)),
-        },
-        {
-          stroke: soft,
-          font,
-          size: 72,
-          gap: 4,
-          grid: { stroke: grid, width: 1 },
-          ticks: { show: false },
-          splits: () => ticks({ ...makeScale(look.kind, least, most), from: range[0], to: range[1] }, look.base, 5),
-          values: (_u, splits) => splits.map((v) => (v === null ? "" : look.value(v))),
-        },
+        }),
+        valueAxis(colours, range, log ? "log" : "linear", look.base, look.value),
       ],
       series: [
         {},

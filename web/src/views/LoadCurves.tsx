@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useId, useLayoutEffect, useState } from "preact/hooks";
 import { byRate, plotLoad } from "../draw/load-plot";
 import { intervalText } from "../lib/facts";
 import type { LoadCurveData, LoadPointData, SpreadData } from "../lib/report-data.gen";
 import { count, latency, percent, rate, significant } from "../lib/units";
 import { useApp } from "./context";
+import { usePlotPlace } from "./use-plot";
 
 const PRINT_WIDTH = 640;
 
@@ -53,18 +54,9 @@ function Curve({ curve, several }: { curve: LoadCurveData; several: boolean }) {
 
 function Chart({ points, curve, phase }: { points: readonly LoadPointData[]; curve: LoadCurveData; phase: string }) {
   const state = useApp();
-  const into = useRef<HTMLDivElement>(null);
-  const [width, setWidth] = useState(0);
+  const [into, width] = usePlotPlace();
   const dark = state.dark.value;
   const available = state.printing.value ? Math.min(width, PRINT_WIDTH) : Math.min(width, 900);
-  useLayoutEffect(() => {
-    const element = into.current;
-    if (!element) return;
-    setWidth(element.clientWidth);
-    const observer = new ResizeObserver(() => setWidth(element.clientWidth));
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, []);
   useLayoutEffect(() => {
     const element = into.current;
     if (!element || available < 80) return;

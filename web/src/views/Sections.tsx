@@ -183,20 +183,18 @@ export function Method() {
           <h3>{data.targets.length === 1 ? "Target" : "Targets"}</h3>
           <Targets targets={data.targets} />
         </div>
-        <div>
-          {data.sessions.map((session, i) => (
-            <div key={i}>
-              <h3>{data.sessions.length > 1 ? `Testbed, run ${i + 1} of ${data.sessions.length}` : "Testbed"}</h3>
-              <Pairs pairs={session.entries} />
-              {session.n_withheld > 0 ? (
-                <p class="soft small">
-                  {session.n_withheld} entr{session.n_withheld === 1 ? "y" : "ies"} naming the site left out.
-                </p>
-              ) : null}
-            </div>
-          ))}
-        </div>
       </div>
+      {data.sessions.map((session, i) => (
+        <div key={i} class="testbed">
+          <h3>{data.sessions.length > 1 ? `Testbed, run ${i + 1} of ${data.sessions.length}` : "Testbed"}</h3>
+          <Pairs pairs={session.entries} />
+          {session.n_withheld > 0 ? (
+            <p class="soft small">
+              {session.n_withheld} entr{session.n_withheld === 1 ? "y" : "ies"} naming the site left out.
+            </p>
+          ) : null}
+        </div>
+      ))}
     </section>
   );
 }

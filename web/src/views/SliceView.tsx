@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useId, useLayoutEffect, useState } from "preact/hooks";
 import { pin } from "../app-state";
 import { plotSlice } from "../draw/slice-plot";
 import { intervalText } from "../lib/facts";
@@ -9,6 +9,7 @@ import { ceilings, slice, sliceAxis } from "../lib/slice";
 import { percent } from "../lib/units";
 import { useApp } from "./context";
 import { MARK_WORDS } from "./Swatch";
+import { usePlotPlace } from "./use-plot";
 
 /** Beside the numbers on a page of A4. */
 const PRINT_WIDTH = 350;
@@ -34,9 +35,8 @@ function Bound(props: {
 /** The pinned cell among its neighbours along one axis: a line with error bars, and the same numbers as a table. */
 export function SliceView() {
   const state = useApp();
-  const into = useRef<HTMLDivElement>(null);
+  const [into, width] = usePlotPlace();
   const id = useId();
-  const [width, setWidth] = useState(0);
   const [hovered, setHovered] = useState<number | null>(null);
   const { atlas } = state;
   const system = state.units.value;
@@ -69,14 +69,6 @@ export function SliceView() {
   const kind = state.scaleKind.value;
   const at = point?.[a] ?? -1;
   const available = state.printing.value ? Math.min(width, PRINT_WIDTH) : width;
-  useLayoutEffect(() => {
-    const element = into.current;
-    if (!element) return;
-    setWidth(element.clientWidth);
-    const observer = new ResizeObserver(() => setWidth(element.clientWidth));
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, []);
   useLayoutEffect(() => {
     const element = into.current;
     if (!element || !axis || available < 80) return;
