@@ -357,3 +357,17 @@ def test_programs_and_archives_are_no_results(tmp_path):
 def test_ior_header_with_another_first_word_is_still_a_table():
     (reading,), _ = read_text("access    bw(MiB/s)\naccessX    bw(MiB/s)  IOPS\nwrite     12.5   100\n")
     assert (reading.direction, reading.bw_bytes_per_s) == ("write", 12.5 * (1 << 20))
+
+
+def test_ior_csv():
+    readings, problems = read_text(
+        "access,bw(MiB/s),IOPS,Latency,block(KiB),xfer(KiB),open(s),wr/rd(s),close(s),total(s),numTasks,iter\n"
+        "write,1024.5000,2049.1000,0.0312,1048576.0000,512.0000,0.0010,1.9990,0.0002,2.0010,16,0\n"
+        "read,2048.2500,4096.5000,0.0156,1048576.0000,512.0000,0.0008,0.9990,0.0001,1.0010,16,0\n"
+    )
+    assert problems == []
+    figures = [(r.direction, r.bw_bytes_per_s, r.iops, r.lat_mean_ns, r.bs_bytes, r.numjobs, r.runtime_seconds) for r in readings]
+    assert figures == [
+        ("write", 1024.5 * 2**20, 2049.1, 31_200_000, 524288, 16, 2.001),
+        ("read", 2048.25 * 2**20, 4096.5, 15_600_000, 524288, 16, 1.001),
+    ]

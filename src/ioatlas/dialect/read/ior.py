@@ -17,7 +17,7 @@ from ioatlas.dialect.read.source import Source
 from ioatlas.model.foreign import ForeignReading
 
 SIGNATURE = re.compile(
-    r"^[#> ]{0,4}IOR-\d[\w.+-]*: MPI Coordinated|^[#> ]{0,4}access\s+bw\(MiB/s\)|^[#> \t]{0,8}SUMMARY (?:rate|time|:)|^mdtest-\d|\"bwMiB\"\s*:"
+    r"^[#> ]{0,4}IOR-\d[\w.+-]*: MPI Coordinated|^[#> ]{0,4}access(?:\s+|,)bw\(MiB/s\)|^[#> \t]{0,8}SUMMARY (?:rate|time|:)|^mdtest-\d|\"bwMiB\"\s*:"
     r"|^[#> ]{0,4}Max (?:Write|Read):\s+[\d.]+ MiB/sec",
     re.MULTILINE,
 )
@@ -56,7 +56,7 @@ def read(source: Source) -> Iterator[ForeignReading]:
             if tasks := re.search(r"launched with (\d+) total task", text):
                 run.options["tasks"] = tasks[1]
         elif text.startswith("access") and "bw(MiB/s)" in text:
-            run.columns, run.summary = text.split(), []
+            run.columns, run.summary = _cells(text), []
         elif _SUMMARY.match(text):
             run.summary = re.sub(r"\s?\(", "(", text).split()
             run.columns = []
@@ -65,8 +65,11 @@ def read(source: Source) -> Iterator[ForeignReading]:
             run.iterations = whole(match[3]) or 1
         elif match := _MDTEST.match(line):
             yield from _mdtest(source, run, number, match[1], match[2].split())
-        elif run.columns and re.match(r"^(write|read)\s", text):
-            yield from _row(source, run, number, text.split())
+        elif run.columns and re.match(r"^(write|read)[\s,]", text):
+            if source.unended(number) and "," in text:
+                source.problem(number, "the file ends inside this row, which was not used")
+                continue
+            yield from _row(source, run, number, _cells(text))
         elif run.summary and re.match(r"^(write|read)\s", text):
             yield from _summary(source, run, number, text.split())
         elif match := _MAX.match(text):
@@ -74,6 +77,11 @@ def read(source: Source) -> Iterator[ForeignReading]:
         elif (match := _OPTION.match(line)) and len(run.options) < 100:
             run.options.setdefault(match[1].strip().lower(), match[2][:500])
     yield from _fallback(source, run, fallback)
+
+
+def _cells(text: str) -> list[str]:
+    """A line of the table, or of the same table with summaryFormat=CSV."""
+    return text.split(",") if "," in text else text.split()
 
 
 def _workload(run: _Run, direction: str, block: float | None, transfer: float | None) -> dict[str, Any]:
@@ -110,6 +118,8 @@ def _row(source: Source, run: _Run, number: int, cells: list[str]) -> Iterator[F
         source.problem(number, "a result row without a bandwidth")
         return
     run.rows += 1
+    if "numTasks" in row:
+        run.options["tasks"] = row["numTasks"]
     yield ForeignReading(
         source.name, number, "ior", tool_version=run.version, label=run.options.get("test filename") or None,
         **_workload(run, cells[0], times(num(row.get("block(KiB)")), KIB), times(num(row.get("xfer(KiB)")), KIB)),
