@@ -33,6 +33,7 @@ from ioatlas.campaign.tuned import CURVE, NOT_OF_THE_MAP
 from ioatlas.model.cell import OptionValue
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.result import CampaignResult, Finding, Unmeasured
+from ioatlas.model.testbed import value_text
 from ioatlas.model.units import format_duration
 from ioatlas.store.journal import FILE_NAME, Journal
 
@@ -202,5 +203,5 @@ def session_facts(record: Mapping[str, Any]) -> dict[str, str]:
             doubt = f" ({fact['kind']})" if fact["kind"] in ("doubtful", "typed in") else ""
             # Facts of the client are the same for every target.
             name = f"{target}: {fact['name']}" if several and fact["name"].split(".")[0] in PATH_FACTS else fact["name"]
-            facts[name] = f"{fact['value']} {fact.get('unit', '')}".strip() + doubt
+            facts[name] = value_text(fact["value"], fact.get("unit", "")) + doubt
     return facts

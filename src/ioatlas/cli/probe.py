@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ioatlas.model.units import format_size_rounded
-
 if TYPE_CHECKING:
     from ioatlas.model.testbed import Fact, Testbed
 
@@ -58,10 +56,6 @@ def _print(found: Testbed) -> None:
 
 
 def _shown(fact: Fact) -> str:
-    if fact.value is None:
-        return fact.kind
-    if fact.unit == "B" and isinstance(fact.value, (int, float)) and fact.value >= 10_000:
-        return f"{fact.value} B = {format_size_rounded(fact.value)}"
-    if fact.unit == "bit/s" and isinstance(fact.value, (int, float)):
-        return f"{fact.value / 1e6:g} Mb/s"
-    return f"{fact.value} {fact.unit}".strip()
+    from ioatlas.model.testbed import value_text
+
+    return fact.kind if fact.value is None else value_text(fact.value, fact.unit)

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from ioatlas.model.units import format_size_rounded
+
 FactKind = Literal["known", "unknown", "absent", "doubtful", "typed in"]
 FactValue = str | int | float | bool | None
 
@@ -31,6 +33,16 @@ class Fact:
     source: str = ""
     private: bool = False
     note: str = ""
+
+
+def value_text(value: FactValue, unit: str) -> str:
+    """A fact's value for people: exact, and rounded beside it where it is a long number of bytes or bits."""
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if number and unit == "B" and float(value or 0) >= 10_000:
+        return f"{value} B = {format_size_rounded(float(value or 0))}"
+    if number and unit == "bit/s":
+        return f"{float(value or 0) / 1e6:g} Mb/s"
+    return f"{value} {unit}".strip()
 
 
 @dataclass(frozen=True)

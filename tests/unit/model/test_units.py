@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ioatlas.model.testbed import value_text
 from ioatlas.model.units import format_count, format_latency, format_size_rounded
 
 BACK = {
@@ -24,3 +25,8 @@ def test_what_is_written_is_the_value_to_three_digits(write, value):
 
 def test_millions_are_not_written_as_thousands():
     assert (format_count(2.03e6), format_count(999.7), format_latency(999_700), format_size_rounded(999.7)) == ("2.03 M", "1000", "1 ms", "0.976 KiB")
+
+
+def test_a_fact_is_exact_and_readable():
+    assert value_text(25276514304, "B") == "25276514304 B = 23.5 GiB"
+    assert (value_text(512, "B"), value_text(1_000_000_000, "bit/s"), value_text("mq-deadline", "")) == ("512 B", "1000 Mb/s", "mq-deadline")
