@@ -35,7 +35,13 @@ class Source:
             raise UsageError("files include each other more than ten deep", where=self.where, remedy="remove the circle")
         path = Path(name) if Path(name).is_absolute() else self.directory / name
         beside = self.directory / path.name  # an absolute path is of the machine the file was written on
-        return read_source(beside if not path.exists() and beside.is_file() else path, where=f"{self.where}: include {name}")
+        if not path.exists():
+            path = beside
+        if self.from_file and not path.exists():
+            raise UsageError(
+                "there is no such file", where=f"{self.where}: include {name}", remedy=f"put {path.name} into the folder of the file that includes it"
+            )
+        return read_source(path, where=f"{self.where}: include {name}")
 
 
 def read_source(path: Path, *, where: str = "") -> Source:
