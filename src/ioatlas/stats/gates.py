@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
 
-from ioatlas.model.cell import Cell
+from ioatlas.model.cell import TRACE, Cell
 from ioatlas.model.visit import Visit
 from ioatlas.stats.openloop import backlog
 
@@ -127,7 +127,7 @@ def judge_visit(
     """All gates on one visit, its directions together.
 
     asked_ms: runtime asked for, for loads bounded by time. counted_bytes: kernel or network counters over the visit, all directions.
-    ceilings: by direction, an upper bound of its throughput in bytes per second and its name. The bytes gate is skipped for mixed block sizes (bssplit, bsrange).
+    ceilings: by direction, an upper bound of its throughput in bytes per second and its name. The bytes gate is skipped for mixed block sizes (bssplit, bsrange, traces).
     Open-loop visits skip Little's law and are labelled, not discarded, when overloaded.
     """
     discards: list[str] = []
@@ -144,7 +144,8 @@ def judge_visit(
     total_ios = sum(part.total_ios for part in parts)
     runtime_ms = max((part.runtime_ms for part in parts), default=0)
     gate("no I/O", no_io_gate(total_ios))
-    mixed_sizes = any(cell.option.get(name) for name in ("bssplit", "bsrange", "bs_unaligned"))
+    # The log of a trace has been compared with it, I/O by I/O.
+    mixed_sizes = any(cell.option.get(name) for name in ("bssplit", "bsrange", "bs_unaligned", TRACE))
     sizes = _sizes(cell)
     if not mixed_sizes:
         for part in parts:

@@ -7,7 +7,8 @@ from ioatlas.dialect.trace import TimedIo, Trace
 from ioatlas.engine.replay import lane_name, lane_sections, read_replay, write_trace
 from ioatlas.model.cell import Cell
 from ioatlas.model.histogram import Histogram
-from ioatlas.model.visit import Part, Series
+from ioatlas.model.visit import Part, Series, Visit
+from ioatlas.stats.gates import judge_visit
 
 TRACE = Trace(tuple(TimedIo(10_000 * k, "read" if k % 2 else "write", 4096 * k, 4096) for k in range(100)))
 """100 I/Os, 10 ms apart."""
@@ -70,3 +71,8 @@ def test_lanes_are_jobs_of_one_group_that_take_all_from_their_log():
     assert jobs[2].options == {
         "iodepth": 1, "runtime": "9ms", "replay_redirect": "/a b", "read_iolog": "../../trace/4/2", "write_lat_log": "v1-2", "log_offset": 1,
     }  # fmt: skip
+
+
+def test_ios_of_several_sizes_pass_the_gates():
+    part = Part("read", 3 * 4096 + 65536, 4, 1000, 1e6, Histogram(), Series(0), "intended")
+    assert judge_visit(Visit(1, CELL.key, 1, 0, 0, 1, 0.0, (part,)), CELL).passed
