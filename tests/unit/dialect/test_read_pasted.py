@@ -115,6 +115,7 @@ WAYS = {
     "system log": lambda line: "May  1 10:00:00 nas01 bench[812]: " + line,
     "colours": lambda line: "\x1b[0;32m" + line.rstrip("\n") + "\x1b[0m\n",
     "web page": lambda line: line.replace("<", "&lt;").replace(">", "&gt;"),
+    "mail as it was sent": lambda line: "> " + line.replace("=", "=3D"),
     "blanks at the end": lambda line: line.rstrip("\n") + "   \n",
 }
 

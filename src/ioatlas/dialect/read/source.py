@@ -57,7 +57,7 @@ _COLOURS = re.compile(r"\x1b(?:\[[0-9;?]{0,20}[A-Za-z]|\][^\x07\n]{0,200}\x07|[(
 
 
 def decode(raw: bytes) -> str:
-    """UTF-8, else the Windows code page most tools use. NUL bytes and a terminal's colours are dropped; `&lt;` and `&gt;` of a web page are < and >."""
+    """UTF-8, else the Windows code page most tools use. NUL bytes and a terminal's colours are dropped; `&lt;` of a web page is <, `=3D` of a mail is =."""
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:
@@ -66,6 +66,8 @@ def decode(raw: bytes) -> str:
         text = _COLOURS.sub("", text)
     if "&lt;" in text or "&gt;" in text:
         text = text.replace("&lt;", "<").replace("&gt;", ">")
+    if "=3D" in text:  # a mail as it was sent (quoted-printable)
+        text = text.replace("=3D", "=").replace("=20\n", " \n")
     return text.replace("\0", "") if "\0" in text else text
 
 
