@@ -208,6 +208,13 @@ def test_iozone_beside_fio_in_one_run(disk_dir, tmp_path):
             assert row["lat_mean_ns"] is None
     html = (tmp_path / "c" / "report.html").read_text()
     assert "IOzone and its fio translation side by side" in html
+    usages = [json.loads(text) for (text,) in rows(tmp_path / "c", "select usage_json from batch")]
+    mine = [usage for usage in usages if "also_moved" in usage]
+    assert len(mine) == 2
+    for usage in mine:  # five reads are reported; backward is read twice, and two records once before the clock
+        assert usage["also_moved"] == {"read": (1 << 20) + 2 * 65536}
+        for disk in usage["disks"].values():
+            assert disk["read_bytes"] >= 0.98 * (5 * (1 << 20) + usage["also_moved"]["read"]), "counted where the file is; others only add to it"
 
 
 def test_without_iozone_the_engine_is_refused_with_a_remedy(disk_dir):

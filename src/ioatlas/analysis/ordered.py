@@ -19,6 +19,7 @@ from ioatlas.model.visit import Visit
 from ioatlas.stats.intervals import log_t_interval
 
 MEGA = 1e6
+TOOL_NAMES = {IOZONE: "IOzone"}
 AGREE = 0.05
 """Two tools whose ratio surely lies this near to 1 agree for every use."""
 
@@ -234,6 +235,11 @@ def _why(each: Agreement) -> str:
     return f"{told} {UNKNOWN}".strip() if each.apart and not explained else told
 
 
+def _plain(value: float) -> str:
+    """Three digits that count, without an exponent."""
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
 def _time(microseconds: float) -> str:
     return f"{microseconds / 1000:+.3g} ms" if abs(microseconds) >= 1000 else f"{microseconds:+.3g} µs"
 
@@ -250,12 +256,13 @@ def ordered_findings(found: Sequence[Reading], *, by_operation: bool) -> list[Fi
             told = []
             for operation, places in operations.items():
                 means = [fmean(reading.bw_bytes_per_s for reading in mine) for mine in places.values()]
-                spread = f" (± {stdev(means) / MEGA:.3g})" if len(means) > 1 else ""
-                told.append(f"{operation} {fmean(means) / MEGA:.4g}{spread}")
+                spread = f" (± {_plain(stdev(means) / MEGA)})" if len(means) > 1 else ""
+                told.append(f"{operation} {_plain(fmean(means) / MEGA)}{spread}")
             records = max(len(places) for places in operations.values())
             where = f" on {target}" if len({name for name, _ in groups}) > 1 else ""
-            sentence = f"By {tool}{where}, MB/s, means over {plural(records, 'record size')} (± standard deviation between them): {', '.join(told)}."
-            made.append(Finding("operations", sentence, _keys(found, target, tool), title=f"By {tool}"))
+            name = TOOL_NAMES.get(tool, tool)
+            sentence = f"By {name}{where}, MB/s, means over {plural(records, 'record size')} (± standard deviation between them): {', '.join(told)}."
+            made.append(Finding("operations", sentence, _keys(found, target, tool), title=f"By {name}"))
     compared = agreements(found)
     if compared:
         apart = [each for each in compared if each.apart]

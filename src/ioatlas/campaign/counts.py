@@ -67,14 +67,17 @@ def batch_counts(journal: Journal, visits: Sequence[Visit]) -> Counts:
                 counted = path.counted_bytes(usage, direction)
                 if counted is not None:
                     place = (path, batch_id, direction)
+                    moved = claimed[place]
+                    if makers[path, batch_id]:  # what a load moves and reports nothing of
+                        moved += usage.get("also_moved", {}).get(direction, 0)
                     count = BatchCount(
                         direction,
-                        claimed[place],
+                        moved,
                         counted,
                         usage["seconds"],
                         path.name,
                         makers[path, batch_id],
-                        path.most_bytes(claimed[place], ios[place]),
+                        path.most_bytes(moved, ios[place]),
                     )
                     counts.setdefault((name, batch_id), []).append(count)
     return counts

@@ -17,7 +17,7 @@ from ioatlas.analysis.estimates import undecided
 from ioatlas.analysis.work_time import Speeds
 from ioatlas.campaign.events import Event
 from ioatlas.campaign.intake import Intake, book
-from ioatlas.campaign.ordered_iozone import iozone_results
+from ioatlas.campaign.ordered_iozone import also_moved, iozone_results
 from ioatlas.campaign.ordered_plan import fewer, known_memory, round_cells, with_size
 from ioatlas.campaign.ordered_result import LOOK
 from ioatlas.campaign.ordered_sites import OrderedSites
@@ -269,7 +269,7 @@ class OrderedSession(Session):
         status = "done" if results else "failed"
         note = last_line(outcome.stderr) if outcome.exit_code else ""
         # Read beside IOzone as beside fio, so that both bear it; not cut to operations, because when each of them began is known roughly only.
-        usage = {**asdict(seen.usage), **seen.record(())}
+        usage = {**asdict(seen.usage), **seen.record(()), "also_moved": also_moved(cells)}
         self._close(batch_id, intake, status=status, seconds=time.monotonic() - begin, exit_code=outcome.exit_code, note=note, usage=usage)
         self._made += len(rows)
         self._wall_spent += time.monotonic() - begin

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from ioatlas.campaign.ordered_iozone import iozone_results
+from ioatlas.campaign.ordered_iozone import also_moved, iozone_results
 from ioatlas.campaign.ordered_plan import FILE, build_ordered_plan, fewer, with_size
 from ioatlas.campaign.profiles import find_profile
 from ioatlas.campaign.record import plan_record, spec_from_plan
@@ -160,6 +160,13 @@ def test_iozones_table_becomes_visits_of_its_own_cells(run):
         assert visit.block == 3
         assert part.direction == ("write" if "write" in NINE[place] else "read")
     assert all(a.visit.started_at < b.visit.started_at for a, b in itertools.pairwise(results))
+
+
+def test_what_iozone_moves_without_a_word_is_known(run):
+    batch, _ = run
+    cells = [section.cell for section in batch.sections]
+    assert also_moved(cells) == {"read": MIB + 2 * 64 * KIB}
+    assert also_moved(cells[:2]) == {"read": 0}
 
 
 def test_a_table_that_is_not_this_runs_or_lacks_an_operation_is_no_result(run):
