@@ -23,6 +23,7 @@ import sys
 import tempfile
 import time
 import venv
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -179,10 +180,10 @@ def main() -> None:
     for directory in directories:
         rounds, details, loads = earlier(options.onto)
         loads.append(os.getloadavg()[2])
-        measure(directory, options.rounds, rounds, details, with_peer=not options.without_peer)
-        if options.onto:
-            kept = {name: [asdict(one) for one in rows] for name, rows in rounds.items()}
-            options.onto.write_text(json.dumps({"rounds": kept, "details": details, "loads": loads}))
+        for _ in measure(directory, options.rounds, rounds, details, with_peer=not options.without_peer):
+            if options.onto:
+                kept = {name: [asdict(one) for one in rows] for name, rows in rounds.items()}
+                options.onto.write_text(json.dumps({"rounds": kept, "details": details, "loads": loads}))
         texts.append(report(directory, {name: rows for name, rows in rounds.items() if rows}, details))
     text = "\n\n".join([heading(fio, loads), *texts])
     (Path(__file__).parent / "RESULT.md").write_text(text + "\n")
@@ -201,8 +202,8 @@ def earlier(path: Path | None) -> tuple[Rounds, Details, list[float]]:
     return {name: [Round(**one) for one in rows] for name, rows in known["rounds"].items()}, known["details"], known["loads"]
 
 
-def measure(directory: Path, count: int, rounds: Rounds, details: Details, *, with_peer: bool) -> None:
-    """Add `count` rounds of every tool, and where ours went, both by column."""
+def measure(directory: Path, count: int, rounds: Rounds, details: Details, *, with_peer: bool) -> Iterator[None]:
+    """Add `count` rounds of every tool, and where ours went, both by column; one step a tool."""
     before = len(rounds[next(iter(WINDOWS))])
     with (
         tempfile.TemporaryDirectory(prefix="ioatlas-overhead-") as beside,
@@ -226,6 +227,7 @@ def measure(directory: Path, count: int, rounds: Rounds, details: Details, *, wi
                     done, detail = ours(target, scratch, campaign_file)
                     rounds[name].append(done)
                     details[name].append(detail)
+                yield
 
 
 def heading(fio: str, loads: list[float]) -> str:
