@@ -140,12 +140,12 @@ def _map_figure(page: Page, drawing: Drawing, title: str) -> Figure:
 def _draw_tile(panel: Axes, tile: Tile, drawing: Drawing, norm: Any) -> set[Status]:
     """One image, and a hatched frame over each cell that is not steady and measured. Returns the marks used."""
     import numpy as np
-    from matplotlib.collections import PatchCollection
-    from matplotlib.patches import Rectangle
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path as Outline
 
     layout, q = drawing.layout, drawing.quantity
     image = np.full((len(layout.y.levels), len(layout.x.levels)), np.nan)
-    frames: dict[Status, list[Rectangle]] = {}
+    frames: dict[Status, list[tuple[int, int]]] = {}
     for (i, x), (j, y) in ((p, r) for p in enumerate(layout.x.levels) for r in enumerate(layout.y.levels)):
         entry = tile.cells.get((x, y))
         value = q.shown(entry) if entry is not None else None
@@ -153,11 +153,14 @@ def _draw_tile(panel: Axes, tile: Tile, drawing: Drawing, norm: Any) -> set[Stat
         if value is not None:
             image[j, i] = max(value / drawing.unit.factor, drawing.low)
         if mark != "measured":
-            frames.setdefault(mark, []).append(Rectangle((i - 0.5, j - 0.5), 1, 1))
+            frames.setdefault(mark, []).append((i, j))
     panel.imshow(image, cmap="cividis", norm=norm, origin="lower", aspect="auto", interpolation="nearest")
-    for mark, rectangles in frames.items():  # one collection for each mark: thousands of single patches take minutes
+    corners = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5], [-0.5, -0.5]])
+    square = [Outline.MOVETO, Outline.LINETO, Outline.LINETO, Outline.LINETO, Outline.CLOSEPOLY]
+    for mark, places in frames.items():  # one outline for each mark: the hatching of thousands of single patches takes minutes
+        outline = Outline((np.array(places)[:, None, :] + corners).reshape(-1, 2), square * len(places))
         face = "white" if mark == "missing" else "none"
-        panel.add_collection(PatchCollection(rectangles, facecolor=face, edgecolor=_ink(mark), hatch=HATCHES[mark][0], linewidth=0.4))
+        panel.add_patch(PathPatch(outline, facecolor=face, edgecolor=_ink(mark), hatch=HATCHES[mark][0], linewidth=0.4))
     return set(frames)
 
 
