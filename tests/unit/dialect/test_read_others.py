@@ -371,3 +371,13 @@ def test_ior_csv():
         ("write", 1024.5 * 2**20, 2049.1, 31_200_000, 524288, 16, 2.001),
         ("read", 2048.25 * 2**20, 4096.5, 15_600_000, 524288, 16, 1.001),
     ]
+
+
+def test_xdd_csvout():
+    """The columns of xdd 7 with the commas that -csvout puts between them."""
+    readings, problems = read_text(
+        " What               ,Pass ,Target  ,Queue     ,Bytes_Xfered         ,Ops     ,Elapsed  ,Bandwidth       ,IOPS   ,Latency   ,Pct_CPU  ,Op_Type    ,Xfer_Size \n"
+        "COMBINED            ,    1,       1,       4,        400000000,          96,      19.279,     20.748,      4.979,    50.203,     1.089,    write,      4194304 \n"
+    )
+    assert problems == []
+    assert [(r.direction, r.bw_bytes_per_s, r.iops, r.lat_mean_ns, r.bs_bytes) for r in readings] == [("write", 20.748e6, 4.979, 50_203_000, 4194304)]

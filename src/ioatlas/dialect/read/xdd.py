@@ -16,11 +16,11 @@ from ioatlas.dialect.read.source import Source
 from ioatlas.model.foreign import ForeignReading
 
 SIGNATURE = re.compile(
-    r"^IOIOIO\w* XDD version |^\s*What\s+Pass\s+Target\s+Queue\s+Bytes_Xfered|^\s*T\s+Q\s+Bytes\s+Ops\s+Time\s+Rate\s+IOPS", re.MULTILINE
+    r"^IOIOIO\w* XDD version |^\s*What[\s,]+Pass[\s,]+Target[\s,]+Queue[\s,]+Bytes_Xfered|^\s*T\s+Q\s+Bytes\s+Ops\s+Time\s+Rate\s+IOPS", re.MULTILINE
 )
 _MOST_ROWS = 20_000
 _VERSION = re.compile(r"XDD version (\S+)")
-_HEADER = re.compile(r"^\s*What\s+Pass\s+Target")
+_HEADER = re.compile(r"^\s*What[\s,]+Pass[\s,]+Target")
 _OLD_HEADER = re.compile(r"^\s*T\s+Q\s+Bytes\s+Ops\s+Time\s+Rate\s+IOPS")
 _OLD_ROW = re.compile(r"^\s*(TARGET\s+(?:PASS\d*|Average)|COMBINED|Combined)\s+(.*)$", re.IGNORECASE)
 _KINDS = ("TARGET_PASS", "TARGET_AVERAGE", "COMBINED", "QUEUE_PASS", "QUEUE_AVERAGE", "TARGET_COMBINED")
@@ -36,6 +36,8 @@ class _Run:
     size: int | None = None
     depth: int | None = None
     columns: list[str] = field(default_factory=list)
+    commas: bool = False
+    """Whether the columns stand between commas, as -csvout writes them."""
     rows: list[tuple[int, dict[str, str]]] = field(default_factory=list)
 
 
@@ -47,11 +49,12 @@ def read(source: Source) -> Iterator[ForeignReading]:
             yield from _finish(source, run)
             run = _Run(match[1])
         elif _HEADER.match(line):
-            run.columns = text.split()
+            run.commas = "," in text
+            run.columns = text.replace(",", " ").split()
         elif _OLD_HEADER.match(line):
             run.columns = ["What", *text.split()]
         elif run.columns and text.startswith(_KINDS):
-            cells = text.split()
+            cells = (text.replace(",", " ") if run.commas else text).split()
             if len(cells) != len(run.columns) or (source.unended(number) and cells[-1][-1:].isdigit()):
                 source.problem(number, "a result line with another number of figures than its header, or cut off")
                 continue
