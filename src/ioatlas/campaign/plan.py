@@ -32,7 +32,7 @@ FIO_SECONDS = 0.3
 _GROWING = ("file_append", "nrfiles", "zonerange")
 """Options with which fio leaves the range of the one file it was given."""
 
-CELLS_PER_BATCH = 60
+CELLS_PER_BATCH = 30
 PLANNING_RANDOM_WRITE_BYTES_PER_S = 100e6
 """Rate of 4 KiB random overwrites at which a plan reckons."""
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -33,7 +34,7 @@ from ioatlas.store.journal import BatchRow, Journal, PlannedVisit
 
 BATCH_SECONDS = 30.0
 LONGEST_BATCH_SECONDS = 60.0
-"""A batch takes 30 s of visits, or 60 visits of up to 60 s together: what a killed process may cost."""
+"""What a killed process may cost; a batch takes CELLS_PER_BATCH visits at most, 30 s with usual windows."""
 
 FRESH_BLOCK = 1000
 """First block number of visits made afresh, after the sweep."""
@@ -145,8 +146,9 @@ class Session(ABC):
 
     def _batch_seconds(self, sections: Sequence[Section], purpose: str) -> float:
         """How long the next batch may be; a budget that is nearly spent still gives a short one."""
-        many = sum(section.turns for section in sections[:CELLS_PER_BATCH]) * TURN_MS / 1000 + 0.001
-        seconds = min(LONGEST_BATCH_SECONDS, max(BATCH_SECONDS, many))
+        # Batches of like size: fio's turns run away from the schedule the more the longer a batch is.
+        count = math.ceil(len(sections) / math.ceil(len(sections) / CELLS_PER_BATCH))
+        seconds = min(LONGEST_BATCH_SECONDS, sum(section.turns for section in sections[:count]) * TURN_MS / 1000 + 0.001)
         left = self._left_seconds()
         if left is None or not self._made_sweep:
             return seconds

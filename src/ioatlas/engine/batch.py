@@ -20,7 +20,7 @@ from ioatlas.engine.replay import lane_sections
 from ioatlas.model.cell import Cell
 
 TURN_MS = 100.2
-SLACK_MS = 8
+SLACK_MS = 3
 MAX_SLACK_MS = 50
 SERIES_POINTS = 50
 MIN_INTERVAL_MS = 10

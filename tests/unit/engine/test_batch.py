@@ -38,20 +38,20 @@ def test_sections_never_come_closer_than_their_turns():
     starts = batch.start_ms
     steps = [b - a for a, b in itertools.pairwise(starts)]
     # Half a turn before the turn that is meant: fio's turns may run as far ahead or behind.
-    assert 455 <= steps[0] <= 465
-    assert min(steps[1:]) >= 507
-    assert max(steps[1:]) <= 512
-    assert batch.seconds * 1000 == pytest.approx(starts[-1] + 559, abs=5)
+    assert 450 <= steps[0] <= 460
+    assert min(steps[1:]) >= 502
+    assert max(steps[1:]) <= 507
+    assert batch.seconds * 1000 == pytest.approx(starts[-1] + 554, abs=5)
 
 
 @pytest.mark.parametrize("runtime_ms", [490, 990])
-@pytest.mark.parametrize(("delay_ms", "share"), [(0.0, 0.0), (1.5, 0.002), (3.5, 0.01)])
+@pytest.mark.parametrize(("delay_ms", "share"), [(0.0, 0.0), (1.5, 0.003), (3.5, 0.006)])
 def test_hardly_a_section_starts_before_its_neighbour_has_ended(runtime_ms, delay_ms, share):
     """Turns of 100.1 ms, and starts that delay them at random by what was seen on a machine with two cores."""
-    batch = Batch(1, Path("/x"), tuple(section(i, runtime_ms=runtime_ms) for i in range(1, 49)))
+    batch = Batch(1, Path("/x"), tuple(section(i, runtime_ms=runtime_ms) for i in range(1, 25)))
     steps = []
     for seed in range(40):
-        delays = np.random.default_rng(seed).exponential(delay_ms, size=48)
+        delays = np.random.default_rng(seed).exponential(delay_ms, size=24)
         time_ms, begun = 0.0, []
         for start_ms, delay in zip(batch.start_ms, delays, strict=True):
             while time_ms < start_ms:
@@ -60,7 +60,7 @@ def test_hardly_a_section_starts_before_its_neighbour_has_ended(runtime_ms, dela
             time_ms += 200.2 + delay
         steps += np.diff(begun).tolist()
     assert np.mean(np.array(steps) < runtime_ms + 10) <= share
-    assert np.mean(steps) <= runtime_ms + 10 + 12
+    assert np.mean(steps) <= runtime_ms + 10 + 7
 
 
 def test_a_visit_by_hand_has_no_logs_and_no_delay():
