@@ -105,3 +105,17 @@ def test_each_jobs_share_divides_value_and_bounds() -> None:
     whole, share = quantity("bw"), quantity("bw_per_job")
     assert share.value(estimate) == (whole.value(estimate) or 0) / 4
     assert share.bounds(estimate) == tuple((bound or 0) / 4 for bound in whole.bounds(estimate))
+
+
+def test_the_axis_name_stands_clear_of_ticks_and_legend() -> None:
+    from ioatlas.report.export.drawing import Drawing
+    from ioatlas.report.export.to_figure import _map_figure
+
+    result = campaign(SQUARE)
+    layout = lay_out(result)
+    figure = _map_figure(layout.pages[0], Drawing.of(layout, quantity("bw"), log=False), "title")
+    figure.draw_without_rendering()
+    box = figure._supxlabel.get_window_extent()  # type: ignore[attr-defined]
+    line = (box.y0 + box.height / 2, box.y1)  # the upper of two lines; the lower one is empty
+    assert figure.legends[0].get_window_extent().y1 <= line[0] + 2
+    assert all(label.get_window_extent().y0 >= line[1] - 2 for panel in figure.axes[:-1] for label in panel.get_xticklabels() if label.get_text())

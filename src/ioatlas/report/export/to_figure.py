@@ -82,7 +82,7 @@ def drawing_library() -> Iterator[None]:
 
 
 def _title(result: CampaignResult, page: Page) -> str:
-    return f"{result.name}: {page.title}" if page.title else result.name
+    return f"{result.name}: {page.title}" if page.title and page.title not in result.name else result.name
 
 
 def _panels(page: Page, drawing: Drawing, title: str, *, tile_inches: tuple[float, float]) -> tuple[Figure, Any]:
@@ -123,7 +123,8 @@ def _map_figure(page: Page, drawing: Drawing, title: str) -> Figure:
         marks |= _draw_tile(panel, tile, drawing, norm)
         _tick(panel, layout.x, "x", labelled=panel in panels[-1])
         _tick(panel, layout.y, "y", labelled=panel in panels[:, 0])
-    figure.supxlabel(layout.x.heading, fontsize=10)
+    # The layout keeps room for name and legend, but puts both at the very bottom: an empty line lifts the name above the legend.
+    figure.supxlabel(layout.x.heading + ("\n" if marks else ""), fontsize=10, linespacing=2.0)
     figure.supylabel(layout.y.heading, fontsize=10)
     bar = figure.colorbar(ScalarMappable(norm, "cividis"), ax=panels, fraction=0.04, aspect=40, pad=0.02)
     bar.set_label(f"{drawing.quantity.label} ({drawing.unit.name})")
