@@ -59,6 +59,19 @@ def test_visits_that_did_not_run_are_planned_again_in_their_order(journal):
     assert journal.count_visits() == {"planned": 3, "discarded": 1}
 
 
+def test_a_discarded_visit_can_count_after_all(journal):
+    journal.add_visits([NewVisit(CELL.key, block, 7 + block) for block in range(2)])
+    first, second = journal.planned("sweep")
+    batch_id, _ = journal.begin_batch({first.visit_id: 490, second.visit_id: 490})
+    journal.finish_batch(batch_id, [finished(first.visit_id, "late (flat): 4 times"), finished(second.visit_id, "overlapped")], failed={})
+    assert journal.discarded("late") == [(first.visit_id, CELL.key, 0, "flat")]
+    journal.take_back(first.visit_id, "flat: after all")
+    assert journal.discarded("late") == []
+    assert [(visit.verdict, visit.discarded) for visit in journal.visits()] == [("flat: after all", ""), ("flat", "overlapped")]
+    journal.take_back(first.visit_id, "flat: twice")
+    assert journal.visits()[0].verdict == "flat: after all"
+
+
 def test_a_running_batch_is_found_after_a_crash(journal, tmp_path):
     journal.add_visits([NewVisit(CELL.key, 0, 7)])
     (visit,) = journal.planned("sweep")
