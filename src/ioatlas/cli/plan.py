@@ -12,6 +12,7 @@ from ioatlas.campaign.preparation import WORDS
 from ioatlas.cli._options import Asked, sweep_options
 from ioatlas.design.snia import PROCEDURES
 from ioatlas.model.units import format_duration, format_rate, format_size, format_size_rounded
+from ioatlas.target.place import KEPT_FREE
 
 
 @click.command(
@@ -71,6 +72,7 @@ def describe(plan: Plan) -> str:
     state = next((cell.state for cell in plan.to_measure), plan.spec.prepare)
     lines.append("prepare      a new file for every round" if plan.spec.ordered else f"prepare      {state}: {WORDS.get(state, state)}")
     lines.append(f"space        {format_size_rounded(summary['space_needed_bytes'])} on the target, removed at the end")
+    lines += _short_of_room(plan)
     if plan.spec.snia:
         lines += _snia_lines(plan)
     elif summary["bytes_written"]:
@@ -86,6 +88,17 @@ def describe(plan: Plan) -> str:
         lines.append(f"budget       {format_duration(plan.spec.budget_seconds)}; {what}")
     lines += [f"note         {remark}" for remark in summary["remarks"]]
     return "\n".join(lines)
+
+
+def _short_of_room(plan: Plan) -> list[str]:
+    """Where the files would not fit: `map` refuses, or leaves out sizes where it has a budget."""
+    lines = []
+    for target in plan.targets:
+        need, free = sum(plan.files.get(target.name, {}).values()), target.free_bytes
+        if target.kind == "directory" and free is not None and need > free * (1 - KEPT_FREE):
+            room = format_size_rounded(free * (1 - KEPT_FREE))
+            lines.append(f"             NOT ENOUGH ROOM on {target.name}: {room} may be used, for a tenth of what is free stays free; name a smaller --size")
+    return lines
 
 
 def _snia_lines(plan: Plan) -> list[str]:

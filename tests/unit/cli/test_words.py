@@ -31,3 +31,16 @@ def test_what_does_not_fit_is_refused_before_anything_is_made(capsys, tmp_path):
     assert "--size" in said
     assert os.listdir(tmp_path) == ["target"]
     assert not os.listdir(tmp_path / "target")
+
+
+def test_a_plan_says_that_it_does_not_fit(capsys, tmp_path):
+    main_done(["plan", str(tmp_path), "--size", "1000t"])
+    assert "NOT ENOUGH ROOM" in capsys.readouterr().out
+    main_done(["plan", str(tmp_path), "--size", "1m"])
+    assert "NOT ENOUGH ROOM" not in capsys.readouterr().out
+
+
+def main_done(arguments):
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 0
