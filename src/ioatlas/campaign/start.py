@@ -178,7 +178,7 @@ def _confirm(plan: Plan, destroy: str | None, overwrite: str | None) -> None:
             elif target.kind in ("file", "uri"):
                 confirm_overwrite(target, overwrite)
         except UsageError as error:
-            error.remedy += "; or measure it with --read-only, which writes nothing" if error.remedy else ""
+            error.remedy += "; or measure it with --read-only, which writes nothing" if error.remedy and target.kind != "directory" else ""
             raise
 
 

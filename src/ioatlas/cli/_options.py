@@ -12,6 +12,7 @@ from typing import Any, get_args
 import click
 
 from ioatlas.analysis.grade import GradeName
+from ioatlas.campaign.plan import Plan
 from ioatlas.campaign.preparation import Preparation
 from ioatlas.campaign.profiles import PROFILES, find_profile
 from ioatlas.campaign.spec import ENGINES, CampaignSpec, kept_precision, read_budget, read_campaign_file, read_error, read_window
@@ -82,6 +83,17 @@ def sweep_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(options):
         decorated = option(decorated)
     return decorated
+
+
+def check_read_only(plan: Plan) -> None:
+    """Raises UsageError for a read-only sweep of a directory: it would have to make the files that it reads."""
+    for target in plan.targets:
+        if target.kind == "directory":
+            raise UsageError(
+                "a read-only sweep lays nothing out, and a directory is measured on files that are laid out in it",
+                where=target.location,
+                remedy="name one file of it; or leave out --read-only: all is written in a subdirectory of its own and removed at the end",
+            )
 
 
 def with_size(spec: CampaignSpec, text: str) -> CampaignSpec:

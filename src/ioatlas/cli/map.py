@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from ioatlas.cli._options import Asked, sweep_options
+from ioatlas.cli._options import Asked, check_read_only, sweep_options
 
 
 @click.command(
@@ -62,6 +62,8 @@ def command(
     from ioatlas.cli.plan import describe
 
     plan = open_plan(asked.spec(), read_only=read_only)
+    if read_only:
+        check_read_only(plan)
     directory = output or default_directory(plan)
     if as_json and plan.spec.snia:
         click.echo(json.dumps({"event": "plan", **plan.summary()}, separators=(",", ":")))

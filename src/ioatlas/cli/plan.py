@@ -9,7 +9,7 @@ import click
 
 from ioatlas.campaign.plan import PLANNING_RANDOM_WRITE_BYTES_PER_S, PLANNING_WRITE_BYTES_PER_S, Plan
 from ioatlas.campaign.preparation import WORDS
-from ioatlas.cli._options import Asked, sweep_options
+from ioatlas.cli._options import Asked, check_read_only, sweep_options
 from ioatlas.design.snia import PROCEDURES
 from ioatlas.model.units import format_duration, format_rate, format_size, format_size_rounded
 from ioatlas.target.place import KEPT_FREE
@@ -45,6 +45,8 @@ def command(
     from ioatlas.campaign.start import open_plan
 
     plan = open_plan(asked.spec(), read_only=read_only)
+    if read_only:
+        check_read_only(plan)
     if as_json:
         click.echo(json.dumps(plan.summary(), indent=2))
     else:

@@ -84,10 +84,14 @@ def command(
         raise UsageError("no target is named", remedy="name one: `ioatlas tune DIRECTORY --p99 5ms`")
     from ioatlas.campaign.start import default_directory, open_plan
     from ioatlas.campaign.tune import start_tuning
+    from ioatlas.cli._options import check_read_only
 
     goal = _goal(p99, mean, max_jobs, max_depth, max_throughput=max_throughput)
     spec = _spec(target, {"rw": rw or "randread", "bs": bs or "4k", "size": size, "rwmixread": rwmixread}, settings, budget)
-    directory = output or default_directory(open_plan(spec, read_only=read_only))
+    plan = open_plan(spec, read_only=read_only)
+    if read_only:
+        check_read_only(plan)
+    directory = output or default_directory(plan)
     journal = start_tuning(open_plan, spec, directory, goal, read_only=read_only, destroy=destroy, overwrite=overwrite)
     finish(journal, as_json=as_json)
 

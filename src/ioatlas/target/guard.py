@@ -59,7 +59,7 @@ def _check_writable_path(target: Target) -> None:
         raise IoAtlasError(
             "it is mounted read-only",
             where=target.location,
-            remedy=f"mount {mount_of(path).mount_point} for writing, or plan a read-only sweep",
+            remedy=f"mount {mount_of(path).mount_point} for writing, or name one file of it with --read-only",
         )
     if os.path.isdir(path):
         if not os.access(path, os.W_OK | os.X_OK, effective_ids=True):

@@ -33,6 +33,15 @@ def test_what_does_not_fit_is_refused_before_anything_is_made(capsys, tmp_path):
     assert not os.listdir(tmp_path / "target")
 
 
+@pytest.mark.parametrize("words", [["plan"], ["map"], ["tune", "--max-throughput"]])
+def test_a_read_only_sweep_makes_no_files_in_a_directory(capsys, tmp_path, words):
+    code, said = refused(capsys, *words, tmp_path, "--read-only")
+    assert code == 2
+    assert "lays nothing out" in said
+    assert "name one file of it" in said
+    assert not os.listdir(tmp_path)
+
+
 def test_a_plan_says_that_it_does_not_fit(capsys, tmp_path):
     main_done(["plan", str(tmp_path), "--size", "1000t"])
     assert "NOT ENOUGH ROOM" in capsys.readouterr().out
