@@ -59,7 +59,7 @@ _OWN_DATA = "0x" + "5f" * 8 + "00" * 56
 """IOzone's buffer as near as fio's pattern of at most 512 bytes comes to it: eight bytes of a pattern at the start of each page of 4,096, zeros behind.
 
 IOzone writes the one buffer again and again and touches none of it between two records; with a pattern fio leaves its buffer alone too. Its
-default, random data altered before every write, takes 30 to 60 us more for a direct write of 1 MiB (docs/decisions/0114-iozones-data.md).
+default, random data altered before every write, takes about 50 us more for a direct write of 1 MiB (docs/decisions/0114-iozones-data.md).
 """
 OPERATIONS = {
     0: ("write", "rewrite"), 1: ("read", "reread"), 2: ("random read", "random write"), 3: ("backward read",), 4: ("record rewrite",),
