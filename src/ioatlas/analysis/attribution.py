@@ -178,7 +178,8 @@ def _behind(case: Case, bounds: Sequence[Candidate], cpu: Candidate | None, fast
         return Limit(evidence=(f"between latency and saturation: {case.shape}",))
     near = [one for one in bounds if one.share >= FAR and not (_compared(one) and case.tight)]
     if near:
-        return Limit(evidence=(f"{near[0].because}: too near to be ruled out, too far to be the limit",))
+        why = "target and client cannot be told apart" if _compared(near[0]) else "too near to be ruled out, too far to be the limit"
+        return Limit(evidence=(f"{near[0].because}: {why}",))
     if not case.tight:
         if cpu is None:
             return Limit(evidence=("the client's processors were not watched: they cannot be ruled out",))

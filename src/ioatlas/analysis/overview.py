@@ -139,7 +139,7 @@ def _peak(group: Group, named: Extreme, members: Sequence[Estimate], fresh: Mapp
     if again is not None:
         sentence = (
             f"{head} {_rate(again)} with {where}, from {plural(again.n_visits, 'fresh visit')} made after the sweep had named this cell"
-            f" (the sweep itself read {format_rate(_speed(chosen))})."
+            f" (the sweep itself gave {format_rate(_speed(chosen))})."
         )
     else:
         sentence = (

@@ -159,11 +159,16 @@ def _fast(visits: Iterable[Visit]) -> dict[tuple[str, str], float]:
 
 
 def _with_limit(estimate: Estimate, report: AttributionReport, ceilings: CeilingsOf) -> Estimate:
-    """The estimate with what limits it, and its share of the tightest ceiling of the path."""
+    """The estimate with what limits it, and its share of the tightest ceiling of the path; a target in memory that is no faster bounds nothing."""
     limit = report.limits.get((estimate.cell.key, estimate.direction))
     if limit is None:
         return estimate
-    bounds = [one for one in ceilings(estimate.cell, estimate.direction) if one.bw_bytes_per_s]
+    exceeded = estimate.bw_bytes_per_s or 0.0
+    bounds = [
+        one
+        for one in ceilings(estimate.cell, estimate.direction)
+        if one.bw_bytes_per_s and not (one.resource == "stack" and exceeded > one.bw_bytes_per_s)
+    ]
     tightest = next((one for one in bounds if one.resource != "client"), bounds[0] if bounds else None)
     bound = Bound(tightest.name, tightest.bw_bytes_per_s or 0.0, tightest.kind) if tightest is not None else None
     return replace(estimate, limit=limit, ceiling=bound)

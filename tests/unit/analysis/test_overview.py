@@ -82,7 +82,7 @@ def test_only_fresh_visits_give_a_named_cell_its_value() -> None:
     peak, knee = by_code(found, "peak")[0].sentence, by_code(found, "knee")[0].sentence
     assert "800 MiB/s (95%: 760 MiB/s to 840 MiB/s)" in peak
     assert "from 4 fresh visits" in peak
-    assert "the sweep itself read 900 MiB/s" in peak
+    assert "the sweep itself gave 900 MiB/s" in peak
     assert "600 MiB/s" in knee
     assert "75% of the peak" in knee
     assert "do not confirm" in knee
