@@ -97,7 +97,7 @@ def test_map_measures_reports_exports_and_leaves_nothing(disk_dir, tmp_path):
     for row in found:
         assert row["target"] == "nas"
         assert row["kind"] == "measured"
-        assert int(row["n_visits"]) == 2
+        assert int(row["n_visits"]) >= 2  # a visit that seems to settle late is made again, and both may count
         assert row["lat_kind"] == "total"
         assert float(row["bw_bytes_per_s"]) == pytest.approx(float(row["iops"]) * int(row["bs_bytes"]), rel=1e-6)
         assert float(row["bw_low"]) <= float(row["bw_bytes_per_s"]) <= float(row["bw_high"]) if row["bw_low"] else True
