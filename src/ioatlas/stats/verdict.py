@@ -189,20 +189,8 @@ def _shape(series: Floats, step: float, spare: int | None = None) -> tuple[Label
     cut, tail = _tail(edges, levels, quiet)
     if cut == 0:
         return "flat", f"levels of {len(levels)} stretches within {RELEVANT:.0%}", 0, True
-    before = levels[edges.index(cut) - 1]
-    if n - cut <= spare:
-        # A dip or a surge that the window's end cuts off looks like this too, and MSER-5 cannot confirm it.
-        inner, reason, at, agreed = _shape(series[:cut], step, spare - (n - cut))
-        return inner, f"{reason}; {tail / before - 1:+.0%} in the last {n - cut} intervals", at, agreed
-    fitted = np.repeat(levels, np.diff(edges))
-    independent = n * (1 - noise.rho) / (1 + noise.rho)
-    # Bayesian information criterion: a line has 2 parameters, k changes have k + 1 levels and k places.
-    gained = independent * np.log(float(line @ line) / max(float(np.sum((quiet - fitted) ** 2)), 1e-300))
-    straight = gained <= (2 * len(changes) - 1) * np.log(n)
     rising = all(x < y * (1 + RELEVANT / 2) for x, y in itertools.pairwise(levels))
     falling = all(x * (1 + RELEVANT / 2) > y for x, y in itertools.pairwise(levels))
-    if (rising or falling) and trending and (straight or (len(changes) >= 2 and cut > n / 2)):
-        return "drifting", f"moves by {excursion:.0%} of the mean across the window", 0, True
     if not rising and not falling:
         away = (
             sum(
@@ -214,6 +202,19 @@ def _shape(series: Floats, step: float, spare: int | None = None) -> tuple[Label
         )
         if away < AWAY:
             return "flat", f"away from its level for {away:.0%} of the window", 0, True
+    before = levels[edges.index(cut) - 1]
+    if n - cut <= spare and before > 0:
+        # A dip or a surge that the window's end cuts off looks like this too, and MSER-5 cannot confirm it.
+        inner, reason, at, agreed = _shape(series[:cut], step, spare - (n - cut))
+        return inner, f"{reason}; {tail / before - 1:+.0%} in the last {n - cut} intervals", at, agreed
+    fitted = np.repeat(levels, np.diff(edges))
+    independent = n * (1 - noise.rho) / (1 + noise.rho)
+    # Bayesian information criterion: a line has 2 parameters, k changes have k + 1 levels and k places.
+    gained = independent * np.log(float(line @ line) / max(float(np.sum((quiet - fitted) ** 2)), 1e-300))
+    straight = gained <= (2 * len(changes) - 1) * np.log(n)
+    if (rising or falling) and trending and (straight or (len(changes) >= 2 and cut > n / 2)):
+        return "drifting", f"moves by {excursion:.0%} of the mean across the window", 0, True
+    if not rising and not falling:
         low, high = min(levels), max(levels)
         return "unstable", f"{len(levels)} levels between {low / tail - 1:+.0%} and {high / tail - 1:+.0%} of the last", 0, True
     agreed_cut = mser_cut(series)

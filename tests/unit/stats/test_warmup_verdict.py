@@ -218,3 +218,17 @@ def test_what_the_end_cuts_off_is_judged_as_if_it_passed(level):
 def test_a_change_before_the_last_fifth_is_late(level, begin):
     at = np.arange(50)
     assert sum(judge(np.where(at < begin, 1.0, level) * noise(seed, 50, 0.3, 0.08)).late_cut for seed in range(40)) >= 38
+
+
+@pytest.mark.parametrize("level", [0.0, 0.1, 0.5])
+def test_a_dip_that_has_passed_before_the_last_fifth_is_no_late_change(level):
+    at = np.arange(100)
+    for seed in range(10):
+        verdict = judge(np.where((at >= 75) & (at < 83), level, 1.0) * noise(seed, 100, 0.3, 0.02))
+        assert verdict.label == "flat", verdict
+
+
+@pytest.mark.parametrize("begin", [80, 85, 90])
+def test_a_load_that_comes_through_only_at_the_end_settled_late(begin):
+    verdict = judge(np.where(np.arange(100) < begin, 0.0, 1.0) * noise(1, 100, 0.3, 0.02))
+    assert (verdict.label, verdict.cut, verdict.late_cut) == ("warm-up", begin, True)
