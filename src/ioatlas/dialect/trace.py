@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,6 +24,8 @@ _ACTIONS = {"read": "read", "write": "write"}
 _FILE_ACTIONS = frozenset({"add", "open", "close"})
 _NO_DATA = frozenset({"sync", "datasync"})
 _ALIGNMENT = 1 << 20
+_NUMBER = re.compile(r"[0-9]{1,18}")
+"""What fio can hold: below 2^63."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,7 @@ def read_trace(text: str, where: str) -> Trace:
         if not words:
             continue
         place = f"{where}:{number}"
-        if len(words) < 3 or not words[0].isdigit():
+        if len(words) < 3 or not _NUMBER.fullmatch(words[0]):
             raise _bad(f"{line[:60]!r} is no line of a trace", place)
         action = words[2]
         if action in _FILE_ACTIONS:
@@ -97,7 +100,7 @@ def read_trace(text: str, where: str) -> Trace:
             continue
         if action not in _ACTIONS:
             raise _bad(f"{action!r} is not replayed", place)
-        if len(words) != 5 or not (words[3].isdigit() and words[4].isdigit()) or int(words[4]) == 0:
+        if len(words) != 5 or not (_NUMBER.fullmatch(words[3]) and _NUMBER.fullmatch(words[4])) or int(words[4]) == 0:
             raise _bad(f"{line[:60]!r} lacks an offset or a length", place)
         found.append((int(words[0]), words[1], _ACTIONS[action], int(words[3]), int(words[4])))
         if len(found) > MOST_IOS:

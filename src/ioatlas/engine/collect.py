@@ -110,10 +110,10 @@ def read_batch(
         parts: list[Part] = []
         starts: list[int] = []
         overloaded = ""
-        unlike = ""
+        replayed = unlike = ""
         for name, stream, job in jobs:
             if section.cell.trace:
-                log, unlike = read_replay(directory, name, section.cell)
+                log, replayed, unlike = read_replay(directory, name, section.cell)
                 parts += [log.intended(part) for part in _parts(job, log.series.by_direction, stream)]
                 starts += [log.series.start_ms] if log.series.start_ms is not None else []
                 overloaded = log.overloaded
@@ -142,7 +142,9 @@ def read_batch(
             purposes.get(section.visit_id, "sweep"),
         )
         overlap_ms = 0
-        state, reason = _state(section, visit, ran_ms) if not unlike else ("failed", unlike)
+        state, reason = _state(section, visit, ran_ms)
+        if unlike and not visit.error and ran_ms < section.runtime_ms:
+            state, reason = replayed, unlike
         if state in ("finished", "over-run") and start_ms is not None:
             end_ms = start_ms + ran_ms
             tolerance_ms = max(2 * section.interval_ms, ran_ms // 50)

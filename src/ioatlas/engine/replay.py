@@ -78,8 +78,8 @@ class _Done:
     moved: Floats
 
 
-def read_replay(directory: Path, name: str, cell: Cell) -> tuple[IoLog, str]:
-    """The logs of all lanes against the trace; and why the visit does not count, or ''."""
+def read_replay(directory: Path, name: str, cell: Cell) -> tuple[IoLog, str, str]:
+    """The logs of all lanes against the trace; the state of the visit, 'finished', 'cut-short' or 'failed'; and why it is not finished."""
     try:
         trace = read_trace((directory / ".." / ".." / FILE).read_text(), FILE)
     except OSError as error:
@@ -87,17 +87,17 @@ def read_replay(directory: Path, name: str, cell: Cell) -> tuple[IoLog, str]:
     empty = IoLog(SectionSeries(None, None, {}), {})
     lanes = [_lane(directory / f"{lane_name(name, number)}_lat.log", lane_of(trace, number, cell.numjobs)) for number in range(cell.numjobs)]
     if any(lane is None for lane in lanes):
-        return empty, "what fio replayed is not the trace"
+        return empty, "failed", "what fio replayed is not the trace"
     done = [lane for lane in lanes if lane is not None and lane.completion.size]
     if not done:
-        return empty, "no I/O completed"
+        return empty, "cut-short", "no I/O of the trace was made"
     completion, latency = np.concatenate([lane.completion for lane in done]), np.concatenate([lane.latency for lane in done])
     due, moved = np.concatenate([lane.due for lane in done]), np.concatenate([lane.moved for lane in done])
     direction = np.array([way for lane in done for way in lane.direction])
     whole = intended_from(completion, latency, due, resolution_ns=RESOLUTION_NS)
     started = completion - latency
     if np.ptp(started) < FASTER * np.ptp(due) - 2 * RESOLUTION_NS:
-        return empty, f"fio replayed {np.ptp(due) / 1e9:.3g} s of trace in {np.ptp(started) / 1e9:.3g} s: this version does not keep its times"
+        return empty, "failed", f"fio replayed {np.ptp(due) / 1e9:.3g} s of trace in {np.ptp(started) / 1e9:.3g} s: this version does not keep its times"
     start_ms, end_ms = int(started.min() / 1e6), int(completion.max() / 1e6)
     spent_ms = max(1, end_ms - start_ms)
     interval_ms = max(SHORTEST_INTERVAL_MS, spent_ms // SERIES_POINTS)
@@ -108,7 +108,10 @@ def read_replay(directory: Path, name: str, cell: Cell) -> tuple[IoLog, str]:
         rows = np.column_stack([completion[mine] / 1e6, latency[mine], np.zeros(mine.sum()), moved[mine]]).astype(np.int64)
         series[way] = series_of_rows(rows, start_ms, interval_ms, max(1, spent_ms // interval_ms))
         loops[way] = (whole.only(mine),)
-    return IoLog(SectionSeries(start_ms, end_ms, series), loops, spent_ms), ""
+    log = IoLog(SectionSeries(start_ms, end_ms, series), loops, spent_ms)
+    if completion.size < len(trace.ios):
+        return log, "cut-short", f"{completion.size} of {len(trace.ios)} I/Os of the trace were made"
+    return log, "finished", ""
 
 
 def _lane(path: Path, ios: tuple[TimedIo, ...]) -> _Done | None:

@@ -50,6 +50,8 @@ def test_lanes_hold_every_io_once_and_wait_for_absolute_milliseconds():
         ("fio version 3 iolog\n1 f read 0 0\n", "lacks an offset or a length", 2),
         ("fio version 3 iolog\nf read 0 4096\n", "no line of a trace", 2),
         ("fio version 3 iolog\n-5 f read 0 4096\n", "no line of a trace", 2),
+        ("fio version 3 iolog\n² f read 0 4096\n", "no line of a trace", 2),
+        (f"fio version 3 iolog\n1 f read {'9' * 5000} 512\n", "lacks an offset or a length", 2),
     ],
 )
 def test_what_is_no_trace_is_refused_with_its_line(text, what, line):

@@ -15,7 +15,7 @@ TRACE = Trace(tuple(TimedIo(10_000 * k, "read" if k % 2 else "write", 4096 * k, 
 CELL = Cell.of("t", {"trace": TRACE.digest, "trace_seconds": TRACE.seconds, "rw": "randrw", "bs": 4096, "size": 1 << 20, "numjobs": 4, "iodepth": 1})
 
 
-def logged(tmp_path, start_ms, latency_ms, offsets=lambda k: 4096 * k):
+def logged(tmp_path, start_ms, latency_ms, offsets=lambda k: 4096 * k, made=100):
     """A campaign's directory with the logs of one batch, in which I/O k starts at start_ms(k) and takes latency_ms(k)."""
     tmp_path.mkdir(exist_ok=True)
     write_trace(tmp_path, TRACE, {4})
@@ -24,7 +24,7 @@ def logged(tmp_path, start_ms, latency_ms, offsets=lambda k: 4096 * k):
     for lane in range(4):
         rows = [
             f"{int(10**12 + start_ms(k) + latency_ms(k))}, {int(latency_ms(k) * 1e6)}, {0 if k % 2 else 1}, 4096, {offsets(k)}, 0"
-            for k in range(lane, 100, 4)
+            for k in range(lane, made, 4)
         ]
         (batch / f"{lane_name('v1', lane)}_lat.log").write_text("\n".join(rows))
     return read_replay(batch, "v1", CELL)
@@ -38,8 +38,8 @@ def test_who_waits_in_a_late_lane_is_charged_for_it(tmp_path):
     def latency(k):
         return 500 - 10 * k if 200 <= 10 * k < 240 else 1
 
-    log, unlike = logged(tmp_path, start, latency)
-    assert not unlike
+    log, state, _ = logged(tmp_path, start, latency)
+    assert state == "finished"
     assert not log.overloaded  # what was late was made up for
     both = sorted(value / 1e6 for (loop,) in log.open_loops.values() for value in loop.latency_ns)
     # Truth: 1 ms for 70 of them, and 300, 290 ... 10 ms to the end of the stall.
@@ -54,14 +54,20 @@ def test_who_waits_in_a_late_lane_is_charged_for_it(tmp_path):
 
 
 def test_a_replay_that_stays_late_is_overloaded(tmp_path):
-    log, unlike = logged(tmp_path, lambda k: 10 * k if k < 50 else 10 * k + 60, lambda _: 1)
-    assert not unlike
+    log, state, _ = logged(tmp_path, lambda k: 10 * k if k < 50 else 10 * k + 60, lambda _: 1)
+    assert state == "finished"
     assert "late by 59 ms at the end" in log.overloaded
 
 
 def test_other_ios_than_the_traces_and_a_fio_that_does_not_wait_do_not_count(tmp_path):
-    assert logged(tmp_path / "a", lambda k: 10 * k, lambda _: 1, offsets=lambda k: 8192 * k)[1] == "what fio replayed is not the trace"
-    assert "does not keep its times" in logged(tmp_path / "b", lambda k: k, lambda _: 1)[1]
+    assert logged(tmp_path / "a", lambda k: 10 * k, lambda _: 1, offsets=lambda k: 8192 * k)[1:] == ("failed", "what fio replayed is not the trace")
+    assert "does not keep its times" in logged(tmp_path / "b", lambda k: k, lambda _: 1)[2]
+
+
+def test_a_replay_that_was_stopped_is_made_again(tmp_path):
+    """Asked to stop, fio ends its jobs and reports no error."""
+    assert logged(tmp_path / "a", lambda k: 10 * k, lambda _: 1, made=30)[1:] == ("cut-short", "30 of 100 I/Os of the trace were made")
+    assert logged(tmp_path / "b", lambda k: 10 * k, lambda _: 1, made=0)[1] == "cut-short"
 
 
 def test_lanes_are_jobs_of_one_group_that_take_all_from_their_log():
