@@ -48,9 +48,13 @@ def format_namespace(path: str, size_bytes: int) -> str:
     if flbas & _EXTENDED or _number(namespace, "dps", path) & _PROTECTED:
         raise UsageError("the namespace keeps metadata or protection information, which a format would change", where=path, remedy="use purge = 'auto'")
     lba_format = (flbas & 0xF) | (flbas >> 5 & 0b11) << 4
-    _run(path, "format", "--ses=1", f"--lbaf={lba_format}", "--force")
-    with Path(path).open("rb") as device:
-        after = device.seek(0, os.SEEK_END)
+    # Without --force nvme opens the device exclusively, and waits 10 s: whoever took it into use since the guards looked makes it refuse.
+    _run(path, "format", "--ses=1", f"--lbaf={lba_format}")
+    try:
+        with Path(path).open("rb") as device:
+            after = device.seek(0, os.SEEK_END)
+    except OSError as error:
+        raise IoAtlasError(f"the namespace cannot be opened after its format: {error.strerror}", where=path, remedy="check it with `nvme list`") from error
     if after != size_bytes:
         raise IoAtlasError(f"the namespace has {after} B after its format, {size_bytes} B before", where=path, remedy="check it with `nvme id-ns`")
     return "namespace formatted (nvme format --ses=1, erase of user data)"
@@ -72,11 +76,12 @@ def _number(told: dict[str, Any], name: str, path: str) -> int:
 
 
 def _run(path: str, *words: str) -> str:
+    command = ["nvme", words[0], path, *words[1:]]
     try:
-        done = subprocess.run(["nvme", words[0], path, *words[1:]], capture_output=True, text=True, check=False, timeout=LONGEST_SECONDS)
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=LONGEST_SECONDS)
     except subprocess.TimeoutExpired as error:
         raise IoAtlasError(f"`nvme {words[0]}` did not end within an hour", where=path, remedy="check the drive") from error
     if done.returncode != 0:
-        said = (done.stderr or done.stdout).strip().splitlines()
+        said = [line for line in (done.stderr or done.stdout).strip().splitlines() if "--force" not in line]
         raise IoAtlasError(f"`nvme {words[0]}` failed: {said[-1] if said else done.returncode}", where=path, remedy="use purge = 'auto'")
     return done.stdout

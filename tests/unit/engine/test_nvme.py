@@ -21,7 +21,7 @@ def drive(tmp_path, monkeypatch):
     answers = {"id-ctrl": {"oacs": 6, "fna": 0}, "id-ns": {"flbas": 0x21, "dps": 0}, "list-ns": {"nsid_list": [{"nsid": 1}]}}
     programs = tmp_path / "bin"
     programs.mkdir()
-    (programs / "nvme").write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/calls\n[ -e {tmp_path}/fail-$1 ] && echo "NVMe status: $1" >&2 && exit 1\ncat {tmp_path}/$1.json 2>/dev/null || true\n')
+    (programs / "nvme").write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/calls\n[ -e {tmp_path}/fail-$1 ] && {{ echo "NVMe status: $1"; echo "Use the force [--force] option to ignore that."; }} >&2 && exit 1\ncat {tmp_path}/$1.json 2>/dev/null || true\n')
     (programs / "nvme").chmod(0o755)
     monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
 
@@ -41,7 +41,7 @@ def test_one_namespace_is_formatted_with_its_own_lba_format(drive):
     format_it, _, folder = drive
     assert "formatted" in format_it()
     # FLBAS 0x21: index 1, upper bits 1.
-    assert (folder / "calls").read_text().splitlines()[-1] == f"format {folder}/nvme0n1 --ses=1 --lbaf=17 --force"
+    assert (folder / "calls").read_text().splitlines()[-1] == f"format {folder}/nvme0n1 --ses=1 --lbaf=17"
 
 
 @pytest.mark.parametrize("fna", [1, 2, 3])
@@ -79,11 +79,15 @@ def test_what_cannot_be_told_is_refused_before_anything_starts(drive):
 def test_a_failed_format_and_another_size_afterwards_are_errors(drive):
     format_it, _, folder = drive
     (folder / "fail-format").touch()
-    with pytest.raises(IoAtlasError, match="`nvme format` failed"):
+    with pytest.raises(IoAtlasError, match="`nvme format` failed: NVMe status: format") as refused:
         format_it()
+    assert "force" not in str(refused.value)
     (folder / "fail-format").unlink()
     (folder / "nvme0n1").write_bytes(b"x" * (SIZE // 2))
     with pytest.raises(IoAtlasError, match="after its format"):
+        format_it()
+    (folder / "nvme0n1").unlink()
+    with pytest.raises(IoAtlasError, match="cannot be opened after its format"):
         format_it()
 
 
