@@ -86,10 +86,10 @@ class Visits(Database):
             return [(row.visit_id, row.cell_key, row.block, row.verdict or "") for row in link.execute(query)]
 
     def take_back(self, visit_id: int, verdict: str) -> None:
-        """A discarded visit counts after all."""
+        """A discarded visit counts after all, the whole of its window: no warm-up was found in it."""
         with self._engine.begin() as link:
             query = t.visit.update().where(t.visit.c.visit_id == visit_id, t.visit.c.status == "discarded")
-            link.execute(query.values(status="done", reason="", verdict=verdict))
+            link.execute(query.values(status="done", reason="", verdict=verdict, window_start_ms=0))
 
     def tries(self, cell_key: str, block: int) -> int:
         """Visits of a cell in a block that were discarded or failed."""

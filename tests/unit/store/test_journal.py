@@ -68,6 +68,8 @@ def test_a_discarded_visit_can_count_after_all(journal):
     journal.take_back(first.visit_id, "flat: after all")
     assert journal.discarded("late") == []
     assert [(visit.verdict, visit.discarded) for visit in journal.visits()] == [("flat: after all", ""), ("flat", "overlapped")]
+    # Flat: nothing is cut from its window any more.
+    assert [visit.window_start_ms for visit in journal.visits()] == [0, 20]
     journal.take_back(first.visit_id, "flat: twice")
     assert journal.visits()[0].verdict == "flat: after all"
 
