@@ -113,6 +113,8 @@ def start(
         raise IoAtlasError(
             f"the campaign's directory cannot be made: {error.strerror}", where=str(directory), remedy="choose another -o"
         ) from error
+    if plan.spec.trace:  # before there is a campaign to go on with
+        keep_trace(plan, directory)
     journal.begin_campaign(uuid.uuid4().hex[:12], _name_of(plan), __version__, plan_record(plan), plan.targets)
     journal.add_cells(plan.cells)
     rounds = plan.spec.ordered or plan.spec.snia is not None
@@ -125,8 +127,6 @@ def start(
     # With the targets' full paths: the file can be used again from anywhere.
     located = tuple((name, target.location) for (name, _), target in zip(plan.spec.targets, plan.targets, strict=True))
     (directory / "campaign.toml").write_text(campaign_toml(replace(plan.spec, targets=located)), encoding="utf-8")
-    if plan.spec.trace:
-        keep_trace(plan, directory)
     if typed:
         (directory / FACTS_FILE).write_text(typed, encoding="utf-8")
     return journal

@@ -37,6 +37,11 @@ def summed_up(spec: CampaignSpec, targets: Sequence[Target]) -> CampaignSpec:
             raise UsageError(f"`{name}` has no meaning for a trace", where=name, remedy="leave it out")
     if spec.sharing == "private":
         raise UsageError("a trace works on one range", where="sharing", remedy="leave it out")
+    most = max(int(value) for value in spec.axes.get("numjobs", (spec.constants.get("numjobs", 1),)))
+    if most > len(trace.ios):
+        raise UsageError(
+            f"{most} I/Os in flight are more than the {len(trace.ios)} of the whole trace", where="numjobs", remedy="use fewer, or leave it out"
+        )
     size = -(-trace.end_bytes // _ALIGNMENT) * _ALIGNMENT
     for target in targets:
         if target.size_bytes is not None and trace.end_bytes > target.size_bytes:
