@@ -439,3 +439,47 @@ def test_older_names_of_disk_mark_tests(words, expected):
 ])  # fmt: skip
 def test_dashes_and_quotes_of_a_page(tool, command, option, value):
     assert jobs(tool, command)[0][option] == value
+
+
+@pytest.mark.parametrize(
+    ("options", "timed", "runtime", "loops"),
+    [("-runtime 15 -numreqs 7 -passes 3", False, 15, 3), ("-runtime 10 -timelimit 15 -bytes 7168", False, 10, None), ("-runtime 15", True, 15, None)],
+)
+def test_xdd_runtime_beside_an_amount_of_work_is_a_cap(options, timed, runtime, loops):
+    (job,) = jobs("xdd", f"xdd -op write -target t -reqsize 7 {options}")
+    assert (bool(job.get("time_based")), job["runtime_seconds"], job.get("loops")) == (timed, runtime, loops)
+
+
+def test_xdd_short_names_of_options_without_counterpart():
+    translation = translate("xdd", "xdd -op read -target t -numreqs 8 -xni tcp -ver -war")
+    assert {e.attribute for e in translation.fidelity if e.level == "not expressible"} == {"-xni", "-writeafterread"}
+
+
+def test_elbencho_limits_are_for_one_thread_of_their_direction():
+    mixed = jobs("elbencho", "elbencho -w -t 4 --rwmixthr 1 -b 4k -s 1g --limitread 100M --limitwrite 50M /dev/f")
+    assert [(job["rw"], job["numjobs"], job["rate_bytes_per_s"]) for job in mixed] == [("write", 3, 50 * MIB), ("read", 1, 100 * MIB)]
+
+
+def test_elbencho_bucket_is_a_directory():
+    (job,) = jobs("elbencho", "elbencho --s3endpoints http://host -w -t 8 -s 1m bucket")
+    assert (job["numjobs"], job["filesize_bytes"], job["bs_bytes"]) == (8, MIB, MIB)
+
+
+VDBENCH_FILES = "fsd=f,anchor=/a,depth=1,width=1,files=10,size={}\nfwd=w,fsd=f,xfersize={}\nrd=r,fwd=w,fwdrate=max,elapsed=9{}"
+
+
+def test_vdbench_runs_of_data_stand_beside_runs_of_metadata():
+    text = VDBENCH_FILES.format("1m", "4k", ",foroperations=(create,write,getattr,read)")
+    translation = translate("vdbench", text)
+    assert [job_to_dict(job)["rw"] for job in translation.jobs] == ["write", "read"]
+    assert {"operation=create", "operation=getattr"} <= {e.attribute for e in translation.fidelity if e.level == "not expressible"}
+    with pytest.raises(UsageError, match="metadata"):
+        translate("vdbench", VDBENCH_FILES.format("1m", "4k", ",foroperations=(create,delete)"))
+
+
+def test_vdbench_lists_of_sizes_are_pairs():
+    (job,) = jobs("vdbench", VDBENCH_FILES.format("(5m,0)", "(4k,25,8k,75)", ""))
+    assert (job["filesize_bytes"], job["bssplit_bytes"]) == (5 * MIB, [[4096, 25], [8192, 75]])
+    for size, transfers in (("1m", "(4k,8k,64k)"), ("1m", "(4k,8k)"), ("(1m,20,2m,20)", "4k")):
+        with pytest.raises(UsageError, match="sum to 100"):
+            translate("vdbench", VDBENCH_FILES.format(size, transfers, ""))

@@ -168,8 +168,8 @@ def _expand(path: str) -> int:
 
 def _is_directory(command: Command) -> tuple[bool, bool]:
     """Whether the path is a directory, and whether that is only supposed."""
-    if any(name in command.options for name in ("dirs", "files", "mkdirs", "deldirs", "dirsharing", "treefile")):
-        return True, False
+    if any(name in command.options for name in ("dirs", "files", "mkdirs", "deldirs", "dirsharing", "treefile", "s3endpoints")):
+        return True, False  # a bucket is a directory of objects
     if not command.paths:
         return False, True
     path = command.paths[0].rstrip()
@@ -276,7 +276,7 @@ def _phase(command: Command, phase: str, *, directory: bool) -> tuple[Workload, 
         read_percent=100.0 if phase == "read" else float(mixed),
         address=address,
         sizes=((block, 100.0),),
-        arrival=Arrival("constant" if limit else "closed", rate_bytes_per_s=float(limit * threads) or None),
+        arrival=_arrival(limit, threads),
         jobs=threads,
         depth=command.number("iodepth", 1, high=65536) or 1,
         origin=" ".join(command.paths),
@@ -297,8 +297,12 @@ def _phase(command: Command, phase: str, *, directory: bool) -> tuple[Workload, 
     if phase == "write" and readers:
         if readers >= threads:
             raise UsageError("--rwmixthr must be less than -t", where=command.where, remedy="correct one of them")
-        streams = [replace(stream, jobs=threads - readers), replace(stream, name="elbencho-readers", jobs=readers, read_percent=100.0, options={
-            k: v for k, v in stream.options.items() if k not in ("refill_buffers", "scramble_buffers", "buffer_compress_percentage")})]  # fmt: skip
+        # Limits are for one thread; a reader in a write phase has that of reads.
+        streams = [
+            replace(stream, jobs=threads - readers, arrival=_arrival(limit, threads - readers)),
+            replace(stream, name="elbencho-readers", jobs=readers, read_percent=100.0, arrival=_arrival(command.size("limitread", 0), readers), options={
+                k: v for k, v in stream.options.items() if k not in ("refill_buffers", "scramble_buffers", "buffer_compress_percentage")}),
+        ]  # fmt: skip
         notes.append(
             approximate(
                 "threads",
@@ -307,6 +311,11 @@ def _phase(command: Command, phase: str, *, directory: bool) -> tuple[Workload, 
             )
         )
     return Workload(f"elbencho-{phase}", tuple(streams), runtime_seconds=limit_seconds if endless and limit_seconds else None), notes
+
+
+def _arrival(limit: int, threads: int) -> Arrival:
+    """`--limitread` and `--limitwrite` are bytes per second of one thread; 0 is no limit."""
+    return Arrival("constant" if limit else "closed", rate_bytes_per_s=float(limit * threads) or None)
 
 
 def _file(command: Command, stream: Stream, size: int, paths: int, notes: list[Fidelity]) -> Stream:

@@ -425,7 +425,8 @@ def translate(source: Source, tool: str) -> Translation:
     for key in settings:
         if key.startswith("option "):
             notes.append(not_expressible(key, "an execution option of vdbench (validation, simulation, journal) without counterpart"))
-    workloads = []
+    workloads: list[Workload] = []
+    metadata_only = ""  # where the first run stands that moves no data
     if not parm.definitions["rd"]:
         raise UsageError(
             "there is no run definition (rd=)", where=parameters.where, remedy="add one, for example rd=rd1,wd=wd1,iorate=max,elapsed=60"
@@ -437,12 +438,20 @@ def translate(source: Source, tool: str) -> Translation:
             )
             continue
         for run in _runs(rd, settings):
+            workload: Workload | None
             if parm.definitions["fwd"] and (rd.all("fwd") or not parm.definitions["wd"]):
                 workload, entries = file_workload(run, parm)
+                metadata_only = metadata_only or (rd.where if workload is None else "")
             else:
                 workload, entries = _raw_workload(run, parm)
-            workloads.append(workload)
+            workloads += [workload] if workload is not None else []
             notes += entries
             if len(workloads) > SECTIONS_MAX:
                 raise UsageError("the loops expand into too many runs", where=rd.where, remedy="narrow the forxx= lists")
+    if metadata_only and not workloads:
+        raise UsageError(
+            "this file only does metadata operations, which fio's jobs do not have",
+            where=metadata_only,
+            remedy="translate its read and write runs",
+        )
     return from_workloads(tool, source.where, workloads, notes)

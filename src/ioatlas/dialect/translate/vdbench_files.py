@@ -18,7 +18,19 @@ _METADATA = frozenset({"mkdir", "rmdir", "create", "open", "close", "getattr", "
 _FILES_MAX = 1_000_000
 
 
-def _tree(run: Run, fsd: Definition) -> tuple[int, list[float], list[Fidelity]]:
+def _mix(values: list[float], keyword: str, where: str) -> tuple[tuple[int, float], ...]:
+    """Sizes with their per cents: one size, or pairs that sum to 100. Raises UsageError for anything else, as vdbench does."""
+    pairs = ((values[0], 100.0),) if len(values) == 1 else tuple(zip(values[::2], values[1::2], strict=False))
+    if len(values) > 1 and (len(values) % 2 or abs(sum(share for _, share in pairs) - 100) > 0.5):
+        raise UsageError(
+            f"{keyword}= takes one size, or sizes each with its share, which sum to 100 per cent",
+            where=where,
+            remedy=f"write for example {keyword}=(4k,50,8k,50), or a loop in the rd for one size a run",
+        )
+    return tuple((int(size), share) for size, share in pairs if share)
+
+
+def _tree(run: Run, fsd: Definition) -> tuple[int, tuple[tuple[int, float], ...], list[Fidelity]]:
     """Number of files, their sizes (with per cents when several), and what is lost."""
     notes: list[Fidelity] = []
     depth = int(run.point.get("depth", number(fsd.first("depth") or "1", "depth", fsd.where)))
@@ -30,11 +42,15 @@ def _tree(run: Run, fsd: Definition) -> tuple[int, list[float], list[Fidelity]]:
     count = directories * each
     if count > _FILES_MAX:
         raise UsageError(f"the tree has {count:,} files", where=fsd.where, remedy="translate a smaller tree (at most a million files)")
-    sizes = [run.point["sizes"]] if "sizes" in run.point else numbers(fsd.all("sizes"), "sizes", fsd.where)
+    given = [run.point["sizes"]] if "sizes" in run.point else numbers(fsd.all("sizes"), "sizes", fsd.where)
     total = run.point.get("totalsize") or (number(fsd.first("totalsize", "total_size") or "0", "totalsize", fsd.where))
-    if not sizes:
+    if not given:
         raise UsageError("the fsd gives no size= for its files", where=fsd.where, remedy="add sizes=")
-    mean = sizes[0] if len(sizes) < 3 else sum(s * p for s, p in zip(sizes[::2], sizes[1::2], strict=False)) / 100
+    if len(given) == 2 and not given[1]:
+        notes.append(approximate("file sizes", "sizes around a mean become this one size", "the spread of the sizes"))
+        del given[1]
+    sizes = _mix(given, "sizes", fsd.where)
+    mean = sum(size * share for size, share in sizes) / 100
     if total and mean:
         count = max(1, min(count, int(total // mean)))
         notes.append(exact("files", f"totalsize= makes it {count} files"))
@@ -57,7 +73,7 @@ def _stream(run: Run, fwd: Definition, fsd: Definition, index: int, operation: s
     count, sizes, notes = _tree(run, fsd)
     values = [str(int(run.point["xfersize"]))] if "xfersize" in run.point else fwd.all("xfersizes") or ["4096"]
     found = numbers(values, "xfersize", fwd.where)
-    mix = ((int(found[0]), 100.0),) if len(found) == 1 else tuple((int(a), b) for a, b in zip(found[::2], found[1::2], strict=False))
+    mix = _mix(found, "xfersizes", fwd.where)
     block = mix[0][0]
     percent_text = fwd.first("rdpct", "readpct")
     percent: float = run.point.get("rdpct", float(percent_text) if percent_text else -1)
@@ -73,11 +89,11 @@ def _stream(run: Run, fwd: Definition, fsd: Definition, index: int, operation: s
     select = (fwd.first("fileselect") or "sequential").lower()
     options: dict[str, str | int | float] = {}
     if len(sizes) == 1:
-        size = int(sizes[0])
+        size = sizes[0][0]
         options["filesize"] = size
     else:
-        low, high = int(min(sizes[::2])), int(max(sizes[::2]))
-        size = int(sum(s * p for s, p in zip(sizes[::2], sizes[1::2], strict=False)) / 100)
+        low, high = min(one for one, _ in sizes), max(one for one, _ in sizes)
+        size = int(sum(one * share for one, share in sizes) / 100)
         options["filesize"] = f"{low}-{high}"
         notes.append(approximate("file sizes", "sizes with their shares become sizes uniform between the smallest and the largest",
                                  f"mean {(low + high) / 2:.4g} instead of {size} bytes"))  # fmt: skip
@@ -134,8 +150,8 @@ def _stream(run: Run, fwd: Definition, fsd: Definition, index: int, operation: s
     return stream, notes
 
 
-def file_workload(run: Run, parm: ParameterFile) -> tuple[Workload, list[Fidelity]]:
-    """All file workloads of one run; raises UsageError when none of them moves data."""
+def file_workload(run: Run, parm: ParameterFile) -> tuple[Workload | None, list[Fidelity]]:
+    """All file workloads of one run; no workload when none of them moves data."""
     notes = list(run.notes)
     loads = [fwd for fwd in parm.definitions["fwd"] if fwd.name != "format"]  # fwd=format says how files are laid out
     fwds = matching(run.rd.all("fwd") or ["*"], loads, run.rd.where)
@@ -158,9 +174,5 @@ def file_workload(run: Run, parm: ParameterFile) -> tuple[Workload, list[Fidelit
     if formats and formats[0] not in ("no", "n"):
         notes.append(exact("format=", "fio lays its files out before the load"))
     if not streams:
-        raise UsageError(
-            "this run only does metadata operations, which fio's jobs do not have",
-            where=run.rd.where,
-            remedy="translate its read and write runs",
-        )
+        return None, notes
     return Workload(run.name, tuple(streams), runtime_seconds=run.elapsed, warmup_seconds=run.warmup), notes

@@ -2,7 +2,7 @@
 """xdd command lines (facts: its option table and users' guide, version 7).
 
 A request is `-reqsize` blocks of `-blocksize` bytes (128 blocks of 1,024 by default). A pass is `-numreqs` requests, or `-bytes`, `-kbytes`
-or `-mbytes`, bounded by the work; `-timelimit` caps a pass, `-runtime` sets the time of the whole run. The queue depth counts the threads
+or `-mbytes`, bounded by the work; `-timelimit` caps a pass, `-runtime` the whole run. The queue depth counts the threads
 of one target, which share one list of positions. Random positions cover `-seek range` blocks, 1,048,576 by default. Data is zero bytes.
 """
 
@@ -31,7 +31,8 @@ _ALIASES = {
     "stime": "starttime", "soe": "stoponerror", "et": "stoptrigger", "st": "starttrigger", "sio": "syncio", "sw": "syncwrite", "td": "targetdir",
     "to": "targetoffset", "tsd": "targetstartdelay", "throt": "throttle", "tl": "timelimit", "ti": "timerinfo", "ts": "timestamps", "h": "help",
     "rv": "reallyverbose", "unv": "unverbose", "v": "verbose", "mep": "maxerrorstoprint", "extstats": "extendedstats", "pcpu": "percentcpu", "nb": "nobarrier",
-    "rept": "reportthreshold", "proclock": "processlock",
+    "rept": "reportthreshold", "proclock": "processlock", "mp": "multipath", "tin": "targetin", "tout": "targetout", "tsvr": "timeserver", "ver": "version",
+    "war": "writeafterread",
 }  # fmt: skip
 _PER_TARGET = frozenset(
     {
@@ -63,6 +64,8 @@ _INEXPRESSIBLE: dict[str, tuple[int, str]] = {
     "looseordering": (0, "order among the threads of a target"), "serialordering": (0, "order among the threads of a target"),
     "ordering": (2, "order among the threads of a target"), "targetin": (3, "an input that is not a file or device"), "targetout": (3, "an output that is not a file or device"),
     "recreatefiles": (0, "a new file for each pass"),
+    "writeafterread": (0, "a writer that follows a reader"), "xni": (1, "the network of a transfer between two hosts"),
+    "ibdevice": (1, "the network of a transfer between two hosts"),
 }  # fmt: skip
 
 
@@ -334,6 +337,11 @@ def _pattern(plan: Plan, target: Target, values: list[str]) -> None:
         plan.notes.append(not_expressible("write data", f"-datapattern {word}: no such pattern in fio; random data stands in"))
 
 
+def _lasts(plan: Plan) -> bool:
+    """Whether `-runtime` alone bounds the load. Beside an amount of work it is a cap: a pass ends when its work is done."""
+    return plan.runtime > 0 and not any(target.total or target.numreqs for target in plan.targets)
+
+
 def _stream(plan: Plan, target: Target, index: int, jobs: int, number: int) -> tuple[Stream, list[Fidelity]]:
     notes: list[Fidelity] = []
     block = target.blocksize * target.reqsize
@@ -382,11 +390,19 @@ def _stream(plan: Plan, target: Target, index: int, jobs: int, number: int) -> t
     delay = target.start_delay + plan.start_step * (number - 1)
     if delay:
         options["startdelay"] = int(delay) if delay == int(delay) else f"{round(delay * 1000)}ms"
-    if target.time_limit and not plan.runtime:
-        limit = target.time_limit * plan.passes
+    limit = min(filter(None, (target.time_limit * plan.passes, plan.runtime)), default=0.0)
+    if limit and not _lasts(plan):
         options["runtime"] = int(limit) if limit == int(limit) else f"{round(limit * 1000)}ms"
-        notes.append(exact("time limit", "a cap: a pass ends when its work is done or the time is up") if plan.passes == 1 else
-                     approximate("time limit", "the cap of each pass becomes one cap on all passes", "passes that end early leave their time to later ones"))  # fmt: skip
+        if target.time_limit and plan.passes > 1:
+            notes.append(
+                approximate(
+                    "time limit",
+                    "the cap of each pass becomes one cap on all passes",
+                    "passes that end early leave their time to later ones",
+                )
+            )
+        else:
+            notes.append(exact("time limit", "a cap: the load ends when its work is done or the time is up"))
     stream = Stream(
         name=f"target{index}",
         read_percent=read,
@@ -434,7 +450,8 @@ def _workload(plan: Plan) -> tuple[Workload, list[Fidelity]]:
         streams.append(stream)
         notes += entries
     notes.append(exact("caching", "direct" if any(t.direct for t in plan.targets) else "the client's page cache is in use"))
-    return Workload("xdd", tuple(streams), runtime_seconds=plan.runtime or None, passes=plan.passes if not plan.runtime else 1), notes
+    lasts = _lasts(plan)
+    return Workload("xdd", tuple(streams), runtime_seconds=plan.runtime if lasts else None, passes=1 if lasts else plan.passes), notes
 
 
 def translate(source: Source, tool: str) -> Translation:
