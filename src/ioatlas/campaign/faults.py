@@ -54,16 +54,19 @@ def located(error: ValidationError, model: type[BaseModel], source: str, text: s
     # Of the alternatives of a union, the fault that lies deepest belongs to the one that was meant.
     details = error.errors()
     first = max(details, key=lambda detail: len(detail["loc"]))
+    # An unknown key is the last part, whatever it is called.
+    unknown = first["type"] == "extra_forbidden"
     path = tuple(
         part
-        for part in first["loc"]
-        if not (
+        for place, part in enumerate(first["loc"], 1)
+        if (unknown and place == len(first["loc"]))
+        or not (
             isinstance(part, str)
             and (part.startswith(("list[", "function", "Target", "constrained")) or part in ("str", "int", "float", "bool"))
         )
     )
     key = next((part for part in reversed(path) if isinstance(part, str)), "")
-    if first["type"] == "extra_forbidden":
+    if unknown:
         known = list(_fields(model, path[:-1]))
         close = difflib.get_close_matches(key, known, n=1)
         remedy = f"did you mean {close[0]!r}?" if close else f"known keys are {', '.join(known)}"
@@ -83,7 +86,7 @@ _TYPES = {"int": "a whole number", "bool": "true or false", "string": "a text in
 def _wanted(fault: Mapping[str, Any], path: tuple[str | int, ...]) -> str:
     """What the place of a fault takes, in words."""
     bounds = fault.get("ctx", {})
-    if path[0] == "sweep" or (path[0] == "target" and len(path) == 1):
+    if (path[0] == "sweep" and len(path) > 1) or (path[0] == "target" and len(path) == 1):
         return "a number, a text or a list of them" if path[0] == "sweep" else "a table: [target] with path = or uri ="
     if path[0] == "pattern":
         return "a number or a text" if len(path) > 1 else "a table: [[pattern]] with fio options"

@@ -101,6 +101,8 @@ def test_written_out_and_read_back_it_is_the_same():
         ('[target]\nname = "../x"\npath = "/a"\n', 2, ["a name of up to 64 letters"]),
         ('sharing = "both"\n', 1, ["one of 'shared', 'private'"]),
         ('sharing = "both"\nvisits = "x"\n', 2, ["1 more key with a fault"]),
+        ("str = 1\n", 1, ["unknown key 'str'"]),
+        ("sweep = 3\n", 1, ["sweep = 3 is not a table"]),
     ],
 )
 def test_a_fault_names_line_key_and_remedy(text, line, words):
