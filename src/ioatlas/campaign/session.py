@@ -17,9 +17,10 @@ from ioatlas.campaign.conditions import Hollow, meters_of, note_power
 from ioatlas.campaign.events import Emit, Event
 from ioatlas.campaign.gatekeeper import Gatekeeper
 from ioatlas.campaign.intake import LATE, Intake, not_confirmed, take_in
-from ioatlas.campaign.plan import CELLS_PER_BATCH, FIO_SECONDS, Plan, default_pace
+from ioatlas.campaign.plan import CELLS_PER_BATCH, FIO_SECONDS, Plan, default_pace, visit_turns
 from ioatlas.campaign.prepare import last_line, remedy_for
 from ioatlas.campaign.sites import Sites
+from ioatlas.design.pace import Pace
 from ioatlas.engine.archive import pack_logs
 from ioatlas.engine.batch import MAX_SLACK_MS, SLACK_MS, TURN_MS, WORK_CAP_SECONDS, Batch, Section, job_text, take_sections
 from ioatlas.engine.collect import JOB_FILE, OUTPUT, SectionResult, read_batch
@@ -212,7 +213,7 @@ class Session(ABC):
         )
         self._take_back(intake, planned)
         self._made += len(sections)
-        self._nominal_spent += batch.seconds
+        self._nominal_spent += expected_seconds(sections, self._pace)
         self._wall_spent += time.monotonic() - begin
         asked = {section.visit_id: section.runtime_ms for section in sections if not section.cell.work_bounded}
         self._follow(intake, outcome, asked)
@@ -338,7 +339,7 @@ class Session(ABC):
             # However small the budget, one batch is made.
             self._made_sweep = True
             return False
-        need = sum(section.turns for section in taken) * TURN_MS / 1000 * self._slowdown() + FIO_SECONDS
+        need = expected_seconds(taken, self._pace) * self._slowdown() + FIO_SECONDS
         if need + self._kept_back(purpose) <= left:
             return False
         dropped = self._journal.drop_planned("not reached: the budget ended", purpose=purpose)
@@ -395,6 +396,11 @@ def _together(each: Iterable[Watched]) -> Watched:
     devices = tuple(dict.fromkeys(name for one in each for name in (*one.devices, *one.tops)))
     interfaces = tuple(dict.fromkeys(name for one in each for name in one.interfaces))
     return Watched(devices, interfaces, next((one.mount_point for one in each if one.mount_point), ""))
+
+
+def expected_seconds(sections: Iterable[Section], pace: Pace) -> float:
+    """What their loads take: a trace its own time, though it may run far longer where the target cannot follow."""
+    return sum(visit_turns(one.cell, pace) if one.cell.trace else one.turns for one in sections) * TURN_MS / 1000
 
 
 def _alone(rows: Mapping[int, PlannedVisit]) -> Callable[[Section], bool]:

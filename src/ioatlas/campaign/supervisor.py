@@ -16,7 +16,7 @@ from ioatlas.campaign.before import reads_to_make_first
 from ioatlas.campaign.events import Event
 from ioatlas.campaign.intake import SENTINEL
 from ioatlas.campaign.integrity import as_outcome, check_targets
-from ioatlas.campaign.plan import FIO_SECONDS, Plan, leave_out
+from ioatlas.campaign.plan import FIO_SECONDS, Plan, leave_out, visit_turns
 from ioatlas.campaign.result import estimates_so_far
 from ioatlas.campaign.session import BATCH_SECONDS, FRESH_BLOCK, PROBE_GAP_MS, REPORT_SECONDS, Session, Summary
 from ioatlas.campaign.watch import Watch, plan_repair
@@ -199,10 +199,7 @@ class Supervisor(Session):
         self._journal.drop_planned("probe not finished", purpose="probe")
 
     def _seconds_for(self, cells: list[Cell], visits: int) -> float:
-        turns = 0
-        for cell in cells:
-            runtime_ms, gap_ms = self._pace.runtime_and_gap_ms(cell)
-            turns += -(-(runtime_ms + gap_ms) // 100)
+        turns = sum(visit_turns(cell, self._pace) for cell in cells)
         per_batch = FIO_SECONDS + TURN_MS / 1000
         load = turns * visits * TURN_MS / 1000
         return load + per_batch * max(load / BATCH_SECONDS, 1)

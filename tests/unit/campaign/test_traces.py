@@ -3,9 +3,14 @@
 
 import pytest
 
+from ioatlas.campaign.plan import default_pace
+from ioatlas.campaign.session import expected_seconds
 from ioatlas.campaign.spec import CampaignSpec
 from ioatlas.campaign.traces import summed_up
+from ioatlas.engine.batch import Section
+from ioatlas.engine.replay import LEAD_MS, cap_ms
 from ioatlas.errors import UsageError
+from ioatlas.model.cell import Cell
 
 
 @pytest.fixture
@@ -28,3 +33,10 @@ def test_what_is_summed_up_sums_up_to_the_same_again(three_ios):
     assert summed_up(once, ()) == once
     with pytest.raises(UsageError, match="'bs' is settled by the trace"):
         summed_up(CampaignSpec(trace=three_ios, constants={"bs": 4096}), ())
+
+
+def test_a_budget_counts_a_traces_own_time_not_its_cap():
+    cell = Cell.of("t", {"trace": "x", "trace_seconds": 20.0, "rw": "randread", "bs": 4096, "size": 1 << 20, "numjobs": 4})
+    section = Section(1, cell, 1, cap_ms(cell), 10, ())
+    assert expected_seconds([section], default_pace(CampaignSpec())) == pytest.approx(20 + LEAD_MS / 1000, rel=0.05)
+    assert section.turns * 0.1 > 80
