@@ -381,3 +381,53 @@ def test_xdd_csvout():
     )
     assert problems == []
     assert [(r.direction, r.bw_bytes_per_s, r.iops, r.lat_mean_ns, r.bs_bytes) for r in readings] == [("write", 20.748e6, 4.979, 50_203_000, 4194304)]
+
+
+XDD6 = """IOIOIOIOI XDD version 6.5.013007.0001
+Passes, 2
+                     T  Q       Bytes      Ops    Time      Rate      IOPS   Latency     %CPU  OP_Type    ReqSize     OpenTime_usec
+\rTARGET   PASS0001    0  4    1073741824      256     2.145   500.578     119.35    0.0084    12.05   write     4194304         12 
+\rTARGET   PASS0002    0  4    1073741824      256     2.147   500.112     119.24    0.0084    12.05   write     4194304         12 
+\rTARGET   Average     0  4    2147483648      512     4.292   500.345     119.29    0.0084    12.05   write     4194304         12 
+"""  # noqa: W291 - xdd 6 ends its lines so
+
+
+def test_xdd_6():
+    """Its lines begin with a carriage return, its latency is in seconds, and its CSV has the same figures between commas."""
+    passes, problems = read_text(XDD6)
+    assert problems == []
+    assert [(r.line, r.direction, r.iops, r.lat_mean_ns, r.iodepth, r.statistic) for r in passes] == [
+        (4, "write", 119.35, 8.4e6, 4, "single"),
+        (5, "write", 119.24, 8.4e6, 4, "single"),
+        (6, "write", 119.29, 8.4e6, 4, "mean of 2"),
+    ]
+    assert {(r.tool_version, r.bs_bytes) for r in passes} == {("6.5.013007.0001", 4 << 20)}
+    assert [r.details["pass"] for r in passes[:2]] == [1, 2]
+    header = ",Target,Q,Bytes,Ops,Time,Avg Rate,IOPS,Latency,Percent CPU,OP_Type,ReqSize\n"
+    row = one(header + "TARGET   Average ,   1, 8,  1073741824,   256,  2.145,500.578,119.35, 0.0084,12.05,mixed,   4194304\n")
+    assert (row.direction, row.bw_bytes_per_s, row.lat_mean_ns, row.iodepth) == ("mixed", 500_578_000, 8.4e6, 8)
+
+
+BONNIE_CSV2TXT = """Version  1.02b      ------Sequential Output------ --Sequential Input- --Random-
+                    -Per Chr- --Block-- -Rewrite- -Per Chr- --Block-- --Seeks--
+Machine        Size K/sec %CP K/sec %CP K/sec %CP K/sec %CP K/sec %CP  /sec %CP
+box          1G:32k           20000  41 10000  13           25000  16 145.5   3
+box          1G:32k           20500  42  9500  12           25900  17 146.4   3
+                    ------Sequential Create------ --------Random Create--------
+                    -Create-- --Read--- -Delete-- -Create-- --Read--- -Delete--
+files:max:min        /sec %CP  /sec %CP  /sec %CP  /sec %CP  /sec %CP  /sec %CP
+box              16   300  97 +++++ +++ 16000  79   310  97 +++++ +++  1800  96
+box              16   260  77 +++++ +++ 12000  62   240  69 +++++ +++  1300  69
+"""
+
+
+def test_bonnie_file_rows_that_name_their_machine():
+    """bon_csv2txt writes all rows of data first, then all rows of files, each with the machine before it."""
+    readings, problems = read_text(BONNIE_CSV2TXT)
+    assert problems == []
+    creates = [(r.line, r.label, r.iops) for r in readings if r.operation == "sequential create"]
+    assert creates == [(9, "box", 300.0), (10, "box", 260.0)]
+    assert [r.iops for r in readings if r.operation == "random delete"] == [1800.0, 1300.0]
+    only_files = BONNIE_CSV2TXT.split("\n")
+    readings, problems = read_text("\n".join(["Version  1.96       " + only_files[5].strip(), "box                 " + only_files[6].strip(), *only_files[7:9], ""]))
+    assert [(r.operation, r.label, r.tool_version, r.iops) for r in readings][:2] == [("sequential create", "box", "1.96", 300.0), ("sequential delete", "box", "1.96", 16000.0)]

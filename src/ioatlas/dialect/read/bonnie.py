@@ -24,6 +24,7 @@ _OLD = re.compile(rf"^\s*{_V0}")
 _LATENCY = re.compile(r"^(\d+)(us|ms|s)$")
 _SIZE = r"(\d+[KMGTkmgt])(?::(\d+[KMGTkmgt]?))?"
 _ROW = re.compile(rf"^\s*(\S.*?)??\s*{_SIZE}\s+(.*)$")
+_FILE_ROW = re.compile(r"^(?:(\S*[A-Za-z]\S*)\s+)?(\d[\d:/]*)\s+([\d+].*)$")
 
 # name: (direction, rw, operation, unit)
 _IO = (
@@ -57,7 +58,7 @@ class _Run:
 def read(source: Source) -> Iterator[ForeignReading]:
     version: str | None = None
     concurrency: str | None = None
-    state = ""
+    state = machine = ""
     pending: list[_Run] = []
     for number, line in source.lines():
         text = line.strip()
@@ -80,6 +81,8 @@ def read(source: Source) -> Iterator[ForeignReading]:
             concurrency = match[1]
         elif "------Sequential Create------" in text:
             state = "files"
+        elif state == "files" and (match := re.match(r"(\S*)\s*-Create-- --Read---", text)):
+            machine = match[1]
         elif state == "files" and re.match(r"files(?::|\s)", text):
             state = "file row"
         elif text.startswith("Latency") and pending:
@@ -88,11 +91,16 @@ def read(source: Source) -> Iterator[ForeignReading]:
                 pending[-1].latencies = _columns(line, cells, 6, 20, 10)
             elif state == "after files":
                 pending[-1].file_latencies = _columns(line, cells, 6, 20, 10)
-        elif state == "file row" and pending and re.match(r"^[\d:/]+\s", text):
-            cells = text.split()
-            pending[-1].number_of_files = cells[0]
-            pending[-1].files = _columns(line, cells[1:], 12, 20, 10)
-            pending[-1].file_line = number
+        elif state in ("file row", "after files") and (match := _FILE_ROW.match(text)):
+            open_runs = [run for run in pending if not run.files and run.name == match[1]] if match[1] else pending[-1:]
+            if not open_runs or open_runs[0].files:  # a table of files alone
+                if len(pending) > 10_000:
+                    pending.clear()
+                open_runs = [_Run(number, match[1] or machine, version, concurrency=concurrency)]
+                pending += open_runs
+            run = open_runs[0]
+            run.number_of_files, run.file_line = match[2], number
+            run.files = _columns(line, match[3].split(), 12, 20, 10)
             state = "after files"
         elif state in ("io", "io row") and (match := _ROW.match(line)) and re.search(r"\d|\+{3}", match[4]):
             cells = match[4].split()

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """xdd 6 and 7: TARGET_PASS, TARGET_AVERAGE and COMBINED lines under the column header of the run.
 
-xdd's MBytes/s are 10^6 bytes; a COMBINED line over several passes counts the bytes and seconds of all of them.
+xdd's MBytes/s are 10^6 bytes; a COMBINED line over several passes counts the bytes and seconds of all of them. Latency is milliseconds in
+xdd 7 and seconds in xdd 6, which divides the elapsed time by the operations of all queue threads.
 """
 
 from __future__ import annotations
@@ -16,13 +17,16 @@ from ioatlas.dialect.read.source import Source
 from ioatlas.model.foreign import ForeignReading
 
 SIGNATURE = re.compile(
-    r"^IOIOIO\w* XDD version |^\s*What[\s,]+Pass[\s,]+Target[\s,]+Queue[\s,]+Bytes_Xfered|^\s*T\s+Q\s+Bytes\s+Ops\s+Time\s+Rate\s+IOPS", re.MULTILINE
+    r"^IOIOIO\w* XDD version |^\s*What[\s,]+Pass[\s,]+Target[\s,]+Queue[\s,]+Bytes_Xfered|^\s*T\s+Q\s+Bytes\s+Ops\s+Time\s+Rate\s+IOPS"
+    r"|^,Target,Q,Bytes,Ops,Time,Avg Rate,IOPS",
+    re.MULTILINE,
 )
 _MOST_ROWS = 20_000
 _VERSION = re.compile(r"XDD version (\S+)")
 _HEADER = re.compile(r"^\s*What[\s,]+Pass[\s,]+Target")
-_OLD_HEADER = re.compile(r"^\s*T\s+Q\s+Bytes\s+Ops\s+Time\s+Rate\s+IOPS")
-_OLD_ROW = re.compile(r"^\s*(TARGET\s+(?:PASS\d*|Average)|COMBINED|Combined)\s+(.*)$", re.IGNORECASE)
+_OLD_HEADER = re.compile(r"^\s*T\s+Q\s+Bytes\s+Ops\s+Time\s+Rate\s+IOPS|^,Target,Q,Bytes,Ops,Time,Avg Rate,IOPS")
+_OLD_COLUMNS = ["T", "Q", "Bytes", "Ops", "Time", "Rate", "IOPS", "Latency", "%CPU", "OP_Type", "ReqSize"]
+_OLD_ROW = re.compile(r"^\s*(TARGET\s+(?:PASS(?P<pass>\d+)|Average)|COMBINED)[\s,]+(?P<cells>\d.*)$", re.IGNORECASE)
 _KINDS = ("TARGET_PASS", "TARGET_AVERAGE", "COMBINED", "QUEUE_PASS", "QUEUE_AVERAGE", "TARGET_COMBINED")
 
 
@@ -52,17 +56,20 @@ def read(source: Source) -> Iterator[ForeignReading]:
             run.commas = "," in text
             run.columns = text.replace(",", " ").split()
         elif _OLD_HEADER.match(line):
-            run.columns = ["What", *text.split()]
+            run.columns = _OLD_COLUMNS
         elif run.columns and text.startswith(_KINDS):
             cells = (text.replace(",", " ") if run.commas else text).split()
             if len(cells) != len(run.columns) or (source.unended(number) and cells[-1][-1:].isdigit()):
                 source.problem(number, "a result line with another number of figures than its header, or cut off")
                 continue
             _add(source, run, number, cells)
-        elif run.columns and "IOPS" in run.columns and "T" in run.columns and (match := _OLD_ROW.match(line)):
-            cells = [re.sub(r"\s+", "_", match[1].upper()), *match[2].split()]
-            if len(cells) == len(run.columns):
-                _add(source, run, number, cells)
+        elif run.columns is _OLD_COLUMNS and (match := _OLD_ROW.match(line)):
+            cells = match["cells"].replace(",", " ").split()  # the times of opening, start and end may follow
+            if len(cells) < len(run.columns) or (source.unended(number) and line[-1:].isdigit()):
+                source.problem(number, "a result line with another number of figures than its header, or cut off")
+                continue
+            kind = "TARGET_PASS" if match["pass"] else "_".join(match[1].upper().split())
+            _add(source, run, number, [kind, match["pass"] or "0", *cells[: len(run.columns)]])
         else:
             _setting(run, text)
     yield from _finish(source, run)
@@ -71,7 +78,8 @@ def read(source: Source) -> Iterator[ForeignReading]:
 def _add(source: Source, run: _Run, number: int, cells: list[str]) -> None:
     """Lines wait for the end of their run: only there it shows whether a COMBINED line has their sum."""
     if len(run.rows) < _MOST_ROWS:
-        run.rows.append((number, dict(zip(run.columns, cells, strict=True))))
+        names = ["What", "Pass", *run.columns] if run.columns is _OLD_COLUMNS else run.columns
+        run.rows.append((number, dict(zip(names, cells, strict=True))))
     else:
         source.problem(0, f"an xdd run of more than {_MOST_ROWS} result lines; the rest was not read")
 
@@ -127,7 +135,7 @@ def _row(source: Source, run: _Run, number: int, row: dict[str, str]) -> Iterato
         "latency": ("Latency",), "size": ("Xfer_Size", "ReqSize"), "depth": ("Queue", "Q"), "pass": ("Pass",), "targets": ("Target", "T"),
     }  # fmt: skip
     values = {key: next((figure(row[name]) for name in options if name in row), None) for key, options in names.items()}
-    op = next((row[name].lower() for name in ("Op_Type", "OP") if name in row), "")
+    op = next((row[name].lower() for name in ("Op_Type", "OP_Type", "OP") if name in row), "")
     direction = op if op in ("read", "write") else "mixed" if op == "mixed" else None
     seek = run.settings.get("seek_pattern", "")
     sequential = seek in ("sequential", "queued_interleaved", "none")
@@ -169,7 +177,7 @@ def _row(source: Source, run: _Run, number: int, row: dict[str, str]) -> Iterato
         rwmixread=run.read_percent if run.read_percent is not None and 0 < run.read_percent < 100 else None,
         iops=iops,
         bw_bytes_per_s=times(bw, 1e6),
-        lat_mean_ns=times(latency, 1e6),
+        lat_mean_ns=times(latency, 1e9 if "ReqSize" in row else 1e6),
         lat_kind="total" if latency else None,
         statistic=statistic,
         n=n,
