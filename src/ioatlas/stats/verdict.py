@@ -203,8 +203,8 @@ def _shape(series: Floats, step: float, spare: int | None = None) -> tuple[Label
         if away < AWAY:
             return "flat", f"away from its level for {away:.0%} of the window", 0, True
     before = levels[edges.index(cut) - 1]
-    if n - cut <= spare and before > 0:
-        # A dip or a surge that the window's end cuts off looks like this too, and MSER-5 cannot confirm it.
+    if n - cut <= spare and before > 0 and abs(tail / before - 1) * (n - cut) / n <= RELEVANT:
+        # A dip or a surge that the window's end cuts off looks like this too, and MSER-5 cannot confirm it; it hardly moves the window's mean.
         inner, reason, at, agreed = _shape(series[:cut], step, spare - (n - cut))
         return inner, f"{reason}; {tail / before - 1:+.0%} in the last {n - cut} intervals", at, agreed
     fitted = np.repeat(levels, np.diff(edges))

@@ -220,6 +220,14 @@ def test_a_change_before_the_last_fifth_is_late(level, begin):
     assert sum(judge(np.where(at < begin, 1.0, level) * noise(seed, 50, 0.3, 0.08)).late_cut for seed in range(40)) >= 38
 
 
+@pytest.mark.parametrize(("level", "share"), [(9.8, 10), (3.0, 10), (0.2, 18)])
+def test_a_change_at_the_end_that_moves_the_windows_mean_is_late(level, share):
+    begin = 100 - share
+    verdict = judge(np.where(np.arange(100) < begin, 1.0, level) * noise(1, 100, 0.3, 0.02))
+    assert verdict.late_cut, verdict
+    assert abs(verdict.cut - begin) <= 2
+
+
 @pytest.mark.parametrize("level", [0.0, 0.1, 0.5])
 def test_a_dip_that_has_passed_before_the_last_fifth_is_no_late_change(level):
     at = np.arange(100)
