@@ -165,3 +165,11 @@ def test_blank_columns_of_the_older_table():
         "          409600      64   31782   22524                    816017   10411                  3779260                      \n"
     )
     assert [reading.operation or reading.rw for reading in readings] == ["write", "rewrite", "randread", "randwrite", "strided read"]
+
+
+def test_summary_of_throughput_without_its_header_says_its_unit():
+    """An excerpt from the quoted summary on: operations per second are no kilobytes."""
+    text = '"Throughput report Y-axis is type of test X-axis is number of processes"\n"Record size = 4 kBytes "\n"Output is in {}/sec"\n\n"  Initial write "    2067.34 \n'
+    (ops,), (rate,) = (read_text(text.format(unit))[0] for unit in ("ops", "kBytes"))
+    assert (ops.iops, ops.bw_bytes_per_s, ops.bs_bytes) == (2067.34, None, 4096)
+    assert (rate.iops, rate.bw_bytes_per_s) == (None, 2067.34 * 1024)

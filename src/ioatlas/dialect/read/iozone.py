@@ -190,7 +190,7 @@ def _setting(run: Run, line: str) -> bool:
         run.version = match[1]
     elif text.startswith("Command line used:"):
         run.command = text.split(":", 1)[1].strip()
-    elif "OPS Mode" in text:
+    elif "OPS Mode" in text or text.strip('"') == "Output is in ops/sec":
         run.mode = "ops"
     elif text.startswith("Microseconds/op Mode"):
         run.mode = "usec"
