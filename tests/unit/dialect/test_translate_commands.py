@@ -483,3 +483,9 @@ def test_vdbench_lists_of_sizes_are_pairs():
     for size, transfers in (("1m", "(4k,8k,64k)"), ("1m", "(4k,8k)"), ("(1m,20,2m,20)", "4k")):
         with pytest.raises(UsageError, match="sum to 100"):
             translate("vdbench", VDBENCH_FILES.format(size, transfers, ""))
+
+
+@pytest.mark.parametrize(("matrix", "unused"), [("col", {"-num_large"}), ("row", {"-num_small"}), ("basic", {"-num_small", "-num_large"}), ("max", set())])
+def test_orion_load_that_the_matrix_varies_is_named(matrix, unused):
+    translation = translate("orion", f"orion -run advanced -testname t -num_disks 1 -matrix {matrix} -num_small 2 -num_large 1")
+    assert {e.attribute for e in translation.fidelity if e.attribute.startswith("-num_")} == unused

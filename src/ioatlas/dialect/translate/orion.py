@@ -100,6 +100,11 @@ def read_command(words: list[str], where: str) -> Plan:
         plan.small, plan.large = (None, 0) if plan.run == "oltp" else (0, None) if plan.run == "dss" else (None, None)
     elif plan.matrix == "point" and (plan.small is None or plan.large is None):
         raise UsageError("-matrix point needs -num_small and -num_large", where=where, remedy="add them")
+    for name, varied in (("num_small", ("basic", "row")), ("num_large", ("basic", "col"))):
+        if plan.run == "advanced" and name in values and plan.matrix in varied:
+            plan.notes.append(
+                not_expressible(f"-{name}", f"-matrix {plan.matrix} varies this load by itself, up to a level that follows from -num_disks")
+            )
     for name in ("storage_type", "storax", "verbose", "hugenotneeded", "help", "buf_size"):
         if name in values:
             plan.notes.append(exact("options", f"-{name}: which library or memory ORION uses; not part of the load"))
