@@ -489,3 +489,9 @@ def test_vdbench_lists_of_sizes_are_pairs():
 def test_orion_load_that_the_matrix_varies_is_named(matrix, unused):
     translation = translate("orion", f"orion -run advanced -testname t -num_disks 1 -matrix {matrix} -num_small 2 -num_large 1")
     assert {e.attribute for e in translation.fidelity if e.attribute.startswith("-num_")} == unused
+
+
+@pytest.mark.parametrize("test", ["SEQ1M Q8T1", "SEQ1MQ8T1", "SEQ1M_Q8T1", "SEQ 1MiB (Q=  8, T= 1)", "seq1m-q8t1"])
+def test_disk_mark_tests_as_people_write_them(test):
+    (job,) = jobs("crystaldiskmark", f"{test} read")
+    assert (job["rw"], job["bs_bytes"], job["iodepth"], job["numjobs"]) == ("read", MIB, 8, 1)

@@ -42,7 +42,7 @@ _OLDER: dict[int, tuple[Test, ...]] = {
     6: (("SEQ", 128, 32, 1), ("RND", 4, 8, 8), ("RND", 4, 32, 1), ("RND", 4, 1, 1)),
     7: (("SEQ", 1024, 8, 1), ("SEQ", 1024, 1, 1), ("RND", 4, 32, 16), ("RND", 4, 1, 1)),
 }
-_TEST = re.compile(r"\b(SEQ|RND|RAND)\s*(\d+)\s*([KM])i?B?\b[\s:,(/_-]*Q\s*=?\s*(\d+)[\s,/x_-]*T\s*=?\s*(\d+)", re.IGNORECASE)
+_TEST = re.compile(r"\b(SEQ|RND|RAND)\s*(\d+)\s*([KM])i?B?[\s:,(/_-]*Q\s*=?\s*(\d+)[\s,/x_-]*T\s*=?\s*(\d+)\)?", re.IGNORECASE)
 _OLD_TEST = re.compile(
     r"\b(?:(Seq)(?:uential)?(?:\s+Q\s*=?\s*(\d+)\s*,?\s*T\s*=?\s*(\d+))?|(?:Random\s+)?(4|512)\s?K(?:i?B)?\s+(?:QD?\s*=?\s*(\d+)(?:\s*,?\s*T\s*=?\s*(\d+))?))\b",
     re.IGNORECASE,
