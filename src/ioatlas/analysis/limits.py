@@ -60,7 +60,8 @@ def _generator(bed: Testbed, bs_bytes: int, numjobs: int) -> Iterator[Ceiling]:
     if null := bed.number("measured.client_job_iops"):
         because = "fio's null engine: I/Os that cost nothing"
         yield Ceiling(f"client with {jobs}, null engine", "client", None, null * min(numjobs, cores), "measured", because)
-    costs = sorted((int(fact.name.rpartition(".")[2]), 1 / fact.value) for fact in bed.below("measured.memory_job_iops") if isinstance(fact.value, (int, float)) and fact.value > 0)
+    sizes = ((fact.name.rpartition(".")[2], fact.value) for fact in bed.below("measured.memory_job_iops"))
+    costs = sorted((int(size), 1 / iops) for size, iops in sizes if size.isdecimal() and isinstance(iops, (int, float)) and iops > 0)
     if len(costs) > 1:
         iops = min(numjobs, cores) / _cost_seconds(costs, bs_bytes)
         yield Ceiling(f"path to a target in memory, {jobs}", "stack", iops * bs_bytes, iops, "measured", "the same path on this client, to memory instead of the target")

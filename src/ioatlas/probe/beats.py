@@ -25,9 +25,13 @@ class Beats:
         """Begin; once."""
         self._thread.start()
 
+    def end(self) -> None:
+        """Ask it to end, without waiting: several can end at once."""
+        self._stop.set()
+
     def stop(self) -> None:
         """End, and wait for a call that is under way."""
-        self._stop.set()
+        self.end()
         self._thread.join()
 
     def _run(self) -> None:

@@ -51,6 +51,8 @@ class PowerLog:
     def stop(self) -> tuple[PowerSample, ...]:
         """All samples since start(). A second call gives the same again."""
         for one in self._beats:
+            one.end()
+        for one in self._beats:
             one.stop()
         self._beats = []
         return tuple(sorted(self._samples, key=lambda one: one.end))

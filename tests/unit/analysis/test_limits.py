@@ -112,3 +112,8 @@ def test_a_memory_that_was_not_measured_is_no_ceiling():
     absent = ("measured.memory_job_iops", None, "", "absent")
     assert [one.resource for one in ceilings_of(bed(*MEMORY[:2], absent), 4096, numjobs=1)] == ["client"]
     assert [one.resource for one in ceilings_of(bed(*MEMORY), 4096)] == []
+
+
+def test_a_fact_typed_in_for_no_size_is_no_ceiling():
+    odd = (*MEMORY, ("measured.memory_job_iops.fast", 1e9, "1/s", "typed in"))
+    assert ceilings_of(bed(*odd), 4096, numjobs=1) == ceilings_of(bed(*MEMORY), 4096, numjobs=1)
