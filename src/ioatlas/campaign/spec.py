@@ -228,6 +228,8 @@ def read_sweep(sweep: Mapping[str, Any], where: Any = None) -> tuple[dict[str, t
 def _name_of(written: str, where: str) -> str:
     name = ALIASES.get(written, written)
     if name not in ALLOWED:
+        if written in CampaignFile.model_fields:
+            raise UsageError(f"{written!r} is a key of the campaign, not a fio option", where=where, remedy="write it above the first table, before [sweep]")
         read_option(written, 1, where=where)  # raises with the reason
     return name
 

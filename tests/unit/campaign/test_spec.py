@@ -193,3 +193,10 @@ def test_the_published_schema_is_the_one_in_force():
 def test_default_specification_is_closed_to_typing_errors():
     with pytest.raises(TypeError):
         CampaignSpec(vists=3)
+
+
+def test_a_key_of_the_campaign_below_sweep_is_told_its_place():
+    with pytest.raises(UsageError, match="'visits' is a key of the campaign, not a fio option") as caught:
+        read_campaign('[sweep]\nrw = ["read"]\nvisits = 2\n', source="c.toml")
+    assert caught.value.where == "c.toml:3, key 'sweep.visits'"
+    assert "before [sweep]" in caught.value.remedy
