@@ -39,11 +39,12 @@ def mapped(
     visits: int = 2,
     window: float = 0.2,
     facts: Path | None = None,
+    measure: dict[str, str | None] | None = None,
     **constants: Any,
 ) -> list[Estimate]:
     """The estimates of a small map."""
     spec = CampaignSpec(targets=(("", location),), axes=axes, constants=constants, visits=visits, window_seconds=window)
-    journal = start(open_plan(spec, read_only=read_only), directory, facts=facts)
+    journal = start(open_plan(spec, read_only=read_only), directory, facts=facts, measure=measure)
     try:
         run(journal, emit=lambda _event: None, stop_asked=lambda: False)
     finally:
@@ -65,6 +66,20 @@ def test_holes_are_seen_and_read_without_the_drives(tmp_path: Path) -> None:
     (estimate,) = mapped(str(sparse), tmp_path / "run", {"rw": ("read",), "bs": (65536,)}, size=64 * MIB, direct=0)
     assert verdict_class(estimate.verdict) == "suspect" or estimate.verdict == "discarded"
     assert any("holes" in note for note in estimate.notes) or estimate.verdict == "discarded"
+
+
+def test_a_drive_that_is_read_alone_is_a_ceiling(tmp_path: Path) -> None:
+    """The drive that is named is a file read directly; the target a file that stays in the page cache."""
+    drive, cached = tmp_path / "drive", tmp_path / "cached"
+    for path in (drive, cached):
+        path.write_bytes(os.urandom(32 * MIB))
+    os.sync()
+    (estimate,) = mapped(str(cached), tmp_path / "run", {"rw": ("read",), "bs": (65536,)}, measure={"drive": str(drive)}, size=32 * MIB, direct=0, invalidate=0)
+    (session,) = load_result(tmp_path / "run").sessions
+    number, unit, *_ = session["measured.drive_read"].split()
+    assert unit == "B/s"
+    assert estimate.ceiling is not None
+    assert estimate.ceiling.bw_bytes_per_s <= float(number)  # the tightest one stands beside the value
 
 
 @as_root

@@ -27,7 +27,7 @@ BARELY = 0.03
 """Differences below this are not spoken of: single readings vary as much."""
 _PROTOCOLS: dict[str, Protocol] = {"iSCSI": "iscsi", "SMB": "smb3", "NBD": "nbd"}
 _NAMES = {"measured.network": "network path", "measured.client": "client", "measured.stack": "stack", "measured.drive": "drive"}
-_ONE_WAY = {"measured.network_read": ("network path", "read"), "measured.network_write": ("network path", "write")}
+_ONE_WAY = {"measured.network_read": ("network path", "read"), "measured.network_write": ("network path", "write"), "measured.drive_read": ("drive", "read")}
 
 
 def ceilings_of(bed: Testbed, bs_bytes: int, direction: str = "read", numjobs: int | None = None) -> tuple[Ceiling, ...]:

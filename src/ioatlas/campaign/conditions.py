@@ -7,6 +7,7 @@ it when it begins, a report whenever it is made.
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -20,33 +21,38 @@ from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.model.target import Target
 from ioatlas.model.testbed import Fact, Testbed
 from ioatlas.probe import testbed
-from ioatlas.probe.measured import Memory, Rate, client_and_stack, client_rate, network_rate
+from ioatlas.probe.measured import Memory, Rate, client_and_stack, client_rate, network_rate, target_rate
 from ioatlas.probe.power import Meter, MeterError, TypedMeter, open_meters
 from ioatlas.probe.power_log import PowerLog, mean_watts
 from ioatlas.probe.round_trip import has_holes, round_trip_seconds
-from ioatlas.probe.typed_in import check_host, corrected, read_facts, read_iperf, read_power
+from ioatlas.probe.typed_in import MEASURED, corrected, read_facts, read_measure, read_power
 from ioatlas.store.journal import Journal
 
 FACTS_FILE = "testbed.toml"
 CLIENT_SECONDS = 0.06
 """Of each of the four loads that measure the client; fio takes 0.2 s more for each, whatever its length."""
 MEMORY_SIZES_BYTES = (4 << 10, 64 << 10, 1 << 20)
+DRIVE_SECONDS = 2.0
 IDLE_SECONDS = 3.0
 
 
-def facts_text(facts: Path | None, iperf: str | None = None) -> str:
-    """Text of a new campaign's facts file: that of the file named, else of `./testbed.toml`, and the host for iperf3. Raises UsageError."""
+def facts_text(facts: Path | None, measure: Mapping[str, str | None]) -> str:
+    """Text of a new campaign's facts file: that of the file named, else of `./testbed.toml`, and what is to be measured alone. Raises UsageError."""
     source = facts if facts is not None else Path(FACTS_FILE) if Path(FACTS_FILE).is_file() else None
     text = ""
     if source is not None:
         read_facts(source)
         open_meters(read_power(source), where=str(source))
         text = source.read_text(encoding="utf-8")
-    if iperf is not None:
-        if source is not None and read_iperf(source):
-            raise UsageError("a host for iperf3 is named twice", where=f"--iperf and {source}", remedy="name it once")
-        check_host(iperf, "--iperf")
-        text += f'\n[measure]\niperf = "{iperf}"\n'
+    known = read_measure(source) if source is not None else {}
+    lines = []
+    for key, value in measure.items():
+        if value is not None:
+            if known:
+                raise UsageError(f"what is measured alone is named in {source} already", where=f"--{key}", remedy=f"write {key} below [measure] there")
+            lines.append(f"{key} = {json.dumps(MEASURED[key](value, f'--{key}'))}")
+    if lines:
+        text += "\n".join(["", "[measure]", *lines, ""])
     return text
 
 
@@ -68,13 +74,13 @@ def conditions(fio: Fio, targets: Sequence[Target], directory: Path, *, measure:
     """Of one session, for the journal: facts for each target, with those typed in; what was measured stands under 'measured.'."""
     path = directory / FACTS_FILE
     facts_file = path if path.is_file() else None
-    host = read_iperf(path) if facts_file else ""
-    network = _network(host) if host and measure else []
+    alone = read_measure(path) if facts_file and measure else {}
+    named = [*(_network(alone["iperf"]) if "iperf" in alone else ()), *(_drive(alone["drive"]) if "drive" in alone else ())]
     client = {kind: _client(kind) for kind in {_memory_of(target) for target in targets}} if measure else {}
     beds = {}
     for target in targets:
         bed = testbed(target.location, facts_file)
-        own = [*client[_memory_of(target)], *network, *_round_trip(bed)] if measure else []
+        own = [*client[_memory_of(target)], *named, *_round_trip(bed)] if measure else []
         # What a person typed in stands before what was measured here.
         typed = {fact.name for fact in bed.facts}
         beds[target.name] = replace(bed, facts=(*bed.facts, *(fact for fact in own if fact.name not in typed))).as_json()
@@ -123,6 +129,15 @@ def _network(host: str) -> list[Fact]:
         except IoAtlasError as error:
             found.append(Fact(fact, None, "", "unknown", "iperf3", note=error.what))
     return found
+
+
+def _drive(path: str) -> list[Fact]:
+    """What a drive that the user named gives alone, read from its beginning in large blocks."""
+    try:
+        rate = target_rate(path, "read", 1 << 20, seconds=DRIVE_SECONDS)
+    except IoAtlasError as error:
+        return [Fact("measured.drive_read", None, "", "unknown", "fio", note=error.what)]
+    return [Fact("measured.drive_read", round(rate.bw_bytes_per_s), "B/s", "known", f"fio {rate.how}, {path} alone")]
 
 
 def _round_trip(bed: Testbed) -> list[Fact]:

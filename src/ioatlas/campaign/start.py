@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -76,11 +76,11 @@ def start(
     overwrite: str | None = None,
     planned: bool = True,
     facts: Path | None = None,
-    iperf: str | None = None,
+    measure: Mapping[str, str | None] | None = None,
 ) -> Journal:
     """A new campaign in `directory`: guards and confirmations first, then its journal with every planned visit.
 
-    planned: off when a search asks for its visits as it goes. facts, iperf: a file of typed-in facts, a host that runs `iperf3 -s`.
+    planned: off when a search asks for its visits as it goes. facts, measure: a file of typed-in facts, and what is measured alone first (`iperf`: a host, `drive`: a path).
     Raises RefusedError when a guard refuses, UsageError when the directory is taken.
     """
     find_fio()
@@ -99,7 +99,7 @@ def start(
             where="--precision",
             remedy="use --error for the map's own error, or leave out --cells and --error",
         )
-    typed = facts_text(facts, iperf)
+    typed = facts_text(facts, measure or {})
     _confirm(plan, destroy, overwrite)
     remarks = [remark for target in plan.targets for remark in check_journal_place(str(directory.absolute()), target)]
     _check_room(plan)

@@ -63,7 +63,7 @@ def attributed(case: Case, visits: int = 1) -> Outcome:
         directory = Path(folder) / "campaign"
         # A lab target is this program's own: it may be written to.
         phrase = f"{plan.targets[0].location} {plan.targets[0].size_bytes}" if case.writes and plan.targets[0].kind != "directory" else None
-        journal = start(plan, directory, overwrite=phrase, iperf=target.context.get("server") if case.iperf else None)
+        journal = start(plan, directory, overwrite=phrase, measure={"iperf": target.context.get("server")} if case.iperf else None)
         try:
             run(journal, emit=lambda _event: None, stop_asked=lambda: False)
         finally:

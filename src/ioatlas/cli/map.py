@@ -35,6 +35,7 @@ Exit status: 0 done, 1 failed, 2 refused or wrong usage, 4 stopped early with a 
     help="Typed-in facts, meters of power (docs/probe.md). Default: ./testbed.toml.",
 )
 @click.option("--iperf", metavar="HOST[:PORT]", help="Measure the path first: a host that runs `iperf3 -s`.")
+@click.option("--drive", metavar="PATH", help="Read a drive alone first, as a ceiling: a block device, or a file on it; it is not written.")
 @click.option("--yes", is_flag=True, help="Do not ask whether to go on.")
 @click.option(
     "--destroy", metavar="SERIAL-OR-SIZE", help="Write to a block device: its serial number, or its size in bytes, typed in full."
@@ -52,6 +53,7 @@ def command(
     overwrite: str | None,
     facts: Path | None,
     iperf: str | None,
+    drive: str | None,
 ) -> None:
     """Measure a performance map of TARGET: a directory, a file, a block device or a URI.
 
@@ -72,5 +74,5 @@ def command(
         click.echo(describe(plan), err=True)
         if not yes and sys.stdin.isatty() and sys.stderr.isatty():
             click.confirm("Go on?", default=True, abort=True, err=True)
-    journal = start(plan, directory, destroy=destroy, overwrite=overwrite, facts=facts, iperf=iperf)
+    journal = start(plan, directory, destroy=destroy, overwrite=overwrite, facts=facts, measure={"iperf": iperf, "drive": drive})
     run_session(journal, as_json=as_json)

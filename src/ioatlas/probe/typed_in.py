@@ -118,14 +118,13 @@ def read_power(path: Path) -> dict[str, dict[str, object]]:
     return cast(dict[str, dict[str, object]], table)
 
 
-def read_iperf(path: Path) -> str:
-    """The host that runs `iperf3 -s`, `[measure] iperf = "HOST:PORT"`; empty when none is named. Raises UsageError with file and key."""
+def read_measure(path: Path) -> dict[str, str]:
+    """The `[measure]` table: `iperf`, a host that runs `iperf3 -s`, and `drive`, a drive to read alone. Raises UsageError with file and key."""
     table = _table(_read(path), "measure", str(path))
-    unknown = sorted(table.keys() - {"iperf"})
+    unknown = sorted(table.keys() - MEASURED.keys())
     if unknown:
-        raise UsageError(f"there is no key {unknown[0]!r}", where=f"{path}: measure", remedy='write iperf = "HOST"')
-    host = table.get("iperf", "")
-    return check_host(host, f"{path}: measure") if host else ""
+        raise UsageError(f"there is no key {unknown[0]!r}", where=f"{path}: measure", remedy='write iperf = "HOST" or drive = "/dev/sdx"')
+    return {key: MEASURED[key](value, f"{path}: measure") for key, value in table.items() if value}
 
 
 def check_host(host: object, where: str) -> str:
@@ -133,6 +132,18 @@ def check_host(host: object, where: str) -> str:
     if not isinstance(host, str) or re.fullmatch(r"[A-Za-z0-9._:%-]+", host) is None:
         raise UsageError(f"{host!r} is not a host", where=where, remedy="write HOST or HOST:PORT")
     return host
+
+
+def check_drive(drive: object, where: str) -> str:
+    """The full path of a block device or a file. Raises UsageError for anything else."""
+    path = Path(drive).absolute() if isinstance(drive, str) else None
+    if path is None or not (path.is_file() or path.is_block_device()):
+        raise UsageError(f"{drive!r} is neither a block device nor a file", where=where, remedy="name the drive below the target, or a file on it; it is only read")
+    return str(path)
+
+
+MEASURED = {"iperf": check_host, "drive": check_drive}
+"""What can be named to be measured alone before the first load, and how it is checked."""
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -150,7 +161,7 @@ def _read(path: Path) -> dict[str, Any]:
         raise UsageError(
             f"there is no table or key {unknown[0]!r}",
             where=where,
-            remedy="facts stand in [facts], results in [[results]], reference lines in [lines], meters in [power.NAME], a host for iperf3 in [measure]",
+            remedy="facts stand in [facts], results in [[results]], reference lines in [lines], meters in [power.NAME], a host for iperf3 and a drive in [measure]",
         )
     return data
 
