@@ -21,6 +21,7 @@ Examples:
   ioatlas map --campaign nas.toml --budget 10m      your own sweep
   ioatlas map nbd://server --read-only              an NBD export, without writing to it
   ioatlas map /mnt/nas --iperf nas                  with the network path's ceiling measured first
+  ioatlas map /mnt/raid --drive /dev/sdx            with what a drive below it gives alone
   ioatlas map /dev/sdx --destroy S3Z9NB0K123456     a whole disk, all of its data lost
 
 \b

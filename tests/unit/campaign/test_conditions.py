@@ -24,7 +24,7 @@ def test_it_is_named_in_one_place(tmp_path):
     source = tmp_path / "bed.toml"
     source.write_text('[measure]\niperf = "nas"\n')
     assert facts_text(source, {"iperf": None}) == source.read_text()
-    with pytest.raises(UsageError, match="named in .*bed.toml already"):
+    with pytest.raises(UsageError, match=r"named in .*bed\.toml already"):
         facts_text(source, {"iperf": "other"})
 
 
