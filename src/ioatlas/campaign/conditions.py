@@ -25,7 +25,7 @@ from ioatlas.probe.measured import Memory, Rate, client_and_stack, client_rate, 
 from ioatlas.probe.power import Meter, MeterError, TypedMeter, open_meters
 from ioatlas.probe.power_log import PowerLog, mean_watts
 from ioatlas.probe.round_trip import has_holes, round_trip_seconds
-from ioatlas.probe.typed_in import MEASURED, corrected, read_facts, read_measure, read_power
+from ioatlas.probe.typed_in import MEASURED, corrected, host_and_port, read_facts, read_measure, read_power
 from ioatlas.store.journal import Journal
 
 FACTS_FILE = "testbed.toml"
@@ -93,20 +93,20 @@ def _client(kind: Memory | None) -> list[Fact]:
     kind: None where no such target is known.
     """
     found = []
-    carried: dict[int, Rate] = {}
+    if kind is not None:
+        try:
+            null, carried = client_and_stack(kind, MEMORY_SIZES_BYTES, seconds=CLIENT_SECONDS)
+            return [_client_fact(null), *(Fact(f"measured.memory_job_iops.{size}", round(rate.iops), "1/s", "known", f"fio {rate.how}") for size, rate in carried.items())]
+        except IoAtlasError as error:
+            found.append(Fact("measured.memory_job_iops", None, "", "absent", "a target in memory", note=error.what))
     try:
-        if kind is None:
-            null = client_rate(MEMORY_SIZES_BYTES[0], seconds=CLIENT_SECONDS)
-        else:
-            try:
-                null, carried = client_and_stack(kind, MEMORY_SIZES_BYTES, seconds=CLIENT_SECONDS)
-            except IoAtlasError as error:
-                found.append(Fact("measured.memory_job_iops", None, "", "absent", "a target in memory", note=error.what))
-                null = client_rate(MEMORY_SIZES_BYTES[0], seconds=CLIENT_SECONDS)
+        return [*found, _client_fact(client_rate(MEMORY_SIZES_BYTES[0], seconds=CLIENT_SECONDS))]
     except IoAtlasError as error:
         return [*found, Fact("measured.client_job_iops", None, "", "unknown", "fio ioengine=null", note=error.what)]
-    found.append(Fact("measured.client_job_iops", round(null.iops), "1/s", "known", f"fio {null.how}"))
-    return [*found, *(Fact(f"measured.memory_job_iops.{size}", round(rate.iops), "1/s", "known", f"fio {rate.how}") for size, rate in carried.items())]
+
+
+def _client_fact(null: Rate) -> Fact:
+    return Fact("measured.client_job_iops", round(null.iops), "1/s", "known", f"fio {null.how}")
 
 
 def _memory_of(target: Target) -> Memory | None:
@@ -118,13 +118,11 @@ def _memory_of(target: Target) -> Memory | None:
 
 def _network(host: str) -> list[Fact]:
     """What TCP carries between this client and a host that the user named, in both directions."""
-    name, _, port = host.rpartition(":") if host.count(":") == 1 else (host, "", "5201")
-    if not port.isdigit():
-        raise UsageError(f"{port!r} is not a port", where="iperf", remedy="write HOST or HOST:PORT")
+    name, port = host_and_port(host, "iperf")
     found = []
     for fact, reverse in (("measured.network_read", True), ("measured.network_write", False)):
         try:
-            rate = network_rate(name, port=int(port), reverse=reverse, seconds=2)
+            rate = network_rate(name, port=port, reverse=reverse, seconds=2)
             found.append(Fact(fact, round(rate.bw_bytes_per_s), "B/s", "known", "iperf3 to the host that was named"))
         except IoAtlasError as error:
             found.append(Fact(fact, None, "", "unknown", "iperf3", note=error.what))

@@ -21,7 +21,7 @@ from ioatlas.model.testbed import Testbed
 from ioatlas.probe.measured import Memory, background, client_rate, network_rate, path_mtu_passes, stack_rate, target_rate
 from ioatlas.probe.telemetry import watched_of
 from ioatlas.probe.testbed import testbed
-from ioatlas.probe.typed_in import quantity, read_lines, read_results
+from ioatlas.probe.typed_in import host_and_port, quantity, read_lines, read_results
 
 _SMALL, _LARGE = 4096, 1 << 20
 _MARKS = {"ok": "ok      ", "warning": "WARNING ", "failed": "FAILED  ", "unknown": "unknown "}
@@ -81,10 +81,8 @@ def _look(target: str, bed: Testbed, iperf_host: str | None, expect: str | None)
     ceilings = list(ceilings_of(bed, _LARGE))
     if iperf_host:
         _tell("measuring the network path")
-        host, _, port = iperf_host.rpartition(":") if iperf_host.count(":") == 1 else (iperf_host, "", "5201")
-        if not port.isdigit():
-            raise UsageError(f"{port!r} is not a port", where="--iperf", remedy="write HOST or HOST:PORT")
-        rate = network_rate(host, port=int(port))
+        host, port = host_and_port(iperf_host, "--iperf")
+        rate = network_rate(host, port=port)
         ceilings.append(Ceiling("network path, measured", "network path", rate.bw_bytes_per_s, None, "measured", rate.how))
     _tell("measuring the client")
     checks += _client(target, bed, ceilings)

@@ -134,6 +134,14 @@ def check_host(host: object, where: str) -> str:
     return host
 
 
+def host_and_port(host: str, where: str) -> tuple[str, int]:
+    """Of a server of iperf3; without a port its usual one, also of an IPv6 address. Raises UsageError."""
+    name, _, port = host.rpartition(":") if host.count(":") == 1 else (host, "", "5201")
+    if not port.isdigit():
+        raise UsageError(f"{port!r} is not a port", where=where, remedy="write HOST or HOST:PORT")
+    return name, int(port)
+
+
 def check_drive(drive: object, where: str) -> str:
     """The full path of a block device or a file. Raises UsageError for anything else."""
     path = Path(drive).absolute() if isinstance(drive, str) else None
