@@ -94,7 +94,22 @@ def take_in(
     return intake
 
 
-def not_confirmed(verdict: str, longer: Visit) -> str:
+def after_all(tried: Iterable[tuple[int, str, int, str]], visits: Iterable[Visit]) -> list[tuple[int, str, str]]:
+    """(visit_id, cell_key, verdict) of the visits that seemed to settle late and count all the same.
+
+    tried: (visit_id, cell_key, block, verdict) of all that seemed so. visits: in the order of their making, the longer ones among them.
+    """
+    last = {(visit.cell_key, visit.block): visit for visit in visits}
+    found = []
+    for visit_id, cell_key, block, verdict in tried:
+        longer = last.get((cell_key, block))
+        kept = _not_confirmed(verdict, longer) if longer is not None and longer.visit_id > visit_id else ""
+        if kept:
+            found.append((visit_id, cell_key, kept))
+    return found
+
+
+def _not_confirmed(verdict: str, longer: Visit) -> str:
     """The verdict on a visit that seemed to settle late, once the longer one has shown a steady level without that change; '' when it has not.
 
     What a load does after its start it does again; what others do to the target meanwhile comes at any time and is its noise. Leaving out

@@ -16,7 +16,7 @@ from ioatlas.campaign.beside import Beside
 from ioatlas.campaign.conditions import Hollow, meters_of, note_power
 from ioatlas.campaign.events import Emit, Event
 from ioatlas.campaign.gatekeeper import Gatekeeper
-from ioatlas.campaign.intake import LATE, Intake, not_confirmed, take_in
+from ioatlas.campaign.intake import LATE, Intake, after_all, take_in
 from ioatlas.campaign.plan import CELLS_PER_BATCH, FIO_SECONDS, Plan, default_pace, visit_turns
 from ioatlas.campaign.prepare import last_line, remedy_for
 from ioatlas.campaign.sites import Sites
@@ -108,7 +108,8 @@ class Session(ABC):
             results = self._read(batch, planned)
             intake = take_in(results, planned)
             self._close(row.batch_id, intake, status="done" if results else "failed", note="read back after a crash")
-            self._take_back(intake, planned)
+        # Of the batch that was lost, and of one that was in the journal already when the session died.
+        self._take_back(self._journal.visits())
         self._journal.drop_planned("interrupted", purpose="probe")
 
     def _clean(self) -> None:
@@ -211,7 +212,7 @@ class Session(ABC):
             note=last_line(outcome.stderr) if outcome.exit_code else "",
             usage={**asdict(usage), **seen.record(intake.visits)},
         )
-        self._take_back(intake, planned)
+        self._finished += self._take_back(visit for visit in intake.visits if planned[visit.visit_id].alone)
         self._made += len(sections)
         self._nominal_spent += expected_seconds(sections, self._pace)
         self._wall_spent += time.monotonic() - begin
@@ -246,16 +247,14 @@ class Session(ABC):
         intake.again = [visit for visit in intake.again if not self._journal.tries(visit.cell_key, visit.block)]
         return intake
 
-    def _take_back(self, intake: Intake, planned: Mapping[int, PlannedVisit]) -> None:
-        """Visits that seemed to settle late count after all when the longer ones show that it was noise."""
-        longer = {(visit.cell_key, visit.block): visit for visit in intake.visits if planned[visit.visit_id].alone}
-        for visit_id, cell_key, block, verdict in self._journal.discarded(LATE) if longer else ():
-            visit = longer.get((cell_key, block))
-            kept = not_confirmed(verdict, visit) if visit is not None else ""
-            if kept:
-                self._journal.take_back(visit_id, kept)
-                self._finished += 1
-                self._emit(Event("kept", {"cell": cell_key, "verdict": kept, **_axes(self._cells[cell_key])}))
+    def _take_back(self, visits: Iterable[Visit]) -> int:
+        """How many visits that seemed to settle late count after all, because the longer ones among `visits` show that it was noise."""
+        visits = list(visits)
+        kept = after_all(self._journal.discarded(LATE), visits) if visits else []
+        for visit_id, cell_key, verdict in kept:
+            self._journal.take_back(visit_id, verdict)
+            self._emit(Event("kept", {"cell": cell_key, "verdict": verdict, **_axes(self._cells[cell_key])}))
+        return len(kept)
 
     def _amend(self, intake: Intake) -> Intake:
         """What a batch gave, changed in place before it is written down where a kind of session judges otherwise."""

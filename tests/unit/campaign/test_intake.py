@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What becomes of a batch's sections: kept, discarded, made again."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from ioatlas.campaign.intake import LONGER, not_confirmed, take_in
+from ioatlas.campaign.intake import LONGER, after_all, take_in
 from ioatlas.engine.batch import Section
 from ioatlas.engine.collect import SectionResult
 from ioatlas.model.cell import Cell
@@ -62,10 +64,17 @@ def test_an_overlap_is_made_again_alone_and_as_long():
 
 
 def test_a_late_cut_counts_only_when_the_longer_visit_shows_it_too():
-    first = taken([2.0] * 30 + [1.0] * 19).visits[0].verdict
+    first = (1, CELL.key, 0, taken([2.0] * 30 + [1.0] * 19).visits[0].verdict)
+
+    def counts(shape, visit_id=2):
+        return after_all([first], [replace(taken(shape, alone=True).visits[0], visit_id=visit_id)])
+
     flat, same, other = ([1.0] * 49, [2.0] * 15 + [1.0] * 34, [0.5] * 15 + [1.0] * 34)
-    assert not_confirmed(first, taken(flat, alone=True).visits[0]).startswith("flat: slowdown(300 ms)")
-    assert not_confirmed(first, taken(other, alone=True).visits[0])
-    assert not not_confirmed(first, taken(same, alone=True).visits[0])
+    (visit_id, cell_key, verdict), = counts(flat)
+    assert (visit_id, cell_key) == (1, CELL.key)
+    assert verdict.startswith("flat: slowdown(300 ms)")
+    assert counts(other)
+    assert not counts(same)
     for unsteady in ([2.0] * 30 + [1.0] * 19, np.linspace(1.0, 2.0, 49)):
-        assert not not_confirmed(first, taken(unsteady, alone=True).visits[0])
+        assert not counts(unsteady)
+    assert not counts(flat, visit_id=1)  # not the longer one: the first try itself
