@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import time
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -44,12 +45,12 @@ def facts_text(facts: Path | None, measure: Mapping[str, str | None]) -> str:
         read_facts(source)
         open_meters(read_power(source), where=str(source))
         text = source.read_text(encoding="utf-8")
-    known = read_measure(source) if source is not None else {}
+    has_table = "measure" in tomllib.loads(text)
     lines = []
     for key, value in measure.items():
         if value is not None:
-            if known:
-                raise UsageError(f"what is measured alone is named in {source} already", where=f"--{key}", remedy=f"write {key} below [measure] there")
+            if has_table:
+                raise UsageError(f"{source} has a table [measure] already", where=f"--{key}", remedy=f"write {key} below [measure] there")
             lines.append(f"{key} = {json.dumps(MEASURED[key](value, f'--{key}'))}")
     if lines:
         text += "\n".join(["", "[measure]", *lines, ""])

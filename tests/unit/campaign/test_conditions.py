@@ -20,11 +20,12 @@ def test_what_is_measured_alone_is_written_below_the_facts(tmp_path):
     assert read_measure(kept) == {"iperf": "nas", "drive": str(drive)}
 
 
-def test_it_is_named_in_one_place(tmp_path):
+@pytest.mark.parametrize("table", ['[measure]\niperf = "nas"\n', "[measure]\n"])
+def test_it_is_named_in_one_place(tmp_path, table):
     source = tmp_path / "bed.toml"
-    source.write_text('[measure]\niperf = "nas"\n')
+    source.write_text(table)
     assert facts_text(source, {"iperf": None}) == source.read_text()
-    with pytest.raises(UsageError, match=r"named in .*bed\.toml already"):
+    with pytest.raises(UsageError, match=r"bed\.toml has a table \[measure\] already"):
         facts_text(source, {"iperf": "other"})
 
 
