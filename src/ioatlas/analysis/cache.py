@@ -116,7 +116,8 @@ class CacheReport:
             return ()
         namer = Namer((v.cell for v in self.verdicts.values()), sorted({v.cell.target for v in self.verdicts.values()}))
         found: list[Finding] = []
-        withheld = f" For {self.withheld:,} of {plural(total, 'value')} no verdict could be given: neither ceiling, round trip, counters nor several footprints were known."
+        unknown = "neither ceiling, round trip, counters nor several footprints were known"
+        withheld = f" For {self.withheld:,} of {plural(total, 'value')} no verdict could be given: {unknown}."
         if flagged:
             words = []
             if self.count("cached"):
@@ -131,8 +132,10 @@ class CacheReport:
                 f" Clearest: {namer.cell(worst.cell, with_target=True)}: {worst.evidence[0].sentence}."
             )
             found.append(Finding("cache", sentence + (withheld if self.withheld else ""), tuple(v.cell.key for v in flagged[:20])))
+        elif self.withheld == total:
+            found.append(Finding("cache", f"Caches: for {total:,} of {plural(total, 'value')} it is not known whether one answered: {unknown}."))
         elif self.withheld:
-            found.append(Finding("cache", "Caches: nothing points to one." + withheld))
+            found.append(Finding("cache", f"Caches: none was found in {plural(total - self.withheld, 'value')}.{withheld}"))
         for bracket in sorted(self.brackets, key=lambda one: -one.ratio)[:2]:
             found.append(
                 Finding(
