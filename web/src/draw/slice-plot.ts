@@ -15,7 +15,7 @@ export interface Neighbour {
 export interface SliceLook {
   neighbours: readonly Neighbour[];
   /** The bound of the path at each level, drawn as a dashed line where it lies near enough to be seen. */
-  ceiling: { name: string; values: readonly number[] };
+  ceiling: { names: readonly string[]; values: readonly number[] };
   width: number;
   height: number;
   dark: boolean;
@@ -98,7 +98,7 @@ export function plotSlice(into: HTMLElement, points: readonly SlicePoint[], look
     c.textAlign = "right";
     c.textBaseline = "top";
     // Below the line and clear of points that lie on it.
-    c.fillText(look.ceiling.name, u.bbox.left + u.bbox.width - 2, u.valToPos(value, "y", true) + 9 * uPlot.pxRatio);
+    c.fillText(look.ceiling.names[last] ?? "", u.bbox.left + u.bbox.width - 2, u.valToPos(value, "y", true) + 9 * uPlot.pxRatio);
   };
   const marks = (u: uPlot) => {
     const c = u.ctx;

@@ -24,15 +24,15 @@ export function slice(atlas: Atlas, reading: Reading, through: Point, axis: numb
   });
 }
 
-/** The bound of the path at each level of a slice, in the slice's own quantity; NaN where none is known or it bounds something else. */
+/** The bound of the path at each level of a slice and its name, in the slice's own quantity; NaN where none is known or it bounds something else. */
 export function ceilings(
   atlas: Atlas,
   reading: Reading,
   through: Point,
   axis: number,
-): { name: string; values: number[] } {
+): { names: string[]; values: number[] } {
   const values: number[] = [];
-  let name = "";
+  const names: string[] = [];
   for (let level = 0; level < (atlas.axes[axis]?.levels.length ?? 0); level++) {
     const row =
       slotAt(
@@ -43,9 +43,9 @@ export function ceilings(
     const share = row >= 0 ? valueAt(reading, row + 1) / atlas.values.at("bw_bytes_per_s", row) : Number.NaN;
     const known = BOUNDED.has(reading.quantity.id) && Number.isFinite(bound * share);
     values.push(known ? bound * share : Number.NaN);
-    if (known) name = textAt(atlas.ceiling, row);
+    names.push(known ? textAt(atlas.ceiling, row) : "");
   }
-  return { name, values };
+  return { names, values };
 }
 
 /** Quantities that a bound on throughput bounds too. */

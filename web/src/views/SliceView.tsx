@@ -16,7 +16,7 @@ const PRINT_WIDTH = 350;
 
 /** The bound of the path in words, also where it lies too far above the plot to be drawn. */
 function Bound(props: {
-  ceiling: { name: string; values: readonly number[] };
+  ceiling: { names: readonly string[]; values: readonly number[] };
   values: readonly number[];
   format: (v: number) => string;
 }) {
@@ -26,7 +26,7 @@ function Bound(props: {
   if (at < 0) return null;
   return (
     <p class="plot-told">
-      Ceiling: {props.ceiling.name}, {props.format(props.ceiling.values[at] ?? Number.NaN)};{" "}
+      Ceiling: {props.ceiling.names[at]}, {props.format(props.ceiling.values[at] ?? Number.NaN)};{" "}
       <span class="soft">at most {percent(most)} of it is reached here</span>
     </p>
   );
@@ -64,7 +64,7 @@ export function SliceView() {
             ),
           }))
       : [];
-  const ceiling = point && axis ? ceilings(atlas, reading, point, a) : { name: "", values: [] };
+  const ceiling = point && axis ? ceilings(atlas, reading, point, a) : { names: [], values: [] };
   const dark = state.dark.value;
   const kind = state.scaleKind.value;
   const at = point?.[a] ?? -1;
