@@ -170,6 +170,11 @@ rd=never,wd=wd1,iorate=max
 """
 
 
+def test_vdbench_rates_may_end_with_max():
+    found = jobs("vdbench", "sd=s,lun=x,size=1g\nwd=w,sd=s\nrd=r,wd=w,iorate=(100,max,300),elapsed=5")
+    assert [job.get("rate_iops") for job in found] == [100, None, 300]
+
+
 def test_vdbench_definitions_loops_and_skew():
     found = jobs("vdbench", VDBENCH)
     r1 = [j for j in found if j["name"].startswith("r1")]

@@ -73,15 +73,13 @@ def _rates(rd: Definition, notes: list[Fidelity]) -> list[float | None]:
     if not values:
         notes.append(exact("arrival", "no rate is given: taken as max"))
         return [None]
-    first = values[0].lower()
-    if first == "max":
-        return [None]
-    if first == "curve":
+    if values[0].lower() == "curve":
         points = [f"{p:g}" for p in (numbers(rd.all("curve"), "curve", rd.where) or _CURVE)]
         notes.append(not_expressible("curve", f"points at {', '.join(points)}% of what the first run reaches: the rates are known after it has run;"
                                      " the run at the maximum is translated, the points need its result"))  # fmt: skip
         return [None]
-    return [rate or None for rate in numbers(values, "iorate", rd.where)]
+    # In a list too: as fast as it goes stands beside given rates.
+    return [rate or None for rate in numbers(["0" if value.lower() == "max" else value for value in values], "iorate", rd.where)]
 
 
 def _runs(rd: Definition, overrides: dict[str, str]) -> Iterator[Run]:
