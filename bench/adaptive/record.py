@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Record dense sweeps to compare designs on: every cell of a grid, several passes, each in its own random order.
 
-    python bench/adaptive/record.py local|link|cache|buffered|mixed|packed|queue [--passes 2] [--lock FILE]
+    python bench/adaptive/record.py local|link|cache|buffered|mixed|packed|queue|warm_cache|warm_buffered [--passes 2] [--lock FILE]
 
 Targets:
   local     a directory on the local file system, O_DIRECT, psync: noisy, no cache edge.
@@ -12,6 +12,9 @@ Targets:
   mixed     reads and writes mixed (rwmixread) by two engines, O_DIRECT, on the local file system.
   packed    writes of data of given compressibility (buffer_compress_percentage) to a compressed RAM disk (zram; needs root).
   queue     nbdkit: 2 ms, 4 threads a connection, 300 Mbit/s for all; reads, writes and mixes over depth and jobs.
+  warm_cache, warm_buffered
+            the same two caches in a known state: the cells of a batch have one size, and the batch begins with a read of as much of it as
+            the cache holds. What is hit follows from the cell then, and not from what was measured before. Writes go through to the store.
 
 A section takes 0.4 s; sections are placed 0.5 or 0.6 s apart inside one fio by `startdelay`, 24 to a batch. The
 lock is released between groups of batches, so that others can measure: the recordings are noisy and say so.
@@ -123,17 +126,22 @@ def buffered(cells: list[Cell]) -> Iterator[tuple[list[str], object, int]]:
 
 
 @contextlib.contextmanager
-def cache(cells: list[Cell]) -> Iterator[tuple[list[str], object, int]]:
+def cache(cells: list[Cell], *options: str) -> Iterator[tuple[list[str], object, int]]:
     with scratch("/dev/shm") as folder:
         socket, size = folder / "c.sock", max(int(c["size"]) for c in cells)
         command = ["nbdkit", "-f", "-U", str(socket), "-t", "16", "--filter=cache", "--filter=delay", "memory", str(size)]
-        command += ["rdelay=1ms", "wdelay=1ms", "cache-max-size=96M", "cache-on-read=true"]
+        command += ["rdelay=1ms", "wdelay=1ms", "cache-max-size=96M", "cache-on-read=true", *options]
         with process(command, env={**os.environ, "TMPDIR": str(folder)}):
             wait_for(socket)
             uri = f"uri=nbd+unix:///?socket={socket}"
             fill = ["fio", "--name=f", "--ioengine=nbd", f"--{uri}", "--rw=write", "--bs=1m", "--iodepth=8", f"--size={size}"]
             subprocess.run(fill, check=True, capture_output=True)
             yield ["ioengine=nbd", uri], lambda _: [], 600
+
+
+def warm_cache(cells: list[Cell]) -> contextlib.AbstractContextManager:
+    # Blocks and thresholds as in docs/decisions/0082: the edge lies where max-size says.
+    return cache(cells, "cache=writethrough", "cache-min-block-size=64K", "cache-high-threshold=100", "cache-low-threshold=95")
 
 
 @contextlib.contextmanager
@@ -216,7 +224,12 @@ TARGETS = {
         grid(["write", "randwrite"], [4, 8, 16, 32, 64, 128], [256], [1, 2, 4, 8], [1], buffer_compress_percentage=[0, 25, 50, 75, 90]),
     ),
     "queue": (queue, grid(["randread", "randwrite", "randrw"], [4, 16, 64, 128, 256, 512], [256], [1, 2, 4], [1, 2, 4, 8, 16, 32, 64])),
+    "warm_cache": (warm_cache, grid(["read", "randread", "randwrite"], [4, 8, 16, 32, 64, 128, 256], [16, 32, 64, 128, 256, 512], [1, 4], [1, 4])),
+    "warm_buffered": (buffered, grid(["read", "randread"], [4, 8, 16, 32, 64, 128, 256], [16, 32, 64, 128, 256, 512, 1024], [1, 2, 4, 8], [1])),
 }
+WARMED_BYTES_PER_S = {"warm_cache": 50e6, "warm_buffered": 400e6}
+"""How fast the cache of a target that is read warm fills, at least."""
+WARMED_MIB = 160
 PREFIX = {"link": ["nsenter", "--net=/run/netns/arecc"]}
 
 
@@ -225,7 +238,17 @@ def percentile(section: dict, direction: str) -> float | str:
     return found.get("99.000000", "")
 
 
-def run_batch(prefix: list[str], common: list[str], extra: object, period_ms: int, cells: list[Cell], folder: Path) -> list[list]:
+def batches_of(cells: list[Cell], *, of_one_size: bool) -> list[list[Cell]]:
+    """Cells in random order, 24 to a batch."""
+    order = random.sample(cells, len(cells))
+    groups: dict[object, list[Cell]] = {}
+    for cell in order:
+        groups.setdefault(cell["size"] if of_one_size else None, []).append(cell)
+    made = [group[at : at + 24] for group in groups.values() for at in range(0, len(group), 24)]
+    return random.sample(made, len(made)) if of_one_size else made
+
+
+def run_batch(prefix: list[str], common: list[str], extra: object, period_ms: int, cells: list[Cell], folder: Path, warmed_bytes_per_s: float) -> list[list]:
     lines = [
         "[global]",
         "thread=1",
@@ -236,8 +259,14 @@ def run_batch(prefix: list[str], common: list[str], extra: object, period_ms: in
         "randrepeat=0",
     ]
     lines += ["norandommap=1", "lat_percentiles=1", "clat_percentiles=0", *common]
+    first_ms = 0
+    if warmed_bytes_per_s:
+        size = int(cells[0]["size"])
+        part = min(size, WARMED_MIB * MIB)
+        first_ms = 100 * math.ceil(10 * part / warmed_bytes_per_s) + 200
+        lines += ["[warm]", "rw=read", "bs=1m", "iodepth=8", "time_based=0", f"runtime={first_ms - 100}ms", f"offset={size - part}", f"size={part}", *extra(cells[0])]
     for place, cell in enumerate([cells[0], *cells]):  # the first section is thrown away: it starts late
-        lines += [f"[s{place}]", "new_group=1", f"startdelay={place * period_ms}ms", *(f"{name}={value}" for name, value in cell.items())]
+        lines += [f"[s{place}]", "new_group=1", f"startdelay={first_ms + place * period_ms}ms", *(f"{name}={value}" for name, value in cell.items())]
         lines += [f"randseed={random.randrange(1 << 30)}", *extra(cell)]
     job, out = folder / "job.fio", folder / "out.json"
     job.write_text("\n".join(lines) + "\n")
@@ -279,17 +308,17 @@ def main() -> None:
     rows: list[list] = []
     with scratch() as folder, opener(cells) as (common, extra, period_ms), open(arguments.lock, "w") as lock:
         for number in range(1, arguments.passes + 1):
-            order = random.sample(cells, len(cells))
-            batches = [order[at : at + 24] for at in range(0, len(order), 24)]
+            warmed = WARMED_BYTES_PER_S.get(arguments.target, 0.0)
+            batches = batches_of(cells, of_one_size=warmed > 0)
             for group in range(0, len(batches), 4):
                 fcntl.flock(lock, fcntl.LOCK_EX)
                 for batch in batches[group : group + 4]:
-                    got = run_batch(PREFIX.get(arguments.target, []), common, extra, period_ms, batch, folder)
+                    got = run_batch(PREFIX.get(arguments.target, []), common, extra, period_ms, batch, folder, warmed)
                     rows += [[number, *row] for row in got]
                 fcntl.flock(lock, fcntl.LOCK_UN)
                 time.sleep(0.2)
                 print(
-                    f"{time.strftime('%T')} pass {number}: {min((group + 4) * 24, len(order))}/{len(order)} cells, {len(rows)} rows",
+                    f"{time.strftime('%T')} pass {number}: {min((group + 4) * 24, len(cells))}/{len(cells)} cells, {len(rows)} rows",
                     file=sys.stderr,
                     flush=True,
                 )
