@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Record dense sweeps to compare designs on: every cell of a grid, several passes, each in its own random order.
 
-    python bench/adaptive/record.py local|link|cache|buffered|mixed|packed|queue|warm_cache|warm_buffered [--passes 2] [--lock FILE]
+    python bench/adaptive/record.py local|link|cache|buffered|mixed|packed|queue|warm_cache [--passes 2] [--lock FILE]
 
 Targets:
   local     a directory on the local file system, O_DIRECT, psync: noisy, no cache edge.
@@ -12,8 +12,8 @@ Targets:
   mixed     reads and writes mixed (rwmixread) by two engines, O_DIRECT, on the local file system.
   packed    writes of data of given compressibility (buffer_compress_percentage) to a compressed RAM disk (zram; needs root).
   queue     nbdkit: 2 ms, 4 threads a connection, 300 Mbit/s for all; reads, writes and mixes over depth and jobs.
-  warm_cache, warm_buffered
-            the same two caches in a known state: the cells of a batch have one size, and the batch begins with a read of as much of it as
+  warm_cache
+            such a cache in a known state: the cells of a batch have one size, and the batch begins with a read of as much of it as
             the cache holds. What is hit follows from the cell then, and not from what was measured before. Writes go through to the store.
 
 A section takes 0.4 s; sections are placed 0.5 or 0.6 s apart inside one fio by `startdelay`, 24 to a batch. The
@@ -225,9 +225,8 @@ TARGETS = {
     ),
     "queue": (queue, grid(["randread", "randwrite", "randrw"], [4, 16, 64, 128, 256, 512], [256], [1, 2, 4], [1, 2, 4, 8, 16, 32, 64])),
     "warm_cache": (warm_cache, grid(["read", "randread", "randwrite"], [4, 8, 16, 32, 64, 128, 256], [16, 32, 64, 128, 256, 512], [1, 4], [1, 4])),
-    "warm_buffered": (buffered, grid(["read", "randread"], [4, 8, 16, 32, 64, 128, 256], [16, 32, 64, 128, 256, 512, 1024], [1, 2, 4, 8], [1])),
 }
-WARMED_BYTES_PER_S = {"warm_cache": 50e6, "warm_buffered": 400e6}
+WARMED_BYTES_PER_S = {"warm_cache": 50e6}
 """How fast the cache of a target that is read warm fills, at least."""
 WARMED_MIB = 160
 PREFIX = {"link": ["nsenter", "--net=/run/netns/arecc"]}

@@ -5,8 +5,8 @@
     python bench/time_to_map/run.py --quick                                            about 3 minutes, a reduced grid: checks the script
 
 The grid is that of the profile seed2021: read write x 12 sizes x 10 block sizes x 8 numjobs, 1,920 cells, 16 of them not admissible (a block larger
-than the file). bench-fio has no size axis: it runs once for each size, windows of 1 s (its shortest), same engine, same file, direct. Order: ours,
-bench-fio over half of the sizes, the reference pass, bench-fio over the other half, ours again. So the reference lies in the middle, and drift
+than the file). bench-fio has no size axis: it runs once for each size, windows of 1 s (its shortest), same engine, same file, direct. Order:
+bench-fio over half of the sizes, ours, the reference pass, bench-fio over the other half, ours again. So the reference lies in the middle, and drift
 of the machine is no tool's advantage; both runs of ours are judged.
 
 Ours is charged with the whole command: lay-out of the file, probes, all visits, cliff and honesty cells, fresh visits of extreme cells, clean-up, report. bench-fio
@@ -219,8 +219,8 @@ def main() -> None:
     half = len(grid.size) // 2
     # Sizes by turns, so that neither half of bench-fio's time is all small files.
     turns = [grid.size[0::2], grid.size[1::2]] if half else [grid.size, ()]
-    ran = [stages.make("ours-1", lambda work: ours(grid, target, work, ask))]
     full = [stages.make(f"bench-fio-{size}", lambda work, size=size: theirs(grid, size, bench_fio, file, work)) for size in turns[0]]  # type: ignore[misc]
+    ran = [stages.make("ours-1", lambda work: ours(grid, target, work, ask))]
     reference = stages.make("reference", lambda work: ours(grid, target, work, ["--visits", "1"]))
     full += [stages.make(f"bench-fio-{size}", lambda work, size=size: theirs(grid, size, bench_fio, file, work)) for size in turns[1]]  # type: ignore[misc]
     ran.append(stages.make("ours-2", lambda work: ours(grid, target, work, ask)))
@@ -251,7 +251,8 @@ def report(grid: Grid, ask: list[str], ran: list[dict[str, Any]], full: list[dic
                 f"{theirs_seconds / one['seconds']:.1f}",
             )
         )
-    loads = ", ".join(f"{part['load_before']:.1f}" for part in [ran[0], *full, reference, ran[1]])
+    half = (len(grid.size) + 1) // 2
+    loads = ", ".join(f"{part['load_before']:.1f}" for part in [*full[:half], ran[0], reference, *full[half:], ran[1]])
     lines = [
         "# Time to the map",
         "",
@@ -262,7 +263,7 @@ def report(grid: Grid, ask: list[str], ran: list[dict[str, Any]], full: list[dic
         f"Grid: {grid.count} cells = {' '.join(grid.rw)} x {len(grid.size)} sizes x {len(grid.bs)} bs x {len(grid.numjobs)} numjobs"
         + (" (profile seed2021)" if grid.profile else " (reduced: this checks the script, nothing more)")
         + f"; {ENGINE}, direct, one file shared by all jobs.",
-        "Order: ours, bench-fio (half of the sizes), reference, bench-fio (the others), ours again.",
+        "Order: bench-fio (half of the sizes), ours, reference, bench-fio (the others), ours again. A run that was stopped between two of these went on there.",
         f"Reference: every cell once, {len(reference['measured'])} cells in {reference['seconds']:.0f} s.",
         "",
         f"|value / reference - 1| of I/Os per second over the {len(keys)} cells that both have; 95% intervals by resampling cells:",

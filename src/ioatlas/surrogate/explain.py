@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import exp, sqrt
 
 import numpy as np
 
-from ioatlas.surrogate.law import Parameter
+from ioatlas.surrogate.law import SMALL_WRITES, Parameter
 from ioatlas.surrogate.space import Floats
 from ioatlas.surrogate.surrogate import Surrogate
 
@@ -42,6 +43,11 @@ def explain(model: Surrogate) -> tuple[Parameter, ...]:
             weights = law.contrast(name, column)
             if weights is not None:
                 found.append(_parameter(words, mode, unit, sign, weights, mean, covariance, prior))
+    small = law.contrast(SMALL_WRITES, law.smallest_writes)
+    if small is not None:
+        told = _parameter("time of the smallest writes, times what others lead to expect", "", "times", -1, small, mean, covariance, prior)
+        # A factor of one explains nothing.
+        found.append(replace(told, known=told.known and not told.low <= 1.0 <= told.high))
     for number, edge in enumerate(law.edges):
         weights = law.contrast(f"capacity {number}", 0)
         if weights is not None:

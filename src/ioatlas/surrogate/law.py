@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ioatlas.surrogate.space import Floats, Ints, Space
+from ioatlas.surrogate.space import SECTOR_BYTES, Floats, Ints, Point, Space, direction_name
 
 MODE_SD = 0.5
 """Prior standard deviation of the log factor between modes: 1.6 either way."""
@@ -29,6 +29,10 @@ HIT_SHARPNESS = 4.0
 MISSED = ("service", "transfer", "servers", "iops", "bandwidth")
 """Quantities that differ behind an edge."""
 LIMITS = ("servers", "iops", "bandwidth")
+SMALL_WRITES = "small writes"
+SMALL_WRITES_SD = 0.5
+"""Prior standard deviation of the log factor between the smallest writes and what the law says of them: below a page, a stripe unit or a
+mapping unit a write is a read, a change and a larger write."""
 JOBS_SD = 0.3
 """Prior standard deviation of the power of numjobs that a limit grows with: 0 where all jobs share it, 1 where each has its own
 connection, queue or process."""
@@ -130,8 +134,15 @@ class Law:
                 if name in self._at:
                     sign = 1.0 if name in ("service", "transfer") else -1.0
                     self._add(f"miss {number} {name}", sign * 0.7 * slower, 0.8, 0.6)
-        for number, step in enumerate(self.steps):
-            self._add_columns(f"step {number}", above(space, step).astype(float)[:, None], np.zeros(1), np.ones(1))
+        factors = {f"step {number}": (above(space, step).astype(float), 1.0) for number, step in enumerate(self.steps)}
+        smallest = _smallest_writes(space)
+        self.smallest_writes = int(np.argmax(smallest))
+        """A cell that the factor of the smallest writes applies to in full, where there is one."""
+        if smallest.any():
+            factors[SMALL_WRITES] = smallest, SMALL_WRITES_SD
+        for name, (applies, sd) in factors.items():
+            self._add_columns(name, applies[:, None], np.zeros(1), np.array([sd]))
+        self._factors = tuple(factors)
         self.prior_mean = np.concatenate([q.mean for q in self._quantities])
         self.prior_sd = np.concatenate([q.sd for q in self._quantities])
 
@@ -195,9 +206,9 @@ class Law:
             slope[f"steepness {number}"] = by_over * over * view.applies[number]
             slope[f"capacity {number}"] = -by_over * steep * view.applies[number]
             log_time = mixed
-        for number in range(len(self.steps)):
-            log_time = log_time - phi[f"step {number}"]
-            slope[f"step {number}"] = np.full(len(view.rows), -1.0)
+        for name in self._factors:
+            log_time = log_time - phi[name]
+            slope[name] = np.full(len(view.rows), -1.0)
         return -log_time, slope
 
     def _log_time(self, phi: dict[str, Floats], view: _View, missed: int, *, slopes: bool) -> tuple[Floats, dict[str, Floats]]:
@@ -311,6 +322,24 @@ def above(space: Space, step: Edge) -> NDArray[np.bool_]:
     assert axis is not None
     levels = np.array(space.axes[axis].levels, dtype=float)
     return np.asarray((levels[space.index[:, axis]] >= step.high) & space.in_direction(step.direction))
+
+
+def _smallest_writes(space: Space) -> Floats:
+    """How much of each cell's load writes less than a sector, or, where no block is as small, blocks of the smallest of three or more sizes: 0 to 1, shape (n,)."""
+    blocks = np.unique(space.block_bytes)
+    if len(blocks) < 3:
+        return np.zeros(len(space))
+    small = space.block_bytes < SECTOR_BYTES if blocks[0] < SECTOR_BYTES <= blocks[-1] else space.block_bytes == blocks[0]
+    return np.array([_written_share(point) for point in space.points]) * small
+
+
+def _written_share(point: Point) -> float:
+    """Part of a cell's I/Os that are writes, 0 to 1."""
+    directions = direction_name(str(point.get("rw", ""))).split("+")
+    if "write" not in directions:
+        return 0.0
+    mix = point.get("rwmixread")
+    return 1.0 if "read" not in directions else 1 - float(50 if mix is None else mix) / 100
 
 
 def _mode_columns(space: Space) -> tuple[Floats, tuple[str, ...]]:

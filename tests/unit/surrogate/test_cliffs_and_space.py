@@ -10,6 +10,7 @@ import pytest
 from ioatlas.errors import UsageError
 from ioatlas.surrogate.cliffs import find_edges as find_edges_on_all_threads
 from ioatlas.surrogate.cliffs import regimes, undecided
+from ioatlas.surrogate.explain import explain
 from ioatlas.surrogate.law import Edge
 from ioatlas.surrogate.noise import measure_noise
 from ioatlas.surrogate.space import Space
@@ -58,11 +59,13 @@ def test_jumps_that_only_together_explain_the_readings_are_found(seed):
     small = np.array([point["rw"] == "write" and point["bs_bytes"] == 4096 for point in space.points])
     rng = np.random.default_rng(seed)
     cells = [*rng.choice(np.flatnonzero(~small), 40, replace=False), rng.choice(np.flatnonzero(small))]
-    _, edges = find_edges(space, Training.of({int(c): [first[c], second[c]] for c in cells}))
+    model, edges = find_edges(space, Training.of({int(c): [first[c], second[c]] for c in cells}))
     found = {(edge.axis or "footprint", edge.direction): edge for edge in edges}
     assert found["footprint", "read"].low <= 48 * surfaces.MIB <= found["footprint", "read"].high
     assert found["footprint", "write"].low <= 12 * surfaces.MIB <= found["footprint", "write"].high
-    assert found["bs_bytes", "write"].high == 8192
+    (penalty,) = [parameter for parameter in explain(model) if parameter.unit == "times"]
+    assert penalty.known
+    assert penalty.low <= 2.5 <= penalty.high
 
 
 def test_nothing_of_the_residual_crosses_an_edge():

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from ioatlas.surrogate.explain import explain
-from ioatlas.surrogate.law import Edge, Law
+from ioatlas.surrogate.law import SMALL_WRITES, Edge, Law
 from ioatlas.surrogate.space import Space
 from ioatlas.surrogate.surrogate import Training, fit
 
@@ -59,6 +59,34 @@ def test_parameters_of_a_known_queue_are_found_with_honest_intervals():
                 assert p.low / 1.15 <= value <= p.high * 1.15, (name, rw, p)
     assert found[("fixed time of an I/O", "read")].known
     assert found[("fixed time of an I/O", "read")].value == pytest.approx(200e-6, rel=0.15)
+
+
+@pytest.mark.parametrize(("blocks", "small"), [([4096, 8192, 16384], [4096]), ([512, 2048, 4096, 8192], [512, 2048]), ([4096, 8192], [])])
+def test_which_writes_are_small(blocks, small):
+    space = grid(rw=["read", "write", "randrw"], bs_bytes=blocks, rwmixread=[0, 70])
+    law = Law(space, np.arange(len(space)), np.zeros(len(space)))
+    factor = {0: 1.0, 70: 0.3}
+    expected = [(p["bs_bytes"] in small) * {"read": 0.0, "write": 1.0, "randrw": factor[p["rwmixread"]]}[p["rw"]] for p in space.points]
+    slope = law.jacobian(law.prior_mean, np.arange(len(space)))[1]
+    contrast = law.contrast(SMALL_WRITES, law.smallest_writes)
+    assert (contrast is None) == (not small)
+    if contrast is not None:
+        assert slope @ contrast == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("slower", [2.5, 1.0])
+def test_small_writes_that_take_longer_are_told_from_two_of_them(slower):
+    iops = queue(SPACE, 200e-6, 500e6, 8, 1.2e9)
+    small = np.array([p["rw"] == "write" and p["bs_bytes"] == 4096 for p in SPACE.points])
+    iops[small] /= slower
+    rng = np.random.default_rng(3)
+    cells = [*rng.choice(np.flatnonzero(~small), 38, replace=False), *rng.choice(np.flatnonzero(small), 2, replace=False)]
+    model = fit(SPACE, Training.of({int(c): [float(np.log(iops[c]) + rng.normal(0, 0.02)) for _ in range(2)] for c in cells}))
+    (told,) = [p for p in explain(model) if p.unit == "times"]
+    assert told.known == (slower > 1)
+    assert told.low <= slower <= told.high
+    rest = np.setdiff1d(np.flatnonzero(small), cells)
+    assert np.median(np.abs(np.expm1(model.predict(rest).mean - np.log(iops[rest])))) < 0.1
 
 
 def test_without_block_size_or_jobs_the_law_still_predicts():
