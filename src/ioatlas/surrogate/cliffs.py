@@ -177,8 +177,11 @@ def _pairs(space: Space, training: Training, scored: list[_Scored], model: Surro
     """The best candidate with each of the next ones, as far as two explain what either alone does not: while one jump is unexplained the process
     stays as rough as if there were no edge, and the other gains little.
     """
-    (_, needed, edges, start), *others = scored
-    found = []
+    (lacking, needed, edges, start), *others = scored
+    found: list[_Scored] = []
+    if lacking + needed <= 0:
+        # The best explains nothing of its own: there is no jump for another one to hide.
+        return found
     for _, more, wider, _ in others[:TRIED]:
         both = (*edges, wider[-1])
         other = fit_with_edges(space, training, both, start, CANDIDATE_ITERATIONS, robust=False)

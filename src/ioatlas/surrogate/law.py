@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ioatlas.surrogate.space import SECTOR_BYTES, Floats, Ints, Point, Space, direction_name
+from ioatlas.surrogate.space import SECTOR_BYTES, Floats, Ints, Space
 
 MODE_SD = 0.5
 """Prior standard deviation of the log factor between modes: 1.6 either way."""
@@ -191,7 +191,7 @@ class Law:
         log_time, slope = self._log_time(phi, view, 0, slopes=slopes)
         for number in range(len(self.edges)):
             missed, missed_slope = self._log_time(phi, view, number + 1, slopes=slopes)
-            steep = HIT_SHARPNESS * np.exp(np.clip(phi[f"steepness {number}"], -2, 3.5))
+            steep = HIT_SHARPNESS * np.exp(np.minimum(np.maximum(phi[f"steepness {number}"], -2), 3.5))
             over = np.where(view.applies[number], steep * (view.log_footprint[number] - phi[f"capacity {number}"]), -60.0)
             log_hit = np.minimum(-np.logaddexp(0.0, over) / HIT_SHARPNESS, -1e-12)
             log_miss = np.log(-np.expm1(log_hit))
@@ -228,7 +228,7 @@ class Law:
             both = np.logaddexp(log_service, transfer)
             fixed_share = np.exp(log_service - both)
             log_service = both
-        sharp = np.exp(np.clip(phi["sharpness"], -1, 3)) if "sharpness" in phi else np.full(len(view.rows), 3.0)
+        sharp = np.exp(np.minimum(np.maximum(phi["sharpness"], -1), 3)) if "sharpness" in phi else np.full(len(view.rows), 3.0)
         log_n = sum((phi.get(f"exponent of {name}", 1.0) * values for name, values in view.log_n.items()), np.zeros(len(view.rows)))
         terms = [log_service - log_n]
         by_jobs = {name: phi.get(f"{name} by numjobs", 0.0) * view.log_n["numjobs"] for name in LIMITS}
@@ -301,7 +301,7 @@ class Law:
             normal = rows.T @ rows + np.eye(len(theta))
             for _ in range(8):
                 step = np.linalg.solve(normal + damping * np.diag(np.diag(normal)), gradient) * scale
-                step = np.clip(step, -2.0, 2.0)
+                step = np.minimum(np.maximum(step, -2.0), 2.0)
                 tried = cost(theta + step)
                 if tried < now:
                     break
@@ -330,16 +330,7 @@ def _smallest_writes(space: Space) -> Floats:
     if len(blocks) < 3:
         return np.zeros(len(space))
     small = space.block_bytes < SECTOR_BYTES if blocks[0] < SECTOR_BYTES <= blocks[-1] else space.block_bytes == blocks[0]
-    return np.array([_written_share(point) for point in space.points]) * small
-
-
-def _written_share(point: Point) -> float:
-    """Part of a cell's I/Os that are writes, 0 to 1."""
-    directions = direction_name(str(point.get("rw", ""))).split("+")
-    if "write" not in directions:
-        return 0.0
-    mix = point.get("rwmixread")
-    return 1.0 if "read" not in directions else 1 - float(50 if mix is None else mix) / 100
+    return space.written * small
 
 
 def _mode_columns(space: Space) -> tuple[Floats, tuple[str, ...]]:

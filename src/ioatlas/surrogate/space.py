@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,6 +108,11 @@ class Space:
             names = ("" if point.get("rw") is None else direction_name(str(point["rw"])) for point in self.points)
             self._inside[direction] = np.array([not direction or name == direction for name in names])
         return self._inside[direction]
+
+    @cached_property
+    def written(self) -> Floats:
+        """Part of each cell's I/Os that are writes, 0 to 1, shape (n,)."""
+        return np.array([_written_share(point) for point in self.points])
 
     def directions(self) -> tuple[str, ...]:
         """Directions the cells move data in; ('',) when the grid does not say."""
@@ -218,6 +224,14 @@ def direction_name(rw: str) -> str:
         return "+".join(directions_of(rw))
     except ValueError:
         return rw
+
+
+def _written_share(point: Point) -> float:
+    directions = direction_name(str(point.get("rw", ""))).split("+")
+    if "write" not in directions:
+        return 0.0
+    mix = point.get("rwmixread")
+    return 1.0 if "read" not in directions else 1 - float(50 if mix is None else mix) / 100
 
 
 def order_name(rw: str) -> str:
