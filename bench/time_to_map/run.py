@@ -256,10 +256,10 @@ def report(grid: Grid, ask: list[str], ran: list[dict[str, Any]], full: list[dic
     lines = [
         "# Time to the map",
         "",
-        f"One command: `python bench/time_to_map/run.py{'' if grid.profile else ' --quick'}`.",
+        f"One command: `python bench/time_to_map/run.py{'' if grid.profile else ' --quick'} {' '.join(ask)}`.",
         "",
         f"{platform.system()} {platform.release()}, {os.cpu_count()} cores, {fio}, Python {platform.python_version()}, {PEER}, {datetime.now(UTC):%Y-%m-%d}.",
-        f"Load average before each stage: {loads}.",
+        f"Load average before each stage, with the up to {max(grid.numjobs)} jobs of the stage before in it: {loads}.",
         f"Grid: {grid.count} cells = {' '.join(grid.rw)} x {len(grid.size)} sizes x {len(grid.bs)} bs x {len(grid.numjobs)} numjobs"
         + (" (profile seed2021)" if grid.profile else " (reduced: this checks the script, nothing more)")
         + f"; {ENGINE}, direct, one file shared by all jobs.",
