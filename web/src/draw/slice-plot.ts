@@ -98,7 +98,11 @@ export function plotSlice(into: HTMLElement, points: readonly SlicePoint[], look
     c.textAlign = "right";
     c.textBaseline = "top";
     // Below the line and clear of points that lie on it.
-    c.fillText(look.ceiling.names[last] ?? "", u.bbox.left + u.bbox.width - 2, u.valToPos(value, "y", true) + 9 * uPlot.pxRatio);
+    c.fillText(
+      look.ceiling.names[last] ?? "",
+      u.bbox.left + u.bbox.width - 2,
+      u.valToPos(value, "y", true) + 9 * uPlot.pxRatio,
+    );
   };
   const marks = (u: uPlot) => {
     const c = u.ctx;
