@@ -65,7 +65,7 @@ def _modes(model: Surrogate) -> list[tuple[str, int]]:
     for level, name in enumerate(model.space.axes[rw].levels):
         trained = model.training.cells[at[model.training.cells] == level]
         if len(trained):
-            found.append((str(name), int(trained[0])))
+            found.append(("without rw" if name is None else str(name), int(trained[0])))
     return found
 
 

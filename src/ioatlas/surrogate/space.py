@@ -230,8 +230,10 @@ def _written_share(point: Point) -> float:
     directions = direction_name(str(point.get("rw", ""))).split("+")
     if "write" not in directions:
         return 0.0
+    if "read" not in directions:
+        return 1.0
     mix = point.get("rwmixread")
-    return 1.0 if "read" not in directions else 1 - float(50 if mix is None else mix) / 100
+    return 1 - (float(mix) if _is_number(mix) else 50.0) / 100  # type: ignore[arg-type]
 
 
 def order_name(rw: str) -> str:

@@ -74,6 +74,11 @@ def test_which_writes_are_small(blocks, small):
         assert slope @ contrast == pytest.approx(expected)
 
 
+def test_a_mix_that_is_no_number_counts_as_half():
+    space = Space.of([{"rw": rw, "rwmixread": mix} for rw in ("randrw", "randwrite") for mix in (None, "n/a", 70)])
+    assert space.written == pytest.approx([0.5, 0.5, 0.3, 1.0, 1.0, 1.0])
+
+
 @pytest.mark.parametrize("slower", [2.5, 1.0])
 def test_small_writes_that_take_longer_are_told_from_two_of_them(slower):
     iops = queue(SPACE, 200e-6, 500e6, 8, 1.2e9)

@@ -9,7 +9,7 @@ import { jobText } from "./job";
 import { sortedRows } from "./order";
 import type { Quantity } from "./quantities";
 import { QUANTITIES, reading } from "./quantities";
-import { slice } from "./slice";
+import { ceilings, slice } from "./slice";
 import { column, f32, smallReport, u8 } from "./testing";
 import { reasons } from "./unmeasured";
 
@@ -118,6 +118,18 @@ describe("what a cell says", () => {
       ["unmeasured", Number.NaN],
       ["steady", 100000],
     ]);
+  });
+});
+
+describe("the bounds of a slice", () => {
+  test("each point has its own, and its name", async () => {
+    const report = smallReport();
+    report.cells.values.ceiling_bytes_per_s = f32(50000, 200000, Number.NaN, 1e6, 1e6);
+    report.cells.ceiling = { texts: ["", "1 job", "4 jobs"], packed_texts: "", codes: u8(1, 2, 0, 0, 0) };
+    const atlas = await openAtlas(report);
+    const bounds = ceilings(atlas, reading(atlas, quantity("throughput")), [0, 0, 0, -1], 2);
+    expect(bounds.names).toEqual(["1 job", "4 jobs", ""]);
+    expect(bounds.values).toEqual([50000, 200000, Number.NaN]);
   });
 });
 
