@@ -91,7 +91,8 @@ export function plotSlice(into: HTMLElement, points: readonly SlicePoint[], look
   const labelBound = (u: uPlot) => {
     const last = bounds.findLastIndex((v) => Number.isFinite(v));
     const value = bounds[last];
-    if (value === undefined) return;
+    // One bound within the plot is no line, and a name without a line says nothing.
+    if (value === undefined || bounds.findIndex((v) => Number.isFinite(v)) === last) return;
     const c = u.ctx;
     c.font = `${10 * uPlot.pxRatio}px system-ui, sans-serif`;
     c.fillStyle = soft;
