@@ -25,7 +25,7 @@ _MOST_ROWS = 20_000
 _VERSION = re.compile(r"XDD version (\S+)")
 _HEADER = re.compile(r"^\s*What[\s,]+Pass[\s,]+Target")
 _OLD_HEADER = re.compile(r"^\s*T\s+Q\s+Bytes\s+Ops\s+Time\s+Rate\s+IOPS|^,Target,Q,Bytes,Ops,Time,Avg Rate,IOPS")
-_OLD_COLUMNS = ["T", "Q", "Bytes", "Ops", "Time", "Rate", "IOPS", "Latency", "%CPU", "OP_Type", "ReqSize"]
+_OLD_COLUMNS = ["What", "Pass", "T", "Q", "Bytes", "Ops", "Time", "Rate", "IOPS", "Latency", "%CPU", "OP_Type", "ReqSize"]
 _OLD_ROW = re.compile(r"^\s*(TARGET\s+(?:PASS(?P<pass>\d+)|Average)|COMBINED)[\s,]+(?P<cells>\d.*)$", re.IGNORECASE)
 _KINDS = ("TARGET_PASS", "TARGET_AVERAGE", "COMBINED", "QUEUE_PASS", "QUEUE_AVERAGE", "TARGET_COMBINED")
 
@@ -57,19 +57,19 @@ def read(source: Source) -> Iterator[ForeignReading]:
             run.columns = text.replace(",", " ").split()
         elif _OLD_HEADER.match(line):
             run.columns = _OLD_COLUMNS
+        elif run.columns is _OLD_COLUMNS and (match := _OLD_ROW.match(line)):
+            kind = "TARGET_PASS" if match["pass"] else "_".join(match[1].upper().split())
+            cells = [kind, match["pass"] or "0", *match["cells"].replace(",", " ").split()]  # the times of opening, start and end may follow
+            if len(cells) < len(run.columns) or (source.unended(number) and line[-1:].isdigit()):
+                source.problem(number, "a result line with another number of figures than its header, or cut off")
+                continue
+            _add(source, run, number, cells[: len(run.columns)])
         elif run.columns and text.startswith(_KINDS):
             cells = (text.replace(",", " ") if run.commas else text).split()
             if len(cells) != len(run.columns) or (source.unended(number) and cells[-1][-1:].isdigit()):
                 source.problem(number, "a result line with another number of figures than its header, or cut off")
                 continue
             _add(source, run, number, cells)
-        elif run.columns is _OLD_COLUMNS and (match := _OLD_ROW.match(line)):
-            cells = match["cells"].replace(",", " ").split()  # the times of opening, start and end may follow
-            if len(cells) < len(run.columns) or (source.unended(number) and line[-1:].isdigit()):
-                source.problem(number, "a result line with another number of figures than its header, or cut off")
-                continue
-            kind = "TARGET_PASS" if match["pass"] else "_".join(match[1].upper().split())
-            _add(source, run, number, [kind, match["pass"] or "0", *cells[: len(run.columns)]])
         else:
             _setting(run, text)
     yield from _finish(source, run)
@@ -78,8 +78,7 @@ def read(source: Source) -> Iterator[ForeignReading]:
 def _add(source: Source, run: _Run, number: int, cells: list[str]) -> None:
     """Lines wait for the end of their run: only there it shows whether a COMBINED line has their sum."""
     if len(run.rows) < _MOST_ROWS:
-        names = ["What", "Pass", *run.columns] if run.columns is _OLD_COLUMNS else run.columns
-        run.rows.append((number, dict(zip(names, cells, strict=True))))
+        run.rows.append((number, dict(zip(run.columns, cells, strict=True))))
     else:
         source.problem(0, f"an xdd run of more than {_MOST_ROWS} result lines; the rest was not read")
 
