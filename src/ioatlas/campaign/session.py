@@ -109,7 +109,8 @@ class Session(ABC):
             intake = take_in(results, planned)
             self._close(row.batch_id, intake, status="done" if results else "failed", note="read back after a crash")
         # Of the batch that was lost, and of one that was in the journal already when the session died.
-        self._take_back(self._journal.visits())
+        if self._journal.discarded(LATE):
+            self._take_back(self._journal.visits())
         self._journal.drop_planned("interrupted", purpose="probe")
 
     def _clean(self) -> None:
