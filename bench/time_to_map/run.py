@@ -251,8 +251,7 @@ def report(grid: Grid, ask: list[str], ran: list[dict[str, Any]], full: list[dic
                 f"{theirs_seconds / one['seconds']:.1f}",
             )
         )
-    half = (len(grid.size) + 1) // 2
-    loads = ", ".join(f"{part['load_before']:.1f}" for part in [*full[:half], ran[0], reference, *full[half:], ran[1]])
+    loads = ", ".join(f"{part['load_before']:.1f}" for part in sorted([*ran, *full, reference], key=lambda part: part["at"]))
     lines = [
         "# Time to the map",
         "",
