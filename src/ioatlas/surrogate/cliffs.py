@@ -178,10 +178,10 @@ def _pairs(space: Space, training: Training, scored: list[_Scored], model: Surro
     stays as rough as if there were no edge, and the other gains little.
     """
     (lacking, needed, edges, start), *others = scored
-    found: list[_Scored] = []
     if lacking + needed <= 0:
         # The best explains nothing of its own: there is no jump for another one to hide.
-        return found
+        return []
+    found: list[_Scored] = []
     for _, more, wider, _ in others[:TRIED]:
         both = (*edges, wider[-1])
         other = fit_with_edges(space, training, both, start, CANDIDATE_ITERATIONS, robust=False)
