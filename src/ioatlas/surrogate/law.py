@@ -10,6 +10,8 @@ with C a ceiling in I/Os and B one in bytes per second. A cache of capacity E on
 
     h = (1 + (F / E)^(4 k))^(-1/4)        F: footprint; k = 1 is uniform random access to an LRU cache, large k a cliff
 
+Beyond a step along another axis, and for the smallest writes, r is multiplied by a factor of its own.
+
 Every physical quantity is a common value times a factor for each level of each categorical axis, shrunk towards 1, so
 directions and modes share what the data do not tell apart.
 """
