@@ -57,7 +57,7 @@ def reduce_error(model: Surrogate, open_cells: Ints, count: int, weight: Floats,
     references = rng.choice(open_cells, min(REFERENCES, len(open_cells)), replace=False)
     both = np.concatenate([candidates, references])
     covariance = model.covariance(both)
-    nugget = model.hyper.rough_var + model.training.noise.var
+    nugget = model.hyper.rough_var + model.training.noise_var[candidates]
     m = len(candidates)
     matter = np.concatenate([np.zeros(m), weight[references]])
     free = np.ones(m, dtype=bool)

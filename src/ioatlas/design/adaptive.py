@@ -184,7 +184,7 @@ class AdaptiveDesign:
         memory = self._memory
         if memory.model is not None and memory.fitted_at == len(history):
             return memory.model
-        training = Training.of(values_by_cell(history))
+        training = Training.of(self.space, values_by_cell(history))
         count = len(training.cells)
         if memory.model is None or count >= 1.1 * memory.edges_at:
             memory.model, memory.edges = find_edges(self.space, training, memory.edges, memory.model, self._suspected(training))
@@ -198,7 +198,7 @@ class AdaptiveDesign:
     def final_model(self, history: Sequence[Reading]) -> Surrogate:
         """The model the map is drawn from, edges looked for with all readings."""
         memory = self._memory
-        training = Training.of(values_by_cell(history))
+        training = Training.of(self.space, values_by_cell(history))
         memory.model, memory.edges = find_edges(self.space, training, memory.edges, None, self._suspected(training))
         memory.fitted_at = len(history)
         return memory.model
@@ -220,7 +220,7 @@ class AdaptiveDesign:
         if len(by_cell) < 3:
             return []
         model = self.model(history)
-        noise, now = model.training.noise.var, len(by_cell)
+        now = len(by_cell)
         gap, variance = model.leave_one_out()
         without = dict(zip(model.training.cells.tolist(), zip(gap.tolist(), variance.tolist(), strict=True), strict=True))
         known: set[int] = set()
@@ -234,7 +234,8 @@ class AdaptiveDesign:
             if request.purpose != "honesty" or request.log_predicted is None or request.cell not in by_cell:
                 continue
             visits = by_cell[request.cell]
-            read, (missed, var) = noise / len(visits), without[request.cell]
+            noise, (missed, var) = float(model.training.noise_var[request.cell]), without[request.cell]
+            read = noise / len(visits)
             sd, measured = float(np.sqrt(request.smooth_sd**2 + read)), float(np.mean(visits))
             scale = 1.0 if readings is None else float(np.sqrt((var - read + noise / readings) / var))
             found.append(Pick(request.cell, request.log_predicted, sd, request.factor, measured, measured - missed, scale))

@@ -51,7 +51,7 @@ def predicted_map(design: AdaptiveDesign, history: Sequence[Reading], model: Sur
         if r.lat_mean_ns and r.lat_p99_ns:
             ratios.setdefault(r.request.cell, []).append(float(np.log(r.lat_p99_ns / r.lat_mean_ns)))
     if log_lat is not None and len(ratios) >= 6:
-        tail = fit(design.space, Training.of(ratios), use_law=False)
+        tail = fit(design.space, Training.of(design.space, ratios), use_law=False)
         ratio = tail.predict(rows)
         gap, variance = tail.leave_one_out()
         log_p99 = log_lat + ratio.mean

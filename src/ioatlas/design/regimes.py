@@ -39,8 +39,7 @@ class WeakRegime:
 
 def regime_of(model: Surrogate) -> Ints:
     """Mode (`rw`) and side of the cliffs as one number per cell, shape (n,)."""
-    rw = model.space.axis_named("rw")
-    group = np.zeros(len(model.space), dtype=np.int64) if rw is None else model.space.index[:, rw].copy()
+    group = model.space.mode
     if model.kernel.separate is not None:
         group = group * (int(model.kernel.separate.max()) + 1) + model.kernel.separate
     return np.unique(group, return_inverse=True)[1].astype(np.int64)
@@ -67,7 +66,7 @@ def failing_regimes(model: Surrogate, goal: float | None = None) -> tuple[int, .
     limit = FAILED_ERROR if goal is None else min(FAILED_ERROR, FAR * goal)
     # Without a repeat nothing tells noise from what is a cell's own.
     unknown = 0.0 if model.training.noise.pairs else model.hyper.rough_var
-    noise = np.sqrt(model.training.noise.var / model.training.visits + unknown)
+    noise = np.sqrt(model.training.read_var + unknown)
     found = []
     for number in np.unique(group).tolist():
         mine = group[model.training.cells] == number

@@ -114,6 +114,12 @@ class Space:
         """Part of each cell's I/Os that are writes, 0 to 1, shape (n,)."""
         return np.array([_written_share(point) for point in self.points])
 
+    @cached_property
+    def mode(self) -> Ints:
+        """Which `rw` each cell has, as the number of its level, 0 where nothing or one is given; shape (n,)."""
+        rw = self.axis_named("rw")
+        return np.zeros(len(self), dtype=np.int64) if rw is None else self.index[:, rw]
+
     def directions(self) -> tuple[str, ...]:
         """Directions the cells move data in; ('',) when the grid does not say."""
         return tuple(sorted({direction_name(str(point["rw"])) if point.get("rw") is not None else "" for point in self.points}))

@@ -44,30 +44,44 @@ class Start:
 
 @dataclass(frozen=True)
 class Training:
-    """Cells measured so far: cells (n,), their mean log reading (n,), visits (n,), and the noise of one reading."""
+    """Cells measured so far: cells (n,), their mean log reading (n,), visits (n,), and the noise of one reading.
+
+    noise_var: its variance for each cell of the space, measured or not, (len(space),).
+    """
 
     cells: Ints
     mean: Floats
     visits: Ints
     noise: Noise
+    noise_var: Floats
 
     @classmethod
-    def of(cls, readings: Mapping[int, Sequence[float]]) -> Training:
+    def of(cls, space: Space, readings: Mapping[int, Sequence[float]]) -> Training:
         """From log readings by cell. Three or more readings count by their median, two by their mean."""
         cells = sorted(readings)
         centre = [float(np.median(readings[c])) if len(readings[c]) > 2 else float(np.mean(readings[c])) for c in cells]
-        noise = measure_noise([readings[c] for c in cells if len(readings[c]) > 1])
-        return cls(np.array(cells, dtype=np.int64), np.array(centre), np.array([len(readings[c]) for c in cells], dtype=np.int64), noise)
+        again: list[list[Sequence[float]]] = [[] for _ in range(int(space.mode.max()) + 1)]
+        for cell in cells:
+            if len(readings[cell]) > 1:
+                again[space.mode[cell]].append(readings[cell])
+        noise = measure_noise(again)
+        visits = np.array([len(readings[c]) for c in cells], dtype=np.int64)
+        return cls(np.array(cells, dtype=np.int64), np.array(centre), visits, noise, noise.var_of_mode[space.mode])
+
+    @property
+    def read_var(self) -> Floats:
+        """Variance that noise leaves in each cell's mean reading, (n,)."""
+        return self.noise_var[self.cells] / self.visits
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """Mean of the log and variances, shape (n,). `smooth_var`: what more cells would remove; `rough_var`: a cell's own part."""
+    """Mean of the log and variances, shape (n,). `smooth_var`: what more cells would remove; `rough_var`: a cell's own part; `noise_var`: of one reading."""
 
     mean: Floats
     smooth_var: Floats
     rough_var: float
-    noise_var: float
+    noise_var: Floats
 
     def variance(self, readings: float = np.inf) -> Floats:
         """Of the geometric mean of so many readings of a cell not yet measured; of its true value when infinite."""
@@ -110,7 +124,7 @@ class Surrogate:
         half = self.posterior.whiten(cross)
         prior = self.kernel.variance(self.hyper) + np.sum(slope**2, axis=1)
         smooth = np.maximum(prior - np.sum(half**2, axis=0), 1e-10)
-        return Prediction(mean + cross.T @ self.posterior.alpha, smooth, self.hyper.rough_var, self.training.noise.var)
+        return Prediction(mean + cross.T @ self.posterior.alpha, smooth, self.hyper.rough_var, self.training.noise_var[rows])
 
     def covariance(self, rows: Ints) -> Floats:
         """Posterior covariance of the smooth part between cells, (m, m)."""
@@ -122,15 +136,15 @@ class Surrogate:
     def stiff_posterior(self) -> Posterior:
         """The same readings seen by a process as it is before it has learnt anything."""
         cells = self.training.cells
-        hyper = self.kernel.start(LAW_VAR, self.training.noise.var)
+        hyper = self.kernel.start(LAW_VAR, self.training.noise.sd**2)
         mean, _ = self._mean_and_slope(cells)
-        known = self.slope @ self.slope.T + np.diag(self.training.noise.var / self.training.visits + hyper.rough_var)
+        known = self.slope @ self.slope.T + np.diag(self.training.read_var + hyper.rough_var)
         return Posterior.of(self.kernel.covariance(hyper, cells, cells) + known, self.training.mean - mean)
 
     @property
     def nugget(self) -> Floats:
         """Variance of each training cell's mean about the smooth surface, before weights: noise and rough part, (n,)."""
-        return self.training.noise.var / self.training.visits + self.hyper.rough_var
+        return self.training.read_var + self.hyper.rough_var
 
     def leave_one_out(self) -> tuple[Floats, Floats]:
         """(mean reading minus its prediction from the other cells, variance of that as if every cell had full weight)."""
@@ -158,7 +172,7 @@ def fit(
 ) -> Surrogate:
     """Fits everything to these cells. `edges`: cliffs along the footprint; `separate`: regime of each cell, (len(space),)."""
     cells, reading = training.cells, training.mean
-    noise_var = training.noise.var / training.visits
+    noise_var = training.read_var
     spread = float(np.median(np.abs(reading - np.median(reading)))) / 0.6745 if len(reading) > 2 else 1.0
     kernel = GridKernel(space, separate)
     offset = float(np.median(reading))
@@ -176,7 +190,7 @@ def fit(
             rest = float(np.median(np.abs(reading - law.predict(theta, cells))) / 0.6745)
             theta = law.fit(cells, reading, noise_var + min(max(rest, 0.03), 0.2) ** 2, theta, LAW_ITERATIONS if robust else CANDIDATE_LAW_ITERATIONS)
         scale_var = LAW_VAR
-    hyper = start.hyper if start is not None and len(start.hyper.length) == kernel.count else kernel.start(scale_var, training.noise.var)
+    hyper = start.hyper if start is not None and len(start.hyper.length) == kernel.count else kernel.start(scale_var, training.noise.sd**2)
     mean, slope = _mean_and_slope(law, theta, offset, cells)
     known = slope @ slope.T
     residual = reading - mean

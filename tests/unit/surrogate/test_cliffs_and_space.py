@@ -34,7 +34,7 @@ def tables(rows):
 def test_a_cache_edge_is_found_where_it_is_on_the_right_coordinate(private):
     space, log_iops = tables(surfaces.array(0, private=private))
     cells = np.random.default_rng(1).choice(len(space), 120, replace=False)
-    _, edges = find_edges(space, Training.of({int(c): [log_iops[c]] for c in cells}))
+    _, edges = find_edges(space, Training.of(space, {int(c): [log_iops[c]] for c in cells}))
     read = sorted((e for e in edges if e.direction == "read" and not e.axis), key=lambda e: -e.drop)
     assert read[0].exponent == int(private)
     assert read[0].high <= 2.01 * read[0].low
@@ -45,7 +45,7 @@ def test_a_noisy_map_without_cliffs_gets_none():
     rows = surfaces.disk(2)
     space, log_iops = tables(rows)
     cells = np.random.default_rng(2).choice(len(space), 60, replace=False)
-    _, edges = find_edges(space, Training.of({int(c): [log_iops[c]] for c in cells}))
+    _, edges = find_edges(space, Training.of(space, {int(c): [log_iops[c]] for c in cells}))
     assert not [e for e in edges if not e.axis]
 
 
@@ -59,7 +59,7 @@ def test_jumps_that_only_together_explain_the_readings_are_found(seed):
     small = np.array([point["rw"] == "write" and point["bs_bytes"] == 4096 for point in space.points])
     rng = np.random.default_rng(seed)
     cells = [*rng.choice(np.flatnonzero(~small), 40, replace=False), rng.choice(np.flatnonzero(small))]
-    model, edges = find_edges(space, Training.of({int(c): [first[c], second[c]] for c in cells}))
+    model, edges = find_edges(space, Training.of(space, {int(c): [first[c], second[c]] for c in cells}))
     found = {(edge.axis or "footprint", edge.direction): edge for edge in edges}
     assert found["footprint", "read"].low <= 48 * surfaces.MIB <= found["footprint", "read"].high
     assert found["footprint", "write"].low <= 12 * surfaces.MIB <= found["footprint", "write"].high
@@ -74,7 +74,7 @@ def test_nothing_of_the_residual_crosses_an_edge():
     code = regimes(space, (edge,))
     assert code is not None
     cells = np.random.default_rng(3).choice(len(space), 80, replace=False)
-    model = fit(space, Training.of({int(c): [log_iops[c]] for c in cells}), edges=(edge,), separate=code)
+    model = fit(space, Training.of(space, {int(c): [log_iops[c]] for c in cells}), edges=(edge,), separate=code)
     covariance = model.kernel.covariance(model.hyper, np.arange(200), np.arange(200))
     assert np.all(covariance[code[:200][:, None] != code[:200][None, :]] == 0)
 
@@ -108,5 +108,26 @@ def test_noise_is_measured_robustly():
     rng = np.random.default_rng(4)
     visits = [list(rng.normal(0, 0.1, 2)) for _ in range(60)]
     visits[0][1] -= 2
-    assert measure_noise(visits).sd == pytest.approx(0.1, rel=0.3)
+    assert measure_noise([visits]).sd == pytest.approx(0.1, rel=0.3)
     assert measure_noise([]).pairs == 0
+
+
+def test_quiet_writes_beside_noisy_reads_keep_a_noise_of_their_own():
+    rng = np.random.default_rng(5)
+    quiet, noisy = [[[0.0, float(gap)] for gap in rng.normal(0, sd * np.sqrt(2), 6)] for sd in (0.02, 0.25)]
+    noise = measure_noise([quiet, noisy, []])
+    assert noise.var_of_mode[0] ** 0.5 < 0.06
+    assert noise.var_of_mode[1] ** 0.5 > 0.15
+    # A mode without a second visit is taken for what the others are together.
+    assert noise.var_of_mode[2] ** 0.5 == pytest.approx(noise.sd, rel=0.01)
+
+
+def test_modes_alike_share_one_noise():
+    """Of 200 maps with four modes of one noise, the modes' own estimates stray less from the truth than each alone would."""
+    rng = np.random.default_rng(6)
+    shared, alone = [], []
+    for _ in range(200):
+        visits = [[[0.0, float(gap)] for gap in rng.normal(0, 0.1 * np.sqrt(2), 3)] for _ in range(4)]
+        shared.append(np.log(np.sqrt(measure_noise(visits).var_of_mode) / 0.1))
+        alone.append([np.log(measure_noise([mode]).sd / 0.1) for mode in visits])
+    assert np.sqrt(np.mean(np.square(shared))) < 0.8 * np.sqrt(np.mean(np.square(alone)))

@@ -50,7 +50,7 @@ def test_parameters_of_a_known_queue_are_found_with_honest_intervals():
     rng = np.random.default_rng(3)
     cells = rng.choice(len(SPACE), 80, replace=False)
     readings = {int(c): [float(np.log(iops[c]) + rng.normal(0, 0.02))] for c in cells}
-    found = {(p.name, p.mode): p for p in explain(fit(SPACE, Training.of(readings)))}
+    found = {(p.name, p.mode): p for p in explain(fit(SPACE, Training.of(SPACE, readings)))}
     for rw, (service, _, servers, link) in truth.items():
         for name, value in (("fixed time of an I/O", service), ("I/Os served at once", servers), ("ceiling in bytes", link)):
             p = found[(name, rw)]
@@ -86,7 +86,7 @@ def test_small_writes_that_take_longer_are_told_from_two_of_them(slower):
     iops[small] /= slower
     rng = np.random.default_rng(3)
     cells = [*rng.choice(np.flatnonzero(~small), 38, replace=False), *rng.choice(np.flatnonzero(small), 2, replace=False)]
-    model = fit(SPACE, Training.of({int(c): [float(np.log(iops[c]) + rng.normal(0, 0.02)) for _ in range(2)] for c in cells}))
+    model = fit(SPACE, Training.of(SPACE, {int(c): [float(np.log(iops[c]) + rng.normal(0, 0.02)) for _ in range(2)] for c in cells}))
     (told,) = [p for p in explain(model) if p.unit == "times"]
     assert told.known == (slower > 1)
     assert told.low <= slower <= told.high
@@ -99,7 +99,7 @@ def test_without_block_size_or_jobs_the_law_still_predicts():
         space = grid(**axes)
         iops = queue(space, 1e-4, 1e9, 8, 2e9)
         readings = {c: [float(np.log(iops[c]))] for c in range(0, len(space), 2)}
-        model = fit(space, Training.of(readings))
+        model = fit(space, Training.of(space, readings))
         rest = np.arange(1, len(space), 2)
         assert np.median(np.abs(np.expm1(model.predict(rest).mean - np.log(iops[rest])))) < 0.1
 
@@ -112,7 +112,7 @@ def test_a_stalled_reading_does_not_bend_the_map():
     rest = np.setdiff1d(np.arange(len(SPACE)), cells)
 
     def error():
-        return np.abs(np.expm1(fit(SPACE, Training.of(readings)).predict(rest).mean - np.log(iops[rest])))
+        return np.abs(np.expm1(fit(SPACE, Training.of(SPACE, readings)).predict(rest).mean - np.log(iops[rest])))
 
     clean = error()
     for c in cells[:3]:
