@@ -16,6 +16,8 @@ from ioatlas.surrogate.surrogate import Surrogate, Training, fit
 
 EVIDENCE_NEEDED = 2.5
 """Gain in log evidence (natural) that makes an edge a finding, on top of the logarithm of the number of places looked at."""
+GRANULE_EVIDENCE = 1.0
+"""Gain in log evidence from which an edge is taken to be with a granule, or no longer: it is one more parameter, not one more place."""
 MAX_EDGES = 6
 TRIED = 3
 LEAST_GAIN = 0.5
@@ -166,7 +168,24 @@ def find_edges(
         if not scored:
             break
         _, _, edges, model = scored[0]
+    edges = _granular(space, training, edges, model)
     return fit_with_edges(space, training, edges, model), edges
+
+
+def _granular(space: Space, training: Training, edges: tuple[Edge, ...], model: Surrogate) -> tuple[Edge, ...]:
+    """The edges, each with or without a granule that I/Os in order share, whichever explains the readings better.
+
+    Asked only of a direction in which both orders and several block sizes were measured: one of them alone does not tell.
+    """
+    for number, edge in enumerate(edges):
+        cells = training.cells[space.in_direction(edge.direction)[training.cells]]
+        if edge.axis or len(np.unique(space.ordered[cells])) < 2 or np.ptp(space.block_bytes[cells]) == 0:
+            continue
+        choice = (*edges[:number], replace(edge, granular=not edge.granular), *edges[number + 1 :])
+        other = fit_with_edges(space, training, choice, model, CANDIDATE_ITERATIONS, robust=False)
+        if other.log_evidence > model.log_evidence + GRANULE_EVIDENCE:
+            model, edges = other, choice
+    return edges
 
 
 _Scored = tuple[float, float, tuple[Edge, ...], Surrogate]

@@ -49,9 +49,11 @@ def explain(model: Surrogate) -> tuple[Parameter, ...]:
         # A factor of one explains nothing.
         found.append(replace(told, known=told.known and not told.low <= 1.0 <= told.high))
     for number, edge in enumerate(law.edges):
-        weights = law.contrast(f"capacity {number}", 0)
-        if weights is not None:
-            found.append(_parameter(f"cache edge on {'size * numjobs' if edge.exponent else 'size'}", edge.direction, "bytes", 1, weights, mean, covariance, prior))
+        along = f"cache edge on {'size * numjobs' if edge.exponent else 'size'}"
+        for words, name in ((along, f"capacity {number}"), ("what a miss behind it fetches at a time", f"granule {number}")):
+            weights = law.contrast(name, 0)
+            if weights is not None:
+                found.append(_parameter(words, edge.direction, "bytes", 1, weights, mean, covariance, prior))
     return tuple(found)
 
 

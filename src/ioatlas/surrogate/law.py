@@ -10,6 +10,9 @@ with C a ceiling in I/Os and B one in bytes per second. A cache of capacity E on
 
     h = (1 + (F / E)^(4 k))^(-1/4)        F: footprint; k = 1 is uniform random access to an LRU cache, large k a cliff
 
+Where misses fetch a granule G at a time (read-ahead, a cache's block, a stripe unit), I/Os that go through the file in order share it: the t0
+and 1 / C of a miss are then multiplied by (1 + (G / bs)^q)^(-1/q).
+
 Beyond a step along another axis, and for the smallest writes, r is multiplied by a factor of its own.
 
 Every physical quantity is a common value times a factor for each level of each categorical axis, shrunk towards 1, so
@@ -30,6 +33,10 @@ MODE_SD = 0.5
 HIT_SHARPNESS = 4.0
 MISSED = ("service", "transfer", "servers", "iops", "bandwidth")
 """Quantities that differ behind an edge."""
+GRANULE_BYTES = 65536
+GRANULE_SD = 1.5
+"""Prior of the logarithm of what a miss fetches at a time: from a page to a read-ahead of a few MiB."""
+GRANULE_SHARPNESS = 3.0
 LIMITS = ("servers", "iops", "bandwidth")
 SMALL_WRITES = "small writes"
 SMALL_WRITES_SD = 0.5
@@ -48,6 +55,7 @@ class Edge:
                its own and no residual crosses it. Else the axis' name: a plain step (small writes, a stripe unit, a queue limit).
     direction: the direction it was seen in; '' for all.
     drop:      throughput on the low side over throughput on the high side.
+    granular:  whether a miss fetches more than it was asked for, which I/Os in order share.
     """
 
     low: float
@@ -56,6 +64,7 @@ class Edge:
     direction: str = ""
     drop: float = 1.0
     axis: str = ""
+    granular: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,6 +88,7 @@ class _View:
     log_n: dict[str, Floats]
     log_footprint: list[Floats]
     applies: list[NDArray[np.bool_]]
+    ordered: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -136,6 +146,8 @@ class Law:
                 if name in self._at:
                     sign = 1.0 if name in ("service", "transfer") else -1.0
                     self._add(f"miss {number} {name}", sign * 0.7 * slower, 0.8, 0.6)
+            if edge.granular:
+                self._add(f"granule {number}", float(np.log(GRANULE_BYTES)), GRANULE_SD, 0.0)
         factors = {f"step {number}": (above(space, step).astype(float), 1.0) for number, step in enumerate(self.steps)}
         smallest = _smallest_writes(space)
         self.smallest_writes = int(np.argmax(smallest))
@@ -182,7 +194,7 @@ class Law:
             designs = {q.name: q.design[rows] for q in self._quantities}
             logs = {name: np.log(values[rows]) for name, values in (("numjobs", self.space.numjobs), ("iodepth", self.space.iodepth))}
             footprints = [values[rows] for values in self._log_footprint]
-            self._last = _View(rows, designs, self._log_bs[rows], logs, footprints, [inside[rows] for inside in self._applies])
+            self._last = _View(rows, designs, self._log_bs[rows], logs, footprints, [inside[rows] for inside in self._applies], self.space.ordered[rows])
         return self._last
 
     def _linear(self, theta: Floats, view: _View) -> dict[str, Floats]:
@@ -223,7 +235,15 @@ class Law:
             return total
 
         slope: dict[str, Floats] = {}
-        log_service = value("service")
+        # What an I/O pays of a miss, and the derivative of its logarithm by each granule.
+        paid, paid_slope = np.zeros(len(view.rows)), {}
+        for number in range(missed):
+            name = f"granule {number}"
+            if name in phi:
+                over = GRANULE_SHARPNESS * (phi[name] - view.log_bs)
+                paid = paid - np.where(view.ordered, np.logaddexp(0.0, over) / GRANULE_SHARPNESS, 0.0)
+                paid_slope[name] = -np.where(view.ordered, 1 / (1 + np.exp(-np.clip(over, -60, 60))), 0.0)
+        log_service = value("service") + paid
         fixed_share: Floats | float = 1.0
         if "transfer" in phi:
             transfer = value("transfer") + view.log_bs
@@ -235,7 +255,7 @@ class Law:
         terms = [log_service - log_n]
         by_jobs = {name: phi.get(f"{name} by numjobs", 0.0) * view.log_n["numjobs"] for name in LIMITS}
         if "iops" in phi:
-            terms += [log_service - value("servers") - by_jobs["servers"], -value("iops") - by_jobs["iops"]]
+            terms += [log_service - value("servers") - by_jobs["servers"], paid - value("iops") - by_jobs["iops"]]
         if "bandwidth" in phi:
             terms.append(view.log_bs - value("bandwidth") - by_jobs["bandwidth"])
         table = np.stack(terms)
@@ -248,6 +268,8 @@ class Law:
         shares = powers / total
         served = shares[0] + (shares[1] if "iops" in phi else 0.0)
         slope["service"] = served * fixed_share
+        for name, by_granule in paid_slope.items():
+            slope[name] = (slope["service"] + (shares[2] if "iops" in phi else 0.0)) * by_granule
         if "transfer" in phi:
             slope["transfer"] = served * (1 - fixed_share)
         for name, values in view.log_n.items():

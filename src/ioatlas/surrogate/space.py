@@ -115,6 +115,11 @@ class Space:
         return np.array([_written_share(point) for point in self.points])
 
     @cached_property
+    def ordered(self) -> NDArray[np.bool_]:
+        """Which cells go through their file in order, shape (n,)."""
+        return np.array([point.get("rw") is not None and order_name(str(point["rw"])) == "sequential" for point in self.points])
+
+    @cached_property
     def mode(self) -> Ints:
         """Which `rw` each cell has, as the number of its level, 0 where nothing or one is given; shape (n,)."""
         rw = self.axis_named("rw")

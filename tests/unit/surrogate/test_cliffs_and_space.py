@@ -49,6 +49,46 @@ def test_a_noisy_map_without_cliffs_gets_none():
     assert not [e for e in edges if not e.axis]
 
 
+def behind_a_cache(fetched: int):
+    """Reads of 4 KiB to 1 MiB: hits take 20 us, misses 1 ms for each `fetched` bytes, which reads in order share; 64 MiB of cache."""
+    points = [
+        {"rw": rw, "bs_bytes": 4 * surfaces.KIB << b, "size_bytes": 8 * surfaces.MIB << s, "numjobs": jobs}
+        for rw in ("read", "randread")
+        for b in range(9)
+        for s in range(8)
+        for jobs in (1, 2, 4)
+    ]
+    log_iops = []
+    for point in points:
+        bs, size = point["bs_bytes"], point["size_bytes"]
+        missed = max(0.0, 1 - 64 * surfaces.MIB / size)
+        fetches = bs / fetched if point["rw"] == "read" else max(1.0, bs / fetched)
+        log_iops.append(np.log(point["numjobs"] / (20e-6 + bs / 2e9 + 1e-3 * missed * fetches)))
+    return Space.of(points), np.array(log_iops)
+
+
+@pytest.mark.parametrize("fetched", [32 * surfaces.KIB, 64 * surfaces.KIB])
+def test_what_a_miss_fetches_at_a_time_is_told(fetched):
+    space, log_iops = behind_a_cache(fetched)
+    cells = np.random.default_rng(3).choice(len(space), 60, replace=False)
+    model, edges = find_edges(space, Training.of(space, {int(c): [log_iops[c]] for c in cells}))
+    assert any(edge.granular for edge in edges)
+    (granule,) = [p for p in explain(model) if p.name == "what a miss behind it fetches at a time"]
+    assert granule.known
+    assert granule.value == pytest.approx(fetched, rel=0.7)
+
+
+def test_misses_that_share_nothing_have_no_granule():
+    """Reads in order that pay each miss in full, as random ones do."""
+    space, log_iops = behind_a_cache(64 * surfaces.KIB)
+    random_ones = {tuple(p[a] for a in AXES[1:]): v for p, v in zip(space.points, log_iops, strict=True) if p["rw"] == "randread"}
+    same = np.array([random_ones[tuple(p[a] for a in AXES[1:])] for p in space.points])
+    cells = np.random.default_rng(3).choice(len(space), 60, replace=False)
+    _, edges = find_edges(space, Training.of(space, {int(c): [same[c]] for c in cells}))
+    assert edges
+    assert not any(edge.granular for edge in edges)
+
+
 @pytest.mark.parametrize("seed", [1, 2])
 def test_jumps_that_only_together_explain_the_readings_are_found(seed):
     """Both cache edges and the penalty of small writes from 41 cells: any one of them alone leaves the map as rough as before."""

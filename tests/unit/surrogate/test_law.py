@@ -30,7 +30,7 @@ def queue(space, service_s, stream, servers, link):
 def test_derivatives_are_those_of_the_function():
     rng = np.random.default_rng(1)
     rows = rng.choice(len(SPACE), 50, replace=False)
-    edges = (Edge(4 * MIB, 8 * MIB, 1, "read", 3.0), Edge(16 * MIB, 32 * MIB, 0, "write", 2.0), Edge(8 * KIB, 16 * KIB, 0, "write", 0.5, "bs_bytes"))
+    edges = (Edge(4 * MIB, 8 * MIB, 1, "read", 3.0, granular=True), Edge(16 * MIB, 32 * MIB, 0, "write", 2.0), Edge(8 * KIB, 16 * KIB, 0, "write", 0.5, "bs_bytes"))
     law = Law(SPACE, rows, np.log(queue(SPACE, 1e-4, 1e9, 8, 1e9))[rows], edges)
     theta = law.prior_mean + 0.2 * rng.standard_normal(len(law.prior_mean))
     _, slope = law.jacobian(theta, rows)
