@@ -84,7 +84,7 @@ def map_findings(outcomes: Mapping[str, Any]) -> tuple[Finding, ...]:
         found += [Finding("weak-regime", f"{target}: {_weak(regime)}") for regime in value.get("weak_regimes", [])[:WEAK_TOLD]]
         known = [p for p in value["parameters"] if p.get("known")]
         if known:
-            found.append(Finding("law", f"{target}, as the model explains it: " + "; ".join(_parameter(p) for p in known[:8]) + "."))
+            found.append(Finding("law", f"{target}, as the model explains it: " + "; ".join(parameter_sentence(p) for p in known[:8]) + "."))
     return tuple(found)
 
 
@@ -114,7 +114,8 @@ def _cliff(target: str, edge: Mapping[str, Any]) -> str:
     return f"{target}: a cliff in{which} throughput between {along} {low} and {high}: {change} below it. No prediction crosses it."
 
 
-def _parameter(parameter: Mapping[str, Any]) -> str:
+def parameter_sentence(parameter: Mapping[str, Any]) -> str:
+    """A parameter of the law (`surrogate.law.Parameter` as a mapping) with its interval, in units people use."""
     spoken = _SPOKEN.get(parameter["unit"], format_count)
     mode = f" ({parameter['mode']})" if parameter["mode"] else ""
     return f"{parameter['name']}{mode} {spoken(parameter['value'])} (90%: {spoken(parameter['low'])} to {spoken(parameter['high'])})"

@@ -111,6 +111,8 @@ def _result(recording: Recording, sweep: Sweep, outcome: Outcome, seconds: float
 
 
 def _print(result: dict[str, Any]) -> None:
+    from ioatlas.campaign.predicted import parameter_sentence
+
     def percent(value: float | None) -> str:
         return "unknown" if value is None else f"{100 * value:.1f}%"
 
@@ -138,7 +140,7 @@ def _print(result: dict[str, Any]) -> None:
         )
     for p in result["parameters"]:
         if p["known"]:
-            click.echo(f"parameter  {p['name']} {p['mode']}: {p['value']:.4g} ({p['low']:.4g} to {p['high']:.4g}) {p['unit']}")
+            click.echo(f"parameter  {parameter_sentence(p)}")
     for note in result["notes"]:
         click.echo(f"note       {note}")
     click.echo(f"computing  {result['compute_seconds']:.2f} s")

@@ -8,7 +8,7 @@ from math import exp, sqrt
 
 import numpy as np
 
-from ioatlas.surrogate.law import SMALL_WRITES, Parameter
+from ioatlas.surrogate.law import SMALL_WRITES, Law, Parameter
 from ioatlas.surrogate.space import Floats
 from ioatlas.surrogate.surrogate import Surrogate
 
@@ -25,7 +25,7 @@ LEARNT = 0.6
 
 
 def explain(model: Surrogate) -> tuple[Parameter, ...]:
-    """Parameters for each `rw` (or for all cells) with 90% intervals: Laplace approximation, the residual process included.
+    """Parameters of the whole map, then of each `rw` (or of all cells), with 90% intervals: Laplace approximation, the residual process included.
 
     Without a varied block size or concurrency the parameters that would need it are left out. `known` is False where the
     prior, not the readings, gives the value: print it as unknown.
@@ -38,23 +38,41 @@ def explain(model: Surrogate) -> tuple[Parameter, ...]:
     covariance = (np.eye(len(mean)) - half.T @ half) * np.outer(law.prior_sd, law.prior_sd)
     prior = np.diag(law.prior_sd**2)
     found = []
-    for mode, column in _modes(model):
-        for name, (words, unit, sign) in UNITS.items():
-            weights = law.contrast(name, column)
-            if weights is not None:
-                found.append(_parameter(words, mode, unit, sign, weights, mean, covariance, prior))
-    small = law.contrast(SMALL_WRITES, law.smallest_writes)
-    if small is not None:
-        told = _parameter("time of the smallest writes, times what others lead to expect", "", "times", -1, small, mean, covariance, prior)
-        # A factor of one explains nothing.
-        found.append(replace(told, known=told.known and not told.low <= 1.0 <= told.high))
     for number, edge in enumerate(law.edges):
         along = f"cache edge on {'size * numjobs' if edge.exponent else 'size'}"
         for words, name in ((along, f"capacity {number}"), ("what a miss behind it fetches at a time", f"granule {number}")):
             weights = law.contrast(name, 0)
             if weights is not None:
-                found.append(_parameter(words, edge.direction, "bytes", 1, weights, mean, covariance, prior))
+                found.append(_parameter(words, edge.direction, "bytes", 1, float(weights @ mean), weights, covariance, prior))
+    small = law.contrast(SMALL_WRITES, law.smallest_writes)
+    if small is not None:
+        told = _parameter("time of the smallest writes, times what others lead to expect", "", "times", -1, float(small @ mean), small, covariance, prior)
+        # A factor of one explains nothing.
+        found.append(replace(told, known=told.known and not told.low <= 1.0 <= told.high))
+    for mode, column in _modes(model):
+        longer, by_servers = _alone(law, mean, column)
+        for name, (words, unit, sign) in UNITS.items():
+            weights = law.contrast(name, column)
+            if weights is not None:
+                log_value = float(weights @ mean)
+                if name in ("service", "transfer", "servers"):
+                    log_value, weights = log_value + longer, weights + by_servers
+                told = _parameter(words, mode, unit, sign, log_value, weights, covariance, prior)
+                found.append(replace(told, low=max(told.low, 1.0)) if name == "servers" else told)
     return tuple(found)
+
+
+def _alone(law: Law, mean: Floats, cell: int) -> tuple[float, Floats]:
+    """(logarithm of the time of a lone I/O over t0, its derivative by the parameters).
+
+    The law divides t0 by n and by m servers, so that a lone I/O takes t0 (1 + m^-p)^(1/p): for one server and fewer that is not t0, which is then
+    nobody's time. Told are the time a lone I/O takes and how many such are served at once, (1 + m^p)^(1/p), at least one.
+    """
+    servers, sharpness = law.contrast("servers", cell), law.contrast("sharpness", cell)
+    if servers is None or sharpness is None:
+        return 0.0, np.zeros(len(mean))
+    power, log_m = exp(min(max(float(sharpness @ mean), -1.0), 3.0)), float(servers @ mean)
+    return float(np.logaddexp(0.0, -power * log_m)) / power, -servers / (1 + exp(min(power * log_m, 60.0)))
 
 
 def _modes(model: Surrogate) -> list[tuple[str, int]]:
@@ -71,8 +89,9 @@ def _modes(model: Surrogate) -> list[tuple[str, int]]:
     return found
 
 
-def _parameter(words: str, mode: str, unit: str, sign: int, weights: Floats, mean: Floats, covariance: Floats, prior: Floats) -> Parameter:
-    centre = sign * float(weights @ mean)
+def _parameter(words: str, mode: str, unit: str, sign: int, log_value: float, weights: Floats, covariance: Floats, prior: Floats) -> Parameter:
+    """weights: derivative of the logarithm by the law's parameters."""
+    centre = sign * log_value
     sd = sqrt(max(float(weights @ covariance @ weights), 0.0))
     known = sd < LEARNT * sqrt(float(weights @ prior @ weights))
     low, value, high = (exp(min(max(centre + side * NORMAL_90 * sd, -60.0), 60.0)) for side in (-1, 0, 1))

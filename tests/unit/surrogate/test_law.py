@@ -61,6 +61,17 @@ def test_parameters_of_a_known_queue_are_found_with_honest_intervals():
     assert found[("fixed time of an I/O", "read")].value == pytest.approx(200e-6, rel=0.15)
 
 
+def test_one_server_is_told_as_one_with_the_time_it_takes():
+    """Writes that are served one at a time, 1 ms each and 1 ms more for each 64 KiB, beside reads that are 50 times faster."""
+    iops = np.where(SPACE.in_direction("read"), queue(SPACE, 20e-6, 2e9, 8, 4e9), queue(SPACE, 1e-3, 65.5e6, 1, 4e9))
+    cells = np.random.default_rng(3).choice(len(SPACE), 80, replace=False)
+    found = {(p.name, p.mode): p for p in explain(fit(SPACE, Training.of(SPACE, {int(c): [float(np.log(iops[c]))] for c in cells})))}
+    assert found["I/Os served at once", "write"].value == pytest.approx(1.0, rel=0.2)
+    assert found["I/Os served at once", "write"].low >= 1.0
+    assert found["fixed time of an I/O", "write"].value == pytest.approx(1e-3, rel=0.3)
+    assert found["bandwidth of one stream", "write"].value == pytest.approx(65.5e6, rel=0.3)
+
+
 @pytest.mark.parametrize(("blocks", "small"), [([4096, 8192, 16384], [4096]), ([512, 2048, 4096, 8192], [512, 2048]), ([4096, 8192], [])])
 def test_which_writes_are_small(blocks, small):
     space = grid(rw=["read", "write", "randrw"], bs_bytes=blocks, rwmixread=[0, 70])
