@@ -21,7 +21,7 @@ from ioatlas.design.snia import CELL_SECONDS, PROCEDURES, Test
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import TRACE, TRACE_SECONDS, OptionValue
 from ioatlas.model.options import ALIASES, ALLOWED, read_option
-from ioatlas.model.units import format_size, parse_duration_seconds, parse_percent
+from ioatlas.model.units import exact_duration, format_size, parse_duration_seconds, parse_percent
 
 Sharing = Literal["shared", "private"]
 Purge = Literal["auto", "discard", "nvme-format", "punch-hole", "by-hand", "none"]
@@ -365,14 +365,14 @@ def campaign_toml(spec: CampaignSpec) -> str:
     lines += [
         f"visits = {spec.visits}",
         f"order_seed = {spec.order_seed}",
-        f"window = {_toml(f'{spec.window_seconds * 1000:g}ms')}",
+        f"window = {_toml(exact_duration(spec.window_seconds))}",
         f"sharing = {_toml(spec.sharing)}",
     ]
     if spec.ordered:
         engine = next(name for name, engines in ENGINES.items() if engines == spec.engines)
         lines += [f"profile = {_toml(spec.profile)}", f"engine = {_toml(engine)}"]
     if spec.budget_seconds is not None:
-        lines.append(f"budget = {_toml(f'{spec.budget_seconds:g}s')}")
+        lines.append(f"budget = {_toml(exact_duration(spec.budget_seconds))}")
     lines += [f"cells = {spec.cells}"] if spec.cells is not None else []
     lines += [f"precision = {_toml(f'{spec.precision * 100:g}%')}"] if spec.precision is not None else []
     lines += [f"grade = {_toml(spec.grade)}"] if spec.grade != "map" else []

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import OptionValue
 from ioatlas.model.options import read_option
-from ioatlas.model.units import parse_duration_seconds, parse_size_bytes
+from ioatlas.model.units import exact_duration, parse_duration_seconds, parse_size_bytes
 
 FREE, HIGHEST = "free", "highest"
 STUDIES = ("spc1-like", "spc1e-like", "emerald-like")
@@ -220,7 +220,7 @@ def streams_toml(spec: StreamsSpec) -> list[str]:
     lines += [f'study = "{spec.study}"'] if spec.study else []
     lines.append(f'load = "{spec.load}"' if isinstance(spec.load, str) else f"load = {spec.load:g}")
     lines.append(f"points = [{', '.join(f'{point:g}' for point in spec.points)}]")
-    lines += [f'limit = "{spec.limit_seconds * 1000:g}ms"', f'idle = "{spec.idle_seconds:g}s"']
+    lines += [f'limit = "{exact_duration(spec.limit_seconds)}"', f'idle = "{exact_duration(spec.idle_seconds)}"']
     lines += [f"capacity = {spec.capacity_bytes}"] if spec.capacity_bytes is not None else []
     for stream in spec.streams:
         lines += ["", "[[stream]]", f'name = "{stream.name}"']

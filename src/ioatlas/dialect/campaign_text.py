@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ioatlas.dialect.streams_text import groups, normalised, render_streams
 from ioatlas.model.cell import OptionValue
+from ioatlas.model.units import exact_duration
 
 if TYPE_CHECKING:
     from ioatlas.dialect.translation import Job, Translation
@@ -91,7 +92,7 @@ def render_campaigns(translation: Translation) -> list[str]:
                 head.append("Kept in the job file only: " + ", ".join(sorted(left)) + ".")
             settings: dict[str, OptionValue] = {"sharing": sharing}
             if window:
-                settings["window"] = f"{window * 1000:g}ms" if window < 1 else f"{window:g}s"
+                settings["window"] = exact_duration(window)
             documents.append((count, _document(f"{translation.tool}-translated", head, settings, constants, axes)))
     documents.sort(key=lambda item: -item[0])
     return [*([streams.text] if streams else []), *(text for _, text in documents)]

@@ -92,6 +92,12 @@ def parse_duration_seconds(text: str | float, *, where: str = "") -> float:
     return parse_duration_seconds(float(total), where=where)
 
 
+def exact_duration(seconds: float) -> str:
+    """For files: '500ms', '1000s'; `parse_duration_seconds` reads the same number back."""
+    exact = Decimal(repr(seconds))
+    return f"{(exact * 1000).normalize():f}ms" if 0 < exact < 1 else f"{exact.normalize():f}s"
+
+
 def format_duration(seconds: float) -> str:
     """For people: '850 ms', '42 s', '3 min 20 s', '2 h 05 min'."""
     if seconds < 1:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ioatlas.model.testbed import value_text
-from ioatlas.model.units import format_count, format_latency, format_size_rounded
+from ioatlas.model.units import exact_duration, format_count, format_latency, format_size_rounded, parse_duration_seconds
 
 BACK = {
     format_count: {"": 1, "k": 1e3, "M": 1e6},
@@ -30,3 +30,12 @@ def test_millions_are_not_written_as_thousands():
 def test_a_fact_is_exact_and_readable():
     assert value_text(25276514304, "B") == "25276514304 B = 23.5 GiB"
     assert (value_text(512, "B"), value_text(1_000_000_000, "bit/s"), value_text("mq-deadline", "")) == ("512 B", "1000 Mb/s", "mq-deadline")
+
+
+@given(st.floats(0, 1e8))
+def test_a_duration_written_to_a_file_is_read_back_exactly(seconds):
+    assert parse_duration_seconds(exact_duration(seconds)) == seconds
+
+
+def test_durations_in_files_are_short():
+    assert [exact_duration(s) for s in (0.5, 0.0125, 1, 1.5, 1000.0)] == ["500ms", "12.5ms", "1s", "1.5s", "1000s"]
