@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Record dense sweeps to compare designs on: every cell of a grid, several passes, each in its own random order.
 
-    python bench/adaptive/record.py local|link|cache|buffered|mixed|packed|queue|warm_cache [--passes 2] [--lock FILE]
+    python bench/adaptive/record.py local|link|cache|buffered|mixed|packed|queue|warm_cache|wide_cache|nas_cache [--passes 2] [--lock FILE]
 
 Targets:
   local     a directory on the local file system, O_DIRECT, psync: noisy, no cache edge.
@@ -15,6 +15,10 @@ Targets:
   warm_cache
             such a cache in a known state: the cells of a batch have one size, and the batch begins with a read of as much of it as
             the cache holds. What is hit follows from the cell then, and not from what was measured before. Writes go through to the store.
+  wide_cache
+            the same on a grid of 1,920 cells, as many as the sweep of one target in profile `seed2021`.
+  nas_cache such a cache where a NAS has it: behind a 1 Gbit/s link, in front of a 1 ms store (needs root). Random
+            order only: a section in order begins at the start of the file, which an earlier one may have left in the cache.
 
 A section takes 0.4 s; sections are placed 0.5 or 0.6 s apart inside one fio by `startdelay`, 24 to a batch. The
 lock is released between groups of batches, so that others can measure: the recordings are noisy and say so.
@@ -125,6 +129,15 @@ def buffered(cells: list[Cell]) -> Iterator[tuple[list[str], object, int]]:
                 group.rmdir()
 
 
+WARM_OPTIONS = ("cache=writethrough", "cache-min-block-size=64K", "cache-high-threshold=100", "cache-low-threshold=95")
+"""Blocks and thresholds as in docs/decisions/0082: the edge lies where max-size says."""
+
+
+def fill(prefix: list[str], uri: str, size: int) -> None:
+    command = ["fio", "--name=f", "--ioengine=nbd", f"--{uri}", "--rw=write", "--bs=1m", "--iodepth=8", f"--size={size}"]
+    subprocess.run([*prefix, *command], check=True, capture_output=True)
+
+
 @contextlib.contextmanager
 def cache(cells: list[Cell], *options: str) -> Iterator[tuple[list[str], object, int]]:
     with scratch("/dev/shm") as folder:
@@ -134,18 +147,34 @@ def cache(cells: list[Cell], *options: str) -> Iterator[tuple[list[str], object,
         with process(command, env={**os.environ, "TMPDIR": str(folder)}):
             wait_for(socket)
             uri = f"uri=nbd+unix:///?socket={socket}"
-            fill = ["fio", "--name=f", "--ioengine=nbd", f"--{uri}", "--rw=write", "--bs=1m", "--iodepth=8", f"--size={size}"]
-            subprocess.run(fill, check=True, capture_output=True)
+            fill([], uri, size)
             yield ["ioengine=nbd", uri], lambda _: [], 600
 
 
 def warm_cache(cells: list[Cell]) -> contextlib.AbstractContextManager:
-    # Blocks and thresholds as in docs/decisions/0082: the edge lies where max-size says.
-    return cache(cells, "cache=writethrough", "cache-min-block-size=64K", "cache-high-threshold=100", "cache-low-threshold=95")
+    return cache(cells, *WARM_OPTIONS)
 
 
 @contextlib.contextmanager
 def link(cells: list[Cell]) -> Iterator[tuple[list[str], object, int]]:
+    size = max(int(c["size"]) for c in cells)
+    with linked(["--filter=delay", "memory", str(size), "rdelay=1ms", "wdelay=2ms"]) as yielded:
+        yield yielded
+
+
+@contextlib.contextmanager
+def nas_cache(cells: list[Cell]) -> Iterator[tuple[list[str], object, int]]:
+    with scratch("/dev/shm") as folder:
+        size = max(int(c["size"]) for c in cells)
+        words = ["--filter=cache", "--filter=delay", "memory", str(size), "rdelay=1ms", "wdelay=1ms", "cache-max-size=96M", "cache-on-read=true"]
+        with linked([*words, *WARM_OPTIONS], env={**os.environ, "TMPDIR": str(folder)}) as (common, extra, period_ms):
+            fill(PREFIX["nas_cache"], common[1], size)
+            yield common, extra, period_ms
+
+
+@contextlib.contextmanager
+def linked(words: list[str], **kwargs: object) -> Iterator[tuple[list[str], object, int]]:
+    """An nbdkit with these words behind a 1 Gbit/s link."""
     server, client, address = "arecs", "arecc", "10.97.0.1"
 
     def run(*words: str) -> None:
@@ -161,21 +190,7 @@ def link(cells: list[Cell]) -> Iterator[tuple[list[str], object, int]]:
             run("ip", "-n", space, "link", "set", "lo", "up")
             run("ip", "-n", space, "link", "set", device, "mtu", "1500", "up")
             run(*f"tc -n {space} qdisc add dev {device} root tbf rate 1gbit burst 256k latency 50ms".split())
-        size = max(int(c["size"]) for c in cells)
-        command = [
-            "nsenter",
-            f"--net=/run/netns/{server}",
-            "nbdkit",
-            "-f",
-            "-i",
-            address,
-            "-t",
-            "16",
-            "--filter=delay",
-            "memory",
-            str(size),
-        ]
-        with process([*command, "rdelay=1ms", "wdelay=2ms"]):
+        with process(["nsenter", f"--net=/run/netns/{server}", "nbdkit", "-f", "-i", address, "-t", "16", *words], **kwargs):
             time.sleep(0.5)
             yield ["ioengine=nbd", f"uri=nbd://{address}"], lambda _: [], 600
     finally:
@@ -225,11 +240,19 @@ TARGETS = {
     ),
     "queue": (queue, grid(["randread", "randwrite", "randrw"], [4, 16, 64, 128, 256, 512], [256], [1, 2, 4], [1, 2, 4, 8, 16, 32, 64])),
     "warm_cache": (warm_cache, grid(["read", "randread", "randwrite"], [4, 8, 16, 32, 64, 128, 256], [16, 32, 64, 128, 256, 512], [1, 4], [1, 4])),
+    "wide_cache": (
+        warm_cache,
+        grid(["read", "randread", "randwrite"], [4, 8, 16, 32, 64, 128, 256, 512], [16, 24, 32, 48, 64, 96, 128, 192, 256, 512], [1, 2, 4, 8], [1, 4]),
+    ),
+    "nas_cache": (
+        nas_cache,
+        grid(["randread", "randwrite"], [4, 8, 16, 32, 64, 128, 256], [16, 32, 64, 96, 128, 192, 256, 512], [1, 2, 4], [1, 4]),
+    ),
 }
-WARMED_BYTES_PER_S = {"warm_cache": 50e6}
+WARMED_BYTES_PER_S = {"warm_cache": 50e6, "wide_cache": 50e6, "nas_cache": 50e6}
 """How fast the cache of a target that is read warm fills, at least."""
 WARMED_MIB = 160
-PREFIX = {"link": ["nsenter", "--net=/run/netns/arecc"]}
+PREFIX = {name: ["nsenter", "--net=/run/netns/arecc"] for name in ("link", "nas_cache")}
 
 
 def percentile(section: dict, direction: str) -> float | str:
