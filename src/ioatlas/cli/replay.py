@@ -121,11 +121,15 @@ def _print(result: dict[str, Any]) -> None:
     click.echo(f"measured   {result['cells_measured']} cells in {result['visits']} visits: " + ", ".join(f"{k} {v}" for k, v in result["visits_by_purpose"].items()))
     click.echo(f"noise      median {percent(result['noise_median'])}, P90 {percent(result['noise_p90'])} between passes")
     click.echo(f"error      median {percent(result['median_error'])}, P90 {percent(result['p90_error'])} on the cells not measured")
-    low, high = result["stated_median_low"], result["stated_median_high"]
-    click.echo(
-        f"stated     median {percent(result['stated_median_error'])} ({percent(low)} to {percent(high)}), P90 {percent(result['stated_p90_error'])} "
-        f"({percent(result['stated_p90_low'])} to {percent(result['stated_p90_high'])}), from {result['honesty_cells']} random cells predicted before they were measured"
-    )
+    cells = result["honesty_cells"]
+    if result["stated_median_error"] is None:
+        click.echo(f"stated     unknown: {cells} random {'cell was' if cells == 1 else 'cells were'} predicted before being measured, 3 are needed")
+    else:
+        ends = {end: percent(result[f"stated_{end}"]) for end in ("median_error", "median_low", "median_high", "p90_error", "p90_low", "p90_high")}
+        click.echo(
+            f"stated     median {ends['median_error']} ({ends['median_low']} to {ends['median_high']}), P90 {ends['p90_error']} "
+            f"({ends['p90_low']} to {ends['p90_high']}), from {cells} random cells predicted before they were measured"
+        )
     click.echo(f"intervals  {percent(result['interval_cover'])} of the 90% intervals hold the truth; half-width {percent(result['interval_half_width'])}")
     for cliff in result["cliffs"]:
         size = "size" in cliff["along"] or cliff["along"].startswith("bs")

@@ -159,6 +159,13 @@ def test_text_output(tmp_path):
     assert "fixed time of an I/O" in output
 
 
+def test_too_few_picks_state_nothing_in_words(tmp_path):
+    path = tmp_path / "dense.csv"
+    path.write_text(as_csv(surfaces.array(0, sizes=4, blocks=4, jobs=3)))
+    output = CliRunner().invoke(command, [str(path), "--cells", "5"]).output
+    assert "stated     unknown: 1 random cell was predicted" in output
+
+
 def test_other_names_are_understood_where_the_values_leave_no_doubt():
     lines = ["op,block_kib,threads,qd,iops"]
     lines += [f"{op},{block},{jobs},{depth},{1000 + block + jobs * depth}" for op in ("read", "randwrite") for block in (4, 16, 64) for jobs in (1, 2) for depth in (1, 8)]
