@@ -80,10 +80,9 @@ def _modes(model: Surrogate) -> list[tuple[str, int]]:
     rw = model.space.axis_named("rw")
     if rw is None:
         return [("", int(model.training.cells[0]))]
-    at = model.space.index[:, rw]
     found = []
     for level, name in enumerate(model.space.axes[rw].levels):
-        trained = model.training.cells[at[model.training.cells] == level]
+        trained = model.training.cells[model.space.mode[model.training.cells] == level]
         if len(trained):
             found.append(("without rw" if name is None else str(name), int(trained[0])))
     return found

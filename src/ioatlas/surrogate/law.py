@@ -235,14 +235,9 @@ class Law:
             return total
 
         slope: dict[str, Floats] = {}
-        # What an I/O pays of a miss, and the derivative of its logarithm by each granule.
-        paid, paid_slope = np.zeros(len(view.rows)), {}
-        for number in range(missed):
-            name = f"granule {number}"
-            if name in phi:
-                over = GRANULE_SHARPNESS * (phi[name] - view.log_bs)
-                paid = paid - np.where(view.ordered, np.logaddexp(0.0, over) / GRANULE_SHARPNESS, 0.0)
-                paid_slope[name] = -np.where(view.ordered, 1 / (1 + np.exp(-np.clip(over, -60, 60))), 0.0)
+        # What part of a miss an I/O pays: all of it in random order, and where its block is beyond the granule.
+        granules = {name: GRANULE_SHARPNESS * (phi[name] - view.log_bs) for name in (f"granule {number}" for number in range(missed)) if name in phi}
+        paid = -sum(np.where(view.ordered, np.logaddexp(0.0, over) / GRANULE_SHARPNESS, 0.0) for over in granules.values())
         log_service = value("service") + paid
         fixed_share: Floats | float = 1.0
         if "transfer" in phi:
@@ -268,7 +263,8 @@ class Law:
         shares = powers / total
         served = shares[0] + (shares[1] if "iops" in phi else 0.0)
         slope["service"] = served * fixed_share
-        for name, by_granule in paid_slope.items():
+        for name, over in granules.items():
+            by_granule = -np.where(view.ordered, 1 / (1 + np.exp(-np.clip(over, -60, 60))), 0.0)
             slope[name] = (slope["service"] + (shares[2] if "iops" in phi else 0.0)) * by_granule
         if "transfer" in phi:
             slope["transfer"] = served * (1 - fixed_share)

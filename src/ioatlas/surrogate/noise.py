@@ -15,6 +15,7 @@ PRIOR_SD = 0.06
 PRIOR_PAIRS = 1.5
 MODE_PAIRS = (1.0, 2.0, 4.0, 8.0, 32.0, 128.0)
 """How many differences the noise of all modes counts as beside a mode's own: the spread between the modes says which."""
+LEAST_VAR = 1e-6
 STUDENT_DOF = 4.0
 """Readings are taken as Student-t with this many degrees of freedom: stalls are rare and far out."""
 
@@ -44,7 +45,8 @@ def measure_noise(visits_by_mode: Sequence[Sequence[Sequence[float]]]) -> Noise:
     var, _ = _scale(pooled, start, PRIOR_PAIRS, PRIOR_SD**2)
     sums = np.array([_scale(own, var, 1.0, var)[1] for own in squares])
     counts = np.array([len(own) for own in squares])
-    return Noise(float(np.sqrt(max(var, 1e-6))), len(pooled), np.maximum(_of_modes(sums, counts, max(var, 1e-6)), 1e-6))
+    common = max(var, LEAST_VAR)
+    return Noise(float(np.sqrt(common)), len(pooled), np.maximum(_of_modes(sums, counts, common), LEAST_VAR))
 
 
 def _squares(visits: Sequence[Sequence[float]]) -> Floats:
