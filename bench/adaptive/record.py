@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Record dense sweeps to compare designs on: every cell of a grid, several passes, each in its own random order.
 
-    python bench/adaptive/record.py local|link|cache|buffered|mixed|packed|queue|warm_cache|wide_cache|nas_cache [--passes 2] [--lock FILE]
+    python bench/adaptive/record.py local|link|cache|buffered|mixed|packed|queue|warm_cache|wide_cache|nas_cache|wide_nas [--passes 2] [--lock FILE]
 
 Targets:
   local     a directory on the local file system, O_DIRECT, psync: noisy, no cache edge.
@@ -19,6 +19,7 @@ Targets:
             the same on a grid of 1,920 cells, as many as the sweep of one target in profile `seed2021`.
   nas_cache such a cache where a NAS has it: behind a 1 Gbit/s link, in front of a 1 ms store (needs root). Random
             order only: a section in order begins at the start of the file, which an earlier one may have left in the cache.
+  wide_nas  the same on a grid of 1,920 cells.
 
 A section takes 0.4 s; sections are placed 0.5 or 0.6 s apart inside one fio by `startdelay`, 24 to a batch. The
 lock is released between groups of batches, so that others can measure: the recordings are noisy and say so.
@@ -168,7 +169,7 @@ def nas_cache(cells: list[Cell]) -> Iterator[tuple[list[str], object, int]]:
         size = max(int(c["size"]) for c in cells)
         words = ["--filter=cache", "--filter=delay", "memory", str(size), "rdelay=1ms", "wdelay=1ms", "cache-max-size=96M", "cache-on-read=true"]
         with linked([*words, *WARM_OPTIONS], env={**os.environ, "TMPDIR": str(folder)}) as (common, extra, period_ms):
-            fill(PREFIX["nas_cache"], common[1], size)
+            fill(BEHIND_THE_LINK, common[1], size)
             yield common, extra, period_ms
 
 
@@ -248,11 +249,16 @@ TARGETS = {
         nas_cache,
         grid(["randread", "randwrite"], [4, 8, 16, 32, 64, 128, 256], [16, 32, 64, 96, 128, 192, 256, 512], [1, 2, 4], [1, 4]),
     ),
+    "wide_nas": (
+        nas_cache,  # at most 16 MiB in flight: more would not drain before the next section begins
+        grid(["randread", "randwrite"], [4, 8, 16, 32, 64, 128, 256, 512], [16, 24, 32, 48, 64, 96, 128, 192, 256, 512], [1, 2, 4, 8], [1, 2, 4]),
+    ),
 }
-WARMED_BYTES_PER_S = {"warm_cache": 50e6, "wide_cache": 50e6, "nas_cache": 50e6}
+WARMED_BYTES_PER_S = dict.fromkeys(("warm_cache", "wide_cache", "nas_cache", "wide_nas"), 50e6)
 """How fast the cache of a target that is read warm fills, at least."""
 WARMED_MIB = 160
-PREFIX = {name: ["nsenter", "--net=/run/netns/arecc"] for name in ("link", "nas_cache")}
+BEHIND_THE_LINK = ["nsenter", "--net=/run/netns/arecc"]
+PREFIX = dict.fromkeys(("link", "nas_cache", "wide_nas"), BEHIND_THE_LINK)
 
 
 def percentile(section: dict, direction: str) -> float | str:
