@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cliffs along the footprint and steps along other axes: where a jump explains the readings better than a smooth map does."""
+"""Cliffs along the footprint, steps along other axes, traits of the target: what explains the readings better than a smooth map without it does."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ioatlas.surrogate.gp import Posterior
-from ioatlas.surrogate.law import Edge
+from ioatlas.surrogate.law import PIECES, Edge, traits_of
 from ioatlas.surrogate.space import SIZE_NAMES, Floats, Ints, Space
 from ioatlas.surrogate.surrogate import Surrogate, Training, fit
 
@@ -18,6 +18,8 @@ EVIDENCE_NEEDED = 2.5
 """Gain in log evidence (natural) that makes an edge a finding, on top of the logarithm of the number of places looked at."""
 GRANULE_EVIDENCE = 1.0
 """Gain in log evidence from which an edge is taken to be with a granule, or no longer: it is one more parameter, not one more place."""
+TRAIT_EVIDENCE = 1.0
+"""The same for a trait: no parameter more."""
 MAX_EDGES = 6
 TRIED = 3
 LEAST_GAIN = 0.5
@@ -51,8 +53,24 @@ def regimes(space: Space, edges: tuple[Edge, ...]) -> Ints | None:
     return np.unique(code, return_inverse=True)[1].astype(np.int64)
 
 
-def fit_with_edges(space: Space, training: Training, edges: tuple[Edge, ...], start: Surrogate | None = None, iterations: int = 40, robust: bool = True) -> Surrogate:
-    return fit(space, training, edges=edges, separate=regimes(space, edges), start=start.start if start else None, iterations=iterations, robust=robust)
+def fit_with_edges(
+    space: Space,
+    training: Training,
+    edges: tuple[Edge, ...],
+    start: Surrogate | None = None,
+    iterations: int = 40,
+    robust: bool = True,
+    traits: frozenset[str] | None = None,
+) -> Surrogate:
+    """traits: as in `Law`; None: as in the model to start from."""
+    if traits is None:
+        traits = start.traits if start else frozenset()
+    return fit(space, training, edges=edges, separate=regimes(space, edges), start=start.start if start else None, iterations=iterations, robust=robust, traits=traits)
+
+
+def _candidate(model: Surrogate, edges: tuple[Edge, ...], traits: frozenset[str] | None = None) -> Surrogate:
+    """The same readings with other edges or other traits, to be compared, not kept: judged at the weights of `model`."""
+    return fit_with_edges(model.space, model.training, edges, model, CANDIDATE_ITERATIONS, robust=False, traits=traits)
 
 
 def _candidates(model: Surrogate, posterior: Posterior) -> list[tuple[float, Edge]]:
@@ -144,12 +162,13 @@ def find_edges(
         others = tuple(e for e in edges if e is not edge)
         choices = [(others, 0.0), *(((*others, finer), EVIDENCE_NEEDED) for finer in _within(space, training, edge))]
         for choice, prior in choices:
-            other = fit_with_edges(space, training, choice, model, CANDIDATE_ITERATIONS, robust=False)
+            other = _candidate(model, choice)
             # Dropping an edge needs to be as good as the edge was good when it was found.
             if other.log_evidence - prior > model.log_evidence - EVIDENCE_NEEDED + (0.0 if choice is others else 0.01):
                 model, edges = other, choice
                 if choice is others:
                     break
+    model, before = _with_traits(model, edges), edges
     while len(edges) < MAX_EDGES:
         candidates = _candidates(model, model.posterior)
         looked = float(np.log(max(len(candidates), 1)))
@@ -160,39 +179,55 @@ def find_edges(
         scored = []
         for edge in tried:
             needed = EVIDENCE_NEEDED + (0.0 if edge in seen else looked)
-            other = fit_with_edges(space, training, (*edges, edge), model, CANDIDATE_ITERATIONS, robust=False)
+            other = _candidate(model, (*edges, edge))
             scored.append((other.log_evidence - model.log_evidence - needed, needed, (*edges, edge), other))
         scored.sort(key=lambda one: -one[0])
         if scored and scored[0][0] <= 0:
-            scored = _pairs(space, training, scored, model)
+            scored = _pairs(scored, model)
         if not scored:
             break
         _, _, edges, model = scored[0]
-    edges = _granular(space, training, edges, model)
+    model, edges = _granular(model, edges)
+    if edges != before:
+        model = _with_traits(model, edges)
     return fit_with_edges(space, training, edges, model), edges
 
 
-def _granular(space: Space, training: Training, edges: tuple[Edge, ...], model: Surrogate) -> tuple[Edge, ...]:
-    """The edges, each with or without a granule that I/Os in order share, whichever explains the readings better.
+def _with_traits(model: Surrogate, edges: tuple[Edge, ...]) -> Surrogate:
+    """The model with each trait that the readings can tell, or without it, whichever explains them better."""
+    told_by_granule = {PIECES + edge.direction for edge in edges if edge.granular}
+    for trait in traits_of(model.space, model.training.cells):
+        if trait in told_by_granule:
+            continue
+        other = _candidate(model, edges, model.traits ^ {trait})
+        if other.log_evidence > model.log_evidence + TRAIT_EVIDENCE:
+            model = other
+    return model
+
+
+def _granular(model: Surrogate, edges: tuple[Edge, ...]) -> tuple[Surrogate, tuple[Edge, ...]]:
+    """The model and its edges, each with or without a granule that I/Os in order share, whichever explains the readings better.
 
     Asked only of a direction in which both orders and several block sizes were measured: one of them alone does not tell.
     """
+    space = model.space
     for number, edge in enumerate(edges):
-        cells = training.cells[space.in_direction(edge.direction)[training.cells]]
+        cells = model.training.cells[space.in_direction(edge.direction)[model.training.cells]]
         if edge.axis or len(np.unique(space.ordered[cells])) < 2 or np.ptp(space.block_bytes[cells]) == 0:
             continue
         choice = (*edges[:number], replace(edge, granular=not edge.granular), *edges[number + 1 :])
-        other = fit_with_edges(space, training, choice, model, CANDIDATE_ITERATIONS, robust=False)
+        # A granule is what a miss is served in: pieces of all I/Os of that direction would say it twice.
+        other = _candidate(model, choice, model.traits - {PIECES + edge.direction})
         if other.log_evidence > model.log_evidence + GRANULE_EVIDENCE:
             model, edges = other, choice
-    return edges
+    return model, edges
 
 
 _Scored = tuple[float, float, tuple[Edge, ...], Surrogate]
 """Gain in evidence beyond what is needed, what is needed, the edges, the model with them."""
 
 
-def _pairs(space: Space, training: Training, scored: list[_Scored], model: Surrogate) -> list[_Scored]:
+def _pairs(scored: list[_Scored], model: Surrogate) -> list[_Scored]:
     """The best candidate with each of the next ones, as far as two explain what either alone does not: while one jump is unexplained the process
     stays as rough as if there were no edge, and the other gains little.
     """
@@ -203,7 +238,7 @@ def _pairs(space: Space, training: Training, scored: list[_Scored], model: Surro
     found: list[_Scored] = []
     for _, more, wider, _ in others[:TRIED]:
         both = (*edges, wider[-1])
-        other = fit_with_edges(space, training, both, start, CANDIDATE_ITERATIONS, robust=False)
+        other = _candidate(start, both)
         gain = other.log_evidence - model.log_evidence - needed - more
         if gain > 0:
             found.append((gain, needed + more, both, other))

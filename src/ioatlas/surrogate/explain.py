@@ -8,7 +8,7 @@ from math import exp, sqrt
 
 import numpy as np
 
-from ioatlas.surrogate.law import SMALL_WRITES, Law, Parameter
+from ioatlas.surrogate.law import OWN, SMALL_WRITES, Law, Parameter
 from ioatlas.surrogate.space import Floats
 from ioatlas.surrogate.surrogate import Surrogate
 
@@ -57,8 +57,13 @@ def explain(model: Surrogate) -> tuple[Parameter, ...]:
                 log_value = float(weights @ mean)
                 if name in ("service", "transfer", "servers"):
                     log_value, weights = log_value + longer, weights + by_servers
-                told = _parameter(words, mode, unit, sign, log_value, weights, covariance, prior)
+                whose = ", of each job" if OWN.get(name) in law.traits else ""
+                told = _parameter(words + whose, mode, unit, sign, log_value, weights, covariance, prior)
                 found.append(replace(told, low=max(told.low, 1.0)) if name == "servers" else told)
+        service, transfer = law.contrast("service", column), law.contrast("transfer", column)
+        if service is not None and transfer is not None and law.in_pieces[column]:
+            piece = service - transfer
+            found.append(_parameter("I/Os are served in pieces of", mode, "bytes", 1, float(piece @ mean), piece, covariance, prior))
     return tuple(found)
 
 

@@ -17,6 +17,14 @@ Beyond a step along another axis, and for the smallest writes, r is multiplied b
 
 Every physical quantity is a common value times a factor for each level of each categorical axis, shrunk towards 1, so
 directions and modes share what the data do not tell apart.
+
+Traits are what a target has or has not; the readings decide (`cliffs`):
+
+    modes apart     the factors between modes are large: writes that wait for what reads find in a cache
+    own queues      m and C are each job's, not all jobs': a connection, a queue pair or a thread for each
+    own bandwidth   B is each job's
+    pieces          of a direction: I/Os are served in pieces of t0 / b bytes (a cache's block, a stripe unit, the largest transfer of a protocol)
+                    and one that is smaller takes as long: t0 + bs b is then (t0^f + (bs b)^f)^(1/f), f large
 """
 
 from __future__ import annotations
@@ -28,8 +36,13 @@ from numpy.typing import NDArray
 
 from ioatlas.surrogate.space import SECTOR_BYTES, Floats, Ints, Space
 
-MODE_SD = 0.5
-"""Prior standard deviation of the log factor between modes: 1.6 either way."""
+MODE_SD, MODES_APART_SD = 0.5, 1.5
+"""Prior standard deviation of the log factor between modes: 1.6 either way; 4.5 where they are apart."""
+MODES_APART, PIECES = "modes apart", "pieces "
+OWN = {"servers": "own queues", "iops": "own queues", "bandwidth": "own bandwidth"}
+"""The trait that makes a limit each job's."""
+PIECE_SHARPNESS = 6.0
+"""f of I/Os that are served in pieces: 12% longer at one piece than below and above it."""
 HIT_SHARPNESS = 4.0
 MISSED = ("service", "transfer", "servers", "iops", "bandwidth")
 """Quantities that differ behind an edge."""
@@ -37,14 +50,12 @@ GRANULE_BYTES = 65536
 GRANULE_SD = 1.5
 """Prior of the logarithm of what a miss fetches at a time: from a page to a read-ahead of a few MiB."""
 GRANULE_SHARPNESS = 3.0
-LIMITS = ("servers", "iops", "bandwidth")
 SMALL_WRITES = "small writes"
 SMALL_WRITES_SD = 0.5
 """Prior standard deviation of the log factor between the smallest writes and what the law says of them: below a page, a stripe unit or a
 mapping unit a write is a read, a change and a larger write."""
 JOBS_SD = 0.3
-"""Prior standard deviation of the power of numjobs that a limit grows with: 0 where all jobs share it, 1 where each has its own
-connection, queue or process."""
+"""Prior standard deviation of the power of numjobs that a limit grows with: about 0 where all jobs share it, about 1 where each has its own."""
 
 
 @dataclass(frozen=True)
@@ -107,8 +118,10 @@ class Parameter:
 class Law:
     """The law over all cells of a space. Parameters are a vector of logarithms (except exponents), shape (p,)."""
 
-    def __init__(self, space: Space, cells: Ints, log_iops: Floats, edges: tuple[Edge, ...] = ()) -> None:
+    def __init__(self, space: Space, cells: Ints, log_iops: Floats, edges: tuple[Edge, ...] = (), traits: frozenset[str] = frozenset()) -> None:
+        """traits: what the target has of `traits_of`."""
         self.space = space
+        self.traits = traits
         self.edges = tuple(edge for edge in edges if not edge.axis)
         self.steps = tuple(edge for edge in edges if edge.axis)
         edges = self.edges
@@ -116,24 +129,31 @@ class Law:
         self._modes, self.mode_names = _mode_columns(space)
         self._log_footprint = [np.log(space.size_bytes) + edge.exponent * np.log(space.numjobs) for edge in edges]
         self._applies = [space.in_direction(edge.direction) for edge in edges]
+        self.in_pieces = np.zeros(len(space), dtype=bool)
+        """Which cells' I/Os are served in pieces, (len(space),)."""
+        for direction in space.directions():
+            if PIECES + direction in traits:
+                self.in_pieces |= space.in_direction(direction)
         self._last: _View | None = None
         self._quantities: list[_Quantity] = []
         self._at: dict[str, _Quantity] = {}
+        of_job = {name: np.log(space.numjobs) if trait in traits else np.zeros(len(space)) for name, trait in OWN.items()}
         work = np.log(space.outstanding)[cells] - log_iops
         service = float(np.quantile(work, 0.2))
-        self._add("service", service, 2.0, MODE_SD)
+        mode_sd = MODES_APART_SD if MODES_APART in traits else MODE_SD
+        self._add("service", service, 2.0, mode_sd)
         if "block" in space.known and np.ptp(self._log_bs) > 0:
-            self._add("transfer", float(np.quantile(work - self._log_bs[cells], 0.1)), 1.5, MODE_SD)
-            self._add("bandwidth", float(np.max(log_iops + self._log_bs[cells])) + 0.2, 1.0, MODE_SD)
+            self._add("transfer", float(np.quantile(work - self._log_bs[cells], 0.1)), 1.5, mode_sd)
+            self._add("bandwidth", float(np.max((log_iops + self._log_bs[cells]) - of_job["bandwidth"][cells])) + 0.2, 1.0, mode_sd)
         # Without a varied block the two ceilings are one, and the transfer time is part of the service time.
         if np.ptp(space.outstanding) > 0:
-            self._add("servers", float(np.log(np.quantile(space.outstanding, 0.75))), 1.5, MODE_SD)
-            self._add("iops", float(np.max(log_iops)) + 0.5, 1.5, MODE_SD)
+            self._add("servers", float(np.quantile(np.log(space.outstanding) - of_job["servers"], 0.75)), 1.5, mode_sd)
+            self._add("iops", float(np.max(log_iops - of_job["iops"][cells])) + 0.5, 1.5, mode_sd)
             self._add("sharpness", np.log(3.0), 0.6, 0.0)
         if np.ptp(space.numjobs) > 0:
-            for name in LIMITS:
+            for name, trait in OWN.items():
                 if name in self._at:
-                    self._add(f"{name} by numjobs", 0.0, JOBS_SD, 0.0)
+                    self._add(f"{name} by numjobs", float(trait in traits), JOBS_SD, 0.0)
         for name, values in (("numjobs", space.numjobs), ("iodepth", space.iodepth)):
             if np.ptp(values) > 0:
                 self._add(f"exponent of {name}", 1.0, 0.15, 0.1)
@@ -181,11 +201,11 @@ class Law:
         return weights
 
     def carried(self, other: Law, theta: Floats) -> Floats:
-        """Parameters of another law of the same space as a place to start from: what both have, the prior elsewhere."""
+        """Parameters of another law of the same space as a place to start from: what both have, the prior elsewhere and where traits move it."""
         out = self.prior_mean.copy()
         for q in self._quantities:
             old = other._at.get(q.name)
-            if old is not None and old.design.shape[1] == q.design.shape[1]:
+            if old is not None and old.design.shape[1] == q.design.shape[1] and not (q.name.endswith("by numjobs") and old.mean[0] != q.mean[0]):
                 out[q.first : q.first + q.design.shape[1]] = theta[old.first : old.first + old.design.shape[1]]
         return out
 
@@ -242,13 +262,14 @@ class Law:
         fixed_share: Floats | float = 1.0
         if "transfer" in phi:
             transfer = value("transfer") + view.log_bs
-            both = np.logaddexp(log_service, transfer)
-            fixed_share = np.exp(log_service - both)
+            fold = np.where(self.in_pieces[view.rows], PIECE_SHARPNESS, 1.0)
+            both = np.logaddexp(fold * log_service, fold * transfer) / fold
+            fixed_share = np.exp(fold * (log_service - both))
             log_service = both
         sharp = np.exp(np.minimum(np.maximum(phi["sharpness"], -1), 3)) if "sharpness" in phi else np.full(len(view.rows), 3.0)
         log_n = sum((phi.get(f"exponent of {name}", 1.0) * values for name, values in view.log_n.items()), np.zeros(len(view.rows)))
         terms = [log_service - log_n]
-        by_jobs = {name: phi.get(f"{name} by numjobs", 0.0) * view.log_n["numjobs"] for name in LIMITS}
+        by_jobs = {name: phi.get(f"{name} by numjobs", 0.0) * view.log_n["numjobs"] for name in OWN}
         if "iops" in phi:
             terms += [log_service - value("servers") - by_jobs["servers"], paid - value("iops") - by_jobs["iops"]]
         if "bandwidth" in phi:
@@ -276,7 +297,7 @@ class Law:
             slope["sharpness"] = np.sum(shares * table, axis=0) - out
         if "bandwidth" in phi:
             slope["bandwidth"] = -shares[-1]
-        for name in LIMITS:
+        for name in OWN:
             if f"{name} by numjobs" in phi:
                 slope[f"{name} by numjobs"] = slope[name] * view.log_n["numjobs"]
         for number in range(missed):
@@ -334,6 +355,20 @@ class Law:
             if quiet == 2:
                 break
         return theta
+
+
+def traits_of(space: Space, cells: Ints) -> tuple[str, ...]:
+    """The traits that readings of these cells can tell of."""
+    found = [MODES_APART] if len(np.unique(space.mode[cells])) > 1 else []
+    if np.ptp(space.numjobs[cells]) > 0:
+        # At one depth m servers for each job cannot be told from more of them for all.
+        found += [OWN["servers"]] if np.ptp(space.iodepth[cells]) > 0 else []
+        found += [OWN["bandwidth"]] if np.ptp(space.block_bytes[cells]) > 0 else []
+    for direction in space.directions():
+        # Two block sizes do not tell a fixed time and a time per byte from pieces.
+        if len(np.unique(space.block_bytes[cells[space.in_direction(direction)[cells]]])) > 2:
+            found.append(PIECES + direction)
+    return tuple(found)
 
 
 def above(space: Space, step: Edge) -> NDArray[np.bool_]:

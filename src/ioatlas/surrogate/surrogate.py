@@ -109,6 +109,10 @@ class Surrogate:
     def start(self) -> Start:
         return Start(self.law, self.theta, self.hyper, self.training.cells, self.weight)
 
+    @property
+    def traits(self) -> frozenset[str]:
+        return self.law.traits if self.law else frozenset()
+
     def _mean_and_slope(self, rows: Ints) -> tuple[Floats, Floats]:
         """Prior mean and the scaled derivative of the mean by its parameters; law at the most probable parameters."""
         return _mean_and_slope(self.law, self.theta, self.offset, rows)
@@ -169,8 +173,9 @@ def fit(
     start: Start | None = None,
     iterations: int = FIT_ITERATIONS,
     robust: bool = True,
+    traits: frozenset[str] = frozenset(),
 ) -> Surrogate:
-    """Fits everything to these cells. `edges`: cliffs along the footprint; `separate`: regime of each cell, (len(space),)."""
+    """Fits everything to these cells. `edges`: cliffs along the footprint; `separate`: regime of each cell, (len(space),); `traits`: as in `Law`."""
     cells, reading = training.cells, training.mean
     noise_var = training.read_var
     spread = float(np.median(np.abs(reading - np.median(reading)))) / 0.6745 if len(reading) > 2 else 1.0
@@ -180,7 +185,7 @@ def fit(
     theta = np.zeros(1)
     scale_var = max(spread**2, 0.05)
     if use_law:
-        law = Law(space, cells, reading, edges)
+        law = Law(space, cells, reading, edges, traits)
         if start is not None and start.law is not None:
             theta = law.carried(start.law, start.theta)
         else:

@@ -89,6 +89,73 @@ def test_misses_that_share_nothing_have_no_granule():
     assert not any(edge.granular for edge in edges)
 
 
+def trained(log_iops_of, count: int, seed: int):
+    """A model of so many random cells of a queue grid, and its errors on the others; log_iops_of: of a cell's rw, block, jobs and depth."""
+    points = [
+        {"rw": rw, "bs_bytes": 4 * surfaces.KIB << b, "numjobs": jobs, "iodepth": depth}
+        for rw in ("randread", "randwrite")
+        for b in range(8)
+        for jobs in (1, 2, 4, 8)
+        for depth in (1, 2, 4, 8)
+    ]
+    space = Space.of(points)
+    log_iops = np.log([log_iops_of(*point.values()) for point in points])
+    rng = np.random.default_rng(seed)
+    cells = rng.choice(len(space), count, replace=False)
+    model, _ = find_edges(space, Training.of(space, {int(c): [log_iops[c] + rng.normal(0, 0.01)] for c in cells}))
+    rest = np.setdiff1d(np.arange(len(space)), cells)
+    return model, np.abs(np.expm1(model.predict(rest).mean - log_iops[rest]))
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_queue_for_each_job_is_told_from_one_for_all(seed):
+    """Two I/Os at a time, 5 ms each: for each job, or for all of them."""
+    own, missed = trained(lambda rw, bs, jobs, depth: jobs * min(depth, 2) / 5e-3, 24, seed)
+    assert "own queues" in own.traits
+    assert np.median(missed) < 0.05
+    (ceiling,) = [p for p in explain(own) if p.name == "ceiling in I/Os, of each job" and p.mode == "randread"]
+    assert ceiling.low <= 2 / 5e-3 * 1.1
+    shared, _ = trained(lambda rw, bs, jobs, depth: min(jobs * depth, 2) / 5e-3, 24, seed)
+    assert "own queues" not in shared.traits
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_bandwidth_for_each_job_is_told_from_one_for_all(seed):
+    own, _ = trained(lambda rw, bs, jobs, depth: min(jobs * depth / 1e-4, jobs * 30e6 / bs), 24, seed)
+    shared, _ = trained(lambda rw, bs, jobs, depth: min(jobs * depth / 1e-4, 30e6 / bs), 24, seed)
+    assert "own bandwidth" in own.traits
+    assert "own bandwidth" not in shared.traits
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_pieces_are_told_from_a_time_that_grows_with_every_byte(seed):
+    """Writes one at a time, 1 ms for each 64 KiB begun; or 1 ms and another one for every 64 KiB."""
+    piece = 64 * surfaces.KIB
+
+    def iops(rw, bs, jobs, depth, *, cut):
+        reads = min(jobs * depth, 8) / (100e-6 + bs / 2e9)
+        return reads if rw == "randread" else 1 / (1e-3 * (max(1.0, bs / piece) if cut else 1 + bs / piece))
+
+    cut, _ = trained(lambda *cell: iops(*cell, cut=True), 40, seed)
+    assert "pieces write" in cut.traits
+    (told,) = [p for p in explain(cut) if p.name == "I/Os are served in pieces of" and p.mode == "randwrite"]
+    assert told.low <= piece <= told.high
+    assert told.value == pytest.approx(piece, rel=0.3)
+    grown, _ = trained(lambda *cell: iops(*cell, cut=False), 40, seed)
+    assert not [trait for trait in grown.traits if trait.startswith("pieces")]
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_modes_far_apart_are_told_each_by_its_own_parameters(seed):
+    """Reads that a cache serves in 20 us, 16 at a time; writes one at a time, 4 ms each."""
+    model, missed = trained(lambda rw, bs, jobs, depth: min(jobs * depth, 16) / 20e-6 if rw == "randread" else 1 / 4e-3, 24, seed)
+    assert "modes apart" in model.traits
+    found = {(p.name, p.mode): p for p in explain(model)}
+    assert found["fixed time of an I/O", "randread"].value == pytest.approx(20e-6, rel=0.3)
+    assert found["fixed time of an I/O", "randwrite"].value == pytest.approx(4e-3, rel=0.3)
+    assert np.median(missed) < 0.05
+
+
 @pytest.mark.parametrize("seed", [1, 2])
 def test_jumps_that_only_together_explain_the_readings_are_found(seed):
     """Both cache edges and the penalty of small writes from 41 cells: any one of them alone leaves the map as rough as before."""

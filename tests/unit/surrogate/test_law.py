@@ -27,11 +27,12 @@ def queue(space, service_s, stream, servers, link):
     return np.minimum(np.minimum(space.outstanding, servers) / time, link / space.block_bytes)
 
 
-def test_derivatives_are_those_of_the_function():
+@pytest.mark.parametrize("traits", [frozenset(), frozenset({"pieces write", "own queues", "own bandwidth", "modes apart"})])
+def test_derivatives_are_those_of_the_function(traits):
     rng = np.random.default_rng(1)
     rows = rng.choice(len(SPACE), 50, replace=False)
     edges = (Edge(4 * MIB, 8 * MIB, 1, "read", 3.0, granular=True), Edge(16 * MIB, 32 * MIB, 0, "write", 2.0), Edge(8 * KIB, 16 * KIB, 0, "write", 0.5, "bs_bytes"))
-    law = Law(SPACE, rows, np.log(queue(SPACE, 1e-4, 1e9, 8, 1e9))[rows], edges)
+    law = Law(SPACE, rows, np.log(queue(SPACE, 1e-4, 1e9, 8, 1e9))[rows], edges, traits)
     theta = law.prior_mean + 0.2 * rng.standard_normal(len(law.prior_mean))
     _, slope = law.jacobian(theta, rows)
     for k in range(len(theta)):
