@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Record dense sweeps to compare designs on: every cell of a grid, several passes, each in its own random order.
 
-    python bench/adaptive/record.py local|link|cache|buffered|mixed|packed|queue|warm_cache|wide_cache|nas_cache|wide_nas [--passes 2] [--lock FILE]
+    python bench/adaptive/record.py local|link|cache|buffered|mixed|packed|queue|warm_cache|wide_cache|nas_cache|wide_nas|
+                                                spindle|throttled|connections|drive [--passes 2] [--lock FILE]
 
 Targets:
   local     a directory on the local file system, O_DIRECT, psync: noisy, no cache edge.
@@ -20,6 +21,11 @@ Targets:
   nas_cache such a cache where a NAS has it: behind a 1 Gbit/s link, in front of a 1 ms store (needs root). Random
             order only: a section in order begins at the start of the file, which an earlier one may have left in the cache.
   wide_nas  the same on a grid of 1,920 cells.
+  spindle   nbdkit: one I/O at a time on a connection, 8 ms reads and 6 ms writes (and 800 Mbit/s, which no section is long enough to feel).
+  throttled QEMU's storage daemon: 2,500 I/Os/s and 60 MB/s for all, and what its bucket adds in 0.4 s: about a quarter.
+  connections
+            nbdkit: 1 ms reads and 3 ms writes, 8 threads and 250 Mbit/s for each connection.
+  drive     a loop device over memory with limits in the root block cgroup: 20,000 reads/s, 4,000 writes/s, 200 and 80 MB/s (needs root).
 
 A section takes 0.4 s; sections are placed 0.5 or 0.6 s apart inside one fio by `startdelay`, 24 to a batch. The
 lock is released between groups of batches, so that others can measure: the recordings are noisy and say so.
@@ -212,13 +218,70 @@ def packed(cells: list[Cell]) -> Iterator[tuple[list[str], object, int]]:
 
 
 @contextlib.contextmanager
-def queue(cells: list[Cell]) -> Iterator[tuple[list[str], object, int]]:
+def nbd(cells: list[Cell], *words: str) -> Iterator[tuple[list[str], object, int]]:
+    """A filled nbdkit over memory, with these words before and after `memory SIZE`."""
     with scratch("/dev/shm") as folder:
-        socket, size = folder / "q.sock", max(int(c["size"]) for c in cells)
-        command = ["nbdkit", "-f", "-U", str(socket), "-t", "4", "--filter=rate", "--filter=delay", "memory", str(size)]
-        with process([*command, "rdelay=2ms", "wdelay=2ms", "rate=300M"]):
+        socket, size = folder / "n.sock", max(int(c["size"]) for c in cells)
+        filters = [word for word in words if word.startswith("-")]
+        command = ["nbdkit", "-f", "-U", str(socket), *filters, "memory", str(size), *(word for word in words if word not in filters)]
+        with process(command):
             wait_for(socket)
-            yield ["ioengine=nbd", f"uri=nbd+unix:///?socket={socket}"], lambda _: [], 600
+            uri = f"uri=nbd+unix:///?socket={socket}"
+            fill([], uri, size)
+            yield ["ioengine=nbd", uri], lambda _: [], 600
+
+
+def queue(cells: list[Cell]) -> contextlib.AbstractContextManager:
+    return nbd(cells, "--threads=4", "--filter=rate", "--filter=delay", "rdelay=2ms", "wdelay=2ms", "rate=300M")
+
+
+def spindle(cells: list[Cell]) -> contextlib.AbstractContextManager:
+    return nbd(cells, "--filter=noparallel", "--filter=delay", "--filter=rate", "rdelay=8ms", "wdelay=6ms", "rate=800M")
+
+
+def connections(cells: list[Cell]) -> contextlib.AbstractContextManager:
+    return nbd(cells, "--threads=8", "--filter=delay", "--filter=rate", "rdelay=1ms", "wdelay=3ms", "connection-rate=250M")
+
+
+@contextlib.contextmanager
+def throttled(cells: list[Cell]) -> Iterator[tuple[list[str], object, int]]:
+    with scratch("/dev/shm") as folder:
+        socket, image, size = folder / "t.sock", folder / "image", max(int(c["size"]) for c in cells)
+        image.touch()
+        os.truncate(image, size)
+        command = ["qemu-storage-daemon", "--object", "throttle-group,id=limits,x-iops-total=2500,x-bps-total=60000000"]
+        command += ["--blockdev", f"driver=file,node-name=image,filename={image}"]
+        command += ["--blockdev", "driver=throttle,node-name=disk,throttle-group=limits,file=image"]
+        command += ["--nbd-server", f"addr.type=unix,addr.path={socket},max-connections=64"]
+        with process([*command, "--export", "type=nbd,id=export,node-name=disk,name=disk,writable=on"]):
+            wait_for(socket)
+            uri = f"uri=nbd+unix:///disk?socket={socket}"
+            fill([], uri, size)
+            yield ["ioengine=nbd", uri], lambda _: [], 600
+
+
+DRIVE_LIMITS = {"read_bps_device": 200_000_000, "write_bps_device": 80_000_000, "read_iops_device": 20_000, "write_iops_device": 4_000}
+
+
+@contextlib.contextmanager
+def drive(cells: list[Cell]) -> Iterator[tuple[list[str], object, int]]:
+    with scratch("/dev/shm") as folder:
+        lay_out(folder, {max(int(c["size"]) for c in cells)})
+        (image,) = folder.iterdir()
+        found = subprocess.run(["losetup", "--show", "-f", str(image)], check=True, capture_output=True, text=True)
+        device = found.stdout.strip()
+        number = os.stat(device).st_rdev
+
+        def limit(limits: dict[str, int]) -> None:
+            for name, value in limits.items():
+                Path("/sys/fs/cgroup/blkio", f"blkio.throttle.{name}").write_text(f"{os.major(number)}:{os.minor(number)} {value}")
+
+        try:
+            limit(DRIVE_LIMITS)
+            yield ["ioengine=libaio", "direct=1", f"filename={device}"], lambda _: [], 600
+        finally:
+            limit(dict.fromkeys(DRIVE_LIMITS, 0))
+            subprocess.run(["losetup", "-d", device], check=False)
 
 
 TARGETS = {
@@ -253,6 +316,10 @@ TARGETS = {
         nas_cache,  # at most 16 MiB in flight: more would not drain before the next section begins
         grid(["randread", "randwrite"], [4, 8, 16, 32, 64, 128, 256, 512], [16, 24, 32, 48, 64, 96, 128, 192, 256, 512], [1, 2, 4, 8], [1, 2, 4]),
     ),
+    "spindle": (spindle, grid(["read", "randread", "randwrite"], [4, 8, 16, 32, 64, 128, 256, 512], [256], [1, 2, 4], [1, 2, 4])),
+    "throttled": (throttled, grid(["read", "write", "randread", "randwrite"], [4, 8, 16, 32, 64, 128, 256], [64, 256], [1, 2, 4, 8], [1, 4])),
+    "connections": (connections, grid(["randread", "randwrite"], [4, 8, 16, 32, 64, 128, 256], [256], [1, 2, 4, 8], [1, 2, 4, 8])),
+    "drive": (drive, grid(["read", "randread", "write", "randwrite"], [4, 8, 16, 32, 64, 128, 256], [256], [1, 2, 4], [1, 2, 4, 8])),
 }
 WARMED_BYTES_PER_S = dict.fromkeys(("warm_cache", "wide_cache", "nas_cache", "wide_nas"), 50e6)
 """How fast the cache of a target that is read warm fills, at least."""

@@ -15,11 +15,9 @@ from ioatlas.surrogate.space import SIZE_NAMES, Floats, Ints, Space
 from ioatlas.surrogate.surrogate import Surrogate, Training, fit
 
 EVIDENCE_NEEDED = 2.5
-"""Gain in log evidence (natural) that makes an edge a finding, on top of the logarithm of the number of places looked at."""
+"""Gain in log evidence (natural) that adds a trait or takes it away, or, on top of the logarithm of the number of places looked at, makes an edge a finding."""
 GRANULE_EVIDENCE = 1.0
 """Gain in log evidence from which an edge is taken to be with a granule, or no longer: it is one more parameter, not one more place."""
-TRAIT_EVIDENCE = 1.0
-"""The same for a trait: no parameter more."""
 MAX_EDGES = 6
 TRIED = 3
 LEAST_GAIN = 0.5
@@ -188,7 +186,8 @@ def find_edges(
             break
         _, _, edges, model = scored[0]
     model, edges = _granular(model, edges)
-    if edges != before:
+    # A search that goes on from another asks again when it begins.
+    if edges != before and start is None:
         model = _with_traits(model, edges)
     return fit_with_edges(space, training, edges, model), edges
 
@@ -200,7 +199,7 @@ def _with_traits(model: Surrogate, edges: tuple[Edge, ...]) -> Surrogate:
         if trait in told_by_granule:
             continue
         other = _candidate(model, edges, model.traits ^ {trait})
-        if other.log_evidence > model.log_evidence + TRAIT_EVIDENCE:
+        if other.log_evidence > model.log_evidence + EVIDENCE_NEEDED:
             model = other
     return model
 
