@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import exp, sqrt
+from math import exp, log, sqrt
 
 import numpy as np
 
@@ -44,6 +44,12 @@ def explain(model: Surrogate) -> tuple[Parameter, ...]:
             weights = law.contrast(name, 0)
             if weights is not None:
                 found.append(_parameter(words, edge.direction, "bytes", 1, float(weights @ mean), weights, covariance, prior))
+    for words, name in (("limits in I/Os with two jobs, times those with one", "servers"), ("ceiling in bytes with two jobs, times that with one", "bandwidth")):
+        power = law.contrast(f"{name} by numjobs", 0)
+        if power is not None and OWN[name] in law.traits:
+            told = _parameter(words, "", "times", 1, log(2) * float(power @ mean), log(2) * power, covariance, prior)
+            # That it grows is what the readings asked the trait for.
+            found.append(replace(told, known=True))
     small = law.contrast(SMALL_WRITES, law.smallest_writes)
     if small is not None:
         told = _parameter("time of the smallest writes, times what others lead to expect", "", "times", -1, float(small @ mean), small, covariance, prior)
