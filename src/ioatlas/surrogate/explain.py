@@ -44,17 +44,12 @@ def explain(model: Surrogate) -> tuple[Parameter, ...]:
             weights = law.contrast(name, 0)
             if weights is not None:
                 found.append(_parameter(words, edge.direction, "bytes", 1, float(weights @ mean), weights, covariance, prior))
-    for words, name in (("limits in I/Os with two jobs, times those with one", "servers"), ("ceiling in bytes with two jobs, times that with one", "bandwidth")):
-        power = law.contrast(f"{name} by numjobs", 0)
-        if power is not None and OWN[name] in law.traits:
-            told = _parameter(words, "", "times", 1, log(2) * float(power @ mean), log(2) * power, covariance, prior)
-            # That it grows is what the readings asked the trait for.
-            found.append(replace(told, known=True))
     small = law.contrast(SMALL_WRITES, law.smallest_writes)
     if small is not None:
         told = _parameter("time of the smallest writes, times what others lead to expect", "", "times", -1, float(small @ mean), small, covariance, prior)
         # A factor of one explains nothing.
         found.append(replace(told, known=told.known and not told.low <= 1.0 <= told.high))
+    of_modes, limits = [], set()
     for mode, column in _modes(model):
         longer, by_servers = _alone(law, mean, column)
         for name, (words, unit, sign) in UNITS.items():
@@ -63,14 +58,22 @@ def explain(model: Surrogate) -> tuple[Parameter, ...]:
                 log_value = float(weights @ mean)
                 if name in ("service", "transfer", "servers"):
                     log_value, weights = log_value + longer, weights + by_servers
-                whose = ", of each job" if OWN.get(name) in law.traits else ""
+                trait = OWN.get(name)
+                whose = ", of each job" if trait in law.traits else ""
                 told = _parameter(words + whose, mode, unit, sign, log_value, weights, covariance, prior)
-                found.append(replace(told, low=max(told.low, 1.0)) if name == "servers" else told)
+                of_modes.append(replace(told, low=max(told.low, 1.0)) if name == "servers" else told)
+                limits |= {trait} if told.known else set()
         service, transfer = law.contrast("service", column), law.contrast("transfer", column)
         if service is not None and transfer is not None and law.in_pieces[column]:
             piece = service - transfer
-            found.append(_parameter("I/Os are served in pieces of", mode, "bytes", 1, float(piece @ mean), piece, covariance, prior))
-    return tuple(found)
+            of_modes.append(_parameter("I/Os are served in pieces of", mode, "bytes", 1, float(piece @ mean), piece, covariance, prior))
+    for words, name in (("limits in I/Os with two jobs, times those with one", "servers"), ("ceiling in bytes with two jobs, times that with one", "bandwidth")):
+        power = law.contrast(f"{name} by numjobs", 0)
+        if power is not None and OWN[name] in law.traits:
+            told = _parameter(words, "", "times", 1, log(2) * float(power @ mean), log(2) * power, covariance, prior)
+            # The readings asked for the trait; a limit that none of them met has no growth to tell.
+            found.append(replace(told, known=OWN[name] in limits))
+    return (*found, *of_modes)
 
 
 def _alone(law: Law, mean: Floats, cell: int) -> tuple[float, Floats]:
