@@ -62,7 +62,8 @@ def explain(model: Surrogate) -> tuple[Parameter, ...]:
                 whose = ", of each job" if trait in law.traits else ""
                 told = _parameter(words + whose, mode, unit, sign, log_value, weights, covariance, prior)
                 of_modes.append(replace(told, low=max(told.low, 1.0)) if name == "servers" else told)
-                limits |= {trait} if told.known else set()
+                if told.known and trait is not None:
+                    limits.add(trait)
         service, transfer = law.contrast("service", column), law.contrast("transfer", column)
         if service is not None and transfer is not None and law.in_pieces[column]:
             piece = service - transfer
