@@ -18,10 +18,10 @@ def spread_out(space: Space, chosen: Ints, count: int, rng: np.random.Generator)
     """`count` further cells, far from each other and from `chosen`; levels not yet touched come first, then levels not yet touched in a direction."""
     place = space.coordinates()
     levels = [space.index[:, d] for d in space.own_axes]
-    direction = np.sum([number * space.in_direction(name) for number, name in enumerate(space.directions())], axis=0)
+    direction = np.sum([number * space.in_direction(name) for number, name in enumerate(space.directions)], axis=0)
     within = [space.index[:, d] for d, axis in enumerate(space.axes) if not axis.derived or axis.name in WHERE_CLIFFS_LIE]
-    if len(space.directions()) > 1 or len(within) > len(levels):
-        levels += [level * len(space.directions()) + direction for level in within]
+    if len(space.directions) > 1 or len(within) > len(levels):
+        levels += [level * len(space.directions) + direction for level in within]
     worth = np.r_[np.ones(len(space.own_axes)), np.full(len(levels) - len(space.own_axes), 0.5)]
     touched = [np.zeros(int(level.max()) + 1, dtype=bool) for level in levels]
     nearest = np.full(len(space), 4.0)

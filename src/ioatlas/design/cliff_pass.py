@@ -36,7 +36,7 @@ def lines(space: Space) -> tuple[Line, ...]:
         return ()
     others = [i for i in space.own_axes if i != size_axis]
     found = []
-    for direction in space.directions():
+    for direction in space.directions:
         groups: dict[tuple[int, ...], list[int]] = {}
         for cell in np.flatnonzero(space.in_direction(direction)):
             groups.setdefault(tuple(space.index[cell, others].tolist()), []).append(int(cell))

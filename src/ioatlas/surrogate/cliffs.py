@@ -81,7 +81,7 @@ def _candidates(model: Surrogate, posterior: Posterior) -> list[tuple[float, Edg
         scaled.append((values - values.mean()) / max(float(np.ptp(values)), 1e-9) if np.ptp(values) > 0 else np.zeros(len(cells)))
     shape = np.stack(scaled, axis=1) * STEP_SD
     found = []
-    for direction in space.directions():
+    for direction in space.directions:
         inside = space.in_direction(direction)[cells]
         for exponent in exponents(space):
             sizes = footprint(space, exponent)[cells]

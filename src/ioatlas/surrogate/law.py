@@ -126,12 +126,13 @@ class Law:
         self.steps = tuple(edge for edge in edges if edge.axis)
         edges = self.edges
         self._log_bs = np.log(space.block_bytes)
-        self._modes, self.mode_names = _mode_columns(space)
+        modes, self.mode_names = _mode_columns(space)
+        self._with_modes = np.hstack([np.ones((len(space), 1)), modes])
         self._log_footprint = [np.log(space.size_bytes) + edge.exponent * np.log(space.numjobs) for edge in edges]
         self._applies = [space.in_direction(edge.direction) for edge in edges]
         self.in_pieces = np.zeros(len(space), dtype=bool)
         """Which cells' I/Os are served in pieces, (len(space),)."""
-        for direction in space.directions():
+        for direction in space.directions:
             if PIECES + direction in traits:
                 self.in_pieces |= space.in_direction(direction)
         self._last: _View | None = None
@@ -181,7 +182,7 @@ class Law:
         self.prior_sd = np.concatenate([q.sd for q in self._quantities])
 
     def _add(self, name: str, mean: float, sd: float, mode_sd: float) -> None:
-        design = np.ones((len(self.space), 1)) if mode_sd == 0 else np.hstack([np.ones((len(self.space), 1)), self._modes])
+        design = self._with_modes[:, :1] if mode_sd == 0 else self._with_modes
         width = design.shape[1]
         self._add_columns(name, design, np.r_[mean, np.zeros(width - 1)], np.r_[sd, np.full(width - 1, mode_sd)])
 
@@ -364,7 +365,7 @@ def traits_of(space: Space, cells: Ints) -> tuple[str, ...]:
         # At one depth m servers for each job cannot be told from more of them for all.
         found += [OWN["servers"]] if np.ptp(space.iodepth[cells]) > 0 else []
         found += [OWN["bandwidth"]] if np.ptp(space.block_bytes[cells]) > 0 else []
-    for direction in space.directions():
+    for direction in space.directions:
         # Two block sizes do not tell a fixed time and a time per byte from pieces.
         if len(np.unique(space.block_bytes[cells[space.in_direction(direction)[cells]]])) > 2:
             found.append(PIECES + direction)

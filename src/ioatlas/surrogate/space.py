@@ -125,6 +125,7 @@ class Space:
         rw = self.axis_named("rw")
         return np.zeros(len(self), dtype=np.int64) if rw is None else self.index[:, rw]
 
+    @cached_property
     def directions(self) -> tuple[str, ...]:
         """Directions the cells move data in; ('',) when the grid does not say."""
         return tuple(sorted({direction_name(str(point["rw"])) if point.get("rw") is not None else "" for point in self.points}))

@@ -198,7 +198,7 @@ def test_a_start_touches_every_footprint_in_each_direction(array):
     space = array.space
     cells = spread_out(space, np.array([], dtype=np.int64), 60, np.random.default_rng(1))
     footprint = space.index[:, space.axis_named("footprint_bytes")]
-    for direction in space.directions():
+    for direction in space.directions:
         inside = space.in_direction(direction)
         assert set(footprint[[c for c in cells if inside[c]]]) == set(footprint[inside])
 
