@@ -145,38 +145,44 @@ def fill(prefix: list[str], uri: str, size: int) -> None:
     subprocess.run([*prefix, *command], check=True, capture_output=True)
 
 
+def over_memory(cells: list[Cell], *words: str) -> list[str]:
+    """Words of nbdkit: these options, the memory plugin as large as the largest cell, these parameters."""
+    options = [word for word in words if word.startswith("-")]
+    return [*options, "memory", str(max(int(c["size"]) for c in cells)), *(word for word in words if word not in options)]
+
+
 @contextlib.contextmanager
-def cache(cells: list[Cell], *options: str) -> Iterator[tuple[list[str], object, int]]:
+def nbd(cells: list[Cell], *words: str) -> Iterator[tuple[list[str], object, int]]:
+    """A filled nbdkit over memory."""
     with scratch("/dev/shm") as folder:
-        socket, size = folder / "c.sock", max(int(c["size"]) for c in cells)
-        command = ["nbdkit", "-f", "-U", str(socket), "-t", "16", "--filter=cache", "--filter=delay", "memory", str(size)]
-        command += ["rdelay=1ms", "wdelay=1ms", "cache-max-size=96M", "cache-on-read=true", *options]
-        with process(command, env={**os.environ, "TMPDIR": str(folder)}):
+        socket = folder / "n.sock"
+        with process(["nbdkit", "-f", "-U", str(socket), *over_memory(cells, *words)], env={**os.environ, "TMPDIR": str(folder)}):
             wait_for(socket)
             uri = f"uri=nbd+unix:///?socket={socket}"
-            fill([], uri, size)
+            fill([], uri, max(int(c["size"]) for c in cells))
             yield ["ioengine=nbd", uri], lambda _: [], 600
+
+
+CACHE = ("--filter=cache", "--filter=delay", "rdelay=1ms", "wdelay=1ms", "cache-max-size=96M", "cache-on-read=true")
+
+
+def cache(cells: list[Cell], *options: str) -> contextlib.AbstractContextManager:
+    return nbd(cells, "--threads=16", *CACHE, *options)
 
 
 def warm_cache(cells: list[Cell]) -> contextlib.AbstractContextManager:
     return cache(cells, *WARM_OPTIONS)
 
 
-@contextlib.contextmanager
-def link(cells: list[Cell]) -> Iterator[tuple[list[str], object, int]]:
-    size = max(int(c["size"]) for c in cells)
-    with linked(["--filter=delay", "memory", str(size), "rdelay=1ms", "wdelay=2ms"]) as yielded:
-        yield yielded
+def link(cells: list[Cell]) -> contextlib.AbstractContextManager:
+    return linked(over_memory(cells, "--filter=delay", "rdelay=1ms", "wdelay=2ms"))
 
 
 @contextlib.contextmanager
 def nas_cache(cells: list[Cell]) -> Iterator[tuple[list[str], object, int]]:
-    with scratch("/dev/shm") as folder:
-        size = max(int(c["size"]) for c in cells)
-        words = ["--filter=cache", "--filter=delay", "memory", str(size), "rdelay=1ms", "wdelay=1ms", "cache-max-size=96M", "cache-on-read=true"]
-        with linked([*words, *WARM_OPTIONS], env={**os.environ, "TMPDIR": str(folder)}) as (common, extra, period_ms):
-            fill(BEHIND_THE_LINK, common[1], size)
-            yield common, extra, period_ms
+    with scratch("/dev/shm") as folder, linked(over_memory(cells, *CACHE, *WARM_OPTIONS), env={**os.environ, "TMPDIR": str(folder)}) as (common, extra, period_ms):
+        fill(BEHIND_THE_LINK, common[1], max(int(c["size"]) for c in cells))
+        yield common, extra, period_ms
 
 
 @contextlib.contextmanager
@@ -215,20 +221,6 @@ def packed(cells: list[Cell]) -> Iterator[tuple[list[str], object, int]]:
         yield ["ioengine=psync", "direct=1", "refill_buffers=1", "filename=/dev/zram0"], lambda _: [], 500
     finally:
         (sysfs / "reset").write_text("1")
-
-
-@contextlib.contextmanager
-def nbd(cells: list[Cell], *words: str) -> Iterator[tuple[list[str], object, int]]:
-    """A filled nbdkit over memory, with these words before and after `memory SIZE`."""
-    with scratch("/dev/shm") as folder:
-        socket, size = folder / "n.sock", max(int(c["size"]) for c in cells)
-        filters = [word for word in words if word.startswith("-")]
-        command = ["nbdkit", "-f", "-U", str(socket), *filters, "memory", str(size), *(word for word in words if word not in filters)]
-        with process(command):
-            wait_for(socket)
-            uri = f"uri=nbd+unix:///?socket={socket}"
-            fill([], uri, size)
-            yield ["ioengine=nbd", uri], lambda _: [], 600
 
 
 def queue(cells: list[Cell]) -> contextlib.AbstractContextManager:

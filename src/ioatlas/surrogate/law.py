@@ -100,6 +100,7 @@ class _View:
     log_footprint: list[Floats]
     applies: list[NDArray[np.bool_]]
     ordered: NDArray[np.bool_]
+    fold: Floats
 
 
 @dataclass(frozen=True)
@@ -215,7 +216,7 @@ class Law:
             designs = {q.name: q.design[rows] for q in self._quantities}
             logs = {name: np.log(values[rows]) for name, values in (("numjobs", self.space.numjobs), ("iodepth", self.space.iodepth))}
             footprints = [values[rows] for values in self._log_footprint]
-            self._last = _View(rows, designs, self._log_bs[rows], logs, footprints, [inside[rows] for inside in self._applies], self.space.ordered[rows])
+            self._last = _View(rows, designs, self._log_bs[rows], logs, footprints, [inside[rows] for inside in self._applies], self.space.ordered[rows], np.where(self.in_pieces[rows], PIECE_SHARPNESS, 1.0))
         return self._last
 
     def _linear(self, theta: Floats, view: _View) -> dict[str, Floats]:
@@ -263,9 +264,8 @@ class Law:
         fixed_share: Floats | float = 1.0
         if "transfer" in phi:
             transfer = value("transfer") + view.log_bs
-            fold = np.where(self.in_pieces[view.rows], PIECE_SHARPNESS, 1.0)
-            both = np.logaddexp(fold * log_service, fold * transfer) / fold
-            fixed_share = np.exp(fold * (log_service - both))
+            both = np.logaddexp(view.fold * log_service, view.fold * transfer) / view.fold
+            fixed_share = np.exp(view.fold * (log_service - both))
             log_service = both
         sharp = np.exp(np.minimum(np.maximum(phi["sharpness"], -1), 3)) if "sharpness" in phi else np.full(len(view.rows), 3.0)
         log_n = sum((phi.get(f"exponent of {name}", 1.0) * values for name, values in view.log_n.items()), np.zeros(len(view.rows)))

@@ -115,6 +115,7 @@ def test_a_queue_for_each_job_is_told_from_one_for_all(seed):
     assert np.median(missed) < 0.05
     (ceiling,) = [p for p in explain(own) if p.name == "ceiling in I/Os, of each job" and p.mode == "randread"]
     assert ceiling.low <= 2 / 5e-3 * 1.1
+    assert "modes apart" not in own.traits
     (growth,) = [p for p in explain(own) if p.name == "limits in I/Os with two jobs, times those with one"]
     assert growth.low <= 2.0 <= growth.high
     shared, _ = trained(lambda rw, bs, jobs, depth: min(jobs * depth, 2) / 5e-3, 24, seed)
