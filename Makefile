@@ -13,14 +13,15 @@ NODE := PATH="$(CURDIR)/.venv/bin:$$PATH"
 WEB_SOURCES := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/test-results/*' -not -path 'web/dist/*' 2>/dev/null)
 GROUPS_TEST := run test $(if $(CI),lab)
 
-.PHONY: help setup setup-test web lint test truth demo schema wheel lock clean
+.PHONY: help setup setup-test web lint test truth demo schema docs wheel lock clean
 
 help:
 	@echo "make demo    set everything up, measure a scratch directory, say where the report is"
 	@echo "make test    set everything up, run every test"
 	@echo "make setup   set up .venv/bin/ioatlas and the explorer"
 	@echo "make web     build the explorer;  make lint  linters and types only;  make truth  check against targets with known limits"
-	@echo "make schema  renew docs/campaign.schema.json and the table of options;  make wheel  build the package;  make lock  renew the lock files;  make clean  remove what was made here"
+	@echo "make docs    build the documentation into site/, links checked"
+	@echo "make schema  renew docs/campaign.schema.json and the pages of docs/reference made from the code;  make wheel  build the package;  make lock  renew the lock files;  make clean  remove what was made here"
 
 setup: $(VENV)/.run web
 setup-test: $(VENV)/.test web
@@ -70,8 +71,18 @@ truth: setup-test
 demo: setup
 	@scripts/demo
 
-schema: setup
-	@$(VENV)/bin/python scripts/options_table.py
+schema: $(VENV)/.run
+	@$(VENV)/bin/python scripts/reference.py
+
+$(VENV)/.docs: requirements-docs.txt $(VENV)/.run
+	@echo "setup: installing the Python packages for the documentation"
+	@$(PIP) install --require-hashes -r requirements-docs.txt || { echo "setup: pip could not install requirements-docs.txt" >&2; exit 1; }
+	@touch $@
+
+docs: $(VENV)/.docs
+	@$(VENV)/bin/python scripts/reference.py
+	@NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build -q
+	@echo "docs: open site/index.html, or: python3 -m http.server -d site"
 
 wheel: setup-test
 	@$(VENV)/bin/python -m build --wheel --no-isolation --outdir dist .
@@ -80,6 +91,6 @@ lock: | $(VENV)/bin/python
 	@scripts/lock
 
 clean:
-	rm -rf $(VENV) .demo dist build web/node_modules web/test-results web/dist src/ioatlas/report/explorer
+	rm -rf $(VENV) .demo dist build site web/node_modules web/test-results web/dist src/ioatlas/report/explorer
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests bench scripts -name __pycache__ -type d -prune -exec rm -rf {} +

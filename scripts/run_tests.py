@@ -2,7 +2,7 @@
 """Runs every linter and test runner, all of them even when one fails, and closes with one line of counts.
 
 A linter counts as one check; a test runner's counts come from the report it writes, never from its exit code alone:
-one that fails without a failed test, or writes no report, adds one failure.
+one that fails without a failed test, or writes no report, adds one failure. Nothing is run twice.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class Step:
     report: Path | None = None
     counts: Callable[[Path], Counts] | None = None
     environment: tuple[tuple[str, str], ...] = ()
-    timed: bool = False
-    """Its tests measure real targets: those that fail are run once more, and it is said how many then passed."""
+    measures: bool = False
+    """Its tests measure real targets, which another load on the machine disturbs."""
 
 
 def junit_counts(report: Path) -> Counts:
@@ -62,8 +62,14 @@ def junit_counts(report: Path) -> Counts:
 
 def vitest_counts(report: Path) -> Counts:
     data = json.loads(report.read_text())
-    broken_files = sum(1 for suite in data["testResults"] if suite["status"] == "failed" and not suite["assertionResults"])
-    return Counts(data["numPassedTests"], data["numFailedTests"] + broken_files, data["numPendingTests"] + data.get("numTodoTests", 0))
+    broken_files = sum(
+        1 for suite in data["testResults"] if suite["status"] == "failed" and not suite["assertionResults"]
+    )
+    return Counts(
+        data["numPassedTests"],
+        data["numFailedTests"] + broken_files,
+        data["numPendingTests"] + data.get("numTodoTests", 0),
+    )
 
 
 def playwright_counts(report: Path) -> Counts:
@@ -73,7 +79,9 @@ def playwright_counts(report: Path) -> Counts:
 
 def pytest_step(name: str, scratch: Path, *arguments: str) -> Step:
     report = scratch / f"{name.replace(' ', '-')}.xml"
-    return Step(name, [str(BIN / "pytest"), "-rs", f"--junitxml={report}", *arguments], report=report, counts=junit_counts)
+    return Step(
+        name, [str(BIN / "pytest"), "-rs", f"--junitxml={report}", *arguments], report=report, counts=junit_counts
+    )
 
 
 def npm_test_step(name: str, script: str, text: str, scratch: Path) -> Step:
@@ -88,15 +96,22 @@ def npm_test_step(name: str, script: str, text: str, scratch: Path) -> Step:
         environment = (("PLAYWRIGHT_JSON_OUTPUT_NAME", str(report)),)
         return Step(name, [*command, "--", "--reporter=list,json"], web, report, playwright_counts, environment)
     if "node --test" in text or "--test " in text:
-        destination = [f"--test-reporter-destination={report}", "--test-reporter=spec", "--test-reporter-destination=stdout"]
+        destination = [
+            f"--test-reporter-destination={report}",
+            "--test-reporter=spec",
+            "--test-reporter-destination=stdout",
+        ]
         return Step(name, [*command, "--", "--test-reporter=junit", *destination], web, report, junit_counts)
     return Step(name, command, web)
 
 
 def steps(scratch: Path) -> dict[str, list[Step]]:
-    """All steps, by group. Tests that drive real tools and disks run one at a time, or they would disturb each other."""
+    """All steps, by group. Tests that drive real tools and disks run one at a time, or they would disturb each
+    other.
+    """
     lint = [
         Step("ruff", [str(BIN / "ruff"), "check", "."]),
+        Step("format", [str(BIN / "ruff"), "format", "--check", "."]),
         Step("mypy", [str(BIN / "mypy")]),
         Step("import rules", [str(BIN / "lint-imports")]),
     ]
@@ -108,12 +123,20 @@ def steps(scratch: Path) -> dict[str, list[Step]]:
         if path.is_dir() and path.name != "unit" and any(path.rglob("test_*.py"))
     )
     if others:
-        tests.append(replace(pytest_step("real tests", scratch, *others), timed=True))
+        tests.append(replace(pytest_step("real tests", scratch, *others), measures=True))
     package = ROOT / "web" / "package.json"
     if package.exists():
         scripts: dict[str, str] = json.loads(package.read_text()).get("scripts", {})
-        lint += [Step(f"web {name}", ["npm", "run", "--silent", name], ROOT / "web") for name in ("lint", "typecheck") if name in scripts]
-        tests += [npm_test_step(f"web {name}", name, scripts[name], scratch) for name in ("test", "test:browser") if name in scripts]
+        lint += [
+            Step(f"web {name}", ["npm", "run", "--silent", name], ROOT / "web")
+            for name in ("lint", "typecheck")
+            if name in scripts
+        ]
+        tests += [
+            npm_test_step(f"web {name}", name, scripts[name], scratch)
+            for name in ("test", "test:browser")
+            if name in scripts
+        ]
     return {"lint": lint, "test": tests}
 
 
@@ -122,7 +145,11 @@ def run(step: Step) -> Counts:
     begun = time.monotonic()
     try:
         code = subprocess.run(
-            step.command, cwd=step.cwd, env={**os.environ, **dict(step.environment)}, stdin=subprocess.DEVNULL, check=False
+            step.command,
+            cwd=step.cwd,
+            env={**os.environ, **dict(step.environment)},
+            stdin=subprocess.DEVNULL,
+            check=False,
         ).returncode
     except OSError as error:
         print(f"{step.command[0]} could not be started: {error.strerror}")
@@ -144,11 +171,17 @@ def run(step: Step) -> Counts:
     return counts
 
 
-def run_again(step: Step, first: Counts) -> Counts:
-    """Once more the tests that failed: a busy machine spoils a measurement, a fault stays. Counts of both runs together."""
-    second = run(replace(step, name=f"{step.name} that failed, once more", command=[*step.command, "--last-failed", "--last-failed-no-failures=none"]))
-    print(f"{first.failed} failed at first, {second.failed} of them again", flush=True)
-    return Counts(first.passed + second.passed, second.failed, first.skipped + second.skipped)
+def look_again(step: Step, first: Counts) -> Counts:
+    """Tells a fault from a disturbed measurement: what failed is run once more, and never counts as passed.
+
+
+    It counts as skipped, and its names stand above this step's line, so that an unsteady test is seen and mended.
+    """
+    again = ["--last-failed", "--last-failed-no-failures=none", "-v"]
+    second = run(replace(step, name=f"{step.name} that failed, looked at again", command=[*step.command, *again]))
+    unsteady = first.failed - second.failed
+    print(f"{first.failed} failed, {second.failed} of them again: {unsteady} unsteady, counted as skipped", flush=True)
+    return Counts(first.passed, second.failed, first.skipped + unsteady)
 
 
 def main() -> int:
@@ -162,8 +195,8 @@ def main() -> int:
             if only in (None, group):
                 for step in members:
                     counts = run(step)
-                    if step.timed and counts.failed:
-                        counts = run_again(step, counts)
+                    if step.measures and counts.failed:
+                        counts = look_again(step, counts)
                     total += counts
                     failed += [step.name] if counts.failed else []
     print(f"\nfailed: {', '.join(failed)}" if failed else "\nall is well")

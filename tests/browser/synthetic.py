@@ -19,11 +19,14 @@ import numpy as np
 
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.estimate import Estimate
+from ioatlas.model.finding import FindingCode
 from ioatlas.model.load_curve import LoadCurve, LoadPoint, Spread, StreamPoint
+from ioatlas.model.reason import read_unmeasured
 from ioatlas.model.result import CampaignResult, Finding, Unmeasured
 from ioatlas.model.rounds import RoundsCell, RoundsResult
 from ioatlas.model.target import Identity, Target
 from ioatlas.model.units import format_rate, format_size
+from ioatlas.model.verdict import VerdictCode
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 CONSTANTS: dict[str, OptionValue] = {"direct": 1, "refill_buffers": 1}
@@ -34,9 +37,13 @@ def doubling(low: int, high: int) -> tuple[int, ...]:
 
 
 class Surface:
-    """A made-up array behind a link: throughput saturates in block size and queue, cached footprints are faster, latency follows Little."""
+    """A made-up array behind a link: throughput saturates in block size and queue, cached footprints are faster,
+    latency follows Little.
+    """
 
-    def __init__(self, seed: int, *, link: float = 1.16e9, drive_iops: float = 90e3, cache_bytes: float = 96 * MIB) -> None:
+    def __init__(
+        self, seed: int, *, link: float = 1.16e9, drive_iops: float = 90e3, cache_bytes: float = 96 * MIB
+    ) -> None:
         self.rng = np.random.default_rng(seed)
         self.link, self.drive_iops, self.cache_bytes = link, drive_iops, cache_bytes
 
@@ -50,22 +57,49 @@ class Surface:
             service, iops_limit = service * 0.45, iops_limit * 1.8
         link = self.link * (0.82 if direction == "write" else 1.0)
         iops = 1 / (1 / (depth / (service + bs / link * 0.9)) + 1 / iops_limit + bs / link)
-        noise = 0.008 + 0.05 * (depth > 64) + 0.12 * (direction == "write" and cell.size_bytes >= GIB and bs >= 256 * KIB)
+        noise = (
+            0.008 + 0.05 * (depth > 64) + 0.12 * (direction == "write" and cell.size_bytes >= GIB and bs >= 256 * KIB)
+        )
         value = iops * bs * float(np.exp(self.rng.normal(0, noise)))
         half = float(abs(self.rng.normal(1.0, 0.35)) + 0.2) * noise * 1.6 * (2.2 if kind == "predicted" else 1.0)
         skew = float(np.exp(self.rng.normal(0, 0.15)))
         low, high = value * np.exp(-half * skew), value * np.exp(half)
         latency = depth * bs / value * 1e9
         tail = latency * (1.7 + 6 * noise + float(abs(self.rng.normal(0, 0.25))))
-        verdict = "cached" if cached and value > self.link * 0.86 else "unstable" if noise > 0.1 and self.rng.random() < 0.45 else "steady"
+        verdict = (
+            VerdictCode.CACHED
+            if cached and value > self.link * 0.86
+            else VerdictCode.UNSTABLE
+            if noise > 0.1 and self.rng.random() < 0.45
+            else VerdictCode.STEADY
+        )
         cut = float(self.rng.choice([0.0, 0.0, 0.0, 0.1, 0.2])) if kind == "measured" else None
         return Estimate(
-            cell, direction, kind, n_visits if kind == "measured" else 0, value, float(low), float(high),
-            value / bs, float(low / bs), float(high / bs), latency, latency * value / float(high), latency * value / float(low),
-            tail, tail * 0.93, tail * 1.09, "total", verdict if kind == "measured" else "predicted: steady",
-            "t-log-pooled/1" if kind == "measured" else "gp-log/1", 0.5 if kind == "measured" else None, cut,
-            int(self.rng.random() < 0.02), (int(self.rng.integers(1 << 30)),), ("warm-up cut",) if cut else (),
-        )  # fmt: skip
+            cell,
+            direction,
+            kind,
+            n_visits if kind == "measured" else 0,
+            value,
+            float(low),
+            float(high),
+            value / bs,
+            float(low / bs),
+            float(high / bs),
+            latency,
+            latency * value / float(high),
+            latency * value / float(low),
+            tail,
+            tail * 0.93,
+            tail * 1.09,
+            "total",
+            verdict if kind == "measured" else VerdictCode.PREDICTED,
+            "t-log-pooled/1" if kind == "measured" else "gp-log/1",
+            0.5 if kind == "measured" else None,
+            cut,
+            int(self.rng.random() < 0.02),
+            (int(self.rng.integers(1 << 30)),),
+            ("warm-up cut",) if cut else (),
+        )
 
 
 def sweep(targets: Sequence[str], axes: Mapping[str, Sequence[OptionValue]], sharing: str = "shared") -> list[Cell]:
@@ -78,35 +112,59 @@ def sweep(targets: Sequence[str], axes: Mapping[str, Sequence[OptionValue]], sha
 
 
 def campaign(
-    name: str, targets: Sequence[str], axes: Mapping[str, Sequence[OptionValue]], *, seed: int = 1,
-    predicted: float = 0.0, unreached: float = 0.0, sharing: str = "shared", kind: str = "directory",
-) -> CampaignResult:  # fmt: skip
+    name: str,
+    targets: Sequence[str],
+    axes: Mapping[str, Sequence[OptionValue]],
+    *,
+    seed: int = 1,
+    predicted: float = 0.0,
+    unreached: float = 0.0,
+    sharing: str = "shared",
+    kind: str = "directory",
+) -> CampaignResult:
     """Cross the axes, leave out what is not admissible, and fill the rest from a surface for each target."""
     rng = np.random.default_rng(seed)
-    surfaces = {t: Surface(seed + i, link=1.16e9 / (1 + 0.35 * i), cache_bytes=96 * MIB / (1 + i)) for i, t in enumerate(targets)}
+    surfaces = {
+        t: Surface(seed + i, link=1.16e9 / (1 + 0.35 * i), cache_bytes=96 * MIB / (1 + i))
+        for i, t in enumerate(targets)
+    }
     estimates: list[Estimate] = []
     unmeasured: list[Unmeasured] = []
     for cell in sweep(targets, axes, sharing):
         if cell.size_bytes and cell.bs_bytes > cell.size_bytes:
-            unmeasured.append(Unmeasured(cell, "not admissible: the block is larger than the file"))
+            unmeasured.append(Unmeasured(cell, read_unmeasured("not admissible: the block is larger than the file")))
             continue
         if rng.random() < unreached:
-            unmeasured.append(Unmeasured(cell, "not reached: the budget ended"))
+            unmeasured.append(Unmeasured(cell, read_unmeasured("not reached: the budget ended")))
             continue
         how = "predicted" if rng.random() < predicted else "measured"
-        estimates += [surfaces[cell.target].estimate(cell, d, kind=how, n_visits=int(rng.choice([2, 2, 2, 3, 5]))) for d in cell.directions]
+        estimates += [
+            surfaces[cell.target].estimate(cell, d, kind=how, n_visits=int(rng.choice([2, 2, 2, 3, 5])))
+            for d in cell.directions
+        ]
     findings, fresh = _findings(estimates, unmeasured)
     measured = [e for e in estimates if e.kind == "measured"]
-    place = {"directory": "/srv/made-up/{}", "file": "/srv/made-up/{}.img", "block": "/dev/made-up-{}", "uri": "nbd://{}.invalid/export"}[
-        kind
-    ]
+    place = {
+        "directory": "/srv/made-up/{}",
+        "file": "/srv/made-up/{}.img",
+        "block": "/dev/made-up-{}",
+        "uri": "nbd://{}.invalid/export",
+    }[kind]
     return CampaignResult(
         campaign_id="01JD4Z8T3M-SYNTHETIC",
         name=name,
         created_at=1_795_000_000.0,
         tool_version="0.1.0",
         targets=tuple(
-            Target(t, kind, place.format(t), Identity((("fs_type", "ext4"), ("source", "/dev/vdz"))), None, 412 * GIB, ioengine="nbd" if kind == "uri" else None)  # type: ignore[arg-type]
+            Target(
+                t,
+                kind,
+                place.format(t),
+                Identity((("fs_type", "ext4"), ("source", "/dev/vdz"))),
+                None,
+                412 * GIB,
+                ioengine="nbd" if kind == "uri" else None,
+            )  # type: ignore[arg-type]
             for t in targets
         ),
         axes={name: tuple(values) for name, values in axes.items()},
@@ -116,34 +174,78 @@ def campaign(
         fresh=fresh,
         findings=findings,
         settings={
-            "profile": "synthetic", "sharing": sharing, "window": "500 ms", "visits": "2", "order seed": "20211121",
+            "profile": "synthetic",
+            "sharing": sharing,
+            "window": "500 ms",
+            "visits": "2",
+            "order seed": "20211121",
             "remark": "Made-up values for looking at the page; nothing was measured.",
         },
         sessions=(
-            {"started": "2026-11-18T18:05:11Z", "kernel": "6.18.3", "fio": "fio-3.33", "cpu": "2 x made-up CPU at 2.6 GHz", "memory": "24 GiB",
-             "hostname": "client-7.example", "file system": "ext4, relatime"},
-            {"started": "2026-11-18T19:41:02Z", "kernel": "6.18.3", "fio": "fio-3.33", "cpu": "2 x made-up CPU at 2.6 GHz", "memory": "24 GiB",
-             "hostname": "client-7.example", "file system": "ext4, relatime", "nas: device.loop0.max_hw_sectors_kb_of_all": "2147483647 KiB",
-             "measured.client_randread_4096_bytes_iops": "1234567", "vm.dirty_background_bytes": "0 B"},
+            {
+                "started": "2026-11-18T18:05:11Z",
+                "kernel": "6.18.3",
+                "fio": "fio-3.33",
+                "cpu": "2 x made-up CPU at 2.6 GHz",
+                "memory": "24 GiB",
+                "hostname": "client-7.example",
+                "file system": "ext4, relatime",
+            },
+            {
+                "started": "2026-11-18T19:41:02Z",
+                "kernel": "6.18.3",
+                "fio": "fio-3.33",
+                "cpu": "2 x made-up CPU at 2.6 GHz",
+                "memory": "24 GiB",
+                "hostname": "client-7.example",
+                "file system": "ext4, relatime",
+                "nas: device.loop0.max_hw_sectors_kb_of_all": "2147483647 KiB",
+                "measured.client_randread_4096_bytes_iops": "1234567",
+                "vm.dirty_background_bytes": "0 B",
+            },
         ),
         n_visits=sum(e.n_visits for e in estimates),
         n_discarded=sum(e.n_discarded for e in estimates),
         discard_reasons=_reasons(sum(e.n_discarded for e in estimates)),
         seconds=0.52 * sum(e.n_visits for e in measured),
         complete=unreached == 0,
-    )  # fmt: skip
+    )
 
 
 def imported() -> CampaignResult:
-    """Values of another tool: means without intervals, completion latency where there is any, beside two measured cells."""
+    """Values of another tool: means without intervals, completion latency where there is any, beside two measured
+    cells.
+    """
     base = campaign("brought in", ["old", "new"], {"rw": ("read", "write"), "bs": BS[:6]}, seed=5)
-    bare = dict.fromkeys(("bw_low", "bw_high", "iops_low", "iops_high", "lat_mean_low_ns", "lat_mean_high_ns", "lat_p99_ns", "lat_p99_low_ns", "lat_p99_high_ns", "window_seconds", "cut_seconds"))  # fmt: skip
+    bare = dict.fromkeys(
+        (
+            "bw_low",
+            "bw_high",
+            "iops_low",
+            "iops_high",
+            "lat_mean_low_ns",
+            "lat_mean_high_ns",
+            "lat_p99_ns",
+            "lat_p99_low_ns",
+            "lat_p99_high_ns",
+            "window_seconds",
+            "cut_seconds",
+        )
+    )
     return replace(
         base,
         estimates=tuple(
             e
             if e.cell.target == "new"
-            else replace(e, kind="imported", n_visits=0, verdict="", method="iozone/1", lat_kind="completion", **bare)
+            else replace(
+                e,
+                kind="imported",
+                n_visits=0,
+                verdict=VerdictCode.IMPORTED,
+                method="iozone/1",
+                lat_kind="completion",
+                **bare,
+            )
             for e in base.estimates
         ),
         findings=(),
@@ -154,16 +256,25 @@ def imported() -> CampaignResult:
 
 def _reasons(n: int) -> dict[str, int]:
     little = n * 2 // 3
-    rows = {"Little's law: IOPS x latency differs from jobs x depth by more than 5%": little, "the section over-ran its slot": n - little}
+    rows = {
+        "Little's law: IOPS x latency differs from jobs x depth by more than 5%": little,
+        "the section over-ran its slot": n - little,
+    }
     return {reason: count for reason, count in rows.items() if count}
 
 
-def _findings(estimates: list[Estimate], unmeasured: list[Unmeasured]) -> tuple[tuple[Finding, ...], tuple[Estimate, ...]]:
+def _findings(
+    estimates: list[Estimate], unmeasured: list[Unmeasured]
+) -> tuple[tuple[Finding, ...], tuple[Estimate, ...]]:
     measured = [e for e in estimates if e.kind == "measured" and e.bw_bytes_per_s]
     if not measured:
         return (), ()
     top = max(measured, key=lambda e: e.bw_bytes_per_s or 0)
-    near = [e for e in measured if e.direction == top.direction and (e.bw_bytes_per_s or 0) > 0.9 * (top.bw_bytes_per_s or 0)]
+    near = [
+        e
+        for e in measured
+        if e.direction == top.direction and (e.bw_bytes_per_s or 0) > 0.9 * (top.bw_bytes_per_s or 0)
+    ]
     small = min(near, key=lambda e: (e.cell.bs_bytes, e.cell.outstanding, e.cell.footprint_bytes))
     again = Surface(99)
     fresh = tuple(again.estimate(e.cell, e.direction, n_visits=3) for e in dict.fromkeys((top, small)))
@@ -172,45 +283,102 @@ def _findings(estimates: list[Estimate], unmeasured: list[Unmeasured]) -> tuple[
         size = f" on {format_size(e.cell.size_bytes)} files" if e.cell.size_bytes else ""
         return f"{format_size(e.cell.bs_bytes)} blocks{size}, {e.cell.numjobs} jobs, depth {e.cell.iodepth}"
 
-    shaky = [e for e in measured if e.verdict == "unstable"]
+    shaky = [e for e in measured if e.verdict is VerdictCode.UNSTABLE]
     widths = sorted((e.bw_high or 0) / (e.bw_low or 1) - 1 for e in measured)
     rows = [
-        Finding("peak", f"Highest {top.direction} throughput: {format_rate(fresh[0].bw_bytes_per_s or 0)} at {place(top)}.", (top.cell.key,)),
-        Finding("knee", f"The smallest cell that reaches 90% of it: {place(small)}.", (small.cell.key,)),
-        Finding("noise", f"Half of all intervals are narrower than {widths[len(widths) // 2] * 100:.1f}%; {len(shaky)} cells have no steady state.",
-                tuple(e.cell.key for e in shaky[:40])),
-    ]  # fmt: skip
+        Finding(
+            FindingCode.PEAK,
+            f"Highest {top.direction} throughput: {format_rate(fresh[0].bw_bytes_per_s or 0)} at {place(top)}.",
+            (top.cell.key,),
+        ),
+        Finding(FindingCode.KNEE, f"The smallest cell that reaches 90% of it: {place(small)}.", (small.cell.key,)),
+        Finding(
+            FindingCode.NOISE,
+            f"Half of all intervals are narrower than {widths[len(widths) // 2] * 100:.1f}%; {len(shaky)} cells have "
+            "no steady state.",
+            tuple(e.cell.key for e in shaky[:40]),
+        ),
+    ]
     if any("numjobs" in e.cell.option for e in measured):
         rows.insert(
-            2, Finding("saturation", f"More than 16 jobs add less than 5% at {format_size(top.cell.bs_bytes)} blocks.", (top.cell.key,))
+            2,
+            Finding(
+                FindingCode.SATURATION,
+                f"More than 16 jobs add less than 5% at {format_size(top.cell.bs_bytes)} blocks.",
+                (top.cell.key,),
+            ),
         )
-    reasons = {u.reason.split(":")[0] for u in unmeasured}
-    rows.append(Finding("not-measured", f"{len(unmeasured)} cells were not measured ({', '.join(sorted(reasons))})." if unmeasured else
-                        "Every cell of the sweep was measured."))  # fmt: skip
+    reasons = {u.reason.code for u in unmeasured}
+    rows.append(
+        Finding(
+            FindingCode.NOT_MEASURED,
+            f"{len(unmeasured)} cells were not measured ({', '.join(sorted(reasons))})."
+            if unmeasured
+            else "Every cell of the sweep was measured.",
+        )
+    )
     return tuple(rows), fresh
 
 
 BS, SIZES, JOBS = doubling(4 * KIB, 2 * MIB), doubling(MIB, 2 * GIB), doubling(1, 128)
 RW = ("read", "write")
 
+
 def rounds() -> CampaignResult:
     """A test in rounds with a made-up write cliff, and one that was interrupted."""
     axes: Mapping[str, Sequence[OptionValue]] = {"rwmixread": (100, 50, 0), "bs": (4096, 65536)}
     result = campaign("made-up drive, rounds", ["drive"], {"rw": ("randrw",), **axes}, kind="block")
     values = (90e3, 61e3, 40e3, 36e3, 35e3, 35.4e3, 34.8e3)
-    cells = tuple(RoundsCell("", "randrw", bs, share, 35e3 * 4096 / bs * (1 + share / 50), share == 0 and bs == 4096) for share in (100, 50, 0) for bs in (4096, 65536))
+    cells = tuple(
+        RoundsCell("", "randrw", bs, share, 35e3 * 4096 / bs * (1 + share / 50), share == 0 and bs == 4096)
+        for share in (100, 50, 0)
+        for bs in (4096, 65536)
+    )
     met = RoundsResult(
-        "drive", "iops", "IOPS test", "", "iops", "4 KiB random write", values, 1, True, "steady state met",
-        "rounds 3 to 7: range 14.4% of the average (limit 20%), slope 11.2% (limit 10%)", (3, 7), 36.2e3, 0.144, 0.08, (37.8e3, 34.7e3), cells,
-        tuple(int(4e9 * n) for n in range(1, 8)), 1 << 34, "all blocks discarded (BLKDISCARD)", ("Each cell of a round ran 5 s.",), "snia-pts-2.0/1",
-    )  # fmt: skip
-    early = replace(met, test="latency", title="latency test", quantity="lat_mean_ns", values=(1e6, 1.1e6), first=2, met=False, ended="", window=None, average=None, line=None)
+        "drive",
+        "iops",
+        "IOPS test",
+        "",
+        "iops",
+        "4 KiB random write",
+        values,
+        1,
+        True,
+        "steady state met",
+        "rounds 3 to 7: range 14.4% of the average (limit 20%), slope 11.2% (limit 10%)",
+        (3, 7),
+        36.2e3,
+        0.144,
+        0.08,
+        (37.8e3, 34.7e3),
+        cells,
+        tuple(int(4e9 * n) for n in range(1, 8)),
+        1 << 34,
+        "all blocks discarded (BLKDISCARD)",
+        ("Each cell of a round ran 5 s.",),
+        "snia-pts-2.0/1",
+    )
+    early = replace(
+        met,
+        test="latency",
+        title="latency test",
+        quantity="lat_mean_ns",
+        values=(1e6, 1.1e6),
+        first=2,
+        met=False,
+        ended="",
+        window=None,
+        average=None,
+        line=None,
+    )
     return replace(result, rounds=(met, early))
 
 
 def streams() -> CampaignResult:
     """Two streams at once at four loads, the last of them too much, with watts; and a phase that runs freely."""
-    result = campaign("made-up array, streams", ["array"], {"load": (100, 80, 50, 10), "stream": ("oltp", "log", "all")}, kind="block")
+    result = campaign(
+        "made-up array, streams", ["array"], {"load": (100, 80, 50, 10), "stream": ("oltp", "log", "all")}, kind="block"
+    )
 
     def spread(value: float) -> Spread:
         return Spread(value, value * 0.94, value * 1.06)
@@ -219,46 +387,105 @@ def streams() -> CampaignResult:
         offered = 20_000 * percent / 100 if percent is not None else None
         iops = min(offered or 21_000.0, 19_000.0)
         latency = 0.4e6 / (1.02 - min(1.0, iops / 20_000))
-        rows = tuple(StreamPoint(n, d, offered and offered * s, iops * s, iops * s * 8192, s, latency, 2 * latency, 4 * latency) for n, d, s in (("oltp", "read", 0.7), ("log", "write", 0.3)))
+        rows = tuple(
+            StreamPoint(n, d, offered and offered * s, iops * s, iops * s * 8192, s, latency, 2 * latency, 4 * latency)
+            for n, d, s in (("oltp", "read", 0.7), ("log", "write", 0.3))
+        )
         late = percent is not None and percent > 95
         return LoadPoint(
-            phase, percent, "open" if offered else "closed", offered, offered, spread(iops), spread(iops * 8192), spread(latency), spread(2 * latency), spread(4 * latency),
-            late, offered and max(0.0, (offered - iops) * 5), offered and 4 * (offered * 5) ** 0.5, "overloaded" if late else "steady", 3, 0, 5.0, rows, (("plug", 40 + iops / 1000),),
-        )  # fmt: skip
+            phase,
+            percent,
+            "open" if offered else "closed",
+            offered,
+            offered,
+            spread(iops),
+            spread(iops * 8192),
+            spread(latency),
+            spread(2 * latency),
+            spread(4 * latency),
+            late,
+            offered and max(0.0, (offered - iops) * 5),
+            offered and 4 * (offered * 5) ** 0.5,
+            "overloaded" if late else "steady",
+            3,
+            0,
+            5.0,
+            rows,
+            (("plug", 40 + iops / 1000),),
+        )
 
     points = (*(point(p) for p in (100.0, 80.0, 50.0, 10.0)), point(None, "free"))
-    curve = LoadCurve("array", points, 1 << 36, 10**13, 30e6, (("", 20_000.0),), (("", "throughput"),), (("plug", 38.0),), "plug: JSON over HTTP (the target's)", ("plug",))
+    curve = LoadCurve(
+        "array",
+        points,
+        1 << 36,
+        10**13,
+        30e6,
+        (("", 20_000.0),),
+        (("", "throughput"),),
+        (("plug", 38.0),),
+        "plug: JSON over HTTP (the target's)",
+        ("plug",),
+    )
     return replace(result, load_curves=(curve,))
 
 
 KINDS: dict[str, Callable[[], CampaignResult]] = {
-    "seed2021": lambda: campaign("made-up array, 2021 sweep", ["nas"], {"rw": RW, "bs": BS, "size": SIZES, "numjobs": JOBS}),
+    "seed2021": lambda: campaign(
+        "made-up array, 2021 sweep", ["nas"], {"rw": RW, "bs": BS, "size": SIZES, "numjobs": JOBS}
+    ),
     "adaptive": lambda: campaign(
-        "made-up array, adaptive", ["nas-a", "nas-b"], {"rw": RW, "bs": BS, "size": SIZES, "numjobs": JOBS}, predicted=0.6, unreached=0.04
+        "made-up array, adaptive",
+        ["nas-a", "nas-b"],
+        {"rw": RW, "bs": BS, "size": SIZES, "numjobs": JOBS},
+        predicted=0.6,
+        unreached=0.04,
     ),
     "quick": lambda: campaign(
-        "made-up disk, quick", ["scratch"], {"rw": ("randread", "randwrite"), "bs": (4096, 65536, MIB), "numjobs": (1, 4, 16)}
+        "made-up disk, quick",
+        ["scratch"],
+        {"rw": ("randread", "randwrite"), "bs": (4096, 65536, MIB), "numjobs": (1, 4, 16)},
     ),
     "rounds": rounds,
     "streams": streams,
     "line": lambda: campaign("one axis", ["scratch"], {"bs": BS}, kind="block"),
     "single": lambda: campaign("one cell", ["scratch"], {}, kind="file"),
     "mixed": lambda: campaign(
-        "mixed directions", ["export"],
-        {"rw": ("randread", "randrw", "trimwrite"), "rwmixread": (30, 50, 70), "bs": (4096, "4096,16384", 65536), "iodepth": (1, 8, 64)},
-        kind="uri", unreached=0.1,
+        "mixed directions",
+        ["export"],
+        {
+            "rw": ("randread", "randrw", "trimwrite"),
+            "rwmixread": (30, 50, 70),
+            "bs": (4096, "4096,16384", 65536),
+            "iodepth": (1, 8, 64),
+        },
+        kind="uri",
+        unreached=0.1,
     ),
-    "nosize": lambda: campaign("no size axis", ["disk"], {"rw": ("randread", "read"), "bs": BS, "iodepth": JOBS, "numjobs": (1, 4)}, kind="block"),
+    "nosize": lambda: campaign(
+        "no size axis",
+        ["disk"],
+        {"rw": ("randread", "read"), "bs": BS, "iodepth": JOBS, "numjobs": (1, 4)},
+        kind="block",
+    ),
     "imported": imported,
     "long": lambda: campaign(
-        "long axes", [f"pool-{i}" for i in range(30)], {"offset": tuple(i * GIB for i in range(300)), "bs": (4096, 65536)}, unreached=0.01
+        "long axes",
+        [f"pool-{i}" for i in range(30)],
+        {"offset": tuple(i * GIB for i in range(300)), "bs": (4096, 65536)},
+        unreached=0.01,
     ),
-    "paths": lambda: campaign("</script><b>&amp; hostile name", ["nas </script>"], {"bs": (4096, 65536), "numjobs": (1, 2)}),
+    "paths": lambda: campaign(
+        "</script><b>&amp; hostile name", ["nas </script>"], {"bs": (4096, 65536), "numjobs": (1, 2)}
+    ),
     "large": lambda: campaign(
-        "138,240 cells", [f"pool-{i}" for i in range(1, 10)],
-        {"rw": RW, "bs": BS, "size": SIZES, "numjobs": JOBS, "iodepth": JOBS}, predicted=0.3, unreached=0.01,
+        "138,240 cells",
+        [f"pool-{i}" for i in range(1, 10)],
+        {"rw": RW, "bs": BS, "size": SIZES, "numjobs": JOBS, "iodepth": JOBS},
+        predicted=0.3,
+        unreached=0.01,
     ),
-}  # fmt: skip
+}
 
 
 def main(arguments: Sequence[str]) -> int:

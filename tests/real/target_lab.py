@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real bad targets for the guards' tests: loop devices, mounts and NBD servers, each taken down by its own name or pid."""
+"""Bad targets for the guards' tests: loop devices, mounts and NBD servers, each taken down by its own name or pid."""
 
 import fcntl
 import os
@@ -44,7 +44,9 @@ class Bench:
         return device
 
     def private_loop(self, image):
-        """A loop device of a high number, which nobody looking for a free one is given while it is detached for a moment."""
+        """A loop device of a high number, which nobody looking for a free one is given while it is detached for a
+        moment.
+        """
         number = 1000 + os.getpid() % 100000
         device = f"/dev/loop{number}"
         run("losetup", device, str(image))

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is attributed to lab targets with a known limit: named rightly or withheld, never wrong. `ioatlas lab attribution` does it for all."""
+"""What is attributed to lab targets with a known limit: named rightly or withheld, never wrong. `ioatlas lab
+attribution` does it for all.
+"""
 
 from __future__ import annotations
 

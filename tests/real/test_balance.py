@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ioatlas.campaign.imported import load_imported
+from ioatlas.results.imported import load_imported
 from tests.real.conftest import ioatlas
 from tests.real.target_lab import wait_for
 
@@ -24,7 +24,10 @@ def servers():
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     hosts = [f"127.0.0.{number},{port}" for number in (1, 2)]
-    running = [subprocess.Popen(["fio", f"--server={host}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for host in hosts]
+    running = [
+        subprocess.Popen(["fio", f"--server={host}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for host in hosts
+    ]
 
     def listening() -> bool:
         rows = [row.split()[1:4] for row in Path("/proc/net/tcp").read_text().splitlines()[1:]]
@@ -39,7 +42,9 @@ def servers():
             one.wait()
 
 
-@pytest.mark.parametrize(("second", "words"), [("rate_iops=4000\n", "uneven, the least used carries"), ("", "clients of a load of reads")])
+@pytest.mark.parametrize(
+    ("second", "words"), [("rate_iops=4000\n", "uneven, the least used carries"), ("", "clients of a load of reads")]
+)
 def test_clients_that_share_unevenly_are_a_finding(tmp_path, servers, second, words):
     jobs = []
     for number, more in enumerate(("", second)):
@@ -47,7 +52,9 @@ def test_clients_that_share_unevenly_are_a_finding(tmp_path, servers, second, wo
         jobs[-1].write_text(JOB + more)
     command = [word for host, job in zip(servers, jobs, strict=True) for word in (f"--client={host}", str(job))]
     result = tmp_path / "result.json"
-    subprocess.run(["fio", "--output-format=json", f"--output={result}", *command], check=True, capture_output=True, timeout=60)
+    subprocess.run(
+        ["fio", "--output-format=json", f"--output={result}", *command], check=True, capture_output=True, timeout=60
+    )
     done = ioatlas("import", result, "-o", tmp_path / "in")
     assert done.returncode == 0, done.stderr
     [balance] = [finding.sentence for finding in load_imported(tmp_path / "in").findings if finding.code == "balance"]

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Evidence of caches on real bad targets: each kind fires where it should, and what limits the cell is said accordingly."""
+"""Evidence of caches on real bad targets: each kind fires where it should, and what limits the cell is said
+accordingly.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +14,12 @@ from typing import Any
 import pytest
 
 from ioatlas import lab
-from ioatlas.campaign.result import load_result
-from ioatlas.campaign.spec import CampaignSpec
-from ioatlas.campaign.start import open_plan, run, start
+from ioatlas.campaign import load_result, open_plan, run, start
+from ioatlas.config.spec import CampaignSpec
 from ioatlas.lab.running import find, missing
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.verdict import verdict_class
-from ioatlas.probe.round_trip import has_holes
+from ioatlas.testbed.round_trip import has_holes
 
 MIB = 1 << 20
 pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
@@ -74,7 +75,15 @@ def test_a_drive_that_is_read_alone_is_a_ceiling(tmp_path: Path) -> None:
     for path in (drive, cached):
         path.write_bytes(os.urandom(32 * MIB))
     os.sync()
-    (estimate,) = mapped(str(cached), tmp_path / "run", {"rw": ("read",), "bs": (65536,)}, measure={"drive": str(drive)}, size=32 * MIB, direct=0, invalidate=0)
+    (estimate,) = mapped(
+        str(cached),
+        tmp_path / "run",
+        {"rw": ("read",), "bs": (65536,)},
+        measure={"drive": str(drive)},
+        size=32 * MIB,
+        direct=0,
+        invalidate=0,
+    )
     (session,) = load_result(tmp_path / "run").sessions
     number, unit, *_ = session["measured.drive_read"].split()
     assert unit == "B/s"
@@ -87,7 +96,12 @@ def test_a_drive_that_is_read_alone_is_a_ceiling(tmp_path: Path) -> None:
 def test_the_drives_counters_prove_the_page_cache(tmp_path: Path) -> None:
     with lab.start("page-cache-drive") as target:
         estimates = mapped(
-            target.location, tmp_path / "run", {"rw": ("read",), "bs": (MIB,)}, read_only=False, size=32 * MIB, **dict(target.options)
+            target.location,
+            tmp_path / "run",
+            {"rw": ("read",), "bs": (MIB,)},
+            read_only=False,
+            size=32 * MIB,
+            **dict(target.options),
         )
     (estimate,) = estimates
     assert estimate.verdict == "cached"
@@ -113,7 +127,9 @@ def test_a_cliff_along_the_footprint_proves_the_servers_cache(tmp_path: Path) ->
 @as_root
 @needs("nas-far")
 def test_a_file_server_whose_answers_come_from_the_clients_memory(tmp_path: Path) -> None:
-    """Three proofs or hints, each by itself: too early for the wire, too fast for the link, and not counted on the interface."""
+    """Three proofs or hints, each by itself: too early for the wire, too fast for the link, and not counted on the
+    interface.
+    """
     facts = tmp_path / "testbed.toml"
     facts.write_text('[facts]\n"nic.speed" = "100 Mb/s"\n')
     with lab.start("nas-far") as target:
@@ -145,7 +161,9 @@ def test_a_first_pass_from_the_drive_and_later_ones_from_a_servers_cache(tmp_pat
 @needs("corrupting-parallel")
 def test_buffered_reads_that_nothing_counts_are_suspect(tmp_path: Path) -> None:
     with lab.start("corrupting-parallel") as target:
-        (estimate,) = mapped(target.location, tmp_path / "run", {"rw": ("read",), "bs": (65536,)}, visits=1, size=4 * MIB, direct=0)
+        (estimate,) = mapped(
+            target.location, tmp_path / "run", {"rw": ("read",), "bs": (65536,)}, visits=1, size=4 * MIB, direct=0
+        )
     assert estimate.verdict == "suspect"
     assert any("the client's page cache was in the way" in note for note in estimate.notes)
 

@@ -72,7 +72,9 @@ def test_map_measures_reports_exports_and_leaves_nothing(disk_dir, tmp_path):
     target = disk_dir / "share"
     target.mkdir()
     (target / "precious").write_text("keep me")
-    done = ioatlas("map", "--campaign", campaign(tmp_path, f'path = "{target}"\nname = "nas"'), "-o", tmp_path / "c", "--json")
+    done = ioatlas(
+        "map", "--campaign", campaign(tmp_path, f'path = "{target}"\nname = "nas"'), "-o", tmp_path / "c", "--json"
+    )
     assert done.returncode == 0, done.stderr
     events = [json.loads(line) for line in done.stdout.splitlines()]
     last = events[-1]
@@ -104,7 +106,14 @@ def test_map_measures_reports_exports_and_leaves_nothing(disk_dir, tmp_path):
 
 
 def test_the_figures_are_those_of_fios_own_output(disk_dir, tmp_path):
-    done = ioatlas("map", "--campaign", campaign(tmp_path, f'path = "{disk_dir}"', rw=["read"], visits=1), "-o", tmp_path / "c", "--json")
+    done = ioatlas(
+        "map",
+        "--campaign",
+        campaign(tmp_path, f'path = "{disk_dir}"', rw=["read"], visits=1),
+        "-o",
+        tmp_path / "c",
+        "--json",
+    )
     assert done.returncode == 0, done.stderr
     wanted = {}
     for raw in (tmp_path / "c" / "batches").glob("*/fio.json"):
@@ -112,7 +121,8 @@ def test_the_figures_are_those_of_fios_own_output(disk_dir, tmp_path):
             if job["jobname"].startswith("v"):
                 wanted[int(job["jobname"][1:])] = job["read"]
     parts = rows(
-        tmp_path / "c", "select p.visit_id, io_bytes, total_ios, p.runtime_ms, lat_mean_ns from part p join visit v using (visit_id)"
+        tmp_path / "c",
+        "select p.visit_id, io_bytes, total_ios, p.runtime_ms, lat_mean_ns from part p join visit v using (visit_id)",
     )
     assert len(parts) >= 4
     for visit_id, io_bytes, total_ios, runtime_ms, lat_mean_ns in parts:
@@ -128,7 +138,9 @@ def test_a_killed_campaign_goes_on_where_it_was(disk_dir, tmp_path):
     (fio,) = fio_below(process.pid)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    wait_for(lambda: not Path(f"/proc/{fio}").exists() or "Z" in Path(f"/proc/{fio}/stat").read_text().split(")")[1][:3], 5)
+    wait_for(
+        lambda: not Path(f"/proc/{fio}").exists() or "Z" in Path(f"/proc/{fio}/stat").read_text().split(")")[1][:3], 5
+    )
     done_before = set(rows(journal, "select visit_id from visit where status='done'"))
     assert any(disk_dir.iterdir()), "the crash left its files"
 
@@ -151,14 +163,18 @@ def test_a_stopped_campaign_cleans_keeps_and_tells_the_signal(disk_dir, tmp_path
     assert process.returncode == -signum
     assert "ioatlas resume" in stderr
     assert list(disk_dir.iterdir()) == []
-    assert rows(journal, "select count(*) from visit where status='done' and purpose='sweep'")[0][0] >= 1, "finished sections are kept"
+    assert rows(journal, "select count(*) from visit where status='done' and purpose='sweep'")[0][0] >= 1, (
+        "finished sections are kept"
+    )
 
 
 def test_another_campaigns_directory_is_left_alone(disk_dir, tmp_path):
     other = disk_dir / ".ioatlas-abc123"
     other.mkdir()
     (other / "shared.dat").write_bytes(b"x" * 100)
-    done = ioatlas("map", "--campaign", campaign(tmp_path, f'path = "{disk_dir}"', rw=["read"], visits=1), "-o", tmp_path / "c")
+    done = ioatlas(
+        "map", "--campaign", campaign(tmp_path, f'path = "{disk_dir}"', rw=["read"], visits=1), "-o", tmp_path / "c"
+    )
     assert done.returncode == 0, done.stderr
     assert (other / "shared.dat").read_bytes() == b"x" * 100
 
@@ -233,7 +249,9 @@ def nbd(tmp_path):
 
 
 def test_an_export_is_read_without_confirmation_and_written_only_with(nbd, tmp_path):
-    reading = ioatlas("map", "--campaign", campaign(tmp_path, f'uri = "{nbd.uri}"', rw=["read"]), "-o", tmp_path / "r", "--json")
+    reading = ioatlas(
+        "map", "--campaign", campaign(tmp_path, f'uri = "{nbd.uri}"', rw=["read"]), "-o", tmp_path / "r", "--json"
+    )
     assert reading.returncode == 0, reading.stderr
     assert "--readonly" not in reading.stderr
     assert not (tmp_path / "r" / "layout").exists()
@@ -248,7 +266,9 @@ def test_an_export_is_read_without_confirmation_and_written_only_with(nbd, tmp_p
 
 def test_a_server_that_dies_costs_no_finished_visit(nbd, tmp_path):
     journal = tmp_path / "c"
-    process = start("map", "--campaign", campaign(tmp_path, f'uri = "{nbd.uri}"', rw=["read", "randread"], visits=40), "-o", journal)
+    process = start(
+        "map", "--campaign", campaign(tmp_path, f'uri = "{nbd.uri}"', rw=["read", "randread"], visits=40), "-o", journal
+    )
     wait_for(lambda: running(journal) and rows(journal, "select 1 from visit where status='done' and purpose='sweep'"))
     nbd.kill()
     _, stderr = process.communicate(timeout=90)

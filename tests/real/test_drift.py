@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A target that wanders while it is measured is told, by its blocks and by its sentinels; what was voided stays in the journal."""
+"""A target that wanders while it is measured is told, by its blocks and by its sentinels; what was voided stays in the
+journal.
+"""
 
 import json
 
@@ -7,6 +9,7 @@ import pytest
 
 from ioatlas import lab
 from ioatlas.lab.running import missing
+from ioatlas.model.outcomes import Voided
 from ioatlas.store.journal import Journal
 from tests.real.conftest import ioatlas
 
@@ -41,20 +44,22 @@ def test_a_drifting_target_is_told_and_nothing_is_lost(tmp_path):
     assert any(finding["code"] == "drift" for finding in told["findings"]), told["findings"]
 
     journal = Journal.open(tmp_path / "c")
-    visits, voided = journal.visits(), journal.outcomes().get("voided", [])
+    visits, voided = journal.visits(), journal.kept(Voided).replicates
     journal.close()
     sentinels = [visit for visit in visits if visit.purpose == "sentinel"]
     swept = [visit for visit in visits if visit.purpose == "sweep"]
     assert len({visit.cell_key for visit in sentinels}) == 1
     assert 2 <= len(sentinels) <= 0.07 * len(swept), "at most one in twenty is planned; some of the sweep's may be lost"
-    assert {point["block"] for chart in told["sentinels"] for point in chart["points"]} <= {visit.block for visit in sentinels}
+    assert {point["block"] for chart in told["sentinels"] for point in chart["points"]} <= {
+        visit.replicate for visit in sentinels
+    }
     assert len(voided) <= 2 * 4, "a block is repeated twice at most"
     for record in voided:
-        mine = [visit for visit in swept if visit.block == record["block"]]
+        mine = [visit for visit in swept if visit.replicate == record.replicate]
         assert mine
         assert all(visit.discarded for visit in mine)
-        assert any(visit.block == record["again"] for visit in swept)
-    assert {row["block"] for row in told["blocks"]} >= {record["block"] for record in voided}
+        assert any(visit.replicate == record.again for visit in swept)
+    assert {row["block"] for row in told["blocks"]} >= {record.replicate for record in voided}
     # Every cell keeps its visits: a voided block is made again.
     per_cell = [sum(visit.cell_key == row["cell"] and not visit.discarded for visit in swept) for row in told["rows"]]
     assert min(per_cell) >= 3

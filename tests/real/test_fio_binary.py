@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ioatlas.engine.process import Fio, run_fio, start_time_ticks, stop_orphan
+from ioatlas.fio.process import Fio, run_fio, start_time_ticks, stop_orphan
 
 
 def map_with_path(disk_dir, tmp_path, path):
@@ -26,7 +26,12 @@ def map_with_path(disk_dir, tmp_path, path):
 
 @pytest.mark.parametrize(
     ("answer", "words"),
-    [(None, "fio is not installed"), ("fio-3.1", "too old"), ("fio-2.21", "too old"), ("flexible nothing", "does not say which fio")],
+    [
+        (None, "fio is not installed"),
+        ("fio-3.1", "too old"),
+        ("fio-2.21", "too old"),
+        ("flexible nothing", "does not say which fio"),
+    ],
 )
 def test_without_a_usable_fio_nothing_is_touched(disk_dir, tmp_path, answer, words):
     tools = tmp_path / "bin"
@@ -44,10 +49,12 @@ def test_without_a_usable_fio_nothing_is_touched(disk_dir, tmp_path, answer, wor
 
 @pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
 def test_a_fio_that_hangs_is_ended_when_it_is_long_overdue(tmp_path, monkeypatch):
-    monkeypatch.setattr("ioatlas.engine.process._GRACE_SECONDS", 0.5)
+    monkeypatch.setattr("ioatlas.fio.process._GRACE_SECONDS", 0.5)
     fio = Fio(shutil.which("fio"), "")
     job = ["--name=x", "--ioengine=null", "--size=1g", "--rw=read", "--time_based", "--runtime=60", "--thinktime=1000"]
-    outcome = run_fio(fio, job, directory=tmp_path, expected_seconds=0.5, stop_asked=lambda: False, started=lambda _p, _t: None)
+    outcome = run_fio(
+        fio, job, directory=tmp_path, expected_seconds=0.5, stop_asked=lambda: False, started=lambda _p, _t: None
+    )
     assert outcome.stopped == "overdue"
     assert outcome.seconds < 20
 
@@ -65,8 +72,9 @@ def test_an_orphan_is_stopped_only_if_it_is_that_very_process():
 @pytest.mark.skipif(shutil.which("fio") is None or shutil.which("setpriv") is None, reason="fio and setpriv are needed")
 def test_fio_dies_with_the_process_that_started_it(tmp_path):
     script = (
-        "import sys; from pathlib import Path; from ioatlas.engine.process import *;"
-        "run_fio(find_fio(), ['--name=x','--ioengine=null','--size=1g','--rw=read','--time_based','--runtime=60','--thinktime=1000'],"
+        "import sys; from pathlib import Path; from ioatlas.fio.process import *;"
+        "run_fio(find_fio(), "
+        "['--name=x','--ioengine=null','--size=1g','--rw=read','--time_based','--runtime=60','--thinktime=1000'],"
         "directory=Path(sys.argv[1]), expected_seconds=60, stop_asked=lambda: False,"
         "started=lambda pid, ticks: (Path(sys.argv[1]) / 'pid').write_text(f'{pid} {ticks}'))"
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every gate fires on a target that is really bad: see the table in docs/statistics.md."""
+"""Every gate fires on a target that is really bad: see the table in docs/method/statistics.md."""
 
 import json
 import os
@@ -9,8 +9,10 @@ import subprocess
 import pytest
 
 from ioatlas import lab
-from ioatlas.dialect.fio_output import parse_fio_json
+from ioatlas.fio.output import parse_fio_json
 from ioatlas.lab.running import missing
+from ioatlas.model.purpose import Purpose
+from ioatlas.model.reason import sentences
 from ioatlas.stats.gates import bytes_gate
 from ioatlas.store.journal import Journal
 from ioatlas.target.opening import open_target
@@ -54,7 +56,7 @@ def told(tmp_path):
 def reasons(tmp_path):
     journal = Journal.open(tmp_path / "c")
     try:
-        return [visit.discarded for visit in journal.visits() if visit.discarded]
+        return [sentences(visit.discarded) for visit in journal.visits() if visit.discarded]
     finally:
         journal.close()
 
@@ -62,7 +64,9 @@ def reasons(tmp_path):
 def test_errors_of_the_target_leave_no_value(tmp_path):
     needs("failing")
     with lab.start("failing", error_percent=20.0) as target:
-        ioatlas(*arguments(tmp_path, target.location, 'rw = ["randread"]\nbs = ["4k", "64k"]\nsize = "16m"'), "--read-only")
+        ioatlas(
+            *arguments(tmp_path, target.location, 'rw = ["randread"]\nbs = ["4k", "64k"]\nsize = "16m"'), "--read-only"
+        )
     rows = told(tmp_path)["rows"]
     assert rows
     assert all(row["bw_bytes_per_s"] is None for row in rows)
@@ -72,7 +76,14 @@ def test_errors_of_the_target_leave_no_value(tmp_path):
 def test_failed_ios_that_fio_counts_do_not_pass_for_bytes():
     needs("failing")
     with lab.start("failing", error_percent=5.0) as target:
-        words = ["--rw=randread", "--bs=4k", "--size=16m", "--ioengine=nbd", f"--uri={target.location}", "--continue_on_error=io"]
+        words = [
+            "--rw=randread",
+            "--bs=4k",
+            "--size=16m",
+            "--ioengine=nbd",
+            f"--uri={target.location}",
+            "--continue_on_error=io",
+        ]
         words += ["--time_based", "--runtime=1s", "--output-format=json"]
         done = subprocess.run(["fio", "--name=j", *words], capture_output=True, text=True, check=False)
     (output,) = parse_fio_json(done.stdout).outputs
@@ -82,15 +93,20 @@ def test_failed_ios_that_fio_counts_do_not_pass_for_bytes():
 
 
 def test_a_client_that_cannot_keep_the_load_in_flight_is_labelled(tmp_path):
-    """By Little's law, and by the processor time of fio's jobs: filling 4 MiB buffers takes longer than moving them to memory."""
+    """By Little's law, and by the processor time of fio's jobs: filling 4 MiB buffers takes longer than moving them to
+    memory.
+    """
     needs("memory")
     with lab.start("memory") as target:
-        done = ioatlas(*arguments(tmp_path, target.location, 'rw = ["write"]\nbs = ["4m"]\nsize = "64m"'), *confirmed(target.location))
+        done = ioatlas(
+            *arguments(tmp_path, target.location, 'rw = ["write"]\nbs = ["4m"]\nsize = "64m"'),
+            *confirmed(target.location),
+        )
     assert done.returncode == 0, done.stderr
     (row,) = told(tmp_path)["rows"]
     assert row["verdict"] == "client-limited"
     journal = Journal.open(tmp_path / "c")
-    labels = [visit.verdict for visit in journal.visits() if visit.purpose == "sweep"]
+    labels = [visit.verdict.text for visit in journal.visits() if visit.purpose is Purpose.SWEEP]
     journal.close()
     assert any("Little's law" in label or "load generator" in label for label in labels)
 
@@ -126,8 +142,18 @@ def test_reads_that_no_device_saw_are_discarded(tmp_path):
 def test_another_load_on_the_device_is_noticed(tmp_path):
     needs("drive")
     with lab.start("drive", bw_bytes_per_s=400_000_000, iops=100_000, size_bytes=256 << 20) as target:
-        words = ["--rw=read", "--bs=1m", "--direct=1", "--ioengine=libaio", "--iodepth=16", f"--filename={target.location}", "--readonly"]
-        other = subprocess.Popen(["fio", "--name=other", *words, "--time_based", "--runtime=120s"], stdout=subprocess.DEVNULL)
+        words = [
+            "--rw=read",
+            "--bs=1m",
+            "--direct=1",
+            "--ioengine=libaio",
+            "--iodepth=16",
+            f"--filename={target.location}",
+            "--readonly",
+        ]
+        other = subprocess.Popen(
+            ["fio", "--name=other", *words, "--time_based", "--runtime=120s"], stdout=subprocess.DEVNULL
+        )
         try:
             sweep = 'rw = ["randread"]\nbs = ["16k", "64k", "128k", "256k"]\nsize = "64m"'
             done = ioatlas(*arguments(tmp_path, target.location, sweep, window="500ms"), "--read-only")

@@ -10,8 +10,8 @@ from shutil import which
 
 import pytest
 
-from ioatlas.dialect.read.importer import read_source
-from ioatlas.dialect.read.source import Source
+from ioatlas.interop.read.importer import read_source
+from ioatlas.interop.read.source import Source
 
 MIB = 1 << 20
 
@@ -39,7 +39,9 @@ def test_real_bonnie(tmp_path):
             break
         assert any("slow enough" in str(problem) for problem in problems), done.stdout
     assert readings
-    assert all(r.host == "box" and r.size_bytes == size_mib * MIB and r.line == done.stdout.count("\n") for r in readings), "the CSV line, once"
+    assert all(
+        r.host == "box" and r.size_bytes == size_mib * MIB and r.line == done.stdout.count("\n") for r in readings
+    ), "the CSV line, once"
     table = "\n".join(line for line in done.stdout.splitlines() if not line.startswith("1."))
     for reading in read_text(table, tmp_path)[0]:
         same = next(r for r in readings if (r.operation, r.rw) == (reading.operation, reading.rw))

@@ -31,14 +31,32 @@ def places() -> Iterator[tuple[Path, Path]]:
         scratch = Path(name)
         (scratch / "target").mkdir()
         (scratch / "sweep.toml").write_text(SWEEP)
-        done = ioatlas("map", scratch / "target", "--campaign", scratch / "sweep.toml", "--visits", "2", "-o", scratch / "mine", "--yes")
+        done = ioatlas(
+            "map",
+            scratch / "target",
+            "--campaign",
+            scratch / "sweep.toml",
+            "--visits",
+            "2",
+            "-o",
+            scratch / "mine",
+            "--yes",
+        )
         assert done.returncode == 0, done.stderr
         (scratch / "theirs").mkdir()
         for bs in ("4k", "16k"):
             command = [
-                "fio", "--name=hand", f"--filename={scratch}/target/hand", "--rw=randread", f"--bs={bs}", "--size=4m", "--iodepth=1",
-                "--numjobs=1", "--output-format=json", f"--output={scratch}/theirs/{bs}.json",
-            ]  # fmt: skip
+                "fio",
+                "--name=hand",
+                f"--filename={scratch}/target/hand",
+                "--rw=randread",
+                f"--bs={bs}",
+                "--size=4m",
+                "--iodepth=1",
+                "--numjobs=1",
+                "--output-format=json",
+                f"--output={scratch}/theirs/{bs}.json",
+            ]
             subprocess.run(command, check=True, capture_output=True)
         yield scratch / "mine", scratch / "theirs"
 
@@ -76,7 +94,9 @@ def test_imported_beside_measured_stays_apart(places: tuple[Path, Path]) -> None
     assert {row["bs_bytes"] for row in imported} == {"4096", "16384"}
     assert all(row["target"] == "by hand" and row["n_visits"] == "0" and not row["bw_low"] for row in imported)
     # The campaign's own findings are as they were: nothing imported is among its peaks.
-    assert [f["sentence"] for f in after["findings"]][: len(before["findings"])] == [f["sentence"] for f in before["findings"]]
+    assert [f["sentence"] for f in after["findings"]][: len(before["findings"])] == [
+        f["sentence"] for f in before["findings"]
+    ]
     shown = ioatlas("show", mine)
     assert (shown.returncode, "by hand" in shown.stdout) == (0, True)
     beside = json.loads(ioatlas("compare", mine, mine / "imported.sqlite", "--json").stdout)

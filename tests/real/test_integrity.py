@@ -12,20 +12,25 @@ from ioatlas.lab.running import missing
 from ioatlas.target.opening import open_target
 from tests.real.conftest import ioatlas
 
-pytestmark = pytest.mark.skipif(shutil.which("nbdkit") is None or shutil.which("fio") is None, reason="nbdkit and fio are needed")
+pytestmark = pytest.mark.skipif(
+    shutil.which("nbdkit") is None or shutil.which("fio") is None, reason="nbdkit and fio are needed"
+)
 
 
 def verified(tmp_path, uri, size):
     kind = "uri" if "://" in uri else "path"
     (tmp_path / "c.toml").write_text(
-        f'verify = true\nvisits = 1\nwindow = "200ms"\n[target]\nname = "disk"\n{kind} = "{uri}"\n[sweep]\nrw = ["write"]\nbs = "4k"\nsize = "16m"\n'
+        f'verify = true\nvisits = 1\nwindow = "200ms"\n[target]\nname = "disk"\n{kind} = "{uri}"\n[sweep]\nrw = '
+        '["write"]\nbs = "4k"\nsize = "16m"\n'
     )
     process = ioatlas("map", "--campaign", tmp_path / "c.toml", "-o", tmp_path / "c", "--overwrite", f"{uri} {size}")
     assert process.returncode == 0, process.stderr
     return json.loads(ioatlas("export", tmp_path / "c", "--format", "json").stdout)["findings"]
 
 
-@pytest.mark.parametrize(("scenario", "code"), [("memory", "integrity"), ("corrupting", "corruption"), ("corrupting-parallel", "corruption")])
+@pytest.mark.parametrize(
+    ("scenario", "code"), [("memory", "integrity"), ("corrupting", "corruption"), ("corrupting-parallel", "corruption")]
+)
 def test_a_corrupting_target_is_found_and_a_sound_one_passes(tmp_path, scenario, code):
     lacking = missing(lab.scenarios()[scenario])
     if lacking:

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from ioatlas.dialect.jobfile import JobSection, render_job
+from ioatlas.fio.jobfile import JobSection, render_job
 
 pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
 
@@ -18,7 +18,10 @@ def test_strange_paths_reach_fio_unchanged(tmp_path):
     job = tmp_path / "x.fio"
     path = directory / "data:0"
     job.write_text(
-        render_job([JobSection("a section", {"filename": str(path), "rw": "write", "bs": 4096, "size": 65536})], {"ioengine": "psync"})
+        render_job(
+            [JobSection("a section", {"filename": str(path), "rw": "write", "bs": 4096, "size": 65536})],
+            {"ioengine": "psync"},
+        )
     )
     done = subprocess.run(["fio", "--output-format=json", str(job)], capture_output=True, text=True, check=True)
     result = json.loads(done.stdout)["jobs"][0]

@@ -73,7 +73,10 @@ def test_a_setting_changes_the_target():
 @pytest.mark.parametrize("name", ["stalling", "array", "san-drive"])
 def test_an_owner_that_is_killed_leaves_a_target_that_the_next_start_sweeps(name):
     needs(name)
-    program = f"import time; from ioatlas import lab\nwith lab.start({name!r}) as t: print(t.directory, flush=True); time.sleep(60)"
+    program = (
+        f"import time; from ioatlas import lab\nwith lab.start({name!r}) as t: print(t.directory, "
+        "flush=True); time.sleep(60)"
+    )
     owner = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
     from pathlib import Path
 
@@ -99,7 +102,10 @@ def test_a_server_that_dies_at_the_start_is_one_error_and_leaves_nothing():
 def test_links_started_at_once_get_networks_of_their_own():
     needs("link-1g")
     program = "from ioatlas import lab\nwith lab.start('link-1g') as t: print(t.location, flush=True); input()"
-    owners = [subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    owners = [
+        subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for _ in range(4)
+    ]
     locations = {owner.stdout.readline().strip() for owner in owners}
     for owner in owners:
         owner.communicate("\n")
@@ -128,7 +134,9 @@ def test_a_missing_package_is_named(monkeypatch):
 def test_up_and_down_from_the_command_line():
     needs("memory")
     run = [sys.executable, "-c", "from ioatlas.cli import main; main()", "lab"]
-    shown = json.loads(subprocess.run([*run, "up", "memory", "--json"], capture_output=True, text=True, check=True).stdout)
+    shown = json.loads(
+        subprocess.run([*run, "up", "memory", "--json"], capture_output=True, text=True, check=True).stdout
+    )
     assert shown["location"].startswith("nbd+unix://")
     time.sleep(0.1)
     read = ["fio", "--name=j", "--ioengine=nbd", f"--uri={shown['location']}", "--rw=read", "--bs=64k", "--size=1m"]

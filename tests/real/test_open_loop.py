@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Paced loads: latency from the time each I/O was due, overloaded points, and what is said where that time is not known."""
+"""Paced loads: latency from the time each I/O was due, overloaded points, and what is said where that time is not
+known.
+"""
 
 import json
 import shutil
@@ -40,11 +42,19 @@ def measured(tmp_path, scenario, sweep, window="1s", **settings):
 
 def test_waiting_behind_a_stall_is_charged_and_a_rate_beyond_the_target_is_overloaded(tmp_path):
     """A server that stands still for half a second makes a hundred I/Os late, of which fio's own clock sees one."""
-    rows = measured(tmp_path, "stalling", "rate_iops = [200, 20000]\niodepth = 1", window="4s", period_seconds=2.0, stall_seconds=0.5)
+    rows = measured(
+        tmp_path,
+        "stalling",
+        "rate_iops = [200, 20000]\niodepth = 1",
+        window="4s",
+        period_seconds=2.0,
+        stall_seconds=0.5,
+    )
     paced = rows["200"]
     assert paced["loop"] == "open"
     assert paced["lat_kind"] == "intended"
-    # Of every 2 s, I/Os due in the half second wait for a quarter of one on average: 62 ms in the mean of all; fio's clock alone tells about 3 ms.
+    # Of every 2 s, I/Os due in the half second wait for a quarter of one on average: 62 ms in the mean of all; fio's
+    # clock alone tells about 3 ms.
     assert paced["lat_mean_ns"] > 40e6
     assert paced["lat_p99_ns"] > 250e6
     beyond = rows["20000"]
@@ -68,14 +78,18 @@ def test_a_closed_loop_is_called_so(tmp_path):
 
 
 def test_a_replayed_trace_is_charged_from_its_own_times(tmp_path):
-    """200 I/Os a second at a server that stands still for half a second of every second and a half; few lanes, so that most of what is due cannot start."""
+    """200 I/Os a second at a server that stands still for half a second of every second and a half; few lanes, so that
+    most of what is due cannot start.
+    """
     if missing(lab.scenarios()["stalling"]):
         pytest.skip(f"stalling needs {missing(lab.scenarios()['stalling'])}")
     rows = [f"{5000 * k} /dev/sdz read {4096 * k} 4096" for k in range(600)]
     (tmp_path / "t.iolog").write_text("fio version 3 iolog\n0 /dev/sdz add\n0 /dev/sdz open\n" + "\n".join(rows) + "\n")
     (tmp_path / "c.toml").write_text("visits = 1\ntrace = 't.iolog'\n[sweep]\nnumjobs = 4\n")
     with lab.start("stalling", period_seconds=1.5, stall_seconds=0.5) as target:
-        done = ioatlas("map", target.location, "--campaign", tmp_path / "c.toml", "-o", tmp_path / "c", "--read-only", "--json")
+        done = ioatlas(
+            "map", target.location, "--campaign", tmp_path / "c.toml", "-o", tmp_path / "c", "--read-only", "--json"
+        )
     assert done.returncode == 0, done.stderr
     (row,) = json.loads(ioatlas("show", tmp_path / "c", "--json").stdout)["rows"]
     assert (row["loop"], row["lat_kind"]) == ("open", "intended")
@@ -83,7 +97,8 @@ def test_a_replayed_trace_is_charged_from_its_own_times(tmp_path):
     text = (tmp_path / "c" / "batches" / "00001" / "fio.json").read_text()
     own = json.loads(text[text.index("{") :])["jobs"][0]["read"]
     assert own["total_ios"] == 600
-    # A hundred I/Os of three hundred are due in each stall and wait for 250 ms on average; fio's own clock sees four of them.
+    # A hundred I/Os of three hundred are due in each stall and wait for 250 ms on average; fio's own clock sees four of
+    # them.
     assert row["lat_mean_ns"] > 60e6
     assert row["lat_p99_ns"] > 400e6
     assert own["lat_ns"]["mean"] < row["lat_mean_ns"] / 3

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Studies of fixed work in order on a real disk: fio, IOzone where it is installed, crashes in the middle of a round."""
+"""Fixed-work sequences on a real disk: fio, IOzone where it is installed, crashes in the middle of a sequence."""
 
 import csv
 import io
@@ -19,18 +19,35 @@ from tests.real.conftest import ioatlas, rows
 
 pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
 
-NINE = ["write", "rewrite", "read", "reread", "random read", "random write", "backward read", "record rewrite", "strided read"]
+NINE = [
+    "write",
+    "rewrite",
+    "read",
+    "reread",
+    "random read",
+    "random write",
+    "backward read",
+    "record rewrite",
+    "strided read",
+]
 
 
 def study(directory, target, *, size='"1m"', bs='["64k", "256k"]', visits=1, profile="iozone2017", more=""):
     path = directory / "study.toml"
-    path.write_text(f'profile = "{profile}"\nvisits = {visits}\n{more}\n[target]\npath = "{target}"\n[sweep]\nsize = {size}\nbs = {bs}\n')
+    path.write_text(
+        f'profile = "{profile}"\nvisits = {visits}\n{more}\n[target]\npath = "{target}"\n[sweep]\nsize = {size}\nbs = '
+        f"{bs}\n"
+    )
     return path
 
 
 def visits_of(journal):
     """(operation, tool, record, block) of every finished visit in the order in which they were made."""
-    found = rows(journal, "select c.options_json, v.block from visit v join cell c using (cell_key) where v.status='done' order by v.visit_id")
+    found = rows(
+        journal,
+        "select c.options_json, v.block from visit v join cell c using (cell_key) where v.status='done' order by "
+        "v.visit_id",
+    )
     labels = [(dict(json.loads(text)), block) for text, block in found]
     return [(label["operation"], label["tool"], label["bs"], block) for label, block in labels]
 
@@ -49,7 +66,11 @@ def test_nine_operations_in_order_of_a_fixed_amount_of_work(disk_dir, tmp_path):
         one = made[first : first + 9]
         assert [operation for operation, *_ in one] == NINE
         assert len({tuple(rest) for _, *rest in one}) == 1, "the operations of a round belong together"
-    assert {record for _, _, record, block in made if block == 0} == {record for _, _, record, block in made if block == 1} == {65536, 262144}
+    assert (
+        {record for _, _, record, block in made if block == 0}
+        == {record for _, _, record, block in made if block == 1}
+        == {65536, 262144}
+    )
     jobs = [path.read_text() for path in sorted((tmp_path / "c" / "batches").glob("*/job.fio"))]
     assert jobs
     assert not any("time_based" in job for job in jobs)
@@ -58,13 +79,17 @@ def test_nine_operations_in_order_of_a_fixed_amount_of_work(disk_dir, tmp_path):
     assert {row["verdict"] for row in found} <= {"work-bounded", "cached", "suspect"}
     assert all("work-bounded" in row["notes"] for row in found)
     assert all(int(row["size_bytes"]) == 1 << 20 and int(row["n_visits"]) == 2 for row in found)
-    moved = rows(tmp_path / "c", "select distinct p.io_bytes from part p join visit v using (visit_id) where v.purpose='sweep'")
+    moved = rows(
+        tmp_path / "c", "select distinct p.io_bytes from part p join visit v using (visit_id) where v.purpose='sweep'"
+    )
     assert moved == [(1 << 20,)]
 
 
 def test_fio_goes_where_the_operations_say(disk_dir, tmp_path):
     """The offsets fio really sends, from its own log of them."""
-    done = ioatlas("map", "--campaign", study(tmp_path, disk_dir, size='"512k"', bs='["64k"]'), "-o", tmp_path / "c", "--json")
+    done = ioatlas(
+        "map", "--campaign", study(tmp_path, disk_dir, size='"512k"', bs='["64k"]'), "-o", tmp_path / "c", "--json"
+    )
     assert done.returncode == 0, done.stderr
     record, positions = 65536, {}
     for job in sorted((tmp_path / "c" / "batches").glob("*/job.fio")):
@@ -102,9 +127,21 @@ def test_file_is_new_for_each_round_and_needs_a_directory(disk_dir, tmp_path):
 
 
 def test_a_round_that_was_killed_begins_again_with_its_first_operation(disk_dir, tmp_path):
-    """Kill -9 in the middle of a round: no visit lost, no fio left, the rest of the round is not read from a file that is gone."""
+    """Kill -9 in the middle of a round: no visit lost, no fio left, the rest of the round is not read from a file
+    that is gone.
+    """
     where = tmp_path / "c"
-    command = [sys.executable, "-m", "ioatlas", "map", "--campaign", str(study(tmp_path, disk_dir, size='"8m"', bs='["64k"]')), "-o", str(where), "--json"]
+    command = [
+        sys.executable,
+        "-m",
+        "ioatlas",
+        "map",
+        "--campaign",
+        str(study(tmp_path, disk_dir, size='"8m"', bs='["64k"]')),
+        "-o",
+        str(where),
+        "--json",
+    ]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
     deadline = time.monotonic() + 60
     while not (where / "journal.sqlite").exists() or len(rows(where, "select 1 from visit where status='done'")) < 3:
@@ -120,7 +157,11 @@ def test_a_round_that_was_killed_begins_again_with_its_first_operation(disk_dir,
     assert set(before) <= set(after)
     assert {operation for operation, *_ in after} == set(NINE)
     # In the order in which they ran, every operation but the first stands behind the one it needs.
-    ran = rows(where, "select c.options_json from visit v join cell c using (cell_key) where v.status='done' order by v.batch_id, v.section")
+    ran = rows(
+        where,
+        "select c.options_json from visit v join cell c using (cell_key) where v.status='done' order by v.batch_id, "
+        "v.section",
+    )
     order = [dict(json.loads(text)) for (text,) in ran]
     resumed_from = next(i for i in range(len(before) - 1, len(order)) if order[i]["operation"] == "write")
     for one, other in zip(order[resumed_from:], order[resumed_from + 1 :], strict=False):
@@ -132,8 +173,20 @@ def test_a_round_that_was_killed_begins_again_with_its_first_operation(disk_dir,
 
 def test_stopping_keeps_finished_operations(disk_dir, tmp_path):
     where = tmp_path / "c"
-    command = [sys.executable, "-m", "ioatlas", "map", "--campaign", str(study(tmp_path, disk_dir, size='"8m"')), "-o", str(where), "--json"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+    command = [
+        sys.executable,
+        "-m",
+        "ioatlas",
+        "map",
+        "--campaign",
+        str(study(tmp_path, disk_dir, size='"8m"')),
+        "-o",
+        str(where),
+        "--json",
+    ]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True
+    )
     deadline = time.monotonic() + 60
     while not (where / "journal.sqlite").exists() or not rows(where, "select 1 from visit where status='done'"):
         assert time.monotonic() < deadline
@@ -141,12 +194,17 @@ def test_stopping_keeps_finished_operations(disk_dir, tmp_path):
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
     assert list(disk_dir.iterdir()) == []
-    short = rows(where, "select p.io_bytes from part p join visit v using (visit_id) where v.status='done' and p.io_bytes <> 8388608")
+    short = rows(
+        where,
+        "select p.io_bytes from part p join visit v using (visit_id) where v.status='done' and p.io_bytes <> 8388608",
+    )
     assert short == [], "an operation that was cut short is no result"
 
 
 def test_a_small_budget_shrinks_the_file_and_says_so(disk_dir, tmp_path):
-    done = ioatlas("map", disk_dir, "--profile", "iozone2017", "--budget", "10s", "-o", tmp_path / "c", "--json", timeout=300)
+    done = ioatlas(
+        "map", disk_dir, "--profile", "iozone2017", "--budget", "10s", "-o", tmp_path / "c", "--json", timeout=300
+    )
     assert done.returncode == 0, done.stderr
     events = [json.loads(line) for line in done.stdout.splitlines()]
     told = [event["text"] for event in events if event["event"] == "remark"]
@@ -161,10 +219,19 @@ def test_a_small_budget_shrinks_the_file_and_says_so(disk_dir, tmp_path):
 
 
 def test_nascharts_goes_over_file_sizes_through_the_page_cache(disk_dir, tmp_path):
-    done = ioatlas("map", "--campaign", study(tmp_path, disk_dir, profile="nascharts2008", size='"64k..256k"', bs='"64k"'), "-o", tmp_path / "c", "--json")
+    done = ioatlas(
+        "map",
+        "--campaign",
+        study(tmp_path, disk_dir, profile="nascharts2008", size='"64k..256k"', bs='"64k"'),
+        "-o",
+        tmp_path / "c",
+        "--json",
+    )
     assert done.returncode == 0, done.stderr
     found = table(tmp_path / "c")
-    assert {(row["operation"], int(row["size_bytes"])) for row in found} == {(o, 65536 << k) for o in ("write", "read") for k in range(3)}
+    assert {(row["operation"], int(row["size_bytes"])) for row in found} == {
+        (o, 65536 << k) for o in ("write", "read") for k in range(3)
+    }
     assert all("direct=0" in path.read_text() for path in (tmp_path / "c" / "batches").glob("*/job.fio"))
     figure = ioatlas("export", tmp_path / "c", "--format", "svg", "-o", tmp_path / "figure.svg")
     assert figure.returncode == 0, figure.stderr
@@ -173,7 +240,14 @@ def test_nascharts_goes_over_file_sizes_through_the_page_cache(disk_dir, tmp_pat
 
 @pytest.mark.skipif(shutil.which("iozone") is None, reason="iozone is not installed")
 def test_iozone_beside_fio_in_one_run(disk_dir, tmp_path):
-    done = ioatlas("map", "--campaign", study(tmp_path, disk_dir, visits=2, bs='["64k"]', more='engine = "both"'), "-o", tmp_path / "c", "--json")
+    done = ioatlas(
+        "map",
+        "--campaign",
+        study(tmp_path, disk_dir, visits=2, bs='["64k"]', more='engine = "both"'),
+        "-o",
+        tmp_path / "c",
+        "--json",
+    )
     assert done.returncode == 0, done.stderr
     assert list(disk_dir.iterdir()) == []
     made = visits_of(tmp_path / "c")
@@ -181,7 +255,9 @@ def test_iozone_beside_fio_in_one_run(disk_dir, tmp_path):
     rounds = [made[first : first + 9] for first in range(0, len(made), 9)]
     assert all([operation for operation, *_ in one] == NINE for one in rounds)
     pairs = [(one[0][1:], other[0][1:]) for one, other in zip(rounds[::2], rounds[1::2], strict=True)]
-    assert all({one[0], other[0]} == {"fio", "iozone"} and one[1:] == other[1:] for one, other in pairs), "the tools of one record run side by side"
+    assert all({one[0], other[0]} == {"fio", "iozone"} and one[1:] == other[1:] for one, other in pairs), (
+        "the tools of one record run side by side"
+    )
     found = table(tmp_path / "c")
     assert sorted({row["tool"] for row in found}) == ["fio", "iozone"]
     assert all(int(row["n_visits"]) == 2 for row in found)
@@ -189,11 +265,27 @@ def test_iozone_beside_fio_in_one_run(disk_dir, tmp_path):
     printed = {}
     for path in (tmp_path / "c" / "batches").glob("*/iozone.txt"):
         line = next(line for line in path.read_text().splitlines() if re.match(r"\s+1024\s+64\s+\d", line)).split()
-        for operation, value in zip(["write", "rewrite", "read", "reread", "random read", "random write", "backward read", "record rewrite", "strided read"],
-                                    line[2:], strict=True):  # fmt: skip
+        for operation, value in zip(
+            [
+                "write",
+                "rewrite",
+                "read",
+                "reread",
+                "random read",
+                "random write",
+                "backward read",
+                "record rewrite",
+                "strided read",
+            ],
+            line[2:],
+            strict=True,
+        ):
             printed.setdefault((operation, int(line[1]) * 1024), []).append(int(value) * 1024)
     exported = json.loads(ioatlas("export", tmp_path / "c", "--format", "json").stdout)
-    charts = {chart["title"].lower(): {line["name"]: line["points"] for line in chart["lines"]} for chart in exported["charts"]}
+    charts = {
+        chart["title"].lower(): {line["name"]: line["points"] for line in chart["lines"]}
+        for chart in exported["charts"]
+    }
     assert list(charts) == NINE
     for operation, lines in charts.items():
         (point,) = lines["iozone"]
@@ -214,15 +306,20 @@ def test_iozone_beside_fio_in_one_run(disk_dir, tmp_path):
     for usage in mine:  # five reads are reported; backward is read twice, and two records once before the clock
         assert usage["also_moved"] == {"read": (1 << 20) + 2 * 65536}
         for disk in usage["disks"].values():
-            assert disk["read_bytes"] >= 0.98 * (5 * (1 << 20) + usage["also_moved"]["read"]), "counted where the file is; others only add to it"
+            assert disk["read_bytes"] >= 0.98 * (5 * (1 << 20) + usage["also_moved"]["read"]), (
+                "counted where the file is; others only add to it"
+            )
 
 
 def test_without_iozone_the_engine_is_refused_with_a_remedy(disk_dir):
     bare = {**os.environ, "PATH": "/nonexistent"}
     refused = subprocess.run(
         [sys.executable, "-m", "ioatlas", "plan", str(disk_dir), "--profile", "iozone2017", "--engine", "iozone"],
-        capture_output=True, text=True, check=False, env=bare,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+        env=bare,
+    )
     assert refused.returncode == 2
     assert "iozone is not installed" in refused.stderr
     assert "--engine fio" in refused.stderr

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A map with meters beside it: a real HTTP server that answers as a plug does, and a typed-in meter, in the journal, the result and the export."""
+"""A map with meters beside it: a real HTTP server that answers as a plug does, and a typed-in meter, in the journal,
+the result and the export.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from ioatlas.campaign.result import load_result
-from ioatlas.campaign.spec import CampaignSpec
-from ioatlas.campaign.start import open_plan, run, start
+from ioatlas.campaign import load_result, open_plan, run, start
+from ioatlas.config.spec import CampaignSpec
+from ioatlas.model.outcomes import IdleWatts
 from ioatlas.report.export.to_json import document
 
 pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
@@ -48,7 +50,8 @@ def plug() -> Iterator[str]:
 def test_watts_stand_beside_the_values(plug: str, tmp_path: Path) -> None:
     facts = tmp_path / "facts.toml"
     facts.write_text(
-        f'[power.nas]\nurl = "{plug}"\n[power.shelf]\nloaded = "10 W"\nidle = "6 W"\n[power.client]\nloaded = "90 W"\nof = "client"\n'
+        f'[power.nas]\nurl = "{plug}"\n[power.shelf]\nloaded = "10 W"\nidle = "6 W"\n'
+        '[power.client]\nloaded = "90 W"\nof = "client"\n'
     )
     data = tmp_path / "data"
     data.write_bytes(bytes(range(256)) * (1 << 14))
@@ -62,10 +65,10 @@ def test_watts_stand_beside_the_values(plug: str, tmp_path: Path) -> None:
     journal = start(open_plan(spec, read_only=True), tmp_path / "run", facts=facts)
     try:
         run(journal, emit=lambda _event: None, stop_asked=lambda: False)
-        outcomes = journal.outcomes()
+        idle = journal.kept(IdleWatts)
     finally:
         journal.close()
-    assert outcomes["idle_watts"] == {"nas": 40.0, "shelf": 6.0}
+    assert idle.watts == {"nas": 40.0, "shelf": 6.0}
     result = load_result(tmp_path / "run")
     (estimate,) = result.estimates
     assert estimate.watts == pytest.approx(50.0)  # the plug and the shelf, not the client

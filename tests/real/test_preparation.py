@@ -81,7 +81,9 @@ def test_preconditioned_is_filled_and_overwritten_twice_at_random(tmp_path, disk
 def test_filled_files_have_no_holes_and_fresh_ones_nothing_else(tmp_path, disk_dir):
     for state in ("filled", "fresh"):
         (tmp_path / state).mkdir()
-        file = campaign(tmp_path / state, f'prepare = "{state}"', "visits = 2", rw='["randread", "write"]', bs='["64k"]')
+        file = campaign(
+            tmp_path / state, f'prepare = "{state}"', "visits = 2", rw='["randread", "write"]', bs='["64k"]'
+        )
         watch = Watch(disk_dir)
         watch.start()
         result = measured(disk_dir, file, tmp_path / state / "o")
@@ -151,19 +153,27 @@ def test_a_target_that_reduces_data_is_found_out_by_reads_and_writes(tmp_path, o
     if missing(scenario):
         pytest.skip(f"needs {missing(scenario)}")
     with lab.start("reducing") as target:
-        swept = {"rw": '["randread", "randwrite"]', "bs": '["16k"]', "buffer_compress_percentage": "[0, 50]", "dedupe_percentage": "[0, 50]"}
+        swept = {
+            "rw": '["randread", "randwrite"]',
+            "bs": '["16k"]',
+            "buffer_compress_percentage": "[0, 50]",
+            "dedupe_percentage": "[0, 50]",
+        }
         file = campaign(tmp_path, "visits = 2", size=4 << 20, iodepth=4, **swept)
         result = measured(target.location, file, tmp_path / "o", "--overwrite", f"{target.location} {64 << 20}")
     jobs = next((tmp_path / "o/layout").glob("*/lay-out/job.fio")).read_text()
     assert jobs.count("[layout") == 4  # each kind of data has a range of its own, laid out with such data
     assert jobs.count("dedupe_percentage=50") == jobs.count("buffer_compress_percentage=50") == 2
-    assert sorted(line for line in jobs.splitlines() if line.startswith("offset=")) == sorted(f"offset={n * (4 << 20)}" for n in (1, 2, 3))
+    assert sorted(line for line in jobs.splitlines() if line.startswith("offset=")) == sorted(
+        f"offset={n * (4 << 20)}" for n in (1, 2, 3)
+    )
     found = [finding for finding in result["findings"] if finding["code"] == "data-reduction"]
     assert len(found) == 2
     assert "compresses" in found[0]["sentence"]
     assert "deduplicates" in found[1]["sentence"]
     rates = {
-        (row["direction"], row["buffer_compress_percentage"], row["dedupe_percentage"]): row["bw_bytes_per_s"] for row in result["rows"]
+        (row["direction"], row["buffer_compress_percentage"], row["dedupe_percentage"]): row["bw_bytes_per_s"]
+        for row in result["rows"]
     }
     for direction in ("read", "write"):
         assert rates[direction, 50, 0] > 1.3 * rates[direction, 0, 0]
@@ -186,9 +196,15 @@ def test_too_many_kinds_of_data_for_a_device_are_refused(tmp_path, disk_dir):
 
 
 def _throttle():
-    """Where reads of a block device can be limited to a number of I/Os a second; None where the kernel has no such controller."""
+    """Where reads of a block device can be limited to a number of I/Os a second;
+    None where the kernel has no such controller.
+    """
     path = Path("/sys/fs/cgroup/blkio/blkio.throttle.read_iops_device")
-    return path if path.exists() and shutil.which("mkfs.btrfs") and "btrfs" in Path("/proc/filesystems").read_text() else None
+    return (
+        path
+        if path.exists() and shutil.which("mkfs.btrfs") and "btrfs" in Path("/proc/filesystems").read_text()
+        else None
+    )
 
 
 @root_only
@@ -199,7 +215,9 @@ def test_reads_of_a_copy_on_write_file_differ_after_random_writes(tmp_path):
     device = bench.loop(bench.image(400 << 20))
     number = Path(f"/sys/block/{Path(device).name}/dev").read_text().strip()
     try:
-        subprocess.run(["mkfs.btrfs", "-q", "-f", "-m", "single", "-d", "single", device], check=True, capture_output=True)
+        subprocess.run(
+            ["mkfs.btrfs", "-q", "-f", "-m", "single", "-d", "single", device], check=True, capture_output=True
+        )
         subprocess.run(["mount", "-o", "nodatasum,noatime", device, place], check=True)
         _throttle().write_text(f"{number} 3000")
         patterns = ("[[pattern]]", 'rw = "read"', 'bs = "128k"', "[[pattern]]", 'rw = "randwrite"', 'bs = "4k"')

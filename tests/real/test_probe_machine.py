@@ -13,7 +13,7 @@ import pytest
 from ioatlas import lab
 from ioatlas.errors import UsageError
 from ioatlas.lab.running import missing
-from ioatlas.probe import testbed
+from ioatlas.testbed import testbed
 
 root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 pytestmark = pytest.mark.usefixtures("own_lab")
@@ -31,7 +31,9 @@ def test_a_local_directory(tmp_path):
     assert bed.value("host.kernel") == os.uname().release
     assert bed.get("host.name").private
     assert bed.value("target.kind") == "directory"
-    stated = subprocess.run(["stat", "-f", "-c", "%b %S", str(tmp_path)], capture_output=True, text=True, check=True).stdout.split()
+    stated = subprocess.run(
+        ["stat", "-f", "-c", "%b %S", str(tmp_path)], capture_output=True, text=True, check=True
+    ).stdout.split()
     assert bed.value("fs.size_bytes") == int(stated[0]) * int(stated[1])
     assert all(fact.source for fact in bed.facts)
     assert {fact.kind for fact in bed.facts} <= {"known", "unknown", "absent", "doubtful", "typed in"}
@@ -74,7 +76,10 @@ def test_a_loop_device_leads_down_to_what_it_lies_on():
     with lab.start("drive") as target:
         bed = testbed(target.location)
         name = target.location.removeprefix("/dev/")
-        assert bed.value(f"device.{name}.size_bytes") == target.path.stat().st_size or bed.value(f"device.{name}.size_bytes") == 256 << 20
+        assert (
+            bed.value(f"device.{name}.size_bytes") == target.path.stat().st_size
+            or bed.value(f"device.{name}.size_bytes") == 256 << 20
+        )
         assert str(bed.value("device.stack")).startswith(name)
         assert bed.get(f"device.{name}.backing_file").private
         assert bed.get(f"device.{name}.rotational").kind == "doubtful"
@@ -92,7 +97,11 @@ def test_the_members_of_a_btrfs(tmp_path):
             image = tmp_path / f"{index}.img"
             with image.open("wb") as out:
                 out.truncate(256 << 20)
-            loops.append(subprocess.run(["losetup", "--find", "--show", str(image)], capture_output=True, text=True, check=True).stdout.strip())
+            loops.append(
+                subprocess.run(
+                    ["losetup", "--find", "--show", str(image)], capture_output=True, text=True, check=True
+                ).stdout.strip()
+            )
         subprocess.run(["mkfs.btrfs", "-q", "-f", "-d", "raid1", "-m", "raid1", *loops], check=True)
         subprocess.run(["mount", loops[0], str(point)], check=True)
         bed = testbed(str(point))
@@ -128,7 +137,8 @@ def test_a_user_without_rights_gets_less_but_no_error(tmp_path):
             place = None
             break
     place = place or "/tmp"
-    code = "import json; from ioatlas.probe import testbed; import sys; b=testbed(sys.argv[1]); print(json.dumps([f.kind for f in b.facts]))"
+    code = "import json, sys; from ioatlas.testbed import testbed; bed = testbed(sys.argv[1]); "
+    code += "print(json.dumps([fact.kind for fact in bed.facts]))"
     run = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", sys.executable, "-c", code, str(place)]
     done = subprocess.run(run, capture_output=True, text=True, cwd="/", check=False)
     if ("Permission denied" in done.stderr and "python" in done.stderr) or "No module named 'ioatlas'" in done.stderr:

@@ -11,9 +11,10 @@ import pytest
 
 from ioatlas import lab
 from ioatlas.errors import IoAtlasError
+from ioatlas.fio.executor import SystemExecutor
 from ioatlas.lab.catalog_root import IPERF_PORT
 from ioatlas.lab.running import missing
-from ioatlas.probe.measured import client_and_stack, client_rate, network_rate, path_mtu_passes, target_rate
+from ioatlas.testbed.measured import client_and_stack, client_rate, network_rate, path_mtu_passes, target_rate
 
 root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 pytestmark = pytest.mark.usefixtures("own_lab")
@@ -53,7 +54,9 @@ def test_typed_in_results_are_explained(tmp_path):
     assert "bus PCI limits PCI card, and then the 1 Gb/s link, MTU 1500 is met." in said
     assert "PCIe card: limited by the 1 Gb/s link" in said
     assert "NAS read: 70.0 MB/s is 62% of the nearest ceiling known" in said
-    data = json.loads(subprocess.run([*RUN, "--results", str(path), "--json"], capture_output=True, text=True, check=True).stdout)
+    data = json.loads(
+        subprocess.run([*RUN, "--results", str(path), "--json"], capture_output=True, text=True, check=True).stdout
+    )
     assert {"code", "sentence"} == data[0].keys()
 
 
@@ -94,8 +97,9 @@ def test_the_measured_ceiling_of_a_link_is_the_computed_one():
     needs("link-100m")
     with lab.start("link-100m") as target:
         measured = network_rate(target.context["server"], port=IPERF_PORT, seconds=2)
-        assert measured.bw_bytes_per_s == pytest.approx(target.value("bw_bytes_per_s"), rel=0.02)
-        seen = target_rate(target.location, "read", 65536, seconds=1)
+        # Nothing adds to a link; what else the machine does in two seconds takes from it.
+        assert 0.9 < measured.bw_bytes_per_s / target.value("bw_bytes_per_s") < 1.02
+        seen = target_rate(SystemExecutor(), target.location, "read", 65536, seconds=1)
         assert seen.bw_bytes_per_s < 1.5 * target.value("bw_bytes_per_s")
         with pytest.raises(IoAtlasError, match="iperf3 could not measure"):
             network_rate(target.context["server"], port=9)
@@ -119,20 +123,20 @@ def test_a_path_that_does_not_carry_large_packets_is_found():
 
 @pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio")
 def test_the_client_generates_more_than_any_target_of_the_lab():
-    assert client_rate(4096, seconds=0.2).iops > 50_000
+    assert client_rate(SystemExecutor(), 4096, seconds=0.2).iops > 50_000
 
 
 @pytest.mark.parametrize("kind", ["file", "nbd"])
 @pytest.mark.skipif(shutil.which("fio") is None or shutil.which("nbdkit") is None, reason="needs fio and nbdkit")
 def test_a_path_to_memory_costs_more_than_nothing(kind):
     before = set(os.listdir("/proc/self/fd"))
-    null, carried = client_and_stack(kind, (4096, 1 << 20), seconds=0.1)
+    null, carried = client_and_stack(SystemExecutor(), kind, (4096, 1 << 20), seconds=0.1)
     assert null.iops > carried[4096].iops > carried[1 << 20].iops > 0
     assert carried[1 << 20].bw_bytes_per_s == pytest.approx(carried[1 << 20].iops * (1 << 20), rel=0.2)
     assert set(os.listdir("/proc/self/fd")) == before
 
 
 def test_a_program_that_is_missing_is_named(monkeypatch):
-    monkeypatch.setattr("ioatlas.probe.measured.PATH", "/nonexistent")
+    monkeypatch.setenv("PATH", "/nonexistent")
     with pytest.raises(IoAtlasError, match="fio is not installed"):
-        client_and_stack("file", (4096,), seconds=0.1)
+        client_and_stack(SystemExecutor(), "file", (4096,), seconds=0.1)

@@ -10,14 +10,16 @@ import pytest
 
 from ioatlas import lab
 from ioatlas.lab.running import missing
-from ioatlas.probe.telemetry import Sampler, Watched, cost_of, watched_of
+from ioatlas.testbed.telemetry import Sampler, Watched, cost_of, watched_of
 
 root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 pytestmark = [pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio"), pytest.mark.usefixtures("own_lab")]
 
 
 def fio(*words):
-    done = subprocess.run(["fio", "--name=j", "--output-format=json", *words], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        ["fio", "--name=j", "--output-format=json", *words], capture_output=True, text=True, check=True
+    )
     return json.loads(done.stdout[done.stdout.index("{") :])["jobs"][0]
 
 
@@ -50,7 +52,9 @@ def test_the_interface_counted_what_came_over_the_link():
     with lab.start("link-1g") as target:
         watched = watched_of(target.location)
         with Sampler(watched, 0.2) as sampler:
-            job = fio("--ioengine=nbd", f"--uri={target.location}", "--rw=read", "--bs=64k", "--iodepth=4", "--size=16m")
+            job = fio(
+                "--ioengine=nbd", f"--uri={target.location}", "--rw=read", "--bs=64k", "--iodepth=4", "--size=16m"
+            )
         usage = sampler.stop().usage()
         # Frame headers come on top: 52 + 14 bytes for every 1448 at most, less where segments were joined.
         assert 1.0 <= usage.nics[watched.interfaces[0]].rx_bytes / job["read"]["io_bytes"] < 1.07

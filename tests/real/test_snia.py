@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests in rounds on real targets: a limited one reaches its steady state, one that grows never does, and a stopped test goes on."""
+"""Tests in rounds on real targets: a limited one reaches its steady state, one that grows never does, and a stopped
+test goes on.
+"""
 
 import contextlib
 import json
@@ -55,7 +57,9 @@ def test_a_limited_target_reaches_the_steady_state_that_the_definition_says(tmp_
     with server("rate=40M") as (uri, _):
         file = campaign(tmp_path, window="300ms", **GRID)
         planned = json.loads(ioatlas("plan", uri, "--campaign", file, "--json").stdout)
-        done = ioatlas("map", uri, "--campaign", file, "-o", tmp_path / "o", "--overwrite", f"{uri} {SIZE}", timeout=300)
+        done = ioatlas(
+            "map", uri, "--campaign", file, "-o", tmp_path / "o", "--overwrite", f"{uri} {SIZE}", timeout=300
+        )
         assert done.returncode == 0, done.stderr
     assert planned["snia"][0]["fill_bytes"] == 2 * SIZE
     assert planned["snia"][0]["cells_per_round"] == 4
@@ -64,7 +68,9 @@ def test_a_limited_target_reaches_the_steady_state_that_the_definition_says(tmp_
     result = exported(tmp_path / "o")
     (test,) = result["rounds"]
     judged = steady_state(test["values"])
-    assert test["met"] is judged.met  # on a machine too busy for this it may take 25 rounds and not be met: the definition decides
+    assert (
+        test["met"] is judged.met
+    )  # on a machine too busy for this it may take 25 rounds and not be met: the definition decides
     assert test["window"] == [judged.round_number - 4, judged.round_number]
     assert test["average"] == pytest.approx(judged.average)
     assert len(test["values"]) == judged.round_number  # nothing is run after it is met
@@ -90,8 +96,21 @@ def test_a_target_that_grows_from_round_to_round_is_not_met_after_25_rounds(tmp_
     with server("rate-file={dir}/rate") as (uri, directory):
         limit = directory / "rate"
         file = campaign(tmp_path, rwmixread="[0]", bs='["4k"]')
-        command = [sys.executable, "-m", "ioatlas", "map", uri, "--campaign", str(file), "-o", str(tmp_path / "o"), "--json"]
-        process = subprocess.Popen([*command, "--overwrite", f"{uri} {SIZE}"], stdout=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL)
+        command = [
+            sys.executable,
+            "-m",
+            "ioatlas",
+            "map",
+            uri,
+            "--campaign",
+            str(file),
+            "-o",
+            str(tmp_path / "o"),
+            "--json",
+        ]
+        process = subprocess.Popen(
+            [*command, "--overwrite", f"{uri} {SIZE}"], stdout=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL
+        )
         rounds = []
         for line in process.stdout:
             event = json.loads(line)
@@ -112,7 +131,11 @@ def test_a_target_that_grows_from_round_to_round_is_not_met_after_25_rounds(tmp_
 def stop_in_round(command, number, signum):
     """Start a test and end it when round `number` has been made."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "ioatlas", *command, "--json"], stdout=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL, start_new_session=True
+        [sys.executable, "-m", "ioatlas", *command, "--json"],
+        stdout=subprocess.PIPE,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
     )
     for line in process.stdout:
         event = json.loads(line)
@@ -145,7 +168,9 @@ def test_a_stopped_test_on_an_export_goes_on_without_a_new_fill(tmp_path):
     with server("rate=400M") as (uri, _):
         file = campaign(tmp_path, rwmixread="[0]", bs='["4k"]')
         confirmed = ["--overwrite", f"{uri} {SIZE}"]
-        code = stop_in_round(["map", uri, "--campaign", str(file), "-o", str(tmp_path / "o"), *confirmed], 2, signal.SIGTERM)
+        code = stop_in_round(
+            ["map", uri, "--campaign", str(file), "-o", str(tmp_path / "o"), *confirmed], 2, signal.SIGTERM
+        )
         assert code in (-signal.SIGTERM, 4)
         done = ioatlas("resume", tmp_path / "o", *confirmed, timeout=300)
         assert done.returncode == 0, done.stderr

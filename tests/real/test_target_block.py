@@ -56,7 +56,18 @@ def partition_table(label):
 
 
 def luks(device):
-    run("cryptsetup", "luksFormat", "--batch-mode", "--pbkdf", "pbkdf2", "--pbkdf-force-iterations", "1000", device, "-", input="secret")
+    run(
+        "cryptsetup",
+        "luksFormat",
+        "--batch-mode",
+        "--pbkdf",
+        "pbkdf2",
+        "--pbkdf-force-iterations",
+        "1000",
+        device,
+        "-",
+        input="secret",
+    )
 
 
 def md_member(device):
@@ -72,7 +83,8 @@ def md_member(device):
 
 
 def zfs_label(offset):
-    """One of the four labels of a ZFS disk by its documented layout: a configuration under a checksum that covers its place, and uberblocks.
+    """One of the four labels of a ZFS disk by its documented layout: a configuration under a checksum that covers its
+    place, and uberblocks.
 
     Older libblkid go by the uberblocks, 2.41 and newer by the configuration (a list of names and values in XDR).
     """
@@ -82,7 +94,15 @@ def zfs_label(offset):
         body = struct.pack(">I", len(text)) + text + bytes(-len(text) % 4) + struct.pack(">II", kind, 1) + value
         return struct.pack(">II", 8 + len(body), 8 + len(body)) + body
 
-    numbers = {"version": 5000, "state": 0, "txg": 4, "pool_guid": 0x1234567890ABCDEF, "top_guid": 99, "guid": 99, "ashift": 12}
+    numbers = {
+        "version": 5000,
+        "state": 0,
+        "txg": 4,
+        "pool_guid": 0x1234567890ABCDEF,
+        "top_guid": 99,
+        "guid": 99,
+        "ashift": 12,
+    }
     pairs = b"".join(pair(name, 8, struct.pack(">Q", value)) for name, value in numbers.items())
     pairs += pair("name", 9, struct.pack(">I", 4) + b"tank")
     configuration = (bytes([1, 1, 0, 0]) + struct.pack(">II", 0, 1) + pairs + bytes(8)).ljust((112 << 10) - 40, b"\0")
@@ -123,7 +143,9 @@ HELD = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "make"), [pytest.param(kind, make, id=kind, marks=needs(*tools)) for kind, tools, make in HELD])
+@pytest.mark.parametrize(
+    ("kind", "make"), [pytest.param(kind, make, id=kind, marks=needs(*tools)) for kind, tools, make in HELD]
+)
 def test_a_signature_refuses(bench, kind, make):
     device = bench.loop(bench.image(320 << 20))
     make(device)
@@ -151,7 +173,16 @@ def test_an_empty_device_passes_and_stays_free_after_a_load(bench):
     target = open_target(device)
     assert (target.kind, target.size_bytes, target.location) == ("block", 64 << 20, device)
     check_before_start(target, writes=True)
-    run("fio", "--name=fill", f"--filename={device}", "--rw=write", "--bs=1048576", "--refill_buffers=1", "--thread", "--direct=1")
+    run(
+        "fio",
+        "--name=fill",
+        f"--filename={device}",
+        "--rw=write",
+        "--bs=1048576",
+        "--refill_buffers=1",
+        "--thread",
+        "--direct=1",
+    )
     check_before_start(target, writes=True)
 
 
@@ -192,7 +223,9 @@ def test_mounted_in_another_namespace_refuses(bench):
     point = bench.directory / "elsewhere"
     point.mkdir()
     script = f"mount {device} {point} && echo up && read wait"
-    process = bench.start("unshare", "--mount", "sh", "-c", script, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    process = bench.start(
+        "unshare", "--mount", "sh", "-c", script, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
     assert process.stdout.readline() == "up\n"
     assert not os.path.ismount(point)
     run("wipefs", "--all", "--force", device)
@@ -225,7 +258,14 @@ def test_active_swap_refuses_also_when_its_signature_is_gone(bench):
 def partitioned(bench, label):
     """A loop device with two partitions, told to the kernel by partx as some kernels do not read every table."""
     device = bench.loop()
-    run("sfdisk", "--quiet", "--no-reread", "--no-tell-kernel", device, input=f"label: {label}\nsize=16MiB\nsize=16MiB\n")
+    run(
+        "sfdisk",
+        "--quiet",
+        "--no-reread",
+        "--no-tell-kernel",
+        device,
+        input=f"label: {label}\nsize=16MiB\nsize=16MiB\n",
+    )
     run("partx", "--add", device)
     bench.undo_later(lambda: run("partx", "--delete", device))
     assert os.path.exists(f"{device}p2")
@@ -293,7 +333,9 @@ def test_a_holder_refuses(bench):
     bench.undo_later(lambda: run("dmsetup", "remove", "--noudevsync", "ioatlas-guard"))
     assert "is held by /dev/dm-" in refusal(device)
     # The mapped device itself rests on nothing but an empty disk that only it holds.
-    mapped = next(path for path in Path("/sys/block").glob("dm-*") if (path / "dm/name").read_text().strip() == "ioatlas-guard")
+    mapped = next(
+        path for path in Path("/sys/block").glob("dm-*") if (path / "dm/name").read_text().strip() == "ioatlas-guard"
+    )
     check_before_start(open_target(f"/dev/{mapped.name}"), writes=True)
 
 
@@ -305,9 +347,24 @@ def test_an_active_logical_volume_refuses(bench):
     run("pvcreate", "--yes", *config, device)
     run("vgcreate", *config, "ioatlasguard", device)
     bench.undo_later(lambda: run("vgremove", "--yes", *config, "ioatlasguard"))
-    run("lvcreate", "--yes", *config, "--zero", "n", "--wipesignatures", "n", "--size", "16M", "--name", "lv", "ioatlasguard")
+    run(
+        "lvcreate",
+        "--yes",
+        *config,
+        "--zero",
+        "n",
+        "--wipesignatures",
+        "n",
+        "--size",
+        "16M",
+        "--name",
+        "lv",
+        "ioatlasguard",
+    )
     assert "is held by /dev/dm-" in refusal(device)
-    volume = next(path for path in Path("/sys/block").glob("dm-*") if (path / "dm/name").read_text().strip() == "ioatlasguard-lv")
+    volume = next(
+        path for path in Path("/sys/block").glob("dm-*") if (path / "dm/name").read_text().strip() == "ioatlasguard-lv"
+    )
     text = refusal(f"/dev/{volume.name}")
     assert f"{device}, which lies below it, holds LVM2_member" in text
 
@@ -317,7 +374,17 @@ def test_an_array_and_its_members_refuse(bench):
     needs_kernel("md")
     members = [bench.loop(), bench.loop()]
     array = "/dev/md99"
-    run("mdadm", "--create", array, "--run", "--level=1", "--raid-devices=2", "--metadata=1.2", "--assume-clean", *members)
+    run(
+        "mdadm",
+        "--create",
+        array,
+        "--run",
+        "--level=1",
+        "--raid-devices=2",
+        "--metadata=1.2",
+        "--assume-clean",
+        *members,
+    )
     bench.undo_later(lambda: run("mdadm", "--stop", array))
     for member in members:
         text = refusal(member)

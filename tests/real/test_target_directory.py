@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import ioatlas
-from ioatlas.dialect.jobfile import JobSection, render_job
 from ioatlas.errors import IoAtlasError, RefusedError, UsageError
+from ioatlas.fio.jobfile import JobSection, render_job
 from ioatlas.target import (
     Workspace,
     check_before_start,
@@ -76,7 +76,9 @@ def test_an_unmounted_mount_point_of_fstab_is_refused(bench, below):
 
     def opened(mount=""):
         script = f'mount --bind "$1" /etc/fstab; {mount} "$2" -c "$3" "$4"'
-        return run("unshare", "--mount", "sh", "-c", script, "sh", str(fstab), sys.executable, program, f"{point}{below}")
+        return run(
+            "unshare", "--mount", "sh", "-c", script, "sh", str(fstab), sys.executable, program, f"{point}{below}"
+        )
 
     text = opened()
     assert text.startswith("RefusedError")
@@ -200,13 +202,21 @@ def test_an_immutable_directory_is_one_clear_error(bench):
 
 
 def interpreter_of_nobody():
-    """A Python that an ordinary user may run, with the package's source readable too; pyenv's often lives below /root."""
+    """A Python that an ordinary user may run, with the package's source readable too;
+    pyenv's often lives below /root.
+    """
     source = Path(ioatlas.__file__).parents[1]
     for executable in (sys.executable, "/usr/bin/python3"):
         command = [executable, "-c", "import ioatlas.target"]
         try:
             subprocess.run(
-                command, check=True, capture_output=True, user=65534, group=65534, extra_groups=[], env={"PYTHONPATH": str(source)}
+                command,
+                check=True,
+                capture_output=True,
+                user=65534,
+                group=65534,
+                extra_groups=[],
+                env={"PYTHONPATH": str(source)},
             )
         except (OSError, subprocess.CalledProcessError):
             continue
@@ -222,7 +232,9 @@ def test_without_permission_there_is_one_clear_error(bench):
         "    try: check_before_start(open_target(path), writes=True); print('fine')\n"
         "    except IoAtlasError as error: print(error.what)\n"
     )
-    with tempfile.TemporaryDirectory(prefix="iop", dir="/tmp") as parent:  # pytest's own directories are closed to others
+    with tempfile.TemporaryDirectory(
+        prefix="iop", dir="/tmp"
+    ) as parent:  # pytest's own directories are closed to others
         os.chmod(parent, 0o755)
         places = []
         for mode in (0o700, 0o755, 0o777):
@@ -232,7 +244,9 @@ def test_without_permission_there_is_one_clear_error(bench):
         places.append(bench.loop())
         Path(parent, "file").write_bytes(bytes(4096))
         places.append(f"{parent}/file")
-        lines = run(executable, "-c", program, *places, env=environment, user=65534, group=65534, extra_groups=[]).splitlines()
+        lines = run(
+            executable, "-c", program, *places, env=environment, user=65534, group=65534, extra_groups=[]
+        ).splitlines()
     assert lines == ["permission denied", "permission denied", "fine", "permission denied", "permission denied"]
 
 
@@ -240,7 +254,9 @@ def test_without_permission_there_is_one_clear_error(bench):
 def test_a_silent_file_system_does_not_hold_us(bench, monkeypatch):
     point = bench.directory / "fuse"
     point.mkdir()
-    process = bench.start("nbdfuse", str(point), "--command", "nbdkit", "-s", "memory", "16M", stderr=subprocess.DEVNULL)
+    process = bench.start(
+        "nbdfuse", str(point), "--command", "nbdkit", "-s", "memory", "16M", stderr=subprocess.DEVNULL
+    )
     bench._undo.pop()
     wait_for(lambda: os.path.ismount(point))
     target = open_target(str(point))
@@ -261,7 +277,9 @@ def test_a_silent_file_system_does_not_hold_us(bench, monkeypatch):
 def test_a_dead_fuse_server_is_one_clear_error(bench):
     point = bench.directory / "fuse"
     point.mkdir()
-    process = bench.start("nbdfuse", str(point), "--command", "nbdkit", "-s", "memory", "16M", stderr=subprocess.DEVNULL)
+    process = bench.start(
+        "nbdfuse", str(point), "--command", "nbdkit", "-s", "memory", "16M", stderr=subprocess.DEVNULL
+    )
     bench._undo.pop()
     wait_for(lambda: os.path.ismount(point))
     target = open_target(str(point))
@@ -381,7 +399,10 @@ def mount_btrfs(bench):
 
 def mount_sshfs(bench):
     """Mounts sshfs that talks to an SFTP server through a pipe: a real FUSE file system without a real network."""
-    server = next((path for path in ("/usr/lib/openssh/sftp-server", "/usr/libexec/openssh/sftp-server") if os.path.exists(path)), None)
+    server = next(
+        (path for path in ("/usr/lib/openssh/sftp-server", "/usr/libexec/openssh/sftp-server") if os.path.exists(path)),
+        None,
+    )
     if server is None:
         pytest.skip("no SFTP server here")
     pipe = bench.directory / "pipe"
@@ -452,7 +473,12 @@ def test_direct_io_of_a_file_system_is_what_a_trial_finds(bench, mkfs, sector_by
         job = ["fio", "--name=j", "--rw=randread", f"--filename={path}", "--direct=1", "--thread", "--number_ios=16"]
         run(*job, f"--bs={found.offset_alignment_bytes}")
         if found.offset_alignment_bytes > 512:
-            assert subprocess.run([*job, f"--bs={found.offset_alignment_bytes // 2}"], check=False, capture_output=True).returncode != 0
+            assert (
+                subprocess.run(
+                    [*job, f"--bs={found.offset_alignment_bytes // 2}"], check=False, capture_output=True
+                ).returncode
+                != 0
+            )
         assert workspace.remove(names).directory_gone
     assert os.listdir(target.location) in ([], ["lost+found"])
 
@@ -463,14 +489,35 @@ def test_direct_io_of_tmpfs_is_reported_as_found(bench):
     with Workspace(target, "c1", names.append) as workspace:
         found = workspace.direct_io()
         path = workspace.file_path("trial")
-        command = ["fio", "--name=j", "--rw=write", "--size=65536", "--bs=4096", f"--filename={path}", "--direct=1", "--thread"]
+        command = [
+            "fio",
+            "--name=j",
+            "--rw=write",
+            "--size=65536",
+            "--bs=4096",
+            f"--filename={path}",
+            "--direct=1",
+            "--thread",
+        ]
         assert (subprocess.run(command, check=False, capture_output=True).returncode == 0) == found.supported
         if not found.supported:
             assert "no O_DIRECT" in found.why_not
         assert workspace.remove(names).directory_gone
 
 
-ODD_NAMES = ["with blank", "col:on", "a\\:b", "quo'te", 'dou"ble', "com,ma", "equ=al", "dol$lar", "per%cent", "ünïcode", "br[ack]et"]
+ODD_NAMES = [
+    "with blank",
+    "col:on",
+    "a\\:b",
+    "quo'te",
+    'dou"ble',
+    "com,ma",
+    "equ=al",
+    "dol$lar",
+    "per%cent",
+    "ünïcode",
+    "br[ack]et",
+]
 MISREAD_NAMES = ["semi;colon", "ha#sh", "new\nline", "tail ", "${HOME}", "x$pagesize", "x$ncpus"]
 
 
@@ -480,7 +527,9 @@ def test_fio_writes_the_very_file_of_an_odd_name(bench, name):
     image.parent.mkdir()
     image.write_bytes(bytes(8192))
     target = open_target(str(image))
-    section = JobSection("j", {"ioengine": "psync", "filename": target.location, "rw": "write", "bs": 4096, "size": 8192, "thread": 1})
+    section = JobSection(
+        "j", {"ioengine": "psync", "filename": target.location, "rw": "write", "bs": 4096, "size": 8192, "thread": 1}
+    )
     job = bench.directory / "odd.fio"
     job.write_text(render_job([section]))
     run("fio", str(job), cwd=str(bench.directory))

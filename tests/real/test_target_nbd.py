@@ -10,7 +10,14 @@ import threading
 import pytest
 
 from ioatlas.errors import IoAtlasError, RefusedError, UsageError
-from ioatlas.target import capabilities, check_before_start, check_extent, check_identity, confirm_overwrite, open_target
+from ioatlas.target import (
+    capabilities,
+    check_before_start,
+    check_extent,
+    check_identity,
+    confirm_overwrite,
+    open_target,
+)
 from ioatlas.target.nbd import read_export
 from tests.real.target_lab import Bench, needs, wait_for
 
@@ -26,9 +33,11 @@ def bench():
 
 
 def serve(bench, *arguments, name="s"):
-    path = bench.directory / name
-    process = bench.start("nbdkit", "--foreground", "--unix", str(path), *arguments, stderr=subprocess.DEVNULL)
-    wait_for(path.exists)
+    path, ready = bench.directory / name, bench.directory / f"{name}.pid"
+    ready.unlink(missing_ok=True)
+    words = ["--foreground", "--pidfile", str(ready), "--unix", str(path)]
+    process = bench.start("nbdkit", *words, *arguments, stderr=subprocess.DEVNULL)
+    wait_for(ready.exists)  # the socket is there before the server takes connections
     return f"nbd+unix:///?socket={path}", process
 
 
@@ -47,7 +56,13 @@ def test_an_export_is_opened_with_its_size(bench):
 
 def test_the_servers_block_size_is_the_targets(bench):
     uri, _ = serve(
-        bench, "--filter=blocksize-policy", "memory", "16M", "blocksize-minimum=4096", "blocksize-preferred=8192", "blocksize-maximum=1M"
+        bench,
+        "--filter=blocksize-policy",
+        "memory",
+        "16M",
+        "blocksize-minimum=4096",
+        "blocksize-preferred=8192",
+        "blocksize-maximum=1M",
     )
     target = open_target(uri)
     assert target.logical_block_bytes == 4096
@@ -139,7 +154,14 @@ def test_a_named_socket_without_a_uri_is_explained(bench):
 
 
 @pytest.mark.parametrize(
-    "uri", ["nbd+unix:///?socket=relative", "nbd+unix:///", "nbd+unix:///?socket=/tmp/a;b", "nbd://host/x#y", "nbd://h/${HOME}"]
+    "uri",
+    [
+        "nbd+unix:///?socket=relative",
+        "nbd+unix:///",
+        "nbd+unix:///?socket=/tmp/a;b",
+        "nbd://host/x#y",
+        "nbd://h/${HOME}",
+    ],
 )
 def test_uris_that_would_be_misread_are_refused(uri):
     with pytest.raises(UsageError):

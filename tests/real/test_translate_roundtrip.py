@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from ioatlas.dialect.jobfile import JobSection
-from ioatlas.dialect.translate import translate
-from ioatlas.dialect.translation import Job, Translation
+from ioatlas.fio.jobfile import JobSection
+from ioatlas.interop.translate import translate
+from ioatlas.interop.translation import Job, Translation
 
 pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
 MIB = 1 << 20
@@ -41,7 +41,9 @@ def scaled(translation: Translation, *, size: int = 8 * MIB, seconds: int = 1) -
     return replace(translation, jobs=tuple(jobs))
 
 
-def run(translation: Translation, folder: Path, *, log: bool = True) -> tuple[list[dict], list[list[tuple[str, int, int]]]]:
+def run(
+    translation: Translation, folder: Path, *, log: bool = True
+) -> tuple[list[dict], list[list[tuple[str, int, int]]]]:
     """Fio's results of each job, and the (operation, offset, length) it issued."""
     jobs = []
     for number, job in enumerate(translation.jobs):
@@ -52,7 +54,9 @@ def run(translation: Translation, folder: Path, *, log: bool = True) -> tuple[li
         jobs.append(Job(JobSection(job.section.name, options), job.origin, job.waits, job.operation))
     path = folder / "job.fio"
     path.write_text(replace(translation, jobs=tuple(jobs)).job_file)
-    done = subprocess.run(["fio", "--output-format=json", str(path)], capture_output=True, text=True, cwd=folder, timeout=120, check=False)
+    done = subprocess.run(
+        ["fio", "--output-format=json", str(path)], capture_output=True, text=True, cwd=folder, timeout=120, check=False
+    )
     assert done.returncode == 0, done.stderr + done.stdout
     found = json.loads(done.stdout[done.stdout.index("{") :])["jobs"]
     logs = []
@@ -89,7 +93,10 @@ def test_read_share(tool, command, tmp_path):
 
 
 def test_size_mix(tmp_path):
-    text = "sd=s,lun=x,size=8m\nwd=w,sd=s,rdpct=100,xfersize=(4k,40,8k,35,64k,25)\nrd=r,wd=w,iorate=max,elapsed=30,warmup=5"
+    text = (
+        "sd=s,lun=x,size=8m\nwd=w,sd=s,rdpct=100,xfersize=(4k,40,8k,35,64k,25)\n"
+        "rd=r,wd=w,iorate=max,elapsed=30,warmup=5"
+    )
     translation = translate("vdbench", text)
     _, (log,) = run(scaled(translation), tmp_path)
     for size, share in ((4096, 0.4), (8192, 0.35), (65536, 0.25)):
@@ -101,7 +108,8 @@ def test_random_share_of_partly_random_load(tmp_path):
     assert translation.is_exact
     _, (log,) = run(scaled(translation), tmp_path)
     jumps = sum(b[1] != a[1] + a[2] for a, b in itertools.pairwise(log))
-    # A random draw continues the sequence by chance once in 2,048 blocks; the end of the file is a jump of the sequential part.
+    # A random draw continues the sequence by chance once in 2,048 blocks; the end of the file is a jump of the
+    # sequential part.
     blocks = 8 * MIB // 4096
     wraps = sum(a[1] + a[2] >= 8 * MIB for a in log)
     assert within(jumps - wraps, len(log), 0.3 * (1 - 1 / blocks), sigmas=6)
@@ -135,7 +143,10 @@ def test_uniform_offsets_are_independent_and_aligned(tmp_path):
 
 
 def test_shares_of_streams_without_a_rate(tmp_path):
-    text = "sd=s,lun=x,size=8m,threads=4\nwd=a,sd=s,skew=60\nwd=b,sd=s,skew=30\nwd=c,sd=s,skew=10\nrd=r,wd=*,iorate=max,elapsed=30,warmup=5"
+    text = (
+        "sd=s,lun=x,size=8m,threads=4\nwd=a,sd=s,skew=60\nwd=b,sd=s,skew=30\nwd=c,sd=s,skew=10\n"
+        "rd=r,wd=*,iorate=max,elapsed=30,warmup=5"
+    )
     found, _ = run(scaled(translate("vdbench", text), seconds=2), tmp_path, log=False)
     totals = [job["read"]["total_ios"] for job in found]
     for total, share in zip(totals, (0.6, 0.3, 0.1), strict=True):
@@ -225,7 +236,8 @@ def test_elbencho_threads_have_their_own_parts(tmp_path):
 
 def test_vdbench_files(tmp_path):
     text = (
-        "fsd=f,anchor=/d,depth=1,width=2,files=5,size=64k\nfwd=w,fsd=f,rdpct=80,xfersize=4k,fileio=random,fileselect=random,threads=2\n"
+        "fsd=f,anchor=/d,depth=1,width=2,files=5,size=64k\n"
+        "fwd=w,fsd=f,rdpct=80,xfersize=4k,fileio=random,fileselect=random,threads=2\n"
         "rd=r,fwd=w,fwdrate=max,format=yes,elapsed=10,warmup=2"
     )
     found, _ = run(scaled(translate("vdbench", text)), tmp_path, log=False)
@@ -251,7 +263,9 @@ def test_every_example_of_fio_parses_and_what_is_written_is_accepted(tmp_path):
             path.write_text(translation.job_file)
             paths.append(str(path))
     for start in range(0, len(paths), 10):
-        done = subprocess.run(["fio", "--parse-only", *paths[start : start + 10]], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            ["fio", "--parse-only", *paths[start : start + 10]], capture_output=True, text=True, check=False
+        )
         assert done.returncode == 0, done.stderr
     print(f"{len(files)} files, {whole} jobs, {exact} files exact")
     assert len(files) > 100

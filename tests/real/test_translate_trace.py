@@ -7,8 +7,8 @@ import subprocess
 
 import pytest
 
-from ioatlas.dialect.jobfile import JobSection, render_job
-from ioatlas.dialect.studies import spc1
+from ioatlas.fio.jobfile import JobSection, render_job
+from ioatlas.interop.studies import spc1
 
 pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
 
@@ -20,7 +20,9 @@ def test_fio_replays_the_trace_in_its_time(tmp_path):
         file.truncate(256 << 20)
     options = {"ioengine": "libaio", "iodepth": 64, "read_iolog": "trace", "replay_time_scale": 100}
     (tmp_path / "x.fio").write_text(render_job([JobSection("replay", options)]))
-    done = subprocess.run(["fio", "--output-format=json", "x.fio"], capture_output=True, text=True, cwd=tmp_path, timeout=60, check=False)
+    done = subprocess.run(
+        ["fio", "--output-format=json", "x.fio"], capture_output=True, text=True, cwd=tmp_path, timeout=60, check=False
+    )
     assert done.returncode == 0, done.stderr
     job = json.loads(done.stdout[done.stdout.index("{") :])["jobs"][0]
     assert job["error"] == 0

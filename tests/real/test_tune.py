@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The search on real targets whose best setting is known: an NBD server that serves 16 requests of a connection at once, each in 20 ms."""
+"""The search on real targets whose best setting is known: an NBD server that serves 16 requests of a connection at
+once, each in 20 ms.
+"""
 
 import contextlib
 import json
@@ -27,7 +29,9 @@ def server(delay_ms):
         bench = Bench(directory)
         path = Path(directory) / "s"
         delay = ["--filter=delay", "memory", "64M", f"rdelay={delay_ms:.0f}ms"]
-        bench.start("nbdkit", "--foreground", "--unix", str(path), "-t", str(THREADS), *delay, stderr=subprocess.DEVNULL)
+        bench.start(
+            "nbdkit", "--foreground", "--unix", str(path), "-t", str(THREADS), *delay, stderr=subprocess.DEVNULL
+        )
         wait_for(path.exists)
         yield f"nbd+unix:///?socket={path}"
         bench.clear()
@@ -80,49 +84,6 @@ def test_it_says_what_ended_it_and_how_long_it_took(found):
     assert "left" in told  # an estimate of the time to come
 
 
-def test_the_curve_bends_where_the_capacity_is(found):
-    curve = found[0]["curve"]
-    assert len(curve) == 10
-    offered = [point["offered"] for point in curve]
-    assert offered == sorted(offered)
-    best = found[0]["best"]["iops"]
-    assert offered[0] == pytest.approx(best / 10, rel=0.05)
-    assert offered[-1] == pytest.approx(best, rel=0.01)
-    assert all(point["iops"] <= 1.1 * point["offered"] for point in curve)
-    assert all(point["lat_mean_ns"] >= DELAY_SECONDS * 1e9 for point in curve)
-    assert not curve[1]["overloaded"] or not curve[2]["overloaded"]
-
-
-def test_bounds_front_and_trials_agree(found):
-    result = found[0]
-    assert result["bounds"]["lower"]["lat_p99_ns"] <= 300e6
-    if result["bounds"]["upper"]:
-        assert result["bounds"]["upper"]["iodepth"] > result["bounds"]["lower"]["iodepth"]
-    tried = {(one["numjobs"], one["iodepth"]) for one in result["trials"]}
-    assert {(one["numjobs"], one["iodepth"]) for one in result["pareto"]} <= tried
-    front = [(one["iops"], one["lat_p99_ns"]) for one in result["pareto"]]
-    assert front == sorted(front)
-    assert result["n_trials"] == sum(one["trials"] for one in result["trials"])
-
-
-def test_its_directory_is_a_campaign(found):
-    directory = found[2]
-    assert json.loads((directory / "tune.json").read_text())["best"] == found[0]["best"]
-    assert (directory / "journal.sqlite").exists()
-    table = ioatlas("export", directory, "--format", "csv")
-    assert table.returncode == 0, table.stderr
-    again = ioatlas("resume", directory, "--json")
-    assert again.returncode == 0, again.stderr
-    assert json.loads(again.stdout)["best"] == found[0]["best"]  # nothing was left to do
-
-
-def test_a_limit_below_one_io_is_reported(uri, tmp_path):
-    result, _ = tune(uri, "--rw", "randread", "--bs", "4k", "--mean", "10ms", "--read-only", "-o", tmp_path / "d", code=3)
-    assert result["best"] is None
-    assert result["limited_by"] == "latency limit"
-    assert result["bounds"]["upper"]["iodepth"] == 1
-
-
 def test_killed_it_goes_on_where_it_was(quick_uri, tmp_path):
     directory = tmp_path / "d"
     command = [
@@ -155,15 +116,6 @@ def test_killed_it_goes_on_where_it_was(quick_uri, tmp_path):
     assert (result["best"]["numjobs"], result["best"]["iodepth"]) == (1, 4)
     assert result["limited_by"] == "max jobs/depth"
     assert len(list((directory / "batches").iterdir())) > made
-
-
-def test_a_directory_is_left_as_it_was(disk_dir, tmp_path):
-    (disk_dir / "precious").write_text("keep me")
-    load = ["--rw", "randrw", "--rwmixread", "70", "--bs", "8k", "--size", "32m", "--mean", "1s", "--max-jobs", "2", "--max-depth", "4"]
-    result, _ = tune(disk_dir, *load, "--budget", "15s", "-o", tmp_path / "d")
-    assert result["best"]["iops"] > 0
-    assert [path.name for path in disk_dir.iterdir()] == ["precious"]
-    assert result["best"]["bw_bytes_per_s"] == pytest.approx(result["best"]["iops"] * 8192, rel=1e-6)
 
 
 @pytest.mark.parametrize(

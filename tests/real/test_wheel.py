@@ -47,20 +47,33 @@ def test_the_wheel_works_on_its_own(source: Path, tmp_path: Path) -> None:
     done = build(source, tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     (wheel,) = tmp_path.glob("*.whl")
-    assert any(name.startswith("ioatlas/report/explorer/") and name.endswith(".js") for name in zipfile.ZipFile(wheel).namelist())
+    assert any(
+        name.startswith("ioatlas/report/explorer/") and name.endswith(".js")
+        for name in zipfile.ZipFile(wheel).namelist()
+    )
 
     venv.create(tmp_path / "venv", with_pip=True)
     python = tmp_path / "venv" / "bin" / "python"
-    subprocess.run([python, "-m", "pip", "install", "-q", "--no-deps", "--no-index", str(wheel)], check=True, timeout=120)
-    # The dependencies are those of this environment: a path line adds them without this checkout, whose own path file is not read.
+    subprocess.run(
+        [python, "-m", "pip", "install", "-q", "--no-deps", "--no-index", str(wheel)], check=True, timeout=120
+    )
+    # The dependencies are those of this environment: a path line adds them without this checkout, whose own path file
+    # is not read.
     site = Path(
         subprocess.run(
-            [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], capture_output=True, text=True, check=True
+            [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
+            capture_output=True,
+            text=True,
+            check=True,
         ).stdout.strip()
     )
     (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
     where = subprocess.run(
-        [python, "-c", "import ioatlas; print(ioatlas.__file__)"], capture_output=True, text=True, check=True, cwd=tmp_path
+        [python, "-c", "import ioatlas; print(ioatlas.__file__)"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
     ).stdout
     assert where.startswith(str(tmp_path))
     shown = subprocess.run(

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a fresh checkout installs: the locks hold everything that pyproject.toml asks for, with hashes, and name no place."""
+"""What a fresh checkout installs: the locks hold everything that pyproject.toml asks for, with hashes, and name no
+place.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,14 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from ioatlas import __version__
+
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-RUN = [*PROJECT["project"]["dependencies"], *(r for extra in PROJECT["project"].get("optional-dependencies", {}).values() for r in extra)]
+RUN = [
+    *PROJECT["project"]["dependencies"],
+    *(r for extra in PROJECT["project"].get("optional-dependencies", {}).values() for r in extra),
+]
 GROUPS = PROJECT["dependency-groups"]
 
 
@@ -31,6 +38,7 @@ def locked(name: str) -> dict[str, set[str]]:
         ("requirements.txt", [*RUN, *GROUPS["build"]]),
         ("requirements-dev.txt", [*RUN, *GROUPS["build"], *GROUPS["dev"]]),
         ("requirements-node.txt", GROUPS["node"]),
+        ("requirements-docs.txt", GROUPS["docs"]),
     ],
 )
 def test_locks_satisfy_what_the_project_asks_for(lock: str, wanted: list[str]) -> None:
@@ -39,7 +47,9 @@ def test_locks_satisfy_what_the_project_asks_for(lock: str, wanted: list[str]) -
         requirement = Requirement(text)
         versions = there.get(requirement.name.lower().replace("_", "-"), set())
         assert versions, f"{requirement.name} is not in {lock}: run `make lock`"
-        assert all(requirement.specifier.contains(version) for version in versions), f"{text} against {versions}: run `make lock`"
+        assert all(requirement.specifier.contains(version) for version in versions), (
+            f"{text} against {versions}: run `make lock`"
+        )
 
 
 @pytest.mark.parametrize("lock", sorted(path.name for path in ROOT.glob("requirements*.txt")))
@@ -74,3 +84,9 @@ def test_package_list_is_well_formed() -> None:
     for line in (ROOT / "scripts" / "packages.apt").read_text().splitlines():
         if line and not line.startswith("#"):
             assert re.fullmatch(r"(run|test|lab)\s+\??[a-z0-9.+-]+\s+(cmd|py|file):\S+", line), line
+
+
+def test_the_version_is_told_everywhere_alike() -> None:
+    assert f"\nversion: {__version__}\n" in (ROOT / "CITATION.cff").read_text()
+    changes = re.findall(r"^## (\S+) - \d{4}-\d\d-\d\d$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert changes[0] == __version__

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What limits each cell, by evidence from ceilings, counters, cache verdicts and the shape of the map; 'undetermined' where these do not tell.
+"""What limits each cell, by evidence from ceilings, counters, cache verdicts and the shape of the map;
+'undetermined' where these do not tell.
 
-A resource is named when something shows that it is used up, and nothing else that is nearly used up could explain the same value:
+A resource is named when something shows that it is used up, and nothing else that is nearly used up could explain
+the same value:
 
 - a cache verdict 'cached' names the cache that answered;
 - a load with a rate of its own is limited by that rate as long as it is reached;
 - a ceiling of the path (arithmetic or measured) that is reached by 90% or more;
-- the client's processors, when fio's own threads or all cores are full, or when they have no room and a target in memory gives no more on this path;
-- otherwise the shape: throughput that grows with the load is bound by latency; throughput that does not, while path and client have room, is bound
-  by what lies behind them, and how it changes with the block size tells bytes (the same bytes a second), I/Os (the same I/Os a second) and a
-  single queue (the same from one I/O in flight on, none of them fast) apart.
+- the client's processors, when fio's own threads or all cores are full, or when they have no room and a target in
+memory gives no more on this path;
+- otherwise the shape: throughput that grows with the load is bound by latency; throughput that does not, while path
+and client have room, is bound
+  by what lies behind them, and how it changes with the block size tells bytes (the same bytes a second), I/Os (the
+  same I/Os a second) and a single queue (the same from one I/O in flight on, none of them fast) apart.
 """
 
 from __future__ import annotations
@@ -26,10 +30,11 @@ from ioatlas.analysis.shape import EXCLUDED, REACHED, Candidate, Case, PathView,
 from ioatlas.analysis.wording import Namer, plural
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
+from ioatlas.model.finding import FindingCode
 from ioatlas.model.limit import UNDETERMINED, Limit
 from ioatlas.model.result import Finding
 from ioatlas.model.units import format_count, format_latency, format_rate
-from ioatlas.model.verdict import LOWER_BOUND_WORDS, WITHHELD_WORDS, verdict_class
+from ioatlas.model.verdict import LOWER_BOUND, WITHHELD, VerdictClass, VerdictCode, verdict_class
 
 METHOD = "attribution/1"
 CeilingsOf = Callable[[Cell, str], Sequence[Ceiling]]
@@ -60,7 +65,9 @@ class AttributionReport:
         return sum(not limit.determined for limit in self.limits.values())
 
     def findings(self, estimates: Sequence[Estimate], fresh: Sequence[Estimate] = ()) -> tuple[Finding, ...]:
-        """What limits the highest throughput of each direction, then how often each resource limits, and how often it could not be told."""
+        """What limits the highest throughput of each direction, then how often each resource limits, and how often
+        it could not be told.
+        """
         known = [e for e in estimates if (e.cell.key, e.direction) in self.limits]
         if not known:
             return ()
@@ -71,12 +78,28 @@ class AttributionReport:
             limit = self.limits.get((best.cell.key, direction))
             if limit is None or not best.bw_bytes_per_s:
                 continue
-            head = f"Highest {direction} throughput{namer.on(target)}, {format_rate(best.bw_bytes_per_s)} ({namer.cell(best.cell)})"
-            what = f"limited by {limit.sentence}" if limit.determined else f"what limits it is undetermined: {'; '.join(limit.evidence)}"
+            head = (
+                f"Highest {direction} throughput{namer.on(target)}, {format_rate(best.bw_bytes_per_s)} "
+                f"({namer.cell(best.cell)})"
+            )
+            what = (
+                f"limited by {limit.sentence}"
+                if limit.determined
+                else f"what limits it is undetermined: {'; '.join(limit.evidence)}"
+            )
             title = f"What limits {direction}s{namer.on(target)}"
-            found.append(Finding("limit" if limit.determined else UNDETERMINED, f"{head}: {what}.", (best.cell.key,), title=title))
+            found.append(
+                Finding(
+                    FindingCode.LIMIT if limit.determined else FindingCode.UNDETERMINED,
+                    f"{head}: {what}.",
+                    (best.cell.key,),
+                    title=title,
+                )
+            )
         counts = Counter(limit.resource for limit in self.limits.values())
-        told = ", ".join(f"{resource} {count:,}" for resource, count in counts.most_common() if resource != UNDETERMINED)
+        told = ", ".join(
+            f"{resource} {count:,}" for resource, count in counts.most_common() if resource != UNDETERMINED
+        )
         total = len(self.limits)
         sentence = (
             f"What limits each of {plural(total, 'value')}: {told or 'nothing could be told'};"
@@ -87,7 +110,7 @@ class AttributionReport:
         first: dict[str, str] = {}
         for (key, _), limit in self.limits.items():
             first.setdefault(limit.resource, key)
-        found.append(Finding("limits", sentence, tuple(first.values())))
+        found.append(Finding(FindingCode.LIMITS, sentence, tuple(first.values())))
         return tuple(found)
 
 
@@ -107,7 +130,7 @@ def attribute(
     """
     cases: dict[Place, Case] = {}
     for e in estimates:
-        if e.kind != "measured" or not e.bw_bytes_per_s or not e.iops or e.verdict == "discarded":
+        if e.kind != "measured" or not e.bw_bytes_per_s or not e.iops or e.verdict is VerdictCode.DISCARDED:
             continue
         place = (e.cell.key, e.direction)
         path = paths.get(e.cell.target, PathView())
@@ -125,25 +148,25 @@ def attribute(
     return AttributionReport(limits)
 
 
-# -- from evidence to a name ----------------------------------------------------------------------------------------------------
+# -- from evidence to a name ---------------------------------------------------------------------------------
 
 
 def _limit(case: Case, fastest: float) -> Limit:
     bounds = list(_bounds(case))
     cpu = _processor(case)
     if case.law is not None and case.law.resource == "single queue":
-        # A client that copies one block at a time is a single queue too, unless each I/O takes far longer than the path's own work.
+        # A client that copies one block at a time is a single queue too, unless each I/O takes far longer than the
+        # path's own work.
         case.tight = any(_compared(one) and one.share <= FAR_BELOW for one in bounds)
     memory = next((one for one in bounds if _compared(one) and one.share >= FAR), None) if not case.tight else None
-    if case.cache is not None and case.cache.word == "cached":
-        return _cached(case, case.cache, bounds)
-    if case.cache is not None and case.cache.word == "suspect":
-        return Limit(evidence=(f"a cache may have answered: {case.cache.evidence[0].sentence}",))
-    if (configured := _configured(case)) is not None:
-        return _with_next(configured, [*bounds, *([cpu] if cpu else [])])
+    known = _known_limit(case, bounds, cpu)
+    if known is not None:
+        return known
     over = [one for one in bounds if one.share > one.tolerance]
     if over:
-        return Limit(evidence=(f"{over[0].because}: above a ceiling, so the ceiling or the value is not what it seems",))
+        return Limit(
+            evidence=(f"{over[0].because}: above a ceiling, so the ceiling or the value is not what it seems",)
+        )
     reached = [one for one in bounds if one.share >= REACHED and not _compared(one)]
     full = cpu is not None and cpu.full and not case.tight
     if reached and case.state != "rising":
@@ -161,13 +184,26 @@ def _limit(case: Case, fastest: float) -> Limit:
     if memory is not None and memory.share >= REACHED and case.state != "rising" and _strained(case):
         return _with_next(replace(memory, because=f"as fast as memory: {memory.because}"), bounds, case.shape)
     if case.state == "rising":
-        if case.estimate.verdict in LOWER_BOUND_WORDS:
-            return _with_next(cpu or Candidate("client CPU", 1.0, "the load generator did not keep its I/Os in flight", full=True), bounds)
+        if case.estimate.verdict in LOWER_BOUND:
+            return _with_next(
+                cpu or Candidate("client CPU", 1.0, "the load generator did not keep its I/Os in flight", full=True),
+                bounds,
+            )
         latency = case.estimate.lat_mean_ns
         text = f"{case.shape}" + (f"; each I/O takes {format_latency(latency)}" if latency else "")
         best = max(bounds, key=lambda one: one.share, default=None)
         return Limit("latency", None, best.resource if best else "", best.share if best else None, (text,))
     return _behind(case, bounds, cpu, fastest)
+
+
+def _known_limit(case: Case, bounds: Sequence[Candidate], cpu: Candidate | None) -> Limit | None:
+    """A limit that no share of a ceiling has to show: a cache that answered, or a limit that was configured."""
+    if case.cache is not None and case.cache.word == "cached":
+        return _cached(case, case.cache, bounds)
+    if case.cache is not None and case.cache.word == "suspect":
+        return Limit(evidence=(f"a cache may have answered: {case.cache.evidence[0].sentence}",))
+    configured = _configured(case)
+    return None if configured is None else _with_next(configured, [*bounds, *([cpu] if cpu else [])])
 
 
 def _behind(case: Case, bounds: Sequence[Candidate], cpu: Candidate | None, fastest: float) -> Limit:
@@ -178,7 +214,11 @@ def _behind(case: Case, bounds: Sequence[Candidate], cpu: Candidate | None, fast
         return Limit(evidence=(f"between latency and saturation: {case.shape}",))
     near = [one for one in bounds if one.share >= FAR and not (_compared(one) and case.tight)]
     if near:
-        why = "target and client cannot be told apart" if _compared(near[0]) else "too near to be ruled out, too far to be the limit"
+        why = (
+            "target and client cannot be told apart"
+            if _compared(near[0])
+            else "too near to be ruled out, too far to be the limit"
+        )
         return Limit(evidence=(f"{near[0].because}: {why}",))
     if not case.tight:
         if cpu is None:
@@ -188,7 +228,11 @@ def _behind(case: Case, bounds: Sequence[Candidate], cpu: Candidate | None, fast
     if case.path.remote and not any(one.resource in LINKS for one in bounds) and fastest < EXCLUDED * case.rate:
         return Limit(
             evidence=(
-                "the link's speed is not known, and nothing else on this path was clearly faster: type it in, or name a host with iperf3",
+                (
+                    "the link's speed is not known, and nothing else on this path was clearly faster: type it in, or "
+                    "name "
+                    "a host with iperf3"
+                ),
             )
         )
     drive = case.seen.drive(case.path.drives)
@@ -203,12 +247,16 @@ def _behind(case: Case, bounds: Sequence[Candidate], cpu: Candidate | None, fast
     if drive is not None and drive[1] >= DRIVE_BUSY:
         text = f"{drive[0]} was busy {drive[1]:.0%} of the time, and more load gives no more; {case.undecided}"
         return _with_next(Candidate("drive", drive[1], text), others, case.shape)
-    return Limit(evidence=(f"saturated behind path and client ({case.shape}), but {case.undecided or 'the shape does not tell what'}",))
+    return Limit(
+        evidence=(
+            f"saturated behind path and client ({case.shape}), but {case.undecided or 'the shape does not tell what'}",
+        )
+    )
 
 
 def _alone(case: Case) -> str:
     word = case.estimate.verdict
-    if verdict_class(word) == "unstable" and word not in WITHHELD_WORDS:
+    if verdict_class(word) is VerdictClass.UNSTABLE and word not in WITHHELD:
         return f"its values are {word}, and no ceiling is reached"
     return "no other load was measured beside this one, and no ceiling is reached"
 
@@ -221,13 +269,22 @@ def _bounds(case: Case) -> Iterator[Candidate]:
         if share is None or (one.resource == "stack" and share > BEYOND_MEMORY):
             continue
         bound = format_rate(one.bw_bytes_per_s) if one.bw_bytes_per_s else f"{format_count(one.iops or 0)} IOPS"
-        resource = {"drive": "drive bandwidth", "network path": "link", "client": "client CPU", "stack": "client CPU"}.get(one.resource, one.resource)
-        found.append(Candidate(resource, share, f"{share:.1%} of the {one.name} ({bound}, {one.kind})", tolerance=one.tolerance))
+        resource = {
+            "drive": "drive bandwidth",
+            "network path": "link",
+            "client": "client CPU",
+            "stack": "client CPU",
+        }.get(one.resource, one.resource)
+        found.append(
+            Candidate(resource, share, f"{share:.1%} of the {one.name} ({bound}, {one.kind})", tolerance=one.tolerance)
+        )
     yield from sorted(found, key=lambda one: -one.share)
 
 
 def _compared(one: Candidate) -> bool:
-    """Whether it is a target in memory, which is compared with, rather than a bound: it names nothing while the processors have room."""
+    """Whether it is a target in memory, which is compared with, rather than a bound: it names nothing while the
+    processors have room.
+    """
     return one.tolerance == math.inf
 
 
@@ -239,7 +296,7 @@ def _processor(case: Case) -> Candidate | None:
     """How full the client's processors were; None where nothing watched them."""
     seen = case.seen
     generator, cores = seen.generator_share, seen.cores
-    limited = case.estimate.verdict in LOWER_BOUND_WORDS
+    limited = case.estimate.verdict in LOWER_BOUND
     found: list[Candidate] = []
     if limited or generator is not None:
         share = max(generator or 0.0, GENERATOR_FULL if limited else 0.0)
@@ -251,15 +308,25 @@ def _processor(case: Case) -> Candidate | None:
         # Full of others' work: too busy to be ruled out, but nothing says that it is what limits this load.
         found.append(Candidate("client CPU", cores, text, full=cores >= CORES_FULL and own >= OWN_SHARE))
         if seen.busiest is not None and seen.busiest >= CORES_FULL and seen.softirq_cores >= SOFTIRQ_CORE:
-            text = f"one core is {seen.busiest:.0%} busy, {seen.softirq_cores:.2g} cores' worth of it with network interrupts"
+            text = (
+                f"one core is {seen.busiest:.0%} busy, {seen.softirq_cores:.2g} cores' worth of it with network "
+                "interrupts"
+            )
             found.append(Candidate("client CPU", seen.busiest, text, full=True))
     return max(found, key=lambda one: (one.full, one.share)) if found else None
 
 
 def _room(case: Case) -> bool:
-    """Whether the client's processors can be ruled out: they have room, or others' work does not keep fio from running when it wants to."""
+    """Whether the client's processors can be ruled out: they have room, or others' work does not keep fio from
+    running when it wants to.
+    """
     cores, generator, waiting = case.seen.cores, case.seen.generator_share, case.seen.waiting
-    if waiting and median(waiting) <= UNHINDERED and generator is not None and generator + median(waiting) < GENERATOR_ROOM:
+    if (
+        waiting
+        and median(waiting) <= UNHINDERED
+        and generator is not None
+        and generator + median(waiting) < GENERATOR_ROOM
+    ):
         return True
     return cores is not None and cores < CORES_ROOM and (generator is None or generator < GENERATOR_ROOM)
 
@@ -294,11 +361,21 @@ def _configured(case: Case) -> Candidate | None:
 
 
 def _cached(case: Case, verdict: CacheVerdict, bounds: Sequence[Candidate]) -> Limit:
-    """Which cache answered: the client's, when the bytes did not pass the path; the server's, when a cliff shows one behind a path without a cache."""
+    """Which cache answered: the client's, when the bytes did not pass the path; the server's, when a cliff shows
+    one behind a path without a cache.
+    """
     kinds = {one.kind for one in verdict.evidence if one.strength == "proof"}
     cell = case.estimate.cell
     text = verdict.evidence[0].sentence
-    user_space = str(cell.option.get("ioengine", "")) in {"nbd", "rbd", "gfapi", "gfapi_async", "libiscsi", "http", "libhdfs"}
+    user_space = str(cell.option.get("ioengine", "")) in {
+        "nbd",
+        "rbd",
+        "gfapi",
+        "gfapi_async",
+        "libiscsi",
+        "http",
+        "libhdfs",
+    }
     before_the_path = kinds & {"counters", "round trip", "ceiling"}
     if before_the_path and not user_space:
         return _with_next(Candidate("client page cache", 1.0, text), bounds)
@@ -311,4 +388,10 @@ def _with_next(named: Candidate, others: Iterable[Candidate], shape: str = "") -
     rest = [one for one in others if _family(one) != _family(named)]
     following = max(rest, key=lambda one: one.share, default=None)
     evidence = (named.because, *([shape] if shape else []))
-    return Limit(named.resource, named.share, following.resource if following else "", following.share if following else None, evidence)
+    return Limit(
+        named.resource,
+        named.share,
+        following.resource if following else "",
+        following.share if following else None,
+        evidence,
+    )

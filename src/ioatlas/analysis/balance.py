@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is the load spread evenly over what runs side by side: the paths of a multipath device, the members of a bond or an array, the clients."""
+"""Is the load spread evenly over what runs side by side: the paths of a multipath device, the members of a bond or
+an array, the clients.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ioatlas.model.foreign import ForeignReading
+from ioatlas.model.finding import FindingCode
+from ioatlas.model.imported_reading import ImportedReading
 from ioatlas.model.result import Finding
 from ioatlas.model.testbed import Testbed
 from ioatlas.model.units import format_size_rounded
@@ -29,7 +32,9 @@ class Group:
 
 
 def groups_of(bed: Testbed) -> tuple[Group, ...]:
-    """Bond members, and the devices directly below a multipath device, a stripe or an array, as far as the testbed tells."""
+    """Bond members, and the devices directly below a multipath device, a stripe or an array, as far as the testbed
+    tells.
+    """
     found = []
     members = str(bed.value("nic.members") or "").split()
     if len(members) > 1:
@@ -49,7 +54,9 @@ def groups_of(bed: Testbed) -> tuple[Group, ...]:
 
 
 def balance_findings(groups: Sequence[Group], usages: Iterable[Usage]) -> tuple[Finding, ...]:
-    """One sentence on each group whose bytes were counted: how they were spread, and what to look at where they were not even."""
+    """One sentence on each group whose bytes were counted: how they were spread, and what to look at where they
+    were not even.
+    """
     carried: Counter[str] = Counter()
     for usage in usages:
         for name, disk in usage.disks.items():
@@ -61,16 +68,20 @@ def balance_findings(groups: Sequence[Group], usages: Iterable[Usage]) -> tuple[
         total = sum(carried[name] for name in group.members)
         if total < FEWEST_BYTES:
             continue
-        found.append(Finding("balance", _sentence(group, {name: carried[name] for name in group.members}, total)))
+        found.append(
+            Finding(FindingCode.BALANCE, _sentence(group, {name: carried[name] for name in group.members}, total))
+        )
     return tuple(found)
 
 
-def client_findings(readings: Iterable[ForeignReading]) -> tuple[Finding, ...]:
-    """The same of the clients that fio's controller drove at once, from the results of each: the most uneven load of each file and direction.
+def client_findings(readings: Iterable[ImportedReading]) -> tuple[Finding, ...]:
+    """The same of the clients that fio's controller drove at once, from the results of each: the most uneven load
+    of each file and direction.
 
-    Only where every client had as many results of as many jobs as the others; those that did not are not comparable. Clients go by number.
+    Only where every client had as many results of as many jobs as the others; those that did not are not
+    comparable. Clients go by number.
     """
-    loads: dict[tuple[object, ...], dict[str, list[ForeignReading]]] = defaultdict(lambda: defaultdict(list))
+    loads: dict[tuple[object, ...], dict[str, list[ImportedReading]]] = defaultdict(lambda: defaultdict(list))
     number: dict[str, str] = {}
     for one in readings:
         if one.tool == "fio" and one.host:
@@ -83,14 +94,16 @@ def client_findings(readings: Iterable[ForeignReading]) -> tuple[Finding, ...]:
         total = sum(carried.values())
         if len(by_host) < 2 or len(shapes) > 1 or total < FEWEST_BYTES:
             continue
-        finding = Finding("balance", _sentence(Group("clients", f"a load of {place[1]}s", tuple(carried)), carried, total))
+        finding = Finding(
+            FindingCode.BALANCE, _sentence(Group("clients", f"a load of {place[1]}s", tuple(carried)), carried, total)
+        )
         least = min(carried.values()) / total * len(carried)
         if place[:2] not in worst or least < worst[place[:2]][0]:
             worst[place[:2]] = (least, finding)
     return tuple(finding for _, finding in worst.values())
 
 
-def _bytes(reading: ForeignReading) -> float:
+def _bytes(reading: ImportedReading) -> float:
     return float(reading.io_bytes or (reading.bw_bytes_per_s or 0.0) * (reading.runtime_seconds or 0.0))
 
 
@@ -103,9 +116,17 @@ def _sentence(group: Group, carried: Mapping[str, float], total: float) -> str:
     if least >= EVEN:
         return f"{head}: even."
     change = {
-        "links": "its hash sends whole connections over one member: use layer3+4 and several connections, or several addresses",
-        "paths": "look at the multipath policy (round-robin or service-time over all paths of one group), and whether a path is down",
+        "links": (
+            "its hash sends whole connections over one member: use layer3+4 and several connections, or several "
+            "addresses"
+        ),
+        "paths": (
+            "look at the multipath policy (round-robin or service-time over all paths of one group), and whether "
+            "a path is down"
+        ),
         "drives": "stripe size and access pattern leave drives idle, or one member is slower or not used",
-        "clients": "some clients got much less than their part: look at the slowest one and at how the server shares its links",
+        "clients": (
+            "some clients got much less than their part: look at the slowest one and at how the server shares its links"
+        ),
     }[group.kind]
     return f"{head}: uneven, the least used carries {least:.0%} of an even part; {change}."

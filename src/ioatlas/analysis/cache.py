@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Was it the cache? A verdict for every cell, with its evidence, from what can be computed; withheld where nothing can.
 
-Two words. 'cached': something shows that the bytes did not come from, or go to, what lies behind the cache: they could not have passed the link or
-the drive's interface, were answered before a packet could return, were not counted at the device, or fall off a cliff as the footprint grows.
-'suspect': it may be so. An empty word says that nothing points to a cache, which is not a proof that there is none.
+Two words. 'cached': something shows that the bytes did not come from, or go to, what lies behind the cache: they
+could not have passed the link or the drive's interface, were answered before a packet could return, were not
+counted at the device, or fall off a cliff as the footprint grows. 'suspect': it may be so. An empty word says that
+nothing points to a cache, which is not a proof that there is none.
 """
 
 from __future__ import annotations
@@ -14,40 +15,46 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from ioatlas.analysis.ceilings import Ceiling
-from ioatlas.analysis.estimates import SWEEP_PURPOSES
 from ioatlas.analysis.windows import window_values
 from ioatlas.analysis.wording import Namer, plural
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
+from ioatlas.model.finding import FindingCode
 from ioatlas.model.histogram import Histogram
+from ioatlas.model.purpose import Purpose
 from ioatlas.model.result import Finding
 from ioatlas.model.units import format_latency, format_rate, format_size, format_size_rounded
+from ioatlas.model.verdict import VerdictCode
 from ioatlas.model.visit import Visit
 
 METHOD = "cache-evidence/1"
-Word = Literal["cached", "suspect", ""]
 CeilingsOf = Callable[[Cell, str], Sequence[Ceiling]]
 """Bounds of a cell and direction."""
 
 HARD = frozenset({"link", "drive interface", "network path", "drive", "client bus"})
 """Resources that lie between the client's memory and the data; those of the client itself bound cached answers too."""
 EARLY = 0.5
-"""An answer within this share of the smallest round trip was not sent over the path. Not more: an idle path is slower than a busy one, whose
-interrupts are polled and whose processors are awake."""
+"""An answer within this share of the smallest round trip was not sent over the path. Not more: an idle path is
+slower than a busy one, whose interrupts are polled and whose processors are awake.
+"""
 EARLY_PROOF, EARLY_HINT = 0.5, 0.1
 SHORTEST_TRIP_NS = 50_000
 """Of a shorter round trip most is the processors' time at both ends, which differs from one packet to the next."""
 UNCOUNTED_PROOF, UNCOUNTED_HINT = 0.5, 0.1
 FEWEST_COUNTED_BYTES = 64 << 20
 STEP_PROOF, STEP_HINT = 4.0, 1.8
-"""Fall of throughput from one footprint to the next. Below 4 a shorter seek, or a map that no longer fits, may explain it."""
+"""Fall of throughput from one footprint to the next. Below 4 a shorter seek, or a map that no longer fits, may
+explain it.
+"""
 PASS_GAP = 1.5
 COMPRESSIBLE = 50
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """One reason. strength: 'proof' or 'hint'; kind: 'ceiling', 'round trip', 'counters', 'footprint', 'second pass', 'buffered', 'data'."""
+    """One reason. strength: 'proof' or 'hint'; kind: 'ceiling', 'round trip', 'counters', 'footprint', 'second
+    pass', 'buffered', 'data'.
+    """
 
     kind: str
     strength: Literal["proof", "hint"]
@@ -56,11 +63,13 @@ class Evidence:
 
 @dataclass(frozen=True)
 class CacheVerdict:
-    """Of one cell and direction. tested: kinds of tests that could decide and had what they need; none of them: the verdict is withheld."""
+    """Of one cell and direction. tested: kinds of tests that could decide and had what they need; none of them: the
+    verdict is withheld.
+    """
 
     cell: Cell
     direction: str
-    word: Word
+    word: VerdictCode
     evidence: tuple[Evidence, ...]
     tested: tuple[str, ...]
 
@@ -71,7 +80,9 @@ class CacheVerdict:
 
 @dataclass(frozen=True)
 class Bracket:
-    """A cliff along the footprint: throughput falls from `below` to `above` by `ratio`, so a cache holds between the two (bytes)."""
+    """A cliff along the footprint: throughput falls from `below` to `above` by `ratio`, so a cache holds between
+    the two (bytes).
+    """
 
     target: str
     direction: str
@@ -93,15 +104,17 @@ class CacheReport:
     def withheld(self) -> int:
         return sum(verdict.withheld for verdict in self.verdicts.values())
 
-    def count(self, word: Word) -> int:
+    def count(self, word: VerdictCode) -> int:
         return sum(verdict.word == word for verdict in self.verdicts.values())
 
     def mark(self, estimates: Iterable[Estimate]) -> tuple[Estimate, ...]:
-        """The estimates with 'cached' or 'suspect' as their verdict where that is the verdict, the evidence in their notes."""
+        """The estimates with 'cached' or 'suspect' as their verdict where that is the verdict, the evidence in
+        their notes.
+        """
         marked = []
         for e in estimates:
             verdict = self.verdicts.get((e.cell.key, e.direction))
-            if e.kind == "measured" and verdict is not None and verdict.word and e.verdict != "discarded":
+            if e.kind == "measured" and verdict is not None and verdict.word and e.verdict is not VerdictCode.DISCARDED:
                 new = tuple(one.sentence for one in verdict.evidence if one.sentence not in e.notes)
                 marked.append(replace(e, verdict=verdict.word, notes=(*e.notes, *new)))
             else:
@@ -120,28 +133,53 @@ class CacheReport:
         withheld = f" For {self.withheld:,} of {plural(total, 'value')} no verdict could be given: {unknown}."
         if flagged:
             words = []
-            if self.count("cached"):
-                words.append(f"{self.count('cached'):,} cached")
-            if self.count("suspect"):
-                words.append(f"{self.count('suspect'):,} suspect")
+            if self.count(VerdictCode.CACHED):
+                words.append(f"{self.count(VerdictCode.CACHED):,} cached")
+            if self.count(VerdictCode.SUSPECT):
+                words.append(f"{self.count(VerdictCode.SUSPECT):,} suspect")
             kinds = Counter(one.kind for verdict in flagged for one in verdict.evidence)
-            worst = max(flagged, key=lambda v: (v.word == "cached", sum(one.strength == "proof" for one in v.evidence), len(v.evidence)))
+            worst = max(
+                flagged,
+                key=lambda v: (
+                    v.word is VerdictCode.CACHED,
+                    sum(one.strength == "proof" for one in v.evidence),
+                    len(v.evidence),
+                ),
+            )
             sentence = (
                 f"Caches: of {plural(total, 'value')}, {' and '.join(words)}, left out of rankings"
                 f" ({', '.join(f'{kind} {count:,}' for kind, count in kinds.most_common())})."
                 f" Clearest: {namer.cell(worst.cell, with_target=True)}: {worst.evidence[0].sentence}."
             )
-            found.append(Finding("cache", sentence + (withheld if self.withheld else ""), tuple(v.cell.key for v in flagged[:20])))
+            found.append(
+                Finding(
+                    FindingCode.CACHE,
+                    sentence + (withheld if self.withheld else ""),
+                    tuple(v.cell.key for v in flagged[:20]),
+                )
+            )
         elif self.withheld == total:
-            found.append(Finding("cache", f"Caches: for {total:,} of {plural(total, 'value')} it is not known whether one answered: {unknown}."))
+            found.append(
+                Finding(
+                    FindingCode.CACHE,
+                    f"Caches: for {total:,} of {plural(total, 'value')} it is not known whether one answered: "
+                    f"{unknown}.",
+                )
+            )
         elif self.withheld:
-            found.append(Finding("cache", f"Caches: none was found in {plural(total - self.withheld, 'value')}.{withheld}"))
+            found.append(
+                Finding(
+                    FindingCode.CACHE, f"Caches: none was found in {plural(total - self.withheld, 'value')}.{withheld}"
+                )
+            )
         for bracket in sorted(self.brackets, key=lambda one: -one.ratio)[:2]:
             found.append(
                 Finding(
-                    "cache-size",
-                    f"Between {format_size(bracket.below_bytes)} and {format_size(bracket.above_bytes)} of footprint {bracket.direction} throughput"
-                    f"{namer.on(bracket.target)} falls {bracket.ratio:.3g}-fold: a cache on the way ends between the two.",
+                    FindingCode.CACHE_SIZE,
+                    f"Between {format_size(bracket.below_bytes)} and {format_size(bracket.above_bytes)} of footprint "
+                    f"{bracket.direction} throughput"
+                    f"{namer.on(bracket.target)} falls {bracket.ratio:.3g}-fold: a cache on the way ends between the "
+                    "two.",
                     bracket.cells,
                 )
             )
@@ -161,7 +199,7 @@ class _Case:
 
     def verdict(self) -> CacheVerdict:
         proofs = [one for one in self.evidence if one.strength == "proof"]
-        word: Word = "cached" if proofs else "suspect" if self.evidence else ""
+        word = VerdictCode.CACHED if proofs else VerdictCode.SUSPECT if self.evidence else VerdictCode.NONE
         return CacheVerdict(
             self.estimate.cell,
             self.estimate.direction,
@@ -184,16 +222,21 @@ def judge_caches(
 
     visits:        those of the sweep, for histograms and the order of passes.
     ceilings:      bounds of a cell and direction; those of the client itself are left aside.
-    round_trip_ns: smallest round trip to the server measured on the wire, by target; targets without a network path have none.
+    round_trip_ns: smallest round trip to the server measured on the wire, by target; targets without a network path
+    have none.
     counted_bytes: {visit_id: bytes that the device or the wire carried during that visit, all directions}.
     holes:         targets whose files are known to have holes.
     """
-    cases = {(e.cell.key, e.direction): _Case(e) for e in estimates if e.kind == "measured" and e.n_visits and e.bw_bytes_per_s}
+    cases = {
+        (e.cell.key, e.direction): _Case(e)
+        for e in estimates
+        if e.kind == "measured" and e.n_visits and e.bw_bytes_per_s
+    }
     by_cell: dict[str, list[Visit]] = defaultdict(list)
     for visit in visits:
-        if visit.purpose in SWEEP_PURPOSES and not visit.discarded:
+        if visit.purpose is Purpose.SWEEP and not visit.discarded:
             by_cell[visit.cell_key].append(visit)
-    hollow = set(holes)
+    with_holes = set(holes)
     for (key, direction), case in cases.items():
         mine = sorted(by_cell.get(key, []), key=lambda visit: (visit.started_at, visit.visit_id))
         if ceilings is not None:
@@ -201,14 +244,14 @@ def judge_caches(
         _early(case, mine, (round_trip_ns or {}).get(case.estimate.cell.target))
         _counters(case, mine, counted_bytes or {})
         _second_pass(case, mine)
-        _data(case, hollow)
+        _data(case, with_holes)
     brackets = _footprint(cases)
     for case in cases.values():
         _buffered(case)
     return CacheReport({place: case.verdict() for place, case in cases.items()}, brackets)
 
 
-# -- the tests ----------------------------------------------------------------------------------------------------------------
+# -- the tests -----------------------------------------------------------------------------------------------
 
 
 def _above_ceiling(case: _Case, ceilings: Sequence[Ceiling]) -> None:
@@ -227,7 +270,8 @@ def _above_ceiling(case: _Case, ceilings: Sequence[Ceiling]) -> None:
         case.add(
             "ceiling",
             strength,
-            f"{format_rate(e.bw_bytes_per_s or rate)} is {share:.0%} of what the {tightest.name} can carry ({tightest.kind})",
+            f"{format_rate(e.bw_bytes_per_s or rate)} is {share:.0%} of what the {tightest.name} can carry "
+            f"({tightest.kind})",
         )
 
 
@@ -235,7 +279,9 @@ def _early(case: _Case, visits: Sequence[Visit], round_trip_ns: float | None) ->
     """I/Os that were answered before a packet could have come back."""
     if not round_trip_ns or round_trip_ns < SHORTEST_TRIP_NS:
         return
-    histogram = Histogram.merge(part.histogram for visit in visits for part in visit.parts if part.direction == case.estimate.direction)
+    histogram = Histogram.merge(
+        part.histogram for visit in visits for part in visit.parts if part.direction == case.estimate.direction
+    )
     total = histogram.count
     if total:
         case.tested.append("round trip")
@@ -254,12 +300,15 @@ def _early(case: _Case, visits: Sequence[Visit], round_trip_ns: float | None) ->
             case.add(
                 "round trip",
                 "proof",
-                f"a mean latency of {format_latency(mean)} is below the path's round trip of {format_latency(round_trip_ns)}",
+                f"a mean latency of {format_latency(mean)} is below the path's round trip of "
+                f"{format_latency(round_trip_ns)}",
             )
 
 
 def _counters(case: _Case, visits: Sequence[Visit], counted: Mapping[int, float]) -> None:
-    """Bytes claimed against bytes that the device or the wire carried. The direction's own share is known only of unmixed loads."""
+    """Bytes claimed against bytes that the device or the wire carried. The direction's own share is known only of
+    unmixed loads.
+    """
     known = [visit for visit in visits if visit.visit_id in counted]
     claimed = float(sum(part.io_bytes for visit in known for part in visit.parts))
     if claimed < FEWEST_COUNTED_BYTES:
@@ -293,11 +342,12 @@ def _second_pass(case: _Case, visits: Sequence[Visit]) -> None:
         case.add(
             "second pass",
             "hint",
-            f"every visit after the first was at least {gap:.2g} times as fast as it: the data may have stayed in a cache",
+            f"every visit after the first was at least {gap:.2g} times as fast as it: the data may have stayed in a "
+            "cache",
         )
 
 
-def _data(case: _Case, hollow: set[str]) -> None:
+def _data(case: _Case, with_holes: set[str]) -> None:
     """Data that a target need not store or read in full."""
     cell = case.estimate.cell
     percent = max(cell.integer("buffer_compress_percentage", 0), cell.integer("dedupe_percentage", 0))
@@ -307,23 +357,31 @@ def _data(case: _Case, hollow: set[str]) -> None:
         case.add("data", "hint", "the data repeat one pattern, which compresses to nothing")
     elif percent >= COMPRESSIBLE:
         case.add("data", "hint", f"{percent}% of the data can be compressed or deduplicated away")
-    if cell.target in hollow and case.estimate.direction == "read":
+    if cell.target in with_holes and case.estimate.direction == "read":
         case.add("data", "hint", "the file has holes, which are read without the drives")
 
 
 def _buffered(case: _Case) -> None:
-    """direct=0 goes through the client's page cache: what was counted or bounded elsewhere decides, otherwise it is open."""
+    """direct=0 goes through the client's page cache: what was counted or bounded elsewhere decides, otherwise it is
+    open.
+    """
     cell = case.estimate.cell
     if cell.integer("direct", 1) or {"counters"} & set(case.tested):
         return
     synced = any(cell.integer(name, 0) for name in ("sync", "fsync", "fdatasync", "end_fsync", "sync_file_range"))
     if case.estimate.direction == "write" and synced:
         return
-    case.add("buffered", "hint", "direct=0: the client's page cache was in the way, and nothing shows how much of it came from there")
+    case.add(
+        "buffered",
+        "hint",
+        "direct=0: the client's page cache was in the way, and nothing shows how much of it came from there",
+    )
 
 
 def _footprint(cases: Mapping[tuple[str, str], _Case]) -> tuple[Bracket, ...]:
-    """Falls of throughput from one footprint to the next larger one, all else equal; what lies below a fall came from a cache."""
+    """Falls of throughput from one footprint to the next larger one, all else equal; what lies below a fall came
+    from a cache.
+    """
     lines: dict[tuple[object, ...], dict[int, _Case]] = defaultdict(dict)
     for case in cases.values():
         cell = case.estimate.cell
@@ -341,7 +399,9 @@ def _footprint(cases: Mapping[tuple[str, str], _Case]) -> tuple[Bracket, ...]:
             continue
         below, above = points[fall.before][0], points[fall.after][0]
         slow = points[fall.after][1].estimate.bw_bytes_per_s or 0.0
-        words = f"throughput falls {fall.ratio:.3g}-fold between {format_size(below)} and {format_size(above)} of footprint"
+        words = (
+            f"throughput falls {fall.ratio:.3g}-fold between {format_size(below)} and {format_size(above)} of footprint"
+        )
         for index, (size, case) in enumerate(points[: fall.after]):
             if (case.estimate.bw_bytes_per_s or 0) < STEP_HINT * slow:
                 continue
@@ -367,7 +427,8 @@ class _Fall:
 
 
 def _fall(estimates: Sequence[Estimate]) -> _Fall | None:
-    """The lasting fall along a line: between neighbours if one is clear there, else across up to two footprints that tell neither way.
+    """The lasting fall along a line: between neighbours if one is clear there, else across up to two footprints
+    that tell neither way.
 
     A proof takes intervals that do not touch: without them a single stalled visit would look like a cliff.
     """

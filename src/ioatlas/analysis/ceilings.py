@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Literal
 
 from ioatlas.errors import UsageError
 
 Protocol = Literal["tcp", "iscsi", "nfs3", "smb3", "nbd"]
 CeilingKind = Literal["computed", "measured", "typed in"]
-_T = TypeVar("_T")
 
 PREAMBLE_BYTES, ETHERNET_BYTES, FCS_BYTES, GAP_BYTES, VLAN_BYTES = 8, 14, 4, 12, 4
 """IEEE 802.3: preamble and start delimiter, header, frame check sequence, inter-frame gap; 802.1Q tag."""
@@ -56,7 +54,9 @@ class Ceiling:
 
     @property
     def tolerance(self) -> float:
-        """Share of it from which a value proves something wrong; none does for a target in memory, as what copies less may be faster."""
+        """Share of it from which a value proves something wrong; none does for a target in memory, as what copies
+        less may be faster.
+        """
         if self.resource == "stack":
             return math.inf
         return MEASURED_TOLERANCE if self.kind == "measured" else TOLERANCE
@@ -71,7 +71,7 @@ class Ceiling:
         return max(shares) if shares else None
 
 
-# -- Ethernet ---------------------------------------------------------------------------------------------------------------
+# -- Ethernet ------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -86,9 +86,13 @@ class Ethernet:
 
     def __post_init__(self) -> None:
         if self.rate_bits_per_s <= 0:
-            raise UsageError(f"a link of {self.rate_bits_per_s:g} bit/s carries nothing", remedy="give its speed, such as 1 Gb/s")
+            raise UsageError(
+                f"a link of {self.rate_bits_per_s:g} bit/s carries nothing", remedy="give its speed, such as 1 Gb/s"
+            )
         if self.mtu <= self.packet_header_bytes:
-            raise UsageError(f"an MTU of {self.mtu} holds no payload", remedy="give the MTU in bytes, such as 1500 or 9000")
+            raise UsageError(
+                f"an MTU of {self.mtu} holds no payload", remedy="give the MTU in bytes, such as 1500 or 9000"
+            )
 
     @property
     def packet_header_bytes(self) -> int:
@@ -124,11 +128,21 @@ class Ethernet:
         return sum(max(smallest, size + self.packet_header_bytes) + self.frame_overhead_bytes for size in sizes)
 
 
-def goodput(link: Ethernet, protocol: Protocol, bs_bytes: int, *, transfer_bytes: int = 0, coalesced: bool = True, digests: int = 0) -> float:
+def goodput(
+    link: Ethernet,
+    protocol: Protocol,
+    bs_bytes: int,
+    *,
+    transfer_bytes: int = 0,
+    coalesced: bool = True,
+    digests: int = 0,
+) -> float:
     """Payload bytes per second of reads of `bs_bytes` over the link.
 
-    transfer_bytes: largest payload of one protocol operation (rsize, MaxRecvDataSegmentLength); 0 = a block is one operation.
-    coalesced:      replies follow each other without a gap in full frames (streaming); otherwise each has frames of its own.
+    transfer_bytes: largest payload of one protocol operation (rsize, MaxRecvDataSegmentLength); 0 = a block is one
+    operation.
+    coalesced:      replies follow each other without a gap in full frames (streaming); otherwise each has frames of
+    its own.
     digests:        iSCSI digests in use (0, 1 or 2), 4 bytes each.
     """
     if bs_bytes <= 0:
@@ -140,15 +154,17 @@ def goodput(link: Ethernet, protocol: Protocol, bs_bytes: int, *, transfer_bytes
     return link.line_bytes_per_s * bs_bytes / link.wire_bytes(bs_bytes + headers)
 
 
-def link_ceiling(link: Ethernet, protocol: Protocol, bs_bytes: int, *, transfer_bytes: int = 0, kind: CeilingKind = "computed") -> Ceiling:
+def link_ceiling(
+    link: Ethernet, protocol: Protocol, bs_bytes: int, *, transfer_bytes: int = 0, kind: CeilingKind = "computed"
+) -> Ceiling:
     """The bound of one link for one protocol and block size, as a `Ceiling`."""
     rate = goodput(link, protocol, bs_bytes, transfer_bytes=transfer_bytes)
     words = {"tcp": "TCP", "iscsi": "iSCSI", "nfs3": "NFS", "smb3": "SMB", "nbd": "NBD"}[protocol]
     name = f"{speed_name(link.rate_bits_per_s)} link, MTU {link.mtu}"
     because = (
-        f"{link.line_bytes_per_s / 1e6:g} MB/s x {link.segment_bytes}/{link.mtu + link.frame_overhead_bytes} of each frame is TCP payload"
-        + (f", less {OPERATION_BYTES[protocol]} B {words} header an operation" if OPERATION_BYTES[protocol] else "")
-    )
+        f"{link.line_bytes_per_s / 1e6:g} MB/s x {link.segment_bytes}/{link.mtu + link.frame_overhead_bytes} of each "
+        "frame is TCP payload"
+    ) + (f", less {OPERATION_BYTES[protocol]} B {words} header an operation" if OPERATION_BYTES[protocol] else "")
     return Ceiling(name, "link", rate, rate / bs_bytes, kind, because)
 
 
@@ -157,72 +173,44 @@ def speed_name(bits_per_s: float) -> str:
     return f"{bits_per_s / 1e9:g} Gb/s" if bits_per_s >= 1e9 else f"{bits_per_s / 1e6:g} Mb/s"
 
 
-# -- Fibre Channel, SATA, SAS -----------------------------------------------------------------------------------------------
-
-FIBRE_CHANNEL: dict[int, tuple[float, float]] = {
-    1: (1.0625e9, 8 / 10), 2: (2.125e9, 8 / 10), 4: (4.25e9, 8 / 10), 8: (8.5e9, 8 / 10), 16: (14.025e9, 64 / 66), 32: (28.05e9, 64 / 66),
-    64: (57.8e9, 256 / 257),
-}  # fmt: skip
-"""Line rate in bit/s and line coding by generation (FC-PI-2, -5, -6, -7; 64GFC is 28.9 GBd PAM4, two bits a symbol)."""
-_FC_PAYLOAD, _FC_FRAME, _FC_GAP = 2112, 2112 + 36, 24
-"""Largest data field; with start 4, header 24, CRC 4, end 4; six transmission words between frames (FC-FS)."""
-SATA = {1: 1.5e9, 2: 3e9, 3: 6e9}
-_SATA_PAYLOAD, _SATA_FRAME = 8192, 8192 + 16
-"""Data FIS: 8 KiB, with start, header, CRC and end of 4 each (Serial ATA specification)."""
-SAS: dict[int, tuple[float, float]] = {1: (3e9, 8 / 10), 2: (6e9, 8 / 10), 3: (12e9, 8 / 10), 4: (22.5e9, 128 / 150)}
-_SAS_PAYLOAD, _SAS_FRAME = 1024, 1024 + 24 + 4 + 8
-"""SSP data frame: 1 KiB with header 24, CRC 4, start and end 8 (SPL)."""
-
-
-def fibre_channel_bytes_per_s(generation: int) -> float:
-    """Payload of one lane of nGFC in one direction, full frames back to back. Raises UsageError."""
-    rate, coding = _of(FIBRE_CHANNEL, generation, "Fibre Channel")
-    return rate / 8 * coding * _FC_PAYLOAD / (_FC_FRAME + _FC_GAP)
-
-
-def sata_bytes_per_s(generation: int) -> float:
-    """Payload of SATA 1, 2 or 3 (8b/10b), full data FIS back to back. Raises UsageError."""
-    return _of(SATA, generation, "SATA") / 8 * 0.8 * _SATA_PAYLOAD / _SATA_FRAME
-
-
-def sas_bytes_per_s(generation: int) -> float:
-    """Payload of one lane of SAS-1 to SAS-4, full frames back to back. Raises UsageError."""
-    rate, coding = _of(SAS, generation, "SAS")
-    return rate / 8 * coding * _SAS_PAYLOAD / _SAS_FRAME
-
-
-def line_coded_bytes_per_s(kind: Literal["fc", "sata", "sas"], generation: int) -> float:
-    """Line rate less line coding only, the figure that data sheets give (SATA 3: 600 MB/s)."""
-    if kind == "sata":
-        return _of(SATA, generation, "SATA") / 8 * 0.8
-    rate, coding = _of(FIBRE_CHANNEL if kind == "fc" else SAS, generation, kind.upper())
-    return rate / 8 * coding
-
-
-# -- PCI and PCI Express ----------------------------------------------------------------------------------------------------
+# -- PCI and PCI Express -------------------------------------------------------------------------------------
 
 PCIE: dict[int, tuple[float, float]] = {
-    1: (2.5e9, 8 / 10), 2: (5e9, 8 / 10), 3: (8e9, 128 / 130), 4: (16e9, 128 / 130), 5: (32e9, 128 / 130), 6: (64e9, 236 / 256),
-}  # fmt: skip
-"""Transfers a second a lane, and the share that coding leaves; generation 6 sends 236 bytes of transaction data in flits of 256."""
+    1: (2.5e9, 8 / 10),
+    2: (5e9, 8 / 10),
+    3: (8e9, 128 / 130),
+    4: (16e9, 128 / 130),
+    5: (32e9, 128 / 130),
+    6: (64e9, 236 / 256),
+}
+"""Transfers a second a lane, and the share that coding leaves; generation 6 sends 236 bytes of transaction data in
+flits of 256.
+"""
 _TLP_HEADER = 12
 _TLP_FRAMING = 8
-"""Start, sequence number, LCRC and end: 8 bytes in generations 1 to 5 (PCI Express base specification); none within a flit."""
+"""Start, sequence number, LCRC and end: 8 bytes in generations 1 to 5 (PCI Express base specification); none within
+a flit.
+"""
 
 
 def pci_bytes_per_s(width_bits: int = 32, clock_hz: float = 33.333e6) -> float:
-    """Burst rate of a conventional PCI or PCI-X bus; shared by all devices on it and by both directions (PCI local bus specification)."""
+    """Burst rate of a conventional PCI or PCI-X bus; shared by all devices on it and by both directions (PCI local
+    bus specification).
+    """
     if width_bits not in {32, 64}:
         raise UsageError(f"a PCI bus is 32 or 64 bits wide, not {width_bits}")
     return width_bits / 8 * clock_hz
 
 
 def pcie_bytes_per_s(generation: int, lanes: int, *, payload_bytes: int | None = 256) -> float:
-    """One direction of a PCIe link. payload_bytes: largest payload of a packet (128 to 4096), or None for line coding only.
+    """One direction of a PCIe link. payload_bytes: largest payload of a packet (128 to 4096), or None for line
+    coding only.
 
     Raises UsageError for generations and widths that do not exist.
     """
-    rate, coding = _of(PCIE, generation, "PCIe")
+    if generation not in PCIE:
+        raise UsageError(f"there is no PCIe generation {generation}", remedy=f"use one of {', '.join(map(str, PCIE))}")
+    rate, coding = PCIE[generation]
     if lanes not in {1, 2, 4, 8, 12, 16, 32}:
         raise UsageError(f"there is no PCIe link of {lanes} lanes", remedy="use 1, 2, 4, 8, 12, 16 or 32")
     raw = rate / 8 * coding * lanes
@@ -240,32 +228,39 @@ def pcie_generation(transfers_per_s: float) -> int:
     raise UsageError(f"no PCIe generation runs at {transfers_per_s:g} GT/s")
 
 
-def _of(table: Mapping[int, _T], generation: int, words: str) -> _T:
-    if generation not in table:
-        raise UsageError(f"there is no {words} generation {generation}", remedy=f"use one of {', '.join(map(str, table))}")
-    return table[generation]
-
-
-_PCI = re.compile(r"\bPCI(?:-X)?\b(?![ -]?E)(?:.*?(32|64)[ -]?bit)?(?:.*?(33|66|100|133)(?:\.\d+)?\s*MHz)?", re.IGNORECASE)
-_PCIE = re.compile(r"\bPCI(?:e|[ -]Express)\b\s*(?:gen(?:eration)?\s*)?(\d)?(?:\.\d)?\s*[,x× ]*\s*(?:x|×)?\s*(\d+)?", re.IGNORECASE)
+_PCI = re.compile(
+    r"\bPCI(?:-X)?\b(?![ -]?E)(?:.*?(32|64)[ -]?bit)?(?:.*?(33|66|100|133)(?:\.\d+)?\s*MHz)?", re.IGNORECASE
+)
+_PCIE = re.compile(
+    r"\bPCI(?:e|[ -]Express)\b\s*(?:gen(?:eration)?\s*)?(\d)?(?:\.\d)?\s*[,x× ]*\s*(?:x|×)?\s*(\d+)?", re.IGNORECASE
+)
 
 
 def bus_ceiling(words: str) -> Ceiling | None:
-    """The bound of a bus in a person's words: 'PCI', 'PCI 64-bit 66 MHz', 'PCI-X 133 MHz', 'PCIe 2.0 x4', 'PCIe x1'; None when it is no bus.
+    """The bound of a bus in a person's words: 'PCI', 'PCI 64-bit 66 MHz', 'PCI-X 133 MHz', 'PCIe 2.0 x4', 'PCIe
+    x1'; None when it is no bus.
 
-    What is not said is taken as the least there is (PCI: 32 bit and 33 MHz, PCIe: generation 1, one lane) and stands in `because`.
+    What is not said is taken as the least there is (PCI: 32 bit and 33 MHz, PCIe: generation 1, one lane) and
+    stands in `because`.
     """
     express = _PCIE.search(words)
     if express is not None:
         generation, lanes = int(express[1] or 1), int(express[2] or 1)
         rate = pcie_bytes_per_s(generation, lanes)
         assumed = " (what was not said is taken as the least there is)" if not (express[1] and express[2]) else ""
-        return Ceiling(f"PCIe generation {generation} x{lanes}", "client bus", rate, because=f"line coding and packet headers{assumed}")
+        return Ceiling(
+            f"PCIe generation {generation} x{lanes}",
+            "client bus",
+            rate,
+            because=f"line coding and packet headers{assumed}",
+        )
     plain = _PCI.search(words)
     if plain is not None:
         default_width = 64 if "PCI-X" in words.upper() else 32
         width, clock = int(plain[1] or default_width), int(plain[2] or (133 if default_width == 64 else 33))
         hertz = {33: 33.333e6, 66: 66.667e6, 100: 100e6, 133: 133.333e6}[clock]
         because = f"{width // 8} B x {hertz / 1e6:g} MHz in bursts without end, shared by all devices on the bus"
-        return Ceiling(f"PCI bus, {width} bit {clock} MHz", "client bus", pci_bytes_per_s(width, hertz), because=because)
+        return Ceiling(
+            f"PCI bus, {width} bit {clock} MHz", "client bus", pci_bytes_per_s(width, hertz), because=because
+        )
     return None

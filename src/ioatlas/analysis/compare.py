@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two campaigns compared through their visits: cell by cell, and as a whole. `docs/statistics.md` says what is assumed.
+"""Two campaigns compared through their visits: cell by cell, and as a whole. `docs/method/statistics.md` says what
+is assumed.
 
 All differences are logarithms of ratios, second campaign over first, so that a halving and a doubling weigh the same.
 """
@@ -31,7 +32,9 @@ Outcome = Literal["higher", "lower", "not different", "same", "not comparable"]
 
 @dataclass(frozen=True)
 class Reading:
-    """One accepted visit: the cell's name or key, a positive value in any unit (0 for a stall), and when it was made, in seconds."""
+    """One accepted visit: the cell's name or key, a positive value in any unit (0 for a stall), and when it was
+    made, in seconds.
+    """
 
     cell: str
     value: float
@@ -42,9 +45,11 @@ class Reading:
 class CellComparison:
     """One cell that both campaigns visited.
 
-    ratio, low, high: second over first with its 95% interval (None when not comparable); for this cell alone, not adjusted for their number.
-    p: of 'differs by more than the tolerance'. outcome: 'higher' or 'lower' (second against first) at the false discovery rate; 'same': the whole
-    interval lies within the tolerance; 'not different': neither. power: chance that a change of `effect` would be found in this cell.
+    ratio, low, high: second over first with its 95% interval (None when not comparable); for this cell alone, not
+    adjusted for their number.
+    p: of 'differs by more than the tolerance'. outcome: 'higher' or 'lower' (second against first) at the false
+    discovery rate; 'same': the whole interval lies within the tolerance; 'not different': neither. power: chance
+    that a change of `effect` would be found in this cell.
     """
 
     cell: str
@@ -78,7 +83,9 @@ class MapComparison:
 
 @dataclass(frozen=True)
 class Comparison:
-    """tolerance, effect: shares; a difference up to `tolerance` is never called one, powers are for values lower by `effect`."""
+    """tolerance, effect: shares; a difference up to `tolerance` is never called one, powers are for values lower by
+    `effect`.
+    """
 
     cells: tuple[CellComparison, ...]
     whole: MapComparison | None
@@ -106,14 +113,22 @@ def compare(
 ) -> Comparison:
     """Compare the cells that both campaigns visited.
 
-    Each cell: difference of mean logarithms, Welch's t with each campaign's variances shrunk to their pool (as `moderated_log_interval`; where cells were
-    visited once: from the scatter of the cells' differences), plus the variance that all cells of a campaign share; test of a difference beyond `tolerance`; Benjamini and Hochberg (1995) over cells.
-    The map: mean difference; its variance from means over stretches of time of each campaign, so that slow drift counts (`level_spread`).
-    campaign_sd: standard deviation of the logarithm of a whole campaign's level between campaigns of one unchanged target, where that is known from
-    earlier ones, with its degrees of freedom (`between_campaigns`); few of them widen everything, by Student's factor. Without it, the target is assumed to move no more between the campaigns than while they ran.
+    Each cell: difference of mean logarithms, Welch's t with each campaign's variances shrunk to their pool (as
+    `moderated_log_interval`; where cells were
+    visited once: from the scatter of the cells' differences), plus the variance that all cells of a campaign share;
+    test of a difference beyond `tolerance`; Benjamini and Hochberg (1995) over cells.
+    The map: mean difference; its variance from means over stretches of time of each campaign, so that slow drift
+    counts (`level_spread`).
+    campaign_sd: standard deviation of the logarithm of a whole campaign's level between campaigns of one unchanged
+    target, where that is known from earlier ones, with its degrees of freedom (`between_campaigns`); few of them
+    widen everything, by Student's factor. Without it, the target is assumed to move no more between the campaigns
+    than while they ran.
     """
     if not 0 <= tolerance < effect < 1:
-        raise UsageError(f"tolerance {tolerance} and effect {effect} do not fit: 0 <= tolerance < effect < 1", remedy="write 2% as 0.02")
+        raise UsageError(
+            f"tolerance {tolerance} and effect {effect} do not fit: 0 <= tolerance < effect < 1",
+            remedy="write 2% as 0.02",
+        )
     values = [_by_cell(readings) for readings in (first, second)]
     common = [cell for cell in values[0] if cell in values[1]]
     usable = [cell for cell in common if min(values[0][cell]) > 0 and min(values[1][cell]) > 0]
@@ -137,7 +152,9 @@ def compare(
     chances = [test.p for test in tests.values() if test is not None]
     cut = _benjamini_hochberg(chances, false_discovery_rate)
     level = max(cut, false_discovery_rate / max(1, len(chances)))
-    cells = [_cell(cell, logs[0][cell].size, logs[1][cell].size, tests[cell], cut, level, margin, target) for cell in usable]
+    cells = [
+        _cell(cell, logs[0][cell].size, logs[1][cell].size, tests[cell], cut, level, margin, target) for cell in usable
+    ]
     cells += [_stalled(cell, values[0][cell], values[1][cell]) for cell in stalled]
     return Comparison(
         tuple(cells),
@@ -151,9 +168,11 @@ def compare(
 
 
 def between_campaigns(campaigns: Sequence[Sequence[Reading]]) -> tuple[float, float]:
-    """(standard deviation of a campaign's level, its degrees of freedom) from three or more campaigns of one unchanged target.
+    """(standard deviation of a campaign's level, its degrees of freedom) from three or more campaigns of one
+    unchanged target.
 
-    The level is the mean over the cells that all visited of their mean logarithms. Includes the noise of visits, so it errs upward.
+    The level is the mean over the cells that all visited of their mean logarithms. Includes the noise of visits, so
+    it errs upward.
     """
     if len(campaigns) < 3:
         raise UsageError(
@@ -169,11 +188,13 @@ def between_campaigns(campaigns: Sequence[Sequence[Reading]]) -> tuple[float, fl
 
 
 def _residuals(readings: Sequence[Reading], own: dict[str, Floats], other: dict[str, Floats]) -> tuple[Floats, Floats]:
-    """(times, residuals) of one campaign's visits, each against the other campaign's mean of the same cell, weighted so that cells count alike.
+    """(times, residuals) of one campaign's visits, each against the other campaign's mean of the same cell,
+    weighted so that cells count alike.
 
-    Taking the other campaign's mean leaves this campaign's drift whole (its own mean would take a part of the drift away), and adds noise without order in
-    time, because each campaign shuffles its cells. Residuals further than WILD robust deviations from their median count as if they lay there: a single
-    stalled visit must hide no change of a whole map.
+    Taking the other campaign's mean leaves this campaign's drift whole (its own mean would take a part of the drift
+    away), and adds noise without order in time, because each campaign shuffles its cells. Residuals further than
+    WILD robust deviations from their median count as if they lay there: a single stalled visit must hide no change
+    of a whole map.
     """
     rows = [reading for reading in readings if reading.cell in own]
     residuals = np.array([log(row.value) - float(other[row.cell].mean()) for row in rows])
@@ -194,7 +215,12 @@ class _Test:
 
 
 def _test(
-    first: Floats, second: Floats, pools: Sequence[PooledVariance | None], shared: float, margin: float, once: tuple[float, float] | None
+    first: Floats,
+    second: Floats,
+    pools: Sequence[PooledVariance | None],
+    shared: float,
+    margin: float,
+    once: tuple[float, float] | None,
 ) -> _Test | None:
     difference = float(second.mean() - first.mean())
     parts = [_mean_variance(logs, pool) for logs, pool in zip((first, second), pools, strict=True)]
@@ -209,7 +235,9 @@ def _test(
 
 
 def _mean_variance(logs: Floats, pool: PooledVariance | None) -> tuple[float, float] | None:
-    """(variance of the mean logarithm of a cell's visits, its degrees of freedom); None for a single visit without a pool."""
+    """(variance of the mean logarithm of a cell's visits, its degrees of freedom); None for a single visit without
+    a pool.
+    """
     n = logs.size
     own = float(logs.var(ddof=1)) if n > 1 else 0.0
     if pool is None:
@@ -224,9 +252,11 @@ def _mean_variance(logs: Floats, pool: PooledVariance | None) -> tuple[float, fl
 
 
 def _spread_of(differences: Sequence[float]) -> tuple[float, float] | None:
-    """(variance, degrees of freedom) of one cell's difference where cells were visited once: from how the cells' differences scatter.
+    """(variance, degrees of freedom) of one cell's difference where cells were visited once: from how the cells'
+    differences scatter.
 
-    Median absolute deviation, whose efficiency is 37% for normal values. It holds real differences between cells too, so it errs upward. None below 8 cells.
+    Median absolute deviation, whose efficiency is 37% for normal values. It holds real differences between cells
+    too, so it errs upward. None below 8 cells.
     """
     if len(differences) < 8:
         return None
@@ -249,7 +279,9 @@ def _p_beyond(difference: float, error: float, dof: float, margin: float) -> flo
 
 
 def _power(error: float, dof: float, margin: float, target: float, level: float) -> float:
-    """Chance that a true difference `target` gives p <= level; Student's t shifted, as the usual approximation of the non-central one."""
+    """Chance that a true difference `target` gives p <= level; Student's t shifted, as the usual approximation of
+    the non-central one.
+    """
     from scipy.special import ndtr, stdtr
 
     if error == 0:
@@ -324,6 +356,10 @@ def _by_cell(readings: Sequence[Reading]) -> dict[str, Floats]:
     grouped: dict[str, list[float]] = {}
     for reading in readings:
         if not (np.isfinite(reading.value) and reading.value >= 0):
-            raise UsageError(f"a visit's value is {reading.value}", where=f"cell {reading.cell}", remedy="leave visits without a value out")
+            raise UsageError(
+                f"a visit's value is {reading.value}",
+                where=f"cell {reading.cell}",
+                remedy="leave visits without a value out",
+            )
         grouped.setdefault(reading.cell, []).append(reading.value)
     return {cell: np.array(found) for cell, found in grouped.items()}

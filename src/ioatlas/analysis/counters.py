@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from statistics import median
-from typing import Any
+from typing import Any, Self
 
+from ioatlas.model.finding import FindingCode
+from ioatlas.model.outcomes import KeptRecord
 from ioatlas.model.result import Finding
 from ioatlas.model.units import format_size_rounded
 from ioatlas.stats.gates import COUNTER_TOLERANCE
@@ -17,7 +19,9 @@ FEWEST_BYTES = 64 << 20
 
 
 FEWEST_SHORT_BYTES = 1 << 20
-"""Bytes missing are proof whatever else the device did: other traffic only adds. Below this a few answers from a buffer would decide."""
+"""Bytes missing are proof whatever else the device did: other traffic only adds. Below this a few answers from a
+buffer would decide.
+"""
 FEWEST_FOREIGN_BYTES = 16 << 20
 """Bytes of another load that count as one: less is what any system does now and then."""
 FAR_MORE = 2.0
@@ -30,7 +34,8 @@ FRAME_SHARE, FRAME_BYTES_PER_IO = 1.07, 300
 class CountedPath:
     """Whose counters see every byte that passes between client and target; nothing known when all are empty.
 
-    devices: block devices directly below the target (several below a btrfs of several), interfaces: of the network path, nfs: an NFS mount.
+    devices: block devices directly below the target (several below a btrfs of several), interfaces: of the network
+    path, nfs: an NFS mount.
     """
 
     devices: tuple[str, ...] = ()
@@ -42,7 +47,9 @@ class CountedPath:
         return "the NFS mount" if self.nfs else " + ".join(self.devices or self.interfaces)
 
     def counted_bytes(self, usage: Mapping[str, Any], direction: str) -> int | None:
-        """Bytes that passed in one direction, from a batch's usage as the journal keeps it; None when nothing counted them."""
+        """Bytes that passed in one direction, from a batch's usage as the journal keeps it; None when nothing
+        counted them.
+        """
         if direction not in ("read", "write"):
             return None
         if self.nfs:
@@ -61,6 +68,24 @@ class CountedPath:
         return FRAME_SHARE * claimed_bytes + FRAME_BYTES_PER_IO * ios
 
 
+@dataclass(frozen=True)
+class CountedPaths(KeptRecord):
+    """Where the bytes of each target are counted, by its name."""
+
+    NAME, CONTENT = "counted", "paths"
+    paths: Mapping[str, CountedPath] = field(default_factory=dict)
+
+    def content(self) -> Any:
+        return {name: asdict(path) for name, path in self.paths.items()}
+
+    @classmethod
+    def of_content(cls, content: Any) -> Self:
+        def path(one: Mapping[str, Any]) -> CountedPath:
+            return CountedPath(tuple(one.get("devices", ())), tuple(one.get("interfaces", ())), bool(one.get("nfs")))
+
+        return cls({name: path(one) for name, one in content.items()})
+
+
 def _total(table: Mapping[str, Mapping[str, Any]], names: Sequence[str], key: str) -> int | None:
     return sum(int(table[name][key]) for name in names) if all(name in table for name in names) else None
 
@@ -68,13 +93,19 @@ def _total(table: Mapping[str, Mapping[str, Any]], names: Sequence[str], key: st
 def shortage(path: CountedPath, direction: str, claimed_bytes: int, counted_bytes: int | None) -> str:
     """Reason when a whole fio process claims over 2% more than was counted, else ''.
 
-    Counters are read before the process starts and after it ended, so no window's edge is in doubt, however short it is; other traffic only adds to
-    them. A cache answered, blocks were holes, or data was reduced on the way.
+    Counters are read before the process starts and after it ended, so no window's edge is in doubt, however short
+    it is; other traffic only adds to them. A cache answered, blocks were holes, or data was reduced on the way.
     """
-    if counted_bytes is None or claimed_bytes < FEWEST_SHORT_BYTES or counted_bytes >= (1 - COUNTER_TOLERANCE) * claimed_bytes:
+    if (
+        counted_bytes is None
+        or claimed_bytes < FEWEST_SHORT_BYTES
+        or counted_bytes >= (1 - COUNTER_TOLERANCE) * claimed_bytes
+    ):
         return ""
     share = f"{counted_bytes / claimed_bytes:.1%}"
-    return f"kernel counters: {path.name} carried {share} of the bytes {_PAST[direction]}; the rest was answered before it"
+    return (
+        f"kernel counters: {path.name} carried {share} of the bytes {_PAST[direction]}; the rest was answered before it"
+    )
 
 
 def excess(path: CountedPath, direction: str, claimed_bytes: int, ios: int, counted_bytes: int | None) -> str:
@@ -84,7 +115,10 @@ def excess(path: CountedPath, direction: str, claimed_bytes: int, ios: int, coun
     if counted_bytes <= FAR_MORE * path.most_bytes(claimed_bytes, ios):
         return ""
     share = f"{counted_bytes / claimed_bytes:.1%}"
-    return f"kernel counters: {path.name} carried {share} of the bytes {_PAST[direction]}; another load was on it, or they are amplified"
+    return (
+        f"kernel counters: {path.name} carried {share} of the bytes {_PAST[direction]}; another load was on it, or "
+        "they are amplified"
+    )
 
 
 _PAST = {"read": "read", "write": "written"}
@@ -94,7 +128,8 @@ _PAST = {"read": "read", "write": "written"}
 class BatchCount:
     """One direction of one batch: bytes fio claims and bytes that `path` counted, over `seconds`.
 
-    visits: of the batch on that path. most_bytes: what may be counted for the claim while nothing else uses the path; None: the claim itself.
+    visits: of the batch on that path. most_bytes: what may be counted for the claim while nothing else uses the
+    path; None: the claim itself.
     """
 
     direction: str
@@ -111,8 +146,14 @@ class BatchCount:
 
     @property
     def failed(self) -> bool:
-        """Over 2% less than claimed, or over 2% more than may be; the counters bracket a whole process, so its length does not matter."""
-        return not (1 - COUNTER_TOLERANCE) * self.claimed_bytes <= self.counted_bytes <= (1 + COUNTER_TOLERANCE) * self._most
+        """Over 2% less than claimed, or over 2% more than may be; the counters bracket a whole process, so its
+        length does not matter.
+        """
+        return (
+            not (1 - COUNTER_TOLERANCE) * self.claimed_bytes
+            <= self.counted_bytes
+            <= (1 + COUNTER_TOLERANCE) * self._most
+        )
 
     @property
     def excess_bytes(self) -> float:
@@ -121,14 +162,18 @@ class BatchCount:
 
 
 def counter_findings(path: str, counts: Sequence[BatchCount]) -> tuple[Finding, ...]:
-    """What the counters of one path say about each direction. Fewer bytes counted than claimed prove a cache in between.
+    """What the counters of one path say about each direction. Fewer bytes counted than claimed prove a cache in
+    between.
 
-    More bytes are trouble when those of all batches together are over 2% of the claims; a batch by itself may meet a moment's work of the system.
+    More bytes are trouble when those of all batches together are over 2% of the claims; a batch by itself may meet
+    a moment's work of the system.
     """
     found = []
     for direction in ("read", "write"):
         mine = [count for count in counts if count.direction == direction and count.claimed_bytes]
-        judged = [count for count in mine if count.claimed_bytes >= FEWEST_BYTES or count.excess_bytes >= FEWEST_FOREIGN_BYTES]
+        judged = [
+            count for count in mine if count.claimed_bytes >= FEWEST_BYTES or count.excess_bytes >= FEWEST_FOREIGN_BYTES
+        ]
         if not judged:
             continue
         share = median(count.counted_bytes / count.claimed_bytes for count in judged)
@@ -138,17 +183,26 @@ def counter_findings(path: str, counts: Sequence[BatchCount]) -> tuple[Finding, 
         if short:
             missing = sum(count.claimed_bytes - count.counted_bytes for count in short)
             share = sum(count.counted_bytes for count in short) / sum(count.claimed_bytes for count in short)
-            sentence = f"In {len(short)} of {len(judged)} batches {path} saw only {share:.1%} of the bytes claimed by {noun}: "
+            sentence = (
+                f"In {len(short)} of {len(judged)} batches {path} saw only {share:.1%} of the bytes claimed by {noun}: "
+            )
             sentence += f"a cache answered {format_size_rounded(missing)} before they reached it."
-            found.append(Finding("cache", sentence))
+            found.append(Finding(FindingCode.CACHE, sentence))
             continue
         foreign = sum(count.excess_bytes for count in over)
         told = f"of the bytes claimed by {noun} (middle of {len(judged)} batches)"
-        if foreign > COUNTER_TOLERANCE * sum(count.claimed_bytes for count in judged):
-            sentence = f"{path} moved {share:.1%} {told}, {format_size_rounded(foreign)} too many in {len(over)} of them: another load was on it, or the file system adds its own."
+        too_many = foreign > COUNTER_TOLERANCE * sum(count.claimed_bytes for count in judged)
+        if too_many:
+            sentence = (
+                f"{path} moved {share:.1%} {told}, {format_size_rounded(foreign)} too many in {len(over)} of "
+                "them: another load was on it, or the file system adds its own."
+            )
         else:
             sentence = f"{path} counted {share:.1%} {told}: no cache in between."
             if over:
-                sentence += f" In {len(over)} of them another load, or the file system, moved {format_size_rounded(foreign)} more: too little beside the whole to matter."
-        found.append(Finding("counters", sentence))
+                sentence += (
+                    f" In {len(over)} of them another load, or the file system, moved "
+                    f"{format_size_rounded(foreign)} more: too little beside the whole to matter."
+                )
+        found.append(Finding(FindingCode.COUNTERS, sentence, in_order=not too_many))
     return tuple(found)

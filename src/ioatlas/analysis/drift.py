@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the visits of a campaign say about drift: block effects, the blocks to void and repeat, and the control chart of the sentinels."""
+"""What the visits of a campaign say about drift: block effects, the blocks to void and repeat, and the control
+chart of the sentinels.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,11 @@ from ioatlas.analysis.wording import Namer
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import Cell
 from ioatlas.model.chart import Chart, ChartBound, ChartLine, ChartPoint, Table
-from ioatlas.model.drift import BlockRow, SentinelChart, SentinelPoint
+from ioatlas.model.drift import BaselineChart, BaselinePoint, ReplicateRow
+from ioatlas.model.finding import FindingCode
+from ioatlas.model.outcomes import VoidedReplicate
+from ioatlas.model.purpose import SWEPT, Purpose
+from ioatlas.model.reason import ReasonCode
 from ioatlas.model.result import Finding
 from ioatlas.model.visit import Visit
 from ioatlas.stats.drift import (
@@ -29,12 +35,12 @@ from ioatlas.stats.drift import (
     without_lone_readings,
 )
 
-SWEPT = frozenset({"sweep", "sentinel"})
-VOIDED = "block voided"
 """How the reason of visits begins whose block was voided."""
 FEWEST_READINGS = 4
 CHART_WIDTH = 3.5
-"""Limits in standard deviations: with 3.0 one unchanging sweep in eight signals over a hundred readings, with 3.5 one in thirty."""
+"""Limits in standard deviations: with 3.0 one unchanging sweep in eight signals over a hundred readings, with 3.5
+one in thirty.
+"""
 LEAST_NOISE = 0.01
 MOST_MARKS = 8
 LOUD = 0.25
@@ -43,15 +49,17 @@ RELEVANT_SIGNAL = RELEVANT_SHIFT / 2
 
 
 @dataclass(frozen=True)
-class BlockState:
+class ReplicateState:
     """One block of one target.
 
-    n_visits, n_discarded: of the sweep. effect, error: level against the mean of all blocks and its standard error, logarithms.
-    voided: reasons to void it and run it again; shift: a change of level inside the block, or ''; doubt: one of two blocks that differ, or ''.
+    n_visits, n_discarded: of the sweep. effect, error: level against the mean of all blocks and its standard error,
+    logarithms.
+    voided: reasons to void it and run it again; shift: a change of level inside the block, or ''; doubt: one of two
+    blocks that differ, or ''.
     """
 
     target: str
-    block: int
+    replicate: int
     n_visits: int
     n_discarded: int
     effect: float
@@ -68,24 +76,28 @@ class BlockState:
     @property
     def sentence(self) -> str:
         moved = f"level {expm1(self.effect):+.1%} (standard error {self.error:.1%})"
-        return "; ".join([f"block {self.block}: {moved}", *self.reasons, *([self.doubt] if self.doubt else [])])
+        return "; ".join([f"block {self.replicate}: {moved}", *self.reasons, *([self.doubt] if self.doubt else [])])
 
 
-def block_states(cells: Mapping[str, Cell], visits: Iterable[Visit]) -> tuple[BlockState, ...]:
-    """State of every block of the sweep, from the throughput of its visits and sentinels; cells by key, all visits of the campaign.
+def replicate_states(cells: Mapping[str, Cell], visits: Iterable[Visit]) -> tuple[ReplicateState, ...]:
+    """State of every block of the sweep, from the throughput of its visits and sentinels; cells by key, all visits
+    of the campaign.
 
-    Targets with fewer than two blocks, or whose blocks share no cell, are left out: nothing can be said of their drift. Voided blocks are left out too.
+    Targets with fewer than two blocks, or whose blocks share no cell, are left out: nothing can be said of their
+    drift. Voided blocks are left out too.
     """
     swept: dict[str, list[Visit]] = {}
     for visit in visits:
-        if visit.cell_key in cells and visit.purpose in SWEPT and not visit.discarded.startswith(VOIDED):
+        if visit.cell_key in cells and visit.purpose in SWEPT and not _voided(visit):
             swept.setdefault(cells[visit.cell_key].target, []).append(visit)
     return tuple(state for target, mine in swept.items() for state in _states(target, mine))
 
 
-def to_repeat(states: Sequence[BlockState]) -> dict[str, list[BlockState]]:
-    """{target: blocks to void and repeat}: those with a reason, as long as they are fewer than the others; else the target moves, not a block."""
-    chosen: dict[str, list[BlockState]] = {}
+def to_repeat(states: Sequence[ReplicateState]) -> dict[str, list[ReplicateState]]:
+    """{target: blocks to void and repeat}: those with a reason, as long as they are fewer than the others; else the
+    target moves, not a block.
+    """
+    chosen: dict[str, list[ReplicateState]] = {}
     for target in dict.fromkeys(state.target for state in states):
         mine = [state for state in states if state.target == target]
         bad = [state for state in mine if state.reasons]
@@ -94,12 +106,16 @@ def to_repeat(states: Sequence[BlockState]) -> dict[str, list[BlockState]]:
     return chosen
 
 
-def in_doubt(states: Sequence[BlockState]) -> dict[str, BlockState]:
+def in_doubt(states: Sequence[ReplicateState]) -> dict[str, ReplicateState]:
     """{target: one of its two blocks that differ}: a third block decides which of them moved."""
     return {state.target: state for state in states if state.doubt}
 
 
-def _states(target: str, visits: list[Visit]) -> list[BlockState]:
+def _voided(visit: Visit) -> bool:
+    return any(reason.code is ReasonCode.VOIDED for reason in visit.discarded)
+
+
+def _states(target: str, visits: list[Visit]) -> list[ReplicateState]:
     rows = []
     for visit in sorted(_in_company(visits), key=lambda visit: visit.started_at):
         if visit.discarded:
@@ -107,7 +123,7 @@ def _states(target: str, visits: list[Visit]) -> list[BlockState]:
         for part in visit.parts:
             value = window_values(part, visit.window_start_ms).bw_bytes_per_s
             if value > 0:
-                rows.append((f"{visit.cell_key}/{part.direction}", visit.block, value))
+                rows.append((f"{visit.cell_key}/{part.direction}", visit.replicate, value))
     if len({block for _, block, _ in rows}) < 2:
         return []
     try:
@@ -118,12 +134,15 @@ def _states(target: str, visits: list[Visit]) -> list[BlockState]:
     lost = {block: _lost(visits, block) for block in fit.effects}
     for block in sorted(fit.effects):
         inside = [float(residual) for residual, row in zip(fit.residuals, rows, strict=True) if row[1] == block]
-        total = [visit for visit in visits if visit.block == block and visit.purpose == "sweep"]
+        total = [visit for visit in visits if visit.replicate == block and visit.purpose is Purpose.SWEEP]
         others = [lost[other] for other in lost if other != block]
-        reasons = [block_shift(fit, block), lost_cells(*lost[block], sum(n for n, _ in others), sum(n for _, n in others))]
+        reasons = [
+            block_shift(fit, block),
+            lost_cells(*lost[block], sum(n for n, _ in others), sum(n for _, n in others)),
+        ]
         shift = shift_within(inside)
         states.append(
-            BlockState(
+            ReplicateState(
                 target,
                 block,
                 len(total),
@@ -140,7 +159,8 @@ def _states(target: str, visits: list[Visit]) -> list[BlockState]:
 def _in_company(visits: list[Visit]) -> list[Visit]:
     """The visits without those that ran in a fio of their own, unless most did.
 
-    What is made again runs by itself, after its block and after a pause in which a target may save credit: it would pass for a shift.
+    What is made again runs by itself, after its block and after a pause in which a target may save credit: it would
+    pass for a shift.
     """
     size = Counter(visit.batch_id for visit in visits)
     together = [visit for visit in visits if size[visit.batch_id] > 1]
@@ -149,56 +169,65 @@ def _in_company(visits: list[Visit]) -> list[Visit]:
 
 def _lost(visits: Sequence[Visit], block: int) -> tuple[int, int]:
     """Cells of a block that no visit counts for, and its cells."""
-    mine = [visit for visit in visits if visit.block == block and visit.purpose == "sweep"]
+    mine = [visit for visit in visits if visit.replicate == block and visit.purpose is Purpose.SWEEP]
     cells = {visit.cell_key for visit in mine}
     return len(cells - {visit.cell_key for visit in mine if not visit.discarded}), len(cells)
 
 
-def _doubted(states: list[BlockState], fit: BlockFit) -> list[BlockState]:
+def _doubted(states: list[ReplicateState], fit: BlockFit) -> list[ReplicateState]:
     """Of two blocks that differ by a relevant shift, four standard errors away, nobody knows which one moved."""
     if len(states) != 2:
         return states
     first, second = states
     difference = second.effect - first.effect
-    error = (fit.errors[first.block] ** 2 + fit.errors[second.block] ** 2) ** 0.5
+    error = (fit.errors[first.replicate] ** 2 + fit.errors[second.replicate] ** 2) ** 0.5
     if abs(expm1(difference)) < RELEVANT_SHIFT or abs(difference) < 4 * error:
         return states
-    said = f"blocks {first.block} and {second.block} differ by {expm1(difference):+.0%}"
+    said = f"blocks {first.replicate} and {second.replicate} differ by {expm1(difference):+.0%}"
     return [replace(state, doubt=said) for state in states]
 
 
-# -- sentinels --------------------------------------------------------------------------------------------------------------
+# -- sentinels -----------------------------------------------------------------------------------------------
 
 
-def sentinel_charts(cells: Mapping[str, Cell], visits: Iterable[Visit]) -> tuple[SentinelChart, ...]:
-    """A chart for each sentinel cell and direction with four readings and more, from all its sentinel visits that a gate let pass."""
+def baseline_charts(cells: Mapping[str, Cell], visits: Iterable[Visit]) -> tuple[BaselineChart, ...]:
+    """A chart for each sentinel cell and direction with four readings and more, from all its sentinel visits that a
+    gate let pass.
+    """
     namer = Namer(cells.values(), sorted({cell.target for cell in cells.values()}))
     readings: dict[tuple[str, str], list[tuple[Visit, float]]] = {}
     for visit in sorted(visits, key=lambda visit: visit.started_at):
-        if visit.purpose != "sentinel" or visit.cell_key not in cells:
+        if visit.purpose is not Purpose.BASELINE or visit.cell_key not in cells:
             continue
-        if visit.discarded and not visit.discarded.startswith(VOIDED):
+        if visit.discarded and not _voided(visit):
             continue
         for part in visit.parts:
             value = window_values(part, visit.window_start_ms).bw_bytes_per_s
             if value > 0:
                 readings.setdefault((visit.cell_key, part.direction), []).append((visit, value))
-    return tuple(_chart(cells[key], direction, rows, namer) for (key, direction), rows in readings.items() if len(rows) >= FEWEST_READINGS)
+    return tuple(
+        _chart(cells[key], direction, rows, namer)
+        for (key, direction), rows in readings.items()
+        if len(rows) >= FEWEST_READINGS
+    )
 
 
-def _chart(cell: Cell, direction: str, rows: Sequence[tuple[Visit, float]], namer: Namer) -> SentinelChart:
+def _chart(cell: Cell, direction: str, rows: Sequence[tuple[Visit, float]], namer: Namer) -> BaselineChart:
     values = [value for _, value in rows]
-    # One odd reading (credit saved in a pause, a stall) is no drift: the chart follows the middle of three, its noise is that of single readings.
+    # One odd reading (credit saved in a pause, a stall) is no drift: the chart follows the middle of three, its noise
+    # is that of single readings.
     noise = max(LEAST_NOISE, control_chart(values).sd)
-    chart = control_chart([exp(value) for value in without_lone_readings([log(value) for value in values])], sd=noise, width=CHART_WIDTH)
+    chart = control_chart(
+        [exp(value) for value in without_lone_readings([log(value) for value in values])], sd=noise, width=CHART_WIDTH
+    )
     begin = rows[0][0].started_at
     points = []
     for index, (visit, value) in enumerate(rows):
         moved, limit = float(chart.statistic[index]) - chart.centre, float(chart.limit[index])
         points.append(
-            SentinelPoint(
+            BaselinePoint(
                 visit.started_at - begin,
-                visit.block,
+                visit.replicate,
                 value / exp(chart.centre),
                 exp(moved),
                 exp(-limit),
@@ -207,30 +236,45 @@ def _chart(cell: Cell, direction: str, rows: Sequence[tuple[Visit, float]], name
                 bool(visit.discarded),
             )
         )
-    return SentinelChart(
-        cell.target, cell.key, namer.cell(cell, with_target=True), direction, exp(chart.centre), noise, tuple(points), SMOOTHED_CHART_METHOD
+    return BaselineChart(
+        cell.target,
+        cell.key,
+        namer.cell(cell, with_target=True),
+        direction,
+        exp(chart.centre),
+        noise,
+        tuple(points),
+        SMOOTHED_CHART_METHOD,
     )
 
 
-def block_rows(states: Sequence[BlockState], voided: Sequence[Mapping[str, object]]) -> tuple[BlockRow, ...]:
+def replicate_rows(states: Sequence[ReplicateState], voided: Sequence[VoidedReplicate]) -> tuple[ReplicateRow, ...]:
     """Every block for tables: those that stand, and those that were voided (as the journal keeps them)."""
     rows = [
-        BlockRow(state.target, state.block, state.n_visits, state.n_discarded, expm1(state.effect), state.error, "; ".join(state.reasons))
+        ReplicateRow(
+            state.target,
+            state.replicate,
+            state.n_visits,
+            state.n_discarded,
+            expm1(state.effect),
+            state.error,
+            "; ".join(state.reasons),
+        )
         for state in states
     ]
     for one in voided:
-        again = f"voided and repeated as block {one['again']}: {one['reason']}"
-        number, visits, discarded = (int(str(one[name])) for name in ("block", "visits", "discarded"))
-        effect, error = (float(str(one[name])) if one.get(name) is not None else None for name in ("effect", "error"))
-        rows.append(BlockRow(str(one["target"]), number, visits, discarded, effect, error, again))
-    return tuple(sorted(rows, key=lambda row: (row.target, row.block)))
+        again = f"voided and repeated as block {one.again}: {one.reason}"
+        rows.append(ReplicateRow(one.target, one.replicate, one.visits, one.discarded, one.effect, one.error, again))
+    return tuple(sorted(rows, key=lambda row: (row.target, row.replicate)))
 
 
-def drift_pictures(charts: Sequence[SentinelChart], rows: Sequence[BlockRow]) -> tuple[tuple[Chart, ...], tuple[Table, ...]]:
+def drift_pictures(
+    charts: Sequence[BaselineChart], rows: Sequence[ReplicateRow]
+) -> tuple[tuple[Chart, ...], tuple[Table, ...]]:
     """The sentinels' control charts, and the table of blocks, as a report draws them."""
     drawn = []
     for chart in charts:
-        begins = {point.block: point.seconds for point in reversed(chart.points)}
+        begins = {point.replicate: point.seconds for point in reversed(chart.points)}
         drawn.append(
             Chart(
                 f"Sentinel: {chart.label} ({chart.direction})",
@@ -239,15 +283,21 @@ def drift_pictures(charts: Sequence[SentinelChart], rows: Sequence[BlockRow]) ->
                 "throughput over its middle",
                 "none",
                 (
-                    ChartLine("reading", tuple(ChartPoint(round(point.seconds, 1), point.value, None, 1) for point in chart.points)),
                     ChartLine(
-                        "moving average", tuple(ChartPoint(round(point.seconds, 1), point.smoothed, None, 1) for point in chart.points)
+                        "reading",
+                        tuple(ChartPoint(round(point.seconds, 1), point.value, None, 1) for point in chart.points),
+                    ),
+                    ChartLine(
+                        "moving average",
+                        tuple(ChartPoint(round(point.seconds, 1), point.smoothed, None, 1) for point in chart.points),
                     ),
                 ),
                 (ChartBound("upper limit", chart.points[-1].high), ChartBound("lower", chart.points[-1].low)),
                 tuple(ChartBound(f"block {block}", round(at, 1)) for block, at in sorted(begins.items())[1:MOST_MARKS]),
-                f"One cell measured again at regular places of the sweep. The moving average ({chart.method}) of a target that does not move stays between "
-                f"the limits; the middle is {chart.centre_bytes_per_s / 1e6:.1f} MB/s, the noise of one reading {chart.noise:.1%}.",
+                f"One cell measured again at regular places of the sweep. The moving average ({chart.method}) of a "
+                "target that does not move stays between "
+                f"the limits; the middle is {chart.centre_bytes_per_s / 1e6:.1f} MB/s, the noise of one reading "
+                f"{chart.noise:.1%}.",
                 after_map=True,
             )
         )
@@ -255,7 +305,7 @@ def drift_pictures(charts: Sequence[SentinelChart], rows: Sequence[BlockRow]) ->
     texts = [
         (
             *((row.target,) if several else ()),
-            str(row.block),
+            str(row.replicate),
             str(row.n_visits),
             str(row.n_discarded),
             "" if row.effect is None else f"{row.effect:+.1%}",
@@ -264,54 +314,87 @@ def drift_pictures(charts: Sequence[SentinelChart], rows: Sequence[BlockRow]) ->
         )
         for row in rows
     ]
-    columns = (*(("target",) if several else ()), "block", "visits", "discarded", "level", "standard error", "what became of it")
+    columns = (
+        *(("target",) if several else ()),
+        "block",
+        "visits",
+        "discarded",
+        "level",
+        "standard error",
+        "what became of it",
+    )
     note = "A block visits the cells once, in an order of its own. Levels are against the mean of the blocks."
-    return tuple(drawn), (Table("Random blocks of the sweep", columns, tuple(texts), note, after_map=True),) if texts else ()
+    return tuple(drawn), (
+        Table("Random blocks of the sweep", columns, tuple(texts), note, after_map=True),
+    ) if texts else ()
 
 
 def drift_findings(
-    states: Sequence[BlockState],
-    charts: Sequence[SentinelChart],
-    voided: Sequence[Mapping[str, object]],
+    states: Sequence[ReplicateState],
+    charts: Sequence[BaselineChart],
+    voided: Sequence[VoidedReplicate],
     removed: Mapping[str, Removal] | None = None,
 ) -> tuple[Finding, ...]:
-    """What is to be said of drift: blocks voided and repeated, blocks that stand although they moved, sentinels out of control."""
+    """What is to be said of drift: blocks voided and repeated, blocks that stand although they moved, sentinels out
+    of control.
+    """
     found = []
     several = len({state.target for state in states} | {chart.target for chart in charts}) > 1
     if voided:
-        told = "; ".join((f"{one['target']}: " if several else "") + f"block {one['block']}, {one['reason']}" for one in voided[:3])
+        told = "; ".join(
+            (f"{one.target}: " if several else "") + f"block {one.replicate}, {one.reason}" for one in voided[:3]
+        )
         noun = "block was" if len(voided) == 1 else "blocks were"
         found.append(
             Finding(
-                "drift",
-                f"{len(voided)} random {noun} voided and measured again, the visits kept in the journal and out of every value: {told}.",
+                FindingCode.DRIFT,
+                f"{len(voided)} random {noun} voided and measured again, the visits kept in the journal and out of "
+                f"every value: {told}.",
             )
         )
     for target, removal in (removed or {}).items():
         on = f" of {target}" if several else ""
-        found.append(Finding("drift", f"The level{on} differed between the random blocks of the sweep: {removal.sentence}."))
+        found.append(
+            Finding(
+                FindingCode.DRIFT, f"The level{on} differed between the random blocks of the sweep: {removal.sentence}."
+            )
+        )
     moved = [state for state in states if state.reasons or state.doubt]
     if moved:
         told = "; ".join(f"{state.target}: {state.sentence}" if several else state.sentence for state in moved[:3])
         found.append(
             Finding(
-                "drift", f"{len(moved)} of {len(states)} random blocks moved and stand, for the target moved with most of them: {told}."
+                FindingCode.DRIFT,
+                f"{len(moved)} of {len(states)} random blocks moved and stand, for the target moved with most of "
+                f"them: {told}.",
             )
         )
     for chart in charts:
         signals = [point for point in chart.points if point.signal]
         if signals:
             far = max(signals, key=lambda point: abs(point.smoothed - 1))
-            sentence = f"Sentinel {chart.label} ({chart.direction}): in {len(signals)} of {len(chart.points)} readings out of control, "
-            sentence += (
-                f"furthest {far.smoothed - 1:+.0%} after {far.seconds:.0f} s of the sweep. The target drifted while it was measured."
+            sentence = (
+                f"Sentinel {chart.label} ({chart.direction}): in {len(signals)} of {len(chart.points)} "
+                "readings out of control, "
             )
-            found.append(Finding("drift", sentence, (chart.cell,)))
+            sentence += (
+                f"furthest {far.smoothed - 1:+.0%} after {far.seconds:.0f} s of the sweep. The target drifted "
+                "while it was measured."
+            )
+            found.append(Finding(FindingCode.DRIFT, sentence, (chart.cell,)))
         elif chart.noise > LOUD:
-            sentence = f"Sentinel {chart.label} ({chart.direction}): its {len(chart.points)} readings vary by {chart.noise:.0%} from one to the next, too much "
-            found.append(Finding("sentinel", sentence + "to tell drift from noise.", (chart.cell,)))
+            sentence = (
+                f"Sentinel {chart.label} ({chart.direction}): its {len(chart.points)} readings vary by "
+                f"{chart.noise:.0%} from one to the next, too much "
+            )
+            found.append(Finding(FindingCode.BASELINE, sentence + "to tell drift from noise.", (chart.cell,)))
         else:
             widest = max(abs(point.smoothed - 1) for point in chart.points)
-            sentence = f"Sentinel {chart.label} ({chart.direction}) stayed in control over {len(chart.points)} readings (at most {widest:.1%} off, "
-            found.append(Finding("sentinel", sentence + f"noise of one reading {chart.noise:.1%}).", (chart.cell,)))
+            sentence = (
+                f"Sentinel {chart.label} ({chart.direction}) stayed in control over {len(chart.points)} "
+                f"readings (at most {widest:.1%} off, "
+            )
+            found.append(
+                Finding(FindingCode.BASELINE, sentence + f"noise of one reading {chart.noise:.1%}).", (chart.cell,))
+            )
     return tuple(found)

@@ -10,11 +10,11 @@ from statistics import fmean
 
 from ioatlas.analysis.wording import Namer, plural
 from ioatlas.model.estimate import Estimate
+from ioatlas.model.finding import FindingCode
+from ioatlas.model.purpose import COUNTED
 from ioatlas.model.result import Finding
 from ioatlas.model.units import format_count, format_rate
 from ioatlas.model.visit import Visit
-
-COUNTED = frozenset({"sweep", "fresh"})
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,13 @@ class MeterFacts:
 
 
 def with_watts(
-    estimates: Iterable[Estimate], visits: Iterable[Visit], watts: Mapping[int, Mapping[str, float]], meters: Sequence[MeterFacts]
+    estimates: Iterable[Estimate],
+    visits: Iterable[Visit],
+    watts: Mapping[int, Mapping[str, float]],
+    meters: Sequence[MeterFacts],
 ) -> tuple[Estimate, ...]:
-    """The estimates with the target's power: all of its meters added, the mean over the visits beside which every one of them answered.
+    """The estimates with the target's power: all of its meters added, the mean over the visits beside which every
+    one of them answered.
 
     watts: {visit_id: {meter: watts while it ran}}. What was typed in stands for every visit.
     """
@@ -45,7 +49,10 @@ def with_watts(
         read = watts.get(visit.visit_id, {})
         if not visit.discarded and visit.purpose in COUNTED and all(name in read for name in live):
             found[visit.cell_key].append(typed + sum(read[name] for name in live))
-    return tuple(replace(e, watts=fmean(found[e.cell.key])) if e.kind == "measured" and found.get(e.cell.key) else e for e in estimates)
+    return tuple(
+        replace(e, watts=fmean(found[e.cell.key])) if e.kind == "measured" and found.get(e.cell.key) else e
+        for e in estimates
+    )
 
 
 def power_findings(estimates: Sequence[Estimate], meters: Sequence[MeterFacts]) -> tuple[Finding, ...]:
@@ -54,7 +61,9 @@ def power_findings(estimates: Sequence[Estimate], meters: Sequence[MeterFacts]) 
         return ()
     known = [e for e in estimates if e.kind == "measured" and e.watts]
     measured = [e for e in estimates if e.kind == "measured"]
-    idle = [f"{meter.name} {meter.idle_watts:.3g} W ({meter.source})" for meter in meters if meter.idle_watts is not None]
+    idle = [
+        f"{meter.name} {meter.idle_watts:.3g} W ({meter.source})" for meter in meters if meter.idle_watts is not None
+    ]
     parts = [f"idle: {', '.join(idle)}" if idle else "idle power is not known"]
     cells: tuple[str, ...] = ()
     if known:
@@ -64,12 +73,17 @@ def power_findings(estimates: Sequence[Estimate], meters: Sequence[MeterFacts]) 
         low, high = min(e.watts or 0.0 for e in known), max(e.watts or 0.0 for e in known)
         parts.append(f"under load {low:.3g} to {high:.3g} W")
         parts.append(
-            f"most throughput for a watt {format_rate(most.bw_bytes_per_s_per_watt or 0)} ({namer.cell(most.cell, with_target=True)})"
+            f"most throughput for a watt {format_rate(most.bw_bytes_per_s_per_watt or 0)} "
+            f"({namer.cell(most.cell, with_target=True)})"
         )
-        parts.append(f"most I/Os for a watt {format_count(dense.iops_per_watt or 0)} IOPS ({namer.cell(dense.cell, with_target=True)})")
+        parts.append(
+            f"most I/Os for a watt {format_count(dense.iops_per_watt or 0)} IOPS "
+            f"({namer.cell(dense.cell, with_target=True)})"
+        )
         cells = tuple(dict.fromkeys((most.cell.key, dense.cell.key)))
     if len(known) < len(measured):
         parts.append(
-            f"{plural(len(measured) - len(known), 'value')} of {len(measured):,} without power: no meter of the target answered beside them"
+            f"{plural(len(measured) - len(known), 'value')} of {len(measured):,} without power: no meter of the "
+            "target answered beside them"
         )
-    return (Finding("power", f"Power: {'; '.join(parts)}.", cells),)
+    return (Finding(FindingCode.POWER, f"Power: {'; '.join(parts)}.", cells),)

@@ -12,8 +12,11 @@ from ioatlas.analysis.grade import Grade
 from ioatlas.analysis.windows import WindowValues, window_values
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate, LatKind
+from ioatlas.model.fixed_work import tool_of
 from ioatlas.model.histogram import Histogram
-from ioatlas.model.ordered import VERDICT, tool_of
+from ioatlas.model.purpose import Purpose
+from ioatlas.model.reason import sentences
+from ioatlas.model.verdict import VerdictCode
 from ioatlas.model.visit import Part, Visit
 from ioatlas.stats.drift import Removal, removable_effects
 from ioatlas.stats.gates import offered_iops
@@ -22,12 +25,26 @@ from ioatlas.stats.variance import PooledVariance, pool_variance
 
 WORK_BOUNDED = "work-bounded: the time of a fixed amount of work, no window and no steady state"
 OPEN_LOOP = "open loop: latencies are lower bounds, fio's clock starts after its rate sleep"
-INTENDED = "open loop: latencies from the time each I/O was due (intended-constant/1), short by 2 ms at most; in a cut warm-up fio's own"
-REPLAYED = "open loop: latencies from the time each I/O of the trace was due, in whole milliseconds (intended-trace/1), short by 2 ms at most"
-SWEEP_PURPOSES = frozenset({"sweep"})
+INTENDED = (
+    "open loop: latencies from the time each I/O was due (intended-constant/1), short by 2 ms at most; in a "
+    "cut warm-up fio's own"
+)
+REPLAYED = (
+    "open loop: latencies from the time each I/O of the trace was due, in whole milliseconds "
+    "(intended-trace/1), short by 2 ms at most"
+)
 MOST_REASONS = 3
 _QUANTITIES = ("bw_bytes_per_s", "lat_mean_ns", "lat_p99_ns")
-_BAD_FIRST = ("unstable", "bistable", "drifting", "slowdown", "overloaded", "client-limited", "warm-up", "too short")
+_WORST_FIRST = (
+    VerdictCode.UNSTABLE,
+    VerdictCode.BISTABLE,
+    VerdictCode.DRIFTING,
+    VerdictCode.SLOWDOWN,
+    VerdictCode.OVERLOADED,
+    VerdictCode.CLIENT_LIMITED,
+    VerdictCode.WARM_UP,
+    VerdictCode.TOO_SHORT,
+)
 
 
 @dataclass(frozen=True)
@@ -40,19 +57,23 @@ class _Reading:
 
 
 def estimate_cells(
-    cells: Mapping[str, Cell], visits: Iterable[Visit], purposes: frozenset[str] = SWEEP_PURPOSES, grade: Grade | None = None
+    cells: Mapping[str, Cell],
+    visits: Iterable[Visit],
+    purpose: Purpose = Purpose.SWEEP,
+    grade: Grade | None = None,
 ) -> tuple[Estimate, ...]:
     """Estimates of all cells that have a finished visit, in the order of `cells`.
 
-    cells: by key. visits: all of the campaign; discarded ones are counted, those of other purposes left out. The variance between
-    visits is pooled over cells of the same target, separately for each quantity; always from the visits of the sweep.
+    cells: by key. visits: all of the campaign; discarded ones are counted, those of other purposes left out. The
+    variance between visits is pooled over cells of the same target, separately for each quantity; always from the
+    visits of the sweep.
     grade: the precision asked for, which decides on the interval.
     """
     grade = grade or Grade()
     made = [visit for visit in visits if visit.cell_key in cells]
-    swept, removed = without_blocks(cells, _readings(visit for visit in made if visit.purpose in SWEEP_PURPOSES))
-    wanted = [visit for visit in made if visit.purpose in purposes]
-    readings = swept if purposes == SWEEP_PURPOSES else _readings(wanted)
+    swept, removed = without_shifts(cells, _readings(visit for visit in made if visit.purpose is Purpose.SWEEP))
+    wanted = [visit for visit in made if visit.purpose is purpose]
+    readings = swept if purpose is Purpose.SWEEP else _readings(wanted)
     discarded = Counter(visit.cell_key for visit in wanted if visit.discarded)
     pools = _pools(cells, swept)
     estimates = []
@@ -60,14 +81,23 @@ def estimate_cells(
         for direction in cell.directions:
             rows = readings.get((key, direction), [])
             if rows:
-                taken_out = removed.get(cell.target) if purposes == SWEEP_PURPOSES else None
+                taken_out = removed.get(cell.target) if purpose is Purpose.SWEEP else None
                 estimates.append(_estimate(cell, direction, rows, pools, discarded[key], grade, taken_out))
             elif discarded[key]:
                 lost = [visit for visit in wanted if visit.cell_key == key and visit.discarded]
-                why = tuple(dict.fromkeys(f"discarded: {visit.discarded}" for visit in lost))[:MOST_REASONS]
+                why = tuple(dict.fromkeys(f"discarded: {sentences(visit.discarded)}" for visit in lost))[:MOST_REASONS]
                 seeds = tuple(visit.seed for visit in lost)
                 estimates.append(
-                    Estimate(cell, direction, "measured", 0, verdict="discarded", n_discarded=discarded[key], seeds=seeds, notes=why)
+                    Estimate(
+                        cell,
+                        direction,
+                        "measured",
+                        0,
+                        verdict=VerdictCode.DISCARDED,
+                        n_discarded=discarded[key],
+                        seeds=seeds,
+                        notes=why,
+                    )
                 )
     return tuple(estimates)
 
@@ -88,10 +118,12 @@ def _readings(visits: Iterable[Visit]) -> _Rows:
     return rows
 
 
-def without_blocks(cells: Mapping[str, Cell], readings: _Rows) -> tuple[_Rows, dict[str, Removal]]:
-    """The readings with significant block effects taken out of throughput and mean latency, and what was taken out of each target's throughput.
+def without_shifts(cells: Mapping[str, Cell], readings: _Rows) -> tuple[_Rows, dict[str, Removal]]:
+    """The readings with significant block effects taken out of throughput and mean latency, and what was taken out
+    of each target's throughput.
 
-    Where a block visited every cell no value moves, only its interval narrows; where it visited some of them, theirs lose its level.
+    Where a block visited every cell no value moves, only its interval narrows; where it visited some of them,
+    theirs lose its level.
     """
     removals: dict[str, Removal] = {}
     corrected = dict(readings)
@@ -105,20 +137,26 @@ def without_blocks(cells: Mapping[str, Cell], readings: _Rows) -> tuple[_Rows, d
                 if (value := getattr(row.values, names[0]))
             ]
             removal = removable_effects(
-                [place for place, _, _ in mine], [row.visit.block for _, row, _ in mine], [value for _, _, value in mine]
+                [place for place, _, _ in mine],
+                [row.visit.replicate for _, row, _ in mine],
+                [value for _, _, value in mine],
             )
             if removal is None:
                 continue
             if names[0] == "bw_bytes_per_s":
                 removals[target] = removal
             for place in dict.fromkeys(place for place, _, _ in mine):
-                corrected[place] = [_shifted(row, names, -removal.effects.get(row.visit.block, 0.0)) for row in corrected[place]]
+                corrected[place] = [
+                    _shifted(row, names, -removal.effects.get(row.visit.replicate, 0.0)) for row in corrected[place]
+                ]
     return corrected, removals
 
 
 def removed_blocks(cells: Mapping[str, Cell], visits: Iterable[Visit]) -> dict[str, Removal]:
     """What `estimate_cells` takes out of each target's throughput."""
-    return without_blocks(cells, _readings(visit for visit in visits if visit.purpose in SWEEP_PURPOSES and visit.cell_key in cells))[1]
+    return without_shifts(
+        cells, _readings(visit for visit in visits if visit.purpose is Purpose.SWEEP and visit.cell_key in cells)
+    )[1]
 
 
 def _shifted(row: _Reading, names: Sequence[str], by_log: float) -> _Reading:
@@ -145,7 +183,13 @@ def _pools(cells: Mapping[str, Cell], readings: Mapping[tuple[str, str], Sequenc
 
 
 def _estimate(
-    cell: Cell, direction: str, rows: Sequence[_Reading], pools: _Pools, n_discarded: int, grade: Grade, removal: Removal | None = None
+    cell: Cell,
+    direction: str,
+    rows: Sequence[_Reading],
+    pools: _Pools,
+    n_discarded: int,
+    grade: Grade,
+    removal: Removal | None = None,
 ) -> Estimate:
     target = _pool_of(cell)
     rates = [row.values.bw_bytes_per_s for row in rows]
@@ -163,7 +207,7 @@ def _estimate(
         note
         for note in (
             _loop_note(cell, direction, rows),
-            WORK_BOUNDED if any(row.visit.verdict == VERDICT for row in rows) else "",
+            WORK_BOUNDED if any(row.visit.verdict.code is VerdictCode.WORK_BOUNDED for row in rows) else "",
             rate.reason,
             _missed(grade, rates, pools.get((target, "bw_bytes_per_s"))),
             removal.sentence if removal is not None else "",
@@ -188,7 +232,7 @@ def _estimate(
         tail.low if tail else None,
         tail.high if tail else None,
         _lat_kind(rows),
-        cell_verdict([row.visit.verdict for row in rows], rate),
+        cell_verdict([row.visit.verdict.code for row in rows], rate),
         f"{rate.method} + {removal.method}" if removal is not None else rate.method,
         sum(row.values.seconds for row in rows) / len(rows),
         sum(row.visit.window_start_ms for row in rows) / len(rows) / 1000,
@@ -229,8 +273,12 @@ def _missed(grade: Grade, rates: Sequence[float], pooled: PooledVariance | None)
 
 
 def undecided(cells: Mapping[str, Cell], visits: Iterable[Visit], grade: Grade) -> dict[str, int]:
-    """{cell key: visits to its next look} of the cells that have not reached the precision asked for and may be visited more."""
-    readings, _ = without_blocks(cells, _readings(visit for visit in visits if visit.purpose in SWEEP_PURPOSES and visit.cell_key in cells))
+    """{cell key: visits to its next look} of the cells that have not reached the precision asked for and may be
+    visited more.
+    """
+    readings, _ = without_shifts(
+        cells, _readings(visit for visit in visits if visit.purpose is Purpose.SWEEP and visit.cell_key in cells)
+    )
     pools = _pools(cells, readings)
     waiting: dict[str, int] = {}
     for (key, _), rows in readings.items():
@@ -241,15 +289,14 @@ def undecided(cells: Mapping[str, Cell], visits: Iterable[Visit], grade: Grade) 
     return waiting
 
 
-def cell_verdict(verdicts: Sequence[str], rate: Interval) -> str:
-    """One word for a cell: the least steady of its visits' verdicts; 'unstable' too when visits disagree more than the map's noise."""
-    words = {verdict.split("(")[0].split(":")[0] for verdict in verdicts}
-    if words == {VERDICT}:
-        return VERDICT
-    for word in _BAD_FIRST:
-        if word in words:
-            # A cut of the warm-up leaves a steady window.
-            return "steady" if word == "warm-up" else word
-    if rate.withheld and "further apart" in rate.reason:
-        return "unstable"
-    return "steady"
+def cell_verdict(verdicts: Sequence[VerdictCode], rate: Interval) -> VerdictCode:
+    """The least steady of the verdicts on a cell's visits; UNSTABLE too when visits disagree more than the map's
+    noise.
+    """
+    if set(verdicts) == {VerdictCode.WORK_BOUNDED}:
+        return VerdictCode.WORK_BOUNDED
+    worst = next((code for code in _WORST_FIRST if code in verdicts), VerdictCode.STEADY)
+    if worst is VerdictCode.STEADY and rate.withheld and "further apart" in rate.reason:
+        return VerdictCode.UNSTABLE
+    # A cut of the warm-up leaves a steady window.
+    return VerdictCode.STEADY if worst is VerdictCode.WARM_UP else worst

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What had been written to a visit's footprint when it began, and whether reads before and after writes differ.
 
-A read of what was just written at random is another measurement than a read of a file laid out in one piece: caches are warm with it,
-log-structured storage has scattered it. Every read therefore carries what was written to its bytes since they were prepared.
+A read of what was just written at random is another measurement than a read of a file laid out in one piece: caches
+are warm with it, log-structured storage has scattered it. Every read therefore carries what was written to its
+bytes since they were prepared.
 """
 
 from __future__ import annotations
@@ -16,19 +17,20 @@ from ioatlas.analysis.windows import window_values
 from ioatlas.analysis.wording import plural
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
+from ioatlas.model.finding import FindingCode
+from ioatlas.model.purpose import Purpose
 from ioatlas.model.result import Finding
 from ioatlas.model.units import format_size_rounded
+from ioatlas.model.verdict import VerdictCode
 from ioatlas.model.visit import Visit
 from ioatlas.stats.intervals import t_quantile
 
 BEFORE, AFTER = 0.1, 1.0
-"""A read is 'before writes' while less than a tenth of its footprint was written, 'after' once as much as the whole was."""
-UNTOUCHED = "before"
-"""Purpose of the visits of reads that are made in the state that was prepared, before any load writes."""
+"""A read is 'before writes' while less than a tenth of its footprint was written, 'after' once as much as the whole
+was.
+"""
 RELEVANT = 0.10
 CONFIDENCE = 0.99
-HOLE = "hole"
-"""Verdict of a read that finds no data: never a value of the drive."""
 
 Place = Callable[[Cell], Hashable]
 
@@ -50,9 +52,10 @@ def written_before(
 ) -> dict[int, Written]:
     """What had been written to the bytes of every visit when it began, by visit_id.
 
-    visits: all that ran, discarded ones and trials too: they wrote as well. place: what two cells have in common that work on the same
-    bytes. prepared: times (seconds since the epoch) at which each target was written over in full, which is where counting starts.
-    Bytes of a load that covers more than the visit's footprint count in proportion.
+    visits: all that ran, discarded ones and trials too: they wrote as well. place: what two cells have in common
+    that work on the same
+    bytes. prepared: times (seconds since the epoch) at which each target was written over in full, which is where
+    counting starts. Bytes of a load that covers more than the visit's footprint count in proportion.
     """
     history: dict[Hashable, list[tuple[float, Cell, float]]] = {}
     found: dict[int, Written] = {}
@@ -66,7 +69,9 @@ def written_before(
         for at, writer, size in here:
             if at >= start:
                 share = size * _overlap(writer, cell)
-                random, sequential = (random + share, sequential) if writer.rw.startswith("rand") else (random, sequential + share)
+                random, sequential = (
+                    (random + share, sequential) if writer.rw.startswith("rand") else (random, sequential + share)
+                )
         found[visit.visit_id] = Written(sequential, random)
         size = sum(part.io_bytes for part in visit.parts if part.direction != "read")
         if size:
@@ -82,11 +87,15 @@ def _overlap(writer: Cell, reader: Cell) -> float:
     return max(0, high - low) / span * jobs if span > 0 else 0.0
 
 
-def with_history(estimates: Iterable[Estimate], visits: Iterable[Visit], history: Mapping[int, Written]) -> tuple[Estimate, ...]:
-    """The estimates with what was written to their footprint before, and notes that say so; reads of holes are marked as such."""
+def with_history(
+    estimates: Iterable[Estimate], visits: Iterable[Visit], history: Mapping[int, Written]
+) -> tuple[Estimate, ...]:
+    """The estimates with what was written to their footprint before, and notes that say so; reads of holes are
+    marked as such.
+    """
     by_cell: dict[str, list[Visit]] = {}
     for visit in visits:
-        if not visit.discarded and visit.purpose == "sweep":
+        if not visit.discarded and visit.purpose is Purpose.SWEEP:
             by_cell.setdefault(visit.cell_key, []).append(visit)
     return tuple(_marked(estimate, by_cell.get(estimate.cell.key, []), history) for estimate in estimates)
 
@@ -95,13 +104,21 @@ def _marked(estimate: Estimate, visits: Sequence[Visit], history: Mapping[int, W
     cell = estimate.cell
     if estimate.kind == "measured" and cell.state == "fresh" and estimate.direction == "read":
         # Also where the gates have discarded every visit, because the device's counters saw nothing of it.
-        return replace(estimate, verdict=HOLE, notes=(*estimate.notes, "read of a file without data: the drive was not asked"))
+        return replace(
+            estimate,
+            verdict=VerdictCode.HOLE,
+            notes=(*estimate.notes, "read of a file without data: the drive was not asked"),
+        )
     if estimate.kind != "measured" or not visits:
         return estimate
     if cell.state == "fresh":
-        share = mean(part.io_bytes for visit in visits for part in visit.parts if part.direction == estimate.direction) / max(1, cell.footprint_bytes)
+        share = mean(
+            part.io_bytes for visit in visits for part in visit.parts if part.direction == estimate.direction
+        ) / max(1, cell.footprint_bytes)
         text = f"first writes to a new file: each visit wrote {share:.2g} times its length"
-        return replace(estimate, notes=(*estimate.notes, text + ("; what exceeds it are overwrites" if share > 1 else "")))
+        return replace(
+            estimate, notes=(*estimate.notes, text + ("; what exceeds it are overwrites" if share > 1 else ""))
+        )
     used = [visit for visit in visits if visit.seed in estimate.seeds] if estimate.seeds else visits
     known = [history[visit.visit_id] for visit in used if visit.visit_id in history]
     if not known:
@@ -110,24 +127,30 @@ def _marked(estimate: Estimate, visits: Sequence[Visit], history: Mapping[int, W
     if estimate.direction != "read" or not any(one.total_bytes for one in known):
         return replace(estimate, written_before_bytes=before)
     low, high = min(one.total_bytes for one in known), max(one.total_bytes for one in known)
-    amount = format_size_rounded(high) if high < 1.05 * low else f"{format_size_rounded(low)} to {format_size_rounded(high)}"
+    amount = (
+        format_size_rounded(high) if high < 1.05 * low else f"{format_size_rounded(low)} to {format_size_rounded(high)}"
+    )
     random = sum(one.random_bytes for one in known) / sum(one.total_bytes for one in known)
     text = f"read after {amount} of writes to this footprint, {random:.0%} of them random"
     return replace(estimate, written_before_bytes=before, notes=(*estimate.notes, text))
 
 
-def before_after_findings(cells: Mapping[str, Cell], visits: Iterable[Visit], history: Mapping[int, Written]) -> tuple[Finding, ...]:
-    """For each target whose reads differ by 10% and more between before and after writes to the same bytes (t test, p < 0.01).
+def before_after_findings(
+    cells: Mapping[str, Cell], visits: Iterable[Visit], history: Mapping[int, Written]
+) -> tuple[Finding, ...]:
+    """For each target whose reads differ by 10% and more between before and after writes to the same bytes (t test,
+    p < 0.01).
 
-    Per cell the mean logarithm of its reads after writes is compared with those before; the noise is that between visits of one cell on one
-    side, pooled over cells. A target that drifts with time looks the same, and the sentence says so.
+    Per cell the mean logarithm of its reads after writes is compared with those before; the noise is that between
+    visits of one cell on one side, pooled over cells. A target that drifts with time looks the same, and the
+    sentence says so.
     """
     sides: dict[str, dict[str, tuple[list[float], list[float]]]] = {}
     for visit in visits:
         cell, written = cells.get(visit.cell_key), history.get(visit.visit_id)
         if cell is None or written is None or cell.writes or visit.discarded or cell.state == "fresh":
             continue
-        if visit.purpose not in ("sweep", UNTOUCHED):
+        if visit.purpose not in (Purpose.SWEEP, Purpose.INITIAL):
             continue
         rate = sum(window_values(part, visit.window_start_ms).bw_bytes_per_s for part in visit.parts)
         share = written.total_bytes / max(1, cell.footprint_bytes)
@@ -152,13 +175,23 @@ def _compared(target: str, pairs: Mapping[str, tuple[list[float], list[float]]])
     changes = {key: mean(after) - mean(before) for key, (before, after) in pairs.items()}
     errors = {key: sqrt(variance * (1 / len(before) + 1 / len(after))) for key, (before, after) in pairs.items()}
     whole = mean(changes.values())
-    if abs(whole) < log(1 + RELEVANT) or abs(whole) <= width * sqrt(sum(error**2 for error in errors.values())) / len(pairs):
+    if abs(whole) < log(1 + RELEVANT) or abs(whole) <= width * sqrt(sum(error**2 for error in errors.values())) / len(
+        pairs
+    ):
         return None
-    moved = [key for key in changes if abs(changes[key]) >= log(1 + RELEVANT) and abs(changes[key]) > width * errors[key]]
+    moved = [
+        key for key in changes if abs(changes[key]) >= log(1 + RELEVANT) and abs(changes[key]) > width * errors[key]
+    ]
     worst = max(changes, key=lambda key: abs(changes[key]))
     sentence = (
-        f"{target}: reads before and after writes to the same bytes differ: after them they reach {exp(whole):.0%} of what they reached before "
-        f"(mean of {plural(len(pairs), 'cell')}; {plural(len(moved), 'cell')} differ by themselves, the most changed reaches {exp(changes[worst]):.0%}). "
+        f"{target}: reads before and after writes to the same bytes differ: after them they reach {exp(whole):.0%} of "
+        "what they reached before "
+        f"(mean of {plural(len(pairs), 'cell')}; {plural(len(moved), 'cell')} differ by themselves, the most changed "
+        f"reaches {exp(changes[worst]):.0%}). "
         "A target that drifts with time would look the same."
     )
-    return Finding("reads-after-writes", sentence, tuple(sorted(moved, key=lambda key: -abs(changes[key]))[:20]) or (worst,))
+    return Finding(
+        FindingCode.READS_AFTER_WRITES,
+        sentence,
+        tuple(sorted(moved, key=lambda key: -abs(changes[key]))[:20]) or (worst,),
+    )

@@ -5,25 +5,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from ioatlas.design.stopping import CERTIFIED_LOOKS, Decision, certified_grade, map_grade
+from ioatlas.model.choices import GradeName
 from ioatlas.stats.intervals import Interval, log_t_interval, moderated_log_interval, pooled_log_interval
 from ioatlas.stats.variance import PooledVariance
 
-GradeName = Literal["map", "certified"]
-DEFAULT_CAP = {"map": 5, "certified": 30}
-DEFAULT_PRECISION = {"map": 0.05, "certified": 0.02}
+DEFAULT_CAP = {GradeName.MAP: 5, GradeName.CERTIFIED: 30}
+DEFAULT_PRECISION = {GradeName.MAP: 0.05, GradeName.CERTIFIED: 0.02}
 
 
 @dataclass(frozen=True)
 class Grade:
     """name: 'map' (Student's t on logarithms) or 'certified' (order statistics of the median).
 
-    precision: half-width to reach, as a share; None: a fixed number of visits, nothing to reach. cap: most visits of a cell.
+    precision: half-width to reach, as a share; None: a fixed number of visits, nothing to reach. cap: most visits
+    of a cell.
     """
 
-    name: GradeName = "map"
+    name: GradeName = GradeName.MAP
     precision: float | None = None
     cap: int = 5
 

@@ -1,40 +1,77 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Findings in the order of what a reader should do next, each under a title of its own; the first TOP stand at the head of a report."""
+"""Findings in the order of what a reader should do next, each under a title of its own.
+
+The first TOP stand at the head of a report.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from ioatlas.model.finding import FindingCode
 from ioatlas.model.result import Finding
 
 TOP = 10
 
+_F = FindingCode
 TITLES = {
-    "above-ceiling": "Above a ceiling", "balance": "Balance", "cache": "Caches", "cache-size": "Size of a cache", "cliff": "Cliff", "corruption": "Corrupted data",
-    "counters": "Kernel counters", "data-reduction": "Data reduction", "drift": "Drift", "engines": "Two tools", "highest-load": "Highest load",
-    "knee": "90 % of the peak", "law": "Law of the map", "limit": "What limits", "limits": "Limits of the cells", "map-error": "Error of the map",
-    "method": "Methods differ", "no-data-reduction": "Data reduction", "not-measured": "Not measured", "offset": "Place on the device", "peak": "Peak",
-    "reads-after-writes": "Reads after writes", "response-time": "Response time", "saturation-law": "Law of saturation", "sentinel": "Sentinel cell", "undetermined": "What limits",
-    "rounds": "SNIA test", "weak-regime": "Weak predictions",
-}  # fmt: skip
+    _F.ABOVE_CEILING: "Above a ceiling",
+    _F.CACHE: "Caches",
+    _F.CACHE_SIZE: "Size of a cache",
+    _F.CORRUPTION: "Corrupted data",
+    _F.COUNTERS: "Kernel counters",
+    _F.ENGINES: "Two tools",
+    _F.KNEE: "90 % of the peak",
+    _F.LAW: "Law of the map",
+    _F.LIMIT: "What limits",
+    _F.LIMITS: "Limits of the cells",
+    _F.MAP_ERROR: "Error of the map",
+    _F.METHOD: "Methods differ",
+    _F.NO_DATA_REDUCTION: "Data reduction",
+    _F.OFFSET: "Place on the device",
+    _F.SATURATION_LAW: "Law of saturation",
+    _F.BASELINE: "Baseline cell",
+    _F.UNDETERMINED: "What limits",
+    _F.ROUNDS: "SNIA test",
+    _F.WEAK_REGIME: "Weak predictions",
+    _F.READS_AFTER_WRITES: "Reads after writes",
+}
 """Where a code made into words would not do."""
 
-_ORDER = (
+
+@dataclass(frozen=True)
+class _Trouble:
+    """The first finding of a code that reports trouble."""
+
+    code: FindingCode
+
+
+_OTHER = None
+_ORDER: tuple[FindingCode | _Trouble | None, ...] = (
     # Is it to be believed at all?
-    ("corruption", "above-ceiling", "!cache", "!counters", "data-reduction", "!drift"),
+    *(_F.CORRUPTION, _F.ABOVE_CEILING, _Trouble(_F.CACHE), _Trouble(_F.COUNTERS), _F.DATA_REDUCTION),
+    _Trouble(_F.DRIFT),
     # The answer: the best, the least that comes near it, where more gains nothing, how sure, what is missing.
-    ("rounds", "highest-load", "response-time", "peak", "knee", "saturation", "noise", "not-measured", "map-error", "weak-regime"),
+    *(_F.ROUNDS, _F.HIGHEST_LOAD, _F.RESPONSE_TIME, _F.PEAK, _F.KNEE, _F.SATURATION, _F.NOISE),
+    *(_F.NOT_MEASURED, _F.MAP_ERROR, _F.WEAK_REGIME),
     # What to change for more, and where to look further.
-    ("limit", "", "balance", "offset", "cache-size", "limits", "saturation-law", "cliff", "power"),
+    *(_F.LIMIT, _OTHER, _F.BALANCE, _F.OFFSET, _F.CACHE_SIZE, _F.LIMITS, _F.SATURATION_LAW, _F.CLIFF, _F.POWER),
     # What was in order or could not be told, and detail.
-    ("undetermined", "integrity", "cache", "counters", "drift", "sentinel", "no-data-reduction", "law", "imported", "method"),
+    *(_F.UNDETERMINED, _F.INTEGRITY, _F.CACHE, _F.COUNTERS, _F.DRIFT, _F.BASELINE, _F.NO_DATA_REDUCTION),
+    *(_F.LAW, _F.IMPORTED, _F.METHOD),
 )
-"""Codes from the first to be read to the last; '' is every other one, '!' a code that reports trouble: its first finding."""
-_RANK = {code: rank for rank, code in enumerate(code for group in _ORDER for code in group)}
-_PLACES = {"not-measured": "not-measured", "counters": "method", "drift": "discards", "noise": "map", "limits": "map"}
+"""Codes from the first to be read to the last; _OTHER is every other one."""
+_RANK = {what: rank for rank, what in enumerate(_ORDER)}
+_PLACES = {
+    _F.NOT_MEASURED: "not-measured",
+    _F.COUNTERS: "method",
+    _F.DRIFT: "discards",
+    _F.NOISE: "map",
+    _F.LIMITS: "map",
+}
 """Section of the report that holds the evidence where no cell does."""
 _DIRECTIONS = ("read", "write", "trim")
 
@@ -43,9 +80,18 @@ def headlines(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """The findings in reading order with titles, no two alike. Equal codes keep the order they came in."""
     given = list(findings)
     first = {one.code: index for index, one in reversed(list(enumerate(given))) if _troubled(one)}
-    ordered = [one for _, one in sorted(enumerate(given), key=lambda item: _rank(item[1], first=first.get(item[1].code) == item[0]))]
+    ordered = [
+        one
+        for _, one in sorted(
+            enumerate(given), key=lambda item: _rank(item[1], first=first.get(item[1].code) == item[0])
+        )
+    ]
     named = [
-        replace(one, title=one.title or _title(one.code), place=one.place or ("" if one.cells else _PLACES.get(one.code, "method")))
+        replace(
+            one,
+            title=one.title or _title(one.code),
+            place=one.place or ("" if one.cells else _PLACES.get(one.code, "method")),
+        )
         for one in ordered
     ]
     for tell in (_of_direction, _of_target, _of_number):
@@ -60,21 +106,21 @@ def headlines(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def _rank(finding: Finding, *, first: bool) -> int:
-    """first: it is the first of its code that reports trouble; further ones (the other direction, another target) would push the answer away."""
-    trouble = _RANK.get(f"!{finding.code}")
+    """first: it is the first of its code that reports trouble; further ones (the other direction, another target)
+    would push the answer away.
+    """
+    trouble = _RANK.get(_Trouble(finding.code))
     if trouble is not None and first:
         return trouble
-    return _RANK.get(finding.code, _RANK[""])
+    return _RANK.get(finding.code, _RANK[_OTHER])
 
 
 def _troubled(finding: Finding) -> bool:
     """Whether a check found something, rather than that all is well."""
-    if finding.code == "counters":
-        return "no cache in between" not in finding.sentence
-    return finding.code != "cache" or bool(finding.cells)
+    return not finding.in_order and (finding.code is not FindingCode.CACHE or bool(finding.cells))
 
 
-def _title(code: str) -> str:
+def _title(code: FindingCode) -> str:
     return TITLES.get(code, code[:1].upper() + code[1:].replace("-", " "))
 
 

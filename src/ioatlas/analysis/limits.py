@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A measured value beside its ceilings: which one it meets, or that none is met; and what two paths that differ in one thing tell."""
+"""A measured value beside its ceilings: which one it meets, or that none is met; and what two paths that differ in
+one thing tell.
+"""
 
 from __future__ import annotations
 
@@ -18,24 +20,38 @@ from ioatlas.analysis.ceilings import (
     pcie_generation,
 )
 from ioatlas.errors import UsageError
+from ioatlas.model.finding import FindingCode
 from ioatlas.model.result import Finding
 from ioatlas.model.testbed import Testbed
 
 LIMITED = 0.90
-"""A ceiling is named as the limit from this share on; a link that is shared, or a drive that varies, seldom gives more than 95%."""
+"""A ceiling is named as the limit from this share on; a link that is shared, or a drive that varies, seldom gives
+more than 95%.
+"""
 BARELY = 0.03
 """Differences below this are not spoken of: single readings vary as much."""
 _PROTOCOLS: dict[str, Protocol] = {"iSCSI": "iscsi", "SMB": "smb3", "NBD": "nbd"}
-_NAMES = {"measured.network": "network path", "measured.client": "client", "measured.stack": "stack", "measured.drive": "drive"}
-_ONE_WAY = {"measured.network_read": ("network path", "read"), "measured.network_write": ("network path", "write"), "measured.drive_read": ("drive", "read")}
+_NAMES = {
+    "measured.network": "network path",
+    "measured.client": "client",
+    "measured.stack": "stack",
+    "measured.drive": "drive",
+}
+_ONE_WAY = {
+    "measured.network_read": ("network path", "read"),
+    "measured.network_write": ("network path", "write"),
+    "measured.drive_read": ("drive", "read"),
+}
 
 
-def ceilings_of(bed: Testbed, bs_bytes: int, direction: str = "read", numjobs: int | None = None) -> tuple[Ceiling, ...]:
+def ceilings_of(
+    bed: Testbed, bs_bytes: int, direction: str = "read", numjobs: int | None = None
+) -> tuple[Ceiling, ...]:
     """All bounds that follow from the facts of a testbed, tightest first. Doubtful facts make none.
 
     numjobs: of the load, for what the client's own jobs can make; left out without it.
-    Facts used: nic.speed, nic.mtu, route.mtu, nic.shaped_rate, nic.bus or client.bus (words), nic.pcie.*, device.*.link_current,
-    protocol.*, and measured.* (rates that were measured or typed in).
+    Facts used: nic.speed, nic.mtu, route.mtu, nic.shaped_rate, nic.bus or client.bus (words), nic.pcie.*,
+    device.*.link_current, protocol.*, and measured.* (rates that were measured or typed in).
     """
     found = [*_link(bed, bs_bytes, direction), *_bus(bed), *_drive(bed)]
     for fact in bed.below("measured"):
@@ -51,20 +67,37 @@ def ceilings_of(bed: Testbed, bs_bytes: int, direction: str = "read", numjobs: i
 
 
 def _generator(bed: Testbed, bs_bytes: int, numjobs: int) -> Iterator[Ceiling]:
-    """What fio makes on this client when I/Os cost nothing, and what it reads from a target in memory: one job's rate times the jobs, at most the cores.
+    """What fio makes on this client when I/Os cost nothing, and what it reads from a target in memory: one job's
+    rate times the jobs, at most the cores.
 
-    The null engine moves no data, so it bounds I/Os, not bytes. Of the target in memory an I/O's cost is taken as linear between the sizes measured.
+    The null engine moves no data, so it bounds I/Os, not bytes. Of the target in memory an I/O's cost is taken as
+    linear between the sizes measured.
     """
     cores = int(bed.number("cpu.allowed") or numjobs)
-    jobs = f"{numjobs} job{'s' if numjobs > 1 else ''}" + (f" on {cores} core{'s' if cores > 1 else ''}" if cores < numjobs else "")
+    jobs = f"{numjobs} job{'s' if numjobs > 1 else ''}" + (
+        f" on {cores} core{'s' if cores > 1 else ''}" if cores < numjobs else ""
+    )
     if null := bed.number("measured.client_job_iops"):
         because = "fio's null engine: I/Os that cost nothing"
-        yield Ceiling(f"client with {jobs}, null engine", "client", None, null * min(numjobs, cores), "measured", because)
+        yield Ceiling(
+            f"client with {jobs}, null engine", "client", None, null * min(numjobs, cores), "measured", because
+        )
     sizes = ((fact.name.rpartition(".")[2], fact.value) for fact in bed.below("measured.memory_job_iops"))
-    costs = sorted((int(size), 1 / iops) for size, iops in sizes if size.isdecimal() and isinstance(iops, (int, float)) and iops > 0)
+    costs = sorted(
+        (int(size), 1 / iops)
+        for size, iops in sizes
+        if size.isdecimal() and isinstance(iops, (int, float)) and iops > 0
+    )
     if len(costs) > 1:
         iops = min(numjobs, cores) / _cost_seconds(costs, bs_bytes)
-        yield Ceiling(f"path to a target in memory, {jobs}", "stack", iops * bs_bytes, iops, "measured", "the same path on this client, to memory instead of the target")
+        yield Ceiling(
+            f"path to a target in memory, {jobs}",
+            "stack",
+            iops * bs_bytes,
+            iops,
+            "measured",
+            "the same path on this client, to memory instead of the target",
+        )
 
 
 def _cost_seconds(costs: Sequence[tuple[int, float]], bs_bytes: int) -> float:
@@ -99,7 +132,8 @@ def _bus(bed: Testbed) -> Iterator[Ceiling]:
             ceiling = bus_ceiling(words)
             if ceiling is None:
                 raise UsageError(
-                    f"{name} = {words!r} is no bus that is known", remedy="write PCI, PCI 64-bit 66 MHz, PCI-X 133 MHz or PCIe 2.0 x4"
+                    f"{name} = {words!r} is no bus that is known",
+                    remedy="write PCI, PCI 64-bit 66 MHz, PCI-X 133 MHz or PCIe 2.0 x4",
                 )
             yield ceiling
     speed, lanes = bed.number("nic.pcie.current_link_speed"), bed.number("nic.pcie.current_link_width")
@@ -125,7 +159,7 @@ def _drive(bed: Testbed) -> Iterator[Ceiling]:
             )
 
 
-# -- sentences --------------------------------------------------------------------------------------------------------------
+# -- sentences -----------------------------------------------------------------------------------------------
 
 
 def megabytes(rate: float) -> str:
@@ -134,25 +168,37 @@ def megabytes(rate: float) -> str:
     return f"{value:.0f} MB/s" if value >= 1000 else f"{value:.1f} MB/s" if value >= 20 else f"{value:.2f} MB/s"
 
 
-def limit_finding(bw_bytes_per_s: float, ceilings: Sequence[Ceiling], *, what: str = "it", iops: float | None = None) -> Finding:
+def limit_finding(
+    bw_bytes_per_s: float, ceilings: Sequence[Ceiling], *, what: str = "it", iops: float | None = None
+) -> Finding:
     """What limits a measured value, as far as its ceilings tell: 'limited', 'undetermined' or 'above-ceiling'."""
-    shares = sorted(((share, one) for one in ceilings if (share := one.share(bw_bytes_per_s, iops)) is not None), key=lambda pair: -pair[0])
+    shares = sorted(
+        ((share, one) for one in ceilings if (share := one.share(bw_bytes_per_s, iops)) is not None),
+        key=lambda pair: -pair[0],
+    )
     if not shares:
-        return Finding("undetermined", f"{what}: {megabytes(bw_bytes_per_s)}; no ceiling is known to compare it with")
+        return Finding(
+            FindingCode.UNDETERMINED, f"{what}: {megabytes(bw_bytes_per_s)}; no ceiling is known to compare it with"
+        )
     share, tightest = shares[0]
     bound = megabytes(tightest.bw_bytes_per_s) if tightest.bw_bytes_per_s else f"{tightest.iops:.0f} IOPS"
     if share > TOLERANCE:
         return Finding(
-            "above-ceiling",
-            f"{what}: {megabytes(bw_bytes_per_s)} is above the {tightest.name} ({bound}, {share:.0%}): a cache answered, a unit is mistaken (MB is not MiB),"
+            FindingCode.ABOVE_CEILING,
+            f"{what}: {megabytes(bw_bytes_per_s)} is above the {tightest.name} ({bound}, {share:.0%}): a cache "
+            "answered, a unit is mistaken (MB is not MiB),"
             " or the ceiling is not that of this path",
         )
     if share >= LIMITED:
         margin = f"; next is the {shares[1][1].name} at {shares[1][0]:.0%}" if len(shares) > 1 else ""
-        return Finding("limited", f"{what}: limited by the {tightest.name}: {megabytes(bw_bytes_per_s)} of {bound} ({share:.0%}){margin}")
+        return Finding(
+            FindingCode.LIMITED,
+            f"{what}: limited by the {tightest.name}: {megabytes(bw_bytes_per_s)} of {bound} ({share:.0%}){margin}",
+        )
     return Finding(
-        "undetermined",
-        f"{what}: {megabytes(bw_bytes_per_s)} is {share:.0%} of the nearest ceiling known ({tightest.name}, {bound}): something else limits it",
+        FindingCode.UNDETERMINED,
+        f"{what}: {megabytes(bw_bytes_per_s)} is {share:.0%} of the nearest ceiling known ({tightest.name}, {bound}): "
+        "something else limits it",
     )
 
 
@@ -172,10 +218,11 @@ class Reading:
 
 
 def explain(readings: Sequence[Reading], lines: Mapping[str, float] | None = None) -> tuple[Finding, ...]:
-    """Sentences on a series of readings: each against its ceilings, against the path it had to pass, and pairs that differ in one thing.
+    """Sentences on a series of readings: each against its ceilings, against the path it had to pass, and pairs that
+    differ in one thing.
 
-    lines: reference rates by name (bytes per second), such as 12.5 MB/s of 100 Mb/s Ethernet; they are not ceilings of every path.
-    Raises UsageError when `through` names no reading.
+    lines: reference rates by name (bytes per second), such as 12.5 MB/s of 100 Mb/s Ethernet; they are not ceilings
+    of every path. Raises UsageError when `through` names no reading.
     """
     by_name = {one.name: one for one in readings}
     found: list[Finding] = []
@@ -183,7 +230,10 @@ def explain(readings: Sequence[Reading], lines: Mapping[str, float] | None = Non
         ceilings = list(one.ceilings)
         if one.through:
             if one.through not in by_name:
-                raise UsageError(f"{one.name} passes {one.through!r}, which is no reading", remedy=f"readings are: {', '.join(by_name)}")
+                raise UsageError(
+                    f"{one.name} passes {one.through!r}, which is no reading",
+                    remedy=f"readings are: {', '.join(by_name)}",
+                )
             passed = by_name[one.through].bw_bytes_per_s
             ceilings.append(Ceiling(f"path {one.through} measured alone", "network path", passed, None, "measured"))
         finding = limit_finding(one.bw_bytes_per_s, ceilings, what=one.name)
@@ -209,7 +259,11 @@ def _beside(rate: float, lines: Mapping[str, float]) -> str:
 
 def _pair(first: Reading, second: Reading) -> Finding | None:
     """What two readings tell that differ in exactly one factor; None when they differ in more, or in nothing."""
-    differing = [name for name in first.factors.keys() | second.factors.keys() if first.factors.get(name) != second.factors.get(name)]
+    differing = [
+        name
+        for name in first.factors.keys() | second.factors.keys()
+        if first.factors.get(name) != second.factors.get(name)
+    ]
     if len(differing) != 1:
         return None
     [factor] = differing
@@ -218,21 +272,30 @@ def _pair(first: Reading, second: Reading) -> Finding | None:
     change = f"{factor} {high.factors.get(factor, 'unknown')} instead of {low.factors.get(factor, 'unknown')}"
     if gain < BARELY:
         return Finding(
-            "no-difference", f"{change} makes no difference: {megabytes(low.bw_bytes_per_s)} and {megabytes(high.bw_bytes_per_s)}"
+            FindingCode.NO_DIFFERENCE,
+            f"{change} makes no difference: {megabytes(low.bw_bytes_per_s)} and {megabytes(high.bw_bytes_per_s)}",
         )
     head = f"{change} gives {megabytes(high.bw_bytes_per_s)} instead of {megabytes(low.bw_bytes_per_s)} (+{gain:.0%})"
     allowed = _allowed_gain(low, high)
     if allowed is not None and gain <= allowed + BARELY:
-        return Finding("explained", f"{head}; the ceilings allow +{allowed:.0%}, so that explains it")
+        return Finding(FindingCode.EXPLAINED, f"{head}; the ceilings allow +{allowed:.0%}, so that explains it")
     if factor == "mtu":
-        allows = f"the link's arithmetic allows +{allowed:.1%}" if allowed is not None else "the link's arithmetic allows less"
+        allows = (
+            f"the link's arithmetic allows +{allowed:.1%}"
+            if allowed is not None
+            else "the link's arithmetic allows less"
+        )
         return Finding(
-            "client-limited",
-            f"{head}; {allows}, so the rest is work saved for each packet in the client or on its bus, which limits {low.name}",
+            FindingCode.CLIENT_LIMITED,
+            f"{head}; {allows}, so the rest is work saved for each packet in the client or on its bus, which limits "
+            f"{low.name}",
         )
     nearest = limit_finding(high.bw_bytes_per_s, high.ceilings, what=high.name)
-    last = f", and then the {_tightest(high)} is met" if nearest.code == "limited" else ""
-    return Finding("limited", f"{head} with all else equal: {factor} {low.factors.get(factor, 'unknown')} limits {low.name}{last}")
+    last = f", and then the {_tightest(high)} is met" if nearest.code is FindingCode.LIMITED else ""
+    return Finding(
+        FindingCode.LIMITED,
+        f"{head} with all else equal: {factor} {low.factors.get(factor, 'unknown')} limits {low.name}{last}",
+    )
 
 
 def _tightest(reading: Reading) -> str:
@@ -241,7 +304,10 @@ def _tightest(reading: Reading) -> str:
 
 def _allowed_gain(low: Reading, high: Reading) -> float | None:
     """Gain of the tightest ceiling from one reading to the other, when the low one is near its own."""
-    bounds = [min((one.bw_bytes_per_s for one in reading.ceilings if one.bw_bytes_per_s), default=None) for reading in (low, high)]
+    bounds = [
+        min((one.bw_bytes_per_s for one in reading.ceilings if one.bw_bytes_per_s), default=None)
+        for reading in (low, high)
+    ]
     if bounds[0] is None or bounds[1] is None:
         return None
     return bounds[1] / bounds[0] - 1

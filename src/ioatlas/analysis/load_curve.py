@@ -11,6 +11,7 @@ from ioatlas.analysis.windows import window_values
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.load_curve import LATENCY_NOTE, LoadPoint, Spread, StreamPoint
+from ioatlas.model.verdict import VerdictCode
 from ioatlas.model.visit import Part, Series, Visit
 from ioatlas.stats.intervals import Interval, log_t_interval
 from ioatlas.stats.stream_gates import offered_by_direction, offered_iops, stream_backlog
@@ -23,9 +24,17 @@ ALL = "all"
 
 def mean_latency_ns(visit: Visit) -> float | None:
     """Mean over all I/Os of a visit's window, all streams and directions together; None without latencies."""
-    weighed = [(values.iops, values.lat_mean_ns) for part in visit.parts for values in [window_values(part, visit.window_start_ms)]]
+    weighed = [
+        (values.iops, values.lat_mean_ns)
+        for part in visit.parts
+        for values in [window_values(part, visit.window_start_ms)]
+    ]
     total = sum(iops for iops, mean in weighed if mean is not None)
     return sum(iops * mean for iops, mean in weighed if mean is not None) / total if total else None
+
+
+_NOTED = frozenset({VerdictCode.OVERLOADED, VerdictCode.CLIENT_LIMITED})
+"""Verdicts whose figures belong to a load point."""
 
 
 def load_point(cell: Cell, visits: Sequence[Visit], watts: Mapping[int, Mapping[str, float]]) -> LoadPoint | None:
@@ -42,9 +51,9 @@ def load_point(cell: Cell, visits: Sequence[Visit], watts: Mapping[int, Mapping[
     for visit in kept:
         for name, value in watts.get(visit.visit_id, {}).items():
             meters.setdefault(name, []).append(value)
-    overloaded = any(visit.verdict.startswith("overloaded") for visit in kept)
+    overloaded = any(visit.verdict.code is VerdictCode.OVERLOADED for visit in kept)
     notes = [LATENCY_NOTE] if cell.loop == "open" else []
-    notes += sorted({visit.verdict for visit in kept if visit.verdict.startswith(("overloaded", "client-limited"))})
+    notes += sorted({visit.verdict.text for visit in kept if visit.verdict.code in _NOTED})
     return LoadPoint(
         str(cell.option.get(PHASE, "")),
         float(cell.option[LOAD]) if LOAD in cell.option else None,
@@ -59,7 +68,7 @@ def load_point(cell: Cell, visits: Sequence[Visit], watts: Mapping[int, Mapping[
         overloaded,
         worst.behind if worst else None,
         worst.chance if worst else None,
-        cell_verdict([visit.verdict for visit in kept], rates),
+        cell_verdict([visit.verdict.code for visit in kept], rates),
         len(kept),
         sum(bool(visit.discarded) for visit in visits),
         sum(_seconds(visit) for visit in kept) / len(kept),
@@ -103,7 +112,12 @@ def _streams(cell: Cell, visits: Sequence[Visit]) -> tuple[StreamPoint, ...]:
     for (name, _), member in zip(cell.streams, cell.members, strict=True):
         offered = offered_by_direction(member)
         for direction in member.directions:
-            parts = [(visit, part) for visit in visits for part in visit.parts if (part.stream, part.direction) == (name, direction)]
+            parts = [
+                (visit, part)
+                for visit in visits
+                for part in visit.parts
+                if (part.stream, part.direction) == (name, direction)
+            ]
             values = [window_values(part, visit.window_start_ms) for visit, part in parts]
             ios = sum(part.total_ios for _, part in parts)
             merged = Histogram.merge(part.histogram for _, part in parts)
@@ -125,7 +139,7 @@ def _streams(cell: Cell, visits: Sequence[Visit]) -> tuple[StreamPoint, ...]:
     return tuple(found)
 
 
-# -- rows of the map: one for each stream, and one for all of them --------------------------------------------------------------
+# -- rows of the map: one for each stream, and one for all of them -------------------------------------------
 
 
 def apart(cells: Iterable[Cell], visits: Iterable[Visit]) -> tuple[dict[str, Cell], list[Visit]]:
@@ -139,23 +153,36 @@ def apart(cells: Iterable[Cell], visits: Iterable[Visit]) -> tuple[dict[str, Cel
         labels = dict(cell.options)
         mine = []
         for (name, _), member in zip(cell.streams, cell.members, strict=True):
-            mine.append(Cell.of(cell.target, {**member.option, **labels, STREAM: name}, sharing=cell.sharing, state=cell.state))
-        mine.append(Cell.of(cell.target, {**_summary(cell), **labels, STREAM: ALL}, sharing=cell.sharing, state=cell.state))
+            mine.append(
+                Cell.of(cell.target, {**member.option, **labels, STREAM: name}, sharing=cell.sharing, state=cell.state)
+            )
+        mine.append(
+            Cell.of(cell.target, {**_summary(cell), **labels, STREAM: ALL}, sharing=cell.sharing, state=cell.state)
+        )
         made[cell.key] = mine
         rows |= {one.key: one for one in mine}
     found = []
     for visit in visits:
         for one in made.get(visit.cell_key, ()):
             stream = str(one.option[STREAM])
-            parts = together(visit.parts) if stream == ALL else tuple(part for part in visit.parts if part.stream == stream)
+            parts = (
+                together(visit.parts) if stream == ALL else tuple(part for part in visit.parts if part.stream == stream)
+            )
             # Rows of one visit are no independent readings: no block's level may be judged by them.
-            found.append(replace(visit, cell_key=one.key, block=0, parts=tuple(replace(part, stream="") for part in parts)))
+            found.append(
+                replace(visit, cell_key=one.key, replicate=0, parts=tuple(replace(part, stream="") for part in parts))
+            )
     return rows, found
 
 
 def _summary(cell: Cell) -> dict[str, OptionValue]:
     """What all streams have in common, as options; numbers that add up, and the extent of all."""
-    summary: dict[str, OptionValue] = {"rw": cell.rw, "size": cell.end_bytes, "numjobs": cell.numjobs, "iodepth": cell.iodepth}
+    summary: dict[str, OptionValue] = {
+        "rw": cell.rw,
+        "size": cell.end_bytes,
+        "numjobs": cell.numjobs,
+        "iodepth": cell.iodepth,
+    }
     shared = set.intersection(*(set(member.options) for member in cell.members))
     summary |= dict(shared)
     if "bs" not in summary:
@@ -200,7 +227,11 @@ def _added(series: Sequence[Series]) -> Series:
     rates = [sum(one.bw_bytes_per_s[i] for one in series if i < len(one.bw_bytes_per_s)) for i in range(len(longest))]
     latencies = []
     for i in range(len(longest)):
-        here = [(one.bw_bytes_per_s[i], one.lat_mean_ns[i]) for one in series if i < len(one.lat_mean_ns) and one.lat_mean_ns[i] > 0]
+        here = [
+            (one.bw_bytes_per_s[i], one.lat_mean_ns[i])
+            for one in series
+            if i < len(one.lat_mean_ns) and one.lat_mean_ns[i] > 0
+        ]
         weight = sum(rate for rate, _ in here)
         latencies.append(sum(rate * mean for rate, mean in here) / weight if weight else 0.0)
     return Series(grids.pop(), longest, tuple(rates), tuple(latencies))

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The five things to know about a map, in words: peak, smallest load near it, saturation with jobs, noise, what was not measured.
+"""The five things to know about a map, in words: peak, smallest load near it, saturation with jobs, noise, what was
+not measured.
 
-Only measured values count. A cell is named extreme by the sweep and valued by the fresh visits made afterwards: the largest of many
-noisy values is too high on average (selection bias), its repetition is not.
+Only measured values count. A cell is named extreme by the sweep and valued by the fresh visits made afterwards: the
+largest of many noisy values is too high on average (selection bias), its repetition is not.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ from statistics import median
 from ioatlas.analysis.wording import Namer, plural
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.estimate import Estimate
+from ioatlas.model.finding import FindingCode
+from ioatlas.model.reason import UnmeasuredCode, UnmeasuredReason
 from ioatlas.model.result import CampaignResult, Finding
 from ioatlas.model.units import format_rate, format_size
-from ioatlas.model.verdict import LOWER_BOUND_WORDS, WITHHELD_WORDS, verdict_class
+from ioatlas.model.verdict import LOWER_BOUND, WITHHELD, VerdictClass, verdict_class
 
 NEAR_PEAK = 0.9
 """Share of the peak, or of a line's best, that counts as reaching it."""
@@ -34,14 +37,18 @@ Group = tuple[str, str]
 
 @dataclass(frozen=True)
 class Extreme:
-    """What the sweep named in one group: the fastest cell, and the smallest load that comes within 10% of it (may be the same)."""
+    """What the sweep named in one group: the fastest cell, and the smallest load that comes within 10% of it (may
+    be the same).
+    """
 
     peak: Estimate
     near: Estimate
 
 
 def extremes(estimates: Iterable[Estimate]) -> tuple[Cell, ...]:
-    """Cells to measure again because they are named: peak and smallest cell near it, of each target and direction. No duplicates."""
+    """Cells to measure again because they are named: peak and smallest cell near it, of each target and direction.
+    No duplicates.
+    """
     cells: dict[str, Cell] = {}
     for members in _groups(estimates).values():
         named = _extreme(members)
@@ -88,11 +95,13 @@ def _speed(estimate: Estimate) -> float:
 
 def _usable(estimate: Estimate) -> bool:
     """A value of the target, if only a lower bound of what it can do."""
-    return _value(estimate) is not None and (verdict_class(estimate.verdict) != "suspect" or estimate.verdict in LOWER_BOUND_WORDS)
+    return _value(estimate) is not None and (
+        verdict_class(estimate.verdict) is not VerdictClass.SUSPECT or estimate.verdict in LOWER_BOUND
+    )
 
 
 def _found_unsteady(estimate: Estimate) -> bool:
-    return verdict_class(estimate.verdict) == "unstable" and estimate.verdict not in WITHHELD_WORDS
+    return verdict_class(estimate.verdict) is VerdictClass.UNSTABLE and estimate.verdict not in WITHHELD
 
 
 def _groups(estimates: Iterable[Estimate]) -> dict[Group, list[Estimate]]:
@@ -124,13 +133,18 @@ def _extreme(members: Sequence[Estimate]) -> Extreme | None:
 
 
 def _no_peak(group: Group, members: Sequence[Estimate], namer: Namer) -> Finding:
-    words = Counter(e.verdict or "no throughput" for e in members)
+    words: Counter[str] = Counter(e.verdict or "no throughput" for e in members)
     reasons = ", ".join(f"{count:,} {word}" for word, count in words.most_common())
-    sentence = f"No {group[1]} value{namer.on(group[0])} may be named as a peak: of {plural(len(members), 'value')}, {reasons}."
-    return Finding("peak", sentence, _keys(members), title=_title("Peak of", group, namer))
+    sentence = (
+        f"No {group[1]} value{namer.on(group[0])} may be named as a peak: of {plural(len(members), 'value')}, "
+        f"{reasons}."
+    )
+    return Finding(FindingCode.PEAK, sentence, _keys(members), title=_title("Peak of", group, namer))
 
 
-def _peak(group: Group, named: Extreme, members: Sequence[Estimate], fresh: Mapping[tuple[str, str], Estimate], namer: Namer) -> Finding:
+def _peak(
+    group: Group, named: Extreme, members: Sequence[Estimate], fresh: Mapping[tuple[str, str], Estimate], namer: Namer
+) -> Finding:
     target, direction = group
     chosen = named.peak
     again = fresh.get((chosen.cell.key, direction))
@@ -138,12 +152,14 @@ def _peak(group: Group, named: Extreme, members: Sequence[Estimate], fresh: Mapp
     head = f"Highest {direction} throughput{namer.on(target)}:"
     if again is not None:
         sentence = (
-            f"{head} {_rate(again)} with {where}, from {plural(again.n_visits, 'fresh visit')} made after the sweep had named this cell"
+            f"{head} {_rate(again)} with {where}, from {plural(again.n_visits, 'fresh visit')} made after the sweep "
+            "had named this cell"
             f" (the sweep itself gave {format_rate(_speed(chosen))})."
         )
     else:
         sentence = (
-            f"{head} {_rate(chosen)} with {where}, from the {f'same {chosen.n_visits:,} visits' if chosen.n_visits > 1 else 'only visit'} that named it,"
+            f"{head} {_rate(chosen)} with {where}, from the "
+            f"{f'same {chosen.n_visits:,} visits' if chosen.n_visits > 1 else 'only visit'} that named it,"
             " so it is probably a little high; it was not measured again."
         )
     if chosen.ceiling is not None:
@@ -151,16 +167,20 @@ def _peak(group: Group, named: Extreme, members: Sequence[Estimate], fresh: Mapp
         share = _speed(again or chosen) / bound
         ceiling = f"the nearest ceiling known, the {chosen.ceiling.name} ({format_rate(bound)})"
         # A small share of a high bound says only that it is not near.
-        sentence += f" That is {share:.0%} of {ceiling}." if share >= NEAR_CEILING else f" T{ceiling[1:]}, lies {_times(1 / share)} as high."
+        sentence += (
+            f" That is {share:.0%} of {ceiling}."
+            if share >= NEAR_CEILING
+            else f" T{ceiling[1:]}, lies {_times(1 / share)} as high."
+        )
     if _found_unsteady(again or chosen):
         sentence += f" The load found no steady state there ({(again or chosen).verdict})."
-    if (again or chosen).verdict in LOWER_BOUND_WORDS:
+    if (again or chosen).verdict in LOWER_BOUND:
         sentence += " There the client was the limit: the target may do more."
     higher = [e for e in members if e is not chosen and _speed(e) > _speed(chosen)]
     if higher:
-        words = Counter(e.verdict for e in higher)
+        words: Counter[str] = Counter(e.verdict for e in higher)
         sentence += f" Left out: {_count_words(words)} that read higher."
-    return Finding("peak", sentence, (chosen.cell.key,), title=_title("Peak of", group, namer))
+    return Finding(FindingCode.PEAK, sentence, (chosen.cell.key,), title=_title("Peak of", group, namer))
 
 
 def _title(words: str, group: Group, namer: Namer) -> str:
@@ -171,20 +191,29 @@ def _near(group: Group, named: Extreme, fresh: Mapping[tuple[str, str], Estimate
     target, direction = group
     keys = (named.near.cell.key, named.peak.cell.key)
     if named.near is named.peak:
-        sentence = f"No smaller {direction} load{namer.on(target)} comes within 10% of that peak: {namer.load(named.peak.cell)} is needed."
-        return Finding("knee", sentence, keys[:1], title=_title("90 % of the peak of", group, namer))
+        sentence = (
+            f"No smaller {direction} load{namer.on(target)} comes within 10% of that peak: "
+            f"{namer.load(named.peak.cell)} is needed."
+        )
+        return Finding(FindingCode.KNEE, sentence, keys[:1], title=_title("90 % of the peak of", group, namer))
     again = {key: fresh.get((key, direction)) for key in keys}
     both_fresh = all(again.values())
     near, peak = again[keys[0]] or named.near, again[keys[1]] or named.peak
     if not both_fresh:
         near, peak = named.near, named.peak  # a fresh value and a selected one are not compared
     share = _speed(near) / _speed(peak)
-    head = f"Smallest {direction} load{namer.on(target)} that the sweep found within 10% of its peak: {namer.cell(named.near.cell)}"
+    head = (
+        f"Smallest {direction} load{namer.on(target)} that the sweep found within 10% of its peak: "
+        f"{namer.cell(named.near.cell)}"
+    )
     source = f"in {plural(near.n_visits, 'fresh visit')}" if both_fresh else "by the sweep, not measured again"
-    sentence = f"{head}, {format_size(in_flight_bytes(named.near.cell))} in flight; {_rate(near)}, {share:.0%} of the peak, {source}."
+    sentence = (
+        f"{head}, {format_size(in_flight_bytes(named.near.cell))} in flight; {_rate(near)}, {share:.0%} of the "
+        f"peak, {source}."
+    )
     if share < NEAR_PEAK:
         sentence += " So the fresh visits do not confirm that it comes within 10%."
-    return Finding("knee", sentence, keys, title=_title("90 % of the peak of", group, namer))
+    return Finding(FindingCode.KNEE, sentence, keys, title=_title("90 % of the peak of", group, namer))
 
 
 @dataclass(frozen=True)
@@ -232,7 +261,8 @@ def _saturation(group: Group, named: Extreme, members: Sequence[Estimate], namer
         best_jobs, best = line.best
         if line.rising:
             sentences.append(
-                f"With {at} {direction}s{namer.on(target)} still gain more than 10% at the last step, {plural(last_jobs, 'job')}:"
+                f"With {at} {direction}s{namer.on(target)} still gain more than 10% at the last step, "
+                f"{plural(last_jobs, 'job')}:"
                 " no saturation within the sweep."
             )
         else:
@@ -240,12 +270,22 @@ def _saturation(group: Group, named: Extreme, members: Sequence[Estimate], namer
                 f"With {at} {direction}s{namer.on(target)} saturate at {plural(line.knee, 'job')}:"
                 f" more jobs, up to {last_jobs}, gain at most another 10%."
             )
-        if best_jobs != last_jobs and last.bw_high is not None and best.bw_low is not None and last.bw_high < best.bw_low:
+        if (
+            best_jobs != last_jobs
+            and last.bw_high is not None
+            and best.bw_low is not None
+            and last.bw_high < best.bw_low
+        ):
             fall = 1 - _speed(last) / _speed(best)
-            sentences.append(f"At {plural(last_jobs, 'job')} throughput is {fall:.0%} below its best, at {plural(best_jobs, 'job')}.")
-        limited = sum(e.verdict in LOWER_BOUND_WORDS for _, e in line.points)
+            sentences.append(
+                f"At {plural(last_jobs, 'job')} throughput is {fall:.0%} below its best, at {plural(best_jobs, 'job')}."
+            )
+        limited = sum(e.verdict in LOWER_BOUND for _, e in line.points)
         if limited:
-            sentences.append(f"The client was the limit at {limited} of these {len(line.points)} points, so the target may saturate later.")
+            sentences.append(
+                f"The client was the limit at {limited} of these {len(line.points)} points, so the target may "
+                "saturate later."
+            )
     others = [other for other in lines if other is not line]
     if others:
         settled = sorted(other.knee for other in lines if not other.rising)
@@ -254,12 +294,21 @@ def _saturation(group: Group, named: Extreme, members: Sequence[Estimate], namer
             text = f"None of the {len(lines):,} lines along numjobs saturates"
         else:
             middle = settled[(len(settled) - 1) // 2]
-            text = f"Of all {len(lines):,} lines along numjobs, {len(settled):,} saturate, the middle one at {plural(middle, 'job')}"
+            text = (
+                f"Of all {len(lines):,} lines along numjobs, {len(settled):,} saturate, the middle one at "
+                f"{plural(middle, 'job')}"
+            )
             text += f" ({settled[0]} to {settled[-1]})"
-            text += f"; {rising:,} still {'gains' if rising == 1 else 'gain'} more than 10% at the last step" if rising else ""
+            text += (
+                f"; {rising:,} still {'gains' if rising == 1 else 'gain'} more than 10% at the last step"
+                if rising
+                else ""
+            )
         sentences.append(text + ".")
     evidence = [e for _, e in line.points] if line is not None else [e for _, e in lines[0].points]
-    return Finding("saturation", " ".join(sentences), _keys(evidence), title=_title("Saturation of", group, namer))
+    return Finding(
+        FindingCode.SATURATION, " ".join(sentences), _keys(evidence), title=_title("Saturation of", group, namer)
+    )
 
 
 def _unknown_saturation(group: Group, named: Extreme, members: Sequence[Estimate], namer: Namer) -> Finding:
@@ -269,16 +318,22 @@ def _unknown_saturation(group: Group, named: Extreme, members: Sequence[Estimate
     too_few = len(jobs) < FEWEST_JOBS_VALUES
     tried = f"it was {' and '.join(str(n) for n in jobs)}" if too_few else "no line along them was measured that far"
     sentence = (
-        f"Where {direction}s{namer.on(target)} saturate with jobs is not known: that takes {FEWEST_JOBS_VALUES} values of numjobs"
+        f"Where {direction}s{namer.on(target)} saturate with jobs is not known: that takes {FEWEST_JOBS_VALUES} "
+        "values of numjobs"
         f" with everything else equal, and here {tried}."
     )
-    line = next((line for line in job_lines(members) if any(e.cell.key == named.peak.cell.key for _, e in line.points)), None)
+    line = next(
+        (line for line in job_lines(members) if any(e.cell.key == named.peak.cell.key for _, e in line.points)), None
+    )
     if line is not None:
         (few, start), (many, end) = line.points[0], line.points[-1]
         at = namer.cell(named.peak.cell, without=("numjobs",))
-        sentence += f" With {at}, {plural(many, 'job')} reach {_speed(end) / _speed(start):.2g} times what {plural(few, 'job')} {'reaches' if few == 1 else 'reach'}."
+        sentence += (
+            f" With {at}, {plural(many, 'job')} reach {_speed(end) / _speed(start):.2g} times what "
+            f"{plural(few, 'job')} {'reaches' if few == 1 else 'reach'}."
+        )
     keys = _keys(e for _, e in line.points) if line is not None else _keys(members)
-    return Finding("saturation", sentence, keys, title=_title("Saturation of", group, namer))
+    return Finding(FindingCode.SATURATION, sentence, keys, title=_title("Saturation of", group, namer))
 
 
 def _noise(estimates: Sequence[Estimate], namer: Namer) -> Finding:
@@ -289,14 +344,15 @@ def _noise(estimates: Sequence[Estimate], namer: Namer) -> Finding:
     sentences: list[str] = []
     evidence: list[Estimate] = []
     if not measured:
-        return Finding("noise", "Noise is not known: there is no measured value.")
+        return Finding(FindingCode.NOISE, "Noise is not known: there is no measured value.")
     if widths:
         width, worst = max(widths, key=lambda pair: pair[0])
         middle = median(pair[0] for pair in widths)
         evidence.append(worst)
         side = f"{worst.direction} part of " if len(worst.cell.directions) > 1 else ""
         sentences.append(
-            f"Noise between visits: the 95% interval is ±{_percent(middle)} of the value in the middle of {plural(len(widths), 'value')}"
+            f"Noise between visits: the 95% interval is ±{_percent(middle)} of the value in the middle of "
+            f"{plural(len(widths), 'value')}"
             f" and ±{_percent(width)} at worst ({side}{namer.cell(worst.cell, with_target=True)})."
         )
     bare = len(measured) - len(widths)
@@ -304,15 +360,16 @@ def _noise(estimates: Sequence[Estimate], namer: Namer) -> Finding:
         sentences.append(f"Noise between visits is not known: none of {plural(bare, 'value')} has an interval.")
     elif bare:
         sentences.append(f"{bare:,} of {plural(len(measured), 'value')} {'has' if bare == 1 else 'have'} no interval.")
-    unsteady = Counter(e.verdict for e in measured if _found_unsteady(e))
+    unsteady: Counter[str] = Counter(e.verdict for e in measured if _found_unsteady(e))
     if unsteady:
         sentences.append(f"No steady state within the window: {_count_words(unsteady)}, of {len(measured):,}.")
-    withheld = sum(e.verdict in WITHHELD_WORDS for e in measured)
+    withheld = sum(e.verdict in WITHHELD for e in measured)
     if withheld:
         sentences.append(
-            f"A verdict on steadiness was withheld for {withheld:,} of {plural(len(measured), 'value')}: too few I/Os or too short a window."
+            f"A verdict on steadiness was withheld for {withheld:,} of {plural(len(measured), 'value')}: too few I/Os "
+            "or too short a window."
         )
-    return Finding("noise", " ".join(sentences), _keys(evidence))
+    return Finding(FindingCode.NOISE, " ".join(sentences), _keys(evidence))
 
 
 def _not_measured(result: CampaignResult) -> Finding:
@@ -333,34 +390,35 @@ def _not_measured(result: CampaignResult) -> Finding:
     bare = _bare_levels(result, measured)
     if bare:
         sentences.append(f"Nothing at all was measured with {', '.join(bare)}.")
-    limited = sum(e.kind == "measured" and e.verdict in LOWER_BOUND_WORDS for e in result.estimates)
+    limited = sum(e.kind == "measured" and e.verdict in LOWER_BOUND for e in result.estimates)
     if limited:
         sentences.append(
-            f"In {plural(limited, 'value')} the client was the limit, so {'it is' if limited == 1 else 'they are'} what the target does at least."
+            f"In {plural(limited, 'value')} the client was the limit, so {'it is' if limited == 1 else 'they are'} "
+            "what the target does at least."
         )
-    suspect = Counter(
+    suspect: Counter[str] = Counter(
         e.verdict
         for e in result.estimates
-        if e.kind == "measured" and verdict_class(e.verdict) == "suspect" and e.verdict not in LOWER_BOUND_WORDS
+        if e.kind == "measured" and verdict_class(e.verdict) is VerdictClass.SUSPECT and e.verdict not in LOWER_BOUND
     )
     if suspect:
         sentences.append(f"Measured, but not to be trusted: {_count_words(suspect)}.")
     if result.n_discarded:
         why = ", ".join(f"{count:,} {reason}" for reason, count in result.discard_reasons.items())
         sentences.append(
-            f"{plural(result.n_discarded, 'window')} {'was' if result.n_discarded == 1 else 'were'} discarded{f' ({why})' if why else ''}."
+            f"{plural(result.n_discarded, 'window')} {'was' if result.n_discarded == 1 else 'were'} "
+            f"discarded{f' ({why})' if why else ''}."
         )
     if not result.complete:
         sentences.append("The campaign is not finished.")
-    return Finding("not-measured", " ".join(sentences), tuple(missing)[:EVIDENCE])
+    return Finding(FindingCode.NOT_MEASURED, " ".join(sentences), tuple(missing)[:EVIDENCE])
 
 
-def _reasons(reasons: Sequence[str]) -> list[str]:
-    """'16 not admissible: block larger than the file', one entry for each word before the colon."""
-    kinds: dict[str, Counter[str]] = defaultdict(Counter)
+def _reasons(reasons: Sequence[UnmeasuredReason]) -> list[str]:
+    """'16 not admissible: block larger than the file', one entry for each code."""
+    kinds: dict[UnmeasuredCode, Counter[str]] = defaultdict(Counter)
     for reason in reasons:
-        kind, _, detail = reason.partition(":")
-        kinds[kind.strip() or "without a reason"][detail.strip()] += 1
+        kinds[reason.code][reason.detail] += 1
     texts = []
     for kind, details in sorted(kinds.items(), key=lambda item: -item[1].total()):
         detail, _ = details.most_common(1)[0]
@@ -377,7 +435,11 @@ def _bare_levels(result: CampaignResult, measured: set[str]) -> list[str]:
             for name, value in estimate.cell.options:
                 seen[name].add(value)
     return [
-        Namer.option(name, value) for name, values in result.axes.items() if name in seen for value in values if value not in seen[name]
+        Namer.option(name, value)
+        for name, values in result.axes.items()
+        if name in seen
+        for value in values
+        if value not in seen[name]
     ]
 
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a target's speed depends on what the data look like: compressible or repeated data are faster where the target reduces them."""
+"""Whether a target's speed depends on what the data look like: compressible or repeated data are faster where the
+target reduces them.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,9 @@ from statistics import median
 
 from ioatlas.analysis.wording import plural
 from ioatlas.model.estimate import Estimate
+from ioatlas.model.finding import FindingCode
 from ioatlas.model.result import Finding
-from ioatlas.model.verdict import LOWER_BOUND_WORDS, verdict_class
+from ioatlas.model.verdict import LOWER_BOUND, VerdictClass, verdict_class
 
 RELEVANT = 1.10
 LATENCY_RELEVANT = 1.05
@@ -33,7 +36,9 @@ class Pair:
 
     @property
     def differs(self) -> bool:
-        """Faster beyond both intervals, and not only because the client makes such data faster: fio's latency leaves that out."""
+        """Faster beyond both intervals, and not only because the client makes such data faster: fio's latency
+        leaves that out.
+        """
         least, most = self.least, self.most
         if self.ratio < RELEVANT or least.bw_high is None or most.bw_low is None or most.bw_low <= least.bw_high:
             return False
@@ -52,7 +57,7 @@ def reduction_findings(estimates: Iterable[Estimate]) -> tuple[Finding, ...]:
 
 
 def _usable(estimate: Estimate) -> bool:
-    return verdict_class(estimate.verdict) != "suspect" and estimate.verdict not in LOWER_BOUND_WORDS
+    return verdict_class(estimate.verdict) is not VerdictClass.SUSPECT and estimate.verdict not in LOWER_BOUND
 
 
 def _pairs(estimates: Iterable[Estimate], option: str) -> dict[str, list[Pair]]:
@@ -61,12 +66,16 @@ def _pairs(estimates: Iterable[Estimate], option: str) -> dict[str, list[Pair]]:
         cell = estimate.cell
         if option in cell.option:
             rest = tuple((name, value) for name, value in cell.options if name != option)
-            groups.setdefault((cell.target, rest, cell.sharing, cell.state, estimate.direction), {})[float(cell.option[option])] = estimate
+            groups.setdefault((cell.target, rest, cell.sharing, cell.state, estimate.direction), {})[
+                float(cell.option[option])
+            ] = estimate
     pairs: dict[str, list[Pair]] = {}
     for (target, *_), levels in groups.items():
         if len(levels) > 1:
             least, most = levels[min(levels)], levels[max(levels)]
-            pairs.setdefault(str(target), []).append(Pair(least, most, (most.bw_bytes_per_s or 0.0) / (least.bw_bytes_per_s or 1.0)))
+            pairs.setdefault(str(target), []).append(
+                Pair(least, most, (most.bw_bytes_per_s or 0.0) / (least.bw_bytes_per_s or 1.0))
+            )
     return pairs
 
 
@@ -76,13 +85,20 @@ def _finding(target: str, option: str, verb: str, says: str, pairs: list[Pair]) 
     if len(changed) >= max(1.0, FEWEST_SHARE * len(pairs)):
         directions = sorted({pair.most.direction for pair in changed})
         sentence = (
-            f"{target}: the rate depends on how far the data {verb}: with {high}% instead of {low}% {len(changed)} of {plural(len(pairs), 'load')} "
-            f"({' and '.join(directions)}) are faster, by a factor of {median(pair.ratio for pair in changed):.2f} (median), {changed[0].ratio:.2f} at most. "
+            f"{target}: the rate depends on how far the data {verb}: with {high}% instead of {low}% {len(changed)} of "
+            f"{plural(len(pairs), 'load')} "
+            f"({' and '.join(directions)}) are faster, by a factor of {median(pair.ratio for pair in changed):.2f} "
+            f"(median), {changed[0].ratio:.2f} at most. "
             f"The target {says}: only values with data that do not {verb} are its own."
         )
-        return Finding("data-reduction", sentence, tuple(dict.fromkeys(pair.most.cell.key for pair in changed))[:EVIDENCE])
+        return Finding(
+            FindingCode.DATA_REDUCTION,
+            sentence,
+            tuple(dict.fromkeys(pair.most.cell.key for pair in changed))[:EVIDENCE],
+        )
     sentence = (
-        f"{target}: no dependence on how far the data {verb} was found: {plural(len(pairs), 'load')} with {high}% against {low}%, "
+        f"{target}: no dependence on how far the data {verb} was found: {plural(len(pairs), 'load')} with {high}% "
+        f"against {low}%, "
         f"ratio {median(pair.ratio for pair in pairs):.2f} (median)."
     )
-    return Finding("no-data-reduction", sentence)
+    return Finding(FindingCode.NO_DATA_REDUCTION, sentence)

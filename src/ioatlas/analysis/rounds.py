@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests in rounds: the tracked value of each round, the measurement window, and estimates from the window's rounds only."""
+"""Tests in rounds: the tracked value of each round, the measurement window, and estimates from the window's rounds
+only.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,13 @@ from statistics import mean, stdev
 from ioatlas.design.snia import METHOD, PROCEDURES, SATURATION_CAPACITIES, SATURATION_SECONDS, Procedure, Test
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
+from ioatlas.model.finding import FindingCode
 from ioatlas.model.histogram import Histogram
+from ioatlas.model.purpose import Purpose
 from ioatlas.model.result import Finding
 from ioatlas.model.rounds import Quantity, RoundsCell, RoundsResult
 from ioatlas.model.units import format_count, format_latency, format_rate, format_size, format_size_rounded
+from ioatlas.model.verdict import VerdictCode
 from ioatlas.model.visit import Part, Visit
 from ioatlas.stats.intervals import t_quantile
 from ioatlas.stats.steadystate import MOST_ROUNDS, RANGE_LIMIT, SLOPE_LIMIT, WINDOW, SteadyState, steady_state
@@ -66,7 +71,9 @@ class Rounds:
         return sums
 
     def state(self) -> SteadyState:
-        """Steady state over the rounds since the last preparation. The write saturation test looks at its last five rounds only."""
+        """Steady state over the rounds since the last preparation. The write saturation test looks at its last five
+        rounds only.
+        """
         values = self.values()[self.first :]
         if self.procedure.test != "saturation" or len(values) <= WINDOW:
             return steady_state(values[:MOST_ROUNDS])
@@ -77,7 +84,13 @@ class Rounds:
         rounds = self.complete - self.first
         if self.procedure.test != "saturation":
             state = self.state()
-            return "" if not state.finished else "steady state met" if state.met else f"no steady state in {MOST_ROUNDS} rounds"
+            return (
+                ""
+                if not state.finished
+                else "steady state met"
+                if state.met
+                else f"no steady state in {MOST_ROUNDS} rounds"
+            )
         written = self.written_bytes()
         footprint = max(cell.footprint_bytes for cell in self.cells)
         if rounds > 0 and written[-1] >= SATURATION_CAPACITIES * footprint:
@@ -90,14 +103,16 @@ def rounds_of(test: Test, cells: Sequence[Cell], visits: Iterable[Visit], first:
     keys = {cell.key for cell in cells}
     by_round: dict[int, dict[str, Visit]] = {}
     for visit in visits:
-        if visit.cell_key in keys and visit.purpose == "sweep" and not visit.discarded:
-            by_round.setdefault(visit.block, {})[visit.cell_key] = visit
+        if visit.cell_key in keys and visit.purpose is Purpose.SWEEP and not visit.discarded:
+            by_round.setdefault(visit.replicate, {})[visit.cell_key] = visit
     count = max(by_round, default=-1) + 1
     return Rounds(PROCEDURES[test], tuple(cells), tuple(by_round.get(number, {}) for number in range(count)), first)
 
 
 def value_of(visit: Visit, quantity: Quantity) -> float:
-    """A whole round's value of one cell, both directions together: nothing is cut from it, as the specification has it."""
+    """A whole round's value of one cell, both directions together: nothing is cut from it, as the specification has
+    it.
+    """
     ios = sum(part.total_ios for part in visit.parts)
     seconds = max((part.runtime_ms for part in visit.parts), default=0) / 1000
     if quantity == "lat_mean_ns":
@@ -127,7 +142,8 @@ def result_of(rounds: Rounds, *, ended: str, part: str, purge: str, deviations: 
     reason = state.reason
     if window is not None and state.range_share is not None and state.slope_share is not None:
         reason = (
-            f"rounds {window[0]} to {window[1]}: range {state.range_share:.1%} of the average (limit {RANGE_LIMIT:.0%}), "
+            f"rounds {window[0]} to {window[1]}: range {state.range_share:.1%} of the average (limit "
+            f"{RANGE_LIMIT:.0%}), "
             f"slope {state.slope_share:.1%} (limit {SLOPE_LIMIT:.0%})"
         )
     return RoundsResult(
@@ -166,18 +182,22 @@ def words(cell: Cell) -> str:
     """A cell of a round in words."""
     order = "random" if "rand" in cell.rw else "sequential"
     share = read_percent(cell)
-    return f"{format_size(cell.bs_bytes)} {order} {'read' if share == 100 else 'write' if share == 0 else f'{share}/{100 - share} read/write'}"
+    return (
+        f"{format_size(cell.bs_bytes)} {order} "
+        f"{'read' if share == 100 else 'write' if share == 0 else f'{share}/{100 - share} read/write'}"
+    )
 
 
 def rounds_estimates(rounds: Rounds, result: RoundsResult) -> tuple[Estimate, ...]:
-    """An estimate for every cell and direction: the average of the measurement window's rounds, or of all rounds where there is no window.
+    """An estimate for every cell and direction: the average of the measurement window's rounds, or of all rounds
+    where there is no window.
 
-    The interval is Student's over those rounds. They follow each other in a fixed order, as the specification has it, so it says
-    nothing of another day.
+    The interval is Student's over those rounds. They follow each other in a fixed order, as the specification has
+    it, so it says nothing of another day.
     """
     first, last = result.window or (result.first, rounds.complete)
     chosen = rounds.by_round[first - 1 : last]
-    verdict = "steady" if result.met else "no steady state"
+    verdict = VerdictCode.STEADY if result.met else VerdictCode.NO_STEADY_STATE
     note = f"average of rounds {first} to {last} of the {result.title}; its rounds have a fixed order"
     found = []
     for cell in rounds.cells:
@@ -190,17 +210,33 @@ def rounds_estimates(rounds: Rounds, result: RoundsResult) -> tuple[Estimate, ..
     return tuple(found)
 
 
-def _estimate(cell: Cell, direction: str, parts: Sequence[Part], seeds: tuple[int, ...], verdict: str, note: str) -> Estimate:
+def _estimate(
+    cell: Cell, direction: str, parts: Sequence[Part], seeds: tuple[int, ...], verdict: VerdictCode, note: str
+) -> Estimate:
     bw = _mean([part.io_bytes * 1000 / part.runtime_ms for part in parts if part.runtime_ms])
     iops = _mean([part.total_ios * 1000 / part.runtime_ms for part in parts if part.runtime_ms])
     lat = _mean([part.lat_mean_ns for part in parts if part.lat_mean_ns])
     tail = _mean([p99 for part in parts if (p99 := part.histogram.percentile_ns(99))])
     return Estimate(
-        cell, direction, "measured", len(parts),
-        *bw, *iops, *lat, Histogram.merge(part.histogram for part in parts).percentile_ns(99), tail[1], tail[2],
+        cell,
+        direction,
+        "measured",
+        len(parts),
+        *bw,
+        *iops,
+        *lat,
+        Histogram.merge(part.histogram for part in parts).percentile_ns(99),
+        tail[1],
+        tail[2],
         "completion" if any(part.lat_kind == "completion" for part in parts) else "total",
-        verdict, METHOD, mean(part.runtime_ms for part in parts) / 1000, 0.0, 0, seeds, (note,),
-    )  # fmt: skip
+        verdict,
+        METHOD,
+        mean(part.runtime_ms for part in parts) / 1000,
+        0.0,
+        0,
+        seeds,
+        (note,),
+    )
 
 
 def _mean(values: Sequence[float]) -> tuple[float | None, float | None, float | None]:
@@ -219,19 +255,32 @@ def rounds_finding(result: RoundsResult, keys: tuple[str, ...]) -> Finding:
     head = f"SNIA {result.title} on {result.target}" + (f", {result.part}" if result.part else "")
     count = len(result.values)
     if result.average is None:
-        return Finding("rounds", f"{head}: {count} of at least {WINDOW} rounds made{_because(result)}; no steady state is claimed.", keys)
+        return Finding(
+            FindingCode.ROUNDS,
+            f"{head}: {count} of at least {WINDOW} rounds made{_because(result)}; no steady state is claimed.",
+            keys,
+        )
     value = format_value(result.average, result.quantity)
     if result.test == "saturation":
         written = result.written_bytes[-1] if result.written_bytes else 0
         share = written / result.footprint_bytes if result.footprint_bytes else 0
-        text = f"{head}: {count} rounds wrote {format_size_rounded(written)}, {share:.1f} times the range{_because(result)}. "
-        text += f"{result.tracked} began with {format_value(result.values[result.first - 1], result.quantity)} and ended with {value} (last {WINDOW} rounds: {result.reason.split(': ', 1)[1]})."
-        return Finding("rounds", text, keys)
-    text = f"{head}: steady state {'met' if result.met else 'not met'} after {count} rounds{_because(result)}; {result.reason}. "
-    return Finding("rounds", text + f"{result.tracked}: {value}, the average of the measurement window.", keys)
+        text = (
+            f"{head}: {count} rounds wrote {format_size_rounded(written)}, {share:.1f} times the "
+            f"range{_because(result)}. "
+        )
+        text += (
+            f"{result.tracked} began with {format_value(result.values[result.first - 1], result.quantity)} and "
+            f"ended with {value} (last {WINDOW} rounds: {result.reason.split(': ', 1)[1]})."
+        )
+        return Finding(FindingCode.ROUNDS, text, keys)
+    text = (
+        f"{head}: steady state {'met' if result.met else 'not met'} after {count} rounds{_because(result)}; "
+        f"{result.reason}. "
+    )
+    return Finding(
+        FindingCode.ROUNDS, text + f"{result.tracked}: {value}, the average of the measurement window.", keys
+    )
 
 
 def _because(result: RoundsResult) -> str:
     return "" if result.met else f" ({result.ended or 'the test was not finished'})"
-
-

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Throughput against I/Os in flight: which law describes it, where it bends, where it peaks, how many connections still help.
+"""Throughput against I/Os in flight: which law describes it, where it bends, where it peaks, how many connections
+still help.
 
 Three laws, compared by AICc (Hurvich and Tsai 1989, Biometrika 76(2)):
 
-    USL     X(N) = g N / (1 + a (N - 1) + b N (N - 1))    Gunther 2007, Guerrilla Capacity Planning; g free, as he advises where X(1) is unsure
-    bounds  X(N) = min(N / R0, Xmax)                      asymptotic bounds of a closed system, Denning and Buzen 1978
-    linear  X(N) = g N                                    no limit within the range
+    USL     X(N) = g N / (1 + a (N - 1) + b N (N - 1))    Gunther 2007, Guerrilla Capacity Planning; g free, as he
+    advises where X(1) is unsure bounds  X(N) = min(N / R0, Xmax)                      asymptotic bounds of a closed
+    system, Denning and Buzen 1978 linear  X(N) = g N                                    no limit within the range
 
-Fits are least squares on logarithms, since the noise of throughput is multiplicative. Nothing is said beyond the largest N measured by more
-than half of it, and nothing at all from fewer than six levels.
+Fits are least squares on logarithms, since the noise of throughput is multiplicative. Nothing is said beyond the
+largest N measured by more than half of it, and nothing at all from fewer than six levels.
 """
 
 from __future__ import annotations
@@ -22,14 +23,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ioatlas.analysis.estimates import SWEEP_PURPOSES
 from ioatlas.analysis.windows import window_values
 from ioatlas.analysis.wording import Namer, plural
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
+from ioatlas.model.finding import FindingCode
+from ioatlas.model.purpose import Purpose
 from ioatlas.model.result import Finding
 from ioatlas.model.units import format_count, format_latency
-from ioatlas.model.verdict import LOWER_BOUND_WORDS, verdict_class
+from ioatlas.model.verdict import LOWER_BOUND, VerdictClass, verdict_class
 from ioatlas.model.visit import Visit
 
 METHOD = "usl-bounds-linear-aicc/1"
@@ -38,13 +40,21 @@ REACH = 1.5
 """A peak is named up to this multiple of the largest N measured."""
 NEAR = 0.90
 SCALES = 0.25
-"""Connections still scale while a doubling gains at least this share of the throughput before it (a perfect one gains 100%)."""
+"""Connections still scale while a doubling gains at least this share of the throughput before it (a perfect one
+gains 100%).
+"""
 CLEAR = 2.0
-"""Difference of AICc from which the loser is called worse; below it both describe the data (Burnham and Anderson 2002, section 2.6)."""
+"""Difference of AICc from which the loser is called worse; below it both describe the data (Burnham and Anderson
+2002, section 2.6).
+"""
 DRAWS = 400
 
 LawName = Literal["usl", "bounds", "linear"]
-_WORDS: Mapping[LawName, str] = {"usl": "the Universal Scalability Law", "bounds": "plain bounds", "linear": "a straight line"}
+_WORDS: Mapping[LawName, str] = {
+    "usl": "the Universal Scalability Law",
+    "bounds": "plain bounds",
+    "linear": "a straight line",
+}
 _COUNT: Mapping[LawName, int] = {"usl": 3, "bounds": 2, "linear": 1}
 
 
@@ -63,7 +73,9 @@ class Level:
 
 @dataclass(frozen=True)
 class Fit:
-    """One law fitted. parameters: usl (g, a, b), bounds (1 / R0, Xmax), linear (g,); rates in IOPS. rms: of logarithms. aicc: smaller is better."""
+    """One law fitted. parameters: usl (g, a, b), bounds (1 / R0, Xmax), linear (g,); rates in IOPS. rms: of
+    logarithms. aicc: smaller is better.
+    """
 
     law: LawName
     parameters: tuple[float, ...]
@@ -76,7 +88,9 @@ class Fit:
 
 @dataclass(frozen=True)
 class Range:
-    """A value with the 95% percentile interval of the bootstrap over visits; bounds are None when it could not be drawn."""
+    """A value with the 95% percentile interval of the bootstrap over visits; bounds are None when it could not be
+    drawn.
+    """
 
     value: float
     low: float | None = None
@@ -90,8 +104,10 @@ class Saturation:
     fits:      all three laws, best first by AICc.
     near_peak: fewest in flight with 90% of the line's best throughput, between levels by interpolation on log N.
     power:     N with most throughput over latency, X / R = X^2 / N by Little's law: the knee that no range can move.
-    peak:      N at which throughput turns down (sqrt((1 - a) / b) of the USL); None without a fall, or beyond 1.5 x the largest N.
-    best:      highest throughput of the line (IOPS). last_gaining: largest measured N whose step from the level before still gained, a doubling
+    peak:      N at which throughput turns down (sqrt((1 - a) / b) of the USL); None without a fall, or beyond 1.5 x
+    the largest N.
+    best:      highest throughput of the line (IOPS). last_gaining: largest measured N whose step from the level
+    before still gained, a doubling
                reckoned, 25%.
     """
 
@@ -129,7 +145,9 @@ def _model(law: LawName, logs: Any, n: Any) -> Any:
 
 
 def _fit(law: LawName, n: Any, log_x: Any, weights: Any, starts: Sequence[Sequence[float]]) -> tuple[Any, float]:
-    """Parameters (as logarithms, so that they stay positive) and the weighted sum of squares, best of several starts."""
+    """Parameters (as logarithms, so that they stay positive) and the weighted sum of squares, best of several
+    starts.
+    """
     from scipy.optimize import least_squares
 
     def residuals(logs: Any) -> Any:
@@ -151,11 +169,15 @@ def _starts(law: LawName, n: Any, log_x: Any) -> list[list[float]]:
         # The bend may lie at any level: a bound has no slope beyond it that could lead there.
         return [[float(np.mean(log_x[:k] - np.log(n[:k]))), float(np.mean(log_x[k:]))] for k in range(1, len(n))]
     flat = math.exp(first - float(np.max(log_x)))
-    return [[first, math.log(max(flat, 1e-6)), math.log(b)] for b in (1e-7, 1e-4, 1e-2)] + [[first, math.log(1e-6), math.log(1e-6)]]
+    return [[first, math.log(max(flat, 1e-6)), math.log(b)] for b in (1e-7, 1e-4, 1e-2)] + [
+        [first, math.log(1e-6), math.log(1e-6)]
+    ]
 
 
 def _aicc(sum_squares: float, count: int, parameters: int) -> float:
-    """Gaussian errors on logarithms; `parameters` of the law, and one for the variance. Infinite when there are too few levels."""
+    """Gaussian errors on logarithms; `parameters` of the law, and one for the variance. Infinite when there are too
+    few levels.
+    """
     k = parameters + 1
     if count - k - 1 <= 0:
         return math.inf
@@ -164,14 +186,23 @@ def _aicc(sum_squares: float, count: int, parameters: int) -> float:
 
 
 def fit_laws(levels: Sequence[Level]) -> tuple[Fit, ...]:
-    """All three laws, the best by AICc first. One value for each level, its geometric mean: visits of a level share what the law misses."""
+    """All three laws, the best by AICc first. One value for each level, its geometric mean: visits of a level share
+    what the law misses.
+    """
     n = np.array([float(level.n) for level in levels])
     log_x = np.array([math.log(level.value) for level in levels])
     fits = []
     laws: tuple[LawName, ...] = ("linear", "bounds", "usl")
     for law in laws:
         logs, squares = _fit(law, n, log_x, np.ones(n.size), _starts(law, n, log_x))
-        fits.append(Fit(law, tuple(float(v) for v in np.exp(logs)), math.sqrt(squares / n.size), _aicc(squares, n.size, _COUNT[law])))
+        fits.append(
+            Fit(
+                law,
+                tuple(float(v) for v in np.exp(logs)),
+                math.sqrt(squares / n.size),
+                _aicc(squares, n.size, _COUNT[law]),
+            )
+        )
     return tuple(sorted(fits, key=lambda fit: fit.aicc))
 
 
@@ -197,7 +228,9 @@ def _last_gaining(n: Sequence[float], x: Sequence[float]) -> float:
     last = n[0]
     for index in range(1, len(n)):
         before = max(x[:index])
-        if x[index] > before and math.log(x[index] / before) / math.log(n[index] / n[index - 1]) >= math.log2(1 + SCALES):
+        if x[index] > before and math.log(x[index] / before) / math.log(n[index] / n[index - 1]) >= math.log2(
+            1 + SCALES
+        ):
             last = n[index]
     return last
 
@@ -244,10 +277,11 @@ def saturation(levels: Sequence[Level], *, seed: int = 1) -> Saturation | None:
 
 
 def _draws(levels: Sequence[Level], seed: int) -> list[list[float]]:
-    """Resampled level values, shape (DRAWS, levels); empty when fewer than FEWEST_LEVELS visits are more than a level's first.
+    """Resampled level values, shape (DRAWS, levels); empty when fewer than FEWEST_LEVELS visits are more than a
+    level's first.
 
-    Two or three visits do not show how far they scatter, so their deviations (in logarithms) are drawn from all levels together; those of m
-    visits from their own mean are too small by sqrt((m - 1) / m) and stretched back.
+    Two or three visits do not show how far they scatter, so their deviations (in logarithms) are drawn from all
+    levels together; those of m visits from their own mean are too small by sqrt((m - 1) / m) and stretched back.
     """
     repeated = [np.log(level.iops) for level in levels if len(level.iops) > 1]
     if sum(len(logs) - 1 for logs in repeated) < FEWEST_LEVELS:
@@ -277,7 +311,7 @@ def _interval(values: Sequence[float]) -> tuple[float | None, float | None]:
     return float(low), float(high)
 
 
-# -- lines of a map, sentences ----------------------------------------------------------------------------------------------
+# -- lines of a map, sentences -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -296,8 +330,9 @@ def lines_of(
 ) -> dict[LineKey, list[Level]]:
     """Lines along numjobs and iodepth of a map with at least six levels.
 
-    visit_iops: {(cell key, direction): IOPS of each visit}; without it every level has its estimate as a single value and no interval is given.
-    Cells limited by the client, suspect or without a value are left out: they do not tell of the target.
+    visit_iops: {(cell key, direction): IOPS of each visit}; without it every level has its estimate as a single
+    value and no interval is given. Cells limited by the client, suspect or without a value are left out: they do
+    not tell of the target.
     """
     groups: dict[tuple[object, ...], list[Estimate]] = defaultdict(list)
     for e in estimates:
@@ -305,8 +340,8 @@ def lines_of(
             e.kind != "measured"
             or not e.iops
             or e.cell.loop == "open"
-            or verdict_class(e.verdict) == "suspect"
-            or e.verdict in LOWER_BOUND_WORDS
+            or verdict_class(e.verdict) is VerdictClass.SUSPECT
+            or e.verdict in LOWER_BOUND
         ):
             continue
         for along in ("numjobs", "iodepth"):
@@ -330,7 +365,7 @@ def iops_by_visit(visits: Iterable[Visit]) -> dict[tuple[str, str], list[float]]
     """{(cell key, direction): IOPS of each visit of the sweep}, what intervals are drawn from."""
     found: dict[tuple[str, str], list[float]] = defaultdict(list)
     for visit in visits:
-        if visit.purpose in SWEEP_PURPOSES and not visit.discarded:
+        if visit.purpose is Purpose.SWEEP and not visit.discarded:
             for part in visit.parts:
                 found[visit.cell_key, part.direction].append(window_values(part, visit.window_start_ms).iops)
     return dict(found)
@@ -339,7 +374,9 @@ def iops_by_visit(visits: Iterable[Visit]) -> dict[tuple[str, str], list[float]]
 def saturation_findings(
     estimates: Sequence[Estimate], visit_iops: Mapping[tuple[str, str], Sequence[float]] | None = None, *, most: int = 2
 ) -> tuple[Finding, ...]:
-    """Sentences on the fastest line along each axis, at most `most`, and how many other lines bend. Empty when no line has six levels."""
+    """Sentences on the fastest line along each axis, at most `most`, and how many other lines bend. Empty when no
+    line has six levels.
+    """
     measured = [e for e in estimates if e.kind == "measured"]
     lines = lines_of(measured, visit_iops)
     if not lines:
@@ -356,13 +393,15 @@ def saturation_findings(
         line = saturation(levels)
         if line is not None:
             keys = tuple(e.cell.key for e in measured if e.direction == key.direction and _same_line(e.cell, key))
-            found.append(Finding("saturation-law", sentence(key, line, namer), keys))
+            found.append(Finding(FindingCode.SATURATION_LAW, sentence(key, line, namer), keys))
     return tuple(found)
 
 
 def _same_line(cell: Cell, key: LineKey) -> bool:
     free = {key.along, "ioengine"}
-    return cell.target == key.target and {p for p in cell.options if p[0] not in free} == {p for p in key.cell.options if p[0] not in free}
+    return cell.target == key.target and {p for p in cell.options if p[0] not in free} == {
+        p for p in key.cell.options if p[0] not in free
+    }
 
 
 def sentence(key: LineKey, line: Saturation, namer: Namer) -> str:
@@ -379,19 +418,29 @@ def sentence(key: LineKey, line: Saturation, namer: Namer) -> str:
     )
     scores = ", ".join(f"{_WORDS[fit.law]} {fit.aicc:.1f}" for fit in line.fits[1:])
     text = (
-        f"Along {key.along} ({where}, {key.direction}s{namer.on(key.target)}, {plural(len(line.levels), 'level')} up to {last}) throughput is {described}"
+        f"Along {key.along} ({where}, {key.direction}s{namer.on(key.target)}, {plural(len(line.levels), 'level')} up "
+        f"to {last}) throughput is {described}"
         f" (AICc {line.law.aicc:.1f}; {scores})."
     )
     if line.saturated:
-        text += f" 90% of the best, {format_count(line.best.value)} IOPS, is reached at {_span(line.near_peak)}; most throughput for its latency at {_span(line.power)}."
+        text += (
+            f" 90% of the best, {format_count(line.best.value)} IOPS, is reached at {_span(line.near_peak)}; most "
+            f"throughput for its latency at {_span(line.power)}."
+        )
     else:
         text += f" No bend within what was measured: {format_count(line.best.value)} IOPS at {last}."
     if line.peak is not None:
         text += f" It turns down at about {_span(line.peak)}."
     if key.along == "numjobs":
         first, final = line.per_job[0], line.per_job[-1]
-        text += f" Each job gets {format_count(first[1])} IOPS with {plural(first[0], 'job')}, {format_count(final[1])} with {final[0]};"
-        text += f" the most connections that still scale (a doubling gains {SCALES:.0%} or more) are {_span(line.last_gaining)}."
+        text += (
+            f" Each job gets {format_count(first[1])} IOPS with {plural(first[0], 'job')}, "
+            f"{format_count(final[1])} with {final[0]};"
+        )
+        text += (
+            f" the most connections that still scale (a doubling gains {SCALES:.0%} or more) are "
+            f"{_span(line.last_gaining)}."
+        )
     if line.law.law == "bounds":
         rate, top = line.law.parameters
         text += f" The bounds: {format_latency(1e9 / rate)} for each {unit}, {format_count(top)} IOPS at most."

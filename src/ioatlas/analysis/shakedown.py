@@ -34,30 +34,48 @@ class Check:
 def headroom(generator_iops: float, target_iops: float, bs_bytes: int) -> Check:
     """Client generator against target at one block size."""
     times = generator_iops / target_iops if target_iops > 0 else math.inf
-    sentence = f"with {bs_bytes} B blocks the client generates {generator_iops:.0f} I/Os a second from nothing, {times:.1f} times the target's {target_iops:.0f}"
+    sentence = (
+        f"with {bs_bytes} B blocks the client generates {generator_iops:.0f} I/Os a second from nothing, "
+        f"{times:.1f} times the target's {target_iops:.0f}"
+    )
     if times >= HEADROOM:
         return Check(f"headroom {bs_bytes}", "ok", sentence)
     clients = math.ceil(HEADROOM / times)
     return Check(
-        f"headroom {bs_bytes}", "failed" if times < 1.5 else "warning", sentence,
+        f"headroom {bs_bytes}",
+        "failed" if times < 1.5 else "warning",
+        sentence,
         f"{clients} clients like this one give {HEADROOM:g} times; or use a faster client, thread=1, fewer jobs a core",
-    )  # fmt: skip
+    )
 
 
 def clients_needed(expected_bytes_per_s: float, ceilings: Sequence[Ceiling]) -> Check:
     """How many clients it takes to load a target of known speed through this client's tightest ceiling."""
     bounds = [one for one in ceilings if one.bw_bytes_per_s]
     if not bounds:
-        return Check("clients", "unknown", "no ceiling of this client's path is known", 'add "nic.speed" = "1 Gb/s" to testbed.toml, or name a host with --iperf')
+        return Check(
+            "clients",
+            "unknown",
+            "no ceiling of this client's path is known",
+            'add "nic.speed" = "1 Gb/s" to testbed.toml, or name a host with --iperf',
+        )
     tightest = min(bounds, key=lambda one: one.bw_bytes_per_s or math.inf)
     bound = tightest.bw_bytes_per_s or math.inf
     if expected_bytes_per_s <= bound:
-        return Check("clients", "ok", f"one client is enough: {megabytes(bound)} pass its tightest ceiling ({tightest.name}), {megabytes(expected_bytes_per_s)} are expected")
+        return Check(
+            "clients",
+            "ok",
+            f"one client is enough: {megabytes(bound)} pass its tightest ceiling ({tightest.name}), "
+            f"{megabytes(expected_bytes_per_s)} are expected",
+        )
     count = math.ceil(expected_bytes_per_s / bound)
     return Check(
-        "clients", "warning", f"only {megabytes(bound)} of the {megabytes(expected_bytes_per_s)} expected pass this client's tightest ceiling ({tightest.name})",
+        "clients",
+        "warning",
+        f"only {megabytes(bound)} of the {megabytes(expected_bytes_per_s)} expected pass this client's tightest "
+        f"ceiling ({tightest.name})",
         f"use {count} clients, or a faster {tightest.resource}",
-    )  # fmt: skip
+    )
 
 
 def clock_check(bed: Testbed) -> Check:
@@ -67,7 +85,12 @@ def clock_check(bed: Testbed) -> Check:
         return Check("clock", "unknown", "the kernel does not tell its clock source")
     if source in GOOD_CLOCKS:
         return Check("clock", "ok", f"the clock source is {source}")
-    return Check("clock", "warning", f"the clock source is {source}, which is slow to read", "boot with a stable tsc, or expect latencies a microsecond too high")
+    return Check(
+        "clock",
+        "warning",
+        f"the clock source is {source}, which is slow to read",
+        "boot with a stable tsc, or expect latencies a microsecond too high",
+    )
 
 
 def background_checks(usage: Usage | None) -> Iterator[Check]:
@@ -77,12 +100,27 @@ def background_checks(usage: Usage | None) -> Iterator[Check]:
         return
     mean = sum(usage.core_busy) / len(usage.core_busy) if usage.core_busy else 0.0
     busy = f"processors are {mean:.0%} busy without us"
-    yield Check("background cpu", "warning" if mean > BUSY_CORE else "ok", busy, "end what runs, or measure when it has ended" if mean > BUSY_CORE else "")
+    yield Check(
+        "background cpu",
+        "warning" if mean > BUSY_CORE else "ok",
+        busy,
+        "end what runs, or measure when it has ended" if mean > BUSY_CORE else "",
+    )
     if usage.steal > 0.01:
-        yield Check("steal", "warning", f"the hypervisor takes {usage.steal:.0%} of the processors' time", "use a client that is not shared")
+        yield Check(
+            "steal",
+            "warning",
+            f"the hypervisor takes {usage.steal:.0%} of the processors' time",
+            "use a client that is not shared",
+        )
     for name, disk in usage.disks.items():
         if disk.utilisation > BUSY_DISK:
-            yield Check(f"background {name}", "warning", f"{name} is busy {disk.utilisation:.0%} of the time without us", "end what uses it")
+            yield Check(
+                f"background {name}",
+                "warning",
+                f"{name} is busy {disk.utilisation:.0%} of the time without us",
+                "end what uses it",
+            )
 
 
 def nic_checks(bed: Testbed, usage: Usage | None) -> Iterator[Check]:
@@ -92,50 +130,102 @@ def nic_checks(bed: Testbed, usage: Usage | None) -> Iterator[Check]:
         return
     duplex = bed.get("nic.duplex")
     if duplex is not None and duplex.value == "half":
-        yield Check("duplex", "failed", f"{name} runs half duplex", "check cable and switch port; both ends must negotiate")
+        yield Check(
+            "duplex", "failed", f"{name} runs half duplex", "check cable and switch port; both ends must negotiate"
+        )
     speed = bed.get("nic.speed")
     if speed is None or speed.kind in {"unknown", "absent"}:
-        yield Check("link speed", "unknown", f"{name} does not tell its speed", 'add "nic.speed" = "1 Gb/s" to testbed.toml')
+        yield Check(
+            "link speed", "unknown", f"{name} does not tell its speed", 'add "nic.speed" = "1 Gb/s" to testbed.toml'
+        )
     elif speed.kind == "doubtful":
-        yield Check("link speed", "unknown", f"{name} says {speed.value} bit/s, but {speed.note}", "measure it with --iperf HOST, or type it in")
+        yield Check(
+            "link speed",
+            "unknown",
+            f"{name} says {speed.value} bit/s, but {speed.note}",
+            "measure it with --iperf HOST, or type it in",
+        )
     elif isinstance(speed.value, (int, float)) and speed.value <= 1e8:
-        yield Check("link speed", "warning", f"{name} runs at {speed.value / 1e6:g} Mb/s", "check whether cable, port or card hold it down")
+        yield Check(
+            "link speed",
+            "warning",
+            f"{name} runs at {speed.value / 1e6:g} Mb/s",
+            "check whether cable, port or card hold it down",
+        )
     else:
         yield Check("link speed", "ok", f"{name} runs at {float(speed.value or 0) / 1e9:g} Gb/s")
     slot = bed.get("nic.pcie.below_capability")
     if slot is not None and slot.value is True:
-        yield Check("slot", "warning", f"{name}'s PCIe link is below what the card could do", "put it into a wider or faster slot")
+        yield Check(
+            "slot",
+            "warning",
+            f"{name}'s PCIe link is below what the card could do",
+            "put it into a wider or faster slot",
+        )
     if bed.value("route.hops") == "gateway":
-        yield Check("route", "warning", "the server is reached through a gateway", "measure within one network, or measure the router with it")
+        yield Check(
+            "route",
+            "warning",
+            "the server is reached through a gateway",
+            "measure within one network, or measure the router with it",
+        )
     nic = usage.nics.get(str(name)) if usage is not None else None
     if nic is not None and usage is not None:
         if nic.errors or nic.drops:
-            yield Check("link errors", "warning", f"{name} counted {nic.errors} errors and {nic.drops} drops while idle", "check the cable")
+            yield Check(
+                "link errors",
+                "warning",
+                f"{name} counted {nic.errors} errors and {nic.drops} drops while idle",
+                "check the cable",
+            )
         bound = bed.number("nic.speed")
         traffic = max(nic.rx_bytes, nic.tx_bytes) / usage.seconds
         if bound and traffic > BUSY_LINK * bound / 8:
-            yield Check("background traffic", "warning", f"{name} carries {megabytes(traffic)} without us", "end what uses the link")
+            yield Check(
+                "background traffic",
+                "warning",
+                f"{name} carries {megabytes(traffic)} without us",
+                "end what uses the link",
+            )
 
 
 def mtu_check(mtu: int, passes: bool | None) -> Check:
     """Whether full packets reach the server."""
     if passes is None:
-        return Check("mtu", "unknown", f"whether packets of {mtu} B reach the server is not known (no ping here, or it does not answer)")
+        return Check(
+            "mtu",
+            "unknown",
+            f"whether packets of {mtu} B reach the server is not known (no ping here, or it does not answer)",
+        )
     if passes:
         return Check("mtu", "ok", f"packets of {mtu} B reach the server whole")
-    return Check("mtu", "failed", f"packets of {mtu} B do not reach the server whole", "set one MTU on client, every switch and server")
+    return Check(
+        "mtu",
+        "failed",
+        f"packets of {mtu} B do not reach the server whole",
+        "set one MTU on client, every switch and server",
+    )
 
 
 def path_checks(bed: Testbed) -> Iterator[Check]:
     """Traps of the path that make a measurement mean something else."""
     if bed.value("protocol.name") == "memory":
-        yield Check("target", "failed", "the target lies in this machine's memory", "is something not mounted? name the place where it is")
+        yield Check(
+            "target",
+            "failed",
+            "the target lies in this machine's memory",
+            "is something not mounted? name the place where it is",
+        )
     allocated = bed.get("target.allocated_bytes")
     if allocated is not None and "holes" in allocated.note:
-        yield Check("target", "failed", "the file has holes, which are read without any device", "fill it before reading")
+        yield Check(
+            "target", "failed", "the file has holes, which are read without any device", "fill it before reading"
+        )
     governor = bed.value("cpu.governor")
     if isinstance(governor, str) and "powersave" in governor.split():
-        yield Check("power", "warning", "the processor's governor is powersave", "cpupower frequency-set -g performance")
+        yield Check(
+            "power", "warning", "the processor's governor is powersave", "cpupower frequency-set -g performance"
+        )
     if bed.value("array.degraded") not in {None, 0}:
         yield Check("array", "warning", "the array is degraded", "rebuild it, or name the state in the campaign")
     state = bed.value("array.state")

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shape of a map around each cell: how throughput answers to more load, and what stays the same when the block size changes."""
+"""The shape of a map around each cell: how throughput answers to more load, and what stays the same when the block
+size changes.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.units import format_count, format_latency, format_rate, format_size
 from ioatlas.model.usage import Usage
-from ioatlas.model.verdict import WITHHELD_WORDS, verdict_class
+from ioatlas.model.verdict import WITHHELD, VerdictClass, verdict_class
 
 State = Literal["saturated", "per job", "rising", "bend", "alone"]
 Place = tuple[str, str]
@@ -31,12 +33,15 @@ RISING = 0.7
 SAME = 0.05
 """Two plateaus are the same rate within this."""
 TIGHT, TIGHT_SPAN = 0.03, 4
-"""I/Os a second that hold within TIGHT, or bytes a second within SAME, over block sizes that differ TIGHT_SPAN-fold, are a rule of the target, not the
-work of a full processor."""
+"""I/Os a second that hold within TIGHT, or bytes a second within SAME, over block sizes that differ
+TIGHT_SPAN-fold, are a rule of the target, not the work of a full processor.
+"""
 NOISY = 0.15
 """Half of an interval, over the value, from which a plateau is not compared with others."""
 FAST_SHARE, NO_FAST_SHARE = 0.01, 0.001
-"""I/Os that take less than half the mean: some of them show a limit by credit, none of them a queue that serves one at a time."""
+"""I/Os that take less than half the mean: some of them show a limit by credit, none of them a queue that serves one
+at a time.
+"""
 EXCLUDED = 1.5
 """A path that carried this many times as much elsewhere on the map is not what limits here."""
 
@@ -89,7 +94,9 @@ class Seen:
 
 @dataclass(frozen=True)
 class PathView:
-    """What is known of the way to a target. remote: it crosses a wire. drives: local devices at its end whose counters were read."""
+    """What is known of the way to a target. remote: it crosses a wire. drives: local devices at its end whose
+    counters were read.
+    """
 
     remote: bool = False
     drives: tuple[str, ...] = ()
@@ -129,7 +136,7 @@ class Case:
         return self.estimate.iops or 0.0
 
 
-# -- the shape of the map -----------------------------------------------------------------------------------------------------
+# -- the shape of the map ------------------------------------------------------------------------------------
 
 
 def _without(cell: Cell, *names: str) -> tuple[object, ...]:
@@ -138,7 +145,9 @@ def _without(cell: Cell, *names: str) -> tuple[object, ...]:
 
 
 def find_shapes(cases: Mapping[Place, Case], fast_share: Mapping[Place, float]) -> None:
-    """Enter state and law of every case, from its neighbours along numjobs and iodepth, and then along the block size."""
+    """Enter state and law of every case, from its neighbours along numjobs and iodepth, and then along the block
+    size.
+    """
     planes: dict[tuple[object, ...], dict[tuple[int, int], Case]] = defaultdict(dict)
     for case in cases.values():
         cell = case.estimate.cell
@@ -164,7 +173,9 @@ def find_shapes(cases: Mapping[Place, Case], fast_share: Mapping[Place, float]) 
 def hidden(case: Case) -> bool:
     """Cells that do not tell of what lies behind a cache, or were not steady enough to be compared."""
     word = case.estimate.verdict
-    return (case.cache is not None and bool(case.cache.word)) or (verdict_class(word) == "unstable" and word not in WITHHELD_WORDS)
+    return (case.cache is not None and bool(case.cache.word)) or (
+        verdict_class(word) is VerdictClass.UNSTABLE and word not in WITHHELD
+    )
 
 
 def _state(case: Case, plane: Mapping[tuple[int, int], Case], jobs: int, depth: int) -> None:
@@ -175,7 +186,10 @@ def _state(case: Case, plane: Mapping[tuple[int, int], Case], jobs: int, depth: 
         ("numjobs", {j: one for (j, d), one in plane.items() if d == depth}),
     ):
         here = depth if name == "iodepth" else jobs
-        above, below = min((n for n in line if n > here), default=None), max((n for n in line if n < here), default=None)
+        above, below = (
+            min((n for n in line if n > here), default=None),
+            max((n for n in line if n < here), default=None),
+        )
         if above is not None:
             word, text = _answer(here, case.estimate, above, line[above].estimate, last=False)
             if word == "rising" and line[max(line)].iops < FLAT_GAIN * case.iops:
@@ -199,7 +213,8 @@ def _state(case: Case, plane: Mapping[tuple[int, int], Case], jobs: int, depth: 
 
 
 def _answer(fewer: int, low: Estimate, more: int, high: Estimate, *, last: bool) -> tuple[str, str]:
-    """('flat', 'rising' or 'bend', in words): what `more` load gives over `fewer`. last: the step that led to the cell, none beyond was measured.
+    """('flat', 'rising' or 'bend', in words): what `more` load gives over `fewer`. last: the step that led to the
+    cell, none beyond was measured.
 
     Where there are intervals, growth must be clear of them.
     """
@@ -210,7 +225,9 @@ def _answer(fewer: int, low: Estimate, more: int, high: Estimate, *, last: bool)
     steps = math.log(more / fewer)
     surely = (high.iops_low or high.iops or 0.0) / (low.iops_high or low.iops or 1.0)
     # The step that led here may have ended at a limit just now: it must have been in full proportion.
-    rising = math.log(gain) / steps >= (0.9 if last else RISING) and surely > 1 and math.log(surely) / steps >= RISING / 2
+    rising = (
+        math.log(gain) / steps >= (0.9 if last else RISING) and surely > 1 and math.log(surely) / steps >= RISING / 2
+    )
     return ("rising" if rising else "bend"), text
 
 
@@ -224,7 +241,9 @@ def _law(
     """Bytes or I/Os a second, from the plateaus of other block sizes; and whether it is one queue."""
     here = plateaus.get(bs_bytes, case)
     if _noise(case.estimate) > NOISY or _noise(here.estimate) > NOISY:
-        case.undecided = f"the values vary too much to be compared (±{max(_noise(case.estimate), _noise(here.estimate)):.0%})"
+        case.undecided = (
+            f"the values vary too much to be compared (±{max(_noise(case.estimate), _noise(here.estimate)):.0%})"
+        )
         return
     case.flat_from_one = (single := plane.get((1, 1))) is not None and single.state == "saturated"
     others = {size: one for size, one in plateaus.items() if size != bs_bytes}
@@ -246,7 +265,9 @@ def _law(
         )
     else:
         case.undecided = (
-            "neither bytes nor I/Os a second are the same at other block sizes" if others else "no other block size reaches a plateau to compare with"
+            "neither bytes nor I/Os a second are the same at other block sizes"
+            if others
+            else "no other block size reaches a plateau to compare with"
         )
 
 
@@ -261,8 +282,9 @@ def _queue_or_rate(
 ) -> bool:
     """Whether it is one queue, or cannot be told from a limit on I/Os; True when that settles the case.
 
-    A queue that serves one I/O at a time gives as much with one in flight as with many, and makes every I/O wait; a limit by credit lets some through
-    at once. Fixed cost and transfer follow each other in a queue, so that the rate in bytes differs with the block size.
+    A queue that serves one I/O at a time gives as much with one in flight as with many, and makes every I/O wait; a
+    limit by credit lets some through at once. Fixed cost and transfer follow each other in a queue, so that the
+    rate in bytes differs with the block size.
     """
     single = plane.get((1, 1))
     if single is not None and single.iops < REACHED * here.iops:
@@ -275,20 +297,29 @@ def _queue_or_rate(
     if case.flat_from_one and single is not None and differs and fast is not None and fast <= NO_FAST_SHARE:
         latency = single.estimate.lat_mean_ns
         text = (
-            f"one I/O in flight already gives {single.iops / here.iops:.0%} of it, and hardly any of its I/Os is faster than half the mean"
+            f"one I/O in flight already gives {single.iops / here.iops:.0%} of it, and hardly any of its I/Os is "
+            "faster than half the mean"
         )
-        case.law = Candidate("single queue", case.rate / here.rate, text + (f" ({format_latency(latency)} each)" if latency else ""))
+        case.law = Candidate(
+            "single queue", case.rate / here.rate, text + (f" ({format_latency(latency)} each)" if latency else "")
+        )
         case.tight = True
         return True
     if same_iops:
-        known = "the same I/Os a second from one in flight on" if single is not None else "one I/O in flight was not measured"
+        known = (
+            "the same I/Os a second from one in flight on"
+            if single is not None
+            else "one I/O in flight was not measured"
+        )
         case.undecided = f"{known}: a limit on I/Os and a single queue look alike here"
         return True
     return False
 
 
 def _behind_name(case: Case, what: str) -> str:
-    """'drive' where local drives are at the end of the path; behind a server it may be its drives, its own network or a limit set there: 'target'."""
+    """'drive' where local drives are at the end of the path; behind a server it may be its drives, its own network
+    or a limit set there: 'target'.
+    """
     return f"{'drive' if case.path.drives else 'target'} {what}"
 
 

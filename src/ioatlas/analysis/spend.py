@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a campaign that wants precision spends its time: window lengths by Kalibera and Jones, visits by Neyman, from the visits so far."""
+"""Where a campaign that wants precision spends its time: window lengths by Kalibera and Jones, visits by Neyman,
+from the visits so far.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +17,7 @@ from ioatlas.analysis.grade import Grade
 from ioatlas.analysis.windows import window_values
 from ioatlas.design.spending import Levels, allocate, split_levels, visit_variance, window_seconds
 from ioatlas.model.cell import Cell
+from ioatlas.model.purpose import Purpose
 from ioatlas.model.visit import Visit
 from ioatlas.stats.intervals import t_quantile
 
@@ -31,8 +34,10 @@ WORTH_GROWING = 1.25
 class Spending:
     """What to do next.
 
-    visits: {cell key: further visits, to its next look}. window_seconds: {target: length} where longer windows narrow intervals for less time.
-    levels: {target: variances between and within visits}. affordable: whether what is left of the budget should do for all.
+    visits: {cell key: further visits, to its next look}. window_seconds: {target: length} where longer windows
+    narrow intervals for less time.
+    levels: {target: variances between and within visits}. affordable: whether what is left of the budget should do
+    for all.
     """
 
     visits: Mapping[str, int]
@@ -51,10 +56,13 @@ def plan_spending(
 ) -> Spending:
     """Further visits of the cells that are not precise enough.
 
-    seconds_of: window and further cost of one visit of a cell. left_seconds: of the budget; None without one. Where it does not do for all, visits go
-    where they lower the summed variance of the cells' means most for their cost; the others stay at the width they have, which is published.
+    seconds_of: window and further cost of one visit of a cell. left_seconds: of the budget; None without one. Where
+    it does not do for all, visits go where they lower the summed variance of the cells' means most for their cost;
+    the others stay at the width they have, which is published.
     """
-    made = [visit for visit in visits if visit.purpose == "sweep" and not visit.discarded and visit.cell_key in cells]
+    made = [
+        visit for visit in visits if visit.purpose is Purpose.SWEEP and not visit.discarded and visit.cell_key in cells
+    ]
     waiting = undecided(cells, made, grade)
     swept: dict[str, list[Visit]] = {}
     for visit in made:
@@ -81,19 +89,27 @@ def plan_spending(
 
 
 def _saves(level: Levels, usual: float, longer: float, start: float) -> bool:
-    """Whether the longer window reaches the same width in less time: variance of a visit times its cost is what counts."""
+    """Whether the longer window reaches the same width in less time: variance of a visit times its cost is what
+    counts.
+    """
     return visit_variance(level, longer) * (longer + start) < 0.9 * visit_variance(level, usual) * (usual + start)
 
 
-def _levels(cells: Mapping[str, Cell], swept: Mapping[str, list[Visit]], waiting: Mapping[str, int]) -> dict[str, Levels]:
-    """Variances between and within visits of each target, pooled over its waiting cells after division by each cell's level."""
+def _levels(
+    cells: Mapping[str, Cell], swept: Mapping[str, list[Visit]], waiting: Mapping[str, int]
+) -> dict[str, Levels]:
+    """Variances between and within visits of each target, pooled over its waiting cells after division by each
+    cell's level.
+    """
     tables: dict[str, list[tuple[float, list[float]]]] = {}
     for key in waiting:
         mine = [(units[0], units[1]) for visit in swept[key] if (units := _units(visit)) is not None]
         if len(mine) < 2:
             continue
         level = float(np.exp(np.mean([np.log(values) for _, values in mine])))
-        tables.setdefault(cells[key].target, []).extend((unit, [value / level for value in values]) for unit, values in mine)
+        tables.setdefault(cells[key].target, []).extend(
+            (unit, [value / level for value in values]) for unit, values in mine
+        )
     found = {}
     for target, rows in tables.items():
         if len(rows) >= FEWEST_VISITS:
@@ -107,7 +123,9 @@ def _units(visit: Visit) -> tuple[float, list[float]] | None:
     if not series:
         return None
     interval = series[0].interval_ms
-    total = np.sum([np.array(one.bw_bytes_per_s[: min(len(other.bw_bytes_per_s) for other in series)]) for one in series], axis=0)
+    total = np.sum(
+        [np.array(one.bw_bytes_per_s[: min(len(other.bw_bytes_per_s) for other in series)]) for one in series], axis=0
+    )
     kept = total[visit.window_start_ms // interval :]
     length = len(kept) // UNITS
     if length < 1:
@@ -117,9 +135,13 @@ def _units(visit: Visit) -> tuple[float, list[float]] | None:
 
 
 def _deviation(visits: Iterable[Visit]) -> float:
-    """Standard deviation of the logarithm of one visit's throughput, with one visit's worth of caution for few visits."""
+    """Standard deviation of the logarithm of one visit's throughput, with one visit's worth of caution for few
+    visits.
+    """
     values = [
-        rate for visit in visits if (rate := sum(window_values(part, visit.window_start_ms).bw_bytes_per_s for part in visit.parts)) > 0
+        rate
+        for visit in visits
+        if (rate := sum(window_values(part, visit.window_start_ms).bw_bytes_per_s for part in visit.parts)) > 0
     ]
     if len(values) < 2:
         return 0.2

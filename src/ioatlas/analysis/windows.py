@@ -25,8 +25,8 @@ class WindowValues:
 def window_values(part: Part, cut_ms: int = 0) -> WindowValues:
     """Values of `part` after its first `cut_ms` milliseconds.
 
-    Without a cut they are fio's own totals. With one, the totals are divided in the proportions of the interval series, so that
-    rounding in the logs (whole KiB/s) cannot shift a level.
+    Without a cut they are fio's own totals. With one, the totals are divided in the proportions of the interval
+    series, so that rounding in the logs (whole KiB/s) cannot shift a level.
     """
     seconds = part.runtime_ms / 1000
     if seconds <= 0:
@@ -48,5 +48,9 @@ def window_values(part: Part, cut_ms: int = 0) -> WindowValues:
         if weight > 0:
             lat_mean_ns = sum(w * lat for w, lat in zip(weights, latencies, strict=True)) / weight
     return WindowValues(
-        part.io_bytes * share / seconds, part.total_ios * share / seconds, lat_mean_ns, part.histogram.percentile_ns(99), seconds
+        part.io_bytes * share / seconds,
+        part.total_ios * share / seconds,
+        lat_mean_ns,
+        part.histogram.percentile_ns(99),
+        seconds,
     )

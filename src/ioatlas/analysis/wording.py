@@ -38,7 +38,8 @@ class Namer:
 
     cells:   every cell of the sweep, measured or not.
     targets: names of its targets; a single one is not repeated in every sentence.
-    axes:    swept options, if they are known: others that differ (an engine that depends on the depth) follow from them.
+    axes:    swept options, if they are known: others that differ (an engine that depends on the depth) follow from
+    them.
     """
 
     def __init__(self, cells: Iterable[Cell], targets: Sequence[str], axes: Sequence[str] = ()) -> None:
@@ -54,7 +55,11 @@ class Namer:
             for name, value in cell.options:
                 values.setdefault(name, set()).add(value)
                 count[name] += 1
-        self._varied = [name for name, seen in values.items() if (len(seen) > 1 or count[name] < n_cells) and (not axes or name in axes)]
+        self._varied = [
+            name
+            for name, seen in values.items()
+            if (len(seen) > 1 or count[name] < n_cells) and (not axes or name in axes)
+        ]
         self._several_targets = len(named) > 1
         self._several_sharings = len(sharings) > 1
         self._several_states = len(states) > 1
@@ -75,9 +80,15 @@ class Namer:
         return f"{name} {value}"
 
     def cell(self, cell: Cell, *, without: Sequence[str] = (), with_target: bool = False) -> str:
-        """'randread, bs 64 KiB, 8 jobs': always rw, block size and jobs, then whatever else varies, unless in `without`."""
+        """'randread, bs 64 KiB, 8 jobs': always rw, block size and jobs, then whatever else varies, unless in
+        `without`.
+        """
         parts = [cell.rw, *self._load(cell, without)]
-        parts += [self.option(name, cell.option[name]) for name in self._varied if name in cell.option and name not in (*NAMED, *without)]
+        parts += [
+            self.option(name, cell.option[name])
+            for name in self._varied
+            if name in cell.option and name not in (*NAMED, *without)
+        ]
         if self._several_sharings:
             parts.append("one file for all jobs" if cell.sharing == "shared" else "a file for each job")
         if self._several_states:
@@ -90,7 +101,10 @@ class Namer:
         return ", ".join(self._load(cell, ()))
 
     def _load(self, cell: Cell, without: Sequence[str]) -> list[str]:
-        parts = {"bs": self.option("bs", cell.option.get("bs", cell.bs_bytes)), "numjobs": self.option("numjobs", cell.numjobs)}
+        parts = {
+            "bs": self.option("bs", cell.option.get("bs", cell.bs_bytes)),
+            "numjobs": self.option("numjobs", cell.numjobs),
+        }
         if "bssplit" in cell.option:
             parts["bs"] = f"bssplit {cell.option['bssplit']}"
         if "iodepth" in self._varied or cell.iodepth > 1:

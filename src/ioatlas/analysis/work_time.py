@@ -26,7 +26,8 @@ class Speeds:
         return min([default, *self._spent])
 
     def per_io(self, kind: Hashable, record_bytes: int) -> float | None:
-        """Seconds of one I/O: linear in the record between those seen, proportional above the largest, constant below the smallest.
+        """Seconds of one I/O: linear in the record between those seen, proportional above the largest, constant
+        below the smallest.
 
         None when the kind was never seen.
         """

@@ -19,21 +19,32 @@ class _Commands(click.Group):
     """Finds `ioatlas NAME` in the module NAME of this package; a trailing underscore avoids keywords."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        return sorted(info.name.rstrip("_").replace("_", "-") for info in pkgutil.iter_modules(__path__) if not info.name.startswith("_"))
+        return sorted(
+            info.name.rstrip("_").replace("_", "-")
+            for info in pkgutil.iter_modules(__path__)
+            if not info.name.startswith("_")
+        )
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         names = {
-            info.name.rstrip("_").replace("_", "-"): info.name for info in pkgutil.iter_modules(__path__) if not info.name.startswith("_")
+            info.name.rstrip("_").replace("_", "-"): info.name
+            for info in pkgutil.iter_modules(__path__)
+            if not info.name.startswith("_")
         }
         if cmd_name not in names:
             return None
         command: click.Command = importlib.import_module(f"{__name__}.{names[cmd_name]}").command
         return command
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
             near = difflib.get_close_matches(args[0], self.list_commands(ctx), n=1)
-            raise UsageError(f"there is no command {args[0]!r}", remedy=f"did you mean {near[0]!r}?" if near else "see `ioatlas --help`")
+            raise UsageError(
+                f"there is no command {args[0]!r}",
+                remedy=f"did you mean {near[0]!r}?" if near else "see `ioatlas --help`",
+            )
         return super().resolve_command(ctx, args)
 
 

@@ -10,9 +10,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ioatlas.campaign.result import load_result
-from ioatlas.campaign.spec import CampaignSpec
-from ioatlas.campaign.start import open_plan, run, start
+from ioatlas.campaign import load_result, open_plan, run, start
+from ioatlas.config.spec import CampaignSpec
 from ioatlas.lab.limits import Case
 from ioatlas.lab.running import start as start_target
 from ioatlas.model.limit import UNDETERMINED, Limit
@@ -62,8 +61,14 @@ def attributed(case: Case, visits: int = 1) -> Outcome:
         plan = open_plan(spec, read_only=not case.writes)
         directory = Path(folder) / "campaign"
         # A lab target is this program's own: it may be written to.
-        phrase = f"{plan.targets[0].location} {plan.targets[0].size_bytes}" if case.writes and plan.targets[0].kind != "directory" else None
-        journal = start(plan, directory, overwrite=phrase, measure={"iperf": target.context.get("server")} if case.iperf else None)
+        phrase = (
+            f"{plan.targets[0].location} {plan.targets[0].size_bytes}"
+            if case.writes and plan.targets[0].kind != "directory"
+            else None
+        )
+        journal = start(
+            plan, directory, overwrite=phrase, measure={"iperf": target.context.get("server")} if case.iperf else None
+        )
         try:
             run(journal, emit=lambda _event: None, stop_asked=lambda: False)
         finally:
@@ -77,10 +82,20 @@ def attributed(case: Case, visits: int = 1) -> Outcome:
     limit = next((limit for asked, limit in limits if asked), Limit(evidence=("the cell was not measured",)))
     word = "withheld" if not limit.determined else "right" if limit.resource in case.right else "WRONG"
     return Outcome(
-        case.name, case.scenario, case.truth, limit.resource, word, limit.share, limit.next_resource, limit.next_share, limit.evidence,
-        sum(not one.determined for _, one in limits), len(limits), tuple(sorted({one.resource for _, one in limits} - {UNDETERMINED})),
+        case.name,
+        case.scenario,
+        case.truth,
+        limit.resource,
+        word,
+        limit.share,
+        limit.next_resource,
+        limit.next_share,
+        limit.evidence,
+        sum(not one.determined for _, one in limits),
+        len(limits),
+        tuple(sorted({one.resource for _, one in limits} - {UNDETERMINED})),
         time.monotonic() - begin,
-    )  # fmt: skip
+    )
 
 
 def _options(options: Any) -> dict[str, int | str]:
@@ -89,11 +104,15 @@ def _options(options: Any) -> dict[str, int | str]:
 
 def table(outcomes: Sequence[Outcome]) -> list[str]:
     """Lines of Markdown."""
-    lines = ["| known limit | target | attributed | margin: next | verdict | values, undetermined |", "|---|---|---|---|---|---|"]
+    lines = [
+        "| known limit | target | attributed | margin: next | verdict | values, undetermined |",
+        "|---|---|---|---|---|---|",
+    ]
     for one in outcomes:
         share = f" ({one.share:.0%})" if one.share is not None else ""
         margin = f"{one.next_resource} {one.next_share:.0%}" if one.next_resource and one.next_share is not None else ""
         lines.append(
-            f"| {one.truth} | {one.scenario}: {one.name} | {one.attributed}{share} | {margin} | {one.verdict} | {one.values}, {one.withheld} |"
+            f"| {one.truth} | {one.scenario}: {one.name} | {one.attributed}{share} | {margin} | {one.verdict} | "
+            f"{one.values}, {one.withheld} |"
         )
     return lines

@@ -12,8 +12,8 @@ import click
 from ioatlas.errors import UsageError
 
 if TYPE_CHECKING:
-    from ioatlas.analysis.foreign_compare import ForeignRow
-    from ioatlas.campaign.foreign_comparison import ImportedComparison
+    from ioatlas.analysis.imported_compare import ImportedRow
+    from ioatlas.results.imported_comparison import ImportedComparison
 
 SHOWN = 60
 """Loads in the table without --cells."""
@@ -21,14 +21,24 @@ PIPE_WIDTH = 160
 
 
 def run(
-    first: Path, second: Path, quantity: str, tolerance: float, *, same: tuple[Path, ...], gate: bool, all_cells: bool, as_json: bool
+    first: Path,
+    second: Path,
+    quantity: str,
+    tolerance: float,
+    *,
+    same: tuple[Path, ...],
+    gate: bool,
+    all_cells: bool,
+    as_json: bool,
 ) -> None:
     """Compare and print. Raises UsageError for options that need visits on both sides."""
-    from ioatlas.campaign.foreign_comparison import compare_imported
+    from ioatlas.results.imported_comparison import compare_imported
 
     for given, option in ((bool(same), "--same"), (gate, "--fail-if-worse")):
         if given:
-            raise UsageError(f"{option} needs visits on both sides", where=option, remedy="leave it out: imported readings have none")
+            raise UsageError(
+                f"{option} needs visits on both sides", where=option, remedy="leave it out: imported readings have none"
+            )
     found = compare_imported(first, second, quantity, tolerance=tolerance)
     if as_json:
         import json
@@ -38,7 +48,7 @@ def run(
         _print(found, all_cells=all_cells)
 
 
-def _outcome(row: ForeignRow) -> str:
+def _outcome(row: ImportedRow) -> str:
     return row.test.outcome if row.test is not None else "not tested"
 
 
@@ -88,12 +98,13 @@ def _value(quantity: str, value: float) -> str:
     return {"bw": format_rate, "iops": format_count}.get(quantity, format_latency)(value)
 
 
-def _words(row: ForeignRow) -> str:
+def _words(row: ImportedRow) -> str:
     from ioatlas.model.units import format_size
 
     words = [row.load[0][1] or "operation not told"]
     words += [
-        f"{name} {format_size(value) if name in ('bs', 'size') and isinstance(value, int) else value}" for name, value in row.load[1:]
+        f"{name} {format_size(value) if name in ('bs', 'size') and isinstance(value, int) else value}"
+        for name, value in row.load[1:]
     ]
     return ", ".join(str(word) for word in words) + ("" if row.load[0][1] == row.direction else f" ({row.direction})")
 
@@ -108,22 +119,34 @@ def _print(found: ImportedComparison, *, all_cells: bool) -> None:
     if not console.is_terminal:
         console = Console(highlight=False, soft_wrap=True, markup=False, width=PIPE_WIDTH)
     console.print(
-        f"{found.quantity} of {found.names[1]} against {found.names[0]}: {len(result.rows)} loads on both sides, at least one side imported"
+        f"{found.quantity} of {found.names[1]} against {found.names[0]}: {len(result.rows)} loads on both sides, at "
+        "least one side imported"
     )
     console.print(
         f"median ratio {result.median_ratio:.3f}"
         + (
             ""
             if result.tested
-            else "; no test is possible: no load has repeats on both sides, so no difference here is more than a difference of two readings"
+            else (
+                "; no test is possible: no load has repeats on both sides, so no difference here is more than a "
+                "difference of two readings"
+            )
         )
     )
     if result.tested:
         console.print(
-            f"{result.tested} of {len(result.rows)} loads have repeats on both sides and are tested; repeats of another tool may share a state of the target"
+            f"{result.tested} of {len(result.rows)} loads have repeats on both sides and are tested; repeats of "
+            "another tool may share a state of the target"
         )
     left = f"on one side only: {result.only_first} and {result.only_second}"
-    console.print(left + (f"; {result.ambiguous} left out: a source does not tell what tells its loads apart" if result.ambiguous else ""))
+    console.print(
+        left
+        + (
+            f"; {result.ambiguous} left out: a source does not tell what tells its loads apart"
+            if result.ambiguous
+            else ""
+        )
+    )
     table = Table(box=None, pad_edge=False)
     for title, justify in (
         ("load", "left"),

@@ -27,7 +27,8 @@ def curve_tables(curve: LoadCurve, result: CampaignResult, console: Console) -> 
     if any(point.loop == "open" for point in curve.points):
         parts.append(
             Text(
-                "open loop: latencies are lower bounds; `behind` counts I/Os that were due and not done, chance alone explains the number after the slash",
+                "open loop: latencies are lower bounds; `behind` counts I/Os that were due and not done, chance alone "
+                "explains the number after the slash",
                 style="dim",
             )
         )
@@ -47,7 +48,15 @@ def _points(curve: LoadCurve, *, wide: bool) -> RenderableType:
     power = any(curve.efficiency(point) for point in curve.points)
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("load", no_wrap=True)
-    headings = [*(["offered"] if paced else []), "IOPS", "throughput", "mean", *(["95% interval"] if wide else []), "p95", "p99"]
+    headings = [
+        *(["offered"] if paced else []),
+        "IOPS",
+        "throughput",
+        "mean",
+        *(["95% interval"] if wide else []),
+        "p95",
+        "p99",
+    ]
     headings += [*(["behind"] if paced else []), *(["IOPS/W", "MB/s/W"] if power else []), "visits"]
     for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)
@@ -60,11 +69,19 @@ def _points(curve: LoadCurve, *, wide: bool) -> RenderableType:
         line += [_interval(point.lat_mean_ns)] if wide else []
         line += [_latency(point.lat_p95_ns), _latency(point.lat_p99_ns)]
         line += (
-            [f"{point.behind_ios:.0f}/{point.chance_ios:.0f}" if point.behind_ios is not None and point.chance_ios is not None else ""]
+            [
+                f"{point.behind_ios:.0f}/{point.chance_ios:.0f}"
+                if point.behind_ios is not None and point.chance_ios is not None
+                else ""
+            ]
             if paced
             else []
         )
-        line += [f"{efficiency[0]:.3g}" if efficiency else "", f"{efficiency[1] / 1e6:.3g}" if efficiency else ""] if power else []
+        line += (
+            [f"{efficiency[0]:.3g}" if efficiency else "", f"{efficiency[1] / 1e6:.3g}" if efficiency else ""]
+            if power
+            else []
+        )
         line.append(str(point.n_visits))
         table.add_row(*(Text(text) for text in line), Text("overloaded" if point.overloaded else point.verdict))
     return table
@@ -93,7 +110,8 @@ def _streams(point: LoadPoint) -> RenderableType:
         table.add_column(heading, justify="right", no_wrap=True)
     for stream in point.streams:
         latencies = [
-            format_latency(value) if value is not None else "" for value in (stream.lat_mean_ns, stream.lat_p95_ns, stream.lat_p99_ns)
+            format_latency(value) if value is not None else ""
+            for value in (stream.lat_mean_ns, stream.lat_p95_ns, stream.lat_p99_ns)
         ]
         offered = format_count(stream.offered_iops) if stream.offered_iops is not None else ""
         line = [

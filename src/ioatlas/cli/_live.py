@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a person sees while a campaign works: one line on a terminal, one JSON object a line with --json, else nothing."""
+"""What a person sees while a campaign works: one line on a terminal, one JSON object a line with --json, else
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,15 @@ from typing import Any
 
 import click
 
-from ioatlas.campaign.events import Emit, Event
-from ioatlas.model.units import format_count, format_duration, format_latency, format_rate, format_size, format_size_rounded
+from ioatlas.model.events import Emit, Event
+from ioatlas.model.units import (
+    format_count,
+    format_duration,
+    format_latency,
+    format_rate,
+    format_size,
+    format_size_rounded,
+)
 
 WIDEST = 120
 TELLING_SHARE = 0.02
@@ -45,7 +54,9 @@ class Stop:
 
 
 def paragraph(sentence: str) -> str:
-    """A sentence as it is printed: folded between words on a terminal, one line elsewhere, for tools that read lines."""
+    """A sentence as it is printed: folded between words on a terminal, one line elsewhere, for tools that read
+    lines.
+    """
     if not sys.stdout.isatty():
         return sentence
     width = min(shutil.get_terminal_size().columns, WIDEST)
@@ -71,14 +82,17 @@ class TerminalLine:
                 done, total = fields.get("bytes_done", 0), fields["bytes"]
                 # The first bytes tell nothing of the rest: they wait for the file to be made.
                 left = fields.get("seconds_left") if done >= total * TELLING_SHARE else None
-                self._state = f"laying out {format_size_rounded(done)} of {format_size_rounded(total)} on {fields['target']}"
+                self._state = (
+                    f"laying out {format_size_rounded(done)} of {format_size_rounded(total)} on {fields['target']}"
+                )
                 self._state += f", {format_duration(left)} left" if left else ""
             case "probe":
                 self._state = f"trying the lightest and heaviest of {fields['cells']} corners"
             case "progress":
                 done, planned = fields["visits_done"], fields["visits_planned"]
                 self._state = (
-                    f"{done}/{done + planned} visits, {format_duration(max(1.0, fields['seconds_left'] - fields['batch_seconds']))} left"
+                    f"{done}/{done + planned} visits, "
+                    f"{format_duration(max(1.0, fields['seconds_left'] - fields['batch_seconds']))} left"
                 )
             case "visit":
                 self._last = _picture(fields)

@@ -1,83 +1,95 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments that `map` and `plan` share, and what becomes of them."""
+"""Options that commands share. Those that shape a campaign are the ones its format declares."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from ioatlas.analysis.grade import GradeName
-from ioatlas.campaign.plan import Plan
-from ioatlas.campaign.preparation import Preparation
-from ioatlas.campaign.profiles import PROFILES, find_profile
-from ioatlas.campaign.spec import ENGINES, CampaignSpec, kept_precision, read_budget, read_campaign_file, read_error, read_window
+from ioatlas.config.options import FLAG, Declared
+from ioatlas.config.profiles import profiles
+from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import UsageError
 from ioatlas.model.options import read_option
+from ioatlas.procedures.options import CAMPAIGN
+
+if TYPE_CHECKING:
+    from ioatlas.run.plan import Plan
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+directory_option = functools.partial(click.option, "-o", "output", metavar="DIR", type=click.Path(path_type=Path))
+read_only_option = click.option(
+    "--read-only",
+    is_flag=True,
+    help="Only read: fio runs with --readonly, nothing is laid out, nothing needs confirming.",
+)
+destroy_option = click.option(
+    "--destroy",
+    metavar="SERIAL-OR-SIZE",
+    help="Write to a block device: its serial number, or its size in bytes, typed in full.",
+)
+overwrite_option = click.option(
+    "--overwrite",
+    metavar="'NAME SIZE'",
+    help="Write to an existing file or a URI: its full name and size in bytes, typed in full.",
+)
+
+
+def campaign_option(one: Declared, text: str = "") -> Decorator:
+    """An option of the campaign file as one of the command line. text: help in the place of the declared one."""
+    kind = one.option.kind
+    how: dict[str, Any] = {"metavar": kind.metavar or None}
+    if kind is FLAG:
+        how = {"is_flag": True}
+    elif kind.choices is not None:
+        how = {"type": click.Choice([word.value for word in kind.choices])}
+    elif kind.least is not None:
+        how = {"type": click.IntRange(kind.least, kind.most)}
+    default = "" if kind is FLAG or one.written_default is None else f" Default: {one.written_default}."
+    return click.option(_flag(one.key), one.key, help=text or one.option.help + default, **how)
+
+
+def _flag(key: str, *_: object) -> str:
+    return f"--{key.replace('_', '-')}"
 
 
 def sweep_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds [TARGET], everything that shapes the sweep (handed on as one `Asked`), --read-only and --json."""
-    profiles = "; ".join(f"{name}: {summary}" for name, (summary, _) in PROFILES.items())
-    options = [
+    """Adds [TARGET], everything that shapes the campaign (handed on as one `Asked`), --read-only and --json."""
+    known = "; ".join(f"{name}: {summary}" for name, summary in profiles().items())
+    asked = [one for one in CAMPAIGN.options if one.option.flag]
+    options: list[Decorator] = [
         click.argument("target", required=False),
-        click.option("--profile", metavar="NAME", help=f"Built-in profile. {profiles}. Default: quick."),
+        click.option("--profile", metavar="NAME", help=f"Built-in profile. {known}. Default: quick."),
         click.option(
             "--campaign",
             "campaign_file",
             metavar="FILE.toml",
             type=click.Path(path_type=Path),
-            help="Campaign file (see docs/campaign.md).",
-        ),
-        click.option("--budget", metavar="TIME", help="Time the whole may take, such as 10m; a plan that is too large is coarsened."),
-        click.option("--size", metavar="SIZE", help="Bytes of the target that are used, such as 64g; takes the place of the profile's sizes."),
-        click.option(
-            "--cells", type=click.IntRange(3), help="Measure at most N cells, chosen by the adaptive design; the rest is predicted."
-        ),
-        click.option("--error", metavar="PERCENT", help="Measure until the adaptive map states this median error, such as 5%."),
-        click.option(
-            "--precision", metavar="PERCENT", help="Visit each cell until its 95% interval is this narrow (half-width), such as 5%."
+            help="Campaign file (see docs/reference/campaign.md).",
         ),
         click.option(
-            "--grade",
-            type=click.Choice(["map", "certified"]),
-            help="Rule behind --precision: t interval, or order statistics of the median.",
+            "--size",
+            metavar="SIZE",
+            help="Bytes of the target that are used, such as 64g; takes the place of the profile's sizes.",
         ),
-        click.option("--max-visits", type=click.IntRange(2, 1000), help="Most visits of a cell. Default: 5, certified 30."),
-        click.option("--visits", type=click.IntRange(1, 1000), help="Visits of every cell, each in another random order. Default: 2."),
-        click.option("--window", metavar="TIME", help="Shortest time the load of a visit runs, such as 2s. Default: 500ms; a SNIA test 60s."),
-        click.option(
-            "--engine",
-            type=click.Choice(["fio", "iozone", "both"]),
-            help="Program that makes the load of the profile iozone2017; iozone and both need IOzone. Default: fio.",
-        ),
-        click.option(
-            "--trace",
-            metavar="FILE",
-            type=click.Path(path_type=Path),
-            help="Replay a timed trace (fio's version 3 log) instead of a sweep; latencies count from the time each I/O was due.",
-        ),
-        click.option("--verify", is_flag=True, help="Write blocks with checksums at the end, read them back and compare."),
-        click.option(
-            "--prepare",
-            type=click.Choice(get_args(Preparation)),
-            help="State before the load: laid-out (default), fresh: no data yet, filled: random data, no holes, preconditioned: and overwritten twice "
-            "at random, filled-twice: written twice in sequence.",
-        ),
-        click.option(
-            "--read-only", is_flag=True, help="Only read: fio runs with --readonly, nothing is laid out, nothing needs confirming."
-        ),
+        *map(campaign_option, asked),
+        read_only_option,
         click.option("--json", "as_json", is_flag=True, help="Print JSON."),
     ]
-    names = [field.name for field in fields(Asked)]
 
     @functools.wraps(command)
-    def with_asked(**values: Any) -> Any:
-        return command(Asked(**{name: values.pop(name) for name in names}), **values)
+    def with_asked(
+        target: str | None, profile: str | None, campaign_file: Path | None, size: str | None, **values: Any
+    ) -> Any:
+        typed = {one.key: values.pop(one.key) for one in asked}
+        given = {key: value for key, value in typed.items() if value is not None and value is not False}
+        return command(Asked(target, profile, campaign_file, size, given), **values)
 
     decorated: Callable[..., Any] = with_asked
     for option in reversed(options):
@@ -92,7 +104,8 @@ def check_read_only(plan: Plan) -> None:
             raise UsageError(
                 "a read-only sweep lays nothing out, and a directory is measured on files that are laid out in it",
                 where=target.location,
-                remedy="name one file of it; or leave out --read-only: all is written in a subdirectory of its own and removed at the end",
+                remedy="name one file of it; or leave out --read-only: all is written in a subdirectory of its own "
+                "and removed at the end",
             )
 
 
@@ -105,27 +118,19 @@ def with_size(spec: CampaignSpec, text: str) -> CampaignSpec:
 
 @dataclass(frozen=True)
 class Asked:
-    """What was asked for on the command line; None or False where nothing was."""
+    """What was asked for on the command line. given: options of the campaign, by key, as they were typed."""
 
     target: str | None
     profile: str | None
     campaign_file: Path | None
-    budget: str | None
     size: str | None
-    cells: int | None
-    error: str | None
-    precision: str | None
-    grade: GradeName | None
-    max_visits: int | None
-    visits: int | None
-    window: str | None
-    engine: str | None
-    trace: Path | None
-    verify: bool
-    prepare: Preparation | None
+    given: Mapping[str, Any]
 
     def spec(self) -> CampaignSpec:
-        """The specification: arguments override the campaign file, the file overrides its profile. Raises UsageError."""
+        """The specification. Arguments override the campaign file, the file overrides its profile.
+
+        Raises UsageError.
+        """
         spec = self._base()
         if self.target is not None:
             if spec.targets:
@@ -136,30 +141,18 @@ class Asked:
                 )
             spec = replace(spec, targets=(("", self.target),))
         if not spec.targets:
-            raise UsageError("no target is named", remedy="name one: `ioatlas map DIRECTORY`, or [target] path = in the campaign file")
-        spec = replace(spec, precision=kept_precision(spec, self.visits))
-        given: dict[str, Any] = {
-            "budget_seconds": read_budget(self.budget, "--budget") if self.budget is not None else None,
-            "precision": read_error(self.precision, "--precision") if self.precision is not None else None,
-            "error": read_error(self.error, "--error") if self.error is not None else None,
-            "cells": self.cells,
-            "grade": self.grade,
-            "max_visits": self.max_visits,
-            "visits": self.visits,
-            "engines": ENGINES[self.engine] if self.engine is not None else None,
-            "trace": str(self.trace.absolute()) if self.trace is not None else None,
-            "verify": self.verify or None,
-            "prepare": self.prepare,
-            "window_seconds": read_window(self.window, "--window") if self.window is not None else None,
-        }
-        spec = replace(spec, **{name: value for name, value in given.items() if value is not None})
+            raise UsageError(
+                "no target is named",
+                remedy="name one: `ioatlas map DIRECTORY`, or [target] path = in the campaign file",
+            )
+        spec = CAMPAIGN.apply(spec, self.given, _flag, folder=Path())
         return spec if self.size is None else with_size(spec, self.size)
 
     def _base(self) -> CampaignSpec:
-        base = find_profile(self.profile) if self.profile else None
+        base = CAMPAIGN.profile(self.profile) if self.profile else None
         if self.campaign_file is None:
-            return base or (CampaignSpec() if self.trace is not None else find_profile("quick"))
-        spec = read_campaign_file(self.campaign_file, base=base, profiles=find_profile)
-        if spec.axes or spec.constants or spec.patterns or spec.streams or spec.trace or self.trace is not None:
+            return base or (CampaignSpec() if "trace" in self.given else CAMPAIGN.profile("quick"))
+        spec = CAMPAIGN.read_file(self.campaign_file, base)
+        if spec.axes or spec.constants or spec.patterns or CAMPAIGN.brings_load(spec) or "trace" in self.given:
             return spec
-        return read_campaign_file(self.campaign_file, base=find_profile("quick"), profiles=find_profile)
+        return CAMPAIGN.read_file(self.campaign_file, CAMPAIGN.profile("quick"))

@@ -6,10 +6,11 @@ from __future__ import annotations
 import click
 
 from ioatlas.analysis.wording import plural
-from ioatlas.campaign.events import Event
-from ioatlas.campaign.start import run
+from ioatlas.campaign import run
 from ioatlas.cli._live import Stop, TerminalLine, choose, paragraph
 from ioatlas.errors import IoAtlasError, PartialResultError
+from ioatlas.model.events import Event
+from ioatlas.model.status import VisitStatus
 from ioatlas.model.units import format_duration
 from ioatlas.store.journal import Journal
 
@@ -27,7 +28,16 @@ def run_session(journal: Journal, *, as_json: bool) -> None:
         if isinstance(emit, TerminalLine):
             emit.close()
         if as_json:
-            emit(Event("stopped", {"directory": str(directory), "reason": error.what, "visits": journal.count_visits().get("done", 0)}))
+            emit(
+                Event(
+                    "stopped",
+                    {
+                        "directory": str(directory),
+                        "reason": error.what,
+                        "visits": journal.count_visits().get(VisitStatus.DONE, 0),
+                    },
+                )
+            )
         _try_report(journal)
         if stop():
             click.echo(f"ioatlas: {error}", err=True)
@@ -50,20 +60,22 @@ def run_session(journal: Journal, *, as_json: bool) -> None:
         return
     for sentence in _closing(directory):
         click.echo(paragraph(sentence))
-    click.echo(f"{plural(summary.cells, 'cell')}, {plural(summary.visits, 'visit')} in {format_duration(summary.seconds)}")
+    click.echo(
+        f"{plural(summary.cells, 'cell')}, {plural(summary.visits, 'visit')} in {format_duration(summary.seconds)}"
+    )
     click.echo(f"report: {report or 'not written'}")
 
 
 def _closing(directory: object) -> list[str]:
     from pathlib import Path
 
-    from ioatlas.campaign.result import load_result
+    from ioatlas.campaign import load_result
 
     return [finding.sentence for finding in load_result(Path(str(directory))).findings]
 
 
 def _write_report(journal: Journal) -> str:
-    from ioatlas.campaign.result import load_result
+    from ioatlas.campaign import load_result
     from ioatlas.report.page import write_report
 
     path = journal.directory / REPORT
@@ -74,7 +86,7 @@ def _write_report(journal: Journal) -> str:
 def _try_report(journal: Journal) -> None:
     """The report of a partial result; its absence must not hide why the campaign ended."""
     try:
-        if journal.count_visits().get("done"):
+        if journal.count_visits().get(VisitStatus.DONE):
             click.echo(f"report of what was finished: {_write_report(journal)}", err=True)
     except IoAtlasError as error:
         click.echo(f"no report: {error}", err=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from ioatlas.campaign.comparison import CampaignComparison
+    from ioatlas.results.comparison import CampaignComparison
 
 PIPE_WIDTH = 160
 """Columns to use when the output is no terminal."""
@@ -26,14 +26,24 @@ Examples:
   ioatlas compare nas1 nas2 --same nas1-b --same nas1-c   with what two repeats of nas1 say about how campaigns differ
   ioatlas compare before after --fail-if-worse            exit code 3 when the map or a cell got worse
   ioatlas compare nas1 nas2 --json | jq .map
-  ioatlas compare nas1 old-results                        with what `ioatlas import -o old-results` read: ratios, and how the methods differ""",
+  ioatlas compare nas1 old-results                   with what `ioatlas import` read: ratios, and how methods differ""",
 )
 @click.argument("first", metavar="FIRST", type=click.Path(path_type=Path))
 @click.argument("second", metavar="SECOND", type=click.Path(path_type=Path))
 @click.option(
-    "--quantity", type=click.Choice(("bw", "iops", "lat_mean", "lat_p99")), default="bw", show_default=True, help="What is compared."
+    "--quantity",
+    type=click.Choice(("bw", "iops", "lat_mean", "lat_p99")),
+    default="bw",
+    show_default=True,
+    help="What is compared.",
 )
-@click.option("--tolerance", metavar="PERCENT", default="2%", show_default=True, help="Differences up to this are never called one.")
+@click.option(
+    "--tolerance",
+    metavar="PERCENT",
+    default="2%",
+    show_default=True,
+    help="Differences up to this are never called one.",
+)
 @click.option(
     "--same",
     multiple=True,
@@ -45,21 +55,38 @@ Examples:
 @click.option("--fail-if-worse", is_flag=True, help="Exit with 3 when the map or any cell is worse in SECOND.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(
-    first: Path, second: Path, quantity: str, tolerance: str, same: tuple[Path, ...], all_cells: bool, fail_if_worse: bool, as_json: bool
+    first: Path,
+    second: Path,
+    quantity: str,
+    tolerance: str,
+    same: tuple[Path, ...],
+    all_cells: bool,
+    fail_if_worse: bool,
+    as_json: bool,
 ) -> None:
     """Compare the campaigns in FIRST and SECOND, cell by cell and as a whole.
 
-    A cell differs when its visits say so with all cells' visits taken into account (false discovery rate 5%). The map as a whole is tested against the slow
-    drift seen while the campaigns ran; what moved between them and not within them looks like a difference, unless --same shows it.
+    A cell differs when its visits say so with all cells' visits taken into account (false discovery rate 5%). The map
+    as a whole is tested against the slow drift seen while the campaigns ran; what moved between them and not within
+    them looks like a difference, unless --same shows it.
     """
-    from ioatlas.campaign.comparison import compare_campaigns
-    from ioatlas.campaign.foreign_comparison import involves_imported
     from ioatlas.errors import GateError
+    from ioatlas.results.comparison import compare_campaigns
+    from ioatlas.results.imported_comparison import involves_imported
 
     if involves_imported(first, second):
         from ioatlas.cli import _compare_imported
 
-        _compare_imported.run(first, second, quantity, _share(tolerance), same=same, gate=fail_if_worse, all_cells=all_cells, as_json=as_json)
+        _compare_imported.run(
+            first,
+            second,
+            quantity,
+            _share(tolerance),
+            same=same,
+            gate=fail_if_worse,
+            all_cells=all_cells,
+            as_json=as_json,
+        )
         return
 
     found = compare_campaigns(first, second, quantity, tolerance=_share(tolerance), same=same)
@@ -74,7 +101,8 @@ def command(
     whole = found.result.whole is not None and found.result.whole.outcome == worse
     if fail_if_worse and (count or whole):
         raise GateError(
-            f"{found.names[1]} is worse: {'the map as a whole' if whole else 'not the map as a whole'}, {count} cells", where=str(second)
+            f"{found.names[1]} is worse: {'the map as a whole' if whole else 'not the map as a whole'}, {count} cells",
+            where=str(second),
         )
 
 
@@ -86,7 +114,9 @@ def _share(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value < 0.1:
-        raise UsageError(f"{text!r} is not a tolerance", where="--tolerance", remedy="write a share below 10%, such as 2% or 0.02")
+        raise UsageError(
+            f"{text!r} is not a tolerance", where="--tolerance", remedy="write a share below 10%, such as 2% or 0.02"
+        )
     return value
 
 
@@ -144,12 +174,14 @@ def _print(found: CampaignComparison, *, all_cells: bool) -> None:
             whole.outcome, "no difference shown"
         )
         console.print(
-            f"map as a whole: {whole.ratio - 1:+.1%} (95% interval {whole.low - 1:+.1%} to {whole.high - 1:+.1%}): {verdict}; a {result.effect:.0%} lower one would be found with {whole.power:.0%} chance"
+            f"map as a whole: {whole.ratio - 1:+.1%} (95% interval {whole.low - 1:+.1%} to {whole.high - 1:+.1%}): "
+            f"{verdict}; a {result.effect:.0%} lower one would be found with {whole.power:.0%} chance"
         )
     powers = [cell.power for cell in result.cells if cell.power is not None]
     if powers:
         console.print(
-            f"single cells: {len(result.differing)} of {len(result.cells)} differ; a {result.effect:.0%} lower one would be found with {median(powers):.0%} chance (median cell)"
+            f"single cells: {len(result.differing)} of {len(result.cells)} differ; a {result.effect:.0%} lower one "
+            f"would be found with {median(powers):.0%} chance (median cell)"
         )
     left = len(result.only_first) + len(result.only_second)
     if left:
@@ -185,5 +217,6 @@ def _print(found: CampaignComparison, *, all_cells: bool) -> None:
         else "assumed: the target moved no more between the campaigns than while they ran"
     )
     console.print(
-        f"method {result.method}, differences up to {result.tolerance:.1%} ignored, false discovery rate {result.false_discovery_rate:.0%}; {noise}"
+        f"method {result.method}, differences up to {result.tolerance:.1%} ignored, false discovery rate "
+        f"{result.false_discovery_rate:.0%}; {noise}"
     )

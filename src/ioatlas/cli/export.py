@@ -28,7 +28,7 @@ QUANTITY_NAMES = ("bw", "iops", "lat_mean", "lat_p99", "bw_per_job")
 Examples:
   ioatlas export nas1 --format csv -o nas1.csv
   ioatlas export nas1 --format json | jq '.findings[].sentence'
-  ioatlas export nas1 --format gnuplot -o figure     writes figure/map.gp and figure/map.dat; then: gnuplot figure/map.gp
+  ioatlas export nas1 --format gnuplot -o figure     writes figure/map.gp and map.dat; then: gnuplot figure/map.gp
   ioatlas export nas1 --format pdf --quantity lat_p99 --scale log -o latency.pdf
   ioatlas export nas1 --format svg --figure charts -o operations.svg
   ioatlas export ssd --format png --figure rounds -o steady.png
@@ -38,32 +38,64 @@ Examples:
 Without -o, csv and json go to standard output, the others into DIR.""",
 )
 @click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--format", "kind", required=True, type=click.Choice((*TABLES, "gnuplot", *FIGURES)), help="What to write.")
-@click.option("-o", "--output", metavar="OUT", type=click.Path(path_type=Path), help="File to write, or folder for gnuplot.")
+@click.option(
+    "--format", "kind", required=True, type=click.Choice((*TABLES, "gnuplot", *FIGURES)), help="What to write."
+)
+@click.option(
+    "-o", "--output", metavar="OUT", type=click.Path(path_type=Path), help="File to write, or folder for gnuplot."
+)
 @click.option("--quantity", type=click.Choice(QUANTITY_NAMES), help="What a figure shows. Default: bw, the throughput.")
 @click.option("--x", metavar="AXIS", help="Axis along x, such as size, numjobs or iodepth.")
 @click.option("--y", metavar="AXIS", help="Axis along y, or one line for each of its values with --figure lines.")
-@click.option("--tiles", metavar="AXIS[,AXIS]", help="Axes of the tiles: columns, then rows. The rest becomes one page for each value.")
-@click.option("--scale", type=click.Choice(("linear", "log")), help="Scale of the quantity, the same in all tiles. Default: linear.")
-@click.option("--figure", "style", type=click.Choice(("map", "lines", "charts", "rounds")), help="Heat maps, lines with error bars, the charts a study in order brings itself, or the steady-state plot of a SNIA test. Default: charts or rounds where there are any, else map.")
+@click.option(
+    "--tiles",
+    metavar="AXIS[,AXIS]",
+    help="Axes of the tiles: columns, then rows. The rest becomes one page for each value.",
+)
+@click.option(
+    "--scale",
+    type=click.Choice(("linear", "log")),
+    help="Scale of the quantity, the same in all tiles. Default: linear.",
+)
+@click.option(
+    "--figure",
+    "style",
+    type=click.Choice(("map", "lines", "charts", "rounds")),
+    help="Heat maps, lines with error bars, the charts a study in order brings itself, or the steady-state plot of a "
+    "SNIA test. Default: charts or rounds where there are any, else map.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the names of the written files as JSON.")
 def command(directory: Path, kind: str, output: Path | None, as_json: bool, **choice: str | None) -> None:
-    """Write the result of the campaign in DIR as a table (csv, json), as a gnuplot script with its data, or as a figure."""
+    """Write the result of the campaign in DIR as a table (csv, json), as a gnuplot script with its data, or as a
+    figure.
+    """
     drawn = {name: value for name, value in choice.items() if value}
     if kind in TABLES and drawn:
-        raise UsageError(f"--{_option(next(iter(drawn)))} is for figures", where=f"--format {kind}", remedy="leave it out")
+        raise UsageError(
+            f"--{_option(next(iter(drawn)))} is for figures", where=f"--format {kind}", remedy="leave it out"
+        )
     if kind == "gnuplot" and choice["style"] not in (None, "map", "rounds"):
-        raise UsageError("the gnuplot script draws maps and the plot of a test in rounds", where=f"--figure {choice['style']}", remedy="use --format png, svg or pdf")
-    from ioatlas.campaign.result import load_result
+        raise UsageError(
+            "the gnuplot script draws maps and the plot of a test in rounds",
+            where=f"--figure {choice['style']}",
+            remedy="use --format png, svg or pdf",
+        )
+    from ioatlas.campaign import load_result
 
     result = load_result(directory)
     try:
-        written = _table(result, kind, output) if kind in TABLES else _figure(result, kind, _place(directory, kind, output), drawn)
+        written = (
+            _table(result, kind, output)
+            if kind in TABLES
+            else _figure(result, kind, _place(directory, kind, output), drawn)
+        )
     except BrokenPipeError:  # the reader has enough: `ioatlas export ... | head`
         raise
     except OSError as error:
         raise IoAtlasError(
-            f"cannot be written: {error.strerror}", where=str(error.filename or output), remedy="name another place with -o"
+            f"cannot be written: {error.strerror}",
+            where=str(error.filename or output),
+            remedy="name another place with -o",
         ) from error
     if as_json and written:
         import json
@@ -104,7 +136,9 @@ def _place(directory: Path, kind: str, output: Path | None) -> Path:
         path /= f"map.{kind}"
     suffix = path.suffix.lstrip(".").lower()
     if suffix != kind and suffix in (*FIGURES, *TABLES, "jpg", "jpeg", "eps", "html", "webp"):
-        raise UsageError(f"{path.name} is not the name of a {kind} file", where="-o", remedy=f"write -o {path.stem}.{kind}")
+        raise UsageError(
+            f"{path.name} is not the name of a {kind} file", where="-o", remedy=f"write -o {path.stem}.{kind}"
+        )
     return path
 
 
@@ -117,14 +151,26 @@ def _figure(result: CampaignResult, kind: str, path: Path, drawn: dict[str, str]
         from ioatlas.report.export.to_rounds import write_rounds, write_rounds_gnuplot
 
         if set(drawn) - {"style"}:
-            raise UsageError("the plot of a test in rounds has its axes and quantity", where="--figure rounds", remedy="leave out the other options")
+            raise UsageError(
+                "the plot of a test in rounds has its axes and quantity",
+                where="--figure rounds",
+                remedy="leave out the other options",
+            )
         if kind == "gnuplot":
             return list(write_rounds_gnuplot(result, path))
         return list(write_rounds(result, path, kind))  # type: ignore[arg-type]
     if kind in FIGURES and (drawn.get("style") == "charts" or (in_order(result) and not drawn)):
         if not result.charts or set(drawn) - {"style"}:
-            what = "the campaign brings no charts of its own" if not result.charts else "the charts have their axes and quantity"
-            raise UsageError(what, where="--figure charts", remedy="use --figure lines" if not result.charts else "leave out the other options")
+            what = (
+                "the campaign brings no charts of its own"
+                if not result.charts
+                else "the charts have their axes and quantity"
+            )
+            raise UsageError(
+                what,
+                where="--figure charts",
+                remedy="use --figure lines" if not result.charts else "leave out the other options",
+            )
         return list(write_charts(result, path, kind))  # type: ignore[arg-type]
     tiles = [name.strip() for name in drawn.get("tiles", "").split(",") if name.strip()]
     layout: Layout = lay_out(result, x=drawn.get("x", ""), y=drawn.get("y", ""), tiles=tiles)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ioatlas import`: result files of other tools as foreign readings."""
+"""`ioatlas import`: result files of other tools as imported readings."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from typing import Any
 import click
 
 from ioatlas.errors import UsageError
+from ioatlas.interop.read.formats import TOOLS
 from ioatlas.model.units import format_count, format_latency, format_rate, format_size
 
 _TABLE_LIMIT = 500
@@ -37,7 +38,9 @@ class _Tally:
 
 @dataclass(frozen=True)
 class _Read:
-    """What some files gave: JSON lines and their digests, then for each file (readings, problem lines, whether figures were lost, whether known)."""
+    """What some files gave: JSON lines and their digests, then for each file (readings, problem lines, whether figures
+    were lost, whether known).
+    """
 
     lines: bytes
     digests: bytes
@@ -47,7 +50,8 @@ class _Read:
 def _finish(source: Any, count: int, named: bool) -> tuple[list[str], bool, bool]:
     known = count > 0 or not any(problem.what == "no known result format" for problem in source.problems)
     problems = [
-        f"{source.name}:{problem.line}: {problem.what}" if problem.line else f"{source.name}: {problem.what}" for problem in source.problems
+        f"{source.name}:{problem.line}: {problem.what}" if problem.line else f"{source.name}: {problem.what}"
+        for problem in source.problems
     ]
     if source.unlisted:
         problems.append(f"{source.name}: {source.unlisted} more problems like these")
@@ -69,8 +73,8 @@ def _encode(record: dict[str, Any]) -> bytes:
 
 def _read_files(items: list[tuple[str, bool]]) -> _Read:
     """Some files, whole: what a worker process does."""
-    from ioatlas.dialect.read.importer import read_source
-    from ioatlas.dialect.read.source import Source
+    from ioatlas.interop.read.importer import read_source
+    from ioatlas.interop.read.source import Source
     from ioatlas.store.imported import digest_of
 
     lines: list[bytes] = []
@@ -94,7 +98,7 @@ def _many(files: list[tuple[str, bool]], tally: _Tally) -> Iterator[_Batch]:
     """All files in order, read by all processors."""
     from concurrent.futures import ProcessPoolExecutor
 
-    import ioatlas.dialect.read.importer  # noqa: F401 - imported once, before the workers are forked
+    import ioatlas.interop.read.importer  # noqa: F401 - imported once, before the workers are forked
     from ioatlas.store.imported import DIGEST_BYTES
 
     parts = [files[place : place + _CHUNK] for place in range(0, len(files), _CHUNK)]
@@ -102,14 +106,16 @@ def _many(files: list[tuple[str, bool]], tally: _Tally) -> Iterator[_Batch]:
         for result in pool.map(_read_files, parts):
             for count, problems, lost, known in result.files:
                 _count(tally, count, problems, lost, known)
-            digests = [result.digests[place : place + DIGEST_BYTES] for place in range(0, len(result.digests), DIGEST_BYTES)]
+            digests = [
+                result.digests[place : place + DIGEST_BYTES] for place in range(0, len(result.digests), DIGEST_BYTES)
+            ]
             yield result.lines.split(b"\n") if digests else [], digests
 
 
 def _few(files: list[tuple[str, bool]], tally: _Tally) -> Iterator[_Batch]:
     """Files one by one, a bounded number of readings at a time: one of them may hold millions."""
-    from ioatlas.dialect.read.importer import read_source
-    from ioatlas.dialect.read.source import Source
+    from ioatlas.interop.read.importer import read_source
+    from ioatlas.interop.read.source import Source
     from ioatlas.store.imported import digest_of
 
     for name, named in files:
@@ -197,7 +203,9 @@ def _print_table(lines: Iterator[bytes]) -> None:
 
 
 def _print_lines(batches: Iterator[_Batch], *, to_the_end: bool) -> None:
-    """One JSON object a line. A reader of them that has enough (`| head`) ends the printing; `to_the_end`: not the keeping."""
+    """One JSON object a line. A reader of them that has enough (`| head`) ends the printing; `to_the_end`: not the
+    keeping.
+    """
     out = sys.stdout.buffer
     open_ = True
     for lines, _ in batches:
@@ -212,7 +220,23 @@ def _print_lines(batches: Iterator[_Batch], *, to_the_end: bool) -> None:
             return
 
 
-@click.command("import")
+_HELP = f"""Read result files of other tools: {", ".join(TOOLS)}.
+
+Formats are recognised by content. Folders are walked. A reading is imported: it keeps its file and line, and what its
+source does not say stays empty. What cannot be read is named on the error stream, one line each.
+
+Exit code 0: everything read; 4: something read, something lost; 1: nothing readable.
+
+\b
+Examples:
+  ioatlas import results.json
+  ioatlas import iozone.txt diskspd.xml vdbench-output/ --json
+  ioatlas import bench-fio-folder/ -o old-results && ioatlas report old-results
+  ioatlas import before.log -o nas --label before && ioatlas import after.log -o nas --label after
+"""
+
+
+@click.command("import", help=_HELP)
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "-o",
@@ -223,29 +247,20 @@ def _print_lines(batches: Iterator[_Batch], *, to_the_end: bool) -> None:
     metavar="DIR",
 )
 @click.option(
-    "--label", default="", metavar="TEXT", help="What to call these results in charts and comparisons. Default: the tool and its version."
+    "--label",
+    default="",
+    metavar="TEXT",
+    help="What to call these results in charts and comparisons. Default: the tool and its version.",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line for each reading.")
 def command(files: tuple[Path, ...], directory: Path | None, label: str, as_json: bool) -> None:
-    """Read result files of other tools: fio, IOzone, DiskSpd, vdbench, xdd, ORION, elbencho, bonnie++, CrystalDiskMark, KDiskMark, IO500, IOR, mdtest.
-
-    Formats are recognised by content. Folders are walked. A reading is imported: it keeps its file and line, and what its source does not say stays
-    empty. What cannot be read is named on the error stream, one line each.
-
-    Exit code 0: everything read; 4: something read, something lost; 1: nothing readable.
-
-    \b
-    Examples:
-      ioatlas import results.json
-      ioatlas import iozone.txt diskspd.xml vdbench-output/ --json
-      ioatlas import bench-fio-folder/ -o old-results && ioatlas report old-results
-      ioatlas import before.log -o nas --label before && ioatlas import after.log -o nas --label after
-    """  # noqa: D301 - click reads the backspace
-    from ioatlas.dialect.read.importer import walk
+    from ioatlas.interop.read.importer import walk
 
     for path in files:
         if not path.exists():
-            raise UsageError("no such file or directory", where=str(path), remedy="name result files, or a folder of them")
+            raise UsageError(
+                "no such file or directory", where=str(path), remedy="name result files, or a folder of them"
+            )
     tally = _Tally()
     found = list(walk(str(path) for path in files))
     batches = _many(found, tally) if len(found) >= _MANY else _few(found, tally)
@@ -255,7 +270,9 @@ def command(files: tuple[Path, ...], directory: Path | None, label: str, as_json
         _print_lines(batches, to_the_end=directory is not None)
     else:
         _print_table(line for lines, _ in batches for line in lines)
-    click.echo(f"ioatlas: {tally.readings} readings from {tally.files - tally.unknown} of {tally.files} files", err=True)
+    click.echo(
+        f"ioatlas: {tally.readings} readings from {tally.files - tally.unknown} of {tally.files} files", err=True
+    )
     if not tally.readings:
         sys.exit(1)
     if tally.lost:

@@ -9,14 +9,19 @@ import os
 import shlex
 import subprocess
 import sys
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.lab import instance, scenarios
 from ioatlas.lab.running import LabTarget, down, missing, start, up
+from ioatlas.lab.scenario import Scenario
 from ioatlas.model.units import parse_size_bytes
+
+if TYPE_CHECKING:
+    from ioatlas.lab.check import Outcome
 
 
 @click.group()
@@ -42,8 +47,26 @@ def _settings(words: tuple[str, ...]) -> dict[str, Any]:
     return settings
 
 
+def _possible(registry: Mapping[str, Scenario]) -> tuple[str, ...]:
+    """The targets for which nothing is missing here, neither a package nor root."""
+    return tuple(
+        name for name, one in registry.items() if not missing(one) and not (one.needs_root and os.geteuid() != 0)
+    )
+
+
+def _judge_truth(outcomes: Sequence[Outcome]) -> None:
+    """How many were right. Exit code 3 when one was not."""
+    off = sum(not outcome.ok for outcome in outcomes)
+    click.echo(f"{len(outcomes) - off} of {len(outcomes)} measured values within their tolerance", err=True)
+    if off:
+        sys.exit(3)
+
+
 def _truth_lines(target: LabTarget) -> list[str]:
-    return [f"  {name:<20} {truth.value:g} {truth.unit}  ({truth.source}) {truth.note}" for name, truth in target.truth.items()]
+    return [
+        f"  {name:<20} {truth.value:g} {truth.unit}  ({truth.source}) {truth.note}"
+        for name, truth in target.truth.items()
+    ]
 
 
 @command.command("list")
@@ -68,7 +91,9 @@ def list_(*, as_json: bool) -> None:
         click.echo(json.dumps(rows, indent=1))
         return
     for row in rows:
-        remarks = [text for text in ("needs root" if row["needs_root"] else "", _lacking(row["missing_packages"])) if text]
+        remarks = [
+            text for text in ("needs root" if row["needs_root"] else "", _lacking(row["missing_packages"])) if text
+        ]
         click.echo(f"{row['name']:<16} {row['summary']}{' [' + '; '.join(remarks) + ']' if remarks else ''}")
         click.echo(f"{'':<16} {' '.join(f'{key}={value}' for key, value in row['settings'].items())}")
 
@@ -79,7 +104,13 @@ def _lacking(packages: list[str]) -> str:
 
 @command.command("up")
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
-@click.option("--set", "words", multiple=True, metavar="NAME=VALUE", help="A setting of the scenario, e.g. --set bw_bytes_per_s=50MB.")
+@click.option(
+    "--set",
+    "words",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A setting of the scenario, e.g. --set bw_bytes_per_s=50MB.",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a target and line.")
 def up_(names: tuple[str, ...], words: tuple[str, ...], *, as_json: bool) -> None:
     """Start scenarios that stay until `ioatlas lab down`."""
@@ -87,7 +118,13 @@ def up_(names: tuple[str, ...], words: tuple[str, ...], *, as_json: bool) -> Non
         target = up(name, _settings(words))
         if as_json:
             truth = {key: dataclasses.asdict(value) for key, value in target.truth.items()}
-            record = {"name": name, "id": target.directory.name, "kind": target.kind, "location": target.location, "limit": target.limit}
+            record = {
+                "name": name,
+                "id": target.directory.name,
+                "kind": target.kind,
+                "location": target.location,
+                "limit": target.limit,
+            }
             click.echo(json.dumps({**record, "options": dict(target.options), "truth": truth}))
             continue
         click.echo(f"{target.location}")
@@ -97,7 +134,10 @@ def up_(names: tuple[str, ...], words: tuple[str, ...], *, as_json: bool) -> Non
             click.echo(f"  measure it with {' '.join(f'{key}={value}' for key, value in target.options.items())}")
         programs = target.directory / instance.PROGRAMS
         path = f"PATH={shlex.quote(str(programs))}:$PATH " if programs.is_dir() else ""
-        click.echo(f"  measure: {path}ioatlas map {shlex.quote(target.location)}    stop: ioatlas lab down {target.directory.name}")
+        click.echo(
+            f"  measure: {path}ioatlas map {shlex.quote(target.location)}    stop: ioatlas lab down "
+            f"{target.directory.name}"
+        )
 
 
 @command.command("down")
@@ -108,7 +148,10 @@ def down_(names: tuple[str, ...], *, as_json: bool) -> None:
     running = instance.instances()
     unknown = [name for name in names if not any(name in (one.ident, one.scenario) for one in running)]
     if unknown:
-        raise UsageError(f"no lab target {unknown[0]!r} is running", remedy=f"running: {', '.join(one.ident for one in running) or 'none'}")
+        raise UsageError(
+            f"no lab target {unknown[0]!r} is running",
+            remedy=f"running: {', '.join(one.ident for one in running) or 'none'}",
+        )
     stopped, failures = [], []
     for one in running:
         if names and not {one.ident, one.scenario} & set(names):
@@ -121,7 +164,10 @@ def down_(names: tuple[str, ...], *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(stopped))
     else:
-        click.echo(f"stopped {len(stopped)} lab target{'s' if len(stopped) != 1 else ''}" + (f": {', '.join(stopped)}" if stopped else ""))
+        click.echo(
+            f"stopped {len(stopped)} lab target{'s' if len(stopped) != 1 else ''}"
+            + (f": {', '.join(stopped)}" if stopped else "")
+        )
     if failures:
         raise IoAtlasError("; ".join(failures))
 
@@ -131,7 +177,8 @@ def down_(names: tuple[str, ...], *, as_json: bool) -> None:
 def status(*, as_json: bool) -> None:
     """List what is running."""
     rows = [
-        {"id": one.ident, "name": one.scenario, "location": one.location, "directory": str(one.directory)} for one in instance.instances()
+        {"id": one.ident, "name": one.scenario, "location": one.location, "directory": str(one.directory)}
+        for one in instance.instances()
     ]
     if as_json:
         click.echo(json.dumps(rows, indent=1))
@@ -164,13 +211,19 @@ def run(name: str, words: tuple[str, ...], settings: tuple[str, ...]) -> None:
 
 @command.command("truth")
 @click.argument("names", nargs=-1, metavar="[NAME...]")
-@click.option("--seeds", type=click.IntRange(1, 100), default=1, show_default=True, help="Measure everything this often, with other offsets and in other orders.")
+@click.option(
+    "--seeds",
+    type=click.IntRange(1, 100),
+    default=1,
+    show_default=True,
+    help="Measure everything this often, with other offsets and in other orders.",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object for each value and seed, one a line.")
 def truth_(names: tuple[str, ...], *, seeds: int, as_json: bool) -> None:
     """Measure the targets with plain fio and print measured against configured. Exit code 3 when one is off.
 
-    What is left between the two is explained as far as something else than fio tells it: how long a sleep takes on this machine, the work in
-    flight at the window's edges, chance.
+    What is left between the two is explained as far as something else than fio tells it: how long a sleep takes on this
+    machine, the work in flight at the window's edges, chance.
 
     \b
     ioatlas lab truth bandwidth latency
@@ -178,14 +231,16 @@ def truth_(names: tuple[str, ...], *, seeds: int, as_json: bool) -> None:
     """  # noqa: D301
     import random
 
-    from ioatlas.lab.check import Outcome, check, seconds_of
+    from ioatlas.lab.check import check, seconds_of
     from ioatlas.model.units import format_duration
 
     registry = scenarios()
-    chosen = names or tuple(name for name, one in registry.items() if not missing(one) and not (one.needs_root and os.geteuid() != 0))
+    chosen = names or _possible(registry)
     takes = seeds * sum(seconds_of(name) for name in chosen)
     if takes > 30:
-        click.echo(f"{len(chosen)} targets, {seeds} seed{'s' if seeds > 1 else ''}: about {format_duration(takes)}", err=True)
+        click.echo(
+            f"{len(chosen)} targets, {seeds} seed{'s' if seeds > 1 else ''}: about {format_duration(takes)}", err=True
+        )
     found: dict[tuple[str, str, str], list[Outcome]] = {}
     for seed in range(1, seeds + 1):
         order = list(chosen)
@@ -203,14 +258,10 @@ def truth_(names: tuple[str, ...], *, seeds: int, as_json: bool) -> None:
     if seeds > 1 and not as_json:
         for place in sorted(found, key=lambda place: (list(registry).index(place[0]), place[1:])):
             click.echo(_truth_line(found[place]))
-    every = [outcome for outcomes in found.values() for outcome in outcomes]
-    off = sum(not outcome.ok for outcome in every)
     left_out = [name for name in registry if not names and name not in chosen]
     if left_out:
         click.echo(f"not measured here (package or root missing): {', '.join(left_out)}", err=True)
-    click.echo(f"{len(every) - off} of {len(every)} measured values within their tolerance", err=True)
-    if off:
-        sys.exit(3)
+    _judge_truth([outcome for outcomes in found.values() for outcome in outcomes])
 
 
 def _truth_line(outcomes: list[Any]) -> str:
@@ -221,7 +272,9 @@ def _truth_line(outcomes: list[Any]) -> str:
     measured = sum(one.measured for one in outcomes) / count
     errors = sorted(one.error for one in outcomes)
     mean = sum(errors) / count
-    left = f"{mean:+.2%}" + (f" ({errors[0]:+.2%} .. {errors[-1]:+.2%})" if count > 1 else "") if any(errors) else "exact"
+    left = (
+        f"{mean:+.2%}" + (f" ({errors[0]:+.2%} .. {errors[-1]:+.2%})" if count > 1 else "") if any(errors) else "exact"
+    )
     known = [one.explained for one in outcomes if one.explained is not None]
     if known:
         explained = sum(known) / len(known)
@@ -230,14 +283,17 @@ def _truth_line(outcomes: list[Any]) -> str:
         why = f"; {first.because}" if first.because else ""
     seeds = f" {good}/{count}" if count > 1 else ""
     return (
-        f"{verdict}{seeds} {first.scenario:<15} {first.quantity:<19} configured {first.truth:<11.6g} measured {measured:<11.6g} {first.unit:<8} {left}{why}"
+        f"{verdict}{seeds} {first.scenario:<15} {first.quantity:<19} configured {first.truth:<11.6g} measured "
+        f"{measured:<11.6g} {first.unit:<8} {left}{why}"
         f"  [{first.options}] {first.remark}"
     )
 
 
 @command.command("attribution")
 @click.argument("names", nargs=-1, metavar="[ROW...]")
-@click.option("--visits", type=click.IntRange(1, 20), default=1, help="Least visits of every cell. Default: as each row says.")
+@click.option(
+    "--visits", type=click.IntRange(1, 20), default=1, help="Least visits of every cell. Default: as each row says."
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 def attribution(names: tuple[str, ...], visits: int, *, as_json: bool) -> None:
     """Map targets with a known limit and compare what is attributed to them. Exit code 3 when one is confidently wrong.
@@ -249,7 +305,9 @@ def attribution(names: tuple[str, ...], visits: int, *, as_json: bool) -> None:
 
     unknown = [name for name in names if not any(name in (case.name, case.scenario) for case in CASES)]
     if unknown:
-        raise UsageError(f"there is no row {unknown[0]!r}", remedy=f"rows are: {'; '.join(case.name for case in CASES)}")
+        raise UsageError(
+            f"there is no row {unknown[0]!r}", remedy=f"rows are: {'; '.join(case.name for case in CASES)}"
+        )
     chosen = [case for case in CASES if not names or {case.name, case.scenario} & set(names)]
     registry, outcomes = scenarios(), []
     for case in chosen:
@@ -262,12 +320,18 @@ def attribution(names: tuple[str, ...], visits: int, *, as_json: bool) -> None:
         if as_json:
             click.echo(json.dumps(outcome.as_json()))
         else:
-            click.echo(f"{outcome.verdict:<9} {case.scenario}: {case.name}: {outcome.attributed}; {'; '.join(outcome.evidence)}", err=True)
+            click.echo(
+                f"{outcome.verdict:<9} {case.scenario}: {case.name}: {outcome.attributed}; "
+                f"{'; '.join(outcome.evidence)}",
+                err=True,
+            )
     wrong = sum(outcome.verdict == "WRONG" for outcome in outcomes)
     if not as_json:
         click.echo("\n".join(table(outcomes)))
         right = sum(outcome.verdict == "right" for outcome in outcomes)
         withheld = len(outcomes) - right - wrong
-        click.echo(f"\n{len(outcomes)} known limits: {right} named rightly, {withheld} withheld as undetermined, {wrong} wrong")
+        click.echo(
+            f"\n{len(outcomes)} known limits: {right} named rightly, {withheld} withheld as undetermined, {wrong} wrong"
+        )
     if wrong:
         sys.exit(3)

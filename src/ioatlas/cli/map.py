@@ -9,7 +9,14 @@ from pathlib import Path
 
 import click
 
-from ioatlas.cli._options import Asked, check_read_only, sweep_options
+from ioatlas.cli._options import (
+    Asked,
+    check_read_only,
+    destroy_option,
+    directory_option,
+    overwrite_option,
+    sweep_options,
+)
 
 
 @click.command(
@@ -28,22 +35,22 @@ Examples:
 Exit status: 0 done, 1 failed, 2 refused or wrong usage, 4 stopped early with a partial result.""",
 )
 @sweep_options
-@click.option("-o", "output", metavar="DIR", type=click.Path(path_type=Path), help="Directory of the campaign. Default: a new one here.")
+@directory_option(help="Directory of the campaign. Default: a new one here.")
 @click.option(
     "--facts",
     metavar="FILE.toml",
     type=click.Path(path_type=Path),
-    help="Typed-in facts, meters of power (docs/probe.md). Default: ./testbed.toml.",
+    help="Typed-in facts, meters of power (docs/guide/testbed.md). Default: ./testbed.toml.",
 )
 @click.option("--iperf", metavar="HOST[:PORT]", help="Measure the path first: a host that runs `iperf3 -s`.")
-@click.option("--drive", metavar="PATH", help="Read a drive alone first, as a ceiling: a block device, or a file on it; it is not written.")
+@click.option(
+    "--drive",
+    metavar="PATH",
+    help="Read a drive alone first, as a ceiling: a block device, or a file on it; it is not written.",
+)
 @click.option("--yes", is_flag=True, help="Do not ask whether to go on.")
-@click.option(
-    "--destroy", metavar="SERIAL-OR-SIZE", help="Write to a block device: its serial number, or its size in bytes, typed in full."
-)
-@click.option(
-    "--overwrite", metavar="'NAME SIZE'", help="Write to an existing file or a URI: its full name and size in bytes, typed in full."
-)
+@destroy_option
+@overwrite_option
 def command(
     asked: Asked,
     read_only: bool,
@@ -60,20 +67,24 @@ def command(
 
     In a directory everything is written inside one marked subdirectory, which is removed at the end.
     """
-    from ioatlas.campaign.start import default_directory, open_plan, start
+    from ioatlas.campaign import default_directory, open_plan, start
     from ioatlas.cli._session import run_session
-    from ioatlas.cli.plan import describe
+    from ioatlas.cli.plan import describe, summary_of
+    from ioatlas.procedures.registry import procedure_of
 
     plan = open_plan(asked.spec(), read_only=read_only)
     if read_only:
         check_read_only(plan)
     directory = output or default_directory(plan)
-    if as_json and plan.spec.snia:
-        click.echo(json.dumps({"event": "plan", **plan.summary()}, separators=(",", ":")))
-    elif not as_json and (sys.stderr.isatty() or plan.spec.snia):
+    shown_first = procedure_of(plan.spec).shown_first
+    if as_json and shown_first:
+        click.echo(json.dumps({"event": "plan", **summary_of(plan)}, separators=(",", ":")))
+    elif not as_json and (sys.stderr.isatty() or shown_first):
         # A test in rounds can take a day: it is shown first, whoever reads it.
         click.echo(describe(plan), err=True)
         if not yes and sys.stdin.isatty() and sys.stderr.isatty():
             click.confirm("Go on?", default=True, abort=True, err=True)
-    journal = start(plan, directory, destroy=destroy, overwrite=overwrite, facts=facts, measure={"iperf": iperf, "drive": drive})
+    journal = start(
+        plan, directory, destroy=destroy, overwrite=overwrite, facts=facts, measure={"iperf": iperf, "drive": drive}
+    )
     run_session(journal, as_json=as_json)

@@ -17,7 +17,12 @@ _MARKS = {"known": " ", "typed in": "+", "doubtful": "?", "unknown": "-", "absen
 
 @click.command()
 @click.argument("target")
-@click.option("--facts", "facts_file", type=click.Path(path_type=Path), help="testbed.toml with facts to add or correct (./testbed.toml when there is one).")
+@click.option(
+    "--facts",
+    "facts_file",
+    type=click.Path(path_type=Path),
+    help="testbed.toml with facts to add or correct (./testbed.toml when there is one).",
+)
 @click.option("--json", "as_json", is_flag=True, help="All facts and raw texts as one JSON object.")
 @click.option("--share", is_flag=True, help="Leave out what names a machine, a drive or an address, and the raw texts.")
 def command(target: str, facts_file: Path | None, *, as_json: bool, share: bool) -> None:
@@ -31,7 +36,7 @@ def command(target: str, facts_file: Path | None, *, as_json: bool, share: bool)
     A mark says how a value is known: blank = read, + = typed in, ? = doubtful (a virtual device says so about
     itself), - = not known, or the tool is missing. Nothing is written and no load is made.
     """  # noqa: D301
-    from ioatlas.probe.testbed import testbed
+    from ioatlas.testbed.inventory import testbed
 
     usual = Path("testbed.toml")
     found = testbed(target, facts_file or (usual if usual.is_file() else None))

@@ -26,14 +26,21 @@ Examples:
 
 @click.command(epilog=EPILOG)
 @click.argument("dense", metavar="DENSE.csv", type=click.Path(path_type=Path))
-@click.option("--cells", "-n", type=int, required=True, help="Distinct cells to measure: cliff pass, honesty sample and repeats included.")
+@click.option(
+    "--cells",
+    "-n",
+    type=int,
+    required=True,
+    help="Distinct cells to measure: cliff pass, honesty sample and repeats included.",
+)
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Seed of every random choice.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of text.")
 def command(dense: Path, cells: int, seed: int, as_json: bool) -> None:
     """Run the adaptive design against a recorded dense sweep, and judge its map by the cells it did not measure.
 
-    The columns pass, rw, bs_bytes, size_bytes, numjobs, bw_bytes_per_s, iops, lat_mean_ns and lat_p99_ns are known; any may be missing,
-    and other columns may be axes. The k-th visit of a cell reads pass k; the truth of a cell is the geometric mean of its passes that were not read.
+    The columns pass, rw, bs_bytes, size_bytes, numjobs, bw_bytes_per_s, iops, lat_mean_ns and lat_p99_ns are known; any
+    may be missing, and other columns may be axes. The k-th visit of a cell reads pass k; the truth of a cell is the
+    geometric mean of its passes that were not read.
     """
     text = _read(dense)
     began = time.perf_counter()
@@ -44,7 +51,11 @@ def command(dense: Path, cells: int, seed: int, as_json: bool) -> None:
     recording = read_recording(text, str(dense))
     sweep = sweep_of(recording, str(dense))
     if not 1 <= cells <= len(sweep.space):
-        raise UsageError(f"--cells {cells} is not possible: the sweep has {len(sweep.space)} cells", where=str(dense), remedy=f"ask for 1 to {len(sweep.space)} cells")
+        raise UsageError(
+            f"--cells {cells} is not possible: the sweep has {len(sweep.space)} cells",
+            where=str(dense),
+            remedy=f"ask for 1 to {len(sweep.space)} cells",
+        )
     outcome = replay(sweep, Settings(cells=cells, seed=seed, visits_limit=min(2, sweep.passes)))
     seconds = time.perf_counter() - began
     result = _result(recording, sweep, outcome, seconds)
@@ -63,7 +74,9 @@ def _read(path: Path) -> str:
         return path.read_text()
     except (OSError, EOFError) as error:
         reason = getattr(error, "strerror", None) or "the compressed file is damaged"
-        raise IoAtlasError(f"cannot read the sweep: {reason}", where=str(path), remedy="name a readable CSV file") from error
+        raise IoAtlasError(
+            f"cannot read the sweep: {reason}", where=str(path), remedy="name a readable CSV file"
+        ) from error
     except UnicodeDecodeError as error:
         raise IoAtlasError("the file is not text", where=str(path), remedy="name a CSV file in UTF-8") from error
 
@@ -101,7 +114,13 @@ def _result(recording: Recording, sweep: Sweep, outcome: Outcome, seconds: float
         "visits_by_purpose": purposes,
         "latency_median_errors": dict(outcome.latency_errors),
         "cliffs": [
-            {"direction": e.direction, "along": e.axis or ("size * numjobs" if e.exponent else "size"), "low": e.low, "high": e.high, "drop": e.drop}
+            {
+                "direction": e.direction,
+                "along": e.axis or ("size * numjobs" if e.exponent else "size"),
+                "low": e.low,
+                "high": e.high,
+                "drop": e.drop,
+            }
             for e in outcome.edges
         ],
         "weak_regimes": [vars(regime) for regime in outcome.weak_regimes],
@@ -111,35 +130,57 @@ def _result(recording: Recording, sweep: Sweep, outcome: Outcome, seconds: float
 
 
 def _print(result: dict[str, Any]) -> None:
-    from ioatlas.campaign.predicted import parameter_sentence
+    from ioatlas.results.predicted import parameter_sentence
 
     def percent(value: float | None) -> str:
         return "unknown" if value is None else f"{100 * value:.1f}%"
 
     axes = ", ".join(f"{name} ({levels})" for name, levels in result["axes"].items())
     click.echo(f"sweep      {result['cells_total']} cells, {result['passes']} pass(es): {axes}; {result['quantity']}")
-    click.echo(f"measured   {result['cells_measured']} cells in {result['visits']} visits: " + ", ".join(f"{k} {v}" for k, v in result["visits_by_purpose"].items()))
-    click.echo(f"noise      median {percent(result['noise_median'])}, P90 {percent(result['noise_p90'])} between passes")
-    click.echo(f"error      median {percent(result['median_error'])}, P90 {percent(result['p90_error'])} on the cells not measured")
+    click.echo(
+        f"measured   {result['cells_measured']} cells in {result['visits']} visits: "
+        + ", ".join(f"{k} {v}" for k, v in result["visits_by_purpose"].items())
+    )
+    click.echo(
+        f"noise      median {percent(result['noise_median'])}, P90 {percent(result['noise_p90'])} between passes"
+    )
+    click.echo(
+        f"error      median {percent(result['median_error'])}, P90 {percent(result['p90_error'])} on the cells not "
+        "measured"
+    )
     cells = result["honesty_cells"]
     if result["stated_median_error"] is None:
-        click.echo(f"stated     unknown: {cells} random {'cell was' if cells == 1 else 'cells were'} predicted before being measured, 3 are needed")
-    else:
-        ends = {end: percent(result[f"stated_{end}"]) for end in ("median_error", "median_low", "median_high", "p90_error", "p90_low", "p90_high")}
         click.echo(
-            f"stated     median {ends['median_error']} ({ends['median_low']} to {ends['median_high']}), P90 {ends['p90_error']} "
+            f"stated     unknown: {cells} random {'cell was' if cells == 1 else 'cells were'} predicted before being "
+            "measured, 3 are needed"
+        )
+    else:
+        ends = {
+            end: percent(result[f"stated_{end}"])
+            for end in ("median_error", "median_low", "median_high", "p90_error", "p90_low", "p90_high")
+        }
+        click.echo(
+            f"stated     median {ends['median_error']} ({ends['median_low']} to {ends['median_high']}), P90 "
+            f"{ends['p90_error']} "
             f"({ends['p90_low']} to {ends['p90_high']}), from {cells} random cells predicted before they were measured"
         )
-    click.echo(f"intervals  {percent(result['interval_cover'])} of the 90% intervals hold the truth; half-width {percent(result['interval_half_width'])}")
+    click.echo(
+        f"intervals  {percent(result['interval_cover'])} of the 90% intervals hold the truth; half-width "
+        f"{percent(result['interval_half_width'])}"
+    )
     for cliff in result["cliffs"]:
         size = "size" in cliff["along"] or cliff["along"].startswith("bs")
         low, high = (format_size(int(cliff[side])) if size else f"{cliff[side]:g}" for side in ("low", "high"))
         kind = "cliff" if cliff["along"].startswith("size") else "step "
-        click.echo(f"{kind}      {cliff['direction'] or 'all'}: {cliff['along']} between {low} and {high}, {cliff['drop']:.2f} times as fast below")
+        click.echo(
+            f"{kind}      {cliff['direction'] or 'all'}: {cliff['along']} between {low} and {high}, "
+            f"{cliff['drop']:.2f} times as fast below"
+        )
     for regime in result["weak_regimes"]:
         state = "measure it, do not believe it" if regime["failing"] else "no longer beyond the limit"
         click.echo(
-            f"weak       {regime['name']}: {percent(regime['median_error'])} off in the median; {regime['measured']} of {regime['cells']} cells measured, "
+            f"weak       {regime['name']}: {percent(regime['median_error'])} off in the median; {regime['measured']} "
+            f"of {regime['cells']} cells measured, "
             f"{regime['dense']} because the model failed there; {state}"
         )
     for p in result["parameters"]:

@@ -16,16 +16,22 @@ Examples:
   ioatlas report nas1 -o nas1.html""",
 )
 @click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("-o", "output", metavar="FILE", type=click.Path(path_type=Path), help="Where to write it. Default: DIR/report.html.")
+@click.option(
+    "-o", "output", metavar="FILE", type=click.Path(path_type=Path), help="Where to write it. Default: DIR/report.html."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def command(directory: Path, output: Path | None, as_json: bool) -> None:
     """Write the report of the campaign in DIR: one HTML file that works offline."""
     import json
 
-    from ioatlas.campaign.result import load_result
+    from ioatlas.campaign import load_result
     from ioatlas.report.page import write_report
 
     path = output or directory / "report.html"
     result = load_result(directory)
     write_report(result, path)
-    click.echo(json.dumps({"report": str(path), "cells": len(result.estimates), "visits": result.n_visits}) if as_json else str(path))
+    click.echo(
+        json.dumps({"report": str(path), "cells": len(result.estimates), "visits": result.n_visits})
+        if as_json
+        else str(path)
+    )

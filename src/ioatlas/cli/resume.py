@@ -17,17 +17,20 @@ Examples:
 )
 @click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line while it works.")
-@click.option("--destroy", metavar="SERIAL-OR-SIZE", help="As for `map`: writing to a block device is confirmed each time.")
-@click.option("--overwrite", metavar="'NAME SIZE'", help="As for `map`: writing to a file or URI is confirmed each time.")
+@click.option(
+    "--destroy", metavar="SERIAL-OR-SIZE", help="As for `map`: writing to a block device is confirmed each time."
+)
+@click.option(
+    "--overwrite", metavar="'NAME SIZE'", help="As for `map`: writing to a file or URI is confirmed each time."
+)
 def command(directory: Path, as_json: bool, destroy: str | None, overwrite: str | None) -> None:
     """Go on with the campaign in DIR: the same plan, the visits that are still to be made."""
-    from ioatlas.campaign.start import reopen
-    from ioatlas.campaign.tune import is_tuning
+    from ioatlas.campaign import reopen
     from ioatlas.cli._session import run_session
     from ioatlas.cli.tune import finish
+    from ioatlas.procedures.registry import procedure_of_journal
+    from ioatlas.procedures.tune.procedure import Tune
 
     journal = reopen(directory, destroy=destroy, overwrite=overwrite)
-    if is_tuning(journal):
-        finish(journal, as_json=as_json)
-        return
-    run_session(journal, as_json=as_json)
+    ends = {Tune.name: finish}  # those that end with an answer of their own instead of a report
+    ends.get(procedure_of_journal(journal).name, run_session)(journal, as_json=as_json)

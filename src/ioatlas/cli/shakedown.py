@@ -14,14 +14,32 @@ import click
 
 from ioatlas.analysis.ceilings import Ceiling
 from ioatlas.analysis.limits import Reading, ceilings_of, explain, megabytes
-from ioatlas.analysis.shakedown import Check, background_checks, clients_needed, clock_check, headroom, mtu_check, nic_checks, path_checks
+from ioatlas.analysis.shakedown import (
+    Check,
+    background_checks,
+    clients_needed,
+    clock_check,
+    headroom,
+    mtu_check,
+    nic_checks,
+    path_checks,
+)
 from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.fio.executor import SystemExecutor
 from ioatlas.model.result import Finding
 from ioatlas.model.testbed import Testbed
-from ioatlas.probe.measured import Memory, background, client_rate, network_rate, path_mtu_passes, stack_rate, target_rate
-from ioatlas.probe.telemetry import watched_of
-from ioatlas.probe.testbed import testbed
-from ioatlas.probe.typed_in import host_and_port, quantity, read_lines, read_results
+from ioatlas.testbed.inventory import testbed
+from ioatlas.testbed.measured import (
+    Memory,
+    background,
+    client_rate,
+    network_rate,
+    path_mtu_passes,
+    stack_rate,
+    target_rate,
+)
+from ioatlas.testbed.telemetry import watched_of
+from ioatlas.testbed.typed_in import host_and_port, quantity, read_lines, read_results
 
 _SMALL, _LARGE = 4096, 1 << 20
 _MARKS = {"ok": "ok      ", "warning": "WARNING ", "failed": "FAILED  ", "unknown": "unknown "}
@@ -29,13 +47,36 @@ _MARKS = {"ok": "ok      ", "warning": "WARNING ", "failed": "FAILED  ", "unknow
 
 @click.command()
 @click.argument("target", required=False)
-@click.option("--facts", "facts_file", type=click.Path(path_type=Path), help="testbed.toml with facts to add or correct (./testbed.toml when there is one).")
-@click.option("--iperf", "iperf_host", metavar="HOST[:PORT]", help="Measure the network path with iperf3 to a server you started there (`iperf3 -s`).")
-@click.option("--expect", metavar="RATE", help="What the target should deliver, such as 2.5GB/s: how many clients that takes.")
-@click.option("--results", "results_file", type=click.Path(path_type=Path), help="Explain the results typed into this file; TARGET is not needed.")
+@click.option(
+    "--facts",
+    "facts_file",
+    type=click.Path(path_type=Path),
+    help="testbed.toml with facts to add or correct (./testbed.toml when there is one).",
+)
+@click.option(
+    "--iperf",
+    "iperf_host",
+    metavar="HOST[:PORT]",
+    help="Measure the network path with iperf3 to a server you started there (`iperf3 -s`).",
+)
+@click.option(
+    "--expect", metavar="RATE", help="What the target should deliver, such as 2.5GB/s: how many clients that takes."
+)
+@click.option(
+    "--results",
+    "results_file",
+    type=click.Path(path_type=Path),
+    help="Explain the results typed into this file; TARGET is not needed.",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def command(
-    target: str | None, facts_file: Path | None, iperf_host: str | None, expect: str | None, results_file: Path | None, *, as_json: bool
+    target: str | None,
+    facts_file: Path | None,
+    iperf_host: str | None,
+    expect: str | None,
+    results_file: Path | None,
+    *,
+    as_json: bool,
 ) -> None:
     """Is this client, this link, this path able to measure TARGET? Says what to change.
 
@@ -56,11 +97,17 @@ def command(
     bed = testbed(target, facts_file or (usual if usual.is_file() else None))
     checks, ceilings = _look(target, bed, iperf_host, expect)
     if as_json:
-        data = {"target": target, "checks": [dataclasses.asdict(one) for one in checks], "ceilings": [dataclasses.asdict(one) for one in ceilings]}
+        data = {
+            "target": target,
+            "checks": [dataclasses.asdict(one) for one in checks],
+            "ceilings": [dataclasses.asdict(one) for one in ceilings],
+        }
         click.echo(json.dumps(data, indent=1))
     else:
         for one in checks:
-            click.echo(f"{_MARKS[one.verdict]} {one.sentence}" + (f"\n           change: {one.advice}" if one.advice else ""))
+            click.echo(
+                f"{_MARKS[one.verdict]} {one.sentence}" + (f"\n           change: {one.advice}" if one.advice else "")
+            )
         for ceiling in ceilings:
             rate = megabytes(ceiling.bw_bytes_per_s) if ceiling.bw_bytes_per_s else f"{ceiling.iops:.0f} IOPS"
             click.echo(f"ceiling  {rate:>12}  {ceiling.name} ({ceiling.kind}; {ceiling.because})")
@@ -83,43 +130,67 @@ def _look(target: str, bed: Testbed, iperf_host: str | None, expect: str | None)
         _tell("measuring the network path")
         host, port = host_and_port(iperf_host, "--iperf")
         rate = network_rate(host, port=port)
-        ceilings.append(Ceiling("network path, measured", "network path", rate.bw_bytes_per_s, None, "measured", rate.how))
+        ceilings.append(
+            Ceiling("network path, measured", "network path", rate.bw_bytes_per_s, None, "measured", rate.how)
+        )
     _tell("measuring the client")
     checks += _client(target, bed, ceilings)
     expected = _expected(expect)
     if expected is not None:
         # What small blocks carry bounds nobody's bandwidth.
-        large = [one for one in ceilings if not (one.iops and one.bw_bytes_per_s) or one.bw_bytes_per_s > _SMALL * one.iops]
+        large = [
+            one for one in ceilings if not (one.iops and one.bw_bytes_per_s) or one.bw_bytes_per_s > _SMALL * one.iops
+        ]
         checks.append(clients_needed(expected, large))
     return checks, sorted(ceilings, key=lambda one: one.bw_bytes_per_s or float("inf"))
 
 
 def _client(target: str, bed: Testbed, ceilings: list[Ceiling]) -> Iterator[Check]:
     """What the client generates and its stack carries, against a short look at the target where it may be read."""
+    executor = SystemExecutor()
     jobs = min(int(bed.number("cpu.allowed") or 1), 16)
     readable = bed.value("target.kind") in {"file", "block"} or target.startswith("nbd")
     for bs_bytes, rw in ((_SMALL, "randread"), (_LARGE, "read")):
-        generated = client_rate(bs_bytes, numjobs=jobs)
+        generated = client_rate(executor, bs_bytes, numjobs=jobs)
         # The null engine moves no data: it bounds I/Os, not bytes.
-        ceilings.append(Ceiling(f"client, {bs_bytes} B blocks", "client", None, generated.iops, "measured", f"fio {generated.how}"))
+        ceilings.append(
+            Ceiling(f"client, {bs_bytes} B blocks", "client", None, generated.iops, "measured", f"fio {generated.how}")
+        )
         try:
             kind: Memory = "nbd" if target.startswith("nbd") else "file"
-            carried = stack_rate(kind, bs_bytes, numjobs=jobs)
+            carried = stack_rate(executor, kind, bs_bytes, numjobs=jobs)
             ceilings.append(
-                Ceiling(f"path to a target in memory, {bs_bytes} B blocks", "stack", carried.bw_bytes_per_s, carried.iops, "measured", f"fio {carried.how}")
+                Ceiling(
+                    f"path to a target in memory, {bs_bytes} B blocks",
+                    "stack",
+                    carried.bw_bytes_per_s,
+                    carried.iops,
+                    "measured",
+                    f"fio {carried.how}",
+                )
             )
         except IoAtlasError as error:
-            yield Check(f"stack {bs_bytes}", "unknown", f"what the path carries from memory is not known: {error.what}", error.remedy or "")
+            yield Check(
+                f"stack {bs_bytes}",
+                "unknown",
+                f"what the path carries from memory is not known: {error.what}",
+                error.remedy or "",
+            )
         if not readable:
             continue
         try:
-            seen = target_rate(target, rw, bs_bytes, iodepth=16 if bs_bytes == _SMALL else 4)
+            seen = target_rate(executor, target, rw, bs_bytes, iodepth=16 if bs_bytes == _SMALL else 4)
         except IoAtlasError as error:
             yield Check(f"headroom {bs_bytes}", "unknown", f"the target could not be read: {error.what}")
             continue
         yield headroom(generated.iops, seen.iops, bs_bytes)
     if not readable:
-        yield Check("headroom", "unknown", "a directory is not written to here, so its speed is not known", "give --expect RATE, or name a file of it")
+        yield Check(
+            "headroom",
+            "unknown",
+            "a directory is not written to here, so its speed is not known",
+            "give --expect RATE, or name a file of it",
+        )
 
 
 def _expected(expect: str | None) -> float | None:
@@ -135,13 +206,25 @@ def _explain(path: Path, *, as_json: bool) -> None:
     """Sentences on typed-in results; what distinguishes them are the facts they set themselves."""
     results = read_results(path)
     if not results:
-        raise UsageError("there is no result to explain", where=str(path), remedy='write [[results]] with name = "..." and bw = "67 MB/s"')
+        raise UsageError(
+            "there is no result to explain",
+            where=str(path),
+            remedy='write [[results]] with name = "..." and bw = "67 MB/s"',
+        )
     factors = {name for one in results for name in one.own}
     readings = []
     for one in results:
         bed = Testbed("", 0.0, one.facts)
         ceilings = () if one.through else ceilings_of(bed, _LARGE)
-        readings.append(Reading(one.name, one.bw_bytes_per_s, ceilings, {name.removeprefix("nic."): bed.value(name) for name in factors}, one.through))
+        readings.append(
+            Reading(
+                one.name,
+                one.bw_bytes_per_s,
+                ceilings,
+                {name.removeprefix("nic."): bed.value(name) for name in factors},
+                one.through,
+            )
+        )
     findings = explain(readings, read_lines(path))
     if as_json:
         click.echo(json.dumps([_plain(one) for one in findings], indent=1))

@@ -43,7 +43,10 @@ Examples:
     help="What the map shows.",
 )
 @click.option(
-    "--x", metavar="AXIS", default="", help="Axis of the columns. Default: numjobs, or the first of iodepth and size that varies."
+    "--x",
+    metavar="AXIS",
+    default="",
+    help="Axis of the columns. Default: numjobs, or the first of iodepth and size that varies.",
 )
 @click.option("--y", metavar="AXIS", default="", help="Axis of the rows. Default: bs.")
 @click.option("--cells", "all_cells", is_flag=True, help="List every cell instead of the map.")
@@ -52,7 +55,7 @@ def command(directory: Path, quantity_name: str, x: str, y: str, all_cells: bool
     """Show what there is to know about the campaign in DIR, then its map as a table."""
     import sys
 
-    from ioatlas.campaign.result import load_result
+    from ioatlas.campaign import load_result
 
     result = load_result(directory)
     if as_json:
@@ -74,7 +77,10 @@ def command(directory: Path, quantity_name: str, x: str, y: str, all_cells: bool
     elif in_order(result) and plain:
         parts = _charts(result)
     else:
-        parts = [*_rounds(result), *(_cell_list(result, console) if all_cells else _maps(result, quantity(quantity_name), x, y, console))]
+        parts = [
+            *_rounds(result),
+            *(_cell_list(result, console) if all_cells else _maps(result, quantity(quantity_name), x, y, console)),
+        ]
     _print([*_head(result), *parts], console)
 
 
@@ -156,7 +162,9 @@ def _rounds(result: CampaignResult) -> list[RenderableType]:
     return parts
 
 
-def _maps(result: CampaignResult, quantity: Quantity, x_name: str, y_name: str, console: Console) -> list[RenderableType]:
+def _maps(
+    result: CampaignResult, quantity: Quantity, x_name: str, y_name: str, console: Console
+) -> list[RenderableType]:
     """One table for each target and load; the axes on neither side are folded, and the caption says how."""
     from rich.text import Text
 
@@ -169,7 +177,9 @@ def _maps(result: CampaignResult, quantity: Quantity, x_name: str, y_name: str, 
     for name in (x_name, y_name):
         if name and (name not in axes or name in ("rw", "target")):
             usable = ", ".join(axis for axis in axes if axis not in ("rw", "target"))
-            raise UsageError(f"the campaign has no axis {name!r} to show", where="--x, --y", remedy=f"choose from {usable}")
+            raise UsageError(
+                f"the campaign has no axis {name!r} to show", where="--x, --y", remedy=f"choose from {usable}"
+            )
     varied = [name for name, axis in axes.items() if len(axis.levels) > 1 and name not in ("rw", "target")]
     y_name = y_name or _first(("bs", *varied), [name for name in varied if name != x_name])
     x_name = x_name or _first(("numjobs", "iodepth", "size", *varied), [name for name in varied if name != y_name])
@@ -200,8 +210,12 @@ def _maps(result: CampaignResult, quantity: Quantity, x_name: str, y_name: str, 
 
 MARKS: dict[Status, str] = {"unsteady": "!", "suspect": "?", "predicted": "~", "imported": "^", "missing": "·"}
 WORDS: dict[Status, str] = {
-    "unsteady": "no steady state", "suspect": "suspect: see its verdict", "predicted": "predicted", "imported": "from elsewhere", "missing": "no value",
-}  # fmt: skip
+    "unsteady": "no steady state",
+    "suspect": "suspect: see its verdict",
+    "predicted": "predicted",
+    "imported": ("from elsewhere"),
+    "missing": ("no value"),
+}
 
 
 def _first(order: Sequence[str], there: Sequence[str]) -> str:
@@ -209,9 +223,16 @@ def _first(order: Sequence[str], there: Sequence[str]) -> str:
 
 
 def _map_table(
-    title: str, x: Axis, y: Axis, cells: dict[tuple[Level, Level], list[Entry]], quantity: Quantity, unit: Unit,
-    top: float, marks: set[Status], width: int,
-) -> list[RenderableType]:  # fmt: skip
+    title: str,
+    x: Axis,
+    y: Axis,
+    cells: dict[tuple[Level, Level], list[Entry]],
+    quantity: Quantity,
+    unit: Unit,
+    top: float,
+    marks: set[Status],
+    width: int,
+) -> list[RenderableType]:
     """The table, in as many strips of columns as the terminal's width asks for. Adds the marks it used to `marks`."""
     from rich.table import Table
     from rich.text import Text
@@ -303,15 +324,22 @@ def _cell_list(result: CampaignResult, console: Console) -> list[RenderableType]
         e = entry.estimate
         at = coordinates(entry, names)
         line = [axis.label(at[axis.name]) for axis in axes]
-        interval = f"{format_rate(e.bw_low)} .. {format_rate(e.bw_high)}" if e and e.bw_low is not None and e.bw_high is not None else ""
+        interval = (
+            f"{format_rate(e.bw_low)} .. {format_rate(e.bw_high)}"
+            if e and e.bw_low is not None and e.bw_high is not None
+            else ""
+        )
         line += [format_rate(e.bw_bytes_per_s) if e and e.bw_bytes_per_s is not None else "", interval]
         line += [format_count(e.iops) if e and e.iops is not None else ""] if wide else []
         line += (
-            [format_latency(v) if e and (v := getattr(e, name)) is not None else "" for name in ("lat_mean_ns", "lat_p99_ns")]
+            [
+                format_latency(v) if e and (v := getattr(e, name)) is not None else ""
+                for name in ("lat_mean_ns", "lat_p99_ns")
+            ]
             if middle
             else []
         )
         line += [str(e.n_visits) if e else ""] if wide else []
         kind = f"{e.kind}; " if e and e.kind != "measured" else ""
-        table.add_row(*(Text(text) for text in line), Text(kind + (e.verdict if e else entry.reason)))
+        table.add_row(*(Text(text) for text in line), Text(kind + (e.verdict_text if e else entry.reason)))
     return [table]

@@ -15,11 +15,18 @@ _OWN = ("--json", "-o", "--output", "-h", "--help", "--")
 
 
 class _Quoted(click.Command):
-    """A command line in quotes may begin with a dash: it stands right after the tool's name and is no option of ours."""
+    """A command line in quotes may begin with a dash: it stands right after the tool's name and is no option of
+    ours.
+    """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         place = next((i for i, word in enumerate(args) if word.lower() in _TOOLS), None)
-        if place is not None and place + 1 < len(args) and args[place + 1].startswith("-") and args[place + 1] not in _OWN:
+        if (
+            place is not None
+            and place + 1 < len(args)
+            and args[place + 1].startswith("-")
+            and args[place + 1] not in _OWN
+        ):
             args = [*args[: place + 1], *args[place + 2 :], "--", args[place + 1]]
         return super().parse_args(ctx, args)
 
@@ -37,7 +44,8 @@ class _Quoted(click.Command):
 def command(tool: str, command_or_file: str, as_json: bool, output: Path | None) -> None:
     """Translate a command line or file of TOOL into a fio job file, a campaign and a fidelity report.
 
-    Every attribute is labelled exact, approximate (with the error) or not expressible, each with its reason. Paths of the source are
+    Every attribute is labelled exact, approximate (with the error) or not expressible, each with its reason. Paths of
+    the source are
     shown but never carried over: the target is named when the load is run.
 
     \b
@@ -46,18 +54,26 @@ def command(tool: str, command_or_file: str, as_json: bool, output: Path | None)
       ioatlas translate iozone 'iozone -a -i 0 -i 1 -c -e -I -s 4g -r 64k'
       ioatlas translate vdbench parmfile.txt --json
     """  # noqa: D301 - \b is click's mark for lines that stay as they are
-    from ioatlas.dialect.translate import translate
-    from ioatlas.dialect.translation import render_fidelity
+    from ioatlas.interop.translate import translate
+    from ioatlas.interop.translation import render_fidelity
 
     translation = translate(tool, command_or_file)
     if as_json:
         click.echo(json.dumps(translation.to_dict(), indent=2))
         return
-    parts = {"job.fio": translation.job_file, "campaign.toml": translation.campaign_toml, "fidelity.txt": render_fidelity(translation)}
+    parts = {
+        "job.fio": translation.job_file,
+        "campaign.toml": translation.campaign_toml,
+        "fidelity.txt": render_fidelity(translation),
+    }
     if output is not None:
-        from ioatlas.dialect.campaign_text import render_campaigns
+        from ioatlas.interop.campaign_text import render_campaigns
 
-        parts |= {f"campaign-{number}.toml": text for number, text in enumerate(render_campaigns(translation), 1) if number > 1}
+        parts |= {
+            f"campaign-{number}.toml": text
+            for number, text in enumerate(render_campaigns(translation), 1)
+            if number > 1
+        }
         try:
             output.mkdir(parents=True, exist_ok=True)
             for name, text in parts.items():

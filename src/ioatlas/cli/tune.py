@@ -10,18 +10,29 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ioatlas.cli._options import (
+    campaign_option,
+    check_read_only,
+    destroy_option,
+    directory_option,
+    overwrite_option,
+    read_only_option,
+)
+from ioatlas.config.spec import CampaignSpec
+from ioatlas.config.sweep import read_sweep
 from ioatlas.errors import PartialResultError, UsageError
 from ioatlas.model.units import format_count, format_duration, format_latency, format_rate, parse_duration_seconds
+from ioatlas.procedures.options import CAMPAIGN
 
 if TYPE_CHECKING:
-    from ioatlas.campaign.events import Emit, Event
-    from ioatlas.campaign.spec import CampaignSpec
-    from ioatlas.campaign.tuned import Tuning
     from ioatlas.design.latency_search import Goal, Load
+    from ioatlas.model.events import Emit, Event
+    from ioatlas.procedures.tune.result import CurvePoint, Tuning
     from ioatlas.store.journal import Journal
 
 RESULT = "tune.json"
 SHORTEST_BUDGET_SECONDS = 10.0
+BUDGET = CAMPAIGN.option("budget")
 
 
 @click.command(
@@ -35,30 +46,37 @@ Examples:
   ioatlas resume DIR                                               a search that was stopped
 
 \b
-Exit status: 0 done, 1 failed, 2 refused or wrong usage, 3 no setting meets the limit, 4 stopped early with a partial result.""",
+Exit status: 0 done, 1 failed, 2 refused or wrong usage, 3 no setting meets the limit,
+4 stopped early with a partial result.""",
 )
 @click.argument("target", required=False)
 @click.option("--rw", metavar="MODE", help="fio's rw: read, write, randread, randwrite, rw, randrw. Default: randread.")
 @click.option("--bs", metavar="SIZE", help="Block size. Default: 4k.")
-@click.option("--size", metavar="SIZE", help="Bytes of the target that are used. Default: 1 GiB of a directory, else the whole target.")
+@click.option(
+    "--size",
+    metavar="SIZE",
+    help="Bytes of the target that are used. Default: 1 GiB of a directory, else the whole target.",
+)
 @click.option("--rwmixread", type=click.IntRange(0, 100), metavar="PERCENT", help="Share of reads of a mixed load.")
 @click.option(
-    "--set", "settings", multiple=True, metavar="OPTION=VALUE", help="Any other fio option of the load, such as direct=0; may be repeated."
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="OPTION=VALUE",
+    help="Any other fio option of the load, such as direct=0; may be repeated.",
 )
 @click.option("--p99", metavar="TIME", help="Limit of the 99th percentile of latency, such as 5ms.")
 @click.option("--mean", metavar="TIME", help="Limit of the mean latency.")
 @click.option("--max-throughput", is_flag=True, help="No limit: the smallest load with the most IOPS.")
 @click.option("--max-jobs", type=click.IntRange(1, 1024), default=64, show_default=True, help="Most jobs.")
-@click.option("--max-depth", type=click.IntRange(1, 4096), default=256, show_default=True, help="Most I/Os in flight of a job.")
-@click.option("--budget", metavar="TIME", help="Time the whole may take, such as 2m, 10 s or more.")
-@click.option("-o", "output", metavar="DIR", type=click.Path(path_type=Path), help="Directory of the search. Default: a new one here.")
-@click.option("--read-only", is_flag=True, help="Only read: fio runs with --readonly, nothing is laid out, nothing needs confirming.")
 @click.option(
-    "--destroy", metavar="SERIAL-OR-SIZE", help="Write to a block device: its serial number, or its size in bytes, typed in full."
+    "--max-depth", type=click.IntRange(1, 4096), default=256, show_default=True, help="Most I/Os in flight of a job."
 )
-@click.option(
-    "--overwrite", metavar="'NAME SIZE'", help="Write to an existing file or a URI: its full name and size in bytes, typed in full."
-)
+@campaign_option(BUDGET, "Time the whole may take, such as 2m, 10 s or more.")
+@directory_option(help="Directory of the search. Default: a new one here.")
+@read_only_option
+@destroy_option
+@overwrite_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def command(
     target: str | None,
@@ -79,20 +97,25 @@ def command(
     overwrite: str | None,
     as_json: bool,
 ) -> None:
-    """Find the numjobs x iodepth with the most IOPS on TARGET under a latency limit, and the load-latency curve up to it."""
+    """Find the numjobs x iodepth with the most IOPS on TARGET under a latency limit.
+
+    Measures the load-latency curve up to it as well.
+    """
     if target is None:
         raise UsageError("no target is named", remedy="name one: `ioatlas tune DIRECTORY --p99 5ms`")
-    from ioatlas.campaign.start import default_directory, open_plan
-    from ioatlas.campaign.tune import start_tuning
-    from ioatlas.cli._options import check_read_only
+    from ioatlas.campaign import default_directory, open_plan, start
+    from ioatlas.procedures.tune.procedure import Tune
 
     goal = _goal(p99, mean, max_jobs, max_depth, max_throughput=max_throughput)
-    spec = _spec(target, {"rw": rw or "randread", "bs": bs or "4k", "size": size, "rwmixread": rwmixread}, settings, budget)
-    plan = open_plan(spec, read_only=read_only)
+    spec = _spec(
+        target, {"rw": rw or "randread", "bs": bs or "4k", "size": size, "rwmixread": rwmixread}, settings, budget
+    )
+    procedure = Tune(goal)
+    plan = open_plan(spec, read_only=read_only, procedure=procedure)
     if read_only:
         check_read_only(plan)
     directory = output or default_directory(plan)
-    journal = start_tuning(open_plan, spec, directory, goal, read_only=read_only, destroy=destroy, overwrite=overwrite)
+    journal = start(plan, directory, destroy=destroy, overwrite=overwrite, procedure=procedure)
     finish(journal, as_json=as_json)
 
 
@@ -101,7 +124,9 @@ def _goal(p99: str | None, mean: str | None, max_jobs: int, max_depth: int, *, m
 
     if sum((p99 is not None, mean is not None, max_throughput)) != 1:
         raise UsageError(
-            "one goal is needed: --p99 TIME, --mean TIME or --max-throughput", where="tune", remedy="write for example --p99 5ms"
+            "one goal is needed: --p99 TIME, --mean TIME or --max-throughput",
+            where="tune",
+            remedy="write for example --p99 5ms",
         )
     if max_throughput:
         return Goal(limit_ns=None, max_jobs=max_jobs, max_depth=max_depth)
@@ -111,14 +136,14 @@ def _goal(p99: str | None, mean: str | None, max_jobs: int, max_depth: int, *, m
         raise UsageError("the limit is zero", where=name, remedy="write a time such as 5ms")
     if seconds >= 60:
         raise UsageError(
-            f"a limit of {format_duration(seconds)} is none", where=name, remedy="bare numbers are seconds: write 5ms, or --max-throughput"
+            f"a limit of {format_duration(seconds)} is none",
+            where=name,
+            remedy="bare numbers are seconds: write 5ms, or --max-throughput",
         )
     return Goal("p99" if p99 is not None else "mean", seconds * 1e9, max_jobs, max_depth)
 
 
 def _spec(target: str, named: dict[str, Any], settings: tuple[str, ...], budget: str | None) -> CampaignSpec:
-    from ioatlas.campaign.spec import CampaignSpec, read_sweep
-
     wanted = {name: value for name, value in named.items() if value is not None}
     for setting in settings:
         name, equals, value = setting.partition("=")
@@ -129,26 +154,32 @@ def _spec(target: str, named: dict[str, Any], settings: tuple[str, ...], budget:
         wanted[name] = value
     axes, constants = read_sweep(wanted, lambda name: f"--{name}" if name in named else f"--set {name}")
     if axes:
-        raise UsageError(f"{next(iter(axes))} has several values", where="tune", remedy="tune one load at a time, or use `ioatlas map`")
+        raise UsageError(
+            f"{next(iter(axes))} has several values",
+            where="tune",
+            remedy="tune one load at a time, or use `ioatlas map`",
+        )
     seconds = None
     if budget is not None:
-        seconds = parse_duration_seconds(budget, where="--budget")
+        seconds = BUDGET.option.kind.read(budget, "--budget")
         if seconds < SHORTEST_BUDGET_SECONDS:
             raise UsageError("a search takes 10 s at least", where="--budget", remedy="write --budget 1m")
     return CampaignSpec(targets=(("", target),), constants=constants, budget_seconds=seconds)
 
 
 def finish(journal: Journal, *, as_json: bool) -> None:
-    """Run the search to its end, write its result beside the journal and print it. Exit status 3 when no setting meets the limit."""
-    from ioatlas.campaign.start import run
-    from ioatlas.campaign.tune import Tuner
-    from ioatlas.campaign.tuned import load_tuning
+    """Run the search to its end, write its result beside the journal and print it.
+
+    Exit status 3 when no setting meets the limit.
+    """
+    from ioatlas.campaign import run
     from ioatlas.cli._live import Stop, TerminalLine
+    from ioatlas.procedures.tune.result import load_tuning
 
     stop = Stop()
     emit = _listener()
     try:
-        run(journal, emit=emit, stop_asked=stop, kind=Tuner)
+        run(journal, emit=emit, stop_asked=stop)
         tuning = load_tuning(journal)
     except PartialResultError as error:
         if stop():
@@ -198,12 +229,12 @@ def describe(tuning: Tuning) -> list[str]:
     if tuning.curve:
         lines += ["", f"{'offered':>8} {'IOPS':>9} {'mean':>9} {'p99':>9}   open loop; latencies are lower bounds"]
         lines += [
-            f"{format_count(p.offered):>8} {format_count(p.iops):>9} {_time(p.lat_mean_ns):>9} {_time(p.lat_p99_ns):>9}   "
-            + ("overloaded" if p.overloaded else "")
-            for p in tuning.curve
+            f"{format_count(p.offered):>8} {_figures(p)}   {'overloaded' if p.overloaded else ''}" for p in tuning.curve
         ]
     asked = (
-        f"{tuning.goal.quantity} within {format_latency(tuning.goal.limit_ns)}" if tuning.goal.limit_ns is not None else "no latency limit"
+        f"{tuning.goal.quantity} within {format_latency(tuning.goal.limit_ns)}"
+        if tuning.goal.limit_ns is not None
+        else "no latency limit"
     )
     if best is None:
         why = (
@@ -214,16 +245,25 @@ def describe(tuning: Tuning) -> list[str]:
         if not tuning.outcome.loads:
             why = "no trial finished"
         return [*lines, "", f"No setting found for {asked}: {why}."]
-    interval = f" ({format_count(best.iops_low)} to {format_count(best.iops_high)})" if best.iops_low and best.iops_high else ""
+    interval = (
+        f" ({format_count(best.iops_low)} to {format_count(best.iops_high)})"
+        if best.iops_low and best.iops_high
+        else ""
+    )
     sentence = (
-        f"Best for {asked}: {best.numjobs} x {best.iodepth} (numjobs x iodepth), {format_count(best.iops)} IOPS{interval},"
-        f" {format_rate(best.bw_bytes_per_s)}, p99 {_time(best.lat_p99_ns)}, from {best.n_visits} fresh visits; ended by: {tuning.limited_by}."
+        f"Best for {asked}: {best.numjobs} x {best.iodepth} (numjobs x iodepth), "
+        f"{format_count(best.iops)} IOPS{interval}, {format_rate(best.bw_bytes_per_s)}, p99 {_time(best.lat_p99_ns)}, "
+        f"from {best.n_visits} fresh visits; ended by: {tuning.limited_by}."
     )
     return [*lines, "", sentence]
 
 
 def _row(load: Load) -> str:
-    return f"{load.point[0]:>5} {load.point[1]:>7} {format_count(load.iops):>9} {_time(load.lat_mean_ns):>9} {_time(load.lat_p99_ns):>9}"
+    return f"{load.point[0]:>5} {load.point[1]:>7} {_figures(load)}"
+
+
+def _figures(load: Load | CurvePoint) -> str:
+    return f"{format_count(load.iops):>9} {_time(load.lat_mean_ns):>9} {_time(load.lat_p99_ns):>9}"
 
 
 def _time(nanoseconds: float | None) -> str:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which cells to measure next: a start that touches every level, then what lowers the map's error most per unit of cost."""
+"""Which cells to measure next: a start that touches every level, then what lowers the map's error most per unit of
+cost.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +13,21 @@ from ioatlas.surrogate.surrogate import Surrogate
 REFERENCES = 400
 CANDIDATES = 300
 WHERE_CLIFFS_LIE = ("footprint_bytes",)
-"""Derived axes whose levels a start touches in each direction: a capacity that only many jobs exceed shows nowhere else."""
+"""Derived axes whose levels a start touches in each direction: a capacity that only many jobs exceed shows nowhere
+else.
+"""
 
 
 def spread_out(space: Space, chosen: Ints, count: int, rng: np.random.Generator) -> list[int]:
-    """`count` further cells, far from each other and from `chosen`; levels not yet touched come first, then levels not yet touched in a direction."""
+    """`count` further cells, far from each other and from `chosen`; levels not yet touched come first, then levels
+    not yet touched in a direction.
+    """
     place = space.coordinates()
     levels = [space.index[:, d] for d in space.own_axes]
     direction = np.sum([number * space.in_direction(name) for number, name in enumerate(space.directions)], axis=0)
-    within = [space.index[:, d] for d, axis in enumerate(space.axes) if not axis.derived or axis.name in WHERE_CLIFFS_LIE]
+    within = [
+        space.index[:, d] for d, axis in enumerate(space.axes) if not axis.derived or axis.name in WHERE_CLIFFS_LIE
+    ]
     if len(space.directions) > 1 or len(within) > len(levels):
         levels += [level * len(space.directions) + direction for level in within]
     worth = np.r_[np.ones(len(space.own_axes)), np.full(len(levels) - len(space.own_axes), 0.5)]
@@ -47,17 +55,21 @@ def spread_out(space: Space, chosen: Ints, count: int, rng: np.random.Generator)
     return picked
 
 
-def reduce_error(model: Surrogate, open_cells: Ints, count: int, weight: Floats, cost: Floats, rng: np.random.Generator) -> list[int]:
-    """`count` cells that together lower the weighted variance of the map most for their cost: greedy, one update a pick.
+def reduce_error(
+    model: Surrogate, open_cells: Ints, count: int, weight: Floats, cost: Floats, rng: np.random.Generator
+) -> list[int]:
+    """`count` cells that together lower the weighted variance of the map most for their cost: greedy, one update a
+    pick.
 
-    open_cells: cells that may be chosen. weight, cost: shape (len(space),): how much a cell's error matters, what a visit costs.
+    open_cells: cells that may be chosen. weight, cost: shape (len(space),): how much a cell's error matters, what a
+    visit costs.
     Integrated variance after Cohn, Neural Networks 9(6), 1996; the map is represented by a random subset of its cells.
     """
     candidates = rng.choice(open_cells, min(CANDIDATES, len(open_cells)), replace=False)
     references = rng.choice(open_cells, min(REFERENCES, len(open_cells)), replace=False)
     both = np.concatenate([candidates, references])
     covariance = model.covariance(both)
-    nugget = model.hyper.rough_var + model.training.noise_var[candidates]
+    nugget = model.hyper.rough_var + model.training.noise.var
     m = len(candidates)
     matter = np.concatenate([np.zeros(m), weight[references]])
     free = np.ones(m, dtype=bool)

@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The adaptive design: history in, next batch out. Pure; the live campaign and the replay of a recording use the same code.
+"""The adaptive design: history in, next batch out; the live campaign and the replay of a recording use the same code.
 
-Order of work: cliff pass, start that touches every level, then batches that mix cells chosen for what they teach, random
-honesty cells that are predicted before they are measured, and second visits at distant times. A reading far from its
+The next batch is a function of the settings and of the history alone: a campaign that was killed and resumed asks for
+the
+same cells as one that was not.
+
+Order of work: cliff pass, start that touches every level, then batches that mix cells chosen for what they teach,
+random
+hold-out cells that are predicted before they are measured, and second visits at distant times. A reading far from its
 prediction is measured again; if it stays there, so are its neighbours.
 """
 
@@ -10,7 +15,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import lru_cache
 from math import ceil
 from typing import Literal
 
@@ -18,11 +24,11 @@ import numpy as np
 
 from ioatlas.design import cliff_pass
 from ioatlas.design.acquire import reduce_error, spread_out
-from ioatlas.design.honesty import Pick, StatedError, state, width_factor
+from ioatlas.design.holdout import Pick, StatedError, state, width_factor
 from ioatlas.design.regimes import WeakRegime, failing_regimes, regime_of, weak_regimes
 from ioatlas.errors import UsageError
-from ioatlas.surrogate.cliffs import find_edges, fit_with_edges, footprint, undecided
-from ioatlas.surrogate.law import Edge
+from ioatlas.surrogate.change_points import find_change_points, fit_with, footprint, undecided
+from ioatlas.surrogate.law import ChangePoint
 from ioatlas.surrogate.space import Floats, Ints, Space
 from ioatlas.surrogate.surrogate import Surrogate, Training
 from ioatlas.surrogate.threads import one_thread
@@ -34,33 +40,41 @@ SURPRISE_LEAST = 0.2
 RESERVE_SHARE = 0.05
 JUDGED_SHARE = 0.6
 POOL_CELLS = 10
-"""Cells visited twice early on, so that the spread between visits is known and every cell can have an interval, however the campaign ends."""
-ODD_WEIGHT = 0.5
-"""Weight of a cell in the model below which a second visit decides whether it is odd or was disturbed."""
+"""Cells visited twice early on, so that the spread between visits is known and every cell can have an interval,
+however the campaign ends.
+"""
+OUTLYING_WEIGHT = 0.5
+"""Weight of a cell in the model below which a second visit decides whether it is outlying or was disturbed."""
 LARGE_NOISE = 0.1
 """Log sd of a reading from which a second visit of any cell is worth its time when no further cell is to be had."""
 CLOSING_VISITS = 16
 """Such visits at most: what they add to a map of two dozen cells they do not add to one of a hundred."""
+SEARCH_GROWTH = 1.25
+"""How many times more cells are known at a search for change points than at the search before."""
+REFIT_ITERATIONS = 12
+"""Steps of the optimiser between two searches, from what the last search found."""
 PICKS_TO_STOP = 12
 """Honesty picks below which no stated error ends a campaign."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """cells: most distinct cells; error: stated median error to stop at; at least one is given, or the caller stops by its clock.
+    """cells: most distinct cells; error: stated median error to stop at; at least one is given, or the caller stops
+    by its clock.
 
     certain: whether `cells` will be reached; False when it is what a budget of time is expected to allow.
-    honesty_share: part of the cells that is drawn at random.
+    hold_out_share: part of the cells that is drawn at random.
     start_share:   part of the cells that is measured before the first model chooses.
     visits_limit:  most visits of a cell.
-    cost:          predicted cost of a visit by cell, shape (n,), from the predicted log I/Os per second; None: every visit costs the same.
+    cost:          predicted cost of a visit by cell, shape (n,), from the predicted log I/Os per second; None: every
+    visit costs the same.
     """
 
     cells: int | None = None
     certain: bool = True
     error: float | None = None
     seed: int = 1
-    honesty_share: float = 0.25
+    hold_out_share: float = 0.25
     start_share: float = 0.4
     batch: int | None = None
     visits_limit: int = 2
@@ -69,7 +83,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Request:
-    """One visit to make. log_predicted, sd, factor: what the model said beforehand; only honesty picks carry it."""
+    """One visit to make. log_predicted, sd, factor: what the model said beforehand; only hold-out picks carry it."""
 
     cell: int
     purpose: Purpose
@@ -80,7 +94,9 @@ class Request:
 
 @dataclass(frozen=True)
 class Reading:
-    """A visit made for a request. log_value: natural logarithm of I/Os per second, None when it failed or was discarded."""
+    """A visit made for a request. log_value: natural logarithm of I/Os per second, None when it failed or was
+    discarded.
+    """
 
     request: Request
     log_value: float | None
@@ -89,29 +105,26 @@ class Reading:
 
 
 @dataclass
-class _Memory:
-    model: Surrogate | None = None
-    edges: tuple[Edge, ...] = ()
-    edges_at: int = 0
-    fitted_at: int = -1
-
-
-@dataclass
 class AdaptiveDesign:
-    """next_batch(history) says what to measure next, [] when done; picks, stated_error and final_model read the same history.
+    """next_batch(history) says what to measure next, [] when done; the other methods judge the same history.
 
-    What it remembers between calls only saves time.
+    All of them are functions of their arguments. What is remembered between calls is looked up by the readings it was
+    made of, so it saves time and decides nothing.
     """
 
     space: Space
     settings: Settings
-    _memory: _Memory = field(default_factory=_Memory, repr=False)
 
     def __post_init__(self) -> None:
         wanted = self.settings.cells
         if wanted is not None and not 1 <= wanted <= len(self.space):
-            raise UsageError(f"{wanted} cells were asked for, the map has {len(self.space)}", remedy=f"ask for 1 to {len(self.space)} cells")
+            raise UsageError(
+                f"{wanted} cells were asked for, the map has {len(self.space)}",
+                remedy=f"ask for 1 to {len(self.space)} cells",
+            )
         self._lines = cliff_pass.lines(self.space)
+        self._searched = lru_cache(maxsize=1)(self._search)
+        self._modelled = lru_cache(maxsize=1)(self._model)
 
     @property
     def _budget(self) -> int:
@@ -123,13 +136,24 @@ class AdaptiveDesign:
 
     @property
     def _plan(self) -> int:
-        """Cells the shares are taken of: the budget, or a twelfth of the map when the clock or the error ends the campaign."""
-        return self.settings.cells if self.settings.cells is not None else min(len(self.space), max(48, len(self.space) // 12))
+        """Cells the shares are taken of: the budget, or a twelfth of the map when the clock or the error ends the
+        campaign.
+        """
+        return (
+            self.settings.cells
+            if self.settings.cells is not None
+            else min(len(self.space), max(48, len(self.space) // 12))
+        )
 
     @property
-    def _honesty_wanted(self) -> int:
+    def _start(self) -> int:
+        """Cells that are measured before the first model chooses."""
+        return ceil(self.settings.start_share * self._plan)
+
+    @property
+    def _hold_out_wanted(self) -> int:
         """Three picks at least, where they are not over a third: fewer state nothing."""
-        wanted = round(self.settings.honesty_share * self._plan)
+        wanted = round(self.settings.hold_out_share * self._plan)
         return max(wanted, min(3, self._plan // 3))
 
     @one_thread
@@ -143,27 +167,32 @@ class AdaptiveDesign:
         cliff = self._cliff_requests(readings, asked, left)
         if cliff:
             return cliff
-        start = ceil(self.settings.start_share * self._plan)
+        start = self._start
         if len(asked) < start or len(readings) < 3:
             if left <= 0:
                 return []
             count = min(left, max(start - len(asked), 3))
-            first = [Request(c, "start") for c in spread_out(self.space, np.array(sorted(asked), dtype=np.int64), count, rng)]
-            # A budget of time may end any moment; else they wait for the first model, so that more time lies between the visits.
+            first = [
+                Request(c, "start") for c in spread_out(self.space, np.array(sorted(asked), dtype=np.int64), count, rng)
+            ]
+            # A budget of time may end any moment; else they wait for the first model, so that more time lies between
+            # the visits.
             return first if self._end_is_known else first + self._pool(history, first)
         if left <= 0:
             return self._closing_repeats(history)
         model = self.model(history)
         size = min(left, self.settings.batch or max(4, ceil(self._plan / 10)))
         made = sum(1 for reading in history if reading.request.purpose == "honesty")
-        # Cells that are still owed to the honesty sample are nobody else's.
-        owed = max(0, self._honesty_wanted - made) if self._end_is_known else 0
+        # Cells that are still owed to the hold-out sample are nobody else's.
+        owed = max(0, self._hold_out_wanted - made) if self._end_is_known else 0
         requests = self._surprises(history, readings, model, max(0, left - owed))
-        requests += self._bracket_requests(asked | {r.cell for r in requests}, left - owed - len({r.cell for r in requests} - asked))
+        requests += self._bracket_requests(
+            model, asked | {r.cell for r in requests}, left - owed - len({r.cell for r in requests} - asked)
+        )
         room = size - len({r.cell for r in requests} - asked)
-        honest = min(self._honesty_count(owed, size, left), left)
+        honest = min(self._hold_out_count(owed, size, left), left)
         open_cells = np.setdiff1d(np.arange(len(self.space)), list(asked | {r.cell for r in requests}))
-        requests += self._honesty(history, model, open_cells, honest, rng)
+        requests += self._hold_out(history, model, open_cells, honest, rng)
         room = min(room - honest, left - max(owed - honest, 0) - len({r.cell for r in requests} - asked))
         open_cells = np.setdiff1d(open_cells, [r.cell for r in requests])
         if room > 0 and len(open_cells):
@@ -173,56 +202,66 @@ class AdaptiveDesign:
             others = np.setdiff1d(open_cells, dense)
             requests += [Request(c, "dense") for c in dense]
             if room > len(dense) and len(others):
-                requests += [Request(c, "learn") for c in reduce_error(model, others, room - len(dense), weight, cost, rng)]
+                requests += [
+                    Request(c, "learn") for c in reduce_error(model, others, room - len(dense), weight, cost, rng)
+                ]
         requests += self._repeats(history, requests)
         return [requests[i] for i in rng.permutation(len(requests))]
 
     # What is known
 
     def model(self, history: Sequence[Reading]) -> Surrogate:
-        """The model of all readings so far. Edges are looked for again when a quarter more cells are known."""
-        memory = self._memory
-        if memory.model is not None and memory.fitted_at == len(history):
-            return memory.model
-        training = Training.of(self.space, values_by_cell(history))
-        count = len(training.cells)
-        if memory.model is None or count >= 1.1 * memory.edges_at:
-            memory.model, memory.edges = find_edges(self.space, training, memory.edges, memory.model, self._suspected(training))
-            memory.edges_at = count
-        else:
-            memory.model = fit_with_edges(self.space, training, memory.edges, memory.model, iterations=12)
-        memory.fitted_at = len(history)
-        return memory.model
+        """The model of all readings so far, with the change points of the last search.
+
+        Searches stand at fixed numbers of cells, each `SEARCH_GROWTH` times the one before, and begin from nothing:
+        which
+        readings a search saw follows from the history, not from when it was asked for.
+        """
+        return self._modelled(tuple(history))
+
+    def _model(self, history: tuple[Reading, ...]) -> Surrogate:
+        searched = self._searched(history[: self._search_point(history)])
+        training = Training.of(values_by_cell(history))
+        return fit_with(self.space, training, searched.change_points, searched, iterations=REFIT_ITERATIONS)
+
+    def _search_point(self, history: Sequence[Reading]) -> int:
+        """How many readings of the history the last search saw: all of them while the start is not read."""
+        cells: set[int] = set()
+        due, point = self._start, len(history)
+        for number, reading in enumerate(history, 1):
+            if reading.log_value is not None:
+                cells.add(reading.request.cell)
+            if len(cells) >= due:
+                due, point = ceil(SEARCH_GROWTH * due), number
+        return point
 
     @one_thread
     def final_model(self, history: Sequence[Reading]) -> Surrogate:
-        """The model the map is drawn from, edges looked for with all readings."""
-        memory = self._memory
-        training = Training.of(self.space, values_by_cell(history))
-        memory.model, memory.edges = find_edges(self.space, training, memory.edges, None, self._suspected(training))
-        memory.fitted_at = len(history)
-        return memory.model
+        """The model the map is drawn from, change points searched for with all readings."""
+        return self._searched(tuple(history))
 
-    def _suspected(self, training: Training) -> tuple[Edge, ...]:
+    def _search(self, history: tuple[Reading, ...]) -> Surrogate:
+        training = Training.of(values_by_cell(history))
+        return find_change_points(self.space, training, self._suspected(training))
+
+    def _suspected(self, training: Training) -> tuple[ChangePoint, ...]:
         means = dict(zip(training.cells.tolist(), training.mean.tolist(), strict=True))
         return cliff_pass.suspected(self.space, self._lines, means, training.noise.sd)
 
-    @property
-    def edges(self) -> tuple[Edge, ...]:
-        return self._memory.edges
+    def picks(self, history: Sequence[Reading], model: Surrogate, readings: float | None = None) -> list[Pick]:
+        """Hold-out cells with what was said of them before, but for those said when under `JUDGED_SHARE` of the cells
+        that
+        are known now were known: they judged another map. The rule looks at counts only, never at values.
 
-    def picks(self, history: Sequence[Reading], readings: float | None = None) -> list[Pick]:
-        """Honesty cells with what was said of them before, but for those said when under `JUDGED_SHARE` of the present cells were known:
-        they judged another map. The rule looks at counts only, never at values. readings: errors are to be those of the geometric mean of
-        so many readings of a cell; None: of as many as each pick has.
+        model: the present one. readings: errors are to be those of the geometric mean of so many readings of a cell;
+        None: of as many as each pick has.
         """
         by_cell = values_by_cell(history)
-        if len(by_cell) < 3:
-            return []
-        model = self.model(history)
         now = len(by_cell)
         gap, variance = model.leave_one_out()
-        without = dict(zip(model.training.cells.tolist(), zip(gap.tolist(), variance.tolist(), strict=True), strict=True))
+        without = dict(
+            zip(model.training.cells.tolist(), zip(gap.tolist(), variance.tolist(), strict=True), strict=True)
+        )
         known: set[int] = set()
         found = []
         for reading in history:
@@ -234,33 +273,40 @@ class AdaptiveDesign:
             if request.purpose != "honesty" or request.log_predicted is None or request.cell not in by_cell:
                 continue
             visits = by_cell[request.cell]
-            noise, (missed, var) = float(model.training.noise_var[request.cell]), without[request.cell]
+            noise, (missed, var) = model.training.noise.var, without[request.cell]
             read = noise / len(visits)
             sd, measured = float(np.sqrt(request.smooth_sd**2 + read)), float(np.mean(visits))
             scale = 1.0 if readings is None else float(np.sqrt((var - read + noise / readings) / var))
-            found.append(Pick(request.cell, request.log_predicted, sd, request.factor, measured, measured - missed, scale))
+            found.append(
+                Pick(request.cell, request.log_predicted, sd, request.factor, measured, measured - missed, scale)
+            )
         return found
 
-    def stated_error(self, history: Sequence[Reading], readings: float | None = None) -> StatedError:
-        return state(self.picks(history, readings))
+    def stated_error(self, history: Sequence[Reading], model: Surrogate, readings: float | None = None) -> StatedError:
+        return state(self.picks(history, model, readings))
 
     def weak_regimes(self, history: Sequence[Reading], model: Surrogate) -> tuple[WeakRegime, ...]:
         """Where the model fails, and where it failed and cells were asked for densely."""
-        return weak_regimes(model, {r.request.cell for r in history if r.request.purpose == "dense"}, self.settings.error)
+        return weak_regimes(
+            model, {r.request.cell for r in history if r.request.purpose == "dense"}, self.settings.error
+        )
 
     def factor(self, history: Sequence[Reading], model: Surrogate) -> float:
         gap, variance = model.leave_one_out()
-        return width_factor(self.picks(history), gap / np.sqrt(variance))
+        return width_factor(self.picks(history, model), gap / np.sqrt(variance))
 
     # What to do next
 
     def _stop_reached(self, history: Sequence[Reading]) -> bool:
         if self.settings.error is None:
             return False
-        stated = self.stated_error(history)
+        if sum(reading.request.purpose == "honesty" for reading in history) < PICKS_TO_STOP:
+            return False
+        model = self.model(history)
+        stated = self.stated_error(history, model)
         if stated.n < PICKS_TO_STOP or stated.median is None or stated.median > self.settings.error:
             return False
-        return not failing_regimes(self.model(history), self.settings.error)
+        return not failing_regimes(model, self.settings.error)
 
     def _cliff_requests(self, readings: Mapping[int, Sequence[float]], asked: set[int], left: int) -> list[Request]:
         """A round of the cliff pass; it may use a fifth of the cells."""
@@ -276,45 +322,57 @@ class AdaptiveDesign:
             wanted += [c for c in cliff_pass.next_cells(line, means, None, most) if c not in asked]
         return [Request(c, "cliff") for c in wanted[:room]]
 
-    def _bracket_requests(self, asked: set[int], left: int) -> list[Request]:
+    def _bracket_requests(self, model: Surrogate, asked: set[int], left: int) -> list[Request]:
         """A cell in the middle of each bracket that the levels of the axes allow to be finer."""
         requests: list[Request] = []
-        for edge in self._memory.edges:
+        for edge in model.change_points:
             inside = np.setdiff1d(undecided(self.space, edge), [*asked, *(r.cell for r in requests)])
             if len(inside) and len(requests) < left:
                 middle = 0.5 * np.log(edge.low * edge.high)
                 away = np.abs(np.log(footprint(self.space, edge.exponent)[inside]) - middle)
                 # Few jobs and middling blocks show a miss best: nothing else limits them.
-                busy = 0.01 * np.log(self.space.outstanding[inside]) + 0.01 * np.abs(np.log(self.space.block_bytes[inside] / 16384))
+                busy = 0.01 * np.log(self.space.outstanding[inside]) + 0.01 * np.abs(
+                    np.log(self.space.block_bytes[inside] / 16384)
+                )
                 requests.append(Request(int(inside[np.argmin(away + busy)]), "cliff"))
         return requests
 
-    def _honesty_count(self, owed: int, size: int, left: int) -> int:
+    def _hold_out_count(self, owed: int, size: int, left: int) -> int:
         """How many of the next batch are random.
 
-        With a known number of cells they come towards the end, so that they judge a nearly final map, in a few batches, so that
-        later ones profit from earlier ones; a reserve is kept for what they bring up. Else the share is kept in every batch.
+        With a known number of cells they come towards the end, so that they judge a nearly final map, in a few
+        batches, so that
+        later ones profit from earlier ones; a reserve is kept for what they bring up. Else the share is kept in every
+        batch.
         """
         if not self._end_is_known:
-            return max(1, round(size * self.settings.honesty_share))
+            return max(1, round(size * self.settings.hold_out_share))
         if left - owed <= ceil(RESERVE_SHARE * self._plan):
-            return min(owed, ceil(self._honesty_wanted / 3))
+            return min(owed, ceil(self._hold_out_wanted / 3))
         return 0
 
-    def _honesty(self, history: Sequence[Reading], model: Surrogate, open_cells: Ints, count: int, rng: np.random.Generator) -> list[Request]:
+    def _hold_out(
+        self, history: Sequence[Reading], model: Surrogate, open_cells: Ints, count: int, rng: np.random.Generator
+    ) -> list[Request]:
         if count <= 0 or not len(open_cells):
             return []
         cells = rng.choice(open_cells, min(count, len(open_cells)), replace=False)
         said = model.predict(cells)
         factor = self.factor(history, model)
         sd = np.sqrt(said.variance())
-        return [Request(int(c), "honesty", float(m), float(s), factor) for c, m, s in zip(cells, said.mean, sd, strict=True)]
+        return [
+            Request(int(c), "honesty", float(m), float(s), factor) for c, m, s in zip(cells, said.mean, sd, strict=True)
+        ]
 
-    def _surprises(self, history: Sequence[Reading], readings: Mapping[int, Sequence[float]], model: Surrogate, left: int) -> list[Request]:
+    def _surprises(
+        self, history: Sequence[Reading], readings: Mapping[int, Sequence[float]], model: Surrogate, left: int
+    ) -> list[Request]:
         """Readings that the others did not foresee: once more; confirmed ones: the cells around."""
         gap, variance = model.leave_one_out()
         far = np.abs(gap) > np.maximum(SURPRISE_SDS * np.sqrt(variance), SURPRISE_LEAST)
-        visits = {cell: sum(1 for r in history if r.request.cell == cell) for cell in model.training.cells[far].tolist()}
+        visits = {
+            cell: sum(1 for r in history if r.request.cell == cell) for cell in model.training.cells[far].tolist()
+        }
         requests: list[Request] = []
         asked = {r.request.cell for r in history}
         spent = sum(1 for r in history if r.request.purpose == "neighbour")
@@ -340,14 +398,16 @@ class AdaptiveDesign:
         return np.flatnonzero((step.sum(axis=1) == 1) & (step[:, ~numeric].sum(axis=1) == 0)).tolist()
 
     def _repeats(self, history: Sequence[Reading], already: Sequence[Request]) -> list[Request]:
-        """Second visits of honesty cells measured at least two batches ago: they tell the noise, at distant times."""
+        """Second visits of hold-out cells measured at least two batches ago: they tell the noise, at distant times."""
         size = self.settings.batch or max(4, ceil(self._plan / 10))
         early = history[: max(0, len(history) - 2 * size)]
         pool = [request for request in self._pool(history) if all(r.cell != request.cell for r in already)]
         return pool + self._second_visits(early, history, {r.cell for r in [*already, *pool]})
 
     def _pool(self, history: Sequence[Reading], first: Sequence[Request] = ()) -> list[Request]:
-        """Second visits until `POOL_CELLS` cells have two; first: visits that are asked for at the same time, to be made before."""
+        """Second visits until `POOL_CELLS` cells have two; first: visits that are asked for at the same time, to be
+        made before.
+        """
         if self.settings.visits_limit < 2:
             return []
         asked = [*(r.request.cell for r in history), *(r.cell for r in first)]
@@ -359,12 +419,16 @@ class AdaptiveDesign:
         return [Request(once[at * len(once) // wanted], "repeat") for at in range(wanted)]
 
     def _closing_repeats(self, history: Sequence[Reading]) -> list[Request]:
-        """When the cells are spent: second visits of the honesty cells that have none, then of the oddest cells, or of any where noise is large."""
+        """When the cells are spent: second visits of the hold-out cells that have none, then of the most outlying, or
+        of any where noise is large.
+        """
         owed = self._second_visits(history, history, set())
         visits = Counter([reading.request.cell for reading in history] + [request.cell for request in owed])
         model = self.model(history)
-        worth = model.weight < (np.inf if model.training.noise.sd > LARGE_NOISE else ODD_WEIGHT)
-        order = [int(cell) for cell in model.training.cells[np.argsort(model.weight, kind="stable")][: int(worth.sum())]]
+        worth = model.weight < (np.inf if model.training.noise.sd > LARGE_NOISE else OUTLYING_WEIGHT)
+        order = [
+            int(cell) for cell in model.training.cells[np.argsort(model.weight, kind="stable")][: int(worth.sum())]
+        ]
         once = [cell for cell in order if visits[cell] < min(2, self.settings.visits_limit)]
         closing = sum(1 for reading in history if reading.request.purpose == "closing")
         return owed + [Request(cell, "closing") for cell in once[: max(0, CLOSING_VISITS - closing)]]
@@ -373,11 +437,17 @@ class AdaptiveDesign:
         visits: dict[int, int] = {}
         for reading in history:
             visits[reading.request.cell] = visits.get(reading.request.cell, 0) + 1
-        cells = [r.request.cell for r in of if r.request.purpose == "honesty" and visits[r.request.cell] < min(2, self.settings.visits_limit)]
+        cells = [
+            r.request.cell
+            for r in of
+            if r.request.purpose == "honesty" and visits[r.request.cell] < min(2, self.settings.visits_limit)
+        ]
         return [Request(c, "repeat") for c in dict.fromkeys(cells) if c not in without]
 
     def _weights(self, model: Surrogate) -> Floats:
-        """How much a cell's error matters: more in the regimes (mode and side of the cliffs) where the model has been wrong."""
+        """How much a cell's error matters: more in the regimes (mode and side of the cliffs) where the model has been
+        wrong.
+        """
         group = regime_of(model)
         gap, variance = model.leave_one_out()
         standard = np.minimum(gap**2 / variance, 9.0)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cliff pass: bisection along the footprint, one line of cells for each direction, before the rest of the map is filled in."""
+"""The cliff pass: bisection along the footprint, one line of cells for each direction, before the rest of the map is
+filled in.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ioatlas.surrogate.cliffs import exponents, footprint
-from ioatlas.surrogate.law import Edge
+from ioatlas.surrogate.change_points import exponents, footprint
+from ioatlas.surrogate.law import ChangePoint
 from ioatlas.surrogate.noise import PRIOR_SD
 from ioatlas.surrogate.space import SIZE_NAMES, Ints, Space
 
@@ -21,7 +23,9 @@ NOISE_SDS = 4.0
 
 @dataclass(frozen=True)
 class Line:
-    """Cells that differ only in size, by rising size; `cross` holds the same at the highest concurrency that has enough sizes."""
+    """Cells that differ only in size, by rising size; `cross` holds the same at the highest concurrency that has
+    enough sizes.
+    """
 
     direction: str
     cells: Ints
@@ -30,7 +34,9 @@ class Line:
 
 
 def lines(space: Space) -> tuple[Line, ...]:
-    """One line per direction: the longest, then random over sequential order, low concurrency and a block near 16 KiB."""
+    """One line per direction: the longest, then random over sequential order, low concurrency and a block near 16
+    KiB.
+    """
     size_axis = space.axis_named(*SIZE_NAMES)
     if size_axis is None or "size" not in space.known or len(space.axes[size_axis].levels) < 3:
         return ()
@@ -41,9 +47,19 @@ def lines(space: Space) -> tuple[Line, ...]:
         for cell in np.flatnonzero(space.in_direction(direction)):
             groups.setdefault(tuple(space.index[cell, others].tolist()), []).append(int(cell))
 
-        best = sorted(min(groups.values(), key=lambda cells: _unlikeness(space, cells, others)), key=lambda cell: float(space.size_bytes[cell]))
+        best = sorted(
+            min(groups.values(), key=lambda cells: _unlikeness(space, cells, others)),
+            key=lambda cell: float(space.size_bytes[cell]),
+        )
         if len(best) >= 3:
-            found.append(Line(direction, np.array(best), tuple(float(space.size_bytes[c]) for c in best), _cross(space, best[0], groups, others)))
+            found.append(
+                Line(
+                    direction,
+                    np.array(best),
+                    tuple(float(space.size_bytes[c]) for c in best),
+                    _cross(space, best[0], groups, others),
+                )
+            )
     return tuple(found)
 
 
@@ -52,10 +68,18 @@ def _unlikeness(space: Space, cells: Iterable[int], others: Sequence[int]) -> tu
     first, *rest = cells
     order = 0.0 if str(space.points[first].get("rw", "")).startswith("rand") else 1.0
     middle = sum(abs(float(space.axes[i].place[space.index[first, i]]) - 0.5) for i in others)
-    return (-len(rest), order, float(space.outstanding[first]), float(abs(np.log2(space.block_bytes[first] / 16384))), middle)
+    return (
+        -len(rest),
+        order,
+        float(space.outstanding[first]),
+        float(abs(np.log2(space.block_bytes[first] / 16384))),
+        middle,
+    )
 
 
-def _cross(space: Space, like: int, groups: Mapping[tuple[int, ...], list[int]], others: Sequence[int]) -> tuple[int, ...]:
+def _cross(
+    space: Space, like: int, groups: Mapping[tuple[int, ...], list[int]], others: Sequence[int]
+) -> tuple[int, ...]:
     """The line with all options of `like` but the largest number of jobs."""
     jobs = space.axis_named("numjobs")
     if jobs is None:
@@ -69,7 +93,9 @@ def _cross(space: Space, like: int, groups: Mapping[tuple[int, ...], list[int]],
     return ()
 
 
-def suspected(space: Space, all_lines: Sequence[Line], log_reading: Mapping[int, float], noise_sd: float | None = None) -> tuple[Edge, ...]:
+def suspected(
+    space: Space, all_lines: Sequence[Line], log_reading: Mapping[int, float], noise_sd: float | None = None
+) -> tuple[ChangePoint, ...]:
     """Steps seen along the lines, as edges on size and on size * numjobs alike: which it is, the map decides."""
     threshold = max(LEAST_DROP, NOISE_SDS * (noise_sd or PRIOR_SD))
     found = []
@@ -79,12 +105,13 @@ def suspected(space: Space, all_lines: Sequence[Line], log_reading: Mapping[int,
             if abs(log_reading[low] - log_reading[high]) > threshold:
                 for exponent in exponents(space):
                     size = footprint(space, exponent)
-                    found.append(Edge(float(size[low]), float(size[high]), exponent, line.direction))
+                    found.append(ChangePoint(float(size[low]), float(size[high]), exponent, line.direction))
     return tuple(found)
 
 
 def next_cells(line: Line, log_reading: Mapping[int, float], noise_sd: float | None, most: int) -> list[int]:
-    """The cells of the line to measure next: its ends, then the middle of the widest step that is a cliff; [] when it is bracketed.
+    """The cells of the line to measure next: its ends, then the middle of the widest step that is a cliff; [] when it
+    is bracketed.
 
     log_reading: by cell, of all cells measured so far. most: how many of the line may be measured in all.
     """
@@ -110,9 +137,13 @@ def next_cells(line: Line, log_reading: Mapping[int, float], noise_sd: float | N
 
 
 def _cross_check(line: Line, log_reading: Mapping[int, float], threshold: float, done: Sequence[int]) -> list[int]:
-    """Two cells at many jobs, far below and just below the edge in size: whether the edge lies on size or on size * numjobs."""
+    """Two cells at many jobs, far below and just below the edge in size: whether the edge lies on size or on size *
+    numjobs.
+    """
     edges = [
-        (low, high) for low, high in itertools.pairwise(done) if abs(log_reading[int(line.cells[low])] - log_reading[int(line.cells[high])]) > threshold
+        (low, high)
+        for low, high in itertools.pairwise(done)
+        if abs(log_reading[int(line.cells[low])] - log_reading[int(line.cells[high])]) > threshold
     ]
     if not edges or not line.cross or any(cell in log_reading for cell in line.cross):
         return []

@@ -25,7 +25,8 @@ class Coarsened:
 def coarsen(axes: Axes, visits: int, seconds: Callable[[Axes, int], float], budget_seconds: float) -> Coarsened:
     """Drop levels until `seconds(axes, visits)` is within the budget.
 
-    The axis with the most levels loses the inner level that is nearest to its neighbours (on a log scale), so that ends and
+    The axis with the most levels loses the inner level that is nearest to its neighbours (on a log scale), so that
+    ends and
     coverage stay; only axes of numbers lose levels. Then the number of visits falls to 1, last the axes keep one level.
     `fits` is False when even the smallest plan takes longer than the budget.
     """
@@ -46,7 +47,11 @@ def coarsen(axes: Axes, visits: int, seconds: Callable[[Axes, int], float], budg
         if spent() > budget_seconds:
             wanted = 1
     kept = {name: tuple(values) for name, values in left.items()}
-    gone = {name: tuple(v for v in values if v not in kept[name]) for name, values in axes.items() if len(kept[name]) < len(values)}
+    gone = {
+        name: tuple(v for v in values if v not in kept[name])
+        for name, values in axes.items()
+        if len(kept[name]) < len(values)
+    }
     return Coarsened(kept, gone, wanted, fits=spent() <= budget_seconds)
 
 

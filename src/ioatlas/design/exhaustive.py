@@ -8,7 +8,9 @@ from collections.abc import Sequence
 
 
 def random_blocks(keys: Sequence[str], blocks: int, seed: int) -> list[tuple[str, int, int]]:
-    """(cell key, block, seed of the visit) in the order in which the visits are to be made; equal seeds give equal orders."""
+    """(cell key, block, seed of the visit) in the order in which the visits are to be made; equal seeds give equal
+    orders.
+    """
     generator = random.Random(seed)  # noqa: S311 - an order, not a secret
     order: list[tuple[str, int, int]] = []
     for block in range(blocks):

@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Search for the best numjobs x iodepth under a latency limit: history in, next trials out. Pure.
 
-Loads are judged as in MLRsearch (RFC 9971): many short trials instead of one long one, a load is a lower bound when at most half of the
-duration summed over its trials exceeded the limit whatever the trials still missing would say, an upper bound when more than half did.
-The search runs over a plane instead of a line: doubling along iodepth, then along numjobs while that gains anything, then bisection
-between the last load that meets the limit and the first that does not, and other splits of about the same I/Os in flight.
+Loads are judged as in MLRsearch (RFC 9971): many short trials instead of one long one, a load is a lower bound when
+at most half of the
+duration summed over its trials exceeded the limit whatever the trials still missing would say, an upper bound when
+more than half did.
+The search runs over a plane instead of a line: doubling along iodepth, then along numjobs while that gains anything,
+then bisection
+between the last load that meets the limit and the first that does not, and other splits of about the same I/Os in
+flight.
 
-It is written as straight code over `_View.need`, which stops it where a trial is missing: every call goes through the whole search again
+It is written as straight code over `_View.need`, which stops it where a trial is missing: every call goes through the
+whole search again
 with what is known by then. That makes it resumable by construction.
 """
 
@@ -19,7 +24,9 @@ from statistics import median, variance
 from typing import Literal
 
 GAIN, MOST_GAIN = 0.02, 0.05
-"""A load must be this much faster to be preferred to a smaller one, and to count as growth; more where trials of one load differ more."""
+"""A load must be this much faster to be preferred to a smaller one, and to count as growth; more where trials of one
+load differ more.
+"""
 WIDTH = 0.05
 """Bisection ends when the two loads differ by this share, or by one."""
 FLAT_STEPS = 2
@@ -58,7 +65,9 @@ class Goal:
 
 @dataclass(frozen=True)
 class Trial:
-    """One short visit of a load. iops: all directions; latencies: of the slower direction. limited: the client was the limit."""
+    """One short visit of a load. iops: all directions; latencies: of the slower direction. limited: the client was
+    the limit.
+    """
 
     point: Point
     iops: float
@@ -96,8 +105,10 @@ class Load:
 class Outcome:
     """What the search found.
 
-    best:       most IOPS within the limit, the smallest load among those within 2% of it (5% at most, where trials vary); None when no load meets the limit.
-    lower, upper: largest load on best's line that meets the limit, smallest above it that does not (None: none was found).
+    best:       most IOPS within the limit, the smallest load among those within 2% of it (5% at most, where trials
+    vary); None when no load meets the limit.
+    lower, upper: largest load on best's line that meets the limit, smallest above it that does not (None: none was
+    found).
     limited_by: 'latency limit', 'throughput plateau', 'max jobs/depth', 'client', 'a load that failed'.
     pareto:     loads of which no other has both more IOPS and a lower p99, by IOPS.
     """
@@ -156,17 +167,25 @@ class _View:
         return load
 
     def compare(self, best: Load) -> None:
-        """Try the setting, the fastest load and the next larger ones side by side: neither a lucky trial nor a slow minute may decide."""
+        """Try the setting, the fastest load and the next larger ones side by side: neither a lucky trial nor a slow
+        minute may decide.
+        """
         meeting = [load for load in self.loads.values() if load.verdict.state == "meets"]
         contenders = {best.point, max(meeting, key=lambda load: load.iops).point}
         for axis in (0, 1):
-            larger = [load for load in meeting if load.point[1 - axis] == best.point[1 - axis] and load.point[axis] > best.point[axis]]
+            larger = [
+                load
+                for load in meeting
+                if load.point[1 - axis] == best.point[1 - axis] and load.point[axis] > best.point[axis]
+            ]
             if larger:
                 contenders.add(min(larger, key=lambda load: load.point[axis]).point)
         wanted = dict.fromkeys(contenders, self.goal.trials)
         for axis in (0, 1):
             over = [
-                load for load in self.loads.values() if load.point[1 - axis] == best.point[1 - axis] and load.point[axis] > best.point[axis]
+                load
+                for load in self.loads.values()
+                if load.point[1 - axis] == best.point[1 - axis] and load.point[axis] > best.point[axis]
             ]
             nearest = min(over, key=lambda load: load.point[axis], default=None)
             if nearest is not None and nearest.verdict.state == "exceeds" and _worth(best, nearest, self.gain):
@@ -220,7 +239,9 @@ def needed_gain(history: Iterable[Trial]) -> float:
     repeated = [values for values in by_point.values() if len(values) > 1]
     if not repeated:
         return GAIN
-    spread = sqrt(sum(variance(values) * (len(values) - 1) for values in repeated) / sum(len(values) - 1 for values in repeated))
+    spread = sqrt(
+        sum(variance(values) * (len(values) - 1) for values in repeated) / sum(len(values) - 1 for values in repeated)
+    )
     return min(MOST_GAIN, max(GAIN, 1.5 * spread))
 
 
@@ -303,7 +324,9 @@ def _first_line(view: _View) -> int:
 
 
 def _line(view: _View, jobs: int, depth: int) -> int:
-    """One line of a number of jobs, from the depth that suited the line before: down until the limit is met, up while it gains."""
+    """One line of a number of jobs, from the depth that suited the line before: down until the limit is met, up while
+    it gains.
+    """
     load = view.one((jobs, depth))
     while load.verdict.state != "meets" and depth > 1:
         depth = max(1, depth // 2)
@@ -311,7 +334,9 @@ def _line(view: _View, jobs: int, depth: int) -> int:
     while load.verdict.state == "meets" and depth < view.goal.max_depth:
         higher = min(2 * depth, view.goal.max_depth)
         # Without a gain over everything so far this number of jobs is no better at that depth.
-        if load.iops <= (1 + view.gain) * max((other.iops for other in view.loads.values() if other.point[0] < jobs), default=0.0):
+        if load.iops <= (1 + view.gain) * max(
+            (other.iops for other in view.loads.values() if other.point[0] < jobs), default=0.0
+        ):
             break
         up = view.one((jobs, higher))
         if up.verdict.state != "meets" or up.iops <= (1 + view.gain) * load.iops:
@@ -338,7 +363,10 @@ def _bisect(view: _View, point: Point, *, axis: int) -> None:
         return (level, point[1]) if axis == 0 else (point[0], level)
 
     def tried() -> list[Load]:
-        return sorted((load for load in view.loads.values() if load.point[1 - axis] == point[1 - axis]), key=lambda load: load.point[axis])
+        return sorted(
+            (load for load in view.loads.values() if load.point[1 - axis] == point[1 - axis]),
+            key=lambda load: load.point[axis],
+        )
 
     base = view.one(point)
     above = next((load for load in tried() if load.point[axis] > point[axis]), None)
@@ -355,7 +383,11 @@ def _bisect(view: _View, point: Point, *, axis: int) -> None:
         while high - low > max(1, WIDTH * low):
             middle = (low + high) // 2
             load = view.one(at(middle))
-            low, high = (low, middle) if load.verdict.state == "meets" and load.iops >= (1 - view.gain) * base.iops else (middle, high)
+            low, high = (
+                (low, middle)
+                if load.verdict.state == "meets" and load.iops >= (1 - view.gain) * base.iops
+                else (middle, high)
+            )
 
 
 def _worth(base: Load, above: Load, gain: float) -> bool:
@@ -365,20 +397,28 @@ def _worth(base: Load, above: Load, gain: float) -> bool:
     return above.verdict.state == "failed" or above.iops > (1 + gain) * base.iops
 
 
-def conclude(goal: Goal, history: Sequence[Trial], failed: Iterable[Point] = (), exclude: Iterable[Point] = ()) -> Outcome:
-    """What the trials show, whether or not the search was finished. exclude: settings that fresh visits did not confirm."""
+def conclude(
+    goal: Goal, history: Sequence[Trial], failed: Iterable[Point] = (), exclude: Iterable[Point] = ()
+) -> Outcome:
+    """What the trials show, whether or not the search was finished. exclude: settings that fresh visits did not
+    confirm.
+    """
     refuted = set(exclude)
     loads = loads_of(goal, history, failed)
     for point in refuted & loads.keys():
         load = loads[point]
-        loads[point] = Load(point, load.iops, load.lat_mean_ns, load.lat_p99_ns, load.trials, Verdict("exceeds", decided=True))
+        loads[point] = Load(
+            point, load.iops, load.lat_mean_ns, load.lat_p99_ns, load.trials, Verdict("exceeds", decided=True)
+        )
     ordered = tuple(sorted(loads.values(), key=lambda load: (load.outstanding, load.point)))
     gain = needed_gain(history)
     best = _best(ordered, gain)
     pareto = _pareto(ordered)
     if best is None:
         upper = ordered[0] if ordered else None
-        return Outcome(None, None, upper, "latency limit" if goal.limit_ns is not None else "a load that failed", pareto, ordered)
+        return Outcome(
+            None, None, upper, "latency limit" if goal.limit_ns is not None else "a load that failed", pareto, ordered
+        )
     lower, upper = _bounds(best, ordered)
     return Outcome(best, lower, upper, _limited_by(goal, best, ordered, history, gain), pareto, ordered)
 
@@ -387,7 +427,9 @@ def _bounds(best: Load, loads: Sequence[Load]) -> tuple[Load, Load | None]:
     """Along iodepth with best's jobs; along numjobs with best's depth where no depth exceeds."""
     lower, upper = best, None
     for axis in (1, 0):
-        line = sorted((load for load in loads if load.point[1 - axis] == best.point[1 - axis]), key=lambda load: load.point[axis])
+        line = sorted(
+            (load for load in loads if load.point[1 - axis] == best.point[1 - axis]), key=lambda load: load.point[axis]
+        )
         lower = best
         for load in line:
             if load.point[axis] <= best.point[axis]:
@@ -402,7 +444,11 @@ def _bounds(best: Load, loads: Sequence[Load]) -> tuple[Load, Load | None]:
 
 
 def _limited_by(goal: Goal, best: Load, loads: Sequence[Load], history: Iterable[Trial], gain: float) -> str:
-    above = [load for load in loads if load.point[0] >= best.point[0] and load.point[1] >= best.point[1] and load.point != best.point]
+    above = [
+        load
+        for load in loads
+        if load.point[0] >= best.point[0] and load.point[1] >= best.point[1] and load.point != best.point
+    ]
     top = max(load.iops for load in loads if load.verdict.state == "meets")
     faster = [load for load in above if load.iops > (1 + gain) * top]
     if any(load.verdict.state == "exceeds" for load in faster):
@@ -421,7 +467,9 @@ def _limited_by(goal: Goal, best: Load, loads: Sequence[Load], history: Iterable
 def _edge(goal: Goal, best: Load, loads: Sequence[Load], gain: float) -> str:
     """Why an axis that still gained on its last step ends at this setting; '' when neither does."""
     for axis, highest in enumerate((goal.max_jobs, goal.max_depth)):
-        line = sorted((load for load in loads if load.point[1 - axis] == best.point[1 - axis]), key=lambda load: load.point[axis])
+        line = sorted(
+            (load for load in loads if load.point[1 - axis] == best.point[1 - axis]), key=lambda load: load.point[axis]
+        )
         below = [load for load in line if load.point[axis] < best.point[axis]]
         above = [load for load in line if load.point[axis] > best.point[axis]]
         if not below or best.iops <= (1 + gain) * below[-1].iops:
@@ -436,7 +484,9 @@ def _edge(goal: Goal, best: Load, loads: Sequence[Load], gain: float) -> str:
 def _pareto(loads: Iterable[Load]) -> tuple[Load, ...]:
     front: list[Load] = []
     lowest = float("inf")
-    for load in sorted((load for load in loads if load.trials), key=lambda load: (-load.iops, load.lat_p99_ns or float("inf"))):
+    for load in sorted(
+        (load for load in loads if load.trials), key=lambda load: (-load.iops, load.lat_p99_ns or float("inf"))
+    ):
         if load.lat_p99_ns is not None and load.lat_p99_ns < lowest:
             front.append(load)
             lowest = load.lat_p99_ns

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The highest load that a target carries: which offered rate to try next, from those that were tried.
 
-A load is carried when its mean response time stays within a limit and the offered rate is achieved. Loads grow fourfold until one is not carried
+A load is carried when its mean response time stays within a limit and the offered rate is achieved. Loads grow
+fourfold until one is not carried
 and are then halved in on logarithms; what a target achieved while it was overloaded is a better guess than the middle.
 """
 
@@ -16,7 +17,9 @@ START_IOPS = 400.0
 LEAST_IOPS = 20.0
 MOST_IOPS = 4e6
 GROWTH = 4.0
-"""From one load to the next while all are carried; what a target achieves of one that is far too much says where to look."""
+"""From one load to the next while all are carried; what a target achieves of one that is far too much says where to
+look.
+"""
 WIDTH = 1.05
 """Ratio of the lowest load not carried to the highest one carried at which the search ends."""
 BACK = 0.93
@@ -42,9 +45,11 @@ class LoadTrial:
 
 @dataclass(frozen=True)
 class LoadAnswer:
-    """What the trials say. highest: carried in two long trials and in every other; None when there is none yet. next: (load, long) to try, None at the end.
+    """What the trials say. highest: carried in two long trials and in every other; None when there is none yet. next:
+    (load, long) to try, None at the end.
 
-    limited_by: 'response time', 'throughput' (the offered rate was not achieved), 'nothing' (the search ended at its own bounds), '' while unknown.
+    limited_by: 'response time', 'throughput' (the offered rate was not achieved), 'nothing' (the search ended at its
+    own bounds), '' while unknown.
     """
 
     highest: float | None
@@ -54,7 +59,9 @@ class LoadAnswer:
 
 
 def search_load(trials: Sequence[LoadTrial], limit_ns: float, start_iops: float = START_IOPS) -> LoadAnswer:
-    """The next load to try, or the end. Pure: the same trials give the same answer, so that a stopped search goes on where it was."""
+    """The next load to try, or the end. Pure: the same trials give the same answer, so that a stopped search goes on
+    where it was.
+    """
     carried: dict[float, bool] = {}
     yeses: Counter[float] = Counter()
     for trial in trials:
@@ -66,7 +73,11 @@ def search_load(trials: Sequence[LoadTrial], limit_ns: float, start_iops: float 
     below = [load for load, yes in carried.items() if yes and (refused is None or load < refused)]
     best = max(below, default=None)
     highest = max((load for load in below if load in confirmed), default=None)
-    failing = [trial for trial in trials if refused is not None and trial.offered_iops == refused and not trial.carried(limit_ns)]
+    failing = [
+        trial
+        for trial in trials
+        if refused is not None and trial.offered_iops == refused and not trial.carried(limit_ns)
+    ]
     limit = "" if not failing else "throughput" if any(trial.overloaded for trial in failing) else "response time"
     if len(trials) >= MOST_TRIALS:
         return LoadAnswer(highest, None, refused, limit)
@@ -94,7 +105,11 @@ def search_load(trials: Sequence[LoadTrial], limit_ns: float, start_iops: float 
 
 def _guess(failing: Sequence[LoadTrial]) -> float | None:
     """Just below what was achieved of a load that was too much."""
-    return min((trial.achieved_iops for trial in failing if trial.overloaded and trial.achieved_iops > 0), default=0.0) * 0.97 or None
+    return (
+        min((trial.achieved_iops for trial in failing if trial.overloaded and trial.achieved_iops > 0), default=0.0)
+        * 0.97
+        or None
+    )
 
 
 def _tidy(load: float) -> float:

@@ -23,8 +23,10 @@ MAX_WINDOW_MS = 120_000
 class Pace:
     """Upper bounds of the time one I/O takes, learned from visits.
 
-    An I/O takes no less when blocks are larger or more are in flight, and at most in proportion to both; so any reading of the
-    same target and mode bounds the latency of every other cell. By Little's law the bytes in flight divided by the bandwidth are
+    An I/O takes no less when blocks are larger or more are in flight, and at most in proportion to both; so any
+    reading of the
+    same target and mode bounds the latency of every other cell. By Little's law the bytes in flight divided by the
+    bandwidth are
     that latency, so one figure gives the window (10 times the bytes in flight, 20 completions a job) and the gap.
     """
 
@@ -36,9 +38,9 @@ class Pace:
     def learn(self, cell: Cell, latency_seconds: float, drained: float | None = None) -> None:
         """Add a reading: mean time of one I/O, from the start of its submission to its completion.
 
-        drained: time from the end of the window to the last completion, in mean latencies; None when it is not known. Where streams share a
-                 link unfairly it is many; the upper quartile decides, so that a stall does not lengthen every gap. Not used of
-                 fast cells, where the smallest gap is long enough.
+        drained: time from the end of the window to the last completion, in mean latencies; None when it is not known.
+        Where streams share a link unfairly it is many; the upper quartile decides, so that a stall does not lengthen
+        every gap. Not used of fast cells, where the smallest gap is long enough.
         """
         if drained is not None and latency_seconds >= SLOW_SECONDS:
             insort(self._drained.setdefault(cell.target, []), drained)
@@ -49,7 +51,10 @@ class Pace:
     def latency_seconds(self, cell: Cell) -> float | None:
         """Upper bound of the time one I/O of the cell takes; None while nothing is known."""
         rows = self._rows(cell)
-        bounds = [latency * max(1.0, cell.bs_bytes / bs) * max(1.0, cell.outstanding / outstanding) for bs, outstanding, latency in rows]
+        bounds = [
+            latency * max(1.0, cell.bs_bytes / bs) * max(1.0, cell.outstanding / outstanding)
+            for bs, outstanding, latency in rows
+        ]
         paced = cell.option.get("rate_iops")
         bound = min(bounds, default=None)
         if bound is not None and paced:
@@ -58,16 +63,21 @@ class Pace:
         return bound
 
     def _likely_seconds(self, cell: Cell) -> float | None:
-        """A likely time of one I/O, between its bounds: a gap that is too short is seen and mended, one that is too long costs every visit.
+        """A likely time of one I/O, between its bounds: a gap that is too short is seen and mended, one that is too
+        long costs every visit.
 
-        From below: a target that is saturated answers in proportion to the bytes in flight, so a heavier reading bounds a lighter
-        cell by that proportion. The geometric mean of both bounds; equal to them where the cell or its like was read.
+        From below: a target that is saturated answers in proportion to the bytes in flight, so a heavier reading
+        bounds a lighter cell by that proportion. The geometric mean of both bounds; equal to them where the cell or
+        its like was read.
         """
         above = self.latency_seconds(cell)
         if above is None:
             return None
         rows = self._rows(cell)
-        below = max(latency * min(1.0, cell.bs_bytes / bs) * min(1.0, cell.outstanding / outstanding) for bs, outstanding, latency in rows)
+        below = max(
+            latency * min(1.0, cell.bs_bytes / bs) * min(1.0, cell.outstanding / outstanding)
+            for bs, outstanding, latency in rows
+        )
         return math.sqrt(above * min(above, below))
 
     def _rows(self, cell: Cell) -> list[tuple[int, int, float]]:

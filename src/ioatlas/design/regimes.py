@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Regimes of a map: a mode (`rw`) on one side of each cliff. Where the model fails in one, it is measured densely and named."""
+"""Regimes of a map: a mode (`rw`) on one side of each cliff. Where the model fails in one, it is measured densely and
+named.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from ioatlas.surrogate.space import Floats, Ints
 from ioatlas.surrogate.surrogate import Surrogate
 
 FAILED_ERROR = 0.3
-"""Median error of a regime's readings, each foretold by the others, beyond which the model fails there; with a goal, the lesser of it and `FAR` goals."""
+"""Median error of a regime's readings, each foretold by the others, beyond which the model fails there; with a goal,
+the lesser of it and `FAR` goals.
+"""
 FAR = 3.0
 NOISE_TIMES = 2.0
 """What noise alone would make the median error is never called a failure, nor twice that."""
@@ -25,7 +29,8 @@ class WeakRegime:
     """A regime where the readings were not foreseen, or that was measured densely because they had not been.
 
     cells, measured, dense: cells of the regime, those with a reading, those asked for because the model failed there.
-    median_error: median |predicted / measured - 1| of its readings, each foretold from the others. failing: whether that is still beyond
+    median_error: median |predicted / measured - 1| of its readings, each foretold from the others. failing: whether
+    that is still beyond
     the limit and cells are left: its predictions should be measured, not believed.
     """
 
@@ -46,7 +51,9 @@ def regime_of(model: Surrogate) -> Ints:
 
 
 def weak_regimes(model: Surrogate, dense: Collection[int] = (), goal: float | None = None) -> tuple[WeakRegime, ...]:
-    """Regimes that fail, or that hold cells of `dense`: those asked for because their regime failed. goal: the median error asked for."""
+    """Regimes that fail, or that hold cells of `dense`: those asked for because their regime failed. goal: the median
+    error asked for.
+    """
     group, found = regime_of(model), []
     failing = failing_regimes(model, goal)
     error = _errors(model)
@@ -56,12 +63,23 @@ def weak_regimes(model: Surrogate, dense: Collection[int] = (), goal: float | No
         count = int(np.sum(group[asked] == number))
         if number in failing or (count and mine.any()):
             cells = np.flatnonzero(group == number)
-            found.append(WeakRegime(_name(model, cells), len(cells), int(mine.sum()), count, float(np.median(error[mine])), number in failing))
+            found.append(
+                WeakRegime(
+                    _name(model, cells),
+                    len(cells),
+                    int(mine.sum()),
+                    count,
+                    float(np.median(error[mine])),
+                    number in failing,
+                )
+            )
     return tuple(found)
 
 
 def failing_regimes(model: Surrogate, goal: float | None = None) -> tuple[int, ...]:
-    """Numbers of the regimes (of `regime_of`) whose readings the others miss by far more than the goal and the noise, and that have cells left."""
+    """Numbers of the regimes (of `regime_of`) whose readings the others miss by far more than the goal and the noise,
+    and that have cells left.
+    """
     group, error = regime_of(model), _errors(model)
     limit = FAILED_ERROR if goal is None else min(FAILED_ERROR, FAR * goal)
     # Without a repeat nothing tells noise from what is a cell's own.

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The adaptive design run against a recorded dense sweep instead of a device, and judged on the cells it did not measure."""
+"""The adaptive design run against a recorded dense sweep instead of a device, and judged on the cells it did not
+measure.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +12,12 @@ from itertools import combinations
 import numpy as np
 
 from ioatlas.design.adaptive import AdaptiveDesign, Reading, Request, Settings
-from ioatlas.design.honesty import StatedError
+from ioatlas.design.holdout import StatedError
 from ioatlas.design.predicted import predicted_map
 from ioatlas.design.recording import Recording
 from ioatlas.design.regimes import WeakRegime
 from ioatlas.errors import IoAtlasError
-from ioatlas.surrogate.law import Edge
+from ioatlas.surrogate.law import ChangePoint
 from ioatlas.surrogate.space import Floats, Space
 from ioatlas.surrogate.surrogate import Surrogate
 from ioatlas.surrogate.threads import one_thread
@@ -23,7 +25,9 @@ from ioatlas.surrogate.threads import one_thread
 
 @dataclass(frozen=True)
 class Sweep:
-    """A recording as numbers. log_value: (cells, passes), logarithm of `quantity` with the block size divided out of bandwidth; nan where nothing was read."""
+    """A recording as numbers. log_value: (cells, passes), logarithm of `quantity` with the block size divided out of
+    bandwidth; nan where nothing was read.
+    """
 
     space: Space
     log_value: Floats
@@ -37,7 +41,10 @@ class Sweep:
 
     def noise(self) -> tuple[float | None, float | None]:
         """Median and P90 over cells and pairs of passes of |earlier / later - 1|; (None, None) with one pass."""
-        gaps = [np.abs(np.expm1(self.log_value[:, a] - self.log_value[:, b])) for a, b in combinations(range(self.passes), 2)]
+        gaps = [
+            np.abs(np.expm1(self.log_value[:, a] - self.log_value[:, b]))
+            for a, b in combinations(range(self.passes), 2)
+        ]
         found = np.concatenate(gaps) if gaps else np.array([])
         found = found[np.isfinite(found)]
         return (float(np.median(found)), float(np.quantile(found, 0.9))) if len(found) else (None, None)
@@ -54,7 +61,7 @@ class Outcome:
     interval_cover: float | None
     interval_half_width: float | None
     stated: StatedError
-    edges: tuple[Edge, ...]
+    edges: tuple[ChangePoint, ...]
     model: Surrogate
     unmeasured: tuple[int, ...]
     log_predicted: Floats
@@ -69,10 +76,15 @@ class Outcome:
 
 
 def sweep_of(recording: Recording, where: str) -> Sweep:
-    """The quantity that most cells have, throughput before latency. Bandwidth and IOPS stand in for each other where the block size is known."""
+    """The quantity that most cells have, throughput before latency. Bandwidth and IOPS stand in for each other where
+    the block size is known.
+    """
     space = Space.of(recording.points)
     log_bs = np.log(space.block_bytes)
-    counts = {name: sum(1 for cell in recording.readings if any(name in r for r in cell)) for name in ("bw_bytes_per_s", "iops", "lat_mean_ns", "lat_p99_ns")}
+    counts = {
+        name: sum(1 for cell in recording.readings if any(name in r for r in cell))
+        for name in ("bw_bytes_per_s", "iops", "lat_mean_ns", "lat_p99_ns")
+    }
     throughput = any(counts[name] for name in ("bw_bytes_per_s", "iops"))
     quantity = "bw_bytes_per_s" if counts["bw_bytes_per_s"] else "iops"
     if not throughput:
@@ -81,7 +93,10 @@ def sweep_of(recording: Recording, where: str) -> Sweep:
     table: list[list[float]] = []
     latency: dict[str, list[list[float]]] = {"lat_mean_ns": [], "lat_p99_ns": []}
     for cell, passes in enumerate(recording.readings):
-        row = [_log_value(reading, quantity, float(log_bs[cell]), "block" in space.known, float(space.outstanding[cell])) for reading in passes]
+        row = [
+            _log_value(reading, quantity, float(log_bs[cell]), "block" in space.known, float(space.outstanding[cell]))
+            for reading in passes
+        ]
         good = [(value, reading) for value, reading in zip(row, passes, strict=True) if value is not None]
         if good:
             kept.append(cell)
@@ -90,13 +105,24 @@ def sweep_of(recording: Recording, where: str) -> Sweep:
             for name, columns in latency.items():
                 columns.append([reading.get(name, np.nan) for _, reading in good] + gap)
     if len(kept) < 3:
-        raise IoAtlasError(f"only {len(kept)} cells have a reading of {quantity}", where=where, remedy="a sweep of at least 3 cells is needed")
+        raise IoAtlasError(
+            f"only {len(kept)} cells have a reading of {quantity}",
+            where=where,
+            remedy="a sweep of at least 3 cells is needed",
+        )
     if len(kept) < len(space):
         space = Space.of([recording.points[cell] for cell in kept])
-    return Sweep(space, np.array(table), quantity, {name: np.array(rows) for name, rows in latency.items() if np.any(np.isfinite(rows))})
+    return Sweep(
+        space,
+        np.array(table),
+        quantity,
+        {name: np.array(rows) for name, rows in latency.items() if np.any(np.isfinite(rows))},
+    )
 
 
-def _log_value(reading: Mapping[str, float], quantity: str, log_bs: float, block_known: bool, outstanding: float) -> float | None:
+def _log_value(
+    reading: Mapping[str, float], quantity: str, log_bs: float, block_known: bool, outstanding: float
+) -> float | None:
     if quantity.startswith("lat"):
         return float(np.log(outstanding) - np.log(reading[quantity] / 1e9)) if quantity in reading else None
     if quantity == "bw_bytes_per_s" and quantity in reading:
@@ -116,7 +142,10 @@ def read_pass(sweep: Sweep, history: Sequence[Reading], batch: Sequence[Request]
         number = visits.get(request.cell, 0)
         visits[request.cell] = number + 1
         value = float(sweep.log_value[request.cell, number]) if number < sweep.passes else np.nan
-        beside = {name: float(rows[request.cell, number]) if number < sweep.passes else np.nan for name, rows in sweep.latency.items()}
+        beside = {
+            name: float(rows[request.cell, number]) if number < sweep.passes else np.nan
+            for name, rows in sweep.latency.items()
+        }
         known = {name: nanoseconds for name, nanoseconds in beside.items() if np.isfinite(nanoseconds)}
         made.append(Reading(request, value if np.isfinite(value) else None, **known))
     return made
@@ -124,19 +153,25 @@ def read_pass(sweep: Sweep, history: Sequence[Reading], batch: Sequence[Request]
 
 @one_thread
 def replay(sweep: Sweep, settings: Settings) -> Outcome:
-    """Runs the design to its end and judges it. Truth of a cell is the geometric mean of its passes that were not read."""
+    """Runs the design to its end and judges it. Truth of a cell is the geometric mean of its passes that were not
+    read.
+    """
     design = AdaptiveDesign(sweep.space, settings)
     history: list[Reading] = []
     while batch := design.next_batch(history):
         history += read_pass(sweep, history, batch)
     model = design.final_model(history)
-    stated = design.stated_error(history, sweep.passes)
-    unmeasured = np.array([cell for cell in range(len(sweep.space)) if cell not in {r.request.cell for r in history}], dtype=np.int64)
+    stated = design.stated_error(history, model, sweep.passes)
+    unmeasured = np.array(
+        [cell for cell in range(len(sweep.space)) if cell not in {r.request.cell for r in history}], dtype=np.int64
+    )
     drawn = predicted_map(design, history, model, max(sweep.passes, 1))
     counts = np.maximum(np.sum(np.isfinite(sweep.log_value[unmeasured]), axis=1), 1)
     said = model.predict(unmeasured)
     half = design.factor(history, model) * np.sqrt(said.smooth_var + said.rough_var + said.noise_var / counts)
-    judged: dict[str, float | None] = dict.fromkeys(("median_error", "p90_error", "interval_cover", "interval_half_width"))
+    judged: dict[str, float | None] = dict.fromkeys(
+        ("median_error", "p90_error", "interval_cover", "interval_half_width")
+    )
     if len(unmeasured):
         truth = np.nanmean(sweep.log_value[unmeasured], axis=1)
         error = np.abs(np.expm1(said.mean - truth))
@@ -158,7 +193,7 @@ def replay(sweep: Sweep, settings: Settings) -> Outcome:
         cells_total=len(sweep.space),
         history=tuple(history),
         stated=stated,
-        edges=design.edges,
+        edges=model.change_points,
         model=model,
         unmeasured=tuple(int(c) for c in unmeasured),
         log_predicted=said.mean,

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sentinel visits: one cell of each target that comes back at regular places of a sweep, so that drift shows apart from the cells."""
+"""Sentinel visits: one cell of each target that comes back at regular places of a sweep, so that drift shows apart
+from the cells.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ USUAL_SPACING = 25
 
 
 def choose_sentinel(cells: Iterable[Cell]) -> Cell | None:
-    """The cell of one target that stands for it: bounded by time, reading where any reads, in the middle of block size, load and footprint.
+    """The cell of one target that stands for it: bounded by time, reading where any reads, in the middle of block
+    size, load and footprint.
 
     A cell at the edge of the map may sit in a cache or be limited by the client, and would not see the target move.
     """
@@ -26,18 +29,24 @@ def choose_sentinel(cells: Iterable[Cell]) -> Cell | None:
     able = [cell for cell in able if not cell.writes] or able
     if not able:
         return None
-    places = {cell.key: (log2(max(1, cell.bs_bytes)), log2(cell.outstanding), log2(max(1, cell.footprint_bytes))) for cell in able}
+    places = {
+        cell.key: (log2(max(1, cell.bs_bytes)), log2(cell.outstanding), log2(max(1, cell.footprint_bytes)))
+        for cell in able
+    }
     middle = [median(place[axis] for place in places.values()) for axis in range(3)]
     spread = [max(1.0, *(abs(place[axis] - middle[axis]) for place in places.values())) for axis in range(3)]
 
     def distance(cell: Cell) -> tuple[float, str]:
-        return sum(((place - at) / wide) ** 2 for place, at, wide in zip(places[cell.key], middle, spread, strict=True)), cell.key
+        return sum(
+            ((place - at) / wide) ** 2 for place, at, wide in zip(places[cell.key], middle, spread, strict=True)
+        ), cell.key
 
     return min(able, key=distance)
 
 
 def spacing(visits: int | None) -> int | None:
-    """Visits from one sentinel to the next, so that one stands at the start and one at the end; None for a sweep that is too short.
+    """Visits from one sentinel to the next, so that one stands at the start and one at the end; None for a sweep that
+    is too short.
 
     visits: of the whole sweep; None when it is not known.
     """

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tests of the SNIA Solid State Storage Performance Test Specification that are run here, and what each costs before it is started.
+"""The tests of the SNIA Solid State Storage Performance Test Specification that are run here, and what each costs
+before it is started.
 
-What is taken from PTS 2.0.1: section 7 (IOPS), 8 (throughput), 9 (latency) and the write saturation test: block sizes, read shares, one minute
-each, the fill of twice the capacity, the variable that is tracked, and the definition of steady state (`stats.steadystate`).
+What is taken from PTS 2.0.1: section 7 (IOPS), 8 (throughput), 9 (latency) and the write saturation test: block
+sizes, read shares, one minute
+each, the fill of twice the capacity, the variable that is tracked, and the definition of steady state
+(`stats.steadystate`).
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from typing import Literal
 
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import Cell, OptionValue
+from ioatlas.model.choices import SniaTest
 from ioatlas.model.units import format_duration, format_size
 from ioatlas.stats.steadystate import MOST_ROUNDS, WINDOW
 
@@ -24,8 +28,8 @@ SATURATION_CAPACITIES = 4
 SATURATION_SECONDS = 24 * 3600
 TRACKED_BLOCK_BYTES = 4096
 
-Test = Literal["iops", "throughput", "latency", "saturation"]
-TESTS: tuple[Test, ...] = ("iops", "throughput", "latency", "saturation")
+Test = SniaTest
+TESTS = tuple(Test)
 Quantity = Literal["iops", "bw_bytes_per_s", "lat_mean_ns"]
 
 _KIB = 1024
@@ -36,9 +40,11 @@ _ALL_SIZES = (1024 * _KIB, 128 * _KIB, 64 * _KIB, 32 * _KIB, 16 * _KIB, 8 * _KIB
 class Procedure:
     """One test of the specification.
 
-    axes, constants: its cells, in fio's terms; the order of the axes is the order in a round, the last one runs fastest.
+    axes, constants: its cells, in fio's terms; the order of the axes is the order in a round, the last one runs
+    fastest.
     quantity:        what is tracked from round to round and reported. tracked: the options of the cell that is tracked.
-    fill_passes:     how often the footprint is written in sequence before the first round (workload-independent preconditioning).
+    fill_passes:     how often the footprint is written in sequence before the first round (workload-independent
+    preconditioning).
     apart:       an axis of which each value has a purge, a fill and rounds of its own; '' when all cells share them.
     """
 
@@ -58,16 +64,16 @@ class Procedure:
 _DEEP: dict[str, OptionValue] = {"numjobs": 2, "iodepth": 16, "ioengine": "libaio"}
 
 PROCEDURES: dict[Test, Procedure] = {
-    "iops": Procedure(
-        "iops",
+    Test.IOPS: Procedure(
+        Test.IOPS,
         "IOPS test",
         {"rwmixread": (100, 95, 65, 50, 35, 5, 0), "bs": _ALL_SIZES},
         {"rw": "randrw", **_DEEP},
         "iops",
         {"rwmixread": 0, "bs": TRACKED_BLOCK_BYTES},
     ),
-    "throughput": Procedure(
-        "throughput",
+    Test.THROUGHPUT: Procedure(
+        Test.THROUGHPUT,
         "throughput test",
         {"bs": (1024 * _KIB, 128 * _KIB), "rw": ("read", "write")},
         {"numjobs": 1, "iodepth": 32, "ioengine": "libaio"},
@@ -75,16 +81,16 @@ PROCEDURES: dict[Test, Procedure] = {
         {"rw": "write"},
         apart="bs",
     ),
-    "latency": Procedure(
-        "latency",
+    Test.LATENCY: Procedure(
+        Test.LATENCY,
         "latency test",
         {"rwmixread": (100, 65, 0), "bs": (8 * _KIB, 4 * _KIB, 512)},
         {"rw": "randrw", "numjobs": 1, "iodepth": 1, "ioengine": "psync"},
         "lat_mean_ns",
         {"rwmixread": 0, "bs": TRACKED_BLOCK_BYTES},
     ),
-    "saturation": Procedure(
-        "saturation",
+    Test.SATURATION: Procedure(
+        Test.SATURATION,
         "write saturation test",
         {"rw": ("randwrite",)},
         {"bs": TRACKED_BLOCK_BYTES, **_DEEP},
@@ -115,7 +121,9 @@ def passes(test: Test, cells: Iterable[Cell]) -> tuple[tuple[Cell, ...], ...]:
     return tuple(tuple(group) for group in groups.values())
 
 
-def deviations(test: Test, cells: Sequence[Cell], *, window_seconds: float, capacity_bytes: int | None) -> tuple[str, ...]:
+def deviations(
+    test: Test, cells: Sequence[Cell], *, window_seconds: float, capacity_bytes: int | None
+) -> tuple[str, ...]:
     """What of a campaign is not as the specification says, each as a sentence; a result names them. Empty when all is.
 
     capacity_bytes: of the whole target; None for a directory, where the footprint stands for the capacity.
@@ -124,7 +132,8 @@ def deviations(test: Test, cells: Sequence[Cell], *, window_seconds: float, capa
     found = []
     if window_seconds != CELL_SECONDS:
         found.append(
-            f"Each cell of a round ran {format_duration(window_seconds)}; the specification says {CELL_SECONDS} s: a shorter one is not what it says."
+            f"Each cell of a round ran {format_duration(window_seconds)};"
+            f" the specification says {CELL_SECONDS} s: a shorter one is not what it says."
             if window_seconds < CELL_SECONDS
             else f"Each cell of a round ran {format_duration(window_seconds)}; the specification says {CELL_SECONDS} s."
         )
@@ -134,13 +143,17 @@ def deviations(test: Test, cells: Sequence[Cell], *, window_seconds: float, capa
         more = [value for value in have if value not in values]
         for what, which in (("left out", missing), ("added", more)):
             if which:
-                shown = ", ".join(format_size(int(value)) if name == "bs" else str(value) for value in which if value is not None)
+                shown = ", ".join(
+                    format_size(int(value)) if name == "bs" else str(value) for value in which if value is not None
+                )
                 found.append(f"{name} {shown} {what}: the specification has others.")
     footprint = max((cell.footprint_bytes for cell in cells), default=0)
     if capacity_bytes is None:
         found.append(f"The active range is a file of {format_size(footprint)} on a file system, not a whole device.")
     elif footprint < capacity_bytes:
-        found.append(f"The active range is {format_size(footprint)} of {format_size(capacity_bytes)}, not the whole device.")
+        found.append(
+            f"The active range is {format_size(footprint)} of {format_size(capacity_bytes)}, not the whole device."
+        )
     if any(cell.option.get("buffer_compress_percentage") or cell.option.get("dedupe_percentage") for cell in cells):
         found.append("The data compress or repeat; the specification asks for random data.")
     return tuple(found)
@@ -150,7 +163,8 @@ def deviations(test: Test, cells: Sequence[Cell], *, window_seconds: float, capa
 class SniaPlan:
     """What a test on one target costs, before it is started.
 
-    fill_bytes, fill_seconds, round_seconds: of one pass. least_, most_: of the whole test, with 5 and with 25 rounds (write saturation: until
+    fill_bytes, fill_seconds, round_seconds: of one pass. least_, most_: of the whole test, with 5 and with 25 rounds
+    (write saturation: until
     4 times the footprint is written, and after 24 hours), at the rates that were expected.
     """
 
@@ -179,15 +193,22 @@ def plan_snia(
 ) -> SniaPlan:
     """Plan a test of `cells` on one target.
 
-    start_seconds: what each cell of a round takes besides its window. Rates are expectations for planning only; random writes are counted at
+    start_seconds: what each cell of a round takes besides its window. Rates are expectations for planning only;
+    random writes are counted at
     the sequential rate when their own is unknown, which errs upward in bytes. Raises UsageError as `passes`.
     """
     if test not in PROCEDURES:
         raise UsageError(f"there is no SNIA test {test!r}", remedy=f"use one of {', '.join(TESTS)}")
     if not cells or sequential_write_bytes_per_s <= 0:
-        raise UsageError("a plan takes cells and an expected write rate above 0", remedy="measure the rate with a short map first")
+        raise UsageError(
+            "a plan takes cells and an expected write rate above 0", remedy="measure the rate with a short map first"
+        )
     groups = passes(test, cells)
-    rate = sequential_write_bytes_per_s if test == "throughput" else random_write_bytes_per_s or sequential_write_bytes_per_s
+    rate = (
+        sequential_write_bytes_per_s
+        if test == "throughput"
+        else random_write_bytes_per_s or sequential_write_bytes_per_s
+    )
     footprint = max(cell.footprint_bytes for cell in cells)
     fill_bytes = PROCEDURES[test].fill_passes * footprint
     fill_seconds = fill_bytes / sequential_write_bytes_per_s

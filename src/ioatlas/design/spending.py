@@ -20,7 +20,8 @@ ALLOCATION_METHOD = "neyman-cost/1"
 class Levels:
     """Two-level variance of log throughput.
 
-    between: variance between visits beyond what their windows explain. within: variance of one window unit (`unit_seconds` long) around
+    between: variance between visits beyond what their windows explain. within: variance of one window unit
+    (`unit_seconds` long) around
     its visit. Both dimensionless.
     """
 
@@ -32,18 +33,22 @@ class Levels:
 def split_levels(visits: Sequence[Sequence[float]], unit_seconds: float) -> Levels:
     """Levels from equally many window units of each visit (one-way random-effects analysis of variance on logarithms).
 
-    visits: v >= 2 visits, each with w >= 2 positive unit means, of one cell or of many after division by the cell's mean.
+    visits: v >= 2 visits, each with w >= 2 positive unit means, of one cell or of many after division by the cell's
+    mean.
     within = mean square inside visits; between = (mean square between visits - within) / w, 0 when negative.
     Units must be longer than the autocorrelation time, or `within` is too small.
     """
     if len(visits) < 2 or min(len(units) for units in visits) < 2:
         raise UsageError(
-            "levels of variance take two visits or more with two window units each", remedy="measure more visits or cut the windows finer"
+            "levels of variance take two visits or more with two window units each",
+            remedy="measure more visits or cut the windows finer",
         )
     width = min(len(units) for units in visits)
     table = np.array([list(units)[:width] for units in visits], dtype=float)
     if not np.all(table > 0):
-        raise UsageError("a window unit has no throughput, its logarithm does not exist", remedy="leave stalled visits out")
+        raise UsageError(
+            "a window unit has no throughput, its logarithm does not exist", remedy="leave stalled visits out"
+        )
     logs = np.log(table)
     within = float(logs.var(axis=1, ddof=1).mean())
     between = max(0.0, float(logs.mean(axis=1).var(ddof=1)) - within / width)
@@ -53,8 +58,10 @@ def split_levels(visits: Sequence[Sequence[float]], unit_seconds: float) -> Leve
 def window_seconds(levels: Levels, start_seconds: float, *, shortest: float = 0.2, longest: float = 60.0) -> float:
     """Window length that gives the narrowest interval for the time spent.
 
-    Kalibera and Jones (2013, ISMM, section 5): units in a visit = sqrt(cost of a start / cost of a unit x within / between). start_seconds: what
-    a visit costs besides its window. Without variance between visits, or without cost of a start, the bound is returned.
+    Kalibera and Jones (2013, ISMM, section 5): units in a visit = sqrt(cost of a start / cost of a unit x within /
+    between). start_seconds: what
+    a visit costs besides its window. Without variance between visits, or without cost of a start, the bound is
+    returned.
     """
     if start_seconds <= 0:
         return shortest
@@ -78,10 +85,13 @@ def allocate(
     least: int = 0,
     most: int | None = None,
 ) -> dict[str, int]:
-    """Further visits for each cell: Neyman allocation, visits in all proportional to deviation / sqrt(cost) (Cochran 1977, section 5.5).
+    """Further visits for each cell: Neyman allocation, visits in all proportional to deviation / sqrt(cost) (Cochran
+    1977, section 5.5).
 
-    deviations: standard deviation of one visit's logarithm by cell; cost_seconds: cost of one visit; done: visits already made;
-    least, most: visits in all a cell gets at least and at most. Greedy to whole visits: each goes where it lowers the summed variance of
+    deviations: standard deviation of one visit's logarithm by cell; cost_seconds: cost of one visit; done: visits
+    already made;
+    least, most: visits in all a cell gets at least and at most. Greedy to whole visits: each goes where it lowers the
+    summed variance of
     the cells' means most for its cost, which is Neyman's optimum for whole numbers. Never spends above the budget.
     """
     made = {cell: (done or {}).get(cell, 0) for cell in deviations}

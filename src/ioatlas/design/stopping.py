@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """When a cell has been visited often enough: by precision, not by count. Pure: visit values in, decision out.
 
-Looking at the interval after every visit and stopping at the first narrow one picks the lucky moments: a nominal 95% then covers as
+Looking at the interval after every visit and stopping at the first narrow one picks the lucky moments: a nominal 95%
+then covers as
 little as 90%. Three guards, one for each situation, are counted in `bench/coverage`:
 
-- with a variance pooled over cells, the moderated interval is the posterior of a model whose prior was learnt from the cells themselves;
+- with a variance pooled over cells, the moderated interval is the posterior of a model whose prior was learnt from
+the cells themselves;
   averaged over cells its coverage does not depend on when one looks (Rouder 2014, Psychonomic Bulletin & Review 21(2));
 - without, every look uses a higher confidence than is claimed (`look_confidence`);
-- certified grade looks only at planned visit numbers, at 97.5% a look but the last, with an interval that assumes no distribution.
+- certified grade looks only at planned visit numbers, at 97.5% a look but the last, with an interval that assumes no
+distribution.
 """
 
 from __future__ import annotations
@@ -28,7 +31,8 @@ CERTIFIED_LOOK_CONFIDENCE = 0.975
 MAP_LOOKS = (3, 4, 5, 7, 10, 14, 20, 28, 40, 56, 80)
 
 _LOOK_CONFIDENCE = {1: 0.95, 2: 0.964, 3: 0.97, 4: 0.974, 5: 0.976}
-"""Confidence of each of k looks of plain log-t that together claim 95%, found by simulation of the worst noise for each k
+"""Confidence of each of k looks of plain log-t that together claim 95%, found by simulation of the worst noise for
+each k
 (60,000 series each: coverage 94.9 to 97.6% over CV / precision from 0.3 to 5); 0.978 beyond 5 looks."""
 
 State = Literal["precise", "cap", "more"]
@@ -38,10 +42,12 @@ State = Literal["precise", "cap", "more"]
 class Decision:
     """What to do with one cell.
 
-    state:        'precise' (stop: the width asked for is reached), 'cap' (stop: it is not, and the width reached is in `interval`), 'more'.
+    state:        'precise' (stop: the width asked for is reached), 'cap' (stop: it is not, and the width reached is
+    in `interval`), 'more'.
     interval:     of the visits so far, claimed at 95%. Between planned looks it is for display: no rule may stop on it.
     next_visits:  visits until the next look, 0 when stopped.
-    needed:       visits this cell is expected to need in all, from its noise so far; None when that is unknown. Not limited by the cap.
+    needed:       visits this cell is expected to need in all, from its noise so far; None when that is unknown. Not
+    limited by the cap.
     """
 
     state: State
@@ -59,11 +65,14 @@ def look_confidence(looks: int) -> float:
     return _LOOK_CONFIDENCE.get(looks, 0.978)
 
 
-def map_grade(values: Sequence[float], *, precision: float = 0.05, cap: int = 5, pooled: PooledVariance | None = None) -> Decision:
+def map_grade(
+    values: Sequence[float], *, precision: float = 0.05, cap: int = 5, pooled: PooledVariance | None = None
+) -> Decision:
     """Map grade: half-width of the 95% interval of the geometric mean at most `precision` of it.
 
     values: one positive value for each accepted visit, in the order they were made; precision: a share, 0.05 for 5%.
-    cap: most visits. At least 3 visits, 2 when `pooled` is known. With a cap above 10 looks grow apart (3, 4, 5, 7, 10, 14, 20, 28, 40 ..).
+    cap: most visits. At least 3 visits, 2 when `pooled` is known. With a cap above 10 looks grow apart (3, 4, 5, 7,
+    10, 14, 20, 28, 40 ..).
     """
     _check(precision, cap, 2 if pooled else 3)
     n = len(values)
@@ -73,20 +82,28 @@ def map_grade(values: Sequence[float], *, precision: float = 0.05, cap: int = 5,
     else:
         looks = tuple(sorted({*(look for look in MAP_LOOKS if look < cap), cap}))
         plain = log_t_interval(values, look_confidence(len(looks)))
-        interval = replace(plain, confidence=0.95, method=MAP_METHOD if plain.method.startswith("log-t") else plain.method)
+        interval = replace(
+            plain, confidence=0.95, method=MAP_METHOD if plain.method.startswith("log-t") else plain.method
+        )
     return _decide(interval, n, looks, precision, _map_needed(values, interval, precision, pooled))
 
 
 def certified_grade(values: Sequence[float], *, precision: float = 0.02, cap: int = 30, version: int = 2) -> Decision:
-    """Certified grade: order-statistic interval of the median, half-width at most `precision`, at 7, 10, 13, 20 or 30 visits only.
+    """Certified grade: order-statistic interval of the median, half-width at most `precision`, at 7, 10, 13, 20 or 30
+    visits only.
 
-    97.5% at each look, claimed as 95%: whatever the distribution, stopping at the first narrow one of five looks keeps 95%. Version 2 (the default) uses
-    95% at the last look, where nothing is left to choose: 94.9 to 98.5% covered on normal, lognormal-like, Student t(3) and bimodal values over CV / precision
-    from 0.3 to 3; version 1 used 97.5% there too and covered 96.6 to 98.5%. `cap` is one of the looks, else the largest look below it; at least 7.
+    97.5% at each look, claimed as 95%: whatever the distribution, stopping at the first narrow one of five looks
+    keeps 95%. Version 2 (the default) uses
+    95% at the last look, where nothing is left to choose: 94.9 to 98.5% covered on normal, lognormal-like, Student
+    t(3) and bimodal values over CV / precision
+    from 0.3 to 3; version 1 used 97.5% there too and covered 96.6 to 98.5%. `cap` is one of the looks, else the
+    largest look below it; at least 7.
     """
     _check(precision, cap, CERTIFIED_LOOKS[0])
     if version not in CERTIFIED_METHODS:
-        raise UsageError(f"the certified grade has no version {version}", remedy=f"use one of {sorted(CERTIFIED_METHODS)}")
+        raise UsageError(
+            f"the certified grade has no version {version}", remedy=f"use one of {sorted(CERTIFIED_METHODS)}"
+        )
     looks = tuple(look for look in CERTIFIED_LOOKS if look <= cap)
     confidence = 0.95 if version >= 2 and len(values) >= looks[-1] else CERTIFIED_LOOK_CONFIDENCE
     interval = replace(median_interval(values, confidence), confidence=0.95, method=CERTIFIED_METHODS[version])
@@ -98,23 +115,32 @@ def certified_grade(values: Sequence[float], *, precision: float = 0.02, cap: in
 
 
 def visits_needed(variance_log: float, precision: float, dof: float = float("inf"), confidence: float = 0.95) -> int:
-    """Visits for a half-width of `precision` (a share) when one visit's logarithm has variance `variance_log`: (t s / ln(1 + precision))^2."""
+    """Visits for a half-width of `precision` (a share) when one visit's logarithm has variance `variance_log`: (t s /
+    ln(1 + precision))^2.
+    """
     return max(1, ceil((t_quantile((1 + confidence) / 2, dof) * sqrt(variance_log) / log1p(precision)) ** 2))
 
 
 def _check(precision: float, cap: int, least: int) -> None:
     if not 0 < precision < 1:
         raise UsageError(
-            f"a precision of {precision} is not between 0% and 100%", where="--precision", remedy="write it as a share or per cent: 5%"
+            f"a precision of {precision} is not between 0% and 100%",
+            where="--precision",
+            remedy="write it as a share or per cent: 5%",
         )
     if cap < least:
-        raise UsageError(f"at most {cap} visits allow no interval, this rule takes {least}", remedy=f"allow {least} visits or more")
+        raise UsageError(
+            f"at most {cap} visits allow no interval, this rule takes {least}", remedy=f"allow {least} visits or more"
+        )
 
 
-def _map_needed(values: Sequence[float], interval: Interval, precision: float, pooled: PooledVariance | None) -> int | None:
+def _map_needed(
+    values: Sequence[float], interval: Interval, precision: float, pooled: PooledVariance | None
+) -> int | None:
     width = interval.relative_half_width
     if width < float("inf"):
-        # Width falls with 1 / sqrt(n) once the degrees of freedom stop mattering; for 3 or 4 visits this is a little too many.
+        # Width falls with 1 / sqrt(n) once the degrees of freedom stop mattering; for 3 or 4 visits this is a little
+        # too many.
         return max(2 if pooled else 3, ceil(len(values) * (width / precision) ** 2))
     return visits_needed(pooled.variance_log, precision, pooled.dof) if pooled else None
 

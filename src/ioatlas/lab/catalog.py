@@ -28,7 +28,13 @@ REGISTRY: dict[str, Scenario] = {}
 
 
 def scenario(
-    name: str, *, limit: str, summary: str, requires: tuple[Requirement, ...], needs_root: bool = False, **settings: Setting
+    name: str,
+    *,
+    limit: str,
+    summary: str,
+    requires: tuple[Requirement, ...],
+    needs_root: bool = False,
+    **settings: Setting,
 ) -> Callable[[Callable[[Mapping[str, Setting]], Recipe]], Callable[[Mapping[str, Setting]], Recipe]]:
     """Enter a function as a row of the registry."""
 
@@ -54,25 +60,36 @@ def per(amount: float, time: float) -> float:
     return amount / time if time else math.inf
 
 
-def nbdkit(*words: str, address: tuple[str, ...] = ("--unix", SOCKET), ready: str = SOCKET, environment: tuple[tuple[str, str], ...] = ()) -> Serve:
+def nbdkit(
+    *words: str,
+    address: tuple[str, ...] = ("--unix", SOCKET),
+    ready: str = SOCKET,
+    environment: tuple[tuple[str, str], ...] = (),
+) -> Serve:
     """Start nbdkit on the scenario's socket, with 64 threads a connection unless `words` says otherwise.
 
-    As a daemon, because nbdkit 1.32 in the foreground ends with the program that started it (it asks for a signal at its parent's death).
+    As a daemon, because nbdkit 1.32 in the foreground ends with the program that started it (it asks for a signal at
+    its parent's death).
     """
     argv = ("nbdkit", *address, "--pidfile", "{dir}/disk.pid", "--threads", "64", *words)
     return Serve("disk", argv, ready, inside=ready != SOCKET, daemon=True, environment=environment)
 
 
 def throttled_null(size_bytes: Setting, **limits: int) -> Serve:
-    """QEMU's storage daemon throttling a device that keeps no data. limits: iops_total=2000 and so on, as its throttle group names them."""
+    """QEMU's storage daemon throttling a device that keeps no data. limits: iops_total=2000 and so on, as its throttle
+    group names them.
+    """
     rules = "".join(f",x-{name.replace('_', '-')}={value}" for name, value in limits.items())
     argv = (
         "qemu-storage-daemon",
-        "--object", f"throttle-group,id=limit{rules}",
-        "--blockdev", f"driver=null-co,node-name=raw,size={size_bytes}",
-        "--blockdev", "driver=throttle,node-name=disk,throttle-group=limit,file=raw",
+        "--object",
+        f"throttle-group,id=limit{rules}",
+        "--blockdev",
+        f"driver=null-co,node-name=raw,size={size_bytes}",
+        "--blockdev",
+        "driver=throttle,node-name=disk,throttle-group=limit,file=raw",
         *storage_export(),
-    )  # fmt: skip
+    )
     return Serve("disk", argv, SOCKET)
 
 
@@ -106,8 +123,15 @@ def _memory(s: Mapping[str, Setting]) -> Recipe:
 def _bandwidth(s: Mapping[str, Setting]) -> Recipe:
     rate, burst = whole(s, "bw_bytes_per_s"), number(s, "burst_seconds")
     truth = {
-        "bw_bytes_per_s": Truth(rate, "B/s", note=f"after the burst credit of {burst:g} s is drained; each direction apart"),
-        "burst_bytes": Truth(rate * burst, "B", "documented", "credit at the start, and again after an idle time; drained by reading at full speed"),
+        "bw_bytes_per_s": Truth(
+            rate, "B/s", note=f"after the burst credit of {burst:g} s is drained; each direction apart"
+        ),
+        "burst_bytes": Truth(
+            rate * burst,
+            "B",
+            "documented",
+            "credit at the start, and again after an idle time; drained by reading at full speed",
+        ),
     }
     server = nbdkit("--filter=rate", "memory", f"{s['size_bytes']}", f"rate={rate * 8}", f"burstiness={burst:g}")
     checks = (
@@ -130,7 +154,9 @@ def _iops(s: Mapping[str, Setting]) -> Recipe:
     server = throttled_null(s["size_bytes"], iops_total=iops)
     truth = {
         "iops": Truth(iops, "1/s", note="after the burst credit is drained; sum of reads and writes; keeps no data"),
-        "burst_ios": Truth(iops * 0.1, "1", "documented", "a tenth of a second of the rate at the start and after an idle time"),
+        "burst_ios": Truth(
+            iops * 0.1, "1", "documented", "a tenth of a second of the rate at the start and after an idle time"
+        ),
     }
     checks = (
         Check("iops", ("rw=randread", "bs=4k", "iodepth=16"), "iops", settle_seconds=1),
@@ -151,15 +177,33 @@ def _iops(s: Mapping[str, Setting]) -> Recipe:
 def _latency(s: Mapping[str, Setting]) -> Recipe:
     delay, threads = whole(s, "lat_ms"), whole(s, "threads")
     server = nbdkit(
-        "--threads", f"{threads}", "--filter=delay", "memory", f"{s['size_bytes']}", f"rdelay={delay}ms", f"wdelay={delay}ms"
-    )  # fmt: skip
+        "--threads",
+        f"{threads}",
+        "--filter=delay",
+        "memory",
+        f"{s['size_bytes']}",
+        f"rdelay={delay}ms",
+        f"wdelay={delay}ms",
+    )
     truth = {
         "lat_mean_ms": Truth(delay, "ms", note=f"{PATH_NOTE}; holds up to {threads} I/Os in flight a connection"),
         "knee_iodepth": Truth(threads, "1", note="in flight a connection; fio opens one connection a job"),
-        "iops_per_job": Truth(per(threads * 1000, delay), "1/s", "arithmetic", "plateau of one connection: threads / delay"),
+        "iops_per_job": Truth(
+            per(threads * 1000, delay), "1/s", "arithmetic", "plateau of one connection: threads / delay"
+        ),
     }
     checks = (
-        Check("lat_mean_ms", ("rw=randread", "bs=4k", "iodepth=1"), "latency", 0, 3, 0.02, 0.3, sleep_ms=delay, without_delay="lat_ms"),
+        Check(
+            "lat_mean_ms",
+            ("rw=randread", "bs=4k", "iodepth=1"),
+            "latency",
+            0,
+            3,
+            0.02,
+            0.3,
+            sleep_ms=delay,
+            without_delay="lat_ms",
+        ),
         Check("iops_per_job", ("rw=randread", "bs=4k", f"iodepth={4 * threads}"), "iops", 0.5, 3, sleep_ms=delay),
     )
     return Recipe((server,), URI, truth, checks=checks)
@@ -177,18 +221,44 @@ def _latency(s: Mapping[str, Setting]) -> Recipe:
 def _single_queue(s: Mapping[str, Setting]) -> Recipe:
     service, rate = whole(s, "service_ms"), whole(s, "bw_bytes_per_s")
     server = nbdkit(
-        "--filter=noparallel", "--filter=delay", "--filter=rate", "memory", f"{s['size_bytes']}",
-        f"rdelay={service}ms", f"wdelay={service}ms", f"rate={rate * 8}", "serialize=all-requests",
-    )  # fmt: skip
+        "--filter=noparallel",
+        "--filter=delay",
+        "--filter=rate",
+        "memory",
+        f"{s['size_bytes']}",
+        f"rdelay={service}ms",
+        f"wdelay={service}ms",
+        f"rate={rate * 8}",
+        "serialize=all-requests",
+    )
     truth = {
-        "iops": Truth(per(1000, service), "1/s", "arithmetic", "1 / service time at any depth and any number of jobs (small blocks)"),
-        "bw_bytes_per_s": Truth(rate, "B/s", note="ceiling of large blocks; with 1 MiB blocks the service time is the tighter one"),
+        "iops": Truth(
+            per(1000, service),
+            "1/s",
+            "arithmetic",
+            "1 / service time at any depth and any number of jobs (small blocks)",
+        ),
+        "bw_bytes_per_s": Truth(
+            rate, "B/s", note="ceiling of large blocks; with 1 MiB blocks the service time is the tighter one"
+        ),
         "lat_mean_ms": Truth(service, "ms", note=f"one I/O in flight; {PATH_NOTE}"),
     }
     checks = (
-        Check("iops", ("rw=randread", "bs=4k", "iodepth=1"), "iops", 0.5, 3, sleep_ms=service, without_delay="service_ms"),
+        Check(
+            "iops", ("rw=randread", "bs=4k", "iodepth=1"), "iops", 0.5, 3, sleep_ms=service, without_delay="service_ms"
+        ),
         Check("iops", ("rw=randwrite", "bs=4k", "iodepth=1", "numjobs=4"), "iops", 0.5, 4, sleep_ms=service),
-        Check("lat_mean_ms", ("rw=randread", "bs=4k", "iodepth=1"), "latency", 0, 3, 0.02, 0.3, sleep_ms=service, without_delay="service_ms"),
+        Check(
+            "lat_mean_ms",
+            ("rw=randread", "bs=4k", "iodepth=1"),
+            "latency",
+            0,
+            3,
+            0.02,
+            0.3,
+            sleep_ms=service,
+            without_delay="service_ms",
+        ),
     )
     return Recipe((server,), URI, truth, checks=checks)
 
@@ -206,21 +276,56 @@ def _cache_edge(s: Mapping[str, Setting]) -> Recipe:
     edge, miss = whole(s, "edge_bytes"), whole(s, "miss_ms")
     block = 64 << 10
     server = nbdkit(
-        "--filter=cache", "--filter=delay", "memory", f"{s['size_bytes']}", f"rdelay={miss}ms", f"wdelay={miss}ms", "cache=unsafe",
-        "cache-on-read=true", f"cache-min-block-size={block}", f"cache-max-size={edge}", "cache-high-threshold=100", "cache-low-threshold=95",
+        "--filter=cache",
+        "--filter=delay",
+        "memory",
+        f"{s['size_bytes']}",
+        f"rdelay={miss}ms",
+        f"wdelay={miss}ms",
+        "cache=unsafe",
+        "cache-on-read=true",
+        f"cache-min-block-size={block}",
+        f"cache-max-size={edge}",
+        "cache-high-threshold=100",
+        "cache-low-threshold=95",
         environment=(("TMPDIR", "{dir}"),),
-    )  # fmt: skip
+    )
     truth = {
-        "edge_bytes": Truth(edge, "B", note="a footprint below it is held whole after one pass; at it and above it, blocks of 64 KiB are evicted"),
+        "edge_bytes": Truth(
+            edge,
+            "B",
+            note="a footprint below it is held whole after one pass; at it and above it, blocks of 64 KiB are evicted",
+        ),
         "miss_ms": Truth(miss, "ms", note="a miss takes this long, one miss at a time; a hit only passes the socket"),
         "miss_bw_bytes_per_s": Truth(
-            per(block * 1000, miss), "B/s", "arithmetic", "upper bound of a sequential pass over twice the edge: 64 KiB a miss, whose copying comes on top"
+            per(block * 1000, miss),
+            "B/s",
+            "arithmetic",
+            "upper bound of a sequential pass over twice the edge: 64 KiB a miss, whose copying comes on top",
         ),
-        "fill_seconds": Truth(edge / block * miss / 1000, "s", "arithmetic", "least time of the first pass that fills the cache"),
+        "fill_seconds": Truth(
+            edge / block * miss / 1000, "s", "arithmetic", "least time of the first pass that fills the cache"
+        ),
     }
     checks = (
-        Check("miss_bw_bytes_per_s", ("rw=read", "bs=64k", "iodepth=4", f"size={2 * edge}"), "bw", 3, 6, sleep_ms=miss, without_delay="miss_ms"),
-        Check("edge_bytes", ("rw=read", "bs=64k", "iodepth=4"), "edge", 0, 1, 1 / 64, wider="footprints of whole blocks on both sides"),
+        Check(
+            "miss_bw_bytes_per_s",
+            ("rw=read", "bs=64k", "iodepth=4", f"size={2 * edge}"),
+            "bw",
+            3,
+            6,
+            sleep_ms=miss,
+            without_delay="miss_ms",
+        ),
+        Check(
+            "edge_bytes",
+            ("rw=read", "bs=64k", "iodepth=4"),
+            "edge",
+            0,
+            1,
+            1 / 64,
+            wider="footprints of whole blocks on both sides",
+        ),
     )
     return Recipe((server,), URI, truth, checks=checks)
 
@@ -238,8 +343,13 @@ def _cache_edge(s: Mapping[str, Setting]) -> Recipe:
 def _drifting(s: Mapping[str, Setting]) -> Recipe:
     high, low, seconds = whole(s, "high_bytes_per_s"), whole(s, "low_bytes_per_s"), number(s, "drift_seconds")
     server = nbdkit(
-        "--filter=rate", "memory", f"{s['size_bytes']}", f"rate={high * 8}", "rate-file={dir}/rate", "burstiness=0.2",
-    )  # fmt: skip
+        "--filter=rate",
+        "memory",
+        f"{s['size_bytes']}",
+        f"rate={high * 8}",
+        "rate-file={dir}/rate",
+        "burstiness=0.2",
+    )
     mover = Serve(
         "mover",
         ("{python}", "{plugins}/mover.py", "drift", "{dir}/rate", str(high * 8), str(low * 8), str(seconds)),
@@ -248,9 +358,21 @@ def _drifting(s: Mapping[str, Setting]) -> Recipe:
     truth = {
         "high_bytes_per_s": Truth(high, "B/s", note="at the start, which the target's file 'rate' dates"),
         "low_bytes_per_s": Truth(low, "B/s", note=f"after {seconds:g} s; then up again as slowly"),
-        "slope_bytes_per_s2": Truth((low - high) / seconds, "B/s per s", "arithmetic", "set every 0.2 s; the server looks once a second"),
+        "slope_bytes_per_s2": Truth(
+            (low - high) / seconds, "B/s per s", "arithmetic", "set every 0.2 s; the server looks once a second"
+        ),
     }
-    checks = (Check("slope_bytes_per_s2", ("rw=read", "bs=64k", "iodepth=4"), "slope", 2, 15, 0.03, wider="the rate is set every 0.2 s and looked up once a second"),)
+    checks = (
+        Check(
+            "slope_bytes_per_s2",
+            ("rw=read", "bs=64k", "iodepth=4"),
+            "slope",
+            2,
+            15,
+            0.03,
+            wider="the rate is set every 0.2 s and looked up once a second",
+        ),
+    )
     return Recipe((mover, server), URI, truth, checks=checks)
 
 
@@ -267,14 +389,27 @@ def _drifting(s: Mapping[str, Setting]) -> Recipe:
 def _stalling(s: Mapping[str, Setting]) -> Recipe:
     delay, period, stall = whole(s, "lat_ms"), number(s, "period_seconds"), number(s, "stall_seconds")
     server = nbdkit("--filter=delay", "memory", f"{s['size_bytes']}", f"rdelay={delay}ms", f"wdelay={delay}ms")
-    mover = Serve("mover", ("{python}", "{plugins}/mover.py", "stall", "{dir}/disk.pid", str(period), str(stall)), "{dir}/stalls")
+    mover = Serve(
+        "mover", ("{python}", "{plugins}/mover.py", "stall", "{dir}/disk.pid", str(period), str(stall)), "{dir}/stalls"
+    )
     truth = {
         "stall_seconds": Truth(stall, "s", note="the longest I/O of every period takes this long"),
         "period_seconds": Truth(period, "s", note="from the start of one stall to the next"),
         "stalled_share": Truth(stall / period, "1", "arithmetic", "share of the time in which nothing is done"),
         "lat_ms": Truth(delay, "ms", note=f"outside the stalls; {PATH_NOTE}"),
     }
-    checks = (Check("stall_seconds", ("rw=randread", "bs=4k", "iodepth=1"), "longest", 0, 2 * period, 0.01, 0.02, wider="a process is stopped and continued, one I/O of the path on top"),)
+    checks = (
+        Check(
+            "stall_seconds",
+            ("rw=randread", "bs=4k", "iodepth=1"),
+            "longest",
+            0,
+            2 * period,
+            0.01,
+            0.02,
+            wider="a process is stopped and continued, one I/O of the path on top",
+        ),
+    )
     return Recipe((server, mover), URI, truth, checks=checks)
 
 
@@ -295,7 +430,12 @@ def _burst_credit(s: Mapping[str, Setting]) -> Recipe:
     truth = {
         "iops": Truth(iops, "1/s", note="once the credit is used up"),
         "burst_iops": Truth(burst, "1/s", note="while credit lasts; a tenth of a second more at the very start"),
-        "credit_ios": Truth(burst * seconds, "1", "documented", f"leaks at {iops} a second: full-speed load uses it up in about {drain:.1f} s"),
+        "credit_ios": Truth(
+            burst * seconds,
+            "1",
+            "documented",
+            f"leaks at {iops} a second: full-speed load uses it up in about {drain:.1f} s",
+        ),
     }
     checks = (Check("iops", ("rw=randread", "bs=4k", "iodepth=16"), "iops", settle_seconds=drain + 1.5),)
     return Recipe((server,), NAMED_URI, truth, checks=checks)
@@ -336,7 +476,9 @@ def _throttled(s: Mapping[str, Setting]) -> Recipe:
 def _corrupting(s: Mapping[str, Setting]) -> Recipe:
     server = nbdkit("python", "{plugins}/corrupting_disk.py", f"size={s['size_bytes']}", f"every={s['every_writes']}")
     truth = {
-        "every_writes": Truth(whole(s, "every_writes"), "1", note="each write of this number stores one wrong byte and returns success"),
+        "every_writes": Truth(
+            whole(s, "every_writes"), "1", note="each write of this number stores one wrong byte and returns success"
+        ),
     }
     every = whole(s, "every_writes")
     verify = ("rw=randwrite", "bs=4k", "iodepth=8", f"size={4 * every * 4096}", "verify=crc32c", "do_verify=1")
@@ -346,7 +488,8 @@ def _corrupting(s: Mapping[str, Setting]) -> Recipe:
 @scenario(
     "corrupting-parallel",
     limit="",
-    summary="a file on QEMU's FUSE export, which mixes up blocks that are written at the same time (QEMU before the middle of 2025)",
+    summary="a file on QEMU's FUSE export, which mixes up blocks that are written at the same time (QEMU before the "
+    "middle of 2025)",
     requires=(STORAGE_DAEMON, Requirement("fusermount3", "fuse3"), Requirement("/dev/fuse", "a kernel with FUSE")),
     size_bytes=64 << 20,
 )
@@ -354,15 +497,26 @@ def _corrupting_parallel(s: Mapping[str, Setting]) -> Recipe:
     server = Serve(
         "disk",
         (
-            "qemu-storage-daemon", "--pidfile", "{dir}/mounted", "--blockdev", "driver=file,node-name=disk,filename={dir}/content",
-            "--export", "type=fuse,id=export,node-name=disk,mountpoint={dir}/disk,writable=on",
+            "qemu-storage-daemon",
+            "--pidfile",
+            "{dir}/mounted",
+            "--blockdev",
+            "driver=file,node-name=disk,filename={dir}/content",
+            "--export",
+            "type=fuse,id=export,node-name=disk,mountpoint={dir}/disk,writable=on",
         ),
         "{dir}/mounted",
-    )  # fmt: skip
-    truth = {"safe_iodepth": Truth(1, "1", "documented", "writes in flight that are stored right; a newer QEMU stores any number right")}
+    )
+    truth = {
+        "safe_iodepth": Truth(
+            1, "1", "documented", "writes in flight that are stored right; a newer QEMU stores any number right"
+        )
+    }
     verify = ("rw=randwrite", "bs=4k", "ioengine=libaio", "direct=1", "size=16m", "verify=crc32c", "do_verify=1")
     steps = (MakeFile("{dir}/content", whole(s, "size_bytes")), Run(("touch", "{dir}/disk")), server)
-    return Recipe(steps, "{dir}/disk", truth, kind="file", checks=(Check("safe_iodepth", verify, "safe_iodepth", 0, 0, 0),))
+    return Recipe(
+        steps, "{dir}/disk", truth, kind="file", checks=(Check("safe_iodepth", verify, "safe_iodepth", 0, 0, 0),)
+    )
 
 
 @scenario(
@@ -379,13 +533,24 @@ def _reducing(s: Mapping[str, Setting]) -> Recipe:
     rate = whole(s, "bw_bytes_per_s")
     settings = (f"size={s['size_bytes']}", f"rate={rate}", f"compress={s['compress']}", f"dedupe={s['dedupe']}")
     truth = {
-        "bw_bytes_per_s": Truth(rate, "B/s", note="of data that neither compress nor repeat; reads and writes together"),
-        "bw_reduced_bytes_per_s": Truth(2 * rate, "B/s", "arithmetic", "of data of which half of every 4 KiB block is zero; the compressed block has a small overhead"),
+        "bw_bytes_per_s": Truth(
+            rate, "B/s", note="of data that neither compress nor repeat; reads and writes together"
+        ),
+        "bw_reduced_bytes_per_s": Truth(
+            2 * rate,
+            "B/s",
+            "arithmetic",
+            "of data of which half of every 4 KiB block is zero; the compressed block has a small overhead",
+        ),
     }
     words = ("rw=randwrite", "bs=4k", "iodepth=4", "refill_buffers=1")
     half = (*words, "buffer_compress_percentage=50")
     plain = Check("bw_bytes_per_s", words, settle_seconds=0)
-    checks = (plain, Check("bw_reduced_bytes_per_s", half, settle_seconds=0, tolerance=0.05, wider=REST)) if s["compress"] else (plain,)
+    checks = (
+        (plain, Check("bw_reduced_bytes_per_s", half, settle_seconds=0, tolerance=0.05, wider=REST))
+        if s["compress"]
+        else (plain,)
+    )
     return Recipe((nbdkit("python", "{plugins}/reducing_disk.py", *settings),), URI, truth, checks=checks)
 
 
@@ -401,7 +566,22 @@ def _failing(s: Mapping[str, Setting]) -> Recipe:
     percent = number(s, "error_percent")
     server = nbdkit("--filter=error", "memory", f"{s['size_bytes']}", "error=EIO", f"error-rate={percent:g}%")
     truth = {"error_percent": Truth(percent, "%", note="chance of every single I/O to fail with EIO")}
-    return Recipe((server,), URI, truth, checks=(Check("error_percent", ("rw=randread", "bs=4k", "iodepth=4"), "error_percent", 0, 3, 0.15, wider="chance: four standard deviations of 700 errors"),))
+    return Recipe(
+        (server,),
+        URI,
+        truth,
+        checks=(
+            Check(
+                "error_percent",
+                ("rw=randread", "bs=4k", "iodepth=4"),
+                "error_percent",
+                0,
+                3,
+                0.15,
+                wider="chance: four standard deviations of 700 errors",
+            ),
+        ),
+    )
 
 
 @scenario(
@@ -415,11 +595,18 @@ def _failing(s: Mapping[str, Setting]) -> Recipe:
 def _sector(s: Mapping[str, Setting]) -> Recipe:
     sector = whole(s, "sector_bytes")
     server = nbdkit(
-        "--filter=blocksize-policy", "memory", f"{s['size_bytes']}", f"blocksize-minimum={sector}", f"blocksize-preferred={sector}",
-        "blocksize-maximum=32M", "blocksize-error-policy=error",
-    )  # fmt: skip
+        "--filter=blocksize-policy",
+        "memory",
+        f"{s['size_bytes']}",
+        f"blocksize-minimum={sector}",
+        f"blocksize-preferred={sector}",
+        "blocksize-maximum=32M",
+        "blocksize-error-policy=error",
+    )
     truth = {"sector_bytes": Truth(sector, "B", note="smaller or unaligned requests fail with EINVAL")}
-    return Recipe((server,), URI, truth, checks=(Check("sector_bytes", ("rw=randread", "iodepth=1"), "refused", 0, 1, 0),))
+    return Recipe(
+        (server,), URI, truth, checks=(Check("sector_bytes", ("rw=randread", "iodepth=1"), "refused", 0, 1, 0),)
+    )
 
 
 @scenario(
@@ -430,7 +617,19 @@ def _sector(s: Mapping[str, Setting]) -> Recipe:
     size_bytes=SIZE,
 )
 def _page_cache(s: Mapping[str, Setting]) -> Recipe:
-    truth = {"device_read_bytes": Truth(0, "B", "arithmetic", "after the first pass, as long as the file fits into free memory")}
+    truth = {
+        "device_read_bytes": Truth(
+            0, "B", "arithmetic", "after the first pass, as long as the file fits into free memory"
+        )
+    }
     steps = (MakeFile("{dir}/data", whole(s, "size_bytes")),)
-    checks = (Check("device_read_bytes", ("rw=read", "bs=64k", "direct=0", "invalidate=0", f"size={s['size_bytes']}"), "device_reads", 0, 0),)
+    checks = (
+        Check(
+            "device_read_bytes",
+            ("rw=read", "bs=64k", "direct=0", "invalidate=0", f"size={s['size_bytes']}"),
+            "device_reads",
+            0,
+            0,
+        ),
+    )
     return Recipe(steps, "{dir}/data", truth, kind="file", checks=checks, options={"direct": 0, "ioengine": "psync"})

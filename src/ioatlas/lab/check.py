@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measured against configured: plain fio on a lab target, apart from the project's own engine so that neither hides the other's fault."""
+"""Measured against configured: plain fio on a lab target, apart from the project's own engine so that neither hides the
+other's fault.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ _SECONDS_OF = {"edge": 9.0, "writes_per_error": 0.5, "safe_iodepth": 0.5, "devic
 class Outcome:
     """One measured number beside its truth; `error` is relative, `ok` says whether it is within the check's tolerance.
 
-    explained, because: the part of the error that was measured or follows apart from fio, relative, and what it is; None where nothing is known.
+    explained, because: the part of the error that was measured or follows apart from fio, relative, and what it is;
+                        None where nothing is known.
     """
 
     scenario: str
@@ -55,7 +58,12 @@ def seconds_of(name: str) -> float:
     """About how long one seed of a scenario's checks takes: start, settling, measuring and the path without delay."""
     scenario = find(name)
     checks = scenario.build(filled(scenario, {})).checks
-    each = (one.settle_seconds + (_SECONDS_OF.get(one.kind) or (2 if one.without_delay else 1) * one.seconds) + (4.0 if one.without_delay else 0.7) for one in checks)
+    each = (
+        one.settle_seconds
+        + (_SECONDS_OF.get(one.kind) or (2 if one.without_delay else 1) * one.seconds)
+        + (4.0 if one.without_delay else 0.7)
+        for one in checks
+    )
     return 1.0 + sum(each)
 
 
@@ -71,17 +79,34 @@ def _measure(target: LabTarget, one: Check, seed: int = 1) -> Outcome:
     ok = abs(measured - configured) <= allowed
     explained, because = _explanation(one, configured)
     options = " ".join(word for word in one.options if not word.startswith("randseed="))
-    told = f"{one.tolerance:.2g}" if not one.tolerance_absolute else f"{one.tolerance:.2g} or {one.tolerance_absolute:g} {truth.unit}"
+    told = (
+        f"{one.tolerance:.2g}"
+        if not one.tolerance_absolute
+        else f"{one.tolerance:.2g} or {one.tolerance_absolute:g} {truth.unit}"
+    )
     remark += f"; tolerance {told}" + (f": {one.wider}" if one.wider else "")
-    return Outcome(target.name, one.quantity, options, configured, measured, truth.unit, error, ok, remark, explained, because, seed)
+    return Outcome(
+        target.name,
+        one.quantity,
+        options,
+        configured,
+        measured,
+        truth.unit,
+        error,
+        ok,
+        remark,
+        explained,
+        because,
+        seed,
+    )
 
 
 TURNS = 3
 
 
 def _in_turn(target: LabTarget, one: Check, configured: float) -> tuple[float, float, str]:
-    """(measured, truth, remark) of a target and of the same path without delay, in turn: a latency less that of the path, or a rate against the
-    one that delay and path together allow.
+    """(measured, truth, remark) of a target and of the same path without delay, in turn: a latency less that of the
+    path, or a rate against the one that delay and path together allow.
     """
     short = replace(one, seconds=one.seconds / TURNS)
     with start(target.name, **{one.without_delay: 0}) as plain:
@@ -90,15 +115,23 @@ def _in_turn(target: LabTarget, one: Check, configured: float) -> tuple[float, f
     if one.kind == "latency":
         return whole - path, configured, f"less {path:.3f} ms of the same path without delay"
     together = 1 / (1 / configured + 1 / path)
-    return whole, together, f"{configured:.6g} by the delay alone; the same path without delay takes {configured / path:.2%} as long"
+    return (
+        whole,
+        together,
+        f"{configured:.6g} by the delay alone; the same path without delay takes {configured / path:.2%} as long",
+    )
 
 
 def _explanation(one: Check, truth: float) -> tuple[float | None, str]:
-    """What is known of the error beforehand: how much longer than asked a sleep takes here, or the work in flight at the edges."""
+    """What is known of the error beforehand: how much longer than asked a sleep takes here, or the work in flight at
+    the edges.
+    """
     if one.sleep_ms:
         longer = sleep_ms(one.sleep_ms) - one.sleep_ms
         share = longer / one.sleep_ms
-        return (share if one.kind == "latency" else 1 / (1 + share) - 1), f"a sleep of {one.sleep_ms:g} ms takes {longer:.3f} ms more here"
+        return (
+            share if one.kind == "latency" else 1 / (1 + share) - 1
+        ), f"a sleep of {one.sleep_ms:g} ms takes {longer:.3f} ms more here"
     if one.kind in ("bw", "iops"):
         given = dict(word.split("=", 1) for word in one.options)
         flying = int(given.get("iodepth", 1)) * int(given.get("numjobs", 1))
@@ -120,10 +153,15 @@ print((time.perf_counter() - begin) / count)
 
 
 def sleep_ms(asked_ms: float) -> float:
-    """How long a sleep of this length takes on this machine, mean of a second's worth, in a process like a lab server."""
+    """How long a sleep of this length takes here, mean of a second's worth, in a process like a lab server."""
     count = max(20, round(1000 / asked_ms))
     with exact_sleeps():
-        done = subprocess.run([sys.executable, "-c", _SLEEPER, str(asked_ms / 1000), str(count)], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", _SLEEPER, str(asked_ms / 1000), str(count)],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
     return float(done.stdout) * 1000
 
 
@@ -135,7 +173,9 @@ def _error_percent(target: LabTarget, one: Check) -> tuple[float, str]:
     job, _ = _fio(target.location, one, one.seconds, ("continue_on_error=io",))
     ios = sum(job[way]["total_ios"] for way in ("read", "write"))
     chance = ((1 - job["total_err"] / ios) / max(1, job["total_err"])) ** 0.5
-    return 100 * job["total_err"] / ios, f"{job['total_err']} of {ios} I/Os failed; chance moves that by {chance:.1%} (one standard deviation)"
+    return 100 * job[
+        "total_err"
+    ] / ios, f"{job['total_err']} of {ios} I/Os failed; chance moves that by {chance:.1%} (one standard deviation)"
 
 
 def _writes_per_error(target: LabTarget, one: Check) -> tuple[float, str]:
@@ -146,8 +186,13 @@ def _writes_per_error(target: LabTarget, one: Check) -> tuple[float, str]:
 
 def _safe_iodepth(target: LabTarget, one: Check) -> tuple[float, str]:
     """The larger of 1 and 8 writes in flight after which every block reads back as it was written; 0 when none does."""
-    wrong = {depth: _fio(target.location, one, 0, (f"iodepth={depth}", "continue_on_error=verify"))[0]["total_err"] for depth in (1, 8)}
-    return float(max((depth for depth, count in wrong.items() if not count), default=0)), f"{wrong[8]} blocks wrong at depth 8"
+    wrong = {
+        depth: _fio(target.location, one, 0, (f"iodepth={depth}", "continue_on_error=verify"))[0]["total_err"]
+        for depth in (1, 8)
+    }
+    return float(
+        max((depth for depth, count in wrong.items() if not count), default=0)
+    ), f"{wrong[8]} blocks wrong at depth 8"
 
 
 def _refused(target: LabTarget, one: Check) -> tuple[float, str]:
@@ -156,7 +201,9 @@ def _refused(target: LabTarget, one: Check) -> tuple[float, str]:
     small, _ = _fio(target.location, one, one.seconds, (f"bs={sector // 2}",))
     whole, _ = _fio(target.location, one, one.seconds, (f"bs={sector}",))
     fits = small["error"] == errno.EINVAL and whole["error"] == 0
-    return (float(sector) if fits else 0.0), f"{sector // 2} B: error {small['error']}, {sector} B: error {whole['error']}"
+    return (
+        float(sector) if fits else 0.0
+    ), f"{sector // 2} B: error {small['error']}, {sector} B: error {whole['error']}"
 
 
 def _longest(target: LabTarget, one: Check) -> tuple[float, str]:
@@ -165,11 +212,15 @@ def _longest(target: LabTarget, one: Check) -> tuple[float, str]:
 
 
 def _slope(target: LabTarget, one: Check) -> tuple[float, str]:
-    """Change of the bandwidth a second: mean of the last third less that of the first, over the time between their middles."""
+    """Change of the bandwidth a second: mean of the last third less that of the first, over the time between their
+    middles.
+    """
     third = one.seconds / 3 * 1000
     begin, end = one.settle_seconds * 1000, (one.settle_seconds + one.seconds) * 1000
     logs = _logs(target, one, "bw")
-    early, late = (sum(_mean_between(log, start_ms, start_ms + third) for log in logs) * 1024 for start_ms in (begin, end - third))
+    early, late = (
+        sum(_mean_between(log, start_ms, start_ms + third) for log in logs) * 1024 for start_ms in (begin, end - third)
+    )
     return (late - early) / (2 * third / 1000), f"over {one.seconds:g} s"
 
 
@@ -214,7 +265,12 @@ def _steady_rate(target: LabTarget, one: Check) -> tuple[float, str]:
 def _logs(target: LabTarget, one: Check, metric: str) -> list[list[tuple[int, int, int]]]:
     """(end in ms, value, direction) of each interval, one list a job."""
     with tempfile.TemporaryDirectory(prefix="ioatlas-lab-log-") as folder:
-        _fio(target.location, one, one.settle_seconds + one.seconds, (f"write_{metric}_log={folder}/l", f"log_avg_msec={_LOG_MS}"))
+        _fio(
+            target.location,
+            one,
+            one.settle_seconds + one.seconds,
+            (f"write_{metric}_log={folder}/l", f"log_avg_msec={_LOG_MS}"),
+        )
         found = []
         for path in sorted(Path(folder).glob(f"l_{metric}.*.log")):
             rows = (line.replace(",", " ").split() for line in path.read_text().splitlines())
@@ -223,7 +279,9 @@ def _logs(target: LabTarget, one: Check, metric: str) -> list[list[tuple[int, in
 
 
 def _mean_between(log: list[tuple[int, int, int]], begin_ms: float, end_ms: float) -> float:
-    """Mean of one job's rate log, both directions added: each entry weighs the time since the one before, as fio leaves some out."""
+    """Mean of one job's rate log, both directions added: each entry weighs the time since the one before, as fio leaves
+    some out.
+    """
     previous: dict[int, int] = {}
     amount: dict[int, float] = {}
     covered: dict[int, float] = {}
@@ -240,7 +298,15 @@ def _fio(location: str, one: Check, seconds: float, extra: tuple[str, ...] = ())
     given = dict(word.split("=", 1) for word in (*one.options, *extra))
     if "filename" in given:
         given["filename"] = given["filename"].replace("{dir}/mount", location)
-    options = {"thread": "1", "group_reporting": "1", "name": "check", "size": str(128 << 20), "refill_buffers": "1", "verify_state_save": "0", **given}
+    options = {
+        "thread": "1",
+        "group_reporting": "1",
+        "name": "check",
+        "size": str(128 << 20),
+        "refill_buffers": "1",
+        "verify_state_save": "0",
+        **given,
+    }
     if location.startswith("nbd"):
         options |= {"ioengine": "nbd", "uri": location}
     else:
@@ -251,12 +317,23 @@ def _fio(location: str, one: Check, seconds: float, extra: tuple[str, ...] = ())
     done = subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=seconds + 120)
     brace = done.stdout.find("{")
     if brace < 0:
-        raise IoAtlasError(f"fio said nothing that can be read: {done.stderr.strip()[-300:]}", where=" ".join(arguments))
+        raise IoAtlasError(
+            f"fio said nothing that can be read: {done.stderr.strip()[-300:]}", where=" ".join(arguments)
+        )
     job: dict[str, Any] = json.loads(done.stdout[brace:])["jobs"][0]
     return job, done.returncode
 
 
 _WAYS: dict[str, Callable[[LabTarget, Check], tuple[float, str]]] = {
-    "bw": _steady_rate, "iops": _steady_rate, "latency": _mean, "error_percent": _error_percent, "writes_per_error": _writes_per_error, "safe_iodepth": _safe_iodepth,
-    "refused": _refused, "longest": _longest, "slope": _slope, "edge": _edge, "device_reads": _device_reads,
-}  # fmt: skip
+    "bw": _steady_rate,
+    "iops": _steady_rate,
+    "latency": _mean,
+    "error_percent": _error_percent,
+    "writes_per_error": _writes_per_error,
+    "safe_iodepth": _safe_iodepth,
+    "refused": _refused,
+    "longest": _longest,
+    "slope": _slope,
+    "edge": _edge,
+    "device_reads": _device_reads,
+}

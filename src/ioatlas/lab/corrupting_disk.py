@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import itertools
 
-import nbdkit  # type: ignore[import-not-found,unused-ignore]
-
 API_VERSION = 2
 _SETTINGS = {"size": 64 << 20, "every": 500}
 _DISK = bytearray()
@@ -17,6 +15,8 @@ _COUNT = itertools.count(1)
 
 
 def thread_model() -> int:
+    import nbdkit  # type: ignore[import-not-found,unused-ignore]
+
     return int(nbdkit.THREAD_MODEL_PARALLEL)
 
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The helper that makes a link long: two interfaces of its own, whose packets it hands over after half of the round trip.
+"""The helper that makes a link long: two interfaces of its own, whose packets it hands over after half of the round
+trip.
 
-Started as `python far_link.py NAMESPACE ROUND_TRIP_MS MTU READY_FILE`; its interfaces vanish with it. It imports nothing of the project.
-A kernel with netem would do the same; many are built without it.
+Started as `python far_link.py NAMESPACE ROUND_TRIP_MS MTU READY_FILE`; its interfaces vanish with it. It imports
+nothing of the project. A kernel with netem would do the same; many are built without it.
 """
 
 from __future__ import annotations
@@ -52,7 +53,9 @@ def relay(left: int, right: int, seconds: float) -> None:
     other = {left: right, right: left}
     waiting: deque[tuple[float, int, bytes]] = deque()
     while True:
-        ready, _, _ = select.select([left, right], [], [], max(0.0, waiting[0][0] - time.monotonic()) if waiting else None)
+        ready, _, _ = select.select(
+            [left, right], [], [], max(0.0, waiting[0][0] - time.monotonic()) if waiting else None
+        )
         for side in ready:
             try:
                 while True:

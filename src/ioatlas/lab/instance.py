@@ -34,7 +34,9 @@ _PATIENCE_SECONDS = 2.0
 
 
 def root_directory() -> Path:
-    """The private directory (mode 0700) that holds this user's instances. Raises IoAtlasError when it is somebody else's."""
+    """The private directory (mode 0700) that holds this user's instances. Raises IoAtlasError when it is somebody
+    else's.
+    """
     named = os.environ.get("IOATLAS_LAB_DIR")
     # Unix socket paths end at 107 characters, so this stays short.
     directory = Path(named) if named else Path(f"/tmp/ioatlas-lab-{os.geteuid()}")  # noqa: S108
@@ -101,7 +103,9 @@ def instances() -> list[Instance]:
 
 
 def start_ticks(pid: int) -> int | None:
-    """Start time of a process in clock ticks since boot; None when there is no such process or it is a zombie (proc(5))."""
+    """Start time of a process in clock ticks since boot; None when there is no such process or it is a zombie
+    (proc(5)).
+    """
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -110,7 +114,7 @@ def start_ticks(pid: int) -> int | None:
 
 
 def processes_of(directory: Path) -> Iterator[tuple[int, int]]:
-    """(pid, start ticks) of every living process that carries the instance's mark, and of those named in its pid files."""
+    """(pid, start ticks) of each living process that carries the instance's mark or is named in its pid files."""
     mark = f"{MARK}={directory}".encode()
     seen = set()
     for entry in Path("/proc").iterdir():
@@ -133,7 +137,13 @@ def take_down(directory: Path) -> list[str]:
     """Undo all that an instance left in the system, and remove its directory. Returns what could not be undone."""
     _end_processes(directory)
     # Limits first: what an unmount still has to write would wait for them.
-    left = _clear_limits(directory) + _unmount(directory) + _detach_loops(directory) + _delete_namespace(directory) + _delete_memory(directory)
+    left = (
+        _clear_limits(directory)
+        + _unmount(directory)
+        + _detach_loops(directory)
+        + _delete_namespace(directory)
+        + _delete_memory(directory)
+    )
     left += [f"process {pid}" for pid, _ in processes_of(directory)]
     if not left:
         shutil.rmtree(directory, ignore_errors=True)

@@ -17,7 +17,9 @@ TICK_SECONDS = 0.2
 
 
 def drift(rate_file: Path, high: float, low: float, seconds: float) -> None:
-    """Write the rate of this moment to `rate_file` for ever: a triangle between high and low, half a period in `seconds`."""
+    """Write the rate of this moment to `rate_file` for ever: a triangle between high and low, half a period in
+    `seconds`.
+    """
     start = time.monotonic()
     beside = rate_file.with_suffix(".new")
     while True:

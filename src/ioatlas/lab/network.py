@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A link of known rate and MTU: a server in a network namespace, joined to this one by a veth pair with a token bucket at both ends."""
+"""A link of known rate and MTU: a server in a network namespace, joined to this one by a veth pair with a token bucket
+at both ends.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ def goodput_bytes_per_s(rate_bits_per_s: float, mtu: int) -> float:
 
 
 def lay_link(link: Link, namespace: str) -> dict[str, str]:
-    """Make namespace, veth pair and token buckets; returns the names {namespace}, {server}, {client}, {device}, {octet}. Needs root.
+    """Make namespace, veth pair and token buckets; returns the names {namespace}, {server}, {client}, {device},
+    {octet}. Needs root.
 
     Raises IoAtlasError when no network below 10.213.0.0/16 is free.
     """
@@ -35,14 +38,28 @@ def lay_link(link: Link, namespace: str) -> dict[str, str]:
     if link.rate_bits_per_s:
         for scope, device in ((["-n", namespace], inner), ([], outer)):
             _call(
-                "tc", *scope, "qdisc", "add", "dev", device, "root", "tbf", "rate", f"{link.rate_bits_per_s}bit",
-                "burst", str(link.burst_bytes), "latency", "50ms",
-            )  # fmt: skip
+                "tc",
+                *scope,
+                "qdisc",
+                "add",
+                "dev",
+                device,
+                "root",
+                "tbf",
+                "rate",
+                f"{link.rate_bits_per_s}bit",
+                "burst",
+                str(link.burst_bytes),
+                "latency",
+                "50ms",
+            )
     return {"namespace": namespace, "server": server, "client": client, "device": outer, "octet": str(octet)}
 
 
 def _claim_subnet(link: Link, namespace: str) -> int:
-    """Third octet of a free network, claimed by making the veth pair that is named after it: of two starts at once, one gets it."""
+    """Third octet of a free network, claimed by making the veth pair that is named after it: of two starts at once, one
+    gets it.
+    """
     routes = json.loads(_ip("-json", "-4", "route", "show", "table", "all") or "[]")
     taken = {str(route.get("dst", "")) for route in routes}
     for octet in range(1, 255):
@@ -66,5 +83,8 @@ def _ip(*words: str) -> str:
 def _call(*words: str) -> str:
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise IoAtlasError(f"`{' '.join(words)}` failed: {done.stderr.strip()}", remedy="the lab's links need root and the package iproute2")
+        raise IoAtlasError(
+            f"`{' '.join(words)}` failed: {done.stderr.strip()}",
+            remedy="the lab's links need root and the package iproute2",
+        )
     return done.stdout

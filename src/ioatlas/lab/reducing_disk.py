@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plugin of nbdkit: a disk that compresses what it stores and keeps equal blocks once; its back end moves so many stored bytes a second.
+"""A plugin of nbdkit: a disk that compresses what it stores and keeps equal blocks once; its back end moves so many
+stored bytes a second.
 
-Loaded by nbdkit's own Python, so it imports nothing but nbdkit's module and the standard library. Every aligned 4 KiB block is charged with
-what is left of it after compression (never more than itself); a block of which the same content is stored already is charged nothing.
+Loaded by nbdkit's own Python, so it imports nothing but nbdkit's module and the standard library. Every aligned 4 KiB
+block is charged with what is left of it after compression (never more than itself); a block of which the same content
+is stored already is charged nothing.
 """
 
 from __future__ import annotations
 
 import time
 import zlib
-
-import nbdkit  # type: ignore[import-not-found,unused-ignore]
 
 API_VERSION = 2
 BLOCK = 4096
@@ -24,6 +24,8 @@ _DUE = [0.0]
 
 
 def thread_model() -> int:
+    import nbdkit  # type: ignore[import-not-found,unused-ignore]
+
     return int(nbdkit.THREAD_MODEL_SERIALIZE_ALL_REQUESTS)
 
 
@@ -58,7 +60,9 @@ def flush(handle: int, flags: int) -> None:
 
 
 def _wait(cost: int) -> None:
-    """Let the back end move `cost` bytes: work is due one after the other. A sleep that took too long is made up for, idle time is not."""
+    """Let the back end move `cost` bytes: work is due one after the other. A sleep that took too long is made up for,
+    idle time is not.
+    """
     now = time.monotonic()
     _DUE[0] = max(_DUE[0], now - CREDIT_SECONDS) + cost / _SETTINGS["rate"]
     if _DUE[0] > now:

@@ -43,7 +43,12 @@ from ioatlas.lab.scenario import (
 _READY_SECONDS = 15.0
 _SERVER_NICE = -10
 _SET_TIMER_SLACK = 29
-_PLUGIN_DIRECTORIES = ("/usr/lib/*/nbdkit/plugins", "/usr/lib64/nbdkit/plugins", "/usr/lib/nbdkit/plugins", "/usr/local/lib/nbdkit/plugins")
+_PLUGIN_DIRECTORIES = (
+    "/usr/lib/*/nbdkit/plugins",
+    "/usr/lib64/nbdkit/plugins",
+    "/usr/lib/nbdkit/plugins",
+    "/usr/local/lib/nbdkit/plugins",
+)
 
 
 @dataclass(frozen=True)
@@ -75,7 +80,9 @@ class LabTarget:
 
     @contextmanager
     def programs(self) -> Iterator[None]:
-        """Programs of the target's own come first on PATH, without which its truth does not hold; of most targets there are none."""
+        """Programs of the target's own come first on PATH, without which its truth does not hold; of most targets there
+        are none.
+        """
         before = os.environ.get("PATH", "")
         if (self.directory / instance.PROGRAMS).is_dir():
             os.environ["PATH"] = f"{self.directory / instance.PROGRAMS}{os.pathsep}{before}"
@@ -126,11 +133,14 @@ def _search_path() -> str:
 
 
 def filled(scenario: Scenario, given: Mapping[str, Setting]) -> dict[str, Setting]:
-    """The scenario's settings with the given ones in place. Raises UsageError for an unknown name or a value of the wrong kind."""
+    """The scenario's settings with the given ones in place. Raises UsageError for an unknown name or a value of the
+    wrong kind.
+    """
     unknown = sorted(given.keys() - scenario.settings.keys())
     if unknown:
         raise UsageError(
-            f"{unknown[0]!r} is not a setting of {scenario.name}", remedy=f"it has: {', '.join(scenario.settings) or 'none'}"
+            f"{unknown[0]!r} is not a setting of {scenario.name}",
+            remedy=f"it has: {', '.join(scenario.settings) or 'none'}",
         )
     settings = dict(scenario.settings)
     for name, value in given.items():
@@ -140,7 +150,10 @@ def filled(scenario: Scenario, given: Mapping[str, Setting]) -> dict[str, Settin
             if kind is int and float(value) != int(value):
                 raise ValueError
         except ValueError as error:
-            raise UsageError(f"{name} of {scenario.name} cannot be {value!r}", remedy=f"write a number such as {scenario.settings[name]}") from error
+            raise UsageError(
+                f"{name} of {scenario.name} cannot be {value!r}",
+                remedy=f"write a number such as {scenario.settings[name]}",
+            ) from error
         # A delay of 0 is the same path without delay.
         if kind is not str and (float(settings[name]) < 0 or (float(settings[name]) == 0 and not name.endswith("_ms"))):
             raise UsageError(f"{name} of {scenario.name} must be above 0, not {value}")
@@ -162,7 +175,9 @@ def down(directory: Path) -> None:
     left = instance.take_down(directory)
     if left:
         raise IoAtlasError(
-            f"could not take down: {', '.join(left)}", where=str(directory), remedy="end what uses it, then run `ioatlas lab down`"
+            f"could not take down: {', '.join(left)}",
+            where=str(directory),
+            remedy="end what uses it, then run `ioatlas lab down`",
         )
 
 
@@ -181,7 +196,10 @@ def up(name: str, settings: Mapping[str, Setting] | None = None, *, owned: bool 
             remedy=f"apt-get install {packages}",
         )
     if scenario.needs_root and os.geteuid() != 0:
-        raise IoAtlasError(f"lab scenario {name} needs root", remedy="run it with sudo, or choose one that `ioatlas lab list` shows without root")
+        raise IoAtlasError(
+            f"lab scenario {name} needs root",
+            remedy="run it with sudo, or choose one that `ioatlas lab list` shows without root",
+        )
     instance.sweep()
     directory = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=instance.root_directory()))
     recipe = scenario.build(chosen)
@@ -202,9 +220,19 @@ def up(name: str, settings: Mapping[str, Setting] | None = None, *, owned: bool 
         instance.take_down(directory)
         raise
     location = fill(recipe.location, context)
-    instance.write_state(directory, {**state, "location": location, "kind": recipe.kind, "options": dict(recipe.options)})
+    instance.write_state(
+        directory, {**state, "location": location, "kind": recipe.kind, "options": dict(recipe.options)}
+    )
     return LabTarget(
-        name, recipe.kind, location, recipe.truth, scenario.limit, directory, options=recipe.options, checks=recipe.checks, context=context
+        name,
+        recipe.kind,
+        location,
+        recipe.truth,
+        scenario.limit,
+        directory,
+        options=recipe.options,
+        checks=recipe.checks,
+        context=context,
     )
 
 
@@ -228,11 +256,20 @@ def _carry_out(step: Step, context: dict[str, str]) -> None:
             namespace, ready = instance.namespace_of(directory), "{dir}/far.json"
             _run(["ip", "netns", "add", namespace])
             _run(["ip", "-n", namespace, "link", "set", "lo", "up"])
-            _serve(Serve("far", ("{python}", "{plugins}/far_link.py", namespace, f"{step.round_trip_ms:g}", f"{step.mtu}", ready), ready), context)
+            _serve(
+                Serve(
+                    "far",
+                    ("{python}", "{plugins}/far_link.py", namespace, f"{step.round_trip_ms:g}", f"{step.mtu}", ready),
+                    ready,
+                ),
+                context,
+            )
             context.update(json.loads(Path(fill(ready, context)).read_text()))
         case Loop():
             count = sum(key.startswith("loop") for key in context)
-            context[f"loop{count}"] = _run(["losetup", "--find", "--show", "--direct-io=on", fill(step.path, context)]).strip()
+            context[f"loop{count}"] = _run(
+                ["losetup", "--find", "--show", "--direct-io=on", fill(step.path, context)]
+            ).strip()
         case Text():
             path = Path(fill(step.path, context))
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -252,7 +289,9 @@ def _prefix(context: Mapping[str, str], *, inside: bool) -> list[str]:
 
 
 def _run(arguments: list[str]) -> str:
-    done = subprocess.run(arguments, capture_output=True, text=True, check=False, env={**os.environ, "PATH": _search_path()})
+    done = subprocess.run(
+        arguments, capture_output=True, text=True, check=False, env={**os.environ, "PATH": _search_path()}
+    )
     if done.returncode != 0:
         raise IoAtlasError(f"`{' '.join(arguments)}` failed: {done.stderr.strip()[-500:]}")
     return done.stdout
@@ -275,7 +314,10 @@ def _make_file(path: Path, step: MakeFile) -> None:
 
 def _limit(device: str, step: Limit, directory: Path) -> None:
     if not (instance.BLKIO / "blkio.throttle.read_bps_device").exists():
-        raise IoAtlasError("this kernel has no block I/O controller of cgroup v1", remedy="choose a scenario on nbdkit, such as bandwidth")
+        raise IoAtlasError(
+            "this kernel has no block I/O controller of cgroup v1",
+            remedy="choose a scenario on nbdkit, such as bandwidth",
+        )
     number = Path(f"/sys/block/{Path(device).name}/dev").read_text().strip()
     limits = [(f"blkio.throttle.{way}_bps_device", step.bytes_per_s) for way in ("read", "write")]
     limits += [(f"blkio.throttle.{way}_iops_device", step.iops) for way in ("read", "write")]
@@ -290,7 +332,10 @@ def _limit(device: str, step: Limit, directory: Path) -> None:
 
 def _limit_memory(step: Memory, directory: Path) -> None:
     if not (instance.MEMORY / "memory.limit_in_bytes").exists():
-        raise IoAtlasError("this kernel has no memory controller of cgroup v1", remedy="choose page-cache, whose cache is all free memory")
+        raise IoAtlasError(
+            "this kernel has no memory controller of cgroup v1",
+            remedy="choose page-cache, whose cache is all free memory",
+        )
     fio = shutil.which("fio")
     group = instance.MEMORY / instance.namespace_of(directory)
     group.mkdir()
@@ -313,7 +358,13 @@ def _serve(step: Serve, context: Mapping[str, str]) -> None:
     log, pid_file = directory / f"{step.name}.log", directory / f"{step.name}.pid"
     with log.open("wb") as out, exact_sleeps():
         process = subprocess.Popen(
-            arguments, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=environment, cwd=directory, start_new_session=True
+            arguments,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            env=environment,
+            cwd=directory,
+            start_new_session=True,
         )
     pid: int | None = None if step.daemon else process.pid
     end = time.monotonic() + _READY_SECONDS
@@ -321,7 +372,9 @@ def _serve(step: Serve, context: Mapping[str, str]) -> None:
         ended = process.poll()
         if ended if step.daemon else ended is not None:
             said = log.read_text(errors="replace").strip()[-500:]
-            raise IoAtlasError(f"{step.argv[0]} ended with status {ended}: {said}", where=f"lab scenario {context['name']}")
+            raise IoAtlasError(
+                f"{step.argv[0]} ended with status {ended}: {said}", where=f"lab scenario {context['name']}"
+            )
         if time.monotonic() > end:
             raise IoAtlasError(f"{step.argv[0]} was not ready after {_READY_SECONDS:g} s", where=str(log))
         if step.daemon and pid_file.exists() and (text := pid_file.read_text().strip()):
@@ -333,7 +386,9 @@ def _serve(step: Serve, context: Mapping[str, str]) -> None:
 
 @contextmanager
 def exact_sleeps() -> Iterator[None]:
-    """Programs started inside sleep as long as they ask for: by default the kernel may add 50 us (prctl(2), PR_SET_TIMERSLACK; inherited)."""
+    """Programs started inside sleep as long as they ask for: by default the kernel may add 50 us (prctl(2),
+    PR_SET_TIMERSLACK; inherited).
+    """
     prctl = getattr(ctypes.CDLL(None), "prctl", None)
     if prctl is not None:
         prctl(_SET_TIMER_SLACK, ctypes.c_ulong(1), 0, 0, 0)

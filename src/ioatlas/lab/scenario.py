@@ -14,7 +14,8 @@ Setting = int | float | str
 class Truth:
     """One number that is known before anything is measured.
 
-    source: 'configured' (it is set), 'arithmetic' (it follows from what is set), 'documented' (the software's manual says so).
+    source: 'configured' (it is set), 'arithmetic' (it follows from what is set), 'documented' (the software's manual
+            says so).
     note:   what a reader must know to compare: burst credit, fixed cost of the path, when it holds.
     """
 
@@ -36,7 +37,8 @@ class Requirement:
 class Serve:
     """A process that stays: started in the foreground, ready when `ready` says so.
 
-    argv may hold {dir}, {python}, {server}, {loop0} ...; `ready` is a unix socket, 'host:port' or a path that must exist.
+    argv may hold {dir}, {python}, {server}, {loop0} ...; `ready` is a unix socket, 'host:port' or a path that must
+    exist.
     inside: run in the network namespace of the scenario's server.
     daemon: it puts itself into the background and writes {dir}/NAME.pid.
     """
@@ -51,7 +53,9 @@ class Serve:
 
 @dataclass(frozen=True)
 class MakeFile:
-    """A file of `size_bytes` with random content (no holes: holes are answered without reading by many servers), or sparse."""
+    """A file of `size_bytes` with random content (no holes: holes are answered without reading by many servers), or
+    sparse.
+    """
 
     path: str
     size_bytes: int
@@ -76,7 +80,9 @@ class Loop:
 
 @dataclass(frozen=True)
 class Limit:
-    """Rates of a block device, reads and writes apart, limited by the block I/O controller (cgroup v1, root group); 0 is no limit."""
+    """Rates of a block device, reads and writes apart, limited by the block I/O controller (cgroup v1, root group); 0
+    is no limit.
+    """
 
     device: str
     bytes_per_s: int = 0
@@ -101,7 +107,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Memory:
-    """A fio at {dir}/programs that lives in a memory control group of this size (cgroup v1): its page cache counts too."""
+    """A fio at {dir}/programs in a memory control group of this size (cgroup v1): its page cache counts too."""
 
     size_bytes: int
 
@@ -126,16 +132,28 @@ class Check:
     kind:      what of the run is compared with the truth (`lab.check`).
     tolerance:  relative; what lies within `tolerance_absolute` in the truth's unit is right as well.
     wider:      why the tolerance is more than 1% of a rate, or more than 2% and 0.3 ms of a latency.
-    without_delay: the setting that is 0 on the same path without delay. What that path costs is measured in turn with the target and belongs
-                to the truth: of a latency it is taken off, of a rate it is added to the time of each I/O.
-    sleep_ms:  the quantity rests on a sleep of this length in the server: how long such a sleep really takes here explains part of what is left.
+    without_delay: the setting that is 0 on the same path without delay. What that path costs is measured in turn with
+                the target and belongs to the truth: of a latency it is taken off, of a rate it is added to the time of
+                each I/O.
+    sleep_ms:  the quantity rests on a sleep of this length in the server: how long such a sleep really takes here
+               explains part of what is left.
     """
 
     quantity: str
     options: tuple[str, ...]
     kind: Literal[
-        "bw", "iops", "latency", "error_percent", "writes_per_error", "safe_iodepth", "refused", "longest", "slope", "edge", "device_reads"
-    ] = "bw"  # fmt: skip
+        "bw",
+        "iops",
+        "latency",
+        "error_percent",
+        "writes_per_error",
+        "safe_iodepth",
+        "refused",
+        "longest",
+        "slope",
+        "edge",
+        "device_reads",
+    ] = "bw"
     settle_seconds: float = 3.0
     seconds: float = 3.0
     tolerance: float = 0.01
@@ -162,7 +180,8 @@ class Recipe:
 class Scenario:
     """One row of the registry.
 
-    limit:    the resource that limits it, in the words of an attribution: 'drive bandwidth', 'link', 'client page cache', ...
+    limit:    the resource that limits it, in the words of an attribution: 'drive bandwidth', 'link', 'client page
+              cache', ...
     settings: names with units and defaults; every one may be set when the target is started.
     """
 

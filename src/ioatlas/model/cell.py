@@ -16,7 +16,8 @@ READS = frozenset({"read", "randread"})
 WRITES = frozenset({"write", "randwrite"})
 MIXED = frozenset({"rw", "readwrite", "randrw"})
 TRACE, TRACE_SECONDS = "trace", "trace_seconds"
-"""Labels of a cell that is a timed trace: the digest of its I/Os, and how long they take. Its other options sum it up."""
+"""Labels of a cell that is a timed trace: the digest of its I/Os, and how long they take. Its other options sum it up.
+"""
 TRIMS = frozenset({"trim", "randtrim", "trimwrite", "randtrimwrite"})
 
 
@@ -45,8 +46,8 @@ class Cell:
              Holds everything that affects the I/O (engine, direct, data pattern, offered rate).
     sharing: 'shared' (all jobs on one file) or 'private' (a file for each job).
     state:   what the file must be before the load: 'laid-out', 'fresh', 'filled', ...
-    streams: (name, options) of each stream of a load that is several at once; then `options` only say which load it is (phase,
-             per cent of the highest load) and fio never sees them. Empty for a load of one stream.
+    streams: (name, options) of each stream of a load that is several at once; then `options` only say which load it is
+             (phase, per cent of the highest load) and fio never sees them. Empty for a load of one stream.
     """
 
     target: str
@@ -56,7 +57,9 @@ class Cell:
     streams: tuple[tuple[str, Options], ...] = ()
 
     @classmethod
-    def of(cls, target: str, options: Mapping[str, OptionValue], *, sharing: str = "shared", state: str = "laid-out") -> Cell:
+    def of(
+        cls, target: str, options: Mapping[str, OptionValue], *, sharing: str = "shared", state: str = "laid-out"
+    ) -> Cell:
         return cls(target, tuple(sorted(options.items())), sharing, state)
 
     @cached_property
@@ -102,7 +105,9 @@ class Cell:
         if self.streams:
             return tuple(sorted({size for one in self.members for size in one.block_sizes}))
         mix = str(self.option.get("bssplit", ""))
-        sizes = [entry.partition("/")[0] for direction in mix.split(",") for entry in direction.split(":")] if mix else []
+        sizes = (
+            [entry.partition("/")[0] for direction in mix.split(",") for entry in direction.split(":")] if mix else []
+        )
         sizes = sizes or str(self.option.get("bs", 4096)).split(",")
         return tuple(sorted({int(size) for size in sizes if size}))
 

@@ -11,7 +11,9 @@ ChartUnit = str
 
 @dataclass(frozen=True)
 class ChartPoint:
-    """Visits at one x: arithmetic mean, standard deviation between visits (None for a single one), and how many there were."""
+    """Visits at one x: arithmetic mean, standard deviation between visits (None for a single one), and how many there
+    were.
+    """
 
     x: float
     mean: float

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a sweep saw of its target moving: sentinel readings with their control chart, and the blocks."""
+"""What a sweep saw of its target moving: baseline readings with their control chart, and the replicates."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class SentinelPoint:
-    """One reading of a sentinel.
+class BaselinePoint:
+    """One reading of a baseline.
 
-    seconds: since the first reading. value: over the chart's centre; smoothed: the chart's statistic on that scale; low, high: its limits there.
-    signal: the statistic is beyond a limit, and far enough to matter. voided: the reading belongs to a block that was voided.
+    seconds: since the first reading. value: over the chart's centre; smoothed: the chart's statistic on that scale;
+             low, high: its limits there.
+    signal: the statistic is beyond a limit, and far enough to matter. voided: the reading belongs to a replicate that
+            was voided.
     """
 
     seconds: float
-    block: int
+    replicate: int
     value: float
     smoothed: float
     low: float
@@ -25,7 +27,7 @@ class SentinelPoint:
 
 
 @dataclass(frozen=True)
-class SentinelChart:
+class BaselineChart:
     """Readings of one cell that came back at regular places of the sweep; centre in bytes per second."""
 
     target: str
@@ -36,16 +38,18 @@ class SentinelChart:
     centre_bytes_per_s: float
     noise: float
     """Standard deviation of one reading, a share of its value."""
-    points: tuple[SentinelPoint, ...]
+    points: tuple[BaselinePoint, ...]
     method: str
 
 
 @dataclass(frozen=True)
-class BlockRow:
-    """One random order of the sweep. effect, error: level against the mean of the blocks and its standard error, shares; note: what became of it."""
+class ReplicateRow:
+    """One random order of the sweep. effect, error: level against the mean of the replicates and its standard error,
+    shares; note: what became of it.
+    """
 
     target: str
-    block: int
+    replicate: int
     n_visits: int
     n_discarded: int
     effect: float | None

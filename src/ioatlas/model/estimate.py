@@ -8,18 +8,22 @@ from typing import Literal
 
 from ioatlas.model.cell import Cell
 from ioatlas.model.limit import Bound, Limit
+from ioatlas.model.verdict import VerdictCode
 
 Kind = Literal["measured", "predicted", "imported"]
 LatKind = Literal["total", "completion", "intended", "unknown"]
-"""What a latency covers: from submission, from the kernel's start, or from the time the I/O was due, to completion; unknown only for what was imported."""
+"""What a latency covers: from submission, from the kernel's start, or from the time the I/O was due, to completion;
+unknown only for what was imported.
+"""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """One cell, one direction. Values are None where they are not known; intervals are 95% unless `method` says otherwise.
+    """One cell, one direction. Values are None where they are not known; intervals are 95% unless `method` says
+    otherwise.
 
     bw_low, bw_high, iops_low, ...: bounds of the interval of the line above, same unit; None when withheld.
-    verdict: 'steady', 'warm-up', 'drifting', 'unstable', 'cached', 'discarded', 'not admissible', ... one word or two.
+    statistic: of an imported value what it is, such as 'mean of 3 runs'.
     method:  id and version of what computed it, e.g. 't-log-pooled/1'.
     limit:   what limits the cell; ceiling: the tightest bound known of its path; None where that was not worked out.
     watts:   power of the target beside the visits of a cell, all directions together; None where nothing measured it.
@@ -42,7 +46,7 @@ class Estimate:
     lat_p99_low_ns: float | None = None
     lat_p99_high_ns: float | None = None
     lat_kind: LatKind = "total"
-    verdict: str = ""
+    verdict: VerdictCode = VerdictCode.NONE
     method: str = ""
     window_seconds: float | None = None
     cut_seconds: float | None = None
@@ -54,13 +58,12 @@ class Estimate:
     limit: Limit | None = None
     ceiling: Bound | None = None
     watts: float | None = None
+    statistic: str = ""
 
     @property
-    def ceiling_share(self) -> float | None:
-        """Throughput over the tightest bound known of the path; None without one."""
-        if self.ceiling is None or self.bw_bytes_per_s is None:
-            return None
-        return self.bw_bytes_per_s / self.ceiling.bw_bytes_per_s
+    def verdict_text(self) -> str:
+        """As people read it."""
+        return self.statistic if self.verdict is VerdictCode.IMPORTED else self.verdict
 
     @property
     def iops_per_watt(self) -> float | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Histogram:
-    """Counts of I/Os by latency. `bins` is sorted: (latency_ns, count); latency is the bucket's representative value."""
+    """I/Os by latency. `bins` is sorted: (latency_ns, count); the latency is the one that stands for the bucket."""
 
     bins: tuple[tuple[int, int], ...] = ()
 

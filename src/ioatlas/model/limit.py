@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What limits a cell: the resource that is used up, how far, what comes next, and the evidence; or that it cannot be told."""
+"""What limits a cell: the resource that is used up, how far, what comes next, and the evidence; or that it cannot be
+told.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ UNDETERMINED = "undetermined"
 class Limit:
     """Of one cell and direction.
 
-    resource:   'link', 'client CPU', 'drive bandwidth' ... (docs/limits.md), 'latency' where more load would give more, or 'undetermined'.
+    resource:   'link', 'client CPU', 'drive bandwidth' ... (docs/method/limits.md), 'latency' where more load would
+                give more, or 'undetermined'.
     share:      of the resource that is used (1 = all); None where it has no measure.
     next_resource, next_share: the resource that is used most after it: what would limit once the first is widened.
     evidence:   sentences; of an undetermined cell why it is.
@@ -33,7 +36,9 @@ class Limit:
         """'link, 99% used; next is client CPU at 41%: ...'."""
         text = self.resource + (f", {self.share:.0%} used" if self.share is not None else "")
         if self.next_resource:
-            text += f"; next is {self.next_resource}" + (f" at {self.next_share:.0%}" if self.next_share is not None else "")
+            text += f"; next is {self.next_resource}" + (
+                f" at {self.next_share:.0%}" if self.next_share is not None else ""
+            )
         return text + (f": {'; '.join(self.evidence)}" if self.evidence else "")
 
 

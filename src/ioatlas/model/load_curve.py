@@ -5,7 +5,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-LATENCY_NOTE = "lower bound: fio's clock starts after its rate sleep, so an I/O that was started late is not charged for its wait"
+from ioatlas.model.verdict import VerdictCode
+
+LATENCY_NOTE = (
+    "lower bound: fio's clock starts after its rate sleep, so an I/O that was started late is not charged for its wait"
+)
 
 
 @dataclass(frozen=True)
@@ -37,8 +41,10 @@ class LoadPoint:
     """All streams together at one load.
 
     percent:      of the highest load (or of the load asked for); None for a load that runs freely.
-    offered_iops: what fio was told; None in a closed loop. asked_iops: before rates were rounded to whole numbers for each stream.
-    behind_ios, chance_ios: I/Os the generator was behind at the end, the worst of the visits, and what chance explains of it.
+    offered_iops: what fio was told; None in a closed loop. asked_iops: before rates were rounded to whole numbers for
+                  each stream.
+    behind_ios, chance_ios: I/Os the generator was behind at the end, the worst of the visits, and what chance explains
+                            of it.
     watts:        under this load, by meter.
     """
 
@@ -55,7 +61,7 @@ class LoadPoint:
     overloaded: bool
     behind_ios: float | None
     chance_ios: float | None
-    verdict: str
+    verdict: VerdictCode
     n_visits: int
     n_discarded: int
     seconds: float
@@ -66,15 +72,20 @@ class LoadPoint:
     @property
     def name(self) -> str:
         """'hotband', '95%', 'mix 95%'."""
-        return " ".join(part for part in (self.phase, f"{self.percent:g}%" if self.percent is not None else "") if part) or "all streams"
+        return (
+            " ".join(part for part in (self.phase, f"{self.percent:g}%" if self.percent is not None else "") if part)
+            or "all streams"
+        )
 
 
 @dataclass(frozen=True)
 class LoadCurve:
     """The load points of one target in the order of the campaign.
 
-    limit_ns: of the mean response time that the highest load keeps; None when no load was searched for. highest_iops: by phase name.
-    idle_watts: by meter. power: how watts were read, or 'not measured'. target_meters: those whose watts are the target's, not the client's.
+    limit_ns: of the mean response time that the highest load keeps; None when no load was searched for. highest_iops:
+              by phase name.
+    idle_watts: by meter. power: how watts were read, or 'not measured'. target_meters: those whose watts are the
+                target's, not the client's.
     capacity_bytes: of the product, as typed in or the size of a device; None for a directory of which nobody said it.
     """
 

@@ -14,11 +14,9 @@ from dataclasses import dataclass
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import OptionValue
 from ioatlas.model.units import parse_size_bytes
+from ioatlas.model.words import words
 
-RW_VALUES = (
-    "read", "write", "randread", "randwrite", "rw", "readwrite", "randrw",
-    "trim", "randtrim", "trimwrite", "randtrimwrite",
-)  # fmt: skip
+RW_VALUES = words("read write randread randwrite rw readwrite randrw trim randtrim trimwrite randtrimwrite")
 SYNCHRONOUS_ENGINES = frozenset({"sync", "psync", "vsync", "pvsync", "pvsync2", "mmap"})
 ASYNCHRONOUS_ENGINES = frozenset({"libaio", "io_uring", "posixaio", "nbd", "windowsaio"})
 ENGINES = (*sorted(SYNCHRONOUS_ENGINES), *sorted(ASYNCHRONOUS_ENGINES), "null")
@@ -46,7 +44,11 @@ def _integer(low: int | None = None, high: int | None = None) -> Callable[[objec
         except (ValueError, OverflowError) as error:
             raise _bad(value, where, "a whole number") from error
         if (low is not None and number < low) or (high is not None and number > high):
-            raise _bad(value, where, f"a whole number from {low} to {high}" if high is not None else f"a whole number of at least {low}")
+            raise _bad(
+                value,
+                where,
+                f"a whole number from {low} to {high}" if high is not None else f"a whole number of at least {low}",
+            )
         return number
 
     return read
@@ -121,7 +123,9 @@ _PATTERN = re.compile(r"^[A-Za-z0-9_.,:/%+\-]+$")
 
 
 def _token(value: object, where: str) -> OptionValue:
-    """A value passed to fio as it stands; letters, digits and _ . , : / % + - only, so it cannot start a new line or option."""
+    """A value passed to fio as it stands; letters, digits and _ . , : / % + - only, so it cannot start a new line or
+    option.
+    """
     text = str(value).strip()
     if not _PATTERN.match(text):
         raise _bad(value, where, "a plain word or number")
@@ -129,7 +133,7 @@ def _token(value: object, where: str) -> OptionValue:
 
 
 def _buffer_pattern(value: object, where: str) -> OptionValue:
-    """A literal pattern: 0x..., a number or a quoted string; fio also reads 'FILE' in single quotes, which is refused."""
+    """A literal pattern: 0x..., a number or a quoted string; fio's 'FILE' in single quotes is refused."""
     text = str(value).strip()
     if not re.match(r'^(0x[0-9a-fA-F]+|-?\d+|"[A-Za-z0-9 ]*")$', text):
         raise _bad(value, where, "a pattern such as 0xdeadbeef (reading the pattern from a file is not allowed)")
@@ -228,49 +232,60 @@ def _table() -> dict[str, Option]:
         ("flow", _token, "share of a stream among streams"),
         ("flow_id", _count, "which streams share"),
         ("flow_sleep", _count, "microseconds to wait when ahead"),
-    ]  # fmt: skip
+    ]
     return {name: Option(name, read, summary) for name, read, summary in rows}
 
 
 ALLOWED: dict[str, Option] = _table()
 """Every option a campaign may set or sweep."""
 
-ALIASES = {"readwrite": "rw", "blocksize": "bs", "io_limit": "io_size", "ba": "blockalign", "fill_device": "fill_fs", "sync_io": "sync"}
+ALIASES = {
+    "readwrite": "rw",
+    "blocksize": "bs",
+    "io_limit": "io_size",
+    "ba": "blockalign",
+    "fill_device": "fill_fs",
+    "sync_io": "sync",
+}
 
 _PATHS = "it names a path, device, command or library, which ioatlas alone sets"
 _OURS = "ioatlas sets it itself"
+_CAP = (
+    "it is a cap on how long a job runs, not a repeat count; "
+    "ask for repeats with `visits` and for longer windows with `window`"
+)
 REFUSED: dict[str, str] = {
     **dict.fromkeys(
-        (
-            "filename", "directory", "filename_format", "opendir", "lockfile", "exec_prerun", "exec_postrun",
-            "read_iolog", "write_iolog", "replay_redirect", "merge_blktrace_file", "replay_no_stall", "replay_scale",
-            "write_bw_log", "write_lat_log", "write_iops_log", "write_hist_log", "include", "external", "uri",
-            "hostname", "port", "pool", "rbdname", "clientname", "volume", "brick", "chunk_size", "nfs_url",
-            "http_host", "http_user", "http_pass", "http_s3_key", "http_s3_keyid", "cgroup", "mem", "iomem", "mmapfile",
-            "uid", "gid", "aux-path", "unlink", "unlink_each_loop", "verify_state_load", "ioscheduler", "trigger", "trigger-file",
-            "libblkio_path", "libblkio_driver", "spdk_conf", "transport_conf", "profile", "options", "create_on_open", "allow_mounted_write",
+        words(
+            "filename directory filename_format opendir lockfile exec_prerun exec_postrun read_iolog write_iolog "
+            "replay_redirect merge_blktrace_file replay_no_stall replay_scale write_bw_log write_lat_log "
+            "write_iops_log write_hist_log include external uri hostname port pool rbdname clientname volume brick "
+            "chunk_size nfs_url http_host http_user http_pass http_s3_key http_s3_keyid cgroup mem iomem mmapfile uid "
+            "gid aux-path unlink unlink_each_loop verify_state_load ioscheduler trigger trigger-file libblkio_path "
+            "libblkio_driver spdk_conf transport_conf profile options create_on_open allow_mounted_write"
         ),
         _PATHS,
     ),
     **dict.fromkeys(
-        (
-            "startdelay", "start_delay", "stonewall", "wait_for", "new_group", "group_reporting", "time_based", "thread", "name",
-            "description", "clocksource", "gtod_reduce", "gtod_cpu", "randseed", "randrepeat", "allrandrepeat", "log_avg_msec",
-            "log_offset", "per_job_logs", "log_unix_epoch", "log_hist_msec", "lat_percentiles", "clat_percentiles", "slat_percentiles",
-            "percentile_list", "disable_lat", "disable_clat", "disable_slat", "disable_bw_measurement", "unified_rw_reporting",
-            "continue_on_error", "allow_file_create", "create_only", "create_serialize", "readonly", "kb_base", "unit_base",
-            "status-interval", "eta", "exitall", "exitall_on_error", "exit_what", "exec", "steadystate", "steadystate_duration", "ss", "ss_dur",
+        words(
+            "startdelay start_delay stonewall wait_for new_group group_reporting time_based thread name description "
+            "clocksource gtod_reduce gtod_cpu randseed randrepeat allrandrepeat log_avg_msec log_offset per_job_logs "
+            "log_unix_epoch log_hist_msec lat_percentiles clat_percentiles slat_percentiles percentile_list "
+            "disable_lat disable_clat disable_slat disable_bw_measurement unified_rw_reporting continue_on_error "
+            "allow_file_create create_only create_serialize readonly kb_base unit_base status-interval eta exitall "
+            "exitall_on_error exit_what exec steadystate steadystate_duration ss ss_dur"
         ),
         _OURS,
     ),
-    "runtime": "it is a cap on how long a job runs, not a repeat count; ask for repeats with `visits` and for longer windows with `window`",
-    "timeout": "it is a cap on how long a job runs, not a repeat count; ask for repeats with `visits` and for longer windows with `window`",
-    "ramp_time": "it credits work in flight to the measured window; ioatlas cuts the warm-up from the recorded series instead",
-    "verify": "blocks are verified by `--verify`, which reads back everything that was written",
-    "do_verify": "blocks are verified by `--verify`, which reads back everything that was written",
-    "fill_fs": "it would fill the file system; ioatlas keeps a tenth of what is free",
-    "fill_device": "it would fill the file system; ioatlas keeps a tenth of what is free",
-}  # fmt: skip
+    **dict.fromkeys(("runtime", "timeout"), _CAP),
+    "ramp_time": "it credits work in flight to the measured window; "
+    "ioatlas cuts the warm-up from the recorded series instead",
+    **dict.fromkeys(
+        ("verify", "do_verify"),
+        "blocks are verified by `--verify`, which reads back everything that was written",
+    ),
+    **dict.fromkeys(("fill_fs", "fill_device"), "it would fill the file system; ioatlas keeps a tenth of what is free"),
+}
 
 
 def read_option(name: str, value: object, *, where: str = "") -> tuple[str, OptionValue]:
@@ -287,6 +302,8 @@ def read_option(name: str, value: object, *, where: str = "") -> tuple[str, Opti
         import difflib
 
         close = difflib.get_close_matches(name, ALLOWED, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else "docs/campaign.md lists the options that can be set"
+        hint = (
+            f"did you mean {close[0]!r}?" if close else "docs/reference/campaign.md lists the options that can be set"
+        )
         raise UsageError(f"option {name!r} is not one that ioatlas takes", where=where, remedy=hint)
     return name, option.read(value, where)

@@ -8,34 +8,38 @@ from dataclasses import dataclass, field
 
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.chart import Chart, Table
-from ioatlas.model.drift import BlockRow, SentinelChart
+from ioatlas.model.drift import BaselineChart, ReplicateRow
 from ioatlas.model.estimate import Estimate
+from ioatlas.model.finding import FindingCode
 from ioatlas.model.load_curve import LoadCurve
+from ioatlas.model.reason import UnmeasuredReason
 from ioatlas.model.rounds import RoundsResult
 from ioatlas.model.target import Target
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A sentence with its evidence. `code` names the kind ('peak', 'knee', 'saturation', 'noise', 'not-measured', ...).
+    """A sentence with its evidence.
 
     cells: keys of the cells that are the evidence. title: a few words, no two findings of a result alike.
     place: section of the report that holds the evidence where no cell does.
+    in_order: a check that could have found trouble found none.
     """
 
-    code: str
+    code: FindingCode
     sentence: str
     cells: tuple[str, ...] = ()
     title: str = ""
     place: str = ""
+    in_order: bool = False
 
 
 @dataclass(frozen=True)
 class Unmeasured:
-    """A cell of the sweep that has no estimate, and why: 'not admissible: ...', 'not reached', 'left out: ...', 'failed: ...'."""
+    """A cell of the sweep that has no estimate, and why."""
 
     cell: Cell
-    reason: str
+    reason: UnmeasuredReason
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,6 @@ class CampaignResult:
     tables: tuple[Table, ...] = ()
     rounds: tuple[RoundsResult, ...] = ()
     """Of a test in rounds: one for each target and pass."""
-    sentinels: tuple[SentinelChart, ...] = ()
-    blocks: tuple[BlockRow, ...] = ()
+    sentinels: tuple[BaselineChart, ...] = ()
+    blocks: tuple[ReplicateRow, ...] = ()
     """Random orders of the sweep, those that were voided included."""

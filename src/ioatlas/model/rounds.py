@@ -11,7 +11,9 @@ Quantity = Literal["iops", "bw_bytes_per_s", "lat_mean_ns"]
 
 @dataclass(frozen=True)
 class RoundsCell:
-    """One cell of a round. read_percent: share of its I/Os that are reads. value: average over the measurement window, None where a round lacks it."""
+    """One cell of a round. read_percent: share of its I/Os that are reads. value: average over the measurement window,
+    None where a round lacks it.
+    """
 
     key: str
     rw: str
@@ -27,8 +29,8 @@ class RoundsResult:
 
     part:        what is apart in a purge, fill and rounds of its own ('bs 128 KiB'), or ''.
     quantity:    what is tracked and reported, in its unit; tracked: the cell that is tracked, in words.
-    values:      the tracked value of every round, in order. first: number (from 1) of the first round after the last preparation; those before it
-                 belong to a session that was interrupted, and no window spans both.
+    values:      the tracked value of every round, in order. first: number (from 1) of the first round after the last
+                 preparation; those before it belong to a session that was interrupted, and no window spans both.
     met:         steady state was reached. ended: why no further round is run ('' while the test goes on).
     window:      numbers of the first and last round of the measurement window; None with fewer than five rounds.
     average, range_share, slope_share, line: over the window; line: best-fit values at its first and last round.

@@ -12,9 +12,11 @@ TargetKind = Literal["directory", "file", "block", "uri", "imported"]
 
 @dataclass(frozen=True)
 class Identity:
-    """Facts that must still hold before every fio start; a disk may have another name after a reboot, a NAS may be unmounted.
+    """Facts that must still hold before every fio start; a disk may have another name after a reboot, a NAS may be
+    unmounted.
 
-    facts: sorted (name, value), e.g. ('fs_type', 'ext4'), ('source', '/dev/vda'), ('st_dev', '65024'), ('serial', ...), ('size_bytes', ...).
+    facts: sorted (name, value), e.g. ('fs_type', 'ext4'), ('source', '/dev/vda'), ('st_dev', '65024'), ('serial', ...),
+           ('size_bytes', ...).
     """
 
     facts: tuple[tuple[str, str], ...] = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from ioatlas.model.units import format_size_rounded
 
@@ -81,12 +81,22 @@ class Testbed:
         """The same without private facts and without the raw texts, which may hold them."""
         return Testbed("", self.taken_at, tuple(fact for fact in self.facts if not fact.private), {}, self.seconds)
 
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Self:
+        """What `as_json` gave, without the raw texts."""
+        facts = tuple(Fact(**{"value": None, **fact}) for fact in record["facts"])
+        return cls(record["target"], record["taken_at"], facts)
+
     def as_json(self) -> dict[str, Any]:
         """Plain data for JSON."""
         return {
             "target": self.target,
             "taken_at": self.taken_at,
             "seconds": round(self.seconds, 3),
-            "facts": [{key: value for key, value in vars(fact).items() if value != "" and value is not False} | {"value": fact.value} for fact in self.facts],
+            "facts": [
+                {key: value for key, value in vars(fact).items() if value != "" and value is not False}
+                | {"value": fact.value}
+                for fact in self.facts
+            ],
             "raw": dict(self.raw),
         }

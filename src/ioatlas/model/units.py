@@ -19,7 +19,8 @@ _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|us|ns|d|h|m|s)?", re.IGNORECASE)
 _LARGEST = 1 << 63
 _LONGEST_SECONDS = 1e9
 _SECONDS: dict[str, Decimal] = {
-    k: Decimal(v) for k, v in {"d": "86400", "h": "3600", "m": "60", "s": "1", "ms": "1e-3", "us": "1e-6", "ns": "1e-9"}.items()
+    k: Decimal(v)
+    for k, v in {"d": "86400", "h": "3600", "m": "60", "s": "1", "ms": "1e-3", "us": "1e-6", "ns": "1e-9"}.items()
 }
 
 
@@ -35,7 +36,9 @@ def parse_size_bytes(text: str | int, *, where: str = "") -> int:
     else:
         match = _SIZE.match(text)
         if match is None:
-            raise UsageError(f"{text!r} is not a size", where=where, remedy="write a size such as 4k, 1MiB, 1MB or 4096")
+            raise UsageError(
+                f"{text!r} is not a size", where=where, remedy="write a size such as 4k, 1MiB, 1MB or 4096"
+            )
         number, letter, unit = match.groups()
         power = _POWER[letter.lower()]
         # "4kB" is decimal; "4k", "4ki" and "4KiB" are binary; "512B" has no prefix at all.
@@ -47,7 +50,11 @@ def parse_size_bytes(text: str | int, *, where: str = "") -> int:
         factor = base**power
     size = value * factor
     if size != size.to_integral_value() or size < 0:
-        raise UsageError(f"{text!r} is not a whole number of bytes", where=where, remedy="write a size that is a whole number of bytes")
+        raise UsageError(
+            f"{text!r} is not a whole number of bytes",
+            where=where,
+            remedy="write a size that is a whole number of bytes",
+        )
     if size >= _LARGEST:
         raise UsageError(f"{text!r} is larger than any file can be", where=where, remedy="write a size below 8 EiB")
     return int(size)
@@ -74,10 +81,14 @@ def format_size_rounded(size_bytes: float) -> str:
 def parse_duration_seconds(text: str | float, *, where: str = "") -> float:
     """Seconds of `10m`, `1h30m`, `500ms`, `90` (bare numbers are seconds, as in fio). Raises UsageError."""
     if isinstance(text, bool):
-        raise UsageError(f"{text!r} is not a duration", where=where, remedy="write a duration such as 10m, 90s or 500ms")
+        raise UsageError(
+            f"{text!r} is not a duration", where=where, remedy="write a duration such as 10m, 90s or 500ms"
+        )
     if isinstance(text, (int, float)):
         if not 0 <= text <= _LONGEST_SECONDS:
-            raise UsageError(f"{text!r} is not a duration", where=where, remedy="write a duration such as 10m, 90s or 500ms")
+            raise UsageError(
+                f"{text!r} is not a duration", where=where, remedy="write a duration such as 10m, 90s or 500ms"
+            )
         return float(text)
     total = Decimal(0)
     rest = text.strip()
@@ -86,7 +97,9 @@ def parse_duration_seconds(text: str | float, *, where: str = "") -> float:
     while rest:
         match = _DURATION.match(rest)
         if match is None:
-            raise UsageError(f"{text!r} is not a duration", where=where, remedy="write a duration such as 10m, 90s or 500ms")
+            raise UsageError(
+                f"{text!r} is not a duration", where=where, remedy="write a duration such as 10m, 90s or 500ms"
+            )
         total += Decimal(match.group(1)) * _SECONDS[(match.group(2) or "s").lower()]
         rest = rest[match.end() :].strip()
     return parse_duration_seconds(float(total), where=where)
@@ -113,9 +126,15 @@ def format_duration(seconds: float) -> str:
 def parse_percent(text: str | float, *, where: str = "") -> float:
     """A fraction from '5%' or 0.05. Raises UsageError."""
     try:
-        value = float(text.strip().removesuffix("%")) / 100 if isinstance(text, str) and text.strip().endswith("%") else float(text)
+        value = (
+            float(text.strip().removesuffix("%")) / 100
+            if isinstance(text, str) and text.strip().endswith("%")
+            else float(text)
+        )
     except ValueError as error:
-        raise UsageError(f"{text!r} is not a percentage", where=where, remedy="write a percentage such as 5%") from error
+        raise UsageError(
+            f"{text!r} is not a percentage", where=where, remedy="write a percentage such as 5%"
+        ) from error
     if not value >= 0:
         raise UsageError(f"{text!r} is not a percentage", where=where, remedy="write a percentage such as 5%")
     return value

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class DiskUsage:
-    """One block device. utilisation: share of the time with at least one I/O in flight; queue_mean: I/Os in flight on average."""
+    """One block device. utilisation: share of the time with at least one I/O in flight; queue_mean: I/Os in flight on
+    average.
+    """
 
     read_bytes: int
     write_bytes: int
@@ -49,7 +51,8 @@ class Usage:
 
     core_busy:  share of the time each core was not idle (iowait counts as idle), in core order.
     softirq, steal, iowait: shares of all cores' time.
-    pressure:   share of the time in which some task (or all: '.full') waited, by 'cpu.some', 'io.full' ... (kernel: accounting/psi).
+    pressure:   share of the time in which some task (or all: '.full') waited, by 'cpu.some', 'io.full' ... (kernel:
+                accounting/psi).
     cache:      deltas of page-cache counters (kernel names of /proc/vmstat).
     """
 

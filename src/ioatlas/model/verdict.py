@@ -1,22 +1,124 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a verdict's word is to be taken: steady, unsteady, or not a value of the target at all."""
+"""How steady a load was, and what its value is worth: one code for each verdict, its text at the edge, and how it is to
+be taken.
+"""
 
 from __future__ import annotations
 
-from typing import Literal
-
-VerdictClass = Literal["steady", "unstable", "suspect"]
-
-STEADY_WORDS = frozenset({"", "steady", "flat", "warm-up", "slowdown", "constant", "stable", "work-bounded"})
-UNSTABLE_WORDS = frozenset({"unstable", "drifting", "bistable", "noisy", "no steady state", "unsteady", "wide", "too short", "overloaded"})
-WITHHELD_WORDS = frozenset({"too short"})
-"""Of these, the ones that say that no verdict could be given, not that the load was found unsteady."""
-LOWER_BOUND_WORDS = frozenset({"client-limited"})
-"""The load did not ask more of the target: what was measured is the client, and the target does at least that. Marked as suspect."""
+import re
+from dataclasses import dataclass
+from enum import StrEnum
 
 
-def verdict_class(word: str) -> VerdictClass:
-    """Any word that is not known is suspect: an unknown verdict must not look like a steady one."""
-    if word in STEADY_WORDS:
-        return "steady"
-    return "unstable" if word in UNSTABLE_WORDS else "suspect"
+class VerdictClass(StrEnum):
+    """How a verdict is to be taken: a steady value, an unsteady one, or not a value of the target at all."""
+
+    STEADY = "steady"
+    UNSTABLE = "unstable"
+    SUSPECT = "suspect"
+
+
+class VerdictCode(StrEnum):
+    """The verdict on a visit or an estimate. The texts stand in journals and tables, and stay as they are."""
+
+    NONE = ""
+    STEADY = "steady"
+    FLAT = "flat"
+    WARM_UP = "warm-up"
+    """A lower level up to the cut, then steady."""
+    SLOWDOWN = "slowdown"
+    """A higher level up to the cut, then steady."""
+    WORK_BOUNDED = "work-bounded"
+    """The time of a fixed amount of work: no window and no steady state."""
+    WORK_DONE = "work done"
+    """The same in a sweep, where the cell ends by its work."""
+    UNSTABLE = "unstable"
+    DRIFTING = "drifting"
+    BISTABLE = "bistable"
+    NO_STEADY_STATE = "no steady state"
+    OVERLOADED = "overloaded"
+    TOO_SHORT = "too short"
+    """No verdict could be given: too few I/Os, or too short a window."""
+    CLIENT_LIMITED = "client-limited"
+    """What was measured is the client; the target does at least that."""
+    CACHED = "cached"
+    SUSPECT = "suspect"
+    HOLE = "hole"
+    """A read of ranges that were never written."""
+    DISCARDED = "discarded"
+    """No visit of the cell passed the gates."""
+    PREDICTED = "predicted"
+    IMPORTED = "imported"
+    """Another tool's value; the statistic says what it is."""
+    UNKNOWN = "unknown"
+    """A text that no version until this one wrote."""
+
+
+_STEADY = frozenset(
+    {
+        VerdictCode.NONE,
+        VerdictCode.STEADY,
+        VerdictCode.FLAT,
+        VerdictCode.WARM_UP,
+        VerdictCode.SLOWDOWN,
+        VerdictCode.WORK_BOUNDED,
+    }
+)
+_UNSTABLE = frozenset(
+    {
+        VerdictCode.UNSTABLE,
+        VerdictCode.DRIFTING,
+        VerdictCode.BISTABLE,
+        VerdictCode.NO_STEADY_STATE,
+        VerdictCode.TOO_SHORT,
+        VerdictCode.OVERLOADED,
+    }
+)
+WITHHELD = frozenset({VerdictCode.TOO_SHORT})
+"""Of the unsteady ones, those that say that no verdict could be given, not that the load was found unsteady."""
+LOWER_BOUND = frozenset({VerdictCode.CLIENT_LIMITED})
+"""The load did not ask more of the target: what was measured is a lower bound of what it does. Marked as suspect."""
+_WITH_TIME = frozenset({VerdictCode.WARM_UP, VerdictCode.SLOWDOWN})
+
+
+def verdict_class(code: VerdictCode) -> VerdictClass:
+    """How a verdict is to be taken. What is neither steady nor unsteady is suspect: an unknown one must not look like a
+    steady one.
+    """
+    if code in _STEADY:
+        return VerdictClass.STEADY
+    return VerdictClass.UNSTABLE if code in _UNSTABLE else VerdictClass.SUSPECT
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The verdict on one visit. detail: where the cut is ('120 ms'), or the figures it rests on; for UNKNOWN the whole
+    text.
+    """
+
+    code: VerdictCode = VerdictCode.NONE
+    detail: str = ""
+
+    @property
+    def text(self) -> str:
+        """As the journal holds it."""
+        if self.code is VerdictCode.UNKNOWN or not self.detail:
+            return self.detail or self.code
+        return f"{self.code}({self.detail})" if self.code in _WITH_TIME else f"{self.code}: {self.detail}"
+
+
+NO_VERDICT = Verdict()
+
+_TEXT = re.compile(r"(?P<code>[a-z -]+?)(?:\((?P<time>[^()]*)\)|: (?P<detail>.+))?", re.DOTALL)
+
+
+def read_verdict(text: str) -> Verdict:
+    """The verdict of a journal's text, which `Verdict.text` gives back unchanged."""
+    found = _TEXT.fullmatch(text)
+    if not text or found is None or found["code"] not in VerdictCode.__members__.values():
+        return Verdict(VerdictCode.UNKNOWN, text) if text else NO_VERDICT
+    code = VerdictCode(found["code"])
+    if found["time"] is not None and code not in _WITH_TIME:
+        return Verdict(VerdictCode.UNKNOWN, text)
+    read = Verdict(code, found["time"] or found["detail"] or "")
+    return read if read.text == text else Verdict(VerdictCode.UNKNOWN, text)

@@ -6,6 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ioatlas.model.histogram import Histogram
+from ioatlas.model.purpose import Purpose
+from ioatlas.model.reason import Reason
+from ioatlas.model.verdict import NO_VERDICT, Verdict
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,8 @@ class Series:
 
 @dataclass(frozen=True)
 class Part:
-    """Totals of one direction of one visit, over the whole time its load ran (`runtime_ms`; whole milliseconds where fio counted them).
+    """Totals of one direction of one visit, over the whole time its load ran (`runtime_ms`; whole milliseconds where
+    fio counted them).
 
     stream: which of several streams at once; '' when the load is one.
     """
@@ -50,13 +54,13 @@ class Visit:
     cell_key: str
     batch_id: int
     section: int
-    block: int
+    replicate: int
     seed: int
     started_at: float
     parts: tuple[Part, ...]
     error: int = 0
     cpu_percent: float | None = None
-    purpose: str = "sweep"
+    purpose: Purpose = Purpose.SWEEP
     window_start_ms: int = 0
-    verdict: str = ""
-    discarded: str = ""
+    verdict: Verdict = NO_VERDICT
+    discarded: tuple[Reason, ...] = ()

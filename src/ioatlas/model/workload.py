@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A workload as data: streams that run at once, each with its share, mix, addresses, sizes and arrivals; and how long they run."""
+"""A workload as data: streams that run at once, each with its share, mix, addresses, sizes and arrivals; and how long
+they run.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,8 @@ class Address:
     random_percent: of `part-random`.
     skip_bytes:     of `strided`: bytes left out after each block.
     parameter:      theta of zipf, h of pareto, standard deviation in per cent of normal.
-    zones:          of `zoned`: (per cent of the I/O, extent), in order; extents in per cent of the region, or bytes when `zones_are_bytes`.
+    zones:          of `zoned`: (per cent of the I/O, extent), in order; extents in per cent of the region, or bytes
+                    when `zones_are_bytes`.
     once:           each block once before any comes again; False for independent draws.
     """
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ioatlas.model.cell import Cell, OptionValue
+from ioatlas.model.reason import UnmeasuredReason
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.units import format_size
 from ioatlas.report.page_format import Axis, AxisRole, AxisUnit
@@ -16,9 +17,22 @@ from ioatlas.report.page_format import Axis, AxisRole, AxisUnit
 Integers = NDArray[np.int64]
 
 SIZE_OPTIONS = frozenset(
-    {"bs", "size", "io_size", "offset", "offset_increment", "blockalign", "zonesize", "zonerange", "zoneskip", "buffer_compress_chunk"}
+    {
+        "bs",
+        "size",
+        "io_size",
+        "offset",
+        "offset_increment",
+        "blockalign",
+        "zonesize",
+        "zonerange",
+        "zoneskip",
+        "buffer_compress_chunk",
+    }
 )
-PERCENT_OPTIONS = frozenset({"rwmixread", "rwmixwrite", "percentage_random", "buffer_compress_percentage", "dedupe_percentage"})
+PERCENT_OPTIONS = frozenset(
+    {"rwmixread", "rwmixwrite", "percentage_random", "buffer_compress_percentage", "dedupe_percentage"}
+)
 PSEUDO_AXES: tuple[AxisRole, ...] = ("target", "direction", "sharing", "state")
 
 
@@ -34,7 +48,7 @@ class Grid:
     def __init__(self, result: CampaignResult) -> None:
         cells = [estimate.cell for estimate in result.estimates]
         directions = [estimate.direction for estimate in result.estimates]
-        self.unmeasured_reasons: list[str] = []
+        self.unmeasured_reasons: list[UnmeasuredReason] = []
         for entry in result.unmeasured:
             for direction in entry.cell.directions:
                 cells.append(entry.cell)
@@ -43,7 +57,9 @@ class Grid:
         n_rows = len(result.estimates)
 
         options = _varied_options(cells)
-        self.constants: dict[str, OptionValue] = {name: value for name, value in result.constants.items() if name not in options}
+        self.constants: dict[str, OptionValue] = {
+            name: value for name, value in result.constants.items() if name not in options
+        }
         if cells:
             self.constants |= {name: value for name, value in cells[0].options if name not in options}
         declared = [name for name in result.axes if name in options and name not in PSEUDO_AXES]
@@ -118,10 +134,18 @@ def _varied_options(cells: Sequence[Cell]) -> list[str]:
     return list(varied)
 
 
-def _ordered_levels(present: Iterable[OptionValue | None], known: Sequence[OptionValue], *, keep_absent: bool) -> list[OptionValue | None]:
-    """Levels ascending when all are numbers, else in the campaign's order; then any the campaign did not declare; unset last."""
+def _ordered_levels(
+    present: Iterable[OptionValue | None], known: Sequence[OptionValue], *, keep_absent: bool
+) -> list[OptionValue | None]:
+    """Levels ascending when all are numbers, else in the campaign's order; then any the campaign did not declare;
+    unset last.
+    """
     seen = set(present)
-    levels = [level for level in dict.fromkeys([*known, *(v for v in present if v is not None)]) if keep_absent or level in seen]
+    levels = [
+        level
+        for level in dict.fromkeys([*known, *(v for v in present if v is not None)])
+        if keep_absent or level in seen
+    ]
     if all(isinstance(level, (int, float)) for level in levels):
         levels = sorted(levels, key=float)
     return [*levels, *([None] if None in seen else [])]

@@ -27,7 +27,11 @@ def pack_bytes(raw: bytes) -> str:
 def pack_integers(values: NDArray[np.integer]) -> Column:
     """Non-negative integers in the narrowest of u8, u16 and u32."""
     top = int(values.max(initial=0))
-    widths: tuple[tuple[Encoding, str, int], ...] = (("u8", "<u1", 0xFF), ("u16", "<u2", 0xFFFF), ("u32", "<u4", 0xFFFFFFFF))
+    widths: tuple[tuple[Encoding, str, int], ...] = (
+        ("u8", "<u1", 0xFF),
+        ("u16", "<u2", 0xFFFF),
+        ("u32", "<u4", 0xFFFFFFFF),
+    )
     for encoding, dtype, limit in widths:
         if top <= limit:
             return Column(encoding=encoding, data=pack_bytes(values.astype(dtype).tobytes()))
@@ -54,7 +58,11 @@ def pack_log16(values: Floats) -> tuple[Column, Floats, float]:
         codes[known] = 1 if step == 0 else np.rint((logs - base) / step).astype(np.uint16) + 1
         back[known] = np.exp(base + (codes[known].astype(np.float64) - 1) * step)
     planes = np.concatenate([codes & 0xFF, codes >> 8]).astype(np.uint8)
-    return Column(encoding="log16", data=pack_bytes(planes.tobytes()), base=base, step=step), back, float(np.expm1(step / 2))
+    return (
+        Column(encoding="log16", data=pack_bytes(planes.tobytes()), base=base, step=step),
+        back,
+        float(np.expm1(step / 2)),
+    )
 
 
 def width_scale(widths: Floats) -> tuple[float, float]:
@@ -79,7 +87,8 @@ def width_codes(widths: Floats, base: float, step: float) -> NDArray[np.uint8]:
 def pack_interval(centre: Floats, low: Floats, high: Floats, names: tuple[str, str, str]) -> dict[str, Column]:
     """Bounds beside a column, as 8-bit logarithmic widths. `names` are those of centre, low and high.
 
-    The lower bound is written as its difference from the upper one's code: an interval symmetric on the log scale costs nothing twice.
+    The lower bound is written as its difference from the upper one's code: an interval symmetric on the log scale
+    costs nothing twice.
     """
     of, low_name, high_name = names
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -89,5 +98,13 @@ def pack_interval(centre: Floats, low: Floats, high: Floats, names: tuple[str, s
     up, down = width_codes(above, base, step), width_codes(below, base, step)
     return {
         high_name: Column(encoding="width8", data=pack_bytes(up.tobytes()), base=base, step=step, sign=1, of=of),
-        low_name: Column(encoding="width8", data=pack_bytes((down - up).tobytes()), base=base, step=step, sign=-1, of=of, mirror=high_name),
+        low_name: Column(
+            encoding="width8",
+            data=pack_bytes((down - up).tobytes()),
+            base=base,
+            step=step,
+            sign=-1,
+            of=of,
+            mirror=high_name,
+        ),
     }

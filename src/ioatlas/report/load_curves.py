@@ -55,7 +55,9 @@ def _spread(spread: Spread | None) -> SpreadData | None:
 
 
 def curve_documents(curves: Sequence[LoadCurve]) -> list[dict[str, Any]]:
-    """The curves as JSON values: every point with its streams, its backlog and its power; null where a quantity was not measured."""
+    """The curves as JSON values: every point with its streams, its backlog and its power; null where a quantity was
+    not measured.
+    """
     return [
         {
             **asdict(curve),

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report: one HTML file with the explorer and the campaign's data inside, which never asks the network for anything."""
+"""The report: one HTML file with the explorer and the campaign's data inside, which never asks the network for
+anything.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ def write_report(result: CampaignResult, path: Path) -> None:
             raise
     except OSError as error:
         raise IoAtlasError(
-            f"the report cannot be written: {error.strerror}", where=str(path), remedy="give a place that can be written"
+            f"the report cannot be written: {error.strerror}",
+            where=str(path),
+            remedy="give a place that can be written",
         ) from error
 
 
@@ -64,7 +68,8 @@ def report_html(result: CampaignResult) -> str:
         f"<title>{title}</title>\n"
         f"<style>{style}</style>\n</head>\n<body>\n"
         '<div id="ioatlas"></div>\n'
-        "<noscript>This report draws its map with JavaScript, from the data inside this file. Nothing is loaded from a network.</noscript>\n"
+        "<noscript>This report draws its map with JavaScript, from the data inside this file. Nothing is loaded from "
+        "a network.</noscript>\n"
         f'<script type="application/json" id="{DATA_ELEMENT_ID}">{escape_json(data)}</script>\n'
         f"<script>{script}</script>\n</body>\n</html>\n"
     )
@@ -92,6 +97,8 @@ def _built(name: str) -> str:
     for end in ("</script", "</style", "<!--"):
         if end in text.lower():
             raise IoAtlasError(
-                f"the built explorer holds {end!r} and cannot stand inside a page", where=name, remedy="run `make web` in the checkout"
+                f"the built explorer holds {end!r} and cannot stand inside a page",
+                where=name,
+                remedy="run `make web` in the checkout",
             )
     return text

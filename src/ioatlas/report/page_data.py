@@ -13,7 +13,7 @@ from operator import attrgetter
 import numpy as np
 
 from ioatlas.analysis.headlines import TOP, headlines
-from ioatlas.dialect.jobfile import render_job
+from ioatlas.fio.jobfile import render_job
 from ioatlas.model.cell import TRACE, TRACE_SECONDS
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.result import CampaignResult, Finding
@@ -41,7 +41,7 @@ from ioatlas.report.page_format import (
     TableData,
     TargetData,
     UnmeasuredCells,
-    Verdict,
+    VerdictData,
 )
 from ioatlas.report.redact import PUBLIC_FACTS, names_site, redactor
 from ioatlas.report.rounds import rounds_data
@@ -69,19 +69,25 @@ _PLAIN_VALUES = ("window_seconds", "cut_seconds", "ceiling_bytes_per_s", "watts"
 def report_data(result: CampaignResult) -> ReportData:
     """Everything the page shows, packed. Pure: equal results give equal data."""
     grid = Grid(result)
-    order = np.lexsort([grid.rows[name] for name in reversed(grid.names)]) if result.estimates else np.zeros(0, dtype=np.int64)
+    order = (
+        np.lexsort([grid.rows[name] for name in reversed(grid.names)])
+        if result.estimates
+        else np.zeros(0, dtype=np.int64)
+    )
     estimates = [result.estimates[i] for i in order]
     levels = {name: grid.rows[name][order] for name in grid.names}
     clean = redactor(result.targets)
     rows_of = _rows_by_key(estimates) if result.findings or result.fresh else {}
-    words = sorted({estimate.verdict for estimate in estimates})
+    known = sorted({(estimate.verdict_text, verdict_class(estimate.verdict)) for estimate in estimates})
     return ReportData(
         format=FORMAT,
         version=VERSION,
         campaign=Campaign(
             id=result.campaign_id,
             name=clean(result.name),
-            created=datetime.fromtimestamp(result.created_at, UTC).isoformat(timespec="seconds") if result.created_at else "",
+            created=datetime.fromtimestamp(result.created_at, UTC).isoformat(timespec="seconds")
+            if result.created_at
+            else "",
             tool_version=result.tool_version,
             seconds=result.seconds,
             complete=result.complete,
@@ -90,13 +96,16 @@ def report_data(result: CampaignResult) -> ReportData:
         ),
         targets=[_target_data(target) for target in result.targets],
         axes=grid.axes,
-        constants=[Constant(name=name, value=str(value), unit=unit_of(name)) for name, value in sorted(grid.constants.items())],
+        constants=[
+            Constant(name=name, value=str(value), unit=unit_of(name)) for name, value in sorted(grid.constants.items())
+        ],
         cells=_pack_cells(estimates, levels, grid),
-        verdicts=[Verdict(word=word, mark=verdict_class(word)) for word in words],
+        verdicts=[VerdictData(word=word, mark=mark) for word, mark in known],
         unmeasured=UnmeasuredCells(
             n_rows=len(grid.unmeasured_reasons),
             axes=[pack_integers(grid.unmeasured[name]) for name in grid.names],
-            reason=_dictionary([clean(reason) for reason in grid.unmeasured_reasons]),
+            reason=_dictionary([clean(reason.text) for reason in grid.unmeasured_reasons]),
+            code=_dictionary([reason.code for reason in grid.unmeasured_reasons]),
         ),
         fresh=[_fresh(estimate, rows_of, estimates, grid) for estimate in result.fresh],
         findings=[
@@ -112,7 +121,9 @@ def report_data(result: CampaignResult) -> ReportData:
         top_findings=TOP,
         settings=[Pair(name=name, value=clean(value)) for name, value in result.settings.items()],
         sessions=[_session(session, clean) for session in result.sessions],
-        discard_reasons=[Pair(name=clean(reason), value=str(count)) for reason, count in result.discard_reasons.items()],
+        discard_reasons=[
+            Pair(name=clean(reason), value=str(count)) for reason, count in result.discard_reasons.items()
+        ],
         job=_job_recipe(result, grid),
         rounds=[rounds_data(test, clean) for test in result.rounds],
         charts=[ChartData.model_validate({**asdict(chart), "title": clean(chart.title)}) for chart in result.charts],
@@ -163,17 +174,21 @@ def _pack_cells(estimates: list[Estimate], levels: dict[str, Integers], grid: Gr
     columns |= {name: _floats(estimates, name) for name in ("window_seconds", "cut_seconds", "watts")}
     notes, left_out = _texts(["; ".join(estimate.notes) for estimate in estimates])
     reasons, _ = _texts([_why(estimate) for estimate in estimates])
-    columns["ceiling_bytes_per_s"] = np.array([e.ceiling.bw_bytes_per_s if e.ceiling else np.nan for e in estimates], dtype=np.float64)
+    columns["ceiling_bytes_per_s"] = np.array(
+        [e.ceiling.bw_bytes_per_s if e.ceiling else np.nan for e in estimates], dtype=np.float64
+    )
     columns = {name: column for name, column in columns.items() if np.isfinite(column).any()}
     exact = len(estimates) <= EXACT_ROWS
     packed, resolution = (
-        ({name: pack_f32(column) for name, column in columns.items()}, 0.0) if exact else _pack_rounded(columns, levels, grid)
+        ({name: pack_f32(column) for name, column in columns.items()}, 0.0)
+        if exact
+        else _pack_rounded(columns, levels, grid)
     )
     return Cells(
         n_rows=len(estimates),
         axes=[pack_integers(levels[name]) for name in grid.names],
         kind=_dictionary([estimate.kind for estimate in estimates]),
-        verdict=_dictionary([estimate.verdict for estimate in estimates]),
+        verdict=_dictionary([estimate.verdict_text for estimate in estimates]),
         method=_dictionary([estimate.method for estimate in estimates]),
         lat_kind=_dictionary([estimate.lat_kind for estimate in estimates]),
         loop=_dictionary(["" if estimate.kind == "imported" else estimate.cell.loop for estimate in estimates]),
@@ -183,15 +198,21 @@ def _pack_cells(estimates: list[Estimate], levels: dict[str, Integers], grid: Gr
         limit_why=reasons,
         ceiling=_dictionary([estimate.ceiling.name if estimate.ceiling else "" for estimate in estimates]),
         n_visits=pack_integers(np.fromiter((e.n_visits for e in estimates), dtype=np.int64, count=len(estimates))),
-        n_discarded=pack_integers(np.fromiter((e.n_discarded for e in estimates), dtype=np.int64, count=len(estimates))),
+        n_discarded=pack_integers(
+            np.fromiter((e.n_discarded for e in estimates), dtype=np.int64, count=len(estimates))
+        ),
         values=packed,
         resolution=resolution,
         notes_left_out=left_out,
     )
 
 
-def _pack_rounded(columns: dict[str, Floats], levels: dict[str, Integers], grid: Grid) -> tuple[dict[str, Column], float]:
-    """Columns of a large result: values on log scales, intervals as widths, IOPS as throughput over block size where that is exact."""
+def _pack_rounded(
+    columns: dict[str, Floats], levels: dict[str, Integers], grid: Grid
+) -> tuple[dict[str, Column], float]:
+    """Columns of a large result: values on log scales, intervals as widths, IOPS as throughput over block size
+    where that is exact.
+    """
     packed: dict[str, Column] = {}
     resolution = 0.0
     block = next((axis for axis in grid.axes if axis.name == "bs" and axis.numeric), None)
@@ -201,7 +222,11 @@ def _pack_rounded(columns: dict[str, Floats], levels: dict[str, Integers], grid:
         centre = triple[0]
         if centre not in columns:
             continue
-        if centre == "iops" and block_bytes is not None and all(_is_quotient(columns, q, of, block_bytes) for q, of in quotients.items()):
+        if (
+            centre == "iops"
+            and block_bytes is not None
+            and all(_is_quotient(columns, q, of, block_bytes) for q, of in quotients.items())
+        ):
             packed |= {q: Column(encoding="quotient", of=of, by="bs") for q, of in quotients.items() if q in columns}
             continue
         known = columns[centre][np.isfinite(columns[centre])]
@@ -241,7 +266,9 @@ def _evidence(finding: Finding, rows_of: dict[str, list[int]], estimates: Sequen
     return [row for row in rows if estimates[row].direction in named] or rows
 
 
-def _fresh(estimate: Estimate, rows_of: dict[str, list[int]], estimates: Sequence[Estimate], grid: Grid) -> FreshEstimate:
+def _fresh(
+    estimate: Estimate, rows_of: dict[str, list[int]], estimates: Sequence[Estimate], grid: Grid
+) -> FreshEstimate:
     rows = [row for row in rows_of.get(estimate.cell.key, []) if estimates[row].direction == estimate.direction]
     row = min(rows, key=lambda row: estimates[row].kind != "measured", default=None)
     return FreshEstimate(
@@ -255,7 +282,7 @@ def _fresh(estimate: Estimate, rows_of: dict[str, list[int]], estimates: Sequenc
         iops=estimate.iops,
         lat_mean_ns=estimate.lat_mean_ns,
         lat_p99_ns=estimate.lat_p99_ns,
-        verdict=estimate.verdict,
+        verdict=estimate.verdict_text,
         method=estimate.method,
     )
 
@@ -263,7 +290,10 @@ def _fresh(estimate: Estimate, rows_of: dict[str, list[int]], estimates: Sequenc
 def _session(session: Mapping[str, str], clean: Callable[[str], str]) -> Session:
     entries = dict(session)
     kept = {name: value for name, value in entries.items() if not names_site(name)}
-    return Session(entries=[Pair(name=name, value=clean(str(value))) for name, value in kept.items()], n_withheld=len(entries) - len(kept))
+    return Session(
+        entries=[Pair(name=name, value=clean(str(value))) for name, value in kept.items()],
+        n_withheld=len(entries) - len(kept),
+    )
 
 
 def _target_data(target: Target) -> TargetData:
@@ -289,7 +319,11 @@ def _job_recipe(result: CampaignResult, grid: Grid) -> JobRecipe:
     constants = {name: value for name, value in grid.constants.items() if name not in (TRACE, TRACE_SECONDS)}
     lines = render_job([], {"thread": 1, "group_reporting": 1, "lat_percentiles": 1, **constants}).splitlines()
     if TRACE in grid.constants:
-        lines.insert(1, "; sums up a trace: what ran stands in batches/NUMBER/job.fio of the campaign, and replays its trace.iolog in lanes")
+        lines.insert(
+            1,
+            "; sums up a trace: what ran stands in batches/NUMBER/job.fio of the campaign, and replays its "
+            "trace.iolog in lanes",
+        )
     windows = [e.window_seconds for e in result.estimates if e.window_seconds]
     sharing = {e.cell.sharing for e in result.estimates} | {u.cell.sharing for u in result.unmeasured}
     return JobRecipe(

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The format of the data inside a report page, as commented types. Written here, read by `web/src/lib`.
 
-The JSON Schema of these models is checked in as `web/schema/report-data.schema.json`, the TypeScript types made from it as
-`web/src/lib/report-data.gen.ts`; a test fails when either drifts.
+The JSON Schema of these models is checked in as `web/schema/report-data.schema.json`, the TypeScript types made
+from it as `web/src/lib/report-data.gen.ts`; a test fails when either drifts.
 
 History
   1  first version.
 
-Reading rules. A reader refuses a `version` it does not know. Fields are only added within a version, never renamed or given another
-meaning. Rates are bytes per second, latencies nanoseconds, times seconds or RFC 3339 UTC.
+Reading rules. A reader refuses a `version` it does not know. Fields are only added within a version, never renamed
+or given another meaning. Rates are bytes per second, latencies nanoseconds, times seconds or RFC 3339 UTC.
 """
 
 from __future__ import annotations
@@ -19,12 +19,15 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from ioatlas.model.finding import FindingCode
+from ioatlas.model.reason import UnmeasuredCode
+from ioatlas.model.verdict import VerdictClass, VerdictCode
+
 FORMAT: Final = "ioatlas-report"
 VERSION: Final = 1
 
 AxisRole = Literal["option", "target", "direction", "sharing", "state"]
 AxisUnit = Literal["bytes", "bytes/s", "percent", "none"]
-VerdictClass = Literal["steady", "unstable", "suspect"]
 Encoding = Literal["u8", "u16", "u32", "f32", "log16", "quotient", "width8"]
 
 
@@ -63,20 +66,22 @@ class Axis(_Model):
     role: AxisRole
     unit: AxisUnit
     numeric: bool = Field(description="levels are numbers in ascending order")
-    derived: bool = Field(description="follows from the other axes (an engine that depends on the depth): shown, never navigated")
+    derived: bool = Field(
+        description="follows from the other axes (an engine that depends on the depth): shown, never navigated"
+    )
     levels: list[int | float | str | None] = Field(description="null: the option is not set in these cells")
 
 
 class Column(_Model):
-    """One value per row of a table, packed. `data` is base64 of gzip of the bytes described by `encoding`; little-endian throughout.
+    """One value per row of a table, packed. `data` is base64 of gzip of the bytes described by `encoding`;
+    little-endian throughout.
 
-    u8, u16, u32  plain integers.
-    f32           IEEE floats; NaN is unknown.
-    log16         codes c of 16 bits, written as all low bytes and then all high bytes; 0 is unknown, else exp(base + (c - 1) * step).
-    quotient      no data: the column `of` divided by the level of the numeric axis `by`.
-    width8        a bound beside the column `of`: codes c of 8 bits; 0 is withheld, 1 is no width, else the width in logarithms is
-                  w = exp(base + (c - 2) * step) and the bound is of * exp(sign * w). With `mirror` the stored byte is c minus the code of
-                  that column, modulo 256.
+    u8, u16, u32  plain integers. f32           IEEE floats; NaN is unknown. log16         codes c of 16 bits,
+    written as all low bytes and then all high bytes; 0 is unknown, else exp(base + (c - 1) * step).
+    quotient      no data: the column `of` divided by the level of the numeric axis `by`. width8        a bound
+    beside the column `of`: codes c of 8 bits; 0 is withheld, 1 is no width, else the width in logarithms is
+                  w = exp(base + (c - 2) * step) and the bound is of * exp(sign * w). With `mirror` the stored byte
+                  is c minus the code of that column, modulo 256.
     """
 
     encoding: Encoding
@@ -90,14 +95,16 @@ class Column(_Model):
 
 
 class Dictionary(_Model):
-    """A column of positions in a list of texts. Many texts are packed: base64 of gzip of their JSON array, and `texts` is empty."""
+    """A column of positions in a list of texts. Many texts are packed: base64 of gzip of their JSON array, and
+    `texts` is empty.
+    """
 
     texts: list[str]
     packed_texts: str
     codes: Column
 
 
-class Verdict(_Model):
+class VerdictData(_Model):
     """A verdict's word, and how the page marks it."""
 
     word: str
@@ -108,10 +115,13 @@ class Cells(_Model):
     """The rows of the result: one for each cell, direction and kind that has an estimate, in grid order.
 
     axes: one column of level positions for each axis, in the order of `ReportData.axes`.
-    values: columns by name, NaN where unknown: bw_bytes_per_s, bw_low, bw_high, iops, iops_low, iops_high, lat_mean_ns, lat_mean_low_ns,
-        lat_mean_high_ns, lat_p99_ns, lat_p99_low_ns, lat_p99_high_ns, window_seconds, cut_seconds, ceiling_bytes_per_s, watts. A name is left out when no row has a value.
+    values: columns by name, NaN where unknown: bw_bytes_per_s, bw_low, bw_high, iops, iops_low, iops_high,
+    lat_mean_ns, lat_mean_low_ns,
+        lat_mean_high_ns, lat_p99_ns, lat_p99_low_ns, lat_p99_high_ns, window_seconds, cut_seconds,
+        ceiling_bytes_per_s, watts. A name is left out when no row has a value.
     resolution: largest relative rounding of a value in this page; 0 where single-precision floats are kept.
-    loop: 'closed' or 'open'; empty for what was imported. seeds: of the visits, as text; empty in pages of many rows, an export has them.
+    loop: 'closed' or 'open'; empty for what was imported. seeds: of the visits, as text; empty in pages of many
+    rows, an export has them.
     notes_left_out: the notes were too many for a page and are all empty here; an export has them.
     """
 
@@ -124,9 +134,15 @@ class Cells(_Model):
     loop: Dictionary
     seeds: Dictionary
     note: Dictionary
-    limit: Dictionary = Field(description="what limits the cell, 'undetermined', or empty where that was not worked out")
-    limit_why: Dictionary = Field(description="margin to the next resource and evidence; empty like notes where there are too many")
-    ceiling: Dictionary = Field(description="name of the tightest bound of the path, whose value is `ceiling_bytes_per_s`; empty without one")
+    limit: Dictionary = Field(
+        description="what limits the cell, 'undetermined', or empty where that was not worked out"
+    )
+    limit_why: Dictionary = Field(
+        description="margin to the next resource and evidence; empty like notes where there are too many"
+    )
+    ceiling: Dictionary = Field(
+        description="name of the tightest bound of the path, whose value is `ceiling_bytes_per_s`; empty without one"
+    )
     n_visits: Column
     n_discarded: Column
     values: dict[str, Column]
@@ -140,6 +156,7 @@ class UnmeasuredCells(_Model):
     n_rows: int
     axes: list[Column]
     reason: Dictionary
+    code: Dictionary = Field(description="of each reason: `UnmeasuredCode`")
 
 
 class FindingData(_Model):
@@ -210,7 +227,8 @@ class StreamRow(_Model):
 class LoadPointData(_Model):
     """Several streams together at one load. Latencies are over all I/Os; of an open loop they are lower bounds.
 
-    behind_ios, chance_ios: I/Os that the generator was behind at the end, and what chance explains of it. watts: null when not measured.
+    behind_ios, chance_ios: I/Os that the generator was behind at the end, and what chance explains of it. watts:
+    null when not measured.
     """
 
     name: str
@@ -235,7 +253,9 @@ class LoadPointData(_Model):
 
 
 class LoadCurveData(_Model):
-    """Response time against load of one target, load points in the order in which they ran. power: how watts were read, or 'not measured'."""
+    """Response time against load of one target, load points in the order in which they ran. power: how watts were
+    read, or 'not measured'.
+    """
 
     target: str
     points: list[LoadPointData]
@@ -248,7 +268,9 @@ class LoadCurveData(_Model):
 
 
 class Session(_Model):
-    """The testbed of one run of the campaign. `n_withheld` entries that name the site (host, user, serial, path) are left out."""
+    """The testbed of one run of the campaign. `n_withheld` entries that name the site (host, user, serial, path)
+    are left out.
+    """
 
     entries: list[Pair]
     n_withheld: int
@@ -257,9 +279,10 @@ class Session(_Model):
 class JobRecipe(_Model):
     """What the page needs to write a cell's fio job: these lines, then one line for each option axis.
 
-    A null level writes no line. Where `has_engine` is false no option sets an engine: it is the target's own from `target_engine`, else
-    the first of `engine_from_depth` at iodepth 1 and the second above. `work_bounded` names options that end the load by work: with one
-    of them in a cell, or `constant_work_bounded`, no runtime is written.
+    A null level writes no line. Where `has_engine` is false no option sets an engine: it is the target's own from
+    `target_engine`, else the first of `engine_from_depth` at iodepth 1 and the second above. `work_bounded` names
+    options that end the load by work: with one of them in a cell, or `constant_work_bounded`, no runtime is
+    written.
     """
 
     global_lines: list[str]
@@ -273,7 +296,9 @@ class JobRecipe(_Model):
 
 
 class ChartPointData(_Model):
-    """Visits at one x: arithmetic mean, standard deviation between visits (null for a single one), and how many there were."""
+    """Visits at one x: arithmetic mean, standard deviation between visits (null for a single one), and how many
+    there were.
+    """
 
     x: float
     mean: float
@@ -321,7 +346,9 @@ class TableData(_Model):
 
 
 class RoundsCellData(_Model):
-    """One cell of a round. read_percent: share of its I/Os that are reads; value: average over the measurement window, in the test's quantity."""
+    """One cell of a round. read_percent: share of its I/Os that are reads; value: average over the measurement
+    window, in the test's quantity.
+    """
 
     rw: str
     bs_bytes: int
@@ -333,7 +360,8 @@ class RoundsCellData(_Model):
 class RoundsData(_Model):
     """A test that ran in rounds until its tracked value was steady (`ioatlas.model.rounds`).
 
-    first: number, from 1, of the first round after the last preparation. window: numbers of the measurement window's first and last round.
+    first: number, from 1, of the first round after the last preparation. window: numbers of the measurement
+    window's first and last round.
     line: the best-fit line at those two. written_bytes: by the rounds since the last preparation.
     """
 
@@ -384,7 +412,7 @@ class ReportData(_Model):
     axes: list[Axis]
     constants: list[Constant]
     cells: Cells
-    verdicts: list[Verdict]
+    verdicts: list[VerdictData]
     unmeasured: UnmeasuredCells
     fresh: list[FreshEstimate]
     findings: list[FindingData] = Field(description="in the order to read them")
@@ -393,16 +421,28 @@ class ReportData(_Model):
     sessions: list[Session]
     discard_reasons: list[Pair]
     job: JobRecipe
-    rounds: list[RoundsData] = Field(description="of a test in rounds, one for each target and pass; empty for other campaigns")
-    load_curves: list[LoadCurveData] = Field(description="of several streams at once, one for each target; empty for other campaigns")
-    imported_methods: list[ImportedMethod] = Field(description="one for each imported target; empty when nothing was imported")
+    rounds: list[RoundsData] = Field(
+        description="of a test in rounds, one for each target and pass; empty for other campaigns"
+    )
+    load_curves: list[LoadCurveData] = Field(
+        description="of several streams at once, one for each target; empty for other campaigns"
+    )
+    imported_methods: list[ImportedMethod] = Field(
+        description="one for each imported target; empty when nothing was imported"
+    )
     charts: list[ChartData] = Field(description="line charts beside the map, in the order to show them")
     tables: list[TableData] = Field(description="tables beside the map")
 
 
 def schema() -> dict[str, Any]:
-    """JSON Schema 2020-12 of `ReportData`."""
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **ReportData.model_json_schema()}
+    """JSON Schema 2020-12 of `ReportData`, with the texts of the enumerations that the page tells apart."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **ReportData.model_json_schema(),
+        "x-enumerations": {
+            each.__name__: {one.name: one.value for one in each} for each in (FindingCode, UnmeasuredCode, VerdictCode)
+        },
+    }
 
 
 def schema_text() -> str:

@@ -9,7 +9,22 @@ from collections.abc import Callable, Sequence
 from ioatlas.model.target import Target
 
 SITE_WORDS = frozenset(
-    {"host", "hostname", "fqdn", "node", "user", "username", "serial", "wwn", "uuid", "path", "mount", "mountpoint", "source", "location"}
+    {
+        "host",
+        "hostname",
+        "fqdn",
+        "node",
+        "user",
+        "username",
+        "serial",
+        "wwn",
+        "uuid",
+        "path",
+        "mount",
+        "mountpoint",
+        "source",
+        "location",
+    }
     | {"ip", "address", "mac", "directory", "cwd", "server", "share", "export", "uri", "url"}
 )
 PUBLIC_FACTS = ("fs_type", "model", "rotational")
@@ -17,8 +32,12 @@ PUBLIC_FACTS = ("fs_type", "model", "rotational")
 
 
 def redactor(targets: Sequence[Target]) -> Callable[[str], str]:
-    """Replaces where a target is by its placeholder: a report is passed around, the site's paths are nobody's business."""
-    places = {target.location.rstrip("/"): f"[{target.name}]" for target in targets if len(target.location.rstrip("/")) > 1}
+    """Replaces where a target is by its placeholder: a report is passed around, the site's paths are nobody's
+    business.
+    """
+    places = {
+        target.location.rstrip("/"): f"[{target.name}]" for target in targets if len(target.location.rstrip("/")) > 1
+    }
     if not places:
         return lambda text: text
     pattern = re.compile("|".join(re.escape(place) for place in sorted(places, key=len, reverse=True)))

@@ -31,7 +31,10 @@ def rounds_data(test: RoundsResult, clean: Callable[[str], str]) -> RoundsData:
         range_share=test.range_share,
         slope_share=test.slope_share,
         line=list(test.line) if test.line else None,
-        cells=[RoundsCellData(**{name: value for name, value in asdict(cell).items() if name != "key"}) for cell in test.cells],
+        cells=[
+            RoundsCellData(**{name: value for name, value in asdict(cell).items() if name != "key"})
+            for cell in test.cells
+        ],
         written_bytes=test.written_bytes[-1] if test.written_bytes else 0,
         footprint_bytes=test.footprint_bytes,
         purge=clean(test.purge),
@@ -47,10 +50,15 @@ def table_of(test: RoundsResult) -> tuple[str, list[str], list[list[str]]]:
     lines = []
     for block in sorted({cell.bs_bytes for cell in test.cells}):
         row = [cells.get((block, share)) for share in shares]
-        lines.append([format_size(block), *("" if cell is None or cell.value is None else _told(cell, test) for cell in row)])
+        lines.append(
+            [format_size(block), *("" if cell is None or cell.value is None else _told(cell, test) for cell in row)]
+        )
     rounds = f"rounds {test.window[0]} to {test.window[1]}" if test.window else "no window yet"
     part = f", {test.part}" if test.part else ""
-    title = f"SNIA {test.title}, {test.target}{part}: average of the window ({rounds}), reads/writes in per cent of I/Os, * tracked"
+    title = (
+        f"SNIA {test.title}, {test.target}{part}: average of the window ({rounds}), reads/writes in per cent of "
+        "I/Os, * tracked"
+    )
     return title, ["", *(f"{share}/{100 - share}" for share in shares)], lines
 
 

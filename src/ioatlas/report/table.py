@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A campaign's result as a table: one row for each cell and direction, measured or not. The names are the same in CSV and JSON."""
+"""A campaign's result as a table: one row for each cell and direction, measured or not. The names are the same in
+CSV and JSON.
+"""
 
 from __future__ import annotations
 
@@ -15,23 +17,77 @@ Value = OptionValue | None
 Row = dict[str, Value | tuple[int, ...] | tuple[str, ...]]
 
 FIXED = (
-    "target", "rw", "bs_bytes", "size_bytes", "numjobs", "iodepth", "direction", "kind", "n_visits", "bw_bytes_per_s", "bw_low", "bw_high",
-    "iops", "lat_mean_ns", "lat_p99_ns", "lat_kind", "verdict", "method",
-)  # fmt: skip
+    "target",
+    "rw",
+    "bs_bytes",
+    "size_bytes",
+    "numjobs",
+    "iodepth",
+    "direction",
+    "kind",
+    "n_visits",
+    "bw_bytes_per_s",
+    "bw_low",
+    "bw_high",
+    "iops",
+    "lat_mean_ns",
+    "lat_p99_ns",
+    "lat_kind",
+    "verdict",
+    "method",
+)
 """The columns every table has, in this order; their names never change."""
 REST = (
-    "iops_low", "iops_high", "lat_mean_low_ns", "lat_mean_high_ns", "lat_p99_low_ns", "lat_p99_high_ns",
-    "loop", "window_seconds", "cut_seconds", "n_discarded", "seeds", "notes",
-    "limit", "limit_share", "limit_next", "limit_next_share", "limit_evidence", "ceiling", "ceiling_bytes_per_s", "watts", "iops_per_watt",
+    "iops_low",
+    "iops_high",
+    "lat_mean_low_ns",
+    "lat_mean_high_ns",
+    "lat_p99_low_ns",
+    "lat_p99_high_ns",
+    "loop",
+    "window_seconds",
+    "cut_seconds",
+    "n_discarded",
+    "seeds",
+    "notes",
+    "limit",
+    "limit_share",
+    "limit_next",
+    "limit_next_share",
+    "limit_evidence",
+    "ceiling",
+    "ceiling_bytes_per_s",
+    "watts",
+    "iops_per_watt",
     "bw_bytes_per_s_per_watt",
-    "fresh_n_visits", "fresh_bw_bytes_per_s", "fresh_bw_low", "fresh_bw_high", "sharing", "state", "footprint_bytes", "written_before_bytes", "cell",
-)  # fmt: skip
+    "fresh_n_visits",
+    "fresh_bw_bytes_per_s",
+    "fresh_bw_low",
+    "fresh_bw_high",
+    "sharing",
+    "state",
+    "footprint_bytes",
+    "written_before_bytes",
+    "cell",
+)
 """The columns after the swept options. fresh_*: visits made after the cell had been named; cell: its key."""
 _IN_FIXED = frozenset({"target", "rw", "bs", "size", "numjobs", "iodepth", "direction"})
 _ESTIMATE = (
-    "bw_bytes_per_s", "bw_low", "bw_high", "iops", "lat_mean_ns", "lat_p99_ns", "iops_low", "iops_high", "lat_mean_low_ns",
-    "lat_mean_high_ns", "lat_p99_low_ns", "lat_p99_high_ns", "window_seconds", "cut_seconds",
-)  # fmt: skip
+    "bw_bytes_per_s",
+    "bw_low",
+    "bw_high",
+    "iops",
+    "lat_mean_ns",
+    "lat_p99_ns",
+    "iops_low",
+    "iops_high",
+    "lat_mean_low_ns",
+    "lat_mean_high_ns",
+    "lat_p99_low_ns",
+    "lat_p99_high_ns",
+    "window_seconds",
+    "cut_seconds",
+)
 
 
 @dataclass(frozen=True)
@@ -45,24 +101,35 @@ class Entry:
 
 
 def entries(result: CampaignResult) -> list[Entry]:
-    """Every cell of the sweep in the order of its axes, each direction on its own; a cell has a row even when it has no estimate."""
+    """Every cell of the sweep in the order of its axes, each direction on its own; a cell has a row even when it
+    has no estimate.
+    """
     found = [Entry(e.cell, e.direction, e) for e in result.estimates]
     known = {(entry.cell.key, entry.direction) for entry in found}
     for missing in result.unmeasured:
-        found += [Entry(missing.cell, d, None, missing.reason) for d in missing.cell.directions if (missing.cell.key, d) not in known]
+        found += [
+            Entry(missing.cell, d, None, missing.reason.text)
+            for d in missing.cell.directions
+            if (missing.cell.key, d) not in known
+        ]
     targets = {target.name: place for place, target in enumerate(result.targets)}
     places = {name: {value: place for place, value in enumerate(values)} for name, values in result.axes.items()}
 
     def position(entry: Entry) -> tuple[tuple[int, ...], str, str]:
         option = entry.cell.option
         along = tuple(place.get(option[name], len(place)) if name in option else -1 for name, place in places.items())
-        return (targets.get(entry.cell.target, len(targets)), *along), entry.cell.key if not places else "", entry.direction
+        return (
+            (targets.get(entry.cell.target, len(targets)), *along),
+            entry.cell.key if not places else "",
+            entry.direction,
+        )
 
     return sorted(found, key=position)
 
 
 def swept_options(result: CampaignResult) -> tuple[str, ...]:
-    """Options with a column of their own: the campaign's axes, and any other option that differs between cells, in fio's names.
+    """Options with a column of their own: the campaign's axes, and any other option that differs between cells, in
+    fio's names.
 
     `bs` is among them only where one number cannot hold it (`4k,8k`: reads, writes).
     """
@@ -121,7 +188,7 @@ def row(entry: Entry, options: tuple[str, ...], fresh: Mapping[tuple[str, str], 
     values: dict[str, Value] = {name: getattr(estimate, name) if estimate else None for name in _ESTIMATE}
     words: dict[str, Value] = {
         "lat_kind": estimate.lat_kind if estimate and estimate.lat_kind != "unknown" else None,
-        "verdict": estimate.verdict if estimate else entry.reason,
+        "verdict": estimate.verdict_text if estimate else entry.reason,
         "method": estimate.method if estimate else None,
         "n_discarded": estimate.n_discarded if estimate else 0,
         **_limit(estimate),
@@ -133,10 +200,16 @@ def row(entry: Entry, options: tuple[str, ...], fresh: Mapping[tuple[str, str], 
         "sharing": cell.sharing,
         "state": cell.state,
         "footprint_bytes": None if estimate and estimate.kind == "imported" else cell.footprint_bytes or None,
-        "written_before_bytes": round(estimate.written_before_bytes) if estimate and estimate.written_before_bytes is not None else None,
+        "written_before_bytes": round(estimate.written_before_bytes)
+        if estimate and estimate.written_before_bytes is not None
+        else None,
         "cell": cell.key,
     }
-    found: Row = {"seeds": estimate.seeds if estimate else (), "notes": _notes(entry), "limit_evidence": _evidence(entry)}
+    found: Row = {
+        "seeds": estimate.seeds if estimate else (),
+        "notes": _notes(entry),
+        "limit_evidence": _evidence(entry),
+    }
     found |= {**identity, **values, **words, **{name: cell.option.get(name) for name in options}}
     return {name: found[name] for name in (*FIXED, *options, *REST)}
 
@@ -175,7 +248,8 @@ def _told(cell: Cell) -> dict[str, Value]:
 
 
 def block_bytes(cell: Cell, direction: str) -> int | None:
-    """Block size of one direction. fio's `bs=READ,WRITE,TRIM`: a value without a comma after it holds for the rest too; empty is fio's default.
+    """Block size of one direction. fio's `bs=READ,WRITE,TRIM`: a value without a comma after it holds for the rest
+    too; empty is fio's default.
 
     None where the cell mixes sizes (`bssplit`).
     """

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drift over a campaign: block effects, the control chart of the sentinel cells, and the test that voids a block.
+"""Drift over a campaign: effects of replicates, the control chart of the baseline cells, and the test that voids a
+replicate. A parameter `block` is a replicate, the passes over the cells that a two-way fit calls blocks.
 
 Everything works on natural logarithms: an effect of -0.10 is a level 10% lower, whatever the cell.
 """
@@ -29,16 +30,18 @@ LOST_METHOD = "lost-cells/1"
 EFFECT_METHOD = "block-effects/1"
 
 RELEVANT_SHIFT = 0.15
-"""A block is voided for nothing less than a 15% change of level: smaller ones are what the fitted block effect is for."""
+"""A block is voided for nothing less than a 15% change of level: smaller ones are what the fitted block effect is for.
+"""
 LOST_SHARE = 0.05
 """Share of a block's cells that may be left without a visit that counts."""
 LOST_CHANCE = 0.001
 RELEVANT_EFFECT = 0.02
 EFFECT_CHANCE = 0.01
 FEWEST_IN_BLOCK = 20
-"""Visits from which a block's effect is known well enough (a fifth of one visit's noise) to be taken out of the others."""
+"""Visits from which a block's effect is known well enough (a fifth of one visit's noise) to be taken out of the others.
+"""
 
-FEWEST_BESIDE, SHARE_BESIDE = 5, 0.2
+FEWEST_EACH_SIDE, SHARE_EACH_SIDE = 5, 0.2
 _HUBER = 1.5
 
 
@@ -47,7 +50,8 @@ class BlockFit:
     """Additive model ln(value) = cell + block, fitted so that single wild visits count less.
 
     effects, errors: by block, logarithms and their standard errors; effects are relative to the mean over visits.
-    levels: by cell, logarithm of the value with block effects taken out. residual_sd: of one visit, degrees of freedom accounted for.
+    levels: by cell, logarithm of the value with block effects taken out. residual_sd: of one visit, degrees of freedom
+            accounted for.
     residuals: shape (n,), in the order of the input.
     """
 
@@ -62,11 +66,15 @@ class BlockFit:
 def fit_blocks(cells: Sequence[Hashable], blocks: Sequence[int], values: Sequence[float]) -> BlockFit:
     """Fit cell levels and block effects to visits; all three have the same length, values are positive, NaN is refused.
 
-    Huber's M-estimate (k = 1.5) by iteratively reweighted means (Huber and Ronchetti 2009, section 7.8). A cell visited once tells nothing of
-    blocks. Blocks that share no cell with the others cannot be compared with them and raise UsageError.
+    Huber's M-estimate (k = 1.5) by iteratively reweighted means (Huber and Ronchetti 2009, section 7.8). A cell visited
+    once tells nothing of blocks. Blocks that share no cell with the others cannot be compared with them and raise
+    UsageError.
     """
     if not len(cells) == len(blocks) == len(values) or not len(values):
-        raise UsageError("cells, blocks and values of a block fit differ in length or are empty", remedy="pass one of each for every visit")
+        raise UsageError(
+            "cells, blocks and values of a block fit differ in length or are empty",
+            remedy="pass one of each for every visit",
+        )
     array = np.asarray(values, dtype=float)
     if not np.all(np.isfinite(array) & (array > 0)):
         raise UsageError("a block fit takes positive values", remedy="leave visits that measured zero or nothing out")
@@ -78,7 +86,8 @@ def fit_blocks(cells: Sequence[Hashable], blocks: Sequence[int], values: Sequenc
     level: Floats = np.zeros(len(cell_names))
     effect: Floats = np.zeros(len(block_names))
     dof = max(1, logs.size - len(cell_names) - len(block_names) + 1)
-    # Residuals of k visits of one cell are smaller than the noise by sqrt((k - 1) / k) and more; the median is raised for it.
+    # Residuals of k visits of one cell are smaller than the noise by sqrt((k - 1) / k) and more; the median is raised
+    # for it.
     shrink = sqrt(dof / logs.size)
     residuals: Floats = logs
     for _ in range(200):
@@ -122,12 +131,16 @@ def _need_connected(cell: Codes, block: Codes, blocks: int) -> None:
     graph = coo_array((np.ones(cell.size), (cell, block + cells)), shape=(cells + blocks, cells + blocks))
     parts, label = connected_components(graph, directed=False)
     if parts > 1 and len(set(label[cells:])) > 1:
-        raise UsageError("blocks without a common cell cannot be compared", remedy="put the sentinel cells into every block")
+        raise UsageError(
+            "replicates without a common cell cannot be compared", remedy="put the baseline cells into every replicate"
+        )
 
 
 @dataclass(frozen=True)
 class Chart:
-    """Control chart. centre, sd: logarithms; statistic, limit: shape (n,) each; signals: indices where |statistic - centre| > limit."""
+    """Control chart. centre, sd: logarithms; statistic, limit: shape (n,) each; signals: indices where |statistic -
+    centre| > limit.
+    """
 
     centre: float
     sd: float
@@ -138,18 +151,27 @@ class Chart:
 
 
 def control_chart(
-    values: Sequence[float], *, sd: float | None = None, baseline: int | None = None, weight: float = 0.3, width: float = 3.0
+    values: Sequence[float],
+    *,
+    sd: float | None = None,
+    baseline: int | None = None,
+    weight: float = 0.3,
+    width: float = 3.0,
 ) -> Chart:
-    """EWMA chart of sentinel readings, positive values in the order of time (several sentinels: divide each by its own level first).
+    """EWMA chart of baseline visits, positive values in the order of time (several baseline cells: divide each by its
+    own level first).
 
-    z_i = weight ln(x_i) + (1 - weight) z_(i-1); limits centre +- width sd sqrt(weight / (2 - weight) (1 - (1 - weight)^(2 i)) + 1 / baseline) (Lucas and
-    Saccucci 1990, Technometrics 32(1); the last term is the uncertainty of the centre). sd: of one reading's logarithm where known (residual_sd of the
-    block fit); else from the median moving range of the baseline. baseline: first readings the centre comes from; default all.
-    Weight 0.3 and width 3: a false signal about every 465 readings; a shift of 2 sd is signalled after about 4.
+    z_i = weight ln(x_i) + (1 - weight) z_(i-1); limits centre +- width sd sqrt(weight / (2 - weight) (1 - (1 -
+    weight)^(2 i)) + 1 / baseline) (Lucas and Saccucci 1990, Technometrics 32(1); the last term is the uncertainty of
+    the centre). sd: of one reading's logarithm where known (residual_sd of the block fit); else from the median moving
+    range of the baseline. baseline: first readings the centre comes from; default all. Weight 0.3 and width 3: a false
+    signal about every 465 readings; a shift of 2 sd is signalled after about 4.
     """
     array = np.asarray(values, dtype=float)
     if array.ndim != 1 or not np.all(np.isfinite(array) & (array > 0)):
-        raise UsageError("a control chart takes positive values", remedy="leave visits that measured zero or nothing out")
+        raise UsageError(
+            "a control chart takes positive values", remedy="leave visits that measured zero or nothing out"
+        )
     logs = np.log(array)
     first = logs[: baseline or logs.size]
     if first.size < 2:
@@ -170,7 +192,9 @@ def control_chart(
 
 
 def without_lone_readings(values: Sequence[float]) -> Floats:
-    """Running median of three with Tukey's rule for the ends (1977, section 7A): a single wild reading is gone, a step stays where it is. n >= 3."""
+    """Running median of three with Tukey's rule for the ends (1977, section 7A): a single wild reading is gone, a step
+    stays where it is. n >= 3.
+    """
     array = np.asarray(values, dtype=float)
     if array.size < 3:
         return array
@@ -181,10 +205,11 @@ def without_lone_readings(values: Sequence[float]) -> Floats:
 
 
 def block_shift(fit: BlockFit, block: int, *, relevant: float = RELEVANT_SHIFT, width: float = 4.0) -> str:
-    """Why the block's level is out of line with the other blocks, or ''. Needs three blocks: of two nobody knows which one moved.
+    """Why the block's level is out of line with the other blocks, or ''. Needs three blocks: of two nobody knows which
+    one moved.
 
-    Both are asked for: a difference from the median of the other blocks above `relevant`, and above `width` times its standard error, to which the
-    usual spread of the blocks (1.4826 x median absolute deviation) belongs.
+    Both are asked for: a difference from the median of the other blocks above `relevant`, and above `width` times its
+    standard error, to which the usual spread of the blocks (1.4826 x median absolute deviation) belongs.
     """
     others = [effect for name, effect in fit.effects.items() if name != block]
     if len(others) < 2 or block not in fit.effects:
@@ -198,9 +223,11 @@ def block_shift(fit: BlockFit, block: int, *, relevant: float = RELEVANT_SHIFT, 
 
 
 def shift_within(residuals: Sequence[float] | Floats, *, relevant: float = RELEVANT_SHIFT) -> tuple[int, str] | None:
-    """(index, reason) of a change of level inside a block, from its visits' log residuals in the order of time; None when there is none.
+    """(index, reason) of a change of level inside a block, from its visits' log residuals in the order of time; None
+    when there is none.
 
-    A fifth of the visits, and five of them, must lie on either side: a few odd visits at one end are not another level of the target.
+    A fifth of the visits, and five of them, must lie on either side: a few odd visits at one end are not another level
+    of the target.
     """
     series = np.asarray(residuals, dtype=float)
     n = series.size
@@ -213,7 +240,7 @@ def shift_within(residuals: Sequence[float] | Floats, *, relevant: float = RELEV
     changes = change_points(series, noise_around(rest, 2), strength=4 * (1 + 15 / n))
     if not changes:
         return None
-    least = max(FEWEST_BESIDE, SHARE_BESIDE * n)
+    least = max(FEWEST_EACH_SIDE, SHARE_EACH_SIDE * n)
     first = max(changes, key=lambda change: min(change, n - change))
     if min(first, n - first) < least:
         return None
@@ -224,10 +251,12 @@ def shift_within(residuals: Sequence[float] | Floats, *, relevant: float = RELEV
 
 
 def lost_cells(lost: int, cells: int, lost_elsewhere: int, cells_elsewhere: int) -> str:
-    """Why a block is to be voided for cells that were left without a visit that counts, after all were tried again; '' when it stands.
+    """Why a block is to be voided for cells that were left without a visit that counts, after all were tried again; ''
+    when it stands.
 
-    More than 5% must be lost, more than chance makes of 5% (binomial, p < 0.001), and more than in the other blocks (Fisher's exact test, p < 0.001):
-    what is lost in every block is lost by the target or the sweep, and no repetition of a block brings it back.
+    More than 5% must be lost, more than chance makes of 5% (binomial, p < 0.001), and more than in the other blocks
+    (Fisher's exact test, p < 0.001): what is lost in every block is lost by the target or the sweep, and no repetition
+    of a block brings it back.
     """
     if not cells or lost < 2 or lost <= LOST_SHARE * cells:
         return ""
@@ -235,14 +264,19 @@ def lost_cells(lost: int, cells: int, lost_elsewhere: int, cells_elsewhere: int)
 
     if float(binom.sf(lost - 1, cells, LOST_SHARE)) >= LOST_CHANCE:
         return ""
-    if cells_elsewhere and float(hypergeom.sf(lost - 1, cells + cells_elsewhere, lost + lost_elsewhere, cells)) >= LOST_CHANCE:
+    if (
+        cells_elsewhere
+        and float(hypergeom.sf(lost - 1, cells + cells_elsewhere, lost + lost_elsewhere, cells)) >= LOST_CHANCE
+    ):
         return ""
     return f"{lost} of {cells} cells lost, limit {LOST_SHARE:.0%}"
 
 
 @dataclass(frozen=True)
 class Removal:
-    """Block effects that are taken out of visits' values. effects: by block, logarithms, 0 where nothing is removed; chance: of the F test."""
+    """Block effects that are taken out of visits' values. effects: by block, logarithms, 0 where nothing is removed;
+    chance: of the F test.
+    """
 
     effects: dict[int, float]
     chance: float
@@ -251,14 +285,18 @@ class Removal:
     @property
     def sentence(self) -> str:
         found = [effect for effect in self.effects.values() if effect]
-        return f"block effects of {expm1(min(found)):+.1%} to {expm1(max(found)):+.1%} taken out (F test, p {_chance(self.chance)})"
+        return (
+            f"block effects of {expm1(min(found)):+.1%} to {expm1(max(found)):+.1%} taken out (F test, p "
+            f"{_chance(self.chance)})"
+        )
 
 
 def removable_effects(cells: Sequence[Hashable], blocks: Sequence[int], values: Sequence[float]) -> Removal | None:
-    """Effects to take out of each block's values, or None when they are not significant (F test, p < 0.01) or none reaches 2%.
+    """Effects to take out of each block's values, or None when they are not significant (F test, p < 0.01) or none
+    reaches 2%.
 
-    Only blocks with 20 visits and more of cells that other blocks visited too; their effects are relative to their common mean, so that no level moves
-    where every block visited every cell. Blocks that cannot be compared have none.
+    Only blocks with 20 visits and more of cells that other blocks visited too; their effects are relative to their
+    common mean, so that no level moves where every block visited every cell. Blocks that cannot be compared have none.
     """
     seen: dict[Hashable, set[int]] = {}
     for cell, block in zip(cells, blocks, strict=True):

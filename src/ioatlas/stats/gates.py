@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gates: tests a window must pass before its numbers count. Each returns '' or the reason to discard, with the figures.
 
-Plain numbers in, no clock, no I/O. A gate that lacks its numbers passes: what was not recorded is not held against a window;
-`judge_visit` lists which gates could be applied.
+Plain numbers in, no clock, no I/O. A gate that lacks its numbers passes: what was not recorded is not held against a
+window; `judge_visit` lists which gates could be applied.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from math import isfinite
 
 from ioatlas.model.cell import TRACE, Cell
+from ioatlas.model.reason import Reason, ReasonCode
+from ioatlas.model.verdict import Verdict, VerdictCode
 from ioatlas.model.visit import Visit
 from ioatlas.stats.openloop import backlog
 
@@ -39,9 +41,9 @@ def bytes_gate(io_bytes: int, total_ios: int, bs_bytes: int, *, short_ios: int =
 def little_gate(total_ios: float, lat_mean_ns: float | None, runtime_ms: float, outstanding: int) -> str:
     """Little's law in a closed loop: completions x mean latency / (time x I/Os kept in flight) lies in 0.90 .. 1.02.
 
-    Every slot is busy all the time, except for its last I/O: it was started but is not counted if the window ends first, and is
-    counted in full if it is let finish. Either way one latency a slot is in doubt, so the bounds move by latency / time:
-    a 1 s window of 100 ms I/Os is judged by 0.80 .. 1.12.
+    Every slot is busy all the time, except for its last I/O: it was started but is not counted if the window ends
+    first, and is counted in full if it is let finish. Either way one latency a slot is in doubt, so the bounds move by
+    latency / time: a 1 s window of 100 ms I/Os is judged by 0.80 .. 1.12.
     """
     if lat_mean_ns is None or lat_mean_ns <= 0 or runtime_ms <= 0 or outstanding < 1 or total_ios <= 0:
         return ""
@@ -50,7 +52,10 @@ def little_gate(total_ios: float, lat_mean_ns: float | None, runtime_ms: float, 
     edge = lat_mean_ns / (runtime_ms * 1e6)
     if LITTLE_LOW - edge <= ratio <= LITTLE_HIGH + edge:
         return ""
-    return f"Little's law: IOPS x mean latency = {in_flight:.2f} in flight, {outstanding} kept in flight (ratio {ratio:.2f})"
+    return (
+        f"Little's law: IOPS x mean latency = {in_flight:.2f} in flight, {outstanding} kept in flight (ratio "
+        f"{ratio:.2f})"
+    )
 
 
 def error_gate(error: int) -> str:
@@ -64,10 +69,14 @@ def generator_cpu_gate(cpu_percent: float | None, *, limit_percent: float = CPU_
     return f"load generator: {cpu_percent:.0f}% CPU for each job, limit {limit_percent:.0f}%"
 
 
-def counter_gate(claimed_bytes: float, counted_bytes: float | None, window_ms: float, *, tolerance: float = COUNTER_TOLERANCE) -> str:
-    """Bytes the kernel counted on the device or the wire against those claimed, within 2%, over at least 2 s (shorter: judge the batch).
+def counter_gate(
+    claimed_bytes: float, counted_bytes: float | None, window_ms: float, *, tolerance: float = COUNTER_TOLERANCE
+) -> str:
+    """Bytes the kernel counted on the device or the wire against those claimed, within 2%, over at least 2 s (shorter:
+    judge the batch).
 
-    Fewer counted than claimed proves a cache in between, more counted proves amplification or another load on the device.
+    Fewer counted than claimed proves a cache in between, more counted proves amplification or another load on the
+    device.
     """
     if counted_bytes is None or window_ms < COUNTER_SHORTEST_MS or claimed_bytes <= 0:
         return ""
@@ -92,10 +101,12 @@ def runtime_gate(runtime_ms: float, asked_ms: float | None) -> str:
 
 
 def overload_gate(achieved: float, offered: float | None) -> str:
-    """Open loop: less than 99% of the offered rate achieved (same unit). The point is overloaded, its latencies are lower bounds."""
+    """Open loop: why the point is overloaded, less than 99% of the offered rate achieved (same unit). Its latencies
+    are lower bounds.
+    """
     if not offered or achieved >= OFFERED_SHARE * offered:
         return ""
-    return f"overloaded: {_percent(achieved, offered)} of the offered rate achieved"
+    return f"{_percent(achieved, offered)} of the offered rate achieved"
 
 
 def no_io_gate(total_ios: int) -> str:
@@ -104,10 +115,12 @@ def no_io_gate(total_ios: int) -> str:
 
 @dataclass(frozen=True)
 class GateReport:
-    """discards: reasons to discard the visit. labels: reasons to label it ('overloaded: ...', 'client-limited: ...'). applied: names of the gates that had their numbers."""
+    """discards: reasons to discard the visit. labels: verdicts that outweigh the shape of its series.
+    applied: names of the gates that had their numbers.
+    """
 
-    discards: tuple[str, ...]
-    labels: tuple[str, ...]
+    discards: tuple[Reason, ...]
+    labels: tuple[Verdict, ...]
     applied: tuple[str, ...]
 
     @property
@@ -126,76 +139,103 @@ def judge_visit(
 ) -> GateReport:
     """All gates on one visit, its directions together.
 
-    asked_ms: runtime asked for, for loads bounded by time. counted_bytes: kernel or network counters over the visit, all directions.
-    ceilings: by direction, an upper bound of its throughput in bytes per second and its name. The bytes gate is skipped for mixed block sizes (bssplit, bsrange, traces).
+    asked_ms: runtime asked for, for loads bounded by time. counted_bytes: kernel or network counters over the visit,
+              all directions.
+    ceilings: by direction, an upper bound of its throughput in bytes per second and its name. The bytes gate is skipped
+              for mixed block sizes (bssplit, bsrange, traces).
     Open-loop visits skip Little's law and are labelled, not discarded, when overloaded.
     """
-    discards: list[str] = []
-    limited: list[str] = []
+    discards: list[Reason] = []
+    limited: list[Verdict] = []
     applied: list[str] = []
 
-    def gate(name: str, reason: str) -> None:
-        applied.append(name)
-        if reason:
-            discards.append(reason)
+    def gate(code: ReasonCode, sentence: str) -> None:
+        applied.append(code)
+        if sentence:
+            discards.append(Reason(code, sentence))
 
-    gate("error", error_gate(visit.error))
+    gate(ReasonCode.ERROR, error_gate(visit.error))
     parts = visit.parts
     total_ios = sum(part.total_ios for part in parts)
     runtime_ms = max((part.runtime_ms for part in parts), default=0)
-    gate("no I/O", no_io_gate(total_ios))
-    # The log of a trace has been compared with it, I/O by I/O.
-    mixed_sizes = any(cell.option.get(name) for name in ("bssplit", "bsrange", "bs_unaligned", TRACE))
-    sizes = _sizes(cell)
-    if not mixed_sizes:
-        for part in parts:
-            if part.direction in sizes and part.total_ios:
-                gate("bytes", bytes_gate(part.io_bytes, part.total_ios, sizes[part.direction], short_ios=part.short_ios))
+    gate(ReasonCode.NO_IO, no_io_gate(total_ios))
+    for reason in _bytes_reasons(visit, cell):
+        gate(ReasonCode.BYTES, reason)
     work = [(part.total_ios, part.lat_mean_ns) for part in parts if part.total_ios]
-    if cell.loop == "closed" and work and not cell.option.get("thinktime") and all(lat and isfinite(lat) for _, lat in work):
+    if (
+        cell.loop == "closed"
+        and work
+        and not cell.option.get("thinktime")
+        and all(lat and isfinite(lat) for _, lat in work)
+    ):
         mean = sum(ios * float(lat or 0) for ios, lat in work) / total_ios
         reason = little_gate(total_ios, mean, runtime_ms, cell.outstanding)
-        # Fewer in flight than asked: the generator was slow between two I/Os. The figures stand, but they are the client's.
+        # Fewer in flight than asked: the generator was slow between two I/Os. The figures stand, but they are the
+        # client's.
         if reason and total_ios * mean / (runtime_ms * 1e6) < cell.outstanding:
-            applied.append("Little's law")
-            limited.append(f"client-limited: {reason}")
+            applied.append(ReasonCode.LITTLES_LAW)
+            limited.append(Verdict(VerdictCode.CLIENT_LIMITED, reason))
         else:
-            gate("Little's law", reason)
+            gate(ReasonCode.LITTLES_LAW, reason)
     if visit.cpu_percent is not None:
         applied.append("generator CPU")
         reason = generator_cpu_gate(visit.cpu_percent, limit_percent=cpu_limit_percent)
-        limited += [f"client-limited: {reason}"] if reason else []
+        limited += [Verdict(VerdictCode.CLIENT_LIMITED, reason)] if reason else []
     if asked_ms:
-        gate("runtime", runtime_gate(runtime_ms, asked_ms))
+        gate(ReasonCode.RUNTIME, runtime_gate(runtime_ms, asked_ms))
     if counted_bytes is not None and runtime_ms >= COUNTER_SHORTEST_MS:
-        gate("kernel counters", counter_gate(sum(part.io_bytes for part in parts), counted_bytes, runtime_ms))
+        gate(ReasonCode.COUNTERS, counter_gate(sum(part.io_bytes for part in parts), counted_bytes, runtime_ms))
     for part in parts:
         if ceilings and part.direction in ceilings and part.runtime_ms:
             bound, name = ceilings[part.direction]
-            gate("ceiling", ceiling_gate(part.io_bytes / part.runtime_ms * 1000, bound, name=name))
+            gate(ReasonCode.CEILING, ceiling_gate(part.io_bytes / part.runtime_ms * 1000, bound, name=name))
     labels = (*limited, *_overload(visit, cell, applied))
     return GateReport(tuple(dict.fromkeys(discards)), labels, tuple(dict.fromkeys(applied)))
 
 
+def _bytes_reasons(visit: Visit, cell: Cell) -> list[str]:
+    """What the bytes gate says of each direction; nothing for mixed sizes and for traces, whose log has been compared
+    I/O by I/O.
+    """
+    if any(cell.option.get(name) for name in ("bssplit", "bsrange", "bs_unaligned", TRACE)):
+        return []
+    sizes = _sizes(cell)
+    return [
+        bytes_gate(part.io_bytes, part.total_ios, sizes[part.direction], short_ios=part.short_ios)
+        for part in visit.parts
+        if part.direction in sizes and part.total_ios
+    ]
+
+
 def _sizes(cell: Cell) -> dict[str, int]:
-    """Block size of each direction: fio's `bs` is one value, or read,write,trim, where a missing one repeats the last before it."""
+    """Block size of each direction: fio's `bs` is one value, or read,write,trim, where a missing one repeats the last
+    before it.
+    """
     given = [int(part) for part in str(cell.option.get("bs", 4096)).split(",") if part]
     return {direction: given[min(index, len(given) - 1)] for index, direction in enumerate(("read", "write", "trim"))}
 
 
 def offered_iops(cell: Cell, direction: str) -> float | None:
-    """I/Os a second that an open loop asks for in one direction, all jobs together; None without a rate or with blocks of several sizes."""
+    """I/Os a second that an open loop asks for in one direction, all jobs together; None without a rate or with blocks
+    of several sizes.
+    """
     place = ("read", "write", "trim").index(direction)
     for option in ("rate_iops", "rate"):
         rates = [float(part) if part else 0.0 for part in str(cell.option.get(option) or "").split(",")]
         rate = rates[min(place, len(rates) - 1)] * cell.numjobs
         if rate:
             size = _sizes(cell)[direction]
-            return rate if option == "rate_iops" else None if cell.option.get("bssplit") or cell.option.get("bsrange") else rate / size
+            return (
+                rate
+                if option == "rate_iops"
+                else None
+                if cell.option.get("bssplit") or cell.option.get("bsrange")
+                else rate / size
+            )
     return None
 
 
-def _overload(visit: Visit, cell: Cell, applied: list[str]) -> tuple[str, ...]:
+def _overload(visit: Visit, cell: Cell, applied: list[str]) -> tuple[Verdict, ...]:
     labels = []
     for option, total in (("rate_iops", "total_ios"), ("rate", "io_bytes")):
         given = cell.option.get(option)
@@ -213,10 +253,15 @@ def _overload(visit: Visit, cell: Cell, applied: list[str]) -> tuple[str, ...]:
                     if cell.option.get("rate_process") == "poisson" and arrivals:
                         # The number of arrivals itself varies: less than 99% of it may be chance.
                         reason = backlog(
-                            part.total_ios, arrivals, part.runtime_ms / 1000, poisson=True, lat_mean_ns=part.lat_mean_ns, jobs=cell.numjobs
+                            part.total_ios,
+                            arrivals,
+                            part.runtime_ms / 1000,
+                            poisson=True,
+                            lat_mean_ns=part.lat_mean_ns,
+                            jobs=cell.numjobs,
                         ).reason
                     if reason:
-                        labels.append(reason)
+                        labels.append(Verdict(VerdictCode.OVERLOADED, reason))
     return tuple(dict.fromkeys(labels))
 
 

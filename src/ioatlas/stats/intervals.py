@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Confidence intervals over the visits of one cell. One value a visit; never over the intervals inside a visit.
 
-Every function returns an `Interval`, which is withheld (bounds None, with a reason) rather than wrong. Methods carry an id and a
-version; a changed formula gets a new version and the old function stays.
+Every function returns an `Interval`, which is withheld (bounds None, with a reason) rather than wrong. Methods carry an
+id and a version; a changed formula gets a new version and the old function stays.
 """
 
 from __future__ import annotations
@@ -59,25 +59,35 @@ class Interval:
 def log_t_interval(values: Sequence[float], confidence: float = 0.95) -> Interval:
     """Geometric mean of n >= 3 visits with Student's t interval on their logarithms.
 
-    Throughput is positive and its noise multiplicative, so logarithms are nearer to normal than the values. A visit that measured
-    zero (a stall) has no logarithm: the interval is then Student's on the plain values, cut at 0 (method 't/1', and it says so).
+    Throughput is positive and its noise multiplicative, so logarithms are nearer to normal than the values. A visit
+    that measured zero (a stall) has no logarithm: the interval is then Student's on the plain values, cut at 0 (method
+    't/1', and it says so).
     """
     checked = _checked(values, confidence)
     n = len(checked)
     if n < 3:
-        return _withheld(checked, confidence, LOG_T, f"{n} visit{'s' if n != 1 else ''}, an interval without a pooled variance takes 3")
+        return _withheld(
+            checked,
+            confidence,
+            LOG_T,
+            f"{n} visit{'s' if n != 1 else ''}, an interval without a pooled variance takes 3",
+        )
     if min(checked) <= 0:
         return _plain_t(checked, confidence)
     logs = np.log(checked)
     return _log_interval(logs, float(logs.var(ddof=1)), n - 1, confidence, LOG_T)
 
 
-def pooled_log_interval(values: Sequence[float], pooled_variance_log: float, dof: float, confidence: float = 0.95) -> Interval:
-    """Geometric mean of n >= 1 visits, with a variance known from other cells: mean of logs +- t(dof) sqrt(variance / n).
+def pooled_log_interval(
+    values: Sequence[float], pooled_variance_log: float, dof: float, confidence: float = 0.95
+) -> Interval:
+    """Geometric mean of n >= 1 visits, with a variance known from other cells: mean of logs +- t(dof) sqrt(variance /
+    n).
 
-    pooled_variance_log: variance of one visit's logarithm (dimensionless). dof: its degrees of freedom, inf when known exactly.
-    The values' own spread is not used, except that visits further apart than the variance allows (chi-square or F, p < 0.01) are
-    not given an interval: this cell is noisier than those the variance came from.
+    pooled_variance_log: variance of one visit's logarithm (dimensionless). dof: its degrees of freedom, inf when known
+                         exactly.
+    The values' own spread is not used, except that visits further apart than the variance allows (chi-square or F, p <
+    0.01) are not given an interval: this cell is noisier than those the variance came from.
     """
     checked = _checked(values, confidence)
     n = len(checked)
@@ -89,32 +99,36 @@ def pooled_log_interval(values: Sequence[float], pooled_variance_log: float, dof
             remedy="estimate it with pool_variance",
         )
     if min(checked) <= 0:
-        return _plain_t(checked, confidence) if n >= 3 else _withheld(checked, confidence, POOLED_LOG, "a visit measured zero")
+        return _with_a_zero(checked, confidence, POOLED_LOG)
     logs = np.log(checked)
     if n >= 2 and exceeds_pool(float(logs.var(ddof=1)), n - 1, pooled_variance_log, dof):
-        return _withheld(checked, confidence, POOLED_LOG, "visits further apart than the pooled variance allows (p < 0.01)")
+        return _withheld(
+            checked, confidence, POOLED_LOG, "visits further apart than the pooled variance allows (p < 0.01)"
+        )
     return _log_interval(logs, pooled_variance_log, dof, confidence, POOLED_LOG)
 
 
 def moderated_log_interval(values: Sequence[float], pooled: PooledVariance, confidence: float = 0.95) -> Interval:
     """Geometric mean of n >= 2 visits; the variance is the cell's own, shrunk towards that of all cells.
 
-    Variance (d0 s0^2 + (n - 1) s^2) / (d0 + n - 1) with d0 + n - 1 degrees of freedom (Smyth 2004, Statistical Applications in Genetics
-    and Molecular Biology 3(1), moderated t). A cell whose own variance cannot have come from the pool (F test, p < 0.01) keeps its own:
-    plain log-t for n >= 3, withheld for n = 2.
+    Variance (d0 s0^2 + (n - 1) s^2) / (d0 + n - 1) with d0 + n - 1 degrees of freedom (Smyth 2004, Statistical
+    Applications in Genetics and Molecular Biology 3(1), moderated t). A cell whose own variance cannot have come from
+    the pool (F test, p < 0.01) keeps its own: plain log-t for n >= 3, withheld for n = 2.
     """
     checked = _checked(values, confidence)
     n = len(checked)
     if n < 2:
         return _withheld(checked, confidence, MODERATED_LOG, f"{n} visits, an interval takes 2")
     if min(checked) <= 0:
-        return _plain_t(checked, confidence) if n >= 3 else _withheld(checked, confidence, MODERATED_LOG, "a visit measured zero")
+        return _with_a_zero(checked, confidence, MODERATED_LOG)
     logs = np.log(checked)
     own = float(logs.var(ddof=1))
     if exceeds_pool(own, n - 1, pooled.variance_log, pooled.dof):
         if n >= 3:
             return log_t_interval(checked, confidence)
-        return _withheld(checked, confidence, MODERATED_LOG, "visits further apart than the pooled variance allows (p < 0.01)")
+        return _withheld(
+            checked, confidence, MODERATED_LOG, "visits further apart than the pooled variance allows (p < 0.01)"
+        )
     if isfinite(pooled.dof):
         dof = pooled.dof + n - 1
         variance = (pooled.dof * pooled.variance_log + (n - 1) * own) / dof
@@ -126,20 +140,23 @@ def moderated_log_interval(values: Sequence[float], pooled: PooledVariance, conf
 def median_interval(values: Sequence[float], confidence: float = 0.95) -> Interval:
     """Median of n visits with a distribution-free interval from two of the sorted values.
 
-    Its real coverage is at least `confidence` for every continuous distribution (binomial; David and Nagaraja 2003, section 7.1);
-    `order_statistic_ranks` gives the ranks. Withheld when n is too small (below 6 for 95%).
+    Its real coverage is at least `confidence` for every continuous distribution (binomial; David and Nagaraja 2003,
+    section 7.1); `order_statistic_ranks` gives the ranks. Withheld when n is too small (below 6 for 95%).
     """
     checked = sorted(_checked(values, confidence))
     n = len(checked)
     ranks = order_statistic_ranks(n, confidence)
     if ranks is None:
-        return _withheld(checked, confidence, MEDIAN, f"{n} visits are too few for a {confidence:.1%} interval of the median")
+        return _withheld(
+            checked, confidence, MEDIAN, f"{n} visits are too few for a {confidence:.1%} interval of the median"
+        )
     return Interval(float(np.median(checked)), checked[ranks[0] - 1], checked[ranks[1] - 1], n, confidence, MEDIAN)
 
 
 @lru_cache(maxsize=1024)
 def order_statistic_ranks(n: int, confidence: float) -> tuple[int, int] | None:
-    """Ranks (l, u), counted from 1, of the narrowest symmetric pair that covers the median with at least `confidence`; None if none does.
+    """Ranks (l, u), counted from 1, of the narrowest symmetric pair that covers the median with at least `confidence`;
+    None if none does.
 
     P(x_(l) < median < x_(n+1-l)) = 1 - 2 P(Binomial(n, 1/2) < l).
     """
@@ -156,13 +173,6 @@ def rank_coverage(n: int, low: int) -> float:
     return float(1 - 2 * sum(comb(n, i) for i in range(low)) / 2**n)
 
 
-def coverage_table(confidence: float = 0.95, largest: int = 30) -> tuple[tuple[int, int, int, float], ...]:
-    """(n, l, u, exact coverage) for every n up to `largest` for which an interval of the median exists."""
-    return tuple(
-        (n, pair[0], pair[1], rank_coverage(n, pair[0])) for n in range(1, largest + 1) if (pair := order_statistic_ranks(n, confidence))
-    )
-
-
 def t_quantile(probability: float, dof: float) -> float:
     """Student's t quantile; the normal one for infinitely many degrees of freedom."""
     from scipy.special import ndtri, stdtrit
@@ -176,7 +186,9 @@ def _checked(values: Sequence[float], confidence: float) -> list[float]:
     checked = [float(value) for value in values]
     for value in checked:
         if not isfinite(value) or value < 0:
-            raise UsageError(f"a visit's value is {value}", remedy="leave visits without a value out, and count them as discarded")
+            raise UsageError(
+                f"a visit's value is {value}", remedy="leave visits without a value out, and count them as discarded"
+            )
     return checked
 
 
@@ -201,6 +213,13 @@ def _withheld(values: Sequence[float], confidence: float, method: str, reason: s
     return Interval(estimate, None, None, len(values), confidence, method, reason)
 
 
+def _with_a_zero(values: Sequence[float], confidence: float, method: str) -> Interval:
+    """Of visits one of which has no logarithm."""
+    if len(values) < 3:
+        return _withheld(values, confidence, method, "a visit measured zero")
+    return _plain_t(values, confidence)
+
+
 def _log_interval(logs: Floats, variance: float, dof: float, confidence: float, method: str) -> Interval:
     centre = float(logs.mean())
     half = t_quantile((1 + confidence) / 2, dof) * sqrt(variance / logs.size)
@@ -213,5 +232,11 @@ def _plain_t(values: Sequence[float], confidence: float) -> Interval:
     mean = float(np.mean(values))
     half = t_quantile((1 + confidence) / 2, len(values) - 1) * float(np.std(values, ddof=1)) / sqrt(len(values))
     return Interval(
-        mean, max(0.0, mean - half), mean + half, len(values), confidence, PLAIN_T, "a visit measured zero: arithmetic mean, not logarithms"
+        mean,
+        max(0.0, mean - half),
+        mean + half,
+        len(values),
+        confidence,
+        PLAIN_T,
+        "a visit measured zero: arithmetic mean, not logarithms",
     )

@@ -22,7 +22,8 @@ _LONGEST = 2.0
 class Spread:
     """Distribution of the error of a difference of levels: a mixture of Student's t, all with `dof` degrees of freedom.
 
-    weights, scales: shape (g,), weights sum to 1; scales are logarithms. drift_variance: expected variance of the part that is drift.
+    weights, scales: shape (g,), weights sum to 1; scales are logarithms. drift_variance: expected variance of the part
+                     that is drift.
     """
 
     weights: Floats
@@ -57,12 +58,16 @@ def level_spread(campaigns: Sequence[tuple[Floats, Floats]], *, extra_variance: 
     """Error of the sum of the campaigns' mean levels (their difference has the same), each from its visits' residuals.
 
     campaigns: (times, residuals) for each, shape (n,): seconds and logarithms, with the cells' levels taken out.
-    Model: residual = level + white noise + Ornstein-Uhlenbeck drift, the share q of drift and its correlation time tau the same in all campaigns. Residuals are
-    averaged over up to 24 stretches of time each; the likelihood of their contrasts (REML: Patterson and Thompson 1971, Biometrika 58) over a grid of q and tau
-    with prior weights 1 - q, the variance integrated out, gives the mixture. Correlation times reach to twice the longest campaign: drift that is slower
-    still cannot be told from a change of the target. None with fewer than 4 stretches of visits in one campaign. extra_variance is added to every component.
+    Model: residual = level + white noise + Ornstein-Uhlenbeck drift, the share q of drift and its correlation time tau
+    the same in all campaigns. Residuals are averaged over up to 24 stretches of time each; the likelihood of their
+    contrasts (REML: Patterson and Thompson 1971, Biometrika 58) over a grid of q and tau with prior weights 1 - q, the
+    variance integrated out, gives the mixture. Correlation times reach to twice the longest campaign: drift that is
+    slower still cannot be told from a change of the target. None with fewer than 4 stretches of visits in one campaign.
+    extra_variance is added to every component.
     """
-    pieces = [_stretches(np.asarray(times, dtype=float), np.asarray(residuals, dtype=float)) for times, residuals in campaigns]
+    pieces = [
+        _stretches(np.asarray(times, dtype=float), np.asarray(residuals, dtype=float)) for times, residuals in campaigns
+    ]
     if not pieces or any(means.size < 4 for _, means, _ in pieces):
         return None
     lengths = [float(np.ptp(at)) for at, _, _ in pieces]
@@ -92,7 +97,8 @@ def level_spread(campaigns: Sequence[tuple[Floats, Floats]], *, extra_variance: 
         drift_variance += np.einsum("i,gij,j->g", weight, drift, weight)
     if not squares.min() > 0:
         return Spread(np.ones(1), np.array([np.sqrt(extra_variance)]), float(dof), extra_variance)
-    # Strong drift is held less likely beforehand, in proportion to 1 - q: short campaigns cannot rule it out and would find nothing.
+    # Strong drift is held less likely beforehand, in proportion to 1 - q: short campaigns cannot rule it out and would
+    # find nothing.
     log_likelihood = np.log(1 - share) - 0.5 * (log_det + dof * np.log(squares))
     weights = np.exp(log_likelihood - log_likelihood.max())
     weights /= weights.sum()

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Open-loop latency from the time each I/O was meant to start, not from when a late generator got round to it.
 
-A generator that waits for slow I/Os starts the next ones late and leaves their waiting out of the latency (coordinated omission; fio's clock starts
-after its rate sleep). With constant pacing and one record for each I/O the intended times are known.
+A generator that waits for slow I/Os starts the next ones late and leaves their waiting out of the latency (coordinated
+omission; fio's clock starts after its rate sleep). With constant pacing and one record for each I/O the intended times
+are known.
 """
 
 from __future__ import annotations
@@ -31,9 +32,11 @@ class OpenLoop:
     """Open-loop view of one paced job. Arrays have shape (n,), in the order of starting.
 
     latency_ns:   from intended start to completion: at least the recorded latency, up to the resolution of the log.
-    lag_ns:       how late each I/O was started. backlog: I/Os due by the time each was started and not completed before it, itself included.
+    lag_ns:       how late each I/O was started. backlog: I/Os due by the time each was started and not completed before
+                  it, itself included.
     achieved_share: I/Os completed over I/Os due, in the time from the first start to the last completion due.
-    overloaded:   less than 99% achieved, or the lag still grows at the end: percentiles then are lower bounds that grow with the run's length.
+    overloaded:   less than 99% achieved, or the lag still grows at the end: percentiles then are lower bounds that grow
+                  with the run's length.
     """
 
     latency_ns: Floats
@@ -46,7 +49,9 @@ class OpenLoop:
 
     def only(self, chosen: NDArray[np.bool_]) -> OpenLoop:
         """The same run with some of its I/Os, such as those of one direction."""
-        return replace(self, latency_ns=self.latency_ns[chosen], lag_ns=self.lag_ns[chosen], backlog=self.backlog[chosen])
+        return replace(
+            self, latency_ns=self.latency_ns[chosen], lag_ns=self.lag_ns[chosen], backlog=self.backlog[chosen]
+        )
 
     def percentile_ns(self, percent: float) -> float:
         """Nearest-rank percentile of the latency, 0 < percent <= 100."""
@@ -54,21 +59,33 @@ class OpenLoop:
 
 
 def intended_latency(
-    completion_ns: Floats, latency_ns: Floats, rate_iops: float, *, start_ns: float | None = None, resolution_ns: float = 0.0
+    completion_ns: Floats,
+    latency_ns: Floats,
+    rate_iops: float,
+    *,
+    start_ns: float | None = None,
+    resolution_ns: float = 0.0,
 ) -> OpenLoop:
     """Latency from the intended time for one job paced at `rate_iops` with constant gaps.
 
-    completion_ns, latency_ns: shape (n,), one record for each I/O: time of completion on any clock, and recorded latency (start to completion).
-    start_ns: intended time of the first I/O on that clock. None: the latest time for which no I/O starts before it is due, which makes every
-    latency a lower bound (by the first I/O's own lateness). I/O k (counted from 0 in starting order) is due at start_ns + k / rate.
-    resolution_ns: of the completion times, cut off to multiples of it. Lateness that this could have made up does not count, so that latencies stay
-    lower bounds: by twice the resolution at most.
+    completion_ns, latency_ns: shape (n,), one record for each I/O: time of completion on any clock, and recorded
+                               latency (start to completion).
+    start_ns: intended time of the first I/O on that clock. None: the latest time for which no I/O starts before it is
+    due, which makes every latency a lower bound (by the first I/O's own lateness). I/O k (counted from 0 in starting
+    order) is due at start_ns + k / rate.
+    resolution_ns: of the completion times, cut off to multiples of it. Lateness that this could have made up does not
+    count, so that latencies stay lower bounds: by twice the resolution at most.
     """
     completion, latency = as_series(completion_ns), as_series(latency_ns)
     if completion.size != latency.size or completion.size == 0:
-        raise UsageError(f"{completion.size} completions with {latency.size} latencies", remedy="pass one record for each I/O")
+        raise UsageError(
+            f"{completion.size} completions with {latency.size} latencies", remedy="pass one record for each I/O"
+        )
     if rate_iops <= 0 or not np.all(np.isfinite(completion)) or not np.all(latency >= 0):
-        raise UsageError("intended times need a positive rate, finite times and latencies of at least 0", remedy="check the per-I/O log")
+        raise UsageError(
+            "intended times need a positive rate, finite times and latencies of at least 0",
+            remedy="check the per-I/O log",
+        )
     order = np.argsort(completion - latency, kind="stable")
     completion, latency = completion[order], latency[order]
     started = completion - latency
@@ -101,13 +118,18 @@ def intended_latency(
 def intended_from(completion_ns: Floats, latency_ns: Floats, due_ns: Floats, *, resolution_ns: float = 0.0) -> OpenLoop:
     """Latency from intended times that are known one by one, such as those of a trace. Arrays in the order given.
 
-    completion_ns, latency_ns, due_ns: shape (n,), completion and due time of each I/O on clocks that differ by a constant: the first is taken as the
-    latest for which no I/O starts before it is due, so every latency is a lower bound. resolution_ns: as in `intended_latency`.
-    Overloaded: at its end (the last tenth) the run is late by more than 1% of its length and more than 10 ms; what was made up for does not count.
+    completion_ns, latency_ns, due_ns: shape (n,), completion and due time of each I/O on clocks that differ by a
+    constant: the first is taken as the latest for which no I/O starts before it is due, so every latency is a lower
+    bound. resolution_ns: as in `intended_latency`.
+    Overloaded: at its end (the last tenth) the run is late by more than 1% of its length and more than 10 ms; what was
+    made up for does not count.
     """
     completion, latency, due = as_series(completion_ns), as_series(latency_ns), as_series(due_ns)
     if not completion.size == latency.size == due.size or completion.size == 0:
-        raise UsageError(f"{completion.size} completions, {latency.size} latencies, {due.size} due times", remedy="pass one of each for each I/O")
+        raise UsageError(
+            f"{completion.size} completions, {latency.size} latencies, {due.size} due times",
+            remedy="pass one of each for each I/O",
+        )
     if not np.all(np.isfinite(completion)) or not np.all(np.isfinite(due)) or not np.all(latency >= 0):
         raise UsageError("intended times need finite times and latencies of at least 0", remedy="check the per-I/O log")
     started = completion - latency
@@ -119,7 +141,11 @@ def intended_from(completion_ns: Floats, latency_ns: Floats, due_ns: Floats, *, 
     tail = np.argsort(due, kind="stable")[-max(1, due.size // 10) :]
     late = float(np.median(lag[tail]))
     share = min(1.0, length / (length + late)) if length + late else 1.0
-    reason = f"late by {late / 1e6:.0f} ms at the end of a trace of {length / 1e9:.3g} s" if late > max(0.01 * length, LATE_NS) else ""
+    reason = (
+        f"late by {late / 1e6:.0f} ms at the end of a trace of {length / 1e9:.3g} s"
+        if late > max(0.01 * length, LATE_NS)
+        else ""
+    )
     return OpenLoop(latency + lag, lag, backlog.astype(float), share, bool(reason), reason, TRACE_METHOD)
 
 
@@ -127,8 +153,9 @@ def intended_from(completion_ns: Floats, latency_ns: Floats, due_ns: Floats, *, 
 class Backlog:
     """How far a generator was behind at the end of a run, in I/Os.
 
-    due: I/Os that should have arrived. behind: due less those done. chance: what the randomness of arrivals explains (four standard deviations,
-    0 for constant gaps) plus those that may rightly be in flight. overloaded: behind by more than 1% and by more than chance.
+    due: I/Os that should have arrived. behind: due less those done. chance: what the randomness of arrivals explains
+    (four standard deviations, 0 for constant gaps) plus those that may rightly be in flight. overloaded: behind by more
+    than 1% and by more than chance.
     """
 
     due: float
@@ -138,19 +165,22 @@ class Backlog:
 
     @property
     def reason(self) -> str:
-        """'' when not overloaded."""
+        """Why the load is overloaded; '' when it is not."""
         return (
-            f"overloaded: {1 - self.behind / self.due:.1%} of the offered rate achieved, {self.behind:.0f} I/Os behind"
+            f"{1 - self.behind / self.due:.1%} of the offered rate achieved, {self.behind:.0f} I/Os behind"
             if self.overloaded
             else ""
         )
 
 
-def backlog(done: int, offered_iops: float, seconds: float, *, poisson: bool, lat_mean_ns: float | None = None, jobs: int = 1) -> Backlog:
+def backlog(
+    done: int, offered_iops: float, seconds: float, *, poisson: bool, lat_mean_ns: float | None = None, jobs: int = 1
+) -> Backlog:
     """Backlog of a paced load from its totals alone, for arrivals whose times are not known one by one.
 
-    The number of Poisson arrivals in a time has a variance equal to its mean. In flight at the end by Little's law: rate x mean latency, and one for
-    each job that waits for its next time; what falls into the start and the end of a run is not held against it.
+    The number of Poisson arrivals in a time has a variance equal to its mean. In flight at the end by Little's law:
+    rate x mean latency, and one for each job that waits for its next time; what falls into the start and the end of a
+    run is not held against it.
     """
     due = offered_iops * seconds
     behind = max(0.0, due - done)

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gates for a visit of several streams at once: each stream by what it was told to do, the visit by all of them together."""
+"""Gates for a visit of several streams at once: each stream by what it was told to do, the visit by all of them
+together.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from ioatlas.model.cell import Cell
+from ioatlas.model.reason import Reason, ReasonCode
+from ioatlas.model.verdict import Verdict, VerdictCode
 from ioatlas.model.visit import Part, Visit
 from ioatlas.stats.gates import GateReport, generator_cpu_gate, judge_visit, runtime_gate
 from ioatlas.stats.openloop import Backlog, backlog
@@ -40,29 +44,35 @@ def stream_backlog(cell: Cell, parts: tuple[Part, ...], seconds: float) -> Backl
     done = sum(part.total_ios for part in parts)
     latency = sum(part.total_ios * (part.lat_mean_ns or 0.0) for part in parts) / done if done else None
     return backlog(
-        done, offered, seconds, poisson=is_poisson(cell), lat_mean_ns=latency, jobs=sum(len(m.directions) * m.numjobs for m in cell.members)
+        done,
+        offered,
+        seconds,
+        poisson=is_poisson(cell),
+        lat_mean_ns=latency,
+        jobs=sum(len(m.directions) * m.numjobs for m in cell.members),
     )
 
 
 def judge_streams(visit: Visit, cell: Cell, *, asked_ms: float | None = None) -> GateReport:
     """All gates on one visit of `cell`, whose streams are judged one by one; reasons begin with the stream's name.
 
-    Overload is judged for all streams together and for each, with the chance that Poisson arrivals bring. Little's law holds for streams that run
-    freely; `flow` makes a stream wait for others, so that it keeps fewer in flight than its depth.
+    Overload is judged for all streams together and for each, with the chance that Poisson arrivals bring. Little's law
+    holds for streams that run freely; `flow` makes a stream wait for others, so that it keeps fewer in flight than its
+    depth.
     """
-    discards: list[str] = []
-    labels: list[str] = []
+    discards: list[Reason] = []
+    labels: list[Verdict] = []
     applied: list[str] = []
     runtime_ms = max((part.runtime_ms for part in visit.parts), default=0)
     if not visit.parts:
-        discards.append("no I/O completed in the window")
-    overloads: list[str] = []
+        discards.append(Reason(ReasonCode.NO_IO, ReasonCode.NO_IO))
+    overloads: list[Verdict] = []
     for (name, _), member in zip(cell.streams, cell.members, strict=True):
         parts = tuple(part for part in visit.parts if part.stream == name)
         behind = stream_backlog(member, parts, runtime_ms / 1000)
         if behind is not None:
             applied.append("overload")
-            overloads += [f"{behind.reason} ({name})"] if behind.reason else []
+            overloads += [Verdict(VerdictCode.OVERLOADED, f"{behind.reason} ({name})")] if behind.reason else []
         if not parts:
             continue
         # A pace that is judged here, and a wait for other streams, are not what the gates of a single load know.
@@ -70,16 +80,21 @@ def judge_streams(visit: Visit, cell: Cell, *, asked_ms: float | None = None) ->
         waits = len(free) < len(member.options) or "flow" in free
         plain = replace(member, options=tuple(free.items()) if not waits else (*free.items(), ("thinktime", 1)))
         report = judge_visit(replace(visit, parts=parts, error=visit.error, cpu_percent=None), plain)
-        discards += [reason if reason.startswith("error") else f"{name}: {reason}" for reason in report.discards]
-        labels += [f"{reason} ({name})" for reason in report.labels]
+        discards += [_of_stream(reason, name) for reason in report.discards]
+        labels += [replace(label, detail=f"{label.detail} ({name})") for label in report.labels]
         applied += report.applied
     whole = stream_backlog(cell, visit.parts, runtime_ms / 1000)
     if whole is not None and whole.reason:
-        labels.insert(0, whole.reason)
+        labels.insert(0, Verdict(VerdictCode.OVERLOADED, whole.reason))
     labels += overloads
     cpu = generator_cpu_gate(visit.cpu_percent)
-    labels += [f"client-limited: {cpu}"] if cpu else []
+    labels += [Verdict(VerdictCode.CLIENT_LIMITED, cpu)] if cpu else []
     if asked_ms:
         short = runtime_gate(runtime_ms, asked_ms)
-        discards += [short] if short else []
+        discards += [Reason(ReasonCode.RUNTIME, short)] if short else []
     return GateReport(tuple(dict.fromkeys(discards)), tuple(dict.fromkeys(labels)), tuple(dict.fromkeys(applied)))
+
+
+def _of_stream(reason: Reason, name: str) -> Reason:
+    """The reason with its stream in front; an error is the whole visit's."""
+    return reason if reason.code is ReasonCode.ERROR else replace(reason, sentence=f"{name}: {reason.sentence}")

@@ -22,7 +22,8 @@ class PooledVariance:
     """What all cells together say about the noise of one visit.
 
     variance_log: typical variance of the logarithm of one visit's value.
-    dof:          how much it says about any one cell, in degrees of freedom: small when cells differ in noise, inf when all share one.
+    dof:          how much it says about any one cell, in degrees of freedom: small when cells differ in noise, inf when
+                  all share one.
     n_cells:      cells with two visits or more.
     """
 
@@ -35,11 +36,11 @@ class PooledVariance:
 def pool_variance(visits: Iterable[Sequence[float]]) -> PooledVariance | None:
     """Pooled variance of log values over cells; `visits` holds one list of visit values for each cell.
 
-    Model: a cell's true variance is scaled inverse chi-square around s0^2 with d0 degrees of freedom, so its sample variance with d
-    degrees is s0^2 F(d, d0) (Smyth 2004, section 3). s0^2 and d0 maximise the likelihood, in which the largest tenth of the variances
-    is censored: a few cells that are noisy for a reason of their own do not widen every interval (the aim of Phipson et al. 2016,
-    Annals of Applied Statistics 10(2)). Cells with a zero value have no logarithm and are left out. None below 8 cells with two
-    visits or more, or when no two visits ever differ.
+    Model: a cell's true variance is scaled inverse chi-square around s0^2 with d0 degrees of freedom, so its sample
+    variance with d degrees is s0^2 F(d, d0) (Smyth 2004, section 3). s0^2 and d0 maximise the likelihood, in which the
+    largest tenth of the variances is censored: a few cells that are noisy for a reason of their own do not widen every
+    interval (the aim of Phipson et al. 2016, Annals of Applied Statistics 10(2)). Cells with a zero value have no
+    logarithm and are left out. None below 8 cells with two visits or more, or when no two visits ever differ.
     """
     samples = []
     for values in visits:
@@ -66,7 +67,13 @@ def pool_variance(visits: Iterable[Sequence[float]]) -> PooledVariance | None:
         scale = exp(min(max(parameters[0], -50.0), 50.0))
         d0 = exp(min(max(parameters[1], -1.0), 6.0))
         d, ratio = dof[~censored], variance[~censored] / scale
-        density = gammaln((d + d0) / 2) - gammaln(d / 2) - gammaln(d0 / 2) + d / 2 * np.log(d / d0) + (d / 2 - 1) * np.log(ratio)
+        density = (
+            gammaln((d + d0) / 2)
+            - gammaln(d / 2)
+            - gammaln(d0 / 2)
+            + d / 2 * np.log(d / d0)
+            + (d / 2 - 1) * np.log(ratio)
+        )
         density -= (d + d0) / 2 * np.log1p(d * ratio / d0) + log(scale)
         beyond = fdtrc(dof[censored], d0, limit[censored] / scale)
         value = -np.sum(density) - np.sum(np.log(np.maximum(beyond, 1e-300)))
@@ -74,7 +81,10 @@ def pool_variance(visits: Iterable[Sequence[float]]) -> PooledVariance | None:
 
     start = log(max(float(np.median(variance / chdtri(dof, 0.5) * dof)), 1e-6 * typical))
     best = min(
-        (minimize(cost, [start, log(d0)], method="Nelder-Mead", options={"xatol": 1e-3, "fatol": 1e-4}) for d0 in (4.0, 40.0)),
+        (
+            minimize(cost, [start, log(d0)], method="Nelder-Mead", options={"xatol": 1e-3, "fatol": 1e-4})
+            for d0 in (4.0, 40.0)
+        ),
         key=lambda r: float(r.fun),
     )
     # No cell can say more about a variance than the pool as a whole has seen.

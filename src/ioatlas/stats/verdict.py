@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The verdict on one visit, from its interval series: is there a steady state, and from when on?
 
-The classes follow Barrett et al. (2017, OOPSLA): change points divide the series, segments whose level equals the last one's are the
-steady state, and what lies before it names the verdict. A verdict other than 'flat' takes both a significant and a
-relevant change (10% of the level); how often it is given to series without any change is counted in `bench/coverage`.
+The classes follow Barrett et al. (2017, OOPSLA): change points divide the series, segments whose level equals the last
+one's are the steady state, and what lies before it names the verdict. A verdict other than 'flat' takes both a
+significant and a relevant change (10% of the level); how often it is given to series without any change is counted in
+`bench/coverage`.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ioatlas.errors import UsageError
+from ioatlas.model.verdict import Verdict, VerdictCode
 from ioatlas.stats.warmup import Floats, Noise, as_series, change_points, mser_cut, noise_around, trim_spikes
 
 METHOD = "barrett-mser5-pelt/2"
@@ -31,27 +32,28 @@ END = 0.2
 STALLED_SHARE = 0.10
 _FEWEST_IOS = 4
 
-Label = Literal["flat", "warm-up", "slowdown", "drifting", "bistable", "unstable", "too short"]
-STEADY: frozenset[str] = frozenset({"flat", "warm-up", "slowdown"})
+STEADY = frozenset({VerdictCode.FLAT, VerdictCode.WARM_UP, VerdictCode.SLOWDOWN})
 
 
 @dataclass(frozen=True)
-class Verdict:
+class SteadyVerdict:
     """What the interval series of one visit shows.
 
-    label:    'flat'; 'warm-up' or 'slowdown' (a lower or a higher level up to the cut, then steady); 'drifting' (a trend to the end);
-              'bistable' (goes back and forth between two levels); 'unstable' (other changes, or stalls); 'too short' (no verdict).
-    cut:      index of the first interval of the steady window; cut_ms: milliseconds from the visit's start to it. 0: nothing is cut.
-    late_cut: the cut falls in the second half: the visit has to be repeated longer before its window is trusted.
+    label:    'flat'; 'warm-up' or 'slowdown' (a lower or a higher level up to the cut, then steady); 'drifting' (a
+              trend to the end); 'bistable' (goes back and forth between two levels); 'unstable' (other changes, or
+              stalls); 'too short' (no verdict).
+    cut:      index of the first interval of the steady window; cut_ms: milliseconds from the visit's start to it. 0:
+              nothing is cut.
+    late: the cut falls in the second half: the visit has to be repeated longer before its window is trusted.
     agreed:   MSER-5 and the change points put the cut in the same place (within a tenth of the series).
     n:        intervals judged, after those without a value were left out.
     reason:   one line with the figures the verdict rests on.
     """
 
-    label: Label
+    label: VerdictCode
     cut: int = 0
     cut_ms: int = 0
-    late_cut: bool = False
+    late: bool = False
     agreed: bool = True
     n: int = 0
     reason: str = ""
@@ -60,10 +62,13 @@ class Verdict:
     @property
     def steady(self) -> bool:
         """Whether the kept window may be called steady."""
-        return self.label in STEADY and not self.late_cut
+        return self.label in STEADY and not self.late
 
-    def __str__(self) -> str:
-        return f"{self.label}({self.cut_ms} ms)" if self.label in ("warm-up", "slowdown") else self.label
+    @property
+    def verdict(self) -> Verdict:
+        """As a visit carries it."""
+        cut = self.label in (VerdictCode.WARM_UP, VerdictCode.SLOWDOWN)
+        return Verdict(self.label, f"{self.cut_ms} ms" if cut else "")
 
 
 def judge(
@@ -73,26 +78,32 @@ def judge(
     end_ms: Sequence[float] | None = None,
     quantum: float | None = None,
     outstanding: int = 1,
-) -> Verdict:
+) -> SteadyVerdict:
     """The verdict on one interval series of throughput (or IOPS), shape (n,), any unit, intervals of equal length.
 
-    interval_ms or end_ms (shape (n,), milliseconds from the visit's start) turn the cut into time; without either cut_ms is the index.
+    interval_ms or end_ms (shape (n,), milliseconds from the visit's start) turn the cut into time; without either
+    cut_ms is the index.
     quantum: what one I/O adds to an interval's value (block size / interval length); None: found in the data.
-    outstanding: I/Os kept in flight. Intervals that hold few I/Os are taken together until each group holds 4 and `outstanding` of them, one
-             latency by Little's law: jobs in step complete in bursts, and neither bursts nor counting steps are levels.
+    outstanding: I/Os kept in flight. Intervals that hold few I/Os are taken together until each group holds 4 and
+             `outstanding` of them, one latency by Little's law: jobs in step complete in bursts, and neither bursts nor
+             counting steps are levels.
     NaN and infinite values are left out; negative ones raise UsageError.
     """
     series = as_series(values)
     if end_ms is not None and len(end_ms) != series.size:
-        raise UsageError(f"{series.size} interval values with {len(end_ms)} interval ends", remedy="pass one end for each interval")
+        raise UsageError(
+            f"{series.size} interval values with {len(end_ms)} interval ends", remedy="pass one end for each interval"
+        )
     usable = np.isfinite(series)
     if np.any(series[usable] < 0):
-        raise UsageError("an interval has a negative throughput", remedy="check the interval log the series was read from")
+        raise UsageError(
+            "an interval has a negative throughput", remedy="check the interval log the series was read from"
+        )
     position = np.flatnonzero(usable)
     series = series[usable]
     n = series.size
 
-    def finish(label: Label, reason: str, cut: int = 0, *, agreed: bool = True) -> Verdict:
+    def finish(label: VerdictCode, reason: str, cut: int = 0, *, agreed: bool = True) -> SteadyVerdict:
         index = int(position[cut]) if cut else 0
         if not index:
             cut_ms = 0.0
@@ -100,36 +111,31 @@ def judge(
             cut_ms = float(end_ms[index - 1])
         else:
             cut_ms = index * (interval_ms or 1.0)
-        return Verdict(label, index, round(cut_ms), cut > n / 2, agreed, n, reason)
+        return SteadyVerdict(label, index, round(cut_ms), cut > n / 2, agreed, n, reason)
 
     if n and not series.any():
-        return finish("unstable", "stalled: no I/O completed in any interval")
+        return finish(VerdictCode.UNSTABLE, "stalled: no I/O completed in any interval")
     if n < FEWEST:
-        return finish("too short", f"{n} intervals, a verdict takes {FEWEST}")
+        return finish(VerdictCode.TOO_SHORT, f"{n} intervals, a verdict takes {FEWEST}")
     step = quantum or _step_of(series) or 0.0
     together = max(_FEWEST_IOS, outstanding) * step / float(series.mean())
     stalled = _stalled_share(series, outstanding * step / float(series.mean()))
     if stalled >= STALLED_SHARE:
-        return finish("unstable", f"stalled for {stalled:.0%} of the intervals")
+        return finish(VerdictCode.UNSTABLE, f"stalled for {stalled:.0%} of the intervals")
     width = max(1, int(np.ceil(together)))
     merged = series[: n // width * width].reshape(-1, width).mean(axis=1)
     if merged.size < FEWEST:
-        return finish("too short", f"{merged.size} groups of {width} intervals hold enough I/Os to be compared, a verdict takes {FEWEST}")
+        return finish(
+            VerdictCode.TOO_SHORT,
+            f"{merged.size} groups of {width} intervals hold enough I/Os to be compared, a verdict takes {FEWEST}",
+        )
     label, reason, cut, agreed = _shape(merged, step / width)
     return finish(label, reason, cut * width, agreed=agreed)
 
 
-def has_steady_state(verdicts: Sequence[Verdict]) -> bool:
-    """Whether a cell may be given a mean and its interval: two thirds of the visits that were judged are steady, or none was judged.
-
-    Otherwise its result is the label and the distribution of its visits.
-    """
-    judged = [verdict.steady for verdict in verdicts if verdict.label != "too short"]
-    return not judged or sum(judged) / len(judged) >= 2 / 3
-
-
 def _stalled_share(series: Floats, latency: float) -> float:
-    """Share of the intervals inside stalls: runs without any I/O, at least 3 intervals, 5 usual gaps and 3 mean latencies long.
+    """Share of the intervals inside stalls: runs without any I/O, at least 3 intervals, 5 usual gaps and 3 mean
+    latencies long.
 
     latency: in intervals, by Little's law. A run at the start is warm-up.
     """
@@ -152,8 +158,9 @@ def _step_of(series: Floats) -> float | None:
     return step if np.all(np.abs(multiples - np.round(multiples)) < 0.05) else None
 
 
-def _shape(series: Floats, step: float, spare: int | None = None) -> tuple[Label, str, int, bool]:
-    """(label, reason, cut, agreed) of a series of non-negative values that are not all zero, counted in steps of `step`.
+def _shape(series: Floats, step: float, spare: int | None = None) -> tuple[VerdictCode, str, int, bool]:
+    """(label, reason, cut, agreed) of a series of non-negative values that are not all zero, counted in steps of
+    `step`.
 
     spare: intervals at the end that are too few for a level of their own; None: END of the series.
     """
@@ -162,10 +169,10 @@ def _shape(series: Floats, step: float, spare: int | None = None) -> tuple[Label
     mean = float(series.mean())
     quiet = trim_spikes(series)
     if np.ptp(quiet) <= 1e-9 * mean:
-        return "flat", "constant", 0, True
+        return VerdictCode.FLAT, "constant", 0, True
     two = _two_levels(series, step)
     if two:
-        return "bistable", two, 0, True
+        return VerdictCode.BISTABLE, two, 0, True
     one_step, line = _best_step(quiet), _line(quiet)
     residual = min((one_step, line), key=lambda fit: float(fit @ fit))
     dip = _best_dip(quiet)
@@ -182,13 +189,13 @@ def _shape(series: Floats, step: float, spare: int | None = None) -> tuple[Label
     trending = excursion >= RELEVANT and gain > strength * noise.long_run_variance * np.log(n)
     if not changes:
         if trending:
-            return "drifting", f"moves by {excursion:.0%} of the mean across the window", 0, True
-        return "flat", f"no level change above {RELEVANT:.0%}", 0, True
+            return VerdictCode.DRIFTING, f"moves by {excursion:.0%} of the mean across the window", 0, True
+        return VerdictCode.FLAT, f"no level change above {RELEVANT:.0%}", 0, True
     edges = [0, *changes, n]
     levels = [float(quiet[a:b].mean()) for a, b in itertools.pairwise(edges)]
     cut, tail = _tail(edges, levels, quiet)
     if cut == 0:
-        return "flat", f"levels of {len(levels)} stretches within {RELEVANT:.0%}", 0, True
+        return VerdictCode.FLAT, f"levels of {len(levels)} stretches within {RELEVANT:.0%}", 0, True
     rising = all(x < y * (1 + RELEVANT / 2) for x, y in itertools.pairwise(levels))
     falling = all(x * (1 + RELEVANT / 2) > y for x, y in itertools.pairwise(levels))
     if not rising and not falling:
@@ -201,10 +208,11 @@ def _shape(series: Floats, step: float, spare: int | None = None) -> tuple[Label
             / n
         )
         if away < AWAY:
-            return "flat", f"away from its level for {away:.0%} of the window", 0, True
+            return VerdictCode.FLAT, f"away from its level for {away:.0%} of the window", 0, True
     before = levels[edges.index(cut) - 1]
     if n - cut <= spare and before > 0 and abs(tail / before - 1) * (n - cut) / n <= RELEVANT:
-        # A dip or a surge that the window's end cuts off looks like this too, and MSER-5 cannot confirm it; it hardly moves the window's mean.
+        # A dip or a surge that the window's end cuts off looks like this too, and MSER-5 cannot confirm it; it hardly
+        # moves the window's mean.
         inner, reason, at, agreed = _shape(series[:cut], step, spare - (n - cut))
         return inner, f"{reason}; {tail / before - 1:+.0%} in the last {n - cut} intervals", at, agreed
     fitted = np.repeat(levels, np.diff(edges))
@@ -213,16 +221,21 @@ def _shape(series: Floats, step: float, spare: int | None = None) -> tuple[Label
     gained = independent * np.log(float(line @ line) / max(float(np.sum((quiet - fitted) ** 2)), 1e-300))
     straight = gained <= (2 * len(changes) - 1) * np.log(n)
     if (rising or falling) and trending and (straight or (len(changes) >= 2 and cut > n / 2)):
-        return "drifting", f"moves by {excursion:.0%} of the mean across the window", 0, True
+        return VerdictCode.DRIFTING, f"moves by {excursion:.0%} of the mean across the window", 0, True
     if not rising and not falling:
         low, high = min(levels), max(levels)
-        return "unstable", f"{len(levels)} levels between {low / tail - 1:+.0%} and {high / tail - 1:+.0%} of the last", 0, True
+        return (
+            VerdictCode.UNSTABLE,
+            f"{len(levels)} levels between {low / tail - 1:+.0%} and {high / tail - 1:+.0%} of the last",
+            0,
+            True,
+        )
     agreed_cut = mser_cut(series)
     agreed = abs(agreed_cut - cut) <= max(5, n // 10)
     if agreed:
         cut = max(cut, agreed_cut)
     head = float(quiet[:cut].mean())
-    label: Label = "warm-up" if head < tail else "slowdown"
+    label = VerdictCode.WARM_UP if head < tail else VerdictCode.SLOWDOWN
     return label, f"{head / tail - 1:+.0%} before the cut", cut, agreed
 
 
@@ -248,7 +261,9 @@ def _best_step(series: Floats) -> Floats:
 
 
 def _best_dip(series: Floats) -> Floats:
-    """Residuals of the best fit by two levels, the second one from one place to another; places on a grid of a twentieth of the series."""
+    """Residuals of the best fit by two levels, the second one from one place to another; places on a grid of a
+    twentieth of the series.
+    """
     n = series.size
     grid = np.unique(np.linspace(0, n, 21).astype(int))
     sums = np.concatenate([[0.0], np.cumsum(series - series.mean())])[grid]
@@ -274,9 +289,10 @@ def _line(series: Floats) -> Floats:
 def _two_levels(series: Floats, step: float) -> str:
     """Why the series is bistable, or ''.
 
-    The best split of the sorted values into two groups must be clean, Ashman's D = |m1 - m2| / sqrt((v1 + v2) / 2) >= 5 (2 is bimodal by
-    Ashman et al. 1994; the best split of normal values has 2.65, of uniform ones 3.5), each group must hold 15% of the values,
-    differ by 20% and by 2.5 counting steps, and the series must go back and forth: one or two changes of group explain less than 92% of it.
+    The best split of the sorted values into two groups must be clean, Ashman's D = |m1 - m2| / sqrt((v1 + v2) / 2) >= 5
+    (2 is bimodal by Ashman et al. 1994; the best split of normal values has 2.65, of uniform ones 3.5), each group must
+    hold 15% of the values, differ by 20% and by 2.5 counting steps, and the series must go back and forth: one or two
+    changes of group explain less than 92% of it.
     """
     ordered = np.sort(series)
     n = ordered.size
@@ -293,12 +309,15 @@ def _two_levels(series: Floats, step: float) -> str:
     if apart < 5 or _misplaced(in_high) < max(3.0, 0.08 * n):
         return ""
     return (
-        f"two levels, {low.mean() / high.mean():.0%} of the higher one the lower, {np.count_nonzero(np.diff(in_high))} changes between them"
+        f"two levels, {low.mean() / high.mean():.0%} of the higher one the lower, "
+        f"{np.count_nonzero(np.diff(in_high))} changes between them"
     )
 
 
 def _misplaced(in_high: NDArray[np.bool_]) -> float:
-    """Values on the wrong side of the best description by one stretch of one group in the other (which has two changes, or one at an end)."""
+    """Values on the wrong side of the best description by one stretch of one group in the other (which has two changes,
+    or one at an end).
+    """
     n = in_high.size
     sums = np.concatenate([[0], np.cumsum(np.where(in_high, 1, -1))])
     rise = np.max(sums - np.minimum.accumulate(sums))

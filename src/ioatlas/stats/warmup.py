@@ -27,15 +27,19 @@ def as_series(values: Sequence[float] | Floats) -> Floats:
     """A float array, shape (n,). Raises UsageError when it is not one-dimensional."""
     series = np.asarray(values, dtype=float)
     if series.ndim != 1:
-        raise UsageError(f"an interval series has one dimension, this one has {series.ndim}", remedy="pass one value for each interval")
+        raise UsageError(
+            f"an interval series has one dimension, this one has {series.ndim}",
+            remedy="pass one value for each interval",
+        )
     return series
 
 
 def mser_cut(values: Sequence[float] | Floats, batch: int = 5) -> int:
     """Index of the first value to keep: MSER-5 (White 1997, Simulation 69(6); Spratt 1998).
 
-    The cut d minimises sum((z_i - mean)^2) / (k - d)^2 over the batch means z_d .. z_(k-1): the squared standard error of
-    what is kept. Series of fewer than 10 batches use shorter batches (n // 10). The last fifth of the batches is never a
+    The cut d minimises sum((z_i - mean)^2) / (k - d)^2 over the batch means z_d .. z_(k-1): the squared standard error
+    of what is kept. Series of fewer than 10 batches use shorter batches (n // 10). The last fifth of the batches is
+    never a
     candidate: its criterion rests on too few values (White 1997 restricts it likewise). 0 when fewer than 10 values.
     """
     series = as_series(values)
@@ -54,7 +58,8 @@ def mser_cut(values: Sequence[float] | Floats, batch: int = 5) -> int:
 
 
 def trim_spikes(values: Floats, limit: float = 4.0) -> Floats:
-    """The series with values further than `limit` robust deviations from the running median of 5 pulled in to that limit.
+    """The series with values further than `limit` robust deviations from the running median of 5 pulled in to that
+    limit.
 
     A single slow interval is noise, not a change of level; a run of three or more passes.
     """
@@ -87,8 +92,8 @@ class Noise:
 def noise_around(residuals: Floats, parameters: int) -> Noise:
     """Noise from the residuals of a fit with `parameters` coefficients, first-order autoregression assumed.
 
-    The lag-1 autocorrelation of residuals is too low by about (p + (1 + 2 p) rho) / n (Kendall 1954 for p = 1, where it is
-    (1 + 3 rho) / n); it is put back, because noise taken for too white makes drift out of nothing. Negative
+    The lag-1 autocorrelation of residuals is too low by about (p + (1 + 2 p) rho) / n (Kendall 1954 for p = 1, where it
+    is (1 + 3 rho) / n); it is put back, because noise taken for too white makes drift out of nothing. Negative
     autocorrelation counts as 0.
     """
     n = residuals.size
@@ -97,7 +102,8 @@ def noise_around(residuals: Floats, parameters: int) -> Noise:
         return Noise(float(np.sqrt(variance)), 0.0)
     raw = float(np.sum(residuals[1:] * residuals[:-1]) / np.sum(residuals**2))
     rho = min(max((raw + parameters / n) / (1 - min(0.5, (1 + 2 * parameters) / n)), 0.0), _MAX_RHO)
-    # The mean of n correlated values takes (1 + rho) / (1 - rho) / n of the variance with it, each further coefficient as much.
+    # The mean of n correlated values takes (1 + rho) / (1 - rho) / n of the variance with it, each further coefficient
+    # as much.
     lost = min(0.75, parameters * (1 + rho) / (1 - rho) / n)
     return Noise(float(np.sqrt(variance / (1 - lost))), rho)
 
@@ -111,7 +117,8 @@ def change_points(values: Sequence[float] | Floats, noise: Noise, *, strength: f
     """Indices where a new level begins, in order; empty when the level never changes.
 
     PELT (Killick et al. 2012, JASA 107(500)) with squared error, from ruptures. Penalty of one change: strength x
-    long-run variance x ln(n), so that autocorrelated noise is not cut to pieces. Segments have at least max(3, n / 20) values.
+    long-run variance x ln(n), so that autocorrelated noise is not cut to pieces. Segments have at least max(3, n / 20)
+    values.
     """
     series = as_series(values)
     n = series.size

@@ -12,11 +12,13 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from ioatlas.model.reason import sentences
+from ioatlas.model.status import BatchStatus, VisitStatus
 from ioatlas.model.visit import Visit
 from ioatlas.store import schema as t
 from ioatlas.store.database import Database
 from ioatlas.store.parts import part_row
-from ioatlas.store.visits import NewVisit, PlannedVisit, plan_visits
+from ioatlas.store.visits import NewVisit, PlannedVisit, plan_visits, planned_visit
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,7 @@ class BatchRow:
 
     batch_id: int
     directory: str
-    status: str
+    status: BatchStatus
     pid: int | None
     pid_started: int | None
     note: str
@@ -35,10 +37,12 @@ class Batches(Database):
     """What ran, and the one door by which results come in."""
 
     def begin_batch(self, visits: Mapping[int, int]) -> tuple[int, Path]:
-        """Open a batch of visits {visit_id: runtime_ms} in the order of its sections; returns its number and its new directory."""
+        """Open a batch of visits {visit_id: runtime_ms} in the order of its sections; returns its number and its
+        new directory.
+        """
         with self._engine.begin() as link:
             key = link.execute(
-                t.batch.insert().values(directory="", status="running", started_at=time.time(), note="")
+                t.batch.insert().values(directory="", status=BatchStatus.RUNNING, started_at=time.time(), note="")
             ).inserted_primary_key
             assert key is not None
             batch_id = int(key[0])
@@ -46,7 +50,9 @@ class Batches(Database):
             link.execute(t.batch.update().where(t.batch.c.batch_id == batch_id).values(directory=name))
             for section, (visit_id, runtime_ms) in enumerate(visits.items()):
                 link.execute(
-                    t.visit.update().where(t.visit.c.visit_id == visit_id).values(batch_id=batch_id, section=section, runtime_ms=runtime_ms)
+                    t.visit.update()
+                    .where(t.visit.c.visit_id == visit_id)
+                    .values(batch_id=batch_id, section=section, runtime_ms=runtime_ms)
                 )
         directory = self.directory / name
         directory.mkdir(parents=True, exist_ok=True)
@@ -54,7 +60,9 @@ class Batches(Database):
 
     def set_batch_process(self, batch_id: int, pid: int, pid_started: int) -> None:
         with self._engine.begin() as link:
-            link.execute(t.batch.update().where(t.batch.c.batch_id == batch_id).values(pid=pid, pid_started=pid_started))
+            link.execute(
+                t.batch.update().where(t.batch.c.batch_id == batch_id).values(pid=pid, pid_started=pid_started)
+            )
 
     def finish_batch(
         self,
@@ -62,7 +70,7 @@ class Batches(Database):
         visits: Iterable[Visit],
         *,
         failed: Mapping[int, str],
-        status: str = "done",
+        status: BatchStatus = BatchStatus.DONE,
         seconds: float | None = None,
         load_seconds: float | None = None,
         exit_code: int | None = None,
@@ -73,7 +81,8 @@ class Batches(Database):
     ) -> None:
         """Everything a batch gave, in one transaction.
 
-        visits: finished ones, `discarded` set on those that a gate refused. failed: {visit_id: reason}; visits of the batch in neither
+        visits: finished ones, `discarded` set on those that a gate refused. failed: {visit_id: reason}; visits of
+        the batch in neither
         stay planned. written: {(target, what): bytes} for the ledger. again: visits to be planned.
         """
         with self._engine.begin() as link:
@@ -82,19 +91,23 @@ class Batches(Database):
                     t.visit.update()
                     .where(t.visit.c.visit_id == visit.visit_id)
                     .values(
-                        status="discarded" if visit.discarded else "done",
-                        reason=visit.discarded,
+                        status=VisitStatus.DISCARDED if visit.discarded else VisitStatus.DONE,
+                        reason=sentences(visit.discarded),
                         started_at=visit.started_at,
                         error=visit.error,
                         cpu_percent=visit.cpu_percent,
                         window_start_ms=visit.window_start_ms,
-                        verdict=visit.verdict,
+                        verdict=visit.verdict.text,
                     )
                 )
                 for part in visit.parts:
                     link.execute(t.part.insert().values(visit_id=visit.visit_id, **part_row(part)))
             for visit_id, reason in failed.items():
-                link.execute(t.visit.update().where(t.visit.c.visit_id == visit_id).values(status="failed", reason=reason))
+                link.execute(
+                    t.visit.update()
+                    .where(t.visit.c.visit_id == visit_id)
+                    .values(status=VisitStatus.FAILED, reason=reason)
+                )
             link.execute(
                 t.batch.update()
                 .where(t.batch.c.batch_id == batch_id)
@@ -109,7 +122,9 @@ class Batches(Database):
             )
             # Visits of the batch that did not run are planned again, in their old order.
             link.execute(
-                t.visit.update().where(t.visit.c.batch_id == batch_id, t.visit.c.status == "planned").values(batch_id=None, section=None)
+                t.visit.update()
+                .where(t.visit.c.batch_id == batch_id, t.visit.c.status == VisitStatus.PLANNED)
+                .values(batch_id=None, section=None)
             )
             for (target, what), count in (written or {}).items():
                 link.execute(t.ledger.insert().values(at=time.time(), target=target, what=what, bytes=count))
@@ -117,12 +132,12 @@ class Batches(Database):
 
     def running_batches(self) -> list[BatchRow]:
         """Batches that were running when an earlier session ended."""
-        return [row for row in self.batches() if row.status == "running"]
+        return [row for row in self.batches() if row.status is BatchStatus.RUNNING]
 
     def batches(self) -> list[BatchRow]:
         with self._engine.connect() as link:
             rows = link.execute(sa.select(t.batch).order_by(t.batch.c.batch_id)).all()
-        return [BatchRow(r.batch_id, r.directory, r.status, r.pid, r.pid_started, r.note) for r in rows]
+        return [BatchRow(r.batch_id, r.directory, BatchStatus(r.status), r.pid, r.pid_started, r.note) for r in rows]
 
     def batch_times(self) -> list[tuple[float, float, int]]:
         """(seconds, load_seconds, finished visits) of every batch that is done."""
@@ -139,7 +154,9 @@ class Batches(Database):
     def usages(self) -> dict[int, dict[str, Any]]:
         """What the client's resources did during each batch, as recorded."""
         with self._engine.connect() as link:
-            rows = link.execute(sa.select(t.batch.c.batch_id, t.batch.c.usage_json).where(t.batch.c.usage_json.is_not(None))).all()
+            rows = link.execute(
+                sa.select(t.batch.c.batch_id, t.batch.c.usage_json).where(t.batch.c.usage_json.is_not(None))
+            ).all()
         return {int(batch_id): json.loads(text) for batch_id, text in rows}
 
     def batch_visits(self, batch_id: int) -> list[PlannedVisit]:
@@ -147,4 +164,4 @@ class Batches(Database):
         query = sa.select(t.visit).where(t.visit.c.batch_id == batch_id).order_by(t.visit.c.section)
         with self._engine.connect() as link:
             rows = link.execute(query).all()
-        return [PlannedVisit(r.visit_id, r.cell_key, r.block, r.seed, r.purpose, bool(r.alone), r.runtime_ms) for r in rows]
+        return [planned_visit(row) for row in rows]

@@ -6,19 +6,25 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
+from ioatlas.model.outcomes import KeptRecord
+from ioatlas.model.status import RemarkKind
 from ioatlas.model.target import Identity, Target
 from ioatlas.store import schema as t
 from ioatlas.store.database import Database
+
+KindOfRecord = TypeVar("KindOfRecord", bound=KeptRecord)
 
 
 class Campaigns(Database):
     """The one campaign, its targets and sessions, its outcomes and remarks."""
 
-    def begin_campaign(self, campaign_id: str, name: str, tool_version: str, plan: Mapping[str, Any], targets: Iterable[Target]) -> None:
+    def begin_campaign(
+        self, campaign_id: str, name: str, tool_version: str, plan: Mapping[str, Any], targets: Iterable[Target]
+    ) -> None:
         with self._engine.begin() as link:
             link.execute(
                 t.campaign.insert().values(
@@ -73,7 +79,9 @@ class Campaigns(Database):
 
     def begin_session(self, testbed: Mapping[str, Any]) -> int:
         with self._engine.begin() as link:
-            key = link.execute(t.session.insert().values(started_at=time.time(), testbed_json=json.dumps(testbed))).inserted_primary_key
+            key = link.execute(
+                t.session.insert().values(started_at=time.time(), testbed_json=json.dumps(testbed))
+            ).inserted_primary_key
         assert key is not None
         return int(key[0])
 
@@ -91,19 +99,36 @@ class Campaigns(Database):
             link.execute(t.outcome.delete().where(t.outcome.c.name == name))
             link.execute(t.outcome.insert().values(name=name, value_json=json.dumps(value)))
 
+    def keep(self, record: KeptRecord) -> None:
+        """Write down a record about the campaign as a whole, in the place of the one that was there."""
+        self.set_outcome(record.NAME, record.to_json())
+
+    def kept(self, kind: type[KindOfRecord]) -> KindOfRecord:
+        """The record of a kind; an empty one when nothing of it was kept. Raises as `KeptRecord.from_json`."""
+        outcomes = self.outcomes()
+        return kind.from_json(outcomes[kind.NAME]) if kind.NAME in outcomes else kind()
+
+    def is_kept(self, kind: type[KeptRecord]) -> bool:
+        """Whether a record of a kind was written down."""
+        return kind.NAME in self.outcomes()
+
     def outcomes(self) -> dict[str, Any]:
         with self._engine.connect() as link:
             return {row.name: json.loads(row.value_json) for row in link.execute(sa.select(t.outcome))}
 
-    def add_remark(self, kind: str, text: str) -> None:
+    def add_remark(self, kind: RemarkKind, text: str) -> None:
         with self._engine.begin() as link:
-            known = link.execute(sa.select(sa.func.count()).where(t.remark.c.kind == kind, t.remark.c.text == text)).scalar_one()
+            known = link.execute(
+                sa.select(sa.func.count()).where(t.remark.c.kind == kind, t.remark.c.text == text)
+            ).scalar_one()
             if not known:
                 link.execute(t.remark.insert().values(at=time.time(), kind=kind, text=text))
 
-    def remarks(self) -> list[tuple[str, str]]:
+    def remarks(self) -> list[tuple[RemarkKind, str]]:
         with self._engine.connect() as link:
-            return [(row.kind, row.text) for row in link.execute(sa.select(t.remark).order_by(t.remark.c.entry))]
+            return [
+                (RemarkKind(row.kind), row.text) for row in link.execute(sa.select(t.remark).order_by(t.remark.c.entry))
+            ]
 
 
 def _put_targets(link: sa.Connection, targets: Iterable[Target]) -> None:

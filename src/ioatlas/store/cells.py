@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 import sqlalchemy as sa
 
 from ioatlas.model.cell import Cell
+from ioatlas.model.status import VisitStatus
 from ioatlas.store import schema as t
 from ioatlas.store.database import Database
 
@@ -17,7 +18,9 @@ class Cells(Database):
     """The sweep."""
 
     def add_cells(self, cells: Sequence[tuple[Cell, str]], first: int = 0) -> None:
-        """Cells in the order of the sweep from place `first` on, each with the reason why it is not measured ('' when it is to be)."""
+        """Cells in the order of the sweep from place `first` on, each with the reason why it is not measured (''
+        when it is to be).
+        """
         rows = [
             {
                 "cell_key": cell.key,
@@ -46,7 +49,10 @@ class Cells(Database):
                     tuple((name, value) for name, value in json.loads(row.options_json)),
                     row.sharing,
                     row.state,
-                    tuple((stream, tuple((name, value) for name, value in options)) for stream, options in json.loads(row.streams_json)),
+                    tuple(
+                        (stream, tuple((name, value) for name, value in options))
+                        for stream, options in json.loads(row.streams_json)
+                    ),
                 ),
                 row.reason,
             )
@@ -59,5 +65,7 @@ class Cells(Database):
             for key, reason in reasons.items():
                 link.execute(t.cell.update().where(t.cell.c.cell_key == key).values(reason=reason))
                 link.execute(
-                    t.visit.update().where(t.visit.c.cell_key == key, t.visit.c.status == "planned").values(status="dropped", reason=reason)
+                    t.visit.update()
+                    .where(t.visit.c.cell_key == key, t.visit.c.status == VisitStatus.PLANNED)
+                    .values(status=VisitStatus.DROPPED, reason=reason)
                 )

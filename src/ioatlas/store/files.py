@@ -18,7 +18,11 @@ class Files(Database):
         """Write down a file before it is created, so that a crash cannot leave one that nobody knows."""
         with self._engine.begin() as link:
             link.execute(t.file_made.delete().where(t.file_made.c.path == path))
-            link.execute(t.file_made.insert().values(path=path, target=target, created_at=time.time(), size_bytes=size_bytes, ready=0))
+            link.execute(
+                t.file_made.insert().values(
+                    path=path, target=target, created_at=time.time(), size_bytes=size_bytes, ready=0
+                )
+            )
 
     def file_ready(self, path: str) -> None:
         with self._engine.begin() as link:

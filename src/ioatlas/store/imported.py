@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Readings of other tools, kept in a file of their own: `imported.sqlite`, beside the journal where there is one.
 
-A reading is kept as the JSON object that `ioatlas import --json` prints; its main figures show as columns too, computed from it when asked for.
-Written with the standard library's driver: ten thousand readings are kept in less time than it takes to load the journal's.
+A reading is kept as the JSON object that `ioatlas import --json` prints; its main figures show as columns too,
+computed from it when asked for. Written with the standard library's driver: ten thousand readings are kept in less
+time than it takes to load the journal's.
 
 Format history (the file's `PRAGMA user_version`):
   1  first version.
@@ -30,7 +31,8 @@ _COLUMNS = {
     **dict.fromkeys(("rwmixread", "iops", "bw_bytes_per_s", "lat_mean_ns", "lat_p99_ns"), "REAL"),
 }
 _FIGURES = ",\n".join(
-    f"    {name} {kind} GENERATED ALWAYS AS (json_extract(record, '$.{name}')) VIRTUAL" for name, kind in _COLUMNS.items()
+    f"    {name} {kind} GENERATED ALWAYS AS (json_extract(record, '$.{name}')) VIRTUAL"
+    for name, kind in _COLUMNS.items()
 )
 SCHEMA = f"""
 CREATE TABLE import_run (
@@ -76,17 +78,25 @@ class Imported:
         try:
             directory.mkdir(parents=True, exist_ok=True)
             link = _connect(path)
-            link.executescript(f"PRAGMA page_size={_PAGE_BYTES}; BEGIN; {SCHEMA} PRAGMA user_version={VERSION}; COMMIT;")
+            link.executescript(
+                f"PRAGMA page_size={_PAGE_BYTES}; BEGIN; {SCHEMA} PRAGMA user_version={VERSION}; COMMIT;"
+            )
         except (OSError, sqlite3.Error) as error:
-            raise IoAtlasError("readings cannot be kept here", where=str(path), remedy="name another directory with -o") from error
+            raise IoAtlasError(
+                "readings cannot be kept here", where=str(path), remedy="name another directory with -o"
+            ) from error
         return cls(link, directory)
 
     @classmethod
     def open(cls, directory: Path) -> Imported:
-        """The readings of a directory that has some. Raises UsageError when it has none, IoAtlasError when the file cannot be used."""
+        """The readings of a directory that has some. Raises UsageError when it has none, IoAtlasError when the file
+        cannot be used.
+        """
         path = directory / FILE_NAME
         if not path.is_file():
-            raise UsageError("nothing was imported here", where=str(directory), remedy=f"`ioatlas import FILES -o {directory}` does")
+            raise UsageError(
+                "nothing was imported here", where=str(directory), remedy=f"`ioatlas import FILES -o {directory}` does"
+            )
         try:
             link = _connect(path)
             version = int(link.execute("PRAGMA user_version").fetchone()[0])
@@ -103,7 +113,9 @@ class Imported:
             )
         if version < 1 or known < 3:
             raise IoAtlasError(
-                "this is no file of imported readings, or an unfinished one", where=str(path), remedy="remove the file and import again"
+                "this is no file of imported readings, or an unfinished one",
+                where=str(path),
+                remedy="remove the file and import again",
             )
         return cls(link, directory)
 
@@ -114,13 +126,16 @@ class Imported:
         """A new import; returns its number. Everything added to it is kept when `end_import` returns, or nothing."""
         self._link.execute("BEGIN IMMEDIATE")
         key = self._link.execute(
-            "INSERT INTO import_run (started_at, tool_version, label) VALUES (?, ?, ?)", (time.time(), tool_version, label)
+            "INSERT INTO import_run (started_at, tool_version, label) VALUES (?, ?, ?)",
+            (time.time(), tool_version, label),
         ).lastrowid
         assert key is not None
         return key
 
     def add(self, import_id: int, records: Sequence[bytes], digests: Sequence[bytes]) -> None:
-        """Keep JSON records, each with its `digest_of`, that are not there yet. Raises IoAtlasError when there is no room."""
+        """Keep JSON records, each with its `digest_of`, that are not there yet. Raises IoAtlasError when there is
+        no room.
+        """
         rows = zip([import_id] * len(records), digests, [record.decode() for record in records], strict=True)
         try:
             self._link.executemany("INSERT OR IGNORE INTO reading (import_id, digest, record) VALUES (?, ?, ?)", rows)
@@ -132,7 +147,9 @@ class Imported:
     def end_import(self, import_id: int, problems: Iterable[str]) -> None:
         """Write down what could not be read, and keep the import."""
         try:
-            self._link.executemany("INSERT INTO problem (import_id, text) VALUES (?, ?)", [(import_id, text) for text in problems])
+            self._link.executemany(
+                "INSERT INTO problem (import_id, text) VALUES (?, ?)", [(import_id, text) for text in problems]
+            )
             self._link.execute("COMMIT")
         except sqlite3.Error as error:
             raise IoAtlasError(
@@ -141,7 +158,10 @@ class Imported:
 
     def readings(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """(label given by the user or '', record) of every reading, in the order imported."""
-        query = "SELECT label, record FROM (SELECT import_id, reading_id, record FROM reading) JOIN import_run USING (import_id) ORDER BY reading_id"
+        query = (
+            "SELECT label, record FROM (SELECT import_id, reading_id, record FROM reading) JOIN import_run USING "
+            "(import_id) ORDER BY reading_id"
+        )
         for label, record in self._link.execute(query):
             yield label, json.loads(record)
 

@@ -30,7 +30,11 @@ class Journal(Campaigns, Cells, Visits, Predictions, Batches, Files):
         """A new journal in `directory`, which must not hold one. Raises UsageError when it does."""
         path = directory / FILE_NAME
         if path.exists():
-            raise UsageError("a campaign is already here", where=str(directory), remedy=f"use `ioatlas resume {directory}` or another -o")
+            raise UsageError(
+                "a campaign is already here",
+                where=str(directory),
+                remedy=f"use `ioatlas resume {directory}` or another -o",
+            )
         directory.mkdir(parents=True, exist_ok=True)
         journal = cls(connect(path), directory)
         with journal._engine.begin() as link:
@@ -57,16 +61,24 @@ class Journal(Campaigns, Cells, Visits, Predictions, Batches, Files):
                 lacking = missing(t.metadata, inspector) if known and version <= t.VERSION else ""
         except sa.exc.DatabaseError as error:
             raise IoAtlasError(
-                "the journal cannot be read", where=str(path), remedy="restore it from a copy; the raw output is in batches/"
+                "the journal cannot be read",
+                where=str(path),
+                remedy="restore it from a copy; the raw output is in batches/",
             ) from error
         if not known:
-            raise IoAtlasError("the journal is empty", where=str(path), remedy="start the campaign again with another -o")
+            raise IoAtlasError(
+                "the journal is empty", where=str(path), remedy="start the campaign again with another -o"
+            )
         if version > t.VERSION:
             raise IoAtlasError(
-                f"the journal has format {version}, this ioatlas reads up to {t.VERSION}", where=str(path), remedy="use a newer ioatlas"
+                f"the journal has format {version}, this ioatlas reads up to {t.VERSION}",
+                where=str(path),
+                remedy="use a newer ioatlas",
             )
         if lacking:
             raise IoAtlasError(
-                f"the journal lacks {lacking}: it was made by a version before the first release", where=str(path), remedy="measure again"
+                f"the journal lacks {lacking}: it was made by a version before the first release",
+                where=str(path),
+                remedy="measure again",
             )
         return cls(engine, directory)

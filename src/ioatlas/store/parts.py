@@ -36,7 +36,12 @@ def read_part(row: sa.Row[Any], *, with_series: bool) -> Part:
     series = Series(0)
     if with_series:
         stored = _unpack(row.series)
-        series = Series(stored["interval_ms"], tuple(stored["end_ms"]), tuple(stored["bw_bytes_per_s"]), tuple(stored["lat_mean_ns"]))
+        series = Series(
+            stored["interval_ms"],
+            tuple(stored["end_ms"]),
+            tuple(stored["bw_bytes_per_s"]),
+            tuple(stored["lat_mean_ns"]),
+        )
     return Part(
         row.direction,
         row.io_bytes,

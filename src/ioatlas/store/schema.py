@@ -7,11 +7,21 @@ Format history (the file's `PRAGMA user_version`):
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 from sqlalchemy import Column, Float, ForeignKey, Integer, LargeBinary, MetaData, Table, Text
+
+from ioatlas.model.purpose import Purpose
+from ioatlas.model.status import BatchStatus, RemarkKind, VisitStatus
 
 VERSION = 1
 
 metadata = MetaData()
+
+
+def _texts(values: type[StrEnum]) -> str:
+    return ", ".join(values)
+
 
 campaign = Table(
     "campaign",
@@ -54,8 +64,16 @@ cell = Table(
     Column("options_json", Text, nullable=False),
     Column("sharing", Text, nullable=False),
     Column("state", Text, nullable=False),
-    Column("streams_json", Text, nullable=False, default="[]", comment="[[name, options], ...] of a load of several streams at once"),
-    Column("reason", Text, nullable=False, default="", comment="why it is not measured; empty when it is to be measured"),
+    Column(
+        "streams_json",
+        Text,
+        nullable=False,
+        default="[]",
+        comment="[[name, options], ...] of a load of several streams at once",
+    ),
+    Column(
+        "reason", Text, nullable=False, default="", comment="why it is not measured; empty when it is to be measured"
+    ),
 )
 
 visit = Table(
@@ -63,13 +81,13 @@ visit = Table(
     metadata,
     Column("visit_id", Integer, primary_key=True),
     Column("cell_key", Text, ForeignKey("cell.cell_key"), nullable=False),
-    Column("block", Integer, nullable=False, comment="random order it belongs to"),
+    Column("block", Integer, nullable=False, comment="the replicate, a randomised pass over the cells"),
     Column("seed", Integer, nullable=False),
-    Column("purpose", Text, nullable=False, comment="sweep, probe, fresh, again"),
+    Column("purpose", Text, nullable=False, comment=_texts(Purpose)),
     Column("alone", Integer, nullable=False, default=0, comment="in a fio of its own"),
     Column("runtime_ms", Integer, comment="how long its load was asked to run"),
     Column("design_json", Text, comment="why the adaptive design asked for it and what it predicted before"),
-    Column("status", Text, nullable=False, default="planned", comment="planned, done, discarded, failed, dropped"),
+    Column("status", Text, nullable=False, default=VisitStatus.PLANNED, comment=_texts(VisitStatus)),
     Column("batch_id", Integer, ForeignKey("batch.batch_id")),
     Column("section", Integer),
     Column("started_at", Float),
@@ -84,7 +102,9 @@ part = Table(
     "part",
     metadata,
     Column("visit_id", Integer, ForeignKey("visit.visit_id"), primary_key=True),
-    Column("stream", Text, primary_key=True, default="", comment="of several streams at once; empty when the load is one"),
+    Column(
+        "stream", Text, primary_key=True, default="", comment="of several streams at once; empty when the load is one"
+    ),
     Column("direction", Text, primary_key=True),
     Column("io_bytes", Integer, nullable=False),
     Column("total_ios", Integer, nullable=False),
@@ -94,7 +114,9 @@ part = Table(
     Column("short_ios", Integer, nullable=False, default=0),
     Column("drop_ios", Integer, nullable=False, default=0),
     Column("histogram", LargeBinary, nullable=False, comment="zlib of JSON [[latency_ns, count], ...]"),
-    Column("series", LargeBinary, nullable=False, comment="zlib of JSON {interval_ms, end_ms, bw_bytes_per_s, lat_mean_ns}"),
+    Column(
+        "series", LargeBinary, nullable=False, comment="zlib of JSON {interval_ms, end_ms, bw_bytes_per_s, lat_mean_ns}"
+    ),
 )
 
 prediction = Table(
@@ -122,7 +144,7 @@ batch = Table(
     metadata,
     Column("batch_id", Integer, primary_key=True),
     Column("directory", Text, nullable=False, comment="below the campaign's directory"),
-    Column("status", Text, nullable=False, comment="running, done, failed"),
+    Column("status", Text, nullable=False, comment=_texts(BatchStatus)),
     Column("started_at", Float, nullable=False),
     Column("seconds", Float),
     Column("pid", Integer),
@@ -130,7 +152,9 @@ batch = Table(
     Column("exit_code", Integer),
     Column("load_seconds", Float, comment="time its sections' loads ran"),
     Column("note", Text, nullable=False, default=""),
-    Column("usage_json", Text, comment="what the client's processors, disks and network did meanwhile, by kernel counters"),
+    Column(
+        "usage_json", Text, comment="what the client's processors, disks and network did meanwhile, by kernel counters"
+    ),
 )
 
 file_made = Table(
@@ -159,6 +183,6 @@ remark = Table(
     metadata,
     Column("entry", Integer, primary_key=True),
     Column("at", Float, nullable=False),
-    Column("kind", Text, nullable=False, comment="warning, left-out, note"),
+    Column("kind", Text, nullable=False, comment=_texts(RemarkKind)),
     Column("text", Text, nullable=False),
 )

@@ -5,9 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import sqlalchemy as sa
 
+from ioatlas.model.purpose import Purpose
+from ioatlas.model.reason import Reason, ReasonCode, read_reasons
+from ioatlas.model.status import VisitStatus
+from ioatlas.model.verdict import Verdict, read_verdict
 from ioatlas.model.visit import Part, Visit
 from ioatlas.store import schema as t
 from ioatlas.store.database import Database
@@ -22,9 +27,9 @@ class NewVisit:
     """
 
     cell_key: str
-    block: int
+    replicate: int
     seed: int
-    purpose: str = "sweep"
+    purpose: Purpose = Purpose.SWEEP
     alone: bool = False
     runtime_ms: int | None = None
     design_json: str | None = None
@@ -36,9 +41,9 @@ class PlannedVisit:
 
     visit_id: int
     cell_key: str
-    block: int
+    replicate: int
     seed: int
-    purpose: str
+    purpose: Purpose
     alone: bool
     runtime_ms: int | None
 
@@ -51,65 +56,90 @@ class Visits(Database):
         with self._engine.begin() as link:
             plan_visits(link, visits)
 
-    def has_visits(self, purpose: str) -> bool:
+    def has_visits(self, purpose: Purpose) -> bool:
         """Whether visits of that purpose were ever planned."""
         with self._engine.connect() as link:
-            return link.execute(sa.select(t.visit.c.visit_id).where(t.visit.c.purpose == purpose).limit(1)).first() is not None
+            return (
+                link.execute(sa.select(t.visit.c.visit_id).where(t.visit.c.purpose == purpose).limit(1)).first()
+                is not None
+            )
 
-    def planned(self, purpose: str, limit: int | None = None) -> list[PlannedVisit]:
+    def planned(self, purpose: Purpose, limit: int | None = None) -> list[PlannedVisit]:
         """Visits that have yet to be made, in their order."""
-        query = sa.select(t.visit).where(t.visit.c.status == "planned", t.visit.c.purpose == purpose).order_by(t.visit.c.visit_id)
+        query = (
+            sa.select(t.visit)
+            .where(t.visit.c.status == VisitStatus.PLANNED, t.visit.c.purpose == purpose)
+            .order_by(t.visit.c.visit_id)
+        )
         with self._engine.connect() as link:
             rows = link.execute(query.limit(limit) if limit else query).all()
-        return [PlannedVisit(r.visit_id, r.cell_key, r.block, r.seed, r.purpose, bool(r.alone), r.runtime_ms) for r in rows]
+        return [planned_visit(row) for row in rows]
 
-    def drop_planned(self, reason: str, *, block: int | None = None, purpose: str | None = None) -> int:
+    def drop_planned(self, reason: str, *, replicate: int | None = None, purpose: Purpose | None = None) -> int:
         """Give up planned visits; returns how many."""
-        query = t.visit.update().where(t.visit.c.status == "planned").values(status="dropped", reason=reason)
-        if block is not None:
-            query = query.where(t.visit.c.block >= block)
+        query = (
+            t.visit.update()
+            .where(t.visit.c.status == VisitStatus.PLANNED)
+            .values(status=VisitStatus.DROPPED, reason=reason)
+        )
+        if replicate is not None:
+            query = query.where(t.visit.c.block >= replicate)
         if purpose is not None:
             query = query.where(t.visit.c.purpose == purpose)
         with self._engine.begin() as link:
             return int(link.execute(query).rowcount)
 
-    def discard_visits(self, visit_ids: Iterable[int], reason: str) -> None:
+    def discard_visits(self, visit_ids: Iterable[int], reason: Reason) -> None:
         """Take finished visits out of every figure; they stay in the journal with the reason."""
         with self._engine.begin() as link:
-            query = t.visit.update().where(t.visit.c.visit_id.in_(list(visit_ids)), t.visit.c.status == "done")
-            link.execute(query.values(status="discarded", reason=reason))
+            query = t.visit.update().where(
+                t.visit.c.visit_id.in_(list(visit_ids)), t.visit.c.status == VisitStatus.DONE
+            )
+            link.execute(query.values(status=VisitStatus.DISCARDED, reason=reason.sentence))
 
-    def discarded(self, reason: str) -> list[tuple[int, str, int, str]]:
-        """(visit_id, cell_key, block, verdict) of the visits whose reason begins so."""
-        query = sa.select(t.visit).where(t.visit.c.status == "discarded", t.visit.c.reason.startswith(reason, autoescape=True))
+    def discarded(self, reason: ReasonCode) -> list[tuple[int, str, int, Verdict]]:
+        """(visit_id, cell_key, replicate, verdict) of the visits that were discarded for that reason first."""
+        query = sa.select(t.visit).where(
+            t.visit.c.status == VisitStatus.DISCARDED, t.visit.c.reason.startswith(reason, autoescape=True)
+        )
         with self._engine.connect() as link:
-            return [(row.visit_id, row.cell_key, row.block, row.verdict or "") for row in link.execute(query)]
+            return [
+                (row.visit_id, row.cell_key, row.block, read_verdict(row.verdict or "")) for row in link.execute(query)
+            ]
 
-    def take_back(self, visit_id: int, verdict: str) -> None:
+    def reinstate(self, visit_id: int, verdict: Verdict) -> None:
         """A discarded visit counts after all, the whole of its window: no warm-up was found in it."""
         with self._engine.begin() as link:
-            query = t.visit.update().where(t.visit.c.visit_id == visit_id, t.visit.c.status == "discarded")
-            link.execute(query.values(status="done", reason="", verdict=verdict, window_start_ms=0))
+            query = t.visit.update().where(t.visit.c.visit_id == visit_id, t.visit.c.status == VisitStatus.DISCARDED)
+            link.execute(query.values(status=VisitStatus.DONE, reason="", verdict=verdict.text, window_start_ms=0))
 
-    def tries(self, cell_key: str, block: int) -> int:
-        """Visits of a cell in a block that were discarded or failed."""
+    def tries(self, cell_key: str, replicate: int) -> int:
+        """Visits of a cell in a replicate that were discarded or failed."""
         query = (
             sa.select(sa.func.count())
             .select_from(t.visit)
-            .where(t.visit.c.cell_key == cell_key, t.visit.c.block == block, t.visit.c.status.in_(("discarded", "failed")))
+            .where(
+                t.visit.c.cell_key == cell_key,
+                t.visit.c.block == replicate,
+                t.visit.c.status.in_((VisitStatus.DISCARDED, VisitStatus.FAILED)),
+            )
         )
         with self._engine.connect() as link:
             return int(link.execute(query).scalar_one())
 
-    def count_visits(self) -> dict[str, int]:
+    def count_visits(self) -> dict[VisitStatus, int]:
         """Number of visits by status, probes left out."""
-        query = sa.select(t.visit.c.status, sa.func.count()).where(t.visit.c.purpose != "probe").group_by(t.visit.c.status)
+        query = (
+            sa.select(t.visit.c.status, sa.func.count())
+            .where(t.visit.c.purpose != Purpose.PROBE)
+            .group_by(t.visit.c.status)
+        )
         with self._engine.connect() as link:
             rows = link.execute(query).all()
-        return {str(status): int(count) for status, count in rows}
+        return {VisitStatus(status): int(count) for status, count in rows}
 
     def designed(self) -> list[tuple[str, int, str]]:
-        """(cell_key, block, design_json) of every visit that the adaptive design asked for, in its order."""
+        """(cell_key, replicate, design_json) of every visit that the adaptive design asked for, in its order."""
         query = sa.select(t.visit).where(t.visit.c.design_json.is_not(None)).order_by(t.visit.c.visit_id)
         with self._engine.connect() as link:
             return [(row.cell_key, row.block, row.design_json) for row in link.execute(query)]
@@ -122,7 +152,9 @@ class Visits(Database):
             for row in link.execute(sa.select(*columns)):
                 parts.setdefault(row.visit_id, []).append(read_part(row, with_series=with_series))
             rows = link.execute(
-                sa.select(t.visit).where(t.visit.c.status.in_(("done", "discarded"))).order_by(t.visit.c.started_at, t.visit.c.visit_id)
+                sa.select(t.visit)
+                .where(t.visit.c.status.in_((VisitStatus.DONE, VisitStatus.DISCARDED)))
+                .order_by(t.visit.c.started_at, t.visit.c.visit_id)
             ).all()
         return [
             Visit(
@@ -136,23 +168,44 @@ class Visits(Database):
                 tuple(parts.get(row.visit_id, ())),
                 row.error or 0,
                 row.cpu_percent,
-                row.purpose,
+                Purpose(row.purpose),
                 row.window_start_ms or 0,
-                row.verdict or "",
-                row.reason,
+                read_verdict(row.verdict or ""),
+                read_reasons(row.reason),
             )
             for row in rows
         ]
 
+    def asked_ms(self) -> dict[int, int]:
+        """{visit_id: how long its load was asked to run} of every visit that was begun."""
+        query = sa.select(t.visit.c.visit_id, t.visit.c.runtime_ms).where(t.visit.c.batch_id.is_not(None))
+        with self._engine.connect() as link:
+            return {row.visit_id: row.runtime_ms for row in link.execute(query) if row.runtime_ms is not None}
+
     def failures(self) -> list[tuple[str, str]]:
         """(cell_key, reason) of visits that failed."""
         with self._engine.connect() as link:
-            rows = link.execute(sa.select(t.visit.c.cell_key, t.visit.c.reason).where(t.visit.c.status == "failed")).all()
+            rows = link.execute(
+                sa.select(t.visit.c.cell_key, t.visit.c.reason).where(t.visit.c.status == VisitStatus.FAILED)
+            ).all()
         return [(key, reason) for key, reason in rows]
+
+
+def planned_visit(row: sa.Row[Any]) -> PlannedVisit:
+    """The visit of a row of the journal, whatever became of it."""
+    purpose, alone = Purpose(row.purpose), bool(row.alone)
+    return PlannedVisit(row.visit_id, row.cell_key, row.block, row.seed, purpose, alone, row.runtime_ms)
 
 
 def plan_visits(link: sa.Connection, visits: Iterable[NewVisit]) -> None:
     """Within a transaction: rows of visits that have yet to be made."""
-    rows = [{**asdict(visit), "alone": int(visit.alone), "status": "planned"} for visit in visits]
+    rows = [
+        {
+            **{"block" if name == "replicate" else name: value for name, value in asdict(visit).items()},
+            "alone": int(visit.alone),
+            "status": VisitStatus.PLANNED,
+        }
+        for visit in visits
+    ]
     if rows:
         link.execute(t.visit.insert(), rows)

@@ -1,33 +1,68 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The law's parameters with intervals, mode by mode: fixed cost of an I/O, bandwidth, parallelism, ceilings, cache sizes."""
+"""The law's parameters with intervals, mode by mode: fixed cost of an I/O, bandwidth, parallelism, ceilings, cache
+sizes.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from math import exp, log, sqrt
 
 import numpy as np
 
-from ioatlas.surrogate.law import OWN, SMALL_WRITES, Law, Parameter
+from ioatlas.surrogate.law import Law, Parameter, Service
 from ioatlas.surrogate.space import Floats
 from ioatlas.surrogate.surrogate import Surrogate
 
-UNITS = {
-    "service": ("fixed time of an I/O", "seconds", 1),
-    "transfer": ("bandwidth of one stream", "bytes/s", -1),
-    "servers": ("I/Os served at once", "I/Os", 1),
-    "iops": ("ceiling in I/Os", "I/Os/s", 1),
-    "bandwidth": ("ceiling in bytes", "bytes/s", 1),
-}
 NORMAL_90 = 1.6448536269514722
 LEARNT = 0.6
 """A parameter is known when the readings left less than this share of its prior's standard deviation."""
 
 
-def explain(model: Surrogate) -> tuple[Parameter, ...]:
-    """Parameters of the whole map, then of each `rw` (or of all cells), with 90% intervals: Laplace approximation, the residual process included.
+@dataclass(frozen=True)
+class _Said:
+    """How a quantity is told: its name and unit, and -1 where the inverse is told."""
 
-    Without a varied block size or concurrency the parameters that would need it are left out. `known` is False where the
+    words: str
+    unit: str
+    sign: int = 1
+
+
+TOLD = Service(
+    fixed=_Said("fixed time of an I/O", "seconds"),
+    per_byte=_Said("bandwidth of one stream", "bytes/s", -1),
+    servers=_Said("I/Os served at once", "I/Os"),
+    iops=_Said("ceiling in I/Os", "I/Os/s"),
+    bandwidth=_Said("ceiling in bytes", "bytes/s"),
+)
+
+
+@dataclass(frozen=True)
+class _Believed:
+    """The law's parameters: most probable values (p,), their covariance and that of the prior, (p, p)."""
+
+    mean: Floats
+    covariance: Floats
+    prior: Floats
+
+    def told(self, said: _Said, mode: str, weights: Floats, log_value: float | None = None) -> Parameter:
+        """weights: derivative of the logarithm by the parameters. log_value: the logarithm where it is not linear in
+        them.
+        """
+        centre = said.sign * (float(weights @ self.mean) if log_value is None else log_value)
+        sd = sqrt(max(float(weights @ self.covariance @ weights), 0.0))
+        known = sd < LEARNT * sqrt(float(weights @ self.prior @ weights))
+        low, value, high = (exp(min(max(centre + side * NORMAL_90 * sd, -60.0), 60.0)) for side in (-1, 0, 1))
+        return Parameter(said.words, mode, value, low, high, said.unit, known)
+
+
+def explain(model: Surrogate) -> tuple[Parameter, ...]:
+    """Parameters of the whole map, then of each `rw` (or of all cells), with 90% intervals: Laplace approximation, the
+    residual process included.
+
+    Without a varied block size or concurrency the parameters that would need it are left out. `known` is False where
+    the
     prior, not the readings, gives the value: print it as unknown.
     """
     law = model.law
@@ -36,54 +71,57 @@ def explain(model: Surrogate) -> tuple[Parameter, ...]:
     half = model.posterior.whiten(model.slope)
     mean = law.prior_mean + law.prior_sd * (model.slope.T @ model.posterior.alpha)
     covariance = (np.eye(len(mean)) - half.T @ half) * np.outer(law.prior_sd, law.prior_sd)
-    prior = np.diag(law.prior_sd**2)
+    believed = _Believed(mean, covariance, np.diag(law.prior_sd**2))
     found = []
-    for number, edge in enumerate(law.edges):
-        along = f"cache edge on {'size * numjobs' if edge.exponent else 'size'}"
-        for words, name in ((along, f"capacity {number}"), ("what a miss behind it fetches at a time", f"granule {number}")):
-            weights = law.contrast(name, 0)
-            if weights is not None:
-                found.append(_parameter(words, edge.direction, "bytes", 1, float(weights @ mean), weights, covariance, prior))
-    small = law.contrast(SMALL_WRITES, law.smallest_writes)
-    if small is not None:
-        told = _parameter("time of the smallest writes, times what others lead to expect", "", "times", -1, float(small @ mean), small, covariance, prior)
-        # A factor of one explains nothing.
-        found.append(replace(told, known=told.known and not told.low <= 1.0 <= told.high))
-    of_modes, limits = [], set()
-    for mode, column in _modes(model):
-        longer, by_servers = _alone(law, mean, column)
-        for name, (words, unit, sign) in UNITS.items():
-            weights = law.contrast(name, column)
-            if weights is not None:
-                log_value = float(weights @ mean)
-                if name in ("service", "transfer", "servers"):
-                    log_value, weights = log_value + longer, weights + by_servers
-                trait = OWN.get(name)
-                whose = ", of each job" if trait in law.traits else ""
-                told = _parameter(words + whose, mode, unit, sign, log_value, weights, covariance, prior)
-                of_modes.append(replace(told, low=max(told.low, 1.0)) if name == "servers" else told)
-                if told.known and trait is not None:
-                    limits.add(trait)
-        service, transfer = law.contrast("service", column), law.contrast("transfer", column)
-        if service is not None and transfer is not None and law.in_pieces[column]:
-            piece = service - transfer
-            of_modes.append(_parameter("I/Os are served in pieces of", mode, "bytes", 1, float(piece @ mean), piece, covariance, prior))
-    for words, name in (("limits in I/Os with two jobs, times those with one", "servers"), ("ceiling in bytes with two jobs, times that with one", "bandwidth")):
-        power = law.contrast(f"{name} by numjobs", 0)
-        if power is not None and OWN[name] in law.traits:
-            told = _parameter(words, "", "times", 1, log(2) * float(power @ mean), log(2) * power, covariance, prior)
-            # The readings asked for the trait; a limit that none of them met has no growth to tell.
-            found.append(replace(told, known=OWN[name] in limits))
-    return (*found, *of_modes)
+    for cliff, behind in zip(law.cliffs, law.physics.behind, strict=True):
+        said = _Said(f"cache edge on {'size * numjobs' if cliff.exponent else 'size'}", "bytes")
+        weights = law.contrast(behind.capacity, 0)
+        if weights is not None:
+            found.append(believed.told(said, cliff.direction, weights))
+    for mode, cell in _modes(model):
+        found += _of_mode(law, believed, mode, cell)
+    return (*found, *_growth(law, believed))
+
+
+def _of_mode(law: Law, believed: _Believed, mode: str, cell: int) -> Iterator[Parameter]:
+    """What serves the I/Os of one mode; cell: one of it."""
+    longer, by_servers = _alone(law, believed.mean, cell)
+    service = law.physics.service
+    for said, number in zip(TOLD.leaves(), service.leaves(), strict=True):
+        weights = law.contrast(number, cell)
+        if weights is None:
+            continue
+        log_value = float(weights @ believed.mean)
+        if number in (service.fixed, service.per_byte, service.servers):
+            log_value, weights = log_value + longer, weights + by_servers
+        told = believed.told(said, mode, weights, log_value)
+        yield replace(told, low=max(told.low, 1.0)) if number == service.servers else told
+
+
+def _growth(law: Law, believed: _Believed) -> Iterator[Parameter]:
+    """How limits grow with the number of jobs, where the readings tell that they do."""
+    for words, number in (
+        ("I/Os served at once with two jobs, times those with one", law.physics.scaling.servers_by_jobs),
+        ("ceiling in I/Os with two jobs, times that with one", law.physics.scaling.iops_by_jobs),
+        ("ceiling in bytes with two jobs, times that with one", law.physics.scaling.bandwidth_by_jobs),
+    ):
+        power = law.contrast(number, 0)
+        if power is not None:
+            told = believed.told(_Said(words, "times"), "", log(2) * power)
+            # A factor of one explains nothing.
+            yield replace(told, known=told.known and not told.low <= 1.0 <= told.high)
 
 
 def _alone(law: Law, mean: Floats, cell: int) -> tuple[float, Floats]:
     """(logarithm of the time of a lone I/O over t0, its derivative by the parameters).
 
-    The law divides t0 by n and by m servers, so that a lone I/O takes t0 (1 + m^-p)^(1/p): for one server and fewer that is not t0, which is then
-    nobody's time. Told are the time a lone I/O takes and how many such are served at once, (1 + m^p)^(1/p), at least one.
+    The law divides t0 by n and by m servers, so that a lone I/O takes t0 (1 + m^-p)^(1/p): for one server and fewer
+    that
+    is not t0, which is then nobody's time. Told are the time a lone I/O takes and how many such are served at once,
+    (1 + m^p)^(1/p), at least one.
     """
-    servers, sharpness = law.contrast("servers", cell), law.contrast("sharpness", cell)
+    servers = law.contrast(law.physics.service.servers, cell)
+    sharpness = law.contrast(law.physics.scaling.sharpness, cell)
     if servers is None or sharpness is None:
         return 0.0, np.zeros(len(mean))
     power, log_m = exp(min(max(float(sharpness @ mean), -1.0), 3.0)), float(servers @ mean)
@@ -101,13 +139,3 @@ def _modes(model: Surrogate) -> list[tuple[str, int]]:
         if len(trained):
             found.append(("without rw" if name is None else str(name), int(trained[0])))
     return found
-
-
-def _parameter(words: str, mode: str, unit: str, sign: int, log_value: float, weights: Floats, covariance: Floats, prior: Floats) -> Parameter:
-    """weights: derivative of the logarithm by the law's parameters."""
-    centre = sign * log_value
-    sd = sqrt(max(float(weights @ covariance @ weights), 0.0))
-    known = sd < LEARNT * sqrt(float(weights @ prior @ weights))
-    low, value, high = (exp(min(max(centre + side * NORMAL_90 * sd, -60.0), 60.0)) for side in (-1, 0, 1))
-    return Parameter(words, mode, value, low, high, unit, known)
-

@@ -3,8 +3,10 @@
 
     k(x, x') = v1 sum_d k_d + v2 sum_{d<e} k_d k_e + v3 prod_d k_d        (additive kernels: Duvenaud et al., NIPS 2011)
 
-k_d is Matern-5/2 along a numeric axis and (1 if same, else c_d) along a categorical one. Few cells fix main effects; pairs
-and the interaction get variance only where the data ask for it. Every k_d is a small table over levels, so covariances of
+k_d is Matern-5/2 along a numeric axis and (1 if same, else c_d) along a categorical one. Few cells fix main effects;
+pairs
+and the interaction get variance only where the data ask for it. Every k_d is a small table over levels, so
+covariances of
 thousands of cells are look-ups. Hyperparameters are the most probable ones under weak log-normal priors.
 """
 
@@ -23,7 +25,8 @@ _ROOT5 = float(np.sqrt(5.0))
 @dataclass(frozen=True)
 class Hyper:
     """length: per axis (numeric: length scale in units of the axis' range; categorical: logit of the correlation).
-    variance: of main effects, pairs, interaction. rough_var: variance of what neighbours cannot tell (a cell's own part).
+    variance: of main effects, pairs, interaction. rough_var: variance of what neighbours cannot tell (a cell's own
+    part).
     """
 
     length: Floats
@@ -39,7 +42,9 @@ class Hyper:
 
 
 class GridKernel:
-    """Tables of the axes of one space. `separate`: categories across which nothing of this kernel is shared, shape (n,)."""
+    """Tables of the axes of one space. `separate`: categories across which nothing of this kernel is shared, shape
+    (n,).
+    """
 
     def __init__(self, space: Space, separate: Ints | None = None) -> None:
         self.space = space
@@ -50,7 +55,11 @@ class GridKernel:
 
     def start(self, scale_var: float, noise_var: float) -> Hyper:
         length = np.where(self.numeric, np.log(0.7), 0.0)
-        return Hyper(length, np.array([0.3, 0.2, 0.3]) * scale_var / np.array([max(self.count, 1), max(self.count, 1), 1]), max(0.1 * noise_var, 1e-5))
+        return Hyper(
+            length,
+            np.array([0.3, 0.2, 0.3]) * scale_var / np.array([max(self.count, 1), max(self.count, 1), 1]),
+            max(0.1 * noise_var, 1e-5),
+        )
 
     def _table(self, axis: int, length: float) -> tuple[Floats, Floats]:
         """k_d over levels and its derivative by the (log or logit) length: both (levels, levels)."""
@@ -65,7 +74,9 @@ class GridKernel:
 
     def parts(self, hyper: Hyper, rows: Ints, columns: Ints) -> list[Floats]:
         at = self.space.index
-        return [self._table(d, hyper.length[d])[0][at[rows, d][:, None], at[columns, d][None, :]] for d in range(self.count)]
+        return [
+            self._table(d, hyper.length[d])[0][at[rows, d][:, None], at[columns, d][None, :]] for d in range(self.count)
+        ]
 
     def covariance(self, hyper: Hyper, rows: Ints, columns: Ints) -> Floats:
         """Shape (len(rows), len(columns)), without the rough part."""
@@ -85,7 +96,17 @@ class GridKernel:
         d = self.count
         return float(hyper.variance[0] * d + hyper.variance[1] * d * (d - 1) / 2 + hyper.variance[2])
 
-    def fit(self, rows: Ints, residual: Floats, noise_var: Floats, known: Floats, start: Hyper, scale_var: float, iterations: int, weight: Floats) -> tuple[Hyper, float]:
+    def fit(
+        self,
+        rows: Ints,
+        residual: Floats,
+        noise_var: Floats,
+        known: Floats,
+        start: Hyper,
+        scale_var: float,
+        iterations: int,
+        weight: Floats,
+    ) -> tuple[Hyper, float]:
         """(most probable hyperparameters, log evidence there with their prior, but for a constant).
 
         residual:  readings minus the mean, shape (n,).
@@ -102,7 +123,13 @@ class GridKernel:
             pick.append(lambda table, d=d: table[at[:, d][:, None], at[:, d][None, :]])  # type: ignore[misc]
         mask = None if self.separate is None else self.separate[rows][:, None] == self.separate[rows][None, :]
         identity = np.eye(len(rows))
-        prior_mean = np.concatenate([np.where(self.numeric, np.log(0.7), 0.0), np.log(self.start(scale_var, 0.01).variance), [np.log(scale_var * 0.003)]])
+        prior_mean = np.concatenate(
+            [
+                np.where(self.numeric, np.log(0.7), 0.0),
+                np.log(self.start(scale_var, 0.01).variance),
+                [np.log(scale_var * 0.003)],
+            ]
+        )
         prior_sd = np.concatenate([np.where(self.numeric, 0.8, 1.5), [1.5, 1.5, 1.5], [2.0]])
 
         def objective(vector: Floats) -> tuple[float, Floats]:
@@ -134,7 +161,11 @@ class GridKernel:
             gradient = np.empty_like(vector)
             for d in range(self.count):
                 slope = pick[d](tables[d][1])
-                inner = hyper.variance[0] + hyper.variance[1] * (total - parts[d]) + hyper.variance[2] * product / np.maximum(parts[d], 1e-12)
+                inner = (
+                    hyper.variance[0]
+                    + hyper.variance[1] * (total - parts[d])
+                    + hyper.variance[2] * product / np.maximum(parts[d], 1e-12)
+                )
                 gradient[d] = 0.5 * np.sum(middle * inner * slope)
             gradient[self.count] = 0.5 * hyper.variance[0] * np.sum(middle * total)
             gradient[self.count + 1] = 0.5 * hyper.variance[1] * np.sum(middle * pairs)
@@ -167,7 +198,11 @@ class Posterior:
     @property
     def log_evidence(self) -> float:
         residual = self.lower @ (self.lower.T @ self.alpha)
-        return float(-0.5 * residual @ self.alpha - np.sum(np.log(np.diag(self.lower))) - 0.5 * len(self.alpha) * np.log(2 * np.pi))
+        return float(
+            -0.5 * residual @ self.alpha
+            - np.sum(np.log(np.diag(self.lower)))
+            - 0.5 * len(self.alpha) * np.log(2 * np.pi)
+        )
 
     def whiten(self, cross: Floats) -> Floats:
         """L^-1 cross, cross of shape (n, m)."""

@@ -30,7 +30,8 @@ class Axis:
 
     numeric: levels have an order and a distance; a categorical axis only knows same or different.
     place:   position of each level, 0 to 1; on the scale (linear or logarithmic) that spaces the levels most evenly.
-    derived: computed from other axes (footprint, outstanding, direction ...): never counted when levels must be touched.
+    derived: computed from other axes (footprint, outstanding, direction ...): never counted when levels must be
+    touched.
     """
 
     name: str
@@ -64,7 +65,9 @@ def _categorical_axis(name: str, values: Sequence[Level | None], *, derived: boo
     levels = sorted(set(values), key=str)
     at = {level: i for i, level in enumerate(levels)}
     place = np.linspace(0, 1, len(levels))
-    return Axis(name, tuple(levels), numeric=False, place=place, derived=derived), np.array([at[v] for v in values], dtype=np.int64)
+    return Axis(name, tuple(levels), numeric=False, place=place, derived=derived), np.array(
+        [at[v] for v in values], dtype=np.int64
+    )
 
 
 def _is_number(value: Level | None) -> bool:
@@ -110,16 +113,6 @@ class Space:
         return self._inside[direction]
 
     @cached_property
-    def written(self) -> Floats:
-        """Part of each cell's I/Os that are writes, 0 to 1, shape (n,)."""
-        return np.array([_written_share(point) for point in self.points])
-
-    @cached_property
-    def ordered(self) -> NDArray[np.bool_]:
-        """Which cells go through their file in order, shape (n,)."""
-        return np.array([point.get("rw") is not None and order_name(str(point["rw"])) == "sequential" for point in self.points])
-
-    @cached_property
     def mode(self) -> Ints:
         """Which `rw` each cell has, as the number of its level, 0 where nothing or one is given; shape (n,)."""
         rw = self.axis_named("rw")
@@ -128,13 +121,17 @@ class Space:
     @cached_property
     def directions(self) -> tuple[str, ...]:
         """Directions the cells move data in; ('',) when the grid does not say."""
-        return tuple(sorted({direction_name(str(point["rw"])) if point.get("rw") is not None else "" for point in self.points}))
+        return tuple(
+            sorted({direction_name(str(point["rw"])) if point.get("rw") is not None else "" for point in self.points})
+        )
 
     def axis_named(self, *names: str) -> int | None:
         return next((i for i, axis in enumerate(self.axes) if axis.name in names), None)
 
     def coordinates(self) -> Floats:
-        """Places of all cells on their own axes, categorical ones as 0/1 columns / sqrt(2): for distances. Shape (n, columns)."""
+        """Places of all cells on their own axes, categorical ones as 0/1 columns / sqrt(2): for distances. Shape (n,
+        columns).
+        """
         columns = []
         for i in self.own_axes:
             axis = self.axes[i]
@@ -156,13 +153,14 @@ class Space:
             values = [point.get(name) for point in points]
             if len(set(values)) < 2:
                 continue
-            numbers = [v for v in values if _is_number(v)]
+            numbers = [float(v) for v in values if isinstance(v, (int, float)) and _is_number(v)]
             if len(numbers) == len(values):
-                made = [_numeric_axis(name, [float(v) for v in numbers])]  # type: ignore[arg-type]
+                made = [_numeric_axis(name, numbers)]
             elif len(set(numbers)) >= 3 and all(v is None or _is_number(v) for v in values):
                 # Numbers with gaps: the gap is a category of its own, its place the middle of the others.
-                middle = sorted(set(numbers), key=float)[len(set(numbers)) // 2]  # type: ignore[arg-type]
-                made = [_numeric_axis(name, [float(middle if v is None else v) for v in values])]  # type: ignore[arg-type]
+                middle = sorted(set(numbers))[len(set(numbers)) // 2]
+                filled = [v if isinstance(v, (int, float)) else middle for v in values]
+                made = [_numeric_axis(name, filled)]
                 made.append(_categorical_axis(f"{name} given", [str(v is not None) for v in values]))
             else:
                 made = [_categorical_axis(name, values)]
@@ -180,7 +178,9 @@ class Space:
         }
         known = frozenset(name for name, values in roles.items() if values is not None)
         full = {name: np.ones(len(points)) if values is None else values for name, values in roles.items()}
-        base = cls(tuple(points), tuple(axes), index, full["block"], full["size"], full["numjobs"], full["iodepth"], known)
+        base = cls(
+            tuple(points), tuple(axes), index, full["block"], full["size"], full["numjobs"], full["iodepth"], known
+        )
         return _with_derived(base)
 
 
@@ -209,14 +209,20 @@ def _with_derived(space: Space) -> Space:
     rw = space.axis_named("rw")
     if rw is not None:
         values = [str(point.get("rw")) for point in space.points]
-        for name, column in (("direction of rw", [direction_name(v) for v in values]), ("order of rw", [order_name(v) for v in values])):
+        for name, column in (
+            ("direction of rw", [direction_name(v) for v in values]),
+            ("order of rw", [order_name(v) for v in values]),
+        ):
             if 1 < len(set(column)) < len(space.axes[rw].levels):
                 add(*_categorical_axis(name, column, derived=True))
     if "block" in space.known:
         aligned = [str(bool(v % SECTOR_BYTES == 0)) for v in space.block_bytes]
         if len(set(aligned)) > 1:
             add(*_categorical_axis("bs multiple of 4096", aligned, derived=True))
-            partial = [str(a == "False" and "write" in str(point.get("rw", ""))) for a, point in zip(aligned, space.points, strict=True)]
+            partial = [
+                str(a == "False" and "write" in str(point.get("rw", "")))
+                for a, point in zip(aligned, space.points, strict=True)
+            ]
             add(*_categorical_axis("write of part of 4096 bytes", partial, derived=True))
     return Space(
         space.points,
@@ -236,16 +242,6 @@ def direction_name(rw: str) -> str:
         return "+".join(directions_of(rw))
     except ValueError:
         return rw
-
-
-def _written_share(point: Point) -> float:
-    directions = direction_name(str(point.get("rw", ""))).split("+")
-    if "write" not in directions:
-        return 0.0
-    if "read" not in directions:
-        return 1.0
-    mix = point.get("rwmixread")
-    return 1 - (float(mix) if _is_number(mix) else 50.0) / 100  # type: ignore[arg-type]
 
 
 def order_name(rw: str) -> str:

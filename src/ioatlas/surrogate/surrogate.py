@@ -14,74 +14,54 @@ from dataclasses import dataclass
 import numpy as np
 
 from ioatlas.surrogate.gp import GridKernel, Hyper, Posterior
-from ioatlas.surrogate.law import Edge, Law
+from ioatlas.surrogate.law import ChangePoint, Law
 from ioatlas.surrogate.noise import STUDENT_DOF, Noise, measure_noise
 from ioatlas.surrogate.space import Floats, Ints, Space
 
 FIT_ITERATIONS = 40
 LAW_ITERATIONS = 15
 CANDIDATE_LAW_ITERATIONS = 8
-ROBUST_ROUNDS = 1
+NARROWEST_REST, WIDEST_REST = 0.03, 0.2
+"""Bounds of the standard deviation of the readings about the law that its fit is told."""
+MEDIAN_OF_NORMAL = 0.6745
 LAW_VAR = 0.15**2
 """Variance of the log readings about the law, expected beforehand."""
 
 
 @dataclass(frozen=True)
-class Start:
-    """Where the next fit may begin: speeds it up, does not decide it."""
-
-    law: Law | None
-    theta: Floats
-    hyper: Hyper
-    cells: Ints
-    weight: Floats
-
-    def weights(self, cells: Ints) -> Floats:
-        """The weights found before; 1 for cells that are new."""
-        known = dict(zip(self.cells.tolist(), self.weight.tolist(), strict=True))
-        return np.array([known.get(cell, 1.0) for cell in cells.tolist()])
-
-
-@dataclass(frozen=True)
 class Training:
-    """Cells measured so far: cells (n,), their mean log reading (n,), visits (n,), and the noise of one reading.
-
-    noise_var: its variance for each cell of the space, measured or not, (len(space),).
-    """
+    """Cells measured so far: cells (n,), their mean log reading (n,), visits (n,), and the noise of one reading."""
 
     cells: Ints
     mean: Floats
     visits: Ints
     noise: Noise
-    noise_var: Floats
 
     @classmethod
-    def of(cls, space: Space, readings: Mapping[int, Sequence[float]]) -> Training:
+    def of(cls, readings: Mapping[int, Sequence[float]]) -> Training:
         """From log readings by cell. Three or more readings count by their median, two by their mean."""
         cells = sorted(readings)
         centre = [float(np.median(readings[c])) if len(readings[c]) > 2 else float(np.mean(readings[c])) for c in cells]
-        again: list[list[Sequence[float]]] = [[] for _ in range(int(space.mode.max()) + 1)]
-        for cell in cells:
-            if len(readings[cell]) > 1:
-                again[space.mode[cell]].append(readings[cell])
-        noise = measure_noise(again)
+        noise = measure_noise([readings[cell] for cell in cells if len(readings[cell]) > 1])
         visits = np.array([len(readings[c]) for c in cells], dtype=np.int64)
-        return cls(np.array(cells, dtype=np.int64), np.array(centre), visits, noise, noise.var_of_mode[space.mode])
+        return cls(np.array(cells, dtype=np.int64), np.array(centre), visits, noise)
 
     @property
     def read_var(self) -> Floats:
         """Variance that noise leaves in each cell's mean reading, (n,)."""
-        return self.noise_var[self.cells] / self.visits
+        return self.noise.var / self.visits
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """Mean of the log and variances, shape (n,). `smooth_var`: what more cells would remove; `rough_var`: a cell's own part; `noise_var`: of one reading."""
+    """Mean of the log and variances, shape (n,). `smooth_var`: what more cells would remove; `rough_var`: a cell's own
+    part; `noise_var`: of one reading.
+    """
 
     mean: Floats
     smooth_var: Floats
     rough_var: float
-    noise_var: Floats
+    noise_var: float
 
     def variance(self, readings: float = np.inf) -> Floats:
         """Of the geometric mean of so many readings of a cell not yet measured; of its true value when infinite."""
@@ -103,15 +83,22 @@ class Surrogate:
     slope: Floats
     offset: float
     log_evidence: float
-    """Log evidence of the readings at the most probable hyperparameters, their prior included: to compare models of the same readings."""
+    """Of the readings at the most probable hyperparameters, their prior included: to compare models of the same
+    readings.
+    """
 
     @property
-    def start(self) -> Start:
-        return Start(self.law, self.theta, self.hyper, self.training.cells, self.weight)
+    def change_points(self) -> tuple[ChangePoint, ...]:
+        return (*self.law.cliffs, *self.law.steps) if self.law else ()
 
     @property
-    def traits(self) -> frozenset[str]:
-        return self.law.traits if self.law else frozenset()
+    def modes_apart(self) -> bool:
+        return self.law is not None and self.law.modes_apart
+
+    def weights_of(self, cells: Ints) -> Floats:
+        """The weights found for these cells; 1 for cells that are new."""
+        known = dict(zip(self.training.cells.tolist(), self.weight.tolist(), strict=True))
+        return np.array([known.get(cell, 1.0) for cell in cells.tolist()])
 
     def _mean_and_slope(self, rows: Ints) -> tuple[Floats, Floats]:
         """Prior mean and the scaled derivative of the mean by its parameters; law at the most probable parameters."""
@@ -128,7 +115,7 @@ class Surrogate:
         half = self.posterior.whiten(cross)
         prior = self.kernel.variance(self.hyper) + np.sum(slope**2, axis=1)
         smooth = np.maximum(prior - np.sum(half**2, axis=0), 1e-10)
-        return Prediction(mean + cross.T @ self.posterior.alpha, smooth, self.hyper.rough_var, self.training.noise_var[rows])
+        return Prediction(mean + cross.T @ self.posterior.alpha, smooth, self.hyper.rough_var, self.training.noise.var)
 
     def covariance(self, rows: Ints) -> Floats:
         """Posterior covariance of the smooth part between cells, (m, m)."""
@@ -137,21 +124,15 @@ class Surrogate:
         half = self.posterior.whiten(cross)
         return self.kernel.covariance(self.hyper, rows, rows) + slope @ slope.T - half.T @ half
 
-    def stiff_posterior(self) -> Posterior:
-        """The same readings seen by a process as it is before it has learnt anything."""
-        cells = self.training.cells
-        hyper = self.kernel.start(LAW_VAR, self.training.noise.sd**2)
-        mean, _ = self._mean_and_slope(cells)
-        known = self.slope @ self.slope.T + np.diag(self.training.read_var + hyper.rough_var)
-        return Posterior.of(self.kernel.covariance(hyper, cells, cells) + known, self.training.mean - mean)
-
     @property
     def nugget(self) -> Floats:
-        """Variance of each training cell's mean about the smooth surface, before weights: noise and rough part, (n,)."""
+        """Variance of each training cell's mean about the smooth surface, without weights: noise and rough part."""
         return self.training.read_var + self.hyper.rough_var
 
     def leave_one_out(self) -> tuple[Floats, Floats]:
-        """(mean reading minus its prediction from the other cells, variance of that as if every cell had full weight)."""
+        """(mean reading minus its prediction from the other cells, variance of that as if every cell had full
+        weight).
+        """
         gap, variance = self.posterior.leave_one_out()
         return gap, variance - self.nugget / self.weight + self.nugget
 
@@ -167,64 +148,88 @@ def fit(
     space: Space,
     training: Training,
     *,
-    edges: tuple[Edge, ...] = (),
+    change_points: tuple[ChangePoint, ...] = (),
+    modes_apart: bool = False,
     use_law: bool = True,
     separate: Ints | None = None,
-    start: Start | None = None,
+    start: Surrogate | None = None,
     iterations: int = FIT_ITERATIONS,
     robust: bool = True,
-    traits: frozenset[str] = frozenset(),
 ) -> Surrogate:
-    """Fits everything to these cells. `edges`: cliffs along the footprint; `separate`: regime of each cell, (len(space),); `traits`: as in `Law`."""
+    """Fits everything to these cells.
+
+    modes_apart: as in `Law`. separate: regime of each cell, (len(space),). start: a fit of the same space to begin
+    from. robust: False for a
+    candidate that is compared, not kept: one short fit at the weights of `start`.
+    """
     cells, reading = training.cells, training.mean
     noise_var = training.read_var
-    spread = float(np.median(np.abs(reading - np.median(reading)))) / 0.6745 if len(reading) > 2 else 1.0
     kernel = GridKernel(space, separate)
     offset = float(np.median(reading))
     law: Law | None = None
     theta = np.zeros(1)
-    scale_var = max(spread**2, 0.05)
     if use_law:
-        law = Law(space, cells, reading, edges, traits)
-        if start is not None and start.law is not None:
-            theta = law.carried(start.law, start.theta)
-        else:
-            theta = law.fit(cells, reading, noise_var + 0.2**2, law.prior_mean, LAW_ITERATIONS)
-        # A candidate edge starts from a fitted law and is compared, not kept: one short fit is enough.
-        for _ in range(2 if robust else 1):
-            rest = float(np.median(np.abs(reading - law.predict(theta, cells))) / 0.6745)
-            theta = law.fit(cells, reading, noise_var + min(max(rest, 0.03), 0.2) ** 2, theta, LAW_ITERATIONS if robust else CANDIDATE_LAW_ITERATIONS)
+        law = Law(space, cells, reading, change_points, modes_apart=modes_apart)
+        theta = _fit_law(law, training, start, robust)
         scale_var = LAW_VAR
-    hyper = start.hyper if start is not None and len(start.hyper.length) == kernel.count else kernel.start(scale_var, training.noise.sd**2)
+    else:
+        scale_var = max(_spread(reading - offset) ** 2, 0.05)
+    hyper = start.hyper if start is not None else kernel.start(scale_var, training.noise.var)
     mean, slope = _mean_and_slope(law, theta, offset, cells)
     known = slope @ slope.T
     residual = reading - mean
-    weight = np.ones(len(cells))
-    if start is not None:
-        weight = start.weights(cells)
-        if not robust:
-            # Whether a jump is real is asked of what repeats have confirmed, in full.
-            weight = np.where(training.visits > 1, 1.0, weight)
-    elif law is not None:
-        # The process must not learn its roughness from odd cells: those far from the law count little at first, and come back if others agree.
-        left = np.abs(reading - law.predict(theta, cells))
-        scale = max(float(np.median(left)) / 0.6745, 0.03)
-        weight = np.minimum(1.0, (STUDENT_DOF + 1) / (STUDENT_DOF + (left / scale) ** 2))
+    weight = _first_weights(training, law, theta, start, robust)
     hyper, log_evidence = kernel.fit(cells, residual, noise_var, known, hyper, scale_var, iterations, weight)
     if robust:
-        for _ in range(ROBUST_ROUNDS):
-            weight = _weights(kernel.covariance(hyper, cells, cells) + known, noise_var + hyper.rough_var, residual, weight)
-            hyper, log_evidence = kernel.fit(cells, residual, noise_var, known, hyper, scale_var, iterations, weight)
         weight = _weights(kernel.covariance(hyper, cells, cells) + known, noise_var + hyper.rough_var, residual, weight)
-    posterior = Posterior.of(kernel.covariance(hyper, cells, cells) + known + np.diag((noise_var + hyper.rough_var) / weight), residual)
+        hyper, log_evidence = kernel.fit(cells, residual, noise_var, known, hyper, scale_var, iterations, weight)
+        weight = _weights(kernel.covariance(hyper, cells, cells) + known, noise_var + hyper.rough_var, residual, weight)
+    posterior = Posterior.of(
+        kernel.covariance(hyper, cells, cells) + known + np.diag((noise_var + hyper.rough_var) / weight), residual
+    )
     return Surrogate(space, training, law, theta, kernel, hyper, weight, posterior, slope, offset, log_evidence)
 
 
-def _weights(smooth: Floats, nugget: Floats, residual: Floats, weight: Floats) -> Floats:
-    """Weights of a Student-t about the smooth surface: a cell far from where the others put it pulls less, however often it was read.
+def _spread(values: Floats) -> float:
+    """Robust standard deviation about 0 of a normal law's core."""
+    return float(np.median(np.abs(values))) / MEDIAN_OF_NORMAL
 
-    A repeat can show that the cell is odd, not that its neighbours are; when they are, they say so themselves. Leave-one-out, so that no cell
-    vouches for itself; shape (n,).
+
+def _fit_law(law: Law, training: Training, start: Surrogate | None, robust: bool) -> Floats:
+    cells, reading, noise_var = training.cells, training.mean, training.read_var
+    if start is not None and start.law is not None:
+        theta = law.carried(start.law, start.theta)
+    else:
+        theta = law.fit(cells, reading, noise_var + WIDEST_REST**2, law.prior_mean, LAW_ITERATIONS)
+    for _ in range(2 if robust else 1):
+        rest = float(np.clip(_spread(reading - law.predict(theta, cells)), NARROWEST_REST, WIDEST_REST))
+        iterations = LAW_ITERATIONS if robust else CANDIDATE_LAW_ITERATIONS
+        theta = law.fit(cells, reading, noise_var + rest**2, theta, iterations)
+    return theta
+
+
+def _first_weights(training: Training, law: Law | None, theta: Floats, start: Surrogate | None, robust: bool) -> Floats:
+    """Of each training cell before the process is fitted: it must not learn its roughness from outlying cells."""
+    cells = training.cells
+    if start is not None:
+        weight = start.weights_of(cells)
+        # Whether a jump is real is asked of what repeats have confirmed, in full.
+        return weight if robust else np.where(training.visits > 1, 1.0, weight)
+    if law is None:
+        return np.ones(len(cells))
+    # Those far from the law count little at first, and come back if others agree.
+    left = training.mean - law.predict(theta, cells)
+    scale = max(_spread(left), NARROWEST_REST)
+    return np.asarray(np.minimum(1.0, (STUDENT_DOF + 1) / (STUDENT_DOF + (left / scale) ** 2)))
+
+
+def _weights(smooth: Floats, nugget: Floats, residual: Floats, weight: Floats) -> Floats:
+    """Weights of a Student-t about the smooth surface: a cell far from where the others put it pulls less, however
+    often
+    it was read.
+
+    A repeat can show that the cell is outlying, not that its neighbours are; when they are, they say so themselves.
+    Leave-one-out, so that no cell vouches for itself; shape (n,).
     """
     for _ in range(3):
         gap, variance = Posterior.of(smooth + np.diag(nugget / weight), residual).leave_one_out()

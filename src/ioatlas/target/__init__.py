@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Targets: opened, recognised, guarded, prepared and cleaned. People own this data; nothing is written that was not named for it."""
+"""Targets: opened, recognised, guarded, prepared and cleaned.
+
+People own this data; nothing is written that was not named for it.
+"""
 
 from ioatlas.target.capabilities import Capabilities, capabilities
 from ioatlas.target.direct import DirectIo, direct_io_alignment

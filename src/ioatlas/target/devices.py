@@ -96,7 +96,11 @@ class BlockDevice:
     def partitions(self) -> list[BlockDevice]:
         if self.is_partition:
             return []
-        return [BlockDevice(entry.path) for entry in _entries(self.sysfs) if os.path.exists(os.path.join(entry.path, "partition"))]
+        return [
+            BlockDevice(entry.path)
+            for entry in _entries(self.sysfs)
+            if os.path.exists(os.path.join(entry.path, "partition"))
+        ]
 
     def holders(self) -> list[BlockDevice]:
         """Devices the kernel has built directly on this one: device mapper, md, bcache."""
@@ -116,7 +120,9 @@ class BlockDevice:
 
     @cached_property
     def serial(self) -> str | None:
-        """The serial number the device reports, from the kernel or, where only udev asks for it, from udev's database."""
+        """The serial number the device reports, from the kernel or, where only udev asks for it,
+        from udev's database.
+        """
         disk = self.disk
         text = disk.read("serial") or disk.read("device/serial") or _printable(disk.read("device/vpd_pg80")[4:])
         return text or self._udev("ID_SERIAL_SHORT") or self._udev("ID_SERIAL") or None
@@ -125,7 +131,14 @@ class BlockDevice:
     def wwn(self) -> str | None:
         """The world-wide name (naa., eui., uuid., t10.) or the UUID of a device-mapper device or array."""
         disk = self.disk
-        return disk.read("wwid") or disk.read("device/wwid") or disk.read("dm/uuid") or disk.read("md/uuid") or self._udev("ID_WWN") or None
+        return (
+            disk.read("wwid")
+            or disk.read("device/wwid")
+            or disk.read("dm/uuid")
+            or disk.read("md/uuid")
+            or self._udev("ID_WWN")
+            or None
+        )
 
     def _udev(self, name: str) -> str:
         path = Path(f"/run/udev/data/b{self.disk.number}")
@@ -149,7 +162,9 @@ def _entries(path: str) -> list[os.DirEntry[str]]:
 
 
 def every_disk() -> Iterator[BlockDevice]:
-    """Every whole block device of the machine that can be opened; the single paths of an NVMe multipath drive are hidden."""
+    """Every whole block device of the machine that can be opened;
+    the single paths of an NVMe multipath drive are hidden.
+    """
     for entry in _entries("/sys/block"):
         disk = BlockDevice(os.path.realpath(entry.path))
         if disk.read("hidden") != "1":
@@ -160,12 +175,16 @@ def device_of(path: str) -> BlockDevice:
     """The block device at `path`. Raises IoAtlasError when /sys does not know it (in some containers)."""
     device = BlockDevice.of_path(path)
     if device is None:
-        raise IoAtlasError("/sys does not know this block device, so nothing about it can be checked", where=path, remedy="mount /sys")
+        raise IoAtlasError(
+            "/sys does not know this block device, so nothing about it can be checked", where=path, remedy="mount /sys"
+        )
     return device
 
 
 def same_storage(device: BlockDevice) -> list[BlockDevice]:
-    """Other whole devices that lead to the same bytes: another path to the same LUN (equal WWN), another loop device of the same file."""
+    """Other whole devices that lead to the same bytes: another path to the same LUN (equal WWN),
+    another loop device of the same file.
+    """
     disk = device.disk
     backing = _file_key(disk.loop_backing_file)
     # A dm or md UUID names the device built, never another path to it.
@@ -182,7 +201,11 @@ def same_storage(device: BlockDevice) -> list[BlockDevice]:
 
 def loops_on(device: BlockDevice) -> list[BlockDevice]:
     """Loop devices whose backing file is this device itself."""
-    return [other for other in every_disk() if (backing := other.loop_backing_file) is not None and BlockDevice.of_path(backing) == device]
+    return [
+        other
+        for other in every_disk()
+        if (backing := other.loop_backing_file) is not None and BlockDevice.of_path(backing) == device
+    ]
 
 
 def loops_of_file(path: str) -> list[BlockDevice]:
@@ -269,7 +292,9 @@ def _filesystem_devices(path: str) -> list[BlockDevice]:
 def btrfs_siblings(device: BlockDevice) -> list[BlockDevice]:
     """Every device of the mounted btrfs that `device` belongs to, itself included; empty when it belongs to none."""
     for filesystem in _entries("/sys/fs/btrfs"):
-        members = [BlockDevice(os.path.realpath(entry.path)) for entry in _entries(os.path.join(filesystem.path, "devices"))]
+        members = [
+            BlockDevice(os.path.realpath(entry.path)) for entry in _entries(os.path.join(filesystem.path, "devices"))
+        ]
         if device in members:
             return members
     return []

@@ -42,7 +42,8 @@ class DirectIo:
 def direct_io_alignment(path: str) -> DirectIo:
     """The answer for an existing file or block device, by reading only. For a directory use `Workspace.direct_io`.
 
-    A file without data is judged by opening it and by what the kernel says. Raises IoAtlasError when it cannot be opened at all.
+    A file without data is judged by opening it and by what the kernel says. Raises IoAtlasError when it cannot be
+    opened at all.
     """
     try:
         plain = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -66,8 +67,8 @@ def direct_io_alignment(path: str) -> DirectIo:
 def probe_directory(directory: int, name: str, where: str, *, writes: bool) -> DirectIo:
     """The answer for a directory given by descriptor, on a new file `name` that is removed at once.
 
-    writes: also try a direct write, which some FUSE file systems refuse although they read. Raises IoAtlasError when the file
-    cannot be made.
+    writes: also try a direct write, which some FUSE file systems refuse although they read. Raises IoAtlasError when
+    the file cannot be made.
     """
     try:
         fd = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=directory)
@@ -78,7 +79,11 @@ def probe_directory(directory: int, name: str, where: str, *, writes: bool) -> D
         os.fsync(fd)
         claimed = _statx_alignment(fd)
         try:
-            direct = os.open(name, (os.O_RDWR if writes else os.O_RDONLY) | os.O_DIRECT | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
+            direct = os.open(
+                name,
+                (os.O_RDWR if writes else os.O_RDONLY) | os.O_DIRECT | os.O_NOFOLLOW | os.O_CLOEXEC,
+                dir_fd=directory,
+            )
         except OSError as error:
             return DirectIo(supported=False, why_not=f"no O_DIRECT: opening with it fails ({error.strerror})")
         try:
@@ -99,9 +104,13 @@ def probe_directory(directory: int, name: str, where: str, *, writes: bool) -> D
 
 
 def _judge(fd: int, size: int, claimed: tuple[int, int] | None) -> DirectIo:
-    """claimed: (memory, offset) alignment as the kernel gives it; (0, 0) means no direct I/O on this file (statx(2))."""
+    """claimed: (memory, offset) alignment as the kernel gives it; (0, 0) means no direct I/O on this file
+    (statx(2)).
+    """
     if claimed == (0, 0):
-        return DirectIo(supported=False, why_not="no O_DIRECT: the kernel says it would fall back to buffered I/O on this file")
+        return DirectIo(
+            supported=False, why_not="no O_DIRECT: the kernel says it would fall back to buffered I/O on this file"
+        )
     page = mmap.PAGESIZE
     with mmap.mmap(-1, _OFFSETS[-1] + page) as buffer:
         view = memoryview(buffer)
@@ -110,13 +119,17 @@ def _judge(fd: int, size: int, claimed: tuple[int, int] | None) -> DirectIo:
             if claimed is not None:
                 if size >= 2 * claimed[1] and not _reads(fd, view[: claimed[1]], claimed[1]):
                     return DirectIo(supported=False, why_not="no O_DIRECT: an aligned read with it fails")
-                return DirectIo(supported=True, offset_alignment_bytes=claimed[1], memory_alignment_bytes=claimed[0], source="statx")
+                return DirectIo(
+                    supported=True, offset_alignment_bytes=claimed[1], memory_alignment_bytes=claimed[0], source="statx"
+                )
             if not offset:
                 short = size < 2 * _OFFSETS[0]
                 why = "the file is too short to try O_DIRECT on" if short else "no O_DIRECT: aligned reads with it fail"
                 return DirectIo(supported=False, why_not=why)
             memory = next((step for step in _MEMORY if _reads(fd, view[step : step + offset], offset)), page)
-            return DirectIo(supported=True, offset_alignment_bytes=offset, memory_alignment_bytes=memory, source="trial")
+            return DirectIo(
+                supported=True, offset_alignment_bytes=offset, memory_alignment_bytes=memory, source="trial"
+            )
         finally:
             view.release()
 

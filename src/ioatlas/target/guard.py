@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must hold before a target is written: nobody's data is on it, and a person has named it in full. No flag turns a guard off.
+"""What must hold before a target is written: nobody's data is on it, and a person has named it in full. No flag turns a
+guard off.
 
 Reading is never refused here: a read-only sweep may run on a mounted disk.
 """
@@ -29,7 +30,8 @@ SHORTEST_SERIAL = 4
 
 
 def check_before_start(target: Target, *, writes: bool) -> None:
-    """Everything that must hold right before fio starts: the same target, and, when it will be written, every guard again.
+    """Everything that must hold right before fio starts: the same target, and, when it will be written, every guard
+    again.
 
     Trim counts as writing. Raises RefusedError or IoAtlasError.
     """
@@ -39,13 +41,17 @@ def check_before_start(target: Target, *, writes: bool) -> None:
 
 
 def check_writable(target: Target) -> None:
-    """Raises when the target cannot or must not be written: read-only, not permitted, in use, or holding data (block devices)."""
+    """Raises when the target cannot or must not be written: read-only, not permitted, in use, or holding data
+    (block devices).
+    """
     if target.kind == "block":
         answer_within(lambda: check_block_device(target), target.location, SPIN_UP_SECONDS)
     elif target.kind == "uri":
         if read_export(target.location).read_only:
             raise IoAtlasError(
-                "the server exports it read-only", where=target.location, remedy="plan a read-only sweep, or export it for writing"
+                "the server exports it read-only",
+                where=target.location,
+                remedy="plan a read-only sweep, or export it for writing",
             )
     else:
         answer_within(lambda: _check_writable_path(target), target.location)
@@ -64,7 +70,9 @@ def _check_writable_path(target: Target) -> None:
     if os.path.isdir(path):
         if not os.access(path, os.W_OK | os.X_OK, effective_ids=True):
             raise IoAtlasError(
-                "permission denied", where=target.location, remedy="run as a user who may write there, or change its permissions"
+                "permission denied",
+                where=target.location,
+                remedy="run as a user who may write there, or change its permissions",
             )
         return
     try:
@@ -89,10 +97,13 @@ def _same_file(one: str, other: str) -> bool:
 
 
 def check_extent(target: Target, end_bytes: int) -> None:
-    """Raises when a load would reach past the end: fio deletes and lays out anew a file that is shorter than the load."""
+    """Raises when a load would reach past the end: fio deletes
+    and lays out anew a file that is shorter than the load.
+    """
     if target.size_bytes is not None and end_bytes > target.size_bytes:
         raise RefusedError(
-            f"the load reaches to byte {end_bytes}, but the target ends at {target.size_bytes} ({format_size(target.size_bytes)})",
+            f"the load reaches to byte {end_bytes}, but the target ends at {target.size_bytes} "
+            f"({format_size(target.size_bytes)})",
             where=target.location,
             remedy="choose smaller sizes or offsets, or a larger target",
         )
@@ -101,14 +112,17 @@ def check_extent(target: Target, end_bytes: int) -> None:
 def check_block_device(target: Target) -> None:
     """Raises RefusedError naming every reason why a block device must not be written.
 
-    The device itself, everything above and below it, and everything that leads to the same bytes by another way (a second path to
-    the same LUN, another loop device of the same file) are looked at for: mounts in any visible mount namespace, active swap,
-    partitions, holders, signatures; the device itself also for another exclusive user and for processes that have it open for writing.
+    The device itself, everything above and below it, and everything that leads to the same bytes by another way (a
+    second path to the same LUN, another loop device of the same file) are looked at for: mounts in any visible mount
+    namespace, active swap, partitions, holders, signatures; the device itself also for another exclusive user and for
+    processes that have it open for writing.
     """
     device = device_of(target.location)
     if device.read_only:
         raise IoAtlasError(
-            "the device is read-only", where=target.location, remedy="plan a read-only sweep, or make it writable (`blockdev --setrw`)"
+            "the device is read-only",
+            where=target.location,
+            remedy="plan a read-only sweep, or make it writable (`blockdev --setrw`)",
         )
     related = [device, *below(device)]
     for other in same_storage(device):
@@ -168,7 +182,9 @@ def _relation(device: BlockDevice, other: BlockDevice) -> str:
 
 
 def _mount_points(device: BlockDevice, mounts: list[Mount]) -> list[str]:
-    """Where a device is mounted: by device number, or, for file systems with anonymous numbers (btrfs), by source or membership."""
+    """Where a device is mounted: by device number, or, for file systems with anonymous numbers (btrfs),
+    by source or membership.
+    """
     siblings = {member.number for member in btrfs_siblings(device)}
     points = []
     for mount in mounts:
@@ -194,7 +210,9 @@ def _rdev(device: BlockDevice) -> int:
 
 
 def _exclusive_user(device: BlockDevice) -> list[str]:
-    """The kernel refuses O_EXCL on a block device that a file system, array, volume or swap has claimed, seen or unseen (open(2))."""
+    """The kernel refuses O_EXCL on a block device that a file system, array, volume or swap has claimed, seen or unseen
+    (open(2)).
+    """
     try:
         os.close(os.open(device.node, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC))
     except OSError as error:
@@ -230,7 +248,11 @@ def confirm_overwrite(target: Target, typed: str | None, *, made_by_ioatlas: boo
     made_by_ioatlas: this campaign made the file itself, and its journal says so.
     Raises RefusedError saying what to type.
     """
-    if made_by_ioatlas or target.kind in ("directory", "block") or (target.identity == NEW_FILE and not os.path.lexists(target.location)):
+    if (
+        made_by_ioatlas
+        or target.kind in ("directory", "block")
+        or (target.identity == NEW_FILE and not os.path.lexists(target.location))
+    ):
         return
     size = int(dict(identify(target).facts)["size_bytes"])
     accepted = {f"{target.location} {size}", f"{target.location} {format_size(size)}"}

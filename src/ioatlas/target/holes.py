@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holes: looked for in files, made in files, and, on block devices, discarded ranges. Making them destroys data: the guards come first."""
+"""Holes: looked for in files, made in files, and, on block devices, discarded ranges.
+
+Making them destroys data: the guards come first.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,8 @@ _CANNOT = (errno.EOPNOTSUPP, errno.ENOTTY, errno.EINVAL, errno.ENOSYS)
 
 
 def hole_bytes(path: str, size_bytes: int) -> int:
-    """Bytes of the first `size_bytes` of a file that hold no data, by lseek(2) SEEK_HOLE; unwritten extents count as holes.
+    """Bytes of the first `size_bytes` of a file that hold no data, by lseek(2) SEEK_HOLE; unwritten extents count as
+    holes.
 
     A file system that cannot tell says that all is data. Raises IoAtlasError when the file cannot be read.
     """
@@ -96,7 +100,9 @@ def discard(path: str, size_bytes: int) -> bool:
         if error.errno in _CANNOT:
             return False
         raise IoAtlasError(
-            f"discarding failed: {error.strerror}", where=path, remedy="see the kernel's log; purge = 'none' goes on without"
+            f"discarding failed: {error.strerror}",
+            where=path,
+            remedy="see the kernel's log; purge = 'none' goes on without",
         ) from error
     finally:
         os.close(fd)

@@ -44,10 +44,12 @@ def check_identity(target: Target) -> None:
 
 
 def recognise(target: Target) -> Target:
-    """At the start of a later session: the target with its facts as they are now, or RefusedError when it is another one.
+    """At the start of a later session: the target with its facts as they are now, or RefusedError when it is another
+    one.
 
-    After a reboot or a new mount a file system may have another device number or device name, if its UUID is the same, or, for file
-    systems without a device (network, tmpfs), another device number, if type and source are the same. Every other fact must hold.
+    After a reboot or a new mount a file system may have another device number or device name, if its UUID is the same,
+    or, for file systems without a device (network, tmpfs), another device number, if type and source are the same.
+    Every other fact must hold.
     """
     now = identify(target)
     _refuse(target, _stable(target.identity, now).differences(_stable(now, target.identity)))
@@ -69,7 +71,11 @@ def _stable(facts: Identity, other: Identity) -> Identity:
     dropped: set[str] = set()
     if mine.get("fs_uuid") and mine.get("fs_uuid") == theirs.get("fs_uuid"):
         dropped |= _ASSIGNED_BY_KERNEL
-    elif "fs_type" in mine and mine.get("device_number", "").startswith("0:") and theirs.get("device_number", "").startswith("0:"):
+    elif (
+        "fs_type" in mine
+        and mine.get("device_number", "").startswith("0:")
+        and theirs.get("device_number", "").startswith("0:")
+    ):
         dropped.add("device_number")
     if not (mine.get("fs_uuid") and theirs.get("fs_uuid")):
         dropped.add("fs_uuid")  # reading it needs a permission that one session may lack
@@ -119,7 +125,9 @@ def _filesystem_facts(path: str, status: os.stat_result) -> dict[str, str]:
 
 @cache
 def _filesystem_uuid(node: str, mount: Mount) -> str | None:
-    """Read once for each mount: the same mount has the same UUID, and reading it again would disturb what is being measured."""
+    """Read once for each mount: the same mount has the same UUID,
+    and reading it again would disturb what is being measured.
+    """
     del mount  # the key of the cache
     return filesystem_uuid(node)
 

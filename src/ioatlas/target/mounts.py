@@ -11,25 +11,24 @@ from pathlib import Path
 
 from ioatlas.errors import IoAtlasError
 
-NETWORK_TYPES = frozenset(
-    {
-        "nfs", "nfs4", "cifs", "smb3", "smbfs", "ncpfs", "afs", "coda", "9p", "ceph", "lustre", "gfs2", "ocfs2", "orangefs", "pvfs2",
-        "beegfs", "gpfs", "davfs", "glusterfs", "panfs", "vboxsf", "prl_fs", "vmhgfs", "virtiofs", "acfs",
-    }
-)  # fmt: skip
+_NETWORK = """
+    nfs nfs4 cifs smb3 smbfs ncpfs afs coda 9p ceph lustre gfs2 ocfs2 orangefs pvfs2 beegfs gpfs davfs glusterfs
+    panfs vboxsf prl_fs vmhgfs virtiofs acfs
+"""
+NETWORK_TYPES = frozenset(_NETWORK.split())
 """File-system types whose data lives on another machine, or whose locks a SQLite journal cannot rely on."""
 
 LOCAL_FUSE_TYPES = frozenset(
     {"fuseblk", "fuse.ntfs-3g", "fuse.exfat", "fuse.lxcfs", "fuse.mergerfs", "fuse.bindfs", "fuse.zfs", "fuse.encfs"}
 )
-"""FUSE types that keep their data on this machine. Any other FUSE mount (sshfs, glusterfs, rclone, s3fs ...) counts as network."""
+"""FUSE types that keep their data on this machine.
+Any other FUSE mount (sshfs, glusterfs, rclone, s3fs ...) counts as network."""
 
-PSEUDO_TYPES = frozenset(
-    {
-        "proc", "sysfs", "devtmpfs", "devpts", "cgroup", "cgroup2", "debugfs", "tracefs", "securityfs", "configfs", "efivarfs", "pstore",
-        "bpf", "binfmt_misc", "mqueue", "fusectl", "rpc_pipefs", "nsfs", "selinuxfs", "smackfs", "hugetlbfs", "resctrl", "nfsd",
-    }
-)  # fmt: skip
+_PSEUDO = """
+    proc sysfs devtmpfs devpts cgroup cgroup2 debugfs tracefs securityfs configfs efivarfs pstore bpf
+    binfmt_misc mqueue fusectl rpc_pipefs nsfs selinuxfs smackfs hugetlbfs resctrl nfsd
+"""
+PSEUDO_TYPES = frozenset(_PSEUDO.split())
 """File systems that are interfaces to the kernel: writing there changes the machine, not storage."""
 
 _OCTAL = re.compile(r"\\([0-7]{3})")
@@ -69,13 +68,22 @@ def read_mountinfo(path: str = "/proc/self/mountinfo") -> list[Mount]:
             continue
         options = (*head[5].split(","), *tail[2].split(","))
         mounts.append(
-            Mount(int(head[0]), head[2], unescape(head[3]), unescape(head[4]), tail[0], unescape(tail[1]), read_only="ro" in options)
+            Mount(
+                int(head[0]),
+                head[2],
+                unescape(head[3]),
+                unescape(head[4]),
+                tail[0],
+                unescape(tail[1]),
+                read_only="ro" in options,
+            )
         )
     return mounts
 
 
 def mount_of(path: str) -> Mount:
-    """The mount that `path` lies on, found by the kernel's own mount id: right for bind mounts and for mounts on top of each other.
+    """The mount that `path` lies on, found by the kernel's own mount id: right for bind mounts and for mounts on top of
+    each other.
 
     Raises OSError when the path cannot be opened.
     """
@@ -89,7 +97,9 @@ def mount_of(path: str) -> Mount:
         if mount.mount_id == mount_id:
             return mount
     raise IoAtlasError(
-        "the mount it lies on is not listed in /proc/self/mountinfo", where=path, remedy="name a path inside this mount namespace"
+        "the mount it lies on is not listed in /proc/self/mountinfo",
+        where=path,
+        remedy="name a path inside this mount namespace",
     )
 
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An NBD export asked about itself through libnbd: the library fio's own `nbd` engine uses, so both read a URI alike."""
+"""An NBD export asked about itself through libnbd: the library fio's own `nbd` engine uses,
+so both read a URI alike.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,10 @@ def _library() -> ctypes.CDLL:
 
 
 def read_export(uri: str, seconds: float | None = None) -> Export:
-    """Connects to `uri`, reads what the server says and disconnects. Raises IoAtlasError when it is dead, silent or refuses."""
+    """Connects to `uri`, reads what the server says and disconnects.
+
+    Raises IoAtlasError when it is dead, silent or refuses.
+    """
     library = _library()
     limit = trouble.PATIENCE_SECONDS if seconds is None else seconds
     handle = library.nbd_create()
@@ -94,11 +99,15 @@ def _connect(library: ctypes.CDLL, handle: int, uri: str, limit: float) -> None:
     deadline = time.monotonic() + limit
     while library.nbd_aio_is_ready(handle) != 1:
         if library.nbd_aio_is_dead(handle) == 1 or library.nbd_aio_is_closed(handle) == 1:
-            raise IoAtlasError("the server closed the connection", where=uri, remedy="check the export's name and the server's log")
+            raise IoAtlasError(
+                "the server closed the connection", where=uri, remedy="check the export's name and the server's log"
+            )
         rest = deadline - time.monotonic()
         if rest <= 0:
             raise IoAtlasError(
-                f"the NBD server does not answer within {limit:g} s", where=uri, remedy="check that it is up and the network works"
+                f"the NBD server does not answer within {limit:g} s",
+                where=uri,
+                remedy="check that it is up and the network works",
             )
         if library.nbd_poll(handle, max(1, int(rest * 1000))) < 0:
             raise _failed(library, uri)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A file target that did not exist: made by ioatlas under the very name that was asked for, and removed only while it is that file."""
+"""A file target that did not exist: made by ioatlas under the very name that was asked for,
+and removed only while it is that file.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +16,13 @@ from ioatlas.target.trouble import spoken
 
 
 def make_file(target: Target, size_bytes: int, register: Callable[[str], None]) -> Target:
-    """Makes the file of a target opened with `new_file`, `size_bytes` long, and returns the target with its size and identity.
+    """Makes the file of a target opened with `new_file`, `size_bytes` long, and returns the target with its size and
+    identity.
 
-    register: called with the path before the file is made. Record the returned identity too: `remove_file` deletes nothing without it.
-    The file has its full length at once, so that fio finds it long enough and does not delete and lay it out anew; it is sparse until
-    written. Raises IoAtlasError when the name is taken meanwhile (nothing is overwritten) or the file cannot be made.
+    register: called with the path before the file is made. Record the returned identity too: `remove_file` deletes
+    nothing without it. The file has its full length at once, so that fio finds it long enough and does not delete and
+    lay it out anew; it is sparse until written. Raises IoAtlasError when the name is taken meanwhile (nothing is
+    overwritten) or the file cannot be made.
     """
     if target.kind != "file" or target.identity != NEW_FILE:
         raise UsageError("this target is not a file to be made", where=target.location)

@@ -9,8 +9,8 @@ import stat
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from ioatlas.dialect.jobfile import render_value
 from ioatlas.errors import IoAtlasError, RefusedError, UsageError
+from ioatlas.fio.jobfile import render_value
 from ioatlas.model.target import Target
 from ioatlas.target.devices import device_of, devices_under_filesystem
 from ioatlas.target.identity import NEW_FILE, describe_mode, identify, kind_of
@@ -41,18 +41,25 @@ def open_target(location: str, name: str | None = None, *, new_file: bool = Fals
     """The target at `location`, with its identity. Nothing is written.
 
     name:     how tables call it; without one the last part of the path, the device's or the export's name.
-    new_file: a path where nothing is yet means a file that ioatlas is to make. Off, it is an error: a mistyped mount point would
-              otherwise become a file on the local disk.
-    Raises IoAtlasError for what is missing, unmounted, not permitted, silent or no storage; UsageError for what fio cannot be given.
+    new_file: a path where nothing is yet means a file that ioatlas is to make. Off, it is an error: a mistyped mount
+              point would otherwise become a file on the local disk.
+    Raises IoAtlasError for what is missing, unmounted, not permitted, silent or no storage; UsageError for what fio
+    cannot be given.
     """
     if not location.strip():
-        raise UsageError("no target is named", remedy="name a directory, a file, a block device or a URI such as nbd://host")
+        raise UsageError(
+            "no target is named", remedy="name a directory, a file, a block device or a URI such as nbd://host"
+        )
     scheme = _SCHEME.match(location)
     if scheme is not None and (scheme.group(2) is not None or scheme.group(1).lower() in URI_KINDS):
         kind = URI_KINDS.get(scheme.group(1).lower())
         if kind is None:
             known = ", ".join(sorted(entry.example for entry in URI_KINDS.values()))
-            raise UsageError(f"ioatlas cannot measure a {scheme.group(1)}: URI", where=location, remedy=f"use a path or one of {known}")
+            raise UsageError(
+                f"ioatlas cannot measure a {scheme.group(1)}: URI",
+                where=location,
+                remedy=f"use a path or one of {known}",
+            )
         return kind.open(location, name)
     path = os.path.join(os.getcwd(), location)
     target = answer_within(lambda: _open_path(path, name, new_file=new_file), location)
@@ -70,7 +77,11 @@ def _open_path(path: str, name: str | None, *, new_file: bool) -> Target:
         status = _follow(bare)
     real = os.path.realpath(bare, strict=True)
     if path.endswith("/") and not stat.S_ISDIR(status.st_mode):
-        raise IoAtlasError(f"it is {describe_mode(status.st_mode)}, not a directory", where=path, remedy="leave out the slash at the end")
+        raise IoAtlasError(
+            f"it is {describe_mode(status.st_mode)}, not a directory",
+            where=path,
+            remedy="leave out the slash at the end",
+        )
     check_fio_can_name(real)
     kind = kind_of(status.st_mode)
     if kind is None:
@@ -109,7 +120,9 @@ def _absent(path: str, bare: str, name: str | None, *, new_file: bool) -> Target
         raise IoAtlasError(
             "there is nothing at this path",
             where=bare,
-            remedy=_REMOTE if _LOOKS_REMOTE.search(path) else "check the path; a NAS must be mounted first, a directory must be there already",
+            remedy=_REMOTE
+            if _LOOKS_REMOTE.search(path)
+            else "check the path; a NAS must be mounted first, a directory must be there already",
         )
     real = os.path.join(os.path.realpath(parent, strict=True), os.path.basename(bare))
     _check_real_storage(os.path.dirname(real))
@@ -127,16 +140,22 @@ def _absent(path: str, bare: str, name: str | None, *, new_file: bool) -> Target
 
 
 def _follow(link: str) -> os.stat_result:
-    """What a link named as target leads to: block devices are followed (/dev/disk/by-id/...), anything else must be named itself."""
+    """What a link named as target leads to: block devices are followed (/dev/disk/by-id/...),
+    anything else must be named itself.
+    """
     try:
         status = os.stat(link)
     except FileNotFoundError as error:
         raise IoAtlasError(
-            f"it is a symbolic link to {os.readlink(link)}, where there is nothing", where=link, remedy="mount or create what it leads to"
+            f"it is a symbolic link to {os.readlink(link)}, where there is nothing",
+            where=link,
+            remedy="mount or create what it leads to",
         ) from error
     if not stat.S_ISBLK(status.st_mode):
         raise RefusedError(
-            "it is a symbolic link, which may lead elsewhere tomorrow", where=link, remedy=f"name the real path: {os.path.realpath(link)}"
+            "it is a symbolic link, which may lead elsewhere tomorrow",
+            where=link,
+            remedy=f"name the real path: {os.path.realpath(link)}",
         )
     return status
 
@@ -145,7 +164,8 @@ def _check_mounted(path: str) -> None:
     point = unmounted_mount_point(os.path.normpath(path)) or unmounted_mount_point(os.path.realpath(path))
     if point is not None:
         raise RefusedError(
-            f"{point} is a mount point of /etc/fstab and nothing is mounted there: the load would run on the disk below it",
+            f"{point} is a mount point of /etc/fstab and nothing is mounted there: "
+            "the load would run on the disk below it",
             where=path,
             remedy=f"mount it (`mount {point}`), or take it out of /etc/fstab",
         )
@@ -160,11 +180,17 @@ def _check_real_storage(path: str) -> None:
             remedy="name a path on a real file system; a missing device node means that the device is not connected",
         )
     if mount.fs_type == "autofs":
-        raise IoAtlasError("its automatic mount did not happen", where=path, remedy="mount it by hand and look at the error")
+        raise IoAtlasError(
+            "its automatic mount did not happen", where=path, remedy="mount it by hand and look at the error"
+        )
     inside = path
     while inside != "/":
         if os.path.basename(inside).startswith(WORKSPACE_PREFIX) and os.path.lexists(os.path.join(inside, MARKER)):
-            raise RefusedError("it lies inside the subdirectory of another campaign", where=inside, remedy="name the directory above it")
+            raise RefusedError(
+                "it lies inside the subdirectory of another campaign",
+                where=inside,
+                remedy="name the directory above it",
+            )
         inside = os.path.dirname(inside)
 
 
@@ -174,27 +200,39 @@ def _check_readable(path: str) -> None:
 
 def _check_permitted(path: str, mode: int) -> None:
     if not os.access(path, mode, effective_ids=True):
-        raise IoAtlasError("permission denied", where=path, remedy="run as a user who may use it, or change its permissions")
+        raise IoAtlasError(
+            "permission denied", where=path, remedy="run as a user who may use it, or change its permissions"
+        )
 
 
 def check_fio_can_name(path: str) -> None:
-    """Raises UsageError for a path that fio would read as another one; `:` is no obstacle, the job-file writer escapes it."""
+    """Raises UsageError for a path that fio would read as another one; `:` is no obstacle,
+    the job-file writer escapes it.
+    """
     try:
         path.encode()
     except UnicodeEncodeError as error:
-        raise UsageError("its name is not valid UTF-8", where=repr(path), remedy="rename it, or bind-mount it to a plain name") from error
+        raise UsageError(
+            "its name is not valid UTF-8", where=repr(path), remedy="rename it, or bind-mount it to a plain name"
+        ) from error
     try:
         render_value("filename", path)
     except UsageError as error:
         raise UsageError(
-            f"fio cannot be given this path: {error.what}", where=repr(path), remedy="rename it, or bind-mount it to a plain name"
+            f"fio cannot be given this path: {error.what}",
+            where=repr(path),
+            remedy="rename it, or bind-mount it to a plain name",
         ) from error
 
 
 def _block_target(path: str, name: str | None) -> Target:
     device = device_of(path)
     if device.size_bytes == 0:
-        raise IoAtlasError("this device has no size: it holds no medium or is not set up", where=path, remedy="connect or set it up first")
+        raise IoAtlasError(
+            "this device has no size: it holds no medium or is not set up",
+            where=path,
+            remedy="connect or set it up first",
+        )
     _check_readable(path)
     return Target(
         name=name or device.name,
@@ -206,7 +244,9 @@ def _block_target(path: str, name: str | None) -> Target:
 
 
 def _filesystem_block_bytes(path: str) -> int:
-    """The largest logical block size below a file system, 512 where there is no block device: a first guess for direct I/O."""
+    """The largest logical block size below a file system, 512 where there is no block device:
+    a first guess for direct I/O.
+    """
     return max((device.queue("logical_block_size") or 512 for device in devices_under_filesystem(path)), default=512)
 
 
@@ -220,7 +260,11 @@ def _open_nbd(uri: str, name: str | None) -> Target:
     scheme, _, rest = uri.partition("://")
     socket = re.search(r"[?&]socket=([^&]*)", rest)
     if scheme.lower() == "nbd+unix" and (socket is None or not socket.group(1).startswith(("/", "%2F", "%2f"))):
-        raise UsageError("an nbd+unix URI names its socket by an absolute path", where=uri, remedy="write nbd+unix:///EXPORT?socket=/PATH")
+        raise UsageError(
+            "an nbd+unix URI names its socket by an absolute path",
+            where=uri,
+            remedy="write nbd+unix:///EXPORT?socket=/PATH",
+        )
     export = read_export(uri)
     if export.size_bytes == 0:
         raise IoAtlasError("this export has no size", where=uri, remedy="check the export's name")

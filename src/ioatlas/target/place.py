@@ -19,8 +19,8 @@ KEPT_FREE = 0.1
 
 
 def check_space(target: Target, needed_bytes: int, *, needed_files: int = 1) -> None:
-    """Raises IoAtlasError when `needed_bytes` more on a directory (or a new file's directory) would leave less than a tenth of what is
-    free now. Block devices, exports and existing files have their size already: see `check_extent`.
+    """Raises IoAtlasError when `needed_bytes` more on a directory (or a new file's directory) would leave less than a
+    tenth of what is free now. Block devices, exports and existing files have their size already: see `check_extent`.
     """
     if target.kind != "directory" and not (target.kind == "file" and target.identity == NEW_FILE):
         return
@@ -58,8 +58,9 @@ def usable_bytes(target: Target) -> int:
 def check_journal_place(campaign_dir: str, target: Target) -> tuple[str, ...]:
     """Warnings to record about keeping the journal in `campaign_dir`, which need not exist yet.
 
-    Raises RefusedError when it lies inside the target directory, is the target, lies on the device under test (also through
-    partitions, volumes, arrays or loop files) or on a network file system, where SQLite's locks cannot be relied on.
+    Raises RefusedError when it lies inside the target directory, is the target, lies on the device under test (also
+    through partitions, volumes, arrays or loop files) or on a network file system, where SQLite's locks cannot be
+    relied on.
     """
     return answer_within(lambda: _check_journal_place(campaign_dir, target), campaign_dir)
 
@@ -70,7 +71,9 @@ def _check_journal_place(campaign_dir: str, target: Target) -> tuple[str, ...]:
     while not os.path.lexists(existing):
         existing = os.path.dirname(existing)
     if not os.path.isdir(existing):
-        raise IoAtlasError("it is not a directory", where=campaign_dir, remedy="name another directory for the campaign")
+        raise IoAtlasError(
+            "it is not a directory", where=campaign_dir, remedy="name another directory for the campaign"
+        )
     mount = mount_of(existing)
     if mount.is_network:
         raise RefusedError(
@@ -91,11 +94,14 @@ def _check_journal_place(campaign_dir: str, target: Target) -> tuple[str, ...]:
         )
     if target.kind == "file" and os.path.dirname(target.location) == real:
         raise RefusedError(
-            "the target is a file of the campaign's own directory", where=campaign_dir, remedy="name another directory with -o"
+            "the target is a file of the campaign's own directory",
+            where=campaign_dir,
+            remedy="name another directory with -o",
         )
     place = target.location if os.path.lexists(target.location) else os.path.dirname(target.location)
     if os.stat(place).st_dev == os.stat(existing).st_dev:
-        return ("the journal lies on the target's own file system: its writes, between the windows, share the disk with the load",)
+        warning = "the journal lies on the target's own file system: "
+        return (warning + "its writes, between the windows, share the disk with the load",)
     return ()
 
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a block device holds, by libblkid: every file system, RAID, LVM, swap, ZFS, btrfs, LUKS or bcache member and partition table.
+"""What a block device holds, by libblkid: every file system, RAID, LVM, swap, ZFS, btrfs, LUKS or bcache member and
+partition table.
 
-libblkid is part of util-linux and is what `wipefs` and `blkid` are made of; it is called directly because starting a process
-before every start of the load would take longer than the probe itself.
+libblkid is part of util-linux and is what `wipefs` and `blkid` are made of; it is called directly because starting a
+process before every start of the load would take longer than the probe itself.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from ioatlas.errors import IoAtlasError
 from ioatlas.target.trouble import spoken
 
 # From <blkid/blkid.h>; `wipefs` sets the same.
-_SUPERBLOCKS = (1 << 1) | (1 << 3) | (1 << 5) | (1 << 7) | (1 << 9) | (1 << 10)  # LABEL, UUID, TYPE, USAGE, MAGIC, BADCSUM
+_SUPERBLOCKS = (
+    (1 << 1) | (1 << 3) | (1 << 5) | (1 << 7) | (1 << 9) | (1 << 10)
+)  # LABEL, UUID, TYPE, USAGE, MAGIC, BADCSUM
 _PARTITIONS = (1 << 1) | (1 << 3)  # FORCE_GPT, MAGIC
 _FOUND, _NOTHING_MORE = 0, 1
 
@@ -66,7 +69,8 @@ def _library() -> ctypes.CDLL:
 
 
 def read_signatures(path: str) -> list[Signature]:
-    """Every signature on the device or file at `path`, also those whose checksum is wrong and a GPT without its protective MBR.
+    """Every signature on the device or file at `path`, also those whose checksum is wrong and a GPT without its
+    protective MBR.
 
     Raises IoAtlasError when it cannot be opened or read: what cannot be read cannot be called empty.
     """
@@ -92,7 +96,9 @@ def _probe(path: str, *, fresh: bool) -> list[tuple[str, str, int | None, str]]:
         if fresh:  # what another host has written to a shared LUN must not be hidden by pages read earlier
             os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
         if not probe or library.blkid_probe_set_device(probe, fd, 0, 0) != 0:
-            raise IoAtlasError("it cannot be searched for signatures", where=path, remedy="look at the kernel log (`dmesg`)")
+            raise IoAtlasError(
+                "it cannot be searched for signatures", where=path, remedy="look at the kernel log (`dmesg`)"
+            )
         library.blkid_probe_enable_superblocks(probe, 1)
         library.blkid_probe_set_superblocks_flags(probe, _SUPERBLOCKS)
         library.blkid_probe_enable_partitions(probe, 1)
@@ -119,6 +125,9 @@ def _probe(path: str, *, fresh: bool) -> list[tuple[str, str, int | None, str]]:
 
 def _value(library: ctypes.CDLL, probe: int, name: bytes) -> str:
     data, length = ctypes.c_char_p(), ctypes.c_size_t()
-    if library.blkid_probe_lookup_value(probe, name, ctypes.byref(data), ctypes.byref(length)) != 0 or data.value is None:
+    if (
+        library.blkid_probe_lookup_value(probe, name, ctypes.byref(data), ctypes.byref(length)) != 0
+        or data.value is None
+    ):
         return ""
     return data.value.decode("utf-8", "replace").strip()

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the system said, in words: one clear error for each way a target can fail to answer, and a limit on waiting for it."""
+"""What the system said, in words: one clear error for each way a target can fail to answer,
+and a limit on waiting for it.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,10 @@ _SPOKEN: dict[int, tuple[str, str]] = {
     errno.ENOENT: ("there is nothing at this path", "check the path; a NAS must be mounted first"),
     errno.ENOTDIR: ("a part of this path is not a directory", "check the path"),
     errno.EACCES: ("permission denied", "run as a user who may use it, or change its permissions"),
-    errno.EPERM: ("the system does not permit it", "run as a user who may use it; `lsattr` shows files marked immutable; a container must be given a device"),
+    errno.EPERM: (
+        "the system does not permit it",
+        "run as a user who may use it; `lsattr` shows files marked immutable; a container must be given a device",
+    ),
     errno.ELOOP: ("its symbolic links lead in a circle", "name the real path"),
     errno.ENAMETOOLONG: ("the path is too long", "use a shorter path"),
     errno.EROFS: ("it is read-only", "mount it for writing, or plan a read-only sweep"),
@@ -31,7 +36,10 @@ _SPOKEN: dict[int, tuple[str, str]] = {
     errno.EHOSTDOWN: ("its server is down", "start the server, or check the network"),
     errno.EHOSTUNREACH: ("its server cannot be reached", "check the network"),
     errno.ETIMEDOUT: ("its server does not answer", "start the server, or check the network"),
-    errno.EIO: ("it answers with an input/output error", "look at the kernel log (`dmesg`): the device or its server has failed"),
+    errno.EIO: (
+        "it answers with an input/output error",
+        "look at the kernel log (`dmesg`): the device or its server has failed",
+    ),
     errno.ENXIO: ("the device has gone", "connect it again and look up its present name (`lsblk`)"),
     errno.ENODEV: ("the device has gone", "connect it again and look up its present name (`lsblk`)"),
     errno.ENOMEDIUM: ("the drive holds no medium", "insert one"),
@@ -68,7 +76,9 @@ def answer_within(call: Callable[[], Answer], where: str, seconds: float | None 
     thread.join(limit)
     if thread.is_alive():
         raise IoAtlasError(
-            f"it does not answer within {limit:g} s", where=where, remedy="check that its server is up and the network works, or unmount it"
+            f"it does not answer within {limit:g} s",
+            where=where,
+            remedy="check that its server is up and the network works, or unmount it",
         )
     if errors:
         if isinstance(errors[0], OSError):

@@ -28,14 +28,16 @@ def writers_of_devices(rdevs: set[int]) -> list[str]:
 def writers_of_file(path: str) -> list[str]:
     """`name (pid N)` of every other process that holds the file at `path` open for writing."""
     wanted = os.stat(path)
-    return _writers(os.path.basename(path), lambda status: (status.st_dev, status.st_ino) == (wanted.st_dev, wanted.st_ino))
+    return _writers(
+        os.path.basename(path), lambda status: (status.st_dev, status.st_ino) == (wanted.st_dev, wanted.st_ino)
+    )
 
 
 def _writers(part: str, matches: Callable[[os.stat_result], bool]) -> list[str]:
     """Processes with a writable descriptor whose name holds `part` and whose file `matches`.
 
-    The name is compared first: asking for the status of every open file could block on another, dead file system. Processes of other
-    users are seen by root only.
+    The name is compared first: asking for the status of every open file could block on another, dead file system.
+    Processes of other users are seen by root only.
     """
     found = []
     own = str(os.getpid())
@@ -50,7 +52,9 @@ def _writers(part: str, matches: Callable[[os.stat_result], bool]) -> list[str]:
             link = f"/proc/{pid}/fd/{descriptor}"
             try:
                 if part in os.readlink(link) and matches(os.stat(link)) and _writable(pid, descriptor):
-                    found.append(f"{Path(f'/proc/{pid}/comm').read_text(encoding='utf-8', errors='replace').strip()} (pid {pid})")
+                    found.append(
+                        f"{Path(f'/proc/{pid}/comm').read_text(encoding='utf-8', errors='replace').strip()} (pid {pid})"
+                    )
                     break
             except OSError:  # closed meanwhile
                 continue

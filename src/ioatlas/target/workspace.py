@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The one marked subdirectory that ioatlas writes in a directory target, and its removal.
 
-Every step goes through a directory descriptor and follows no symbolic link, so that swapping a directory for a link between
-two steps cannot lead a deletion elsewhere. What is not ours is left and reported.
+Every step goes through a directory descriptor and follows no symbolic link, so that swapping a directory for a link
+between two steps cannot lead a deletion elsewhere. What is not ours is left and reported.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ class Marker:
     started: str
 
     def running_elsewhere(self) -> bool | None:
-        """Whether another live process has it open: True or False on this boot of this machine, None for another machine."""
+        """Whether another live process has it open: True or False on this boot of this machine,
+        None for another machine.
+        """
         if self.boot_id != _boot_id():
             return None if self.host != socket.gethostname() else False
         if self.pid == os.getpid():
@@ -85,7 +87,8 @@ def directory_name(campaign_id: str) -> str:
 class Workspace:
     """The subdirectory `.ioatlas-CAMPAIGN` of one directory target, made or found again.
 
-    register: called with a file's name before the file is made; the journal keeps the names, and only they are ever deleted.
+    register: called with a file's name before the file is made; the journal keeps the names, and only they are ever
+    deleted.
     """
 
     def __init__(self, target: Target, campaign_id: str, register: Callable[[str], None]) -> None:
@@ -109,7 +112,9 @@ class Workspace:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def close(self) -> None:
@@ -133,37 +138,51 @@ class Workspace:
         make_sparse(self._fd, name, size_bytes, self.path)
 
     def check(self, names: Iterable[str] = ()) -> None:
-        """Before every start of fio: the path still leads to this very directory, and each named file is absent or an ordinary file
-        of its own. Raises RefusedError otherwise: fio opens by path and would follow a link that was put there.
+        """Before every start of fio: the path still leads to this very directory, and each named file is absent or an
+        ordinary file of its own. Raises RefusedError otherwise: fio opens by path and would follow a link that was put
+        there.
         """
         with _open_parent(self.target.location) as parent:
             child = _open_child(parent, self.path)
             try:
                 if not _same(os.fstat(child), os.fstat(self._fd)):
                     raise RefusedError(
-                        "the directory was exchanged for another one", where=self.path, remedy="find out who did, and start again"
+                        "the directory was exchanged for another one",
+                        where=self.path,
+                        remedy="find out who did, and start again",
                     )
                 _check_marker(child, self.path, self.campaign_id)
                 for name in {*self._names, *names}:
                     reason = _foreign(child, name, os.fstat(child).st_dev)
                     if reason is not None:
-                        raise RefusedError(f"{name} is {reason}", where=self.path, remedy="remove it by hand and start again")
+                        raise RefusedError(
+                            f"{name} is {reason}", where=self.path, remedy="remove it by hand and start again"
+                        )
             finally:
                 os.close(child)
 
     def unlink(self, name: str) -> bool:
-        """Remove one registered load file, so that the next load makes a new one; whether it was there. Raises RefusedError when it is not ours."""
+        """Remove one registered load file, so that the next load makes a new one; whether it was there.
+
+        Raises RefusedError when it is not ours.
+        """
         if name not in self._names:
             raise RefusedError(f"{name} was not made by this campaign", where=self.path)
         self.check()
         left: dict[str, str] = {}
         gone = _unlink(self._fd, name, left)
         if left:
-            raise IoAtlasError(f"{name} cannot be removed: {left[name]}", where=self.path, remedy="see who holds it, then `ioatlas resume`")
+            raise IoAtlasError(
+                f"{name} cannot be removed: {left[name]}",
+                where=self.path,
+                remedy="see who holds it, then `ioatlas resume`",
+            )
         return gone
 
     def direct_io(self, *, writes: bool = True) -> DirectIo:
-        """Whether O_DIRECT works here and with which alignment, tried on a small registered file that is removed at once."""
+        """Whether O_DIRECT works here and with which alignment,
+        tried on a small registered file that is removed at once.
+        """
         self.file_path("direct-probe")
         self.check()
         with contextlib.suppress(FileNotFoundError):
@@ -179,10 +198,11 @@ class Workspace:
 def clean(target: Target, campaign_id: str, listed: Iterable[str]) -> Removal:
     """Removes a campaign's subdirectory, at its end or, after a crash, at the next start.
 
-    Deleted are ordinary files named in `listed` (the journal), in a directory whose marker carries `campaign_id`, on the same
-    file system, reached without following a link. Anything else stays and is reported, and with it the directory.
-    A directory that is not there is no error. Raises RefusedError when it carries another campaign's marker or is in use, or when
-    the target is not the one it was: under an unmounted NAS there is nothing to clean, and on the NAS there still is.
+    Deleted are ordinary files named in `listed` (the journal), in a directory whose marker carries `campaign_id`, on
+    the same file system, reached without following a link. Anything else stays and is reported, and with it the
+    directory. A directory that is not there is no error. Raises RefusedError when it carries another campaign's marker
+    or is in use, or when the target is not the one it was: under an unmounted NAS there is nothing to clean, and on the
+    NAS there still is.
     """
     check_identity(target)
     path = os.path.join(target.location, directory_name(campaign_id))
@@ -231,7 +251,9 @@ def _remove_directory(parent: int, path: str, status: os.stat_result, left: dict
 
 
 def leftovers(directory: str, own_campaign_id: str | None = None) -> list[Leftover]:
-    """Subdirectories of other campaigns in a target directory: for a report; other clients of a share may be measuring in them."""
+    """Subdirectories of other campaigns in a target directory: for a report;
+    other clients of a share may be measuring in them.
+    """
     found = []
     own = directory_name(own_campaign_id) if own_campaign_id is not None else None
     with _open_parent(directory) as parent:
@@ -279,7 +301,10 @@ def _make_directory(parent: int, path: str) -> None:
 
 
 def _open_child(parent: int, path: str) -> int:
-    """The subdirectory, open, on the same file system as its parent. FileNotFoundError passes; anything odd is a RefusedError."""
+    """The subdirectory, open, on the same file system as its parent.
+
+    FileNotFoundError passes; anything odd is a RefusedError.
+    """
     name = os.path.basename(path)
     try:
         child = os.open(name, _DIRECTORY, dir_fd=parent)
@@ -302,7 +327,9 @@ def _open_child(parent: int, path: str) -> int:
 def _adopt(fd: int, path: str, campaign_id: str) -> None:
     """Writes our marker into a directory that is new, empty or already this campaign's."""
     if not _check_marker(fd, path, campaign_id) and set(os.listdir(fd)) - {_MARKER_NEW}:
-        raise RefusedError("it carries no marker of ioatlas, yet files are in it", where=path, remedy="move it away by hand")
+        raise RefusedError(
+            "it carries no marker of ioatlas, yet files are in it", where=path, remedy="move it away by hand"
+        )
     marker = Marker(
         campaign_id=campaign_id,
         host=socket.gethostname(),
@@ -326,7 +353,10 @@ def _adopt(fd: int, path: str, campaign_id: str) -> None:
 
 
 def _check_marker(fd: int, path: str, campaign_id: str) -> bool:
-    """True when the marker is this campaign's, False when there is none. Raises RefusedError for another's or one in use."""
+    """True when the marker is this campaign's, False when there is none.
+
+    Raises RefusedError for another's or one in use.
+    """
     try:
         os.stat(MARKER, dir_fd=fd, follow_symlinks=False)
     except FileNotFoundError:
@@ -334,7 +364,9 @@ def _check_marker(fd: int, path: str, campaign_id: str) -> bool:
     marker = _read_marker(fd)
     if marker is None:
         raise RefusedError(
-            "its marker cannot be read, so it may be another campaign's", where=path, remedy="look into it and move it away by hand"
+            "its marker cannot be read, so it may be another campaign's",
+            where=path,
+            remedy="look into it and move it away by hand",
         )
     if marker.campaign_id != campaign_id:
         raise RefusedError(
@@ -343,7 +375,11 @@ def _check_marker(fd: int, path: str, campaign_id: str) -> bool:
             remedy="leave it to that campaign",
         )
     if marker.running_elsewhere():
-        raise RefusedError(f"this campaign is running already, as process {marker.pid}", where=path, remedy="wait for it, or stop it first")
+        raise RefusedError(
+            f"this campaign is running already, as process {marker.pid}",
+            where=path,
+            remedy="wait for it, or stop it first",
+        )
     return True
 
 
@@ -408,7 +444,9 @@ def _boot_id() -> str:
 
 
 def _start_ticks(pid: int) -> int | None:
-    """Start time of a process in clock ticks since boot (proc_pid_stat(5), field 22); None when there is no such process."""
+    """Start time of a process in clock ticks since boot (proc_pid_stat(5), field 22);
+    None when there is no such process.
+    """
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:

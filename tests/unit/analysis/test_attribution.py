@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What limits a cell: each resource is named where its evidence is, and withheld where anything else could explain the same."""
+"""What limits a cell: each resource is named where its evidence is, and withheld where anything else could explain
+the same.
+"""
 
 import pytest
 
@@ -11,6 +13,7 @@ from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.limit import UNDETERMINED
 from ioatlas.model.usage import DiskUsage, Usage
+from ioatlas.model.verdict import VerdictCode
 
 QUIET = Seen((Usage(1.0, (0.2, 0.3)),), (0.2,))
 BUSY_ELSEWHERE = Seen((Usage(1.0, (0.99, 0.99)),), (0.05,))
@@ -20,14 +23,36 @@ GIGABIT = link_ceiling(Ethernet(1e9), "tcp", 65536)
 
 def cell(bs=65536, jobs=1, depth=1, **more):
     return Cell.of(
-        "nas", {"rw": "randread", "bs": bs, "size": 1 << 30, "numjobs": jobs, "iodepth": depth, "direct": 1, "ioengine": "libaio", **more}
+        "nas",
+        {
+            "rw": "randread",
+            "bs": bs,
+            "size": 1 << 30,
+            "numjobs": jobs,
+            "iodepth": depth,
+            "direct": 1,
+            "ioengine": "libaio",
+            **more,
+        },
     )
 
 
 def estimate(which, rate, *, width=0.02, **more):
     iops = rate / which.bs_bytes
-    bounds = {"bw_low": rate * (1 - width), "bw_high": rate * (1 + width), "iops_low": iops * (1 - width), "iops_high": iops * (1 + width)}
-    fields = {"kind": "measured", "n_visits": 3, "verdict": "steady", "lat_mean_ns": 1e9 * which.outstanding / iops, **bounds, **more}
+    bounds = {
+        "bw_low": rate * (1 - width),
+        "bw_high": rate * (1 + width),
+        "iops_low": iops * (1 - width),
+        "iops_high": iops * (1 + width),
+    }
+    fields = {
+        "kind": "measured",
+        "n_visits": 3,
+        "verdict": VerdictCode.STEADY,
+        "lat_mean_ns": 1e9 * which.outstanding / iops,
+        **bounds,
+        **more,
+    }
     return Estimate(which, "read", bw_bytes_per_s=rate, iops=iops, **fields)
 
 
@@ -168,9 +193,11 @@ def test_what_was_not_watched_is_not_ruled_out():
 )
 def test_a_cache_that_answered(kind, engine, remote, resource):
     which = cell(ioengine=engine)
-    verdict = CacheVerdict(which, "read", "cached", (Evidence(kind, "proof", "shown"),), (kind,))
+    verdict = CacheVerdict(which, "read", VerdictCode.CACHED, (Evidence(kind, "proof", "shown"),), (kind,))
     caches = CacheReport({(which.key, "read"): verdict})
-    assert limit(judged([estimate(which, 900e6)], caches=caches, path=PathView(remote=remote)), which).resource == resource
+    assert (
+        limit(judged([estimate(which, 900e6)], caches=caches, path=PathView(remote=remote)), which).resource == resource
+    )
 
 
 def test_a_rate_of_the_loads_own():
@@ -187,7 +214,9 @@ def test_a_cell_alone_tells_nothing_and_how_often_is_said():
 
 
 def test_a_rate_that_holds_near_a_ceiling_is_not_called_the_targets():
-    report = judged(plane(lambda bs, depth: min(depth * bs / 0.0002, 104e6)), ceilings=(GIGABIT,), path=PathView(remote=True))
+    report = judged(
+        plane(lambda bs, depth: min(depth * bs / 0.0002, 104e6)), ceilings=(GIGABIT,), path=PathView(remote=True)
+    )
     assert "too near to be ruled out" in limit(report, cell(65536, 1, 16)).evidence[0]
 
 

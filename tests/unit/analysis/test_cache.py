@@ -8,6 +8,7 @@ from ioatlas.analysis.ceilings import Ceiling, Ethernet, link_ceiling
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.histogram import Histogram
+from ioatlas.model.verdict import VerdictCode
 from ioatlas.model.visit import Part, Series, Visit
 
 MIB = 1 << 20
@@ -21,13 +22,22 @@ def cell(rw="randread", target="nas", **more):
 
 def estimate(which, rate, *, width=0.03, **more):
     low, high = (rate * (1 - width), rate * (1 + width)) if width is not None else (None, None)
-    fields = {"kind": "measured", "n_visits": 2, "verdict": "steady", "iops": rate / 65536, "lat_mean_ns": 5e5, **more}
+    fields = {
+        "kind": "measured",
+        "n_visits": 2,
+        "verdict": VerdictCode.STEADY,
+        "iops": rate / 65536,
+        "lat_mean_ns": 5e5,
+        **more,
+    }
     return Estimate(which, which.directions[0], bw_bytes_per_s=rate, bw_low=low, bw_high=high, **fields)
 
 
 def visit(which, rate, number=1, latencies=None, io_bytes=100 * MIB):
     histogram = Histogram.from_counts(latencies or {500_000: 1000})
-    part = Part(which.directions[0], io_bytes, io_bytes // 65536, round(io_bytes / rate * 1000), 5e5, histogram, Series(0))
+    part = Part(
+        which.directions[0], io_bytes, io_bytes // 65536, round(io_bytes / rate * 1000), 5e5, histogram, Series(0)
+    )
     return Visit(number, which.key, 1, 0, number, 1, float(number), (part,))
 
 
@@ -69,7 +79,9 @@ def test_the_clients_own_ceilings_do_not_count():
 )
 def test_answers_before_a_packet_could_return(latencies, word):
     which = cell()
-    report = judge_caches([estimate(which, 50e6)], [visit(which, 50e6, latencies=latencies)], round_trip_ns={"nas": 200_000.0})
+    report = judge_caches(
+        [estimate(which, 50e6)], [visit(which, 50e6, latencies=latencies)], round_trip_ns={"nas": 200_000.0}
+    )
     assert only(report).word == word
     assert "round trip" in only(report).tested
 
@@ -164,7 +176,7 @@ def test_what_cannot_be_judged_is_counted():
 
 
 def test_marking_keeps_everything_else():
-    rows = [estimate(cell(), 125e6), estimate(cell(bs=4096), 50e6, verdict="drifting")]
+    rows = [estimate(cell(), 125e6), estimate(cell(bs=4096), 50e6, verdict=VerdictCode.DRIFTING)]
     marked = judge_caches(rows, ceilings=lambda _c, _d: [GIGABIT]).mark(rows)
     assert [e.verdict for e in marked] == ["cached", "drifting"]
     assert "Gb/s link" in marked[0].notes[-1]

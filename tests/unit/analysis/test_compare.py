@@ -16,7 +16,8 @@ def campaign(seed, levels, visits=3, cv=0.05, drift=0.0):
     order = np.concatenate([rng.permutation(len(levels)) for _ in range(visits)])
     noise = rng.normal(size=order.size) * cv + np.linspace(-drift / 2, drift / 2, order.size)
     return [
-        Reading(f"c{cell}", float(levels[cell] * math.exp(e)), float(when)) for when, (cell, e) in enumerate(zip(order, noise, strict=True))
+        Reading(f"c{cell}", float(levels[cell] * math.exp(e)), float(when))
+        for when, (cell, e) in enumerate(zip(order, noise, strict=True))
     ]
 
 
@@ -64,7 +65,9 @@ def test_many_cells_are_controlled_as_benjamini_and_hochberg_do():
     first, second = campaign(5, LEVELS), scaled(campaign(6, LEVELS), 0.75, {f"c{i}" for i in range(15)})
     found = compare(first, second)
     adjusted = stats.false_discovery_control([cell.p for cell in found.cells])
-    assert {cell.cell for cell in found.differing} == {cell.cell for cell, q in zip(found.cells, adjusted, strict=True) if q <= 0.05}
+    assert {cell.cell for cell in found.differing} == {
+        cell.cell for cell, q in zip(found.cells, adjusted, strict=True) if q <= 0.05
+    }
     assert len(found.differing) >= 10
 
 
@@ -95,7 +98,10 @@ def test_drift_inside_the_campaigns_widens_the_maps_interval():
 
 
 def test_a_stalled_visit_hides_no_change_of_the_map():
-    first, second = campaign(30, LEVELS[:12], visits=2, cv=0.01), scaled(campaign(31, LEVELS[:12], visits=2, cv=0.01), 0.9)
+    first, second = (
+        campaign(30, LEVELS[:12], visits=2, cv=0.01),
+        scaled(campaign(31, LEVELS[:12], visits=2, cv=0.01), 0.9),
+    )
     wild = [Reading(r.cell, r.value * (0.4 if i in (3, 17) else 1.0), r.time) for i, r in enumerate(second)]
     found = compare(first, wild).whole
     assert found.outcome == "lower"
@@ -149,7 +155,10 @@ def test_bad_values_and_settings_are_refused():
 def test_the_stated_power_is_what_happens():
     stated, hits = [], 0
     for seed in range(60):
-        found = compare(campaign(seed, LEVELS[:20], visits=2, cv=0.1), scaled(campaign(900 + seed, LEVELS[:20], visits=2, cv=0.1), 0.9))
+        found = compare(
+            campaign(seed, LEVELS[:20], visits=2, cv=0.1),
+            scaled(campaign(900 + seed, LEVELS[:20], visits=2, cv=0.1), 0.9),
+        )
         stated.append(found.whole.power)
         hits += found.whole.outcome == "lower"
     assert 0.2 < np.mean(stated) < 0.99

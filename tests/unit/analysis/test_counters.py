@@ -18,7 +18,9 @@ def test_equal_counts_say_that_no_cache_is_in_between():
 
 
 def test_a_shortfall_proves_a_cache():
-    ((code, sentence),) = codes(BatchCount("read", 1000 * MIB, 1000 * MIB, 20.0), BatchCount("read", 1000 * MIB, 100 * MIB, 20.0))
+    ((code, sentence),) = codes(
+        BatchCount("read", 1000 * MIB, 1000 * MIB, 20.0), BatchCount("read", 1000 * MIB, 100 * MIB, 20.0)
+    )
     assert code == "cache"
     assert "In 1 of 2 batches sda saw only 10.0%" in sentence
     assert "900 MiB" in sentence
@@ -31,14 +33,18 @@ def test_an_excess_is_another_load():
 
 
 def test_a_moments_work_of_the_system_in_one_batch_is_told_and_is_no_trouble():
-    ((code, sentence),) = codes(*[BatchCount("write", 1000 * MIB, 1000 * MIB, 20.0)] * 3, BatchCount("write", 200 * MIB, 230 * MIB, 4.0))
+    ((code, sentence),) = codes(
+        *[BatchCount("write", 1000 * MIB, 1000 * MIB, 20.0)] * 3, BatchCount("write", 200 * MIB, 230 * MIB, 4.0)
+    )
     assert code == "counters"
     assert "no cache in between" in sentence
     assert "In 1 of them another load, or the file system, moved 30 MiB more" in sentence
 
 
 def test_one_batch_with_so_much_of_it_that_the_whole_is_off_is_trouble():
-    ((_, sentence),) = codes(*[BatchCount("write", 1000 * MIB, 1000 * MIB, 20.0)] * 3, BatchCount("write", 1000 * MIB, 1500 * MIB, 20.0))
+    ((_, sentence),) = codes(
+        *[BatchCount("write", 1000 * MIB, 1000 * MIB, 20.0)] * 3, BatchCount("write", 1000 * MIB, 1500 * MIB, 20.0)
+    )
     assert "no cache in between" not in sentence
     assert "500 MiB too many in 1 of them: another load" in sentence
 

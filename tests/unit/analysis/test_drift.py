@@ -5,9 +5,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ioatlas.analysis.drift import VOIDED, block_rows, block_states, drift_findings, in_doubt, sentinel_charts, to_repeat
+from ioatlas.analysis.drift import (
+    baseline_charts,
+    drift_findings,
+    in_doubt,
+    replicate_rows,
+    replicate_states,
+    to_repeat,
+)
 from ioatlas.model.cell import Cell
 from ioatlas.model.histogram import Histogram
+from ioatlas.model.outcomes import VoidedReplicate
+from ioatlas.model.purpose import Purpose
+from ioatlas.model.reason import read_reasons
 from ioatlas.model.visit import Part, Series, Visit
 
 CELLS = {cell.key: cell for cell in (Cell.of("t", {"rw": "randread", "bs": 4096 * (i + 1)}) for i in range(30))}
@@ -32,58 +42,59 @@ def campaign(effects, *, discarded=(), step=0.0, sd=0.05):
                     1,
                     float(number),
                     (part,),
-                    discarded="bytes: wrong" if (block, place) in discarded else "",
+                    discarded=read_reasons("bytes: wrong") if (block, place) in discarded else (),
                 )
             )
     return visits
 
 
 def test_block_effects_are_found_and_a_quiet_campaign_stands():
-    states = block_states(CELLS, campaign([0.05, 0.0, -0.05]))
-    assert [state.block for state in states] == [0, 1, 2]
+    states = replicate_states(CELLS, campaign([0.05, 0.0, -0.05]))
+    assert [state.replicate for state in states] == [0, 1, 2]
     assert [state.effect for state in states] == pytest.approx([0.05, 0.0, -0.05], abs=0.03)
     assert all(state.voided == () and state.shift == "" for state in states)
     assert "level +" in states[0].sentence
 
 
 def test_a_block_out_of_line_is_voided():
-    states = block_states(CELLS, campaign([0.0, -0.4, 0.0, 0.02]))
+    states = replicate_states(CELLS, campaign([0.0, -0.4, 0.0, 0.02]))
     assert [bool(state.voided) for state in states] == [False, True, False, False]
 
 
 def test_cells_lost_in_one_block_void_it_and_in_all_blocks_do_not():
     lost = {(1, place) for place in range(8)}
-    states = block_states(CELLS, campaign([0.0, 0.0, 0.0], discarded=lost))
+    states = replicate_states(CELLS, campaign([0.0, 0.0, 0.0], discarded=lost))
     assert [bool(state.voided) for state in states] == [False, True, False]
     assert states[1].n_discarded == 8
     everywhere = {(block, place) for block in range(3) for place in range(8)}
-    assert not any(state.voided for state in block_states(CELLS, campaign([0.0, 0.0, 0.0], discarded=everywhere)))
+    assert not any(state.voided for state in replicate_states(CELLS, campaign([0.0, 0.0, 0.0], discarded=everywhere)))
 
 
 def test_the_odd_block_out_is_repeated_and_of_two_a_third_decides():
-    states = block_states(CELLS, campaign([0.0, -0.4, 0.0, 0.02]))
-    assert [state.block for state in to_repeat(states)["t"]] == [1]
+    states = replicate_states(CELLS, campaign([0.0, -0.4, 0.0, 0.02]))
+    assert [state.replicate for state in to_repeat(states)["t"]] == [1]
     assert in_doubt(states) == {}
-    pair = block_states(CELLS, campaign([0.0, -0.4]))
+    pair = replicate_states(CELLS, campaign([0.0, -0.4]))
     assert to_repeat(pair) == {}
     assert "differ by -3" in in_doubt(pair)["t"].doubt
-    assert in_doubt(block_states(CELLS, campaign([0.0, -0.05]))) == {}
+    assert in_doubt(replicate_states(CELLS, campaign([0.0, -0.05]))) == {}
 
 
 def test_when_most_blocks_move_none_is_repeated():
-    states = block_states(CELLS, campaign([0.0, -0.5, 0.5, -1.0, 1.0]))
+    states = replicate_states(CELLS, campaign([0.0, -0.5, 0.5, -1.0, 1.0]))
     assert to_repeat(states) == {}
 
 
 def test_a_voided_block_is_out_of_the_count_and_in_the_table():
     visits = [
-        replace(visit, discarded=f"{VOIDED}: level -33%") if visit.block == 1 else visit for visit in campaign([0.0, -0.4, 0.0, 0.02])
+        replace(visit, discarded=read_reasons("block voided: level -33%")) if visit.replicate == 1 else visit
+        for visit in campaign([0.0, -0.4, 0.0, 0.02])
     ]
-    states = block_states(CELLS, visits)
-    assert [state.block for state in states] == [0, 2, 3]
-    record = {"target": "t", "block": 1, "again": 4, "reason": "level -33%", "visits": 30, "discarded": 0, "effect": -0.33, "error": 0.01}
-    rows = block_rows(states, [record])
-    assert [row.block for row in rows] == [0, 1, 2, 3]
+    states = replicate_states(CELLS, visits)
+    assert [state.replicate for state in states] == [0, 2, 3]
+    record = VoidedReplicate("t", 1, 4, "level -33%", 30, 0, -0.33, 0.01)
+    rows = replicate_rows(states, [record])
+    assert [row.replicate for row in rows] == [0, 1, 2, 3]
     assert rows[1].note == "voided and repeated as block 4: level -33%"
     (finding,) = drift_findings(states, (), [record])
     assert "block 1, level -33%" in finding.sentence
@@ -94,37 +105,44 @@ def sentinels(levels, sd=0.02):
     key = next(iter(CELLS))
     return [
         Visit(
-            i, key, i, 0, 0, 1, 100.0 + 30 * i, (Part("read", int(1e8 * level * math.exp(sd * rng.normal())), 1000, 1000, 1e6, Histogram(), Series(20)),),
-            purpose="sentinel",
+            i,
+            key,
+            i,
+            0,
+            0,
+            1,
+            100.0 + 30 * i,
+            (Part("read", int(1e8 * level * math.exp(sd * rng.normal())), 1000, 1000, 1e6, Histogram(), Series(20)),),
+            purpose=Purpose.BASELINE,
         )
         for i, level in enumerate(levels)
-    ]  # fmt: skip
+    ]
 
 
 def test_a_sentinel_chart_signals_drift_and_not_noise():
-    (quiet,) = sentinel_charts(CELLS, sentinels([1.0] * 20))
+    (quiet,) = baseline_charts(CELLS, sentinels([1.0] * 20))
     assert not any(point.signal for point in quiet.points)
     assert quiet.noise == pytest.approx(0.02, abs=0.012)
     assert quiet.points[3].seconds == 90
     assert drift_findings((), (quiet,), [])[0].code == "sentinel"
-    (drifting,) = sentinel_charts(CELLS, sentinels(np.linspace(1.0, 0.5, 20)))
+    (drifting,) = baseline_charts(CELLS, sentinels(np.linspace(1.0, 0.5, 20)))
     assert drifting.points[-1].signal
     assert drifting.points[0].signal
     finding = drift_findings((), (drifting,), [])[0]
     assert finding.code == "drift"
     assert "out of control" in finding.sentence
-    assert sentinel_charts(CELLS, sentinels([1.0] * 3)) == (), "three readings draw no chart"
+    assert baseline_charts(CELLS, sentinels([1.0] * 3)) == (), "three readings draw no chart"
 
 
 def test_a_change_inside_a_block_is_reported():
-    states = block_states(CELLS, campaign([0.0, 0.0, 0.0, 0.0], step=-0.5))
+    states = replicate_states(CELLS, campaign([0.0, 0.0, 0.0, 0.0], step=-0.5))
     assert states[1].shift
     assert not states[0].shift
 
 
 def test_nothing_is_said_of_one_block_or_of_blocks_without_a_common_cell():
-    assert block_states(CELLS, campaign([0.0])) == ()
-    assert block_states(CELLS, []) == ()
+    assert replicate_states(CELLS, campaign([0.0])) == ()
+    assert replicate_states(CELLS, []) == ()
     keys = list(CELLS)
-    visits = [visit for visit in campaign([0.0, 0.0]) if (visit.cell_key in keys[:10]) == (visit.block == 0)]
-    assert block_states(CELLS, visits) == ()
+    visits = [visit for visit in campaign([0.0, 0.0]) if (visit.cell_key in keys[:10]) == (visit.replicate == 0)]
+    assert replicate_states(CELLS, visits) == ()

@@ -7,6 +7,9 @@ from ioatlas.analysis.estimates import estimate_cells
 from ioatlas.analysis.windows import window_values
 from ioatlas.model.cell import Cell
 from ioatlas.model.histogram import Histogram
+from ioatlas.model.purpose import Purpose
+from ioatlas.model.reason import read_reasons
+from ioatlas.model.verdict import read_verdict
 from ioatlas.model.visit import Part, Series, Visit
 
 
@@ -18,7 +21,7 @@ def part(bw=1e8, runtime_ms=500, direction="read", rates=None, latency=1e5):
 
 
 def visit(number, cell, bw, **more):
-    fields = {"purpose": "sweep", "discarded": "", "verdict": "flat", "window_start_ms": 0, **more}
+    fields = {"purpose": Purpose.SWEEP, "discarded": (), "verdict": read_verdict("flat"), "window_start_ms": 0, **more}
     return Visit(number, cell.key, 1, 0, number, number, float(number), (part(bw),), **fields)
 
 
@@ -46,7 +49,10 @@ def test_two_visits_use_the_pooled_variance_and_say_so():
     known = cells(12)
     visits = []
     for index, cell in enumerate(known.values()):
-        visits += [visit(2 * index, cell, 1e8 * (1 + index * 0.001)), visit(2 * index + 1, cell, 1.05e8 * (1 + index * 0.002))]
+        visits += [
+            visit(2 * index, cell, 1e8 * (1 + index * 0.001)),
+            visit(2 * index + 1, cell, 1.05e8 * (1 + index * 0.002)),
+        ]
     estimates = estimate_cells(known, visits)
     assert len(estimates) == 12
     assert all(e.n_visits == 2 and "log-t-moderated" in e.method for e in estimates)
@@ -63,21 +69,30 @@ def test_two_visits_of_few_cells_get_no_interval():
 def test_discarded_visits_count_but_give_no_value():
     known = cells(1)
     (cell,) = known.values()
-    (estimate,) = estimate_cells(known, [visit(1, cell, 1e8, discarded="overlapped")])
-    assert (estimate.verdict, estimate.n_discarded, estimate.bw_bytes_per_s, estimate.n_visits) == ("discarded", 1, None, 0)
+    (estimate,) = estimate_cells(known, [visit(1, cell, 1e8, discarded=read_reasons("overlapped"))])
+    assert (estimate.verdict, estimate.n_discarded, estimate.bw_bytes_per_s, estimate.n_visits) == (
+        "discarded",
+        1,
+        None,
+        0,
+    )
 
 
 def test_fresh_visits_are_kept_apart():
     known = cells(1)
     (cell,) = known.values()
-    visits = [visit(1, cell, 1e8), visit(2, cell, 5e7, purpose="fresh")]
+    visits = [visit(1, cell, 1e8), visit(2, cell, 5e7, purpose=Purpose.FRESH)]
     assert estimate_cells(known, visits)[0].bw_bytes_per_s == pytest.approx(1e8, rel=1e-3)
-    assert estimate_cells(known, visits, frozenset({"fresh"}))[0].bw_bytes_per_s == pytest.approx(5e7, rel=1e-3)
+    assert estimate_cells(known, visits, Purpose.FRESH)[0].bw_bytes_per_s == pytest.approx(5e7, rel=1e-3)
 
 
 def test_the_least_steady_visit_names_the_cell():
     known = cells(1)
     (cell,) = known.values()
-    visits = [visit(1, cell, 1e8), visit(2, cell, 1e8, verdict="drifting"), visit(3, cell, 1e8, verdict="warm-up(30 ms)")]
+    visits = [
+        visit(1, cell, 1e8),
+        visit(2, cell, 1e8, verdict=read_verdict("drifting")),
+        visit(3, cell, 1e8, verdict=read_verdict("warm-up(30 ms)")),
+    ]
     assert estimate_cells(known, visits)[0].verdict == "drifting"
     assert estimate_cells(known, [visits[0], visits[2]])[0].verdict == "steady"

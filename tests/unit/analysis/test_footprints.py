@@ -4,10 +4,13 @@ import re
 
 import pytest
 
-from ioatlas.analysis.footprints import HOLE, before_after_findings, with_history, written_before
+from ioatlas.analysis.footprints import before_after_findings, with_history, written_before
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.histogram import Histogram
+from ioatlas.model.purpose import Purpose
+from ioatlas.model.reason import read_reasons
+from ioatlas.model.verdict import VerdictCode
 from ioatlas.model.visit import Part, Series, Visit
 
 MIB = 1 << 20
@@ -17,9 +20,9 @@ def cell(rw, size=64 * MIB, state="filled", **options):
     return Cell.of("t", {"rw": rw, "bs": 65536, "size": size, **options}, state=state)
 
 
-def visit(number, of, direction, mib, at, purpose="sweep", discarded=""):
+def visit(number, of, direction, mib, at, purpose=Purpose.SWEEP, discarded=""):
     part = Part(direction, int(mib * MIB), max(1, int(mib * 16)), 1000, 1e6, Histogram(), Series(0))
-    return Visit(number, of.key, 1, 0, number, number, at, (part,), purpose=purpose, discarded=discarded)
+    return Visit(number, of.key, 1, 0, number, number, at, (part,), purpose=purpose, discarded=read_reasons(discarded))
 
 
 def place(of):
@@ -46,9 +49,12 @@ def test_writes_count_from_the_preparation_on_and_only_where_they_overlap():
 def test_a_read_of_nothing_is_marked_and_a_first_write_is_told():
     reader, writer = cell("read", state="fresh"), cell("write", state="fresh")
     visits = [visit(1, reader, "read", 10, 1.0), visit(2, writer, "write", 128, 2.0)]
-    estimates = [Estimate(reader, "read", "measured", 1, 1e9, verdict="steady"), Estimate(writer, "write", "measured", 1, 1e9, verdict="steady")]
+    estimates = [
+        Estimate(reader, "read", "measured", 1, 1e9, verdict=VerdictCode.STEADY),
+        Estimate(writer, "write", "measured", 1, 1e9, verdict=VerdictCode.STEADY),
+    ]
     marked = with_history(estimates, visits, {})
-    assert marked[0].verdict == HOLE
+    assert marked[0].verdict is VerdictCode.HOLE
     assert marked[1].verdict == "steady"
     assert "2 times its length" in marked[1].notes[0]
 
@@ -58,7 +64,10 @@ def campaign(factor, noise, seed):
     writer = cell("randwrite")
     readers = [cell("read", iodepth=depth) for depth in (1, 2, 4, 8)]
     cells = {each.key: each for each in (*readers, writer)}
-    visits = [visit(i, each, "read", 100 * generator.lognormvariate(0, noise), 1.0 + i, "before") for i, each in enumerate(readers)]
+    visits = [
+        visit(i, each, "read", 100 * generator.lognormvariate(0, noise), 1.0 + i, Purpose.INITIAL)
+        for i, each in enumerate(readers)
+    ]
     visits.append(visit(50, writer, "write", 200, 20.0))
     number = 100
     for _ in range(3):

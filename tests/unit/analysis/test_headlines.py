@@ -7,15 +7,17 @@ import pytest
 
 from ioatlas.analysis.balance import balance_findings, client_findings, groups_of
 from ioatlas.analysis.energy import MeterFacts, power_findings, with_watts
-from ioatlas.analysis.headlines import TOP, headlines
+from ioatlas.analysis.headlines import _ORDER, TOP, headlines
 from ioatlas.analysis.offsets import offset_findings
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.foreign import ForeignReading
+from ioatlas.model.finding import FindingCode
 from ioatlas.model.histogram import Histogram
+from ioatlas.model.imported_reading import ImportedReading
 from ioatlas.model.result import Finding
 from ioatlas.model.testbed import Fact, Testbed
 from ioatlas.model.usage import DiskUsage, NicUsage, Usage
+from ioatlas.model.verdict import VerdictCode
 from ioatlas.model.visit import Part, Series, Visit
 
 MIB = 1 << 20
@@ -23,32 +25,59 @@ MIB = 1 << 20
 
 def test_trouble_stands_first_and_what_is_in_order_last():
     given = [
-        Finding("counters", "sda counted 100% of the bytes claimed by reads: no cache in between."),
-        Finding("noise", "n"),
-        Finding("peak", "Highest read throughput: 1"),
-        Finding("cache", "Caches: of 4 values, 2 cached.", ("a",)),
-        Finding("something-new", "s"),
-        Finding("corruption", "c"),
+        Finding(FindingCode.COUNTERS, "sda counted 100% of the bytes claimed by reads.", in_order=True),
+        Finding(FindingCode.NOISE, "n"),
+        Finding(FindingCode.PEAK, "Highest read throughput: 1"),
+        Finding(FindingCode.CACHE, "Caches: of 4 values, 2 cached.", ("a",)),
+        Finding(FindingCode.EXPLAINED, "s"),
+        Finding(FindingCode.CORRUPTION, "c"),
     ]
-    assert [one.code for one in headlines(given)] == ["corruption", "cache", "peak", "noise", "something-new", "counters"]
+    assert [one.code for one in headlines(given)] == [
+        "corruption",
+        "cache",
+        "peak",
+        "noise",
+        "explained",
+        "counters",
+    ]
 
 
 def test_the_five_things_to_know_of_two_directions_stay_at_the_head_beside_trouble():
-    given = [Finding("counters", f"sda moved 115% of the bytes claimed by {rw}s") for rw in ("read", "write")]
-    given += [Finding("drift", "blocks moved", ("a",)), Finding("limits", "l"), Finding("limit", "client CPU"), Finding("noise", "n")]
-    given += [Finding(code, f"{code} {rw}") for code in ("peak", "knee", "saturation") for rw in ("read", "write")]
-    given += [Finding("not-measured", "m"), Finding("law", "l")]
+    given = [Finding(FindingCode.COUNTERS, f"sda moved 115% of the bytes claimed by {rw}s") for rw in ("read", "write")]
+    given += [
+        Finding(FindingCode.DRIFT, "blocks moved", ("a",)),
+        Finding(FindingCode.LIMITS, "l"),
+        Finding(FindingCode.LIMIT, "client CPU"),
+        Finding(FindingCode.NOISE, "n"),
+    ]
+    given += [
+        Finding(code, f"{code} {rw}")
+        for code in (FindingCode.PEAK, FindingCode.KNEE, FindingCode.SATURATION)
+        for rw in ("read", "write")
+    ]
+    given += [Finding(FindingCode.NOT_MEASURED, "m"), Finding(FindingCode.LAW, "l")]
     head = [one.code for one in headlines(given)[:TOP]]
-    assert head == ["counters", "drift", "peak", "peak", "knee", "knee", "saturation", "saturation", "noise", "not-measured"]
+    assert head == [
+        "counters",
+        "drift",
+        "peak",
+        "peak",
+        "knee",
+        "knee",
+        "saturation",
+        "saturation",
+        "noise",
+        "not-measured",
+    ]
 
 
 def test_no_two_titles_are_alike_and_a_second_time_changes_nothing():
     given = [
-        Finding("peak", "Highest read throughput on a: 1"),
-        Finding("peak", "Highest write throughput on a: 1"),
-        Finding("peak", "Highest read throughput on b: 1"),
-        Finding("law", "one"),
-        Finding("law", "two"),
+        Finding(FindingCode.PEAK, "Highest read throughput on a: 1"),
+        Finding(FindingCode.PEAK, "Highest write throughput on a: 1"),
+        Finding(FindingCode.PEAK, "Highest read throughput on b: 1"),
+        Finding(FindingCode.LAW, "one"),
+        Finding(FindingCode.LAW, "two"),
     ]
     made = headlines(given)
     titles = [one.title for one in made]
@@ -58,8 +87,20 @@ def test_no_two_titles_are_alike_and_a_second_time_changes_nothing():
 
 
 def test_every_finding_leads_somewhere():
-    made = headlines([Finding("noise", "n"), Finding("peak", "p", ("a",)), Finding("law", "l"), Finding("not-measured", "m")])
-    assert {one.code: one.place for one in made} == {"peak": "", "noise": "map", "not-measured": "not-measured", "law": "method"}
+    made = headlines(
+        [
+            Finding(FindingCode.NOISE, "n"),
+            Finding(FindingCode.PEAK, "p", ("a",)),
+            Finding(FindingCode.LAW, "l"),
+            Finding(FindingCode.NOT_MEASURED, "m"),
+        ]
+    )
+    assert {one.code: one.place for one in made} == {
+        "peak": "",
+        "noise": "map",
+        "not-measured": "not-measured",
+        "law": "method",
+    }
 
 
 def disk(size):
@@ -68,9 +109,12 @@ def disk(size):
 
 def test_balance_over_paths_links_and_drives():
     facts = (
-        Fact("device.stack", "dm-0 > sda > sdb"), Fact("device.dm-0.slaves", "sda sdb"), Fact("device.dm-0.dm_kind", "mpath"),
-        Fact("nic.name", "bond0"), Fact("nic.members", "eth0 eth1"),
-    )  # fmt: skip
+        Fact("device.stack", "dm-0 > sda > sdb"),
+        Fact("device.dm-0.slaves", "sda sdb"),
+        Fact("device.dm-0.dm_kind", "mpath"),
+        Fact("nic.name", "bond0"),
+        Fact("nic.members", "eth0 eth1"),
+    )
     groups = groups_of(Testbed("", 0.0, facts))
     assert [(one.kind, one.members) for one in groups] == [("links", ("eth0", "eth1")), ("paths", ("sda", "sdb"))]
     nics = {"eth0": NicUsage(900 * MIB, 0, 1, 1, 0, 0), "eth1": NicUsage(10 * MIB, 0, 1, 1, 0, 0)}
@@ -83,28 +127,55 @@ def test_balance_over_paths_links_and_drives():
 
 
 def result(host, gigabytes, **more):
-    fields = {"tool": "fio", "direction": "read", "rw": "read", "bs_bytes": MIB, "numjobs": 2, "io_bytes": gigabytes * 10**9, "host": host, **more}
-    return ForeignReading("all.json", 1, **fields)
+    fields = {
+        "tool": "fio",
+        "direction": "read",
+        "rw": "read",
+        "bs_bytes": MIB,
+        "numjobs": 2,
+        "io_bytes": gigabytes * 10**9,
+        "host": host,
+        **more,
+    }
+    return ImportedReading("all.json", 1, **fields)
 
 
 def test_balance_over_clients():
     [uneven] = client_findings([result("nas-a", 10), result("nas-b", 1)])
     assert "18% of an even part" in uneven.sentence
     assert "nas" not in uneven.sentence
-    [write, read] = client_findings([result("a", 10, direction=way) for way in ("write", "read")] + [result("b", 9, direction=way) for way in ("write", "read")])
+    [write, read] = client_findings(
+        [result("a", 10, direction=way) for way in ("write", "read")]
+        + [result("b", 9, direction=way) for way in ("write", "read")]
+    )
     assert write.sentence.endswith("even.")
     assert read.sentence.endswith("even.")
 
 
-@pytest.mark.parametrize("other", [{"host": "a"}, {"host": None}, {"numjobs": 4}, {"tool": "bonnie++"}, {"source": "other.json"}, {"direction": "write"}, {"io_bytes": 0, "bs_bytes": 4096}])
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"host": "a"},
+        {"host": None},
+        {"numjobs": 4},
+        {"tool": "bonnie++"},
+        {"source": "other.json"},
+        {"direction": "write"},
+        {"io_bytes": 0, "bs_bytes": 4096},
+    ],
+)
 def test_clients_that_did_not_do_the_same_at_once_are_not_compared(other):
     first, second = result("a", 10), replace(result("b", 1), **other)
     assert client_findings([first, second]) == ()
 
 
 def at(offset, rate, **more):
-    which = Cell.of("disk", {"rw": "read", "bs": MIB, "size": 1 << 30, "numjobs": 1, "iodepth": 4, "direct": 1, "offset": offset})
-    return Estimate(which, "read", "measured", 3, rate, rate * 0.98, rate * 1.02, rate / MIB, verdict="steady", **more)
+    which = Cell.of(
+        "disk", {"rw": "read", "bs": MIB, "size": 1 << 30, "numjobs": 1, "iodepth": 4, "direct": 1, "offset": offset}
+    )
+    return Estimate(
+        which, "read", "measured", 3, rate, rate * 0.98, rate * 1.02, rate / MIB, verdict=VerdictCode.STEADY, **more
+    )
 
 
 def test_the_place_on_a_device():
@@ -138,3 +209,12 @@ def test_power_of_the_target_counts_and_a_gap_is_told():
     assert "1 value of 2 without power" in finding.sentence
     assert with_watts([e], visits, watts, ()) == (e,)
     assert power_findings([e], ()) == ()
+
+
+def test_every_kind_of_finding_has_one_place_in_the_order():
+    assert {one.code for one in headlines([Finding(code, code) for code in FindingCode])} == set(FindingCode)
+    assert len(_ORDER) == len(set(_ORDER))
+    fine, bad = Finding(FindingCode.COUNTERS, "all well", in_order=True), Finding(FindingCode.COUNTERS, "too much")
+    peak = Finding(FindingCode.PEAK, "a peak")
+    assert [one.sentence for one in headlines([fine, peak])] == ["a peak", "all well"]
+    assert [one.sentence for one in headlines([bad, peak])] == ["too much", "a peak"]

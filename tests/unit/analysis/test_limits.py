@@ -15,23 +15,44 @@ GIGABIT = ("nic.speed", 10**9, "bit/s", "typed in")
 
 
 def reading(name, rate, bus, mtu, **more):
-    return Reading(name, rate * 1e6, ceilings_of(bed(GIGABIT, ("nic.mtu", mtu, "B", "typed in"), ("nic.bus", bus, "", "typed in")), 1 << 20), {"bus": bus, "mtu": mtu}, **more)
+    return Reading(
+        name,
+        rate * 1e6,
+        ceilings_of(bed(GIGABIT, ("nic.mtu", mtu, "B", "typed in"), ("nic.bus", bus, "", "typed in")), 1 << 20),
+        {"bus": bus, "mtu": mtu},
+        **more,
+    )
 
 
 def test_a_network_shakedown_of_three_cards_names_the_bus_then_the_link():
-    """Figures of a published study: gigabit through a PCI card, the same with larger frames, through a PCIe card; a NAS read."""
+    """Figures of a published study: gigabit through a PCI card, the same with larger frames, through a PCIe card; a
+    NAS read.
+    """
     findings = explain(
-        [reading("PCI card", 67, "PCI", 1500), reading("PCI card, larger frames", 74, "PCI", 4000), reading("PCIe card", 113, "PCIe x1", 1500),
-         Reading("NAS read", 70e6, through="PCIe card")],
+        [
+            reading("PCI card", 67, "PCI", 1500),
+            reading("PCI card, larger frames", 74, "PCI", 4000),
+            reading("PCIe card", 113, "PCIe x1", 1500),
+            Reading("NAS read", 70e6, through="PCIe card"),
+        ],
         {"100 Mb/s Ethernet": 12.5e6, "1 Gb/s Ethernet": 125e6},
-    )  # fmt: skip
+    )
     text = "\n".join(one.sentence for one in findings)
-    assert "PCI card: 67.0 MB/s is 57% of the nearest ceiling known (1 Gb/s link, MTU 1500, 117.7 MB/s): something else limits it" in text
+    assert (
+        "PCI card: 67.0 MB/s is 57% of the nearest ceiling known (1 Gb/s link, MTU 1500, 117.7 MB/s): something else "
+        "limits it" in text
+    )
     assert "above the 12.50 MB/s of 100 Mb/s Ethernet, 54% of the 125.0 MB/s of 1 Gb/s Ethernet" in text
     assert "PCIe card: limited by the 1 Gb/s link, MTU 1500: 113.0 MB/s of 117.7 MB/s (96%)" in text
-    assert "bus PCIe x1 instead of PCI gives 113.0 MB/s instead of 67.0 MB/s (+69%) with all else equal: bus PCI limits PCI card" in text
+    assert (
+        "bus PCIe x1 instead of PCI gives 113.0 MB/s instead of 67.0 MB/s (+69%) with all else equal: bus PCI limits "
+        "PCI card" in text
+    )
     assert "the link's arithmetic allows +3.8%" in text
-    assert "NAS read: 70.0 MB/s is 62% of the nearest ceiling known (path PCIe card measured alone, 113.0 MB/s): something else limits it" in text
+    assert (
+        "NAS read: 70.0 MB/s is 62% of the nearest ceiling known (path PCIe card measured alone, 113.0 MB/s): "
+        "something else limits it" in text
+    )
     assert "limits NAS" not in text
     assert not [one for one in findings if one.code == "above-ceiling"]
 
@@ -66,10 +87,23 @@ def test_doubtful_and_local_facts_make_no_ceiling():
 
 
 def test_ceilings_follow_protocol_mtu_and_slot():
-    facts = [GIGABIT, ("nic.mtu", 1500, "B", "known"), ("protocol.name", "NFS", "", "known"), ("protocol.version", "3", "", "known"), ("protocol.rsize_bytes", 1 << 20, "B", "known")]
+    facts = [
+        GIGABIT,
+        ("nic.mtu", 1500, "B", "known"),
+        ("protocol.name", "NFS", "", "known"),
+        ("protocol.version", "3", "", "known"),
+        ("protocol.rsize_bytes", 1 << 20, "B", "known"),
+    ]
     [link] = ceilings_of(bed(*facts), 4096)
     assert link.iops == pytest.approx(27_835, abs=0.5)
-    both = ceilings_of(bed(*facts, ("nic.pcie.current_link_speed", 2.5, "GT/s", "known"), ("nic.pcie.current_link_width", 1, "lanes", "known")), 4096)
+    both = ceilings_of(
+        bed(
+            *facts,
+            ("nic.pcie.current_link_speed", 2.5, "GT/s", "known"),
+            ("nic.pcie.current_link_width", 1, "lanes", "known"),
+        ),
+        4096,
+    )
     assert [one.resource for one in both] == ["link", "client bus"]
     [measured] = ceilings_of(bed(("measured.network", 113e6, "B/s", "typed in")), 4096)
     assert (measured.kind, measured.resource) == ("measured", "network path")
@@ -87,12 +121,18 @@ def test_bad_words_and_names_are_refused():
 
 
 MEMORY = (
-    ("cpu.allowed", 4, "", "known"), ("measured.client_job_iops", 5e6, "1/s", "known"),
-    ("measured.memory_job_iops.4096", 1e6, "1/s", "known"), ("measured.memory_job_iops.65536", 1e5, "1/s", "known"), ("measured.memory_job_iops.1048576", 1e4, "1/s", "known"),
-)  # fmt: skip
+    ("cpu.allowed", 4, "", "known"),
+    ("measured.client_job_iops", 5e6, "1/s", "known"),
+    ("measured.memory_job_iops.4096", 1e6, "1/s", "known"),
+    ("measured.memory_job_iops.65536", 1e5, "1/s", "known"),
+    ("measured.memory_job_iops.1048576", 1e4, "1/s", "known"),
+)
 
 
-@pytest.mark.parametrize(("bs", "jobs", "iops"), [(4096, 1, 1e6), (4096, 3, 3e6), (65536, 64, 4e5), (1 << 20, 1, 1e4), (16384, 1, 1 / (1e-6 + 9e-6 * 12 / 60))])
+@pytest.mark.parametrize(
+    ("bs", "jobs", "iops"),
+    [(4096, 1, 1e6), (4096, 3, 3e6), (65536, 64, 4e5), (1 << 20, 1, 1e4), (16384, 1, 1 / (1e-6 + 9e-6 * 12 / 60))],
+)
 def test_a_target_in_memory_bounds_bytes_by_jobs_and_block_size(bs, jobs, iops):
     [stack, client] = ceilings_of(bed(*MEMORY), bs, numjobs=jobs)
     assert (stack.resource, client.resource) == ("stack", "client")

@@ -7,24 +7,41 @@ from ioatlas.analysis.load_curve import ALL, STREAM, apart, load_point, mean_lat
 from ioatlas.model.cell import Cell
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.load_curve import LoadCurve
+from ioatlas.model.reason import read_reasons
+from ioatlas.model.verdict import read_verdict
 from ioatlas.model.visit import Part, Series, Visit
 
 OPTIONS = {"bs": 4096, "size": 1 << 20, "rate_iops": 100, "rate_process": "poisson"}
 CELL = Cell(
     "t",
     (("load", 50), ("load_iops", 200.0)),
-    streams=(("a", tuple(sorted({**OPTIONS, "rw": "randread"}.items()))), ("b", tuple(sorted({**OPTIONS, "rw": "write"}.items())))),
+    streams=(
+        ("a", tuple(sorted({**OPTIONS, "rw": "randread"}.items()))),
+        ("b", tuple(sorted({**OPTIONS, "rw": "write"}.items()))),
+    ),
 )
 
 
 def part(stream, direction, ios, latency_ns):
     series = Series(1000, (1000, 2000), (ios * 2048.0, ios * 2048.0), (latency_ns, latency_ns))
-    return Part(direction, ios * 4096, ios, 2000, latency_ns, Histogram(((int(latency_ns), ios),)), series, "total", 0, 0, stream)
+    return Part(
+        direction,
+        ios * 4096,
+        ios,
+        2000,
+        latency_ns,
+        Histogram(((int(latency_ns), ios),)),
+        series,
+        "total",
+        0,
+        0,
+        stream,
+    )
 
 
 def visit(number, a=200, b=200, latency=(1e6, 3e6), **more):
     parts = (part("a", "read", a, latency[0]), part("b", "write", b, latency[1]))
-    return Visit(number, CELL.key, 1, 0, number, 1, 0.0, parts, verdict="steady", **more)
+    return Visit(number, CELL.key, 1, 0, number, 1, 0.0, parts, verdict=read_verdict("steady"), **more)
 
 
 def test_totals_are_over_all_streams():
@@ -48,16 +65,16 @@ def test_percentiles_are_merged_and_never_averaged():
 
 
 def test_discarded_visits_count_for_nothing_but_are_counted():
-    point = load_point(CELL, [visit(1), visit(2), visit(3, a=1, b=1, discarded="error 5")], {})
+    point = load_point(CELL, [visit(1), visit(2), visit(3, a=1, b=1, discarded=read_reasons("error 5"))], {})
     assert point.n_visits == 2
     assert point.n_discarded == 1
     assert point.iops.value == pytest.approx(200)
     assert point.iops.low is None
-    assert load_point(CELL, [visit(1, discarded="x")], {}) is None
+    assert load_point(CELL, [visit(1, discarded=read_reasons("x"))], {}) is None
 
 
 def test_a_stream_without_io_did_zero():
-    quiet = Visit(2, CELL.key, 1, 0, 1, 1, 0.0, (part("a", "read", 200, 1e6),), verdict="steady")
+    quiet = Visit(2, CELL.key, 1, 0, 1, 1, 0.0, (part("a", "read", 200, 1e6),), verdict=read_verdict("steady"))
     (a, b) = load_point(CELL, [visit(1), quiet], {}).streams
     assert a.iops == pytest.approx(100)
     assert b.iops == pytest.approx(50)

@@ -4,19 +4,36 @@ import pytest
 from ioatlas.analysis.rounds import result_of, rounds_estimates, rounds_finding, rounds_of
 from ioatlas.model.cell import Cell
 from ioatlas.model.histogram import Histogram
+from ioatlas.model.purpose import Purpose
+from ioatlas.model.reason import read_reasons
 from ioatlas.model.visit import Part, Series, Visit
 
 READS = Cell.of("d", {"rw": "randrw", "rwmixread": 100, "bs": 4096, "size": 1 << 20}, state="filled-twice")
 WRITES = Cell.of("d", {"rw": "randrw", "rwmixread": 0, "bs": 4096, "size": 1 << 20}, state="filled-twice")
 
 
-def visit(cell, direction, number, iops, purpose="sweep", discarded=""):
+def visit(cell, direction, number, iops, purpose=Purpose.SWEEP, discarded=""):
     part = Part(direction, int(iops) * 4096, int(iops), 1000, 1e6, Histogram(((1_000_000, int(iops)),)), Series(0))
-    return Visit(number * 10 + (cell is WRITES), cell.key, 1, 0, number, number + 1, float(number), (part,), purpose=purpose, discarded=discarded)
+    return Visit(
+        number * 10 + (cell is WRITES),
+        cell.key,
+        1,
+        0,
+        number,
+        number + 1,
+        float(number),
+        (part,),
+        purpose=purpose,
+        discarded=read_reasons(discarded),
+    )
 
 
 def rounds(values, first=0):
-    visits = [each for number, value in enumerate(values) for each in (visit(READS, "read", number, 500), visit(WRITES, "write", number, value))]
+    visits = [
+        each
+        for number, value in enumerate(values)
+        for each in (visit(READS, "read", number, 500), visit(WRITES, "write", number, value))
+    ]
     return rounds_of("iops", [READS, WRITES], visits, first)
 
 
@@ -65,7 +82,10 @@ def test_25_rounds_without_steady_state_end_the_test():
 
 def test_write_saturation_ends_by_bytes_and_claims_nothing():
     cell = Cell.of("d", {"rw": "randwrite", "bs": 4096, "size": 1 << 20})
-    visits = [Visit(n, cell.key, 1, 0, n, n, float(n), (Part("write", 1 << 20, 256, 1000, 1e6, Histogram(), Series(0)),)) for n in range(5)]
+    visits = [
+        Visit(n, cell.key, 1, 0, n, n, float(n), (Part("write", 1 << 20, 256, 1000, 1e6, Histogram(), Series(0)),))
+        for n in range(5)
+    ]
     assert rounds_of("saturation", [cell], visits[:3]).ended(60) == ""
     assert rounds_of("saturation", [cell], visits[:4]).ended(60) == "4 times the range was written"
     assert rounds_of("saturation", [cell], visits[:3]).ended(12 * 3600) == "24 hours are over"

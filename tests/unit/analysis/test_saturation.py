@@ -10,6 +10,7 @@ import pytest
 from ioatlas.analysis.saturation import FEWEST_LEVELS, Level, lines_of, saturation, saturation_findings
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
+from ioatlas.model.verdict import VerdictCode
 
 LEVELS = (1, 2, 4, 8, 16, 32, 64, 128)
 
@@ -29,7 +30,12 @@ def line(law, *, noise=0.02, visits=3, seed=1, levels=LEVELS):
 
 @pytest.mark.parametrize(
     ("law", "name"),
-    [(bounds(1000, 16_000), "bounds"), (usl(1000, 0.03, 0.0005), "usl"), (usl(1000, 0.05, 1e-9), "usl"), (lambda n: 1000 * n, "linear")],
+    [
+        (bounds(1000, 16_000), "bounds"),
+        (usl(1000, 0.03, 0.0005), "usl"),
+        (usl(1000, 0.05, 1e-9), "usl"),
+        (lambda n: 1000 * n, "linear"),
+    ],
 )
 def test_the_law_that_made_the_data_wins(law, name):
     wins = sum(saturation(line(law, seed=seed)).law.law == name for seed in range(20))
@@ -96,11 +102,20 @@ def test_the_same_visits_give_the_same_intervals():
 
 
 def cells(along, levels=LEVELS, **more):
-    base = {"rw": "randread", "bs": 4096, "size": 1 << 30, "numjobs": 1, "iodepth": 1, "direct": 1, "ioengine": "libaio", **more}
+    base = {
+        "rw": "randread",
+        "bs": 4096,
+        "size": 1 << 30,
+        "numjobs": 1,
+        "iodepth": 1,
+        "direct": 1,
+        "ioengine": "libaio",
+        **more,
+    }
     return [Cell.of("nas", {**base, along: n}) for n in levels]
 
 
-def estimates(along, law, verdict="steady", **more):
+def estimates(along, law, verdict=VerdictCode.STEADY, **more):
     return [
         Estimate(cell, "read", "measured", 2, law(n) * 4096, iops=law(n), verdict=verdict)
         for n, cell in zip(LEVELS, cells(along, **more), strict=True)
@@ -111,14 +126,14 @@ def test_lines_of_a_map():
     members = estimates("numjobs", bounds(1000, 16_000)) + estimates("numjobs", bounds(900, 9000), bs=8192)
     lines = lines_of(members)
     assert {(key.along, key.cell.bs_bytes) for key in lines} == {("numjobs", 4096), ("numjobs", 8192)}
-    assert not lines_of(estimates("numjobs", bounds(1000, 16_000), verdict="client-limited"))
-    assert not lines_of(estimates("numjobs", bounds(1000, 16_000), verdict="cached"))
+    assert not lines_of(estimates("numjobs", bounds(1000, 16_000), verdict=VerdictCode.CLIENT_LIMITED))
+    assert not lines_of(estimates("numjobs", bounds(1000, 16_000), verdict=VerdictCode.CACHED))
 
 
 def test_the_engine_that_follows_the_depth_does_not_break_a_line():
     members = estimates("iodepth", bounds(1000, 16_000))
     changed = Cell.of("nas", {**members[0].cell.option, "ioengine": "psync"})
-    members[0] = Estimate(changed, "read", "measured", 2, 4096e3, iops=1000.0, verdict="steady")
+    members[0] = Estimate(changed, "read", "measured", 2, 4096e3, iops=1000.0, verdict=VerdictCode.STEADY)
     assert [len(levels) for levels in lines_of(members).values()] == [8]
 
 
@@ -128,7 +143,9 @@ def test_the_sentence_holds_the_numbers():
     (finding,) = saturation_findings(members, visits)
     assert finding.code == "saturation-law"
     assert set(finding.cells) == {e.cell.key for e in members}
-    assert re.search(r"best described by plain bounds \(AICc -?\d+\.\d; the Universal Scalability Law -?\d+\.\d", finding.sentence)
+    assert re.search(
+        r"best described by plain bounds \(AICc -?\d+\.\d; the Universal Scalability Law -?\d+\.\d", finding.sentence
+    )
     assert "16 k IOPS" in finding.sentence
     assert "1000 IOPS with 1 job, 125 with 128" in finding.sentence
     assert saturation_findings([]) == ()

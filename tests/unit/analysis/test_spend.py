@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time goes where the variance is: longer windows against noise inside visits, visits against noise between them, within a budget."""
+"""Time goes where the variance is: longer windows against noise inside visits, visits against noise between them,
+within a budget.
+"""
 
 import math
 
@@ -10,6 +12,7 @@ from ioatlas.analysis.grade import Grade
 from ioatlas.analysis.spend import plan_spending
 from ioatlas.model.cell import Cell
 from ioatlas.model.histogram import Histogram
+from ioatlas.model.purpose import Purpose
 from ioatlas.model.visit import Part, Series, Visit
 
 CELLS = {cell.key: cell for cell in (Cell.of("t", {"rw": "randread", "bs": 4096 * (i + 1)}) for i in range(6))}
@@ -17,7 +20,9 @@ GRADE = Grade("map", 0.05, 40)
 
 
 def visits(between, within, *, count=4, noisy=None):
-    """`count` visits of half a second of every cell; `noisy`: {number of a cell: factor on its noise between visits}."""
+    """`count` visits of half a second of every cell; `noisy`: {number of a cell: factor on its noise between
+    visits}.
+    """
     rng = np.random.default_rng(5)
     made = []
     for number, key in enumerate(CELLS):
@@ -33,7 +38,7 @@ def visits(between, within, *, count=4, noisy=None):
                 Histogram(),
                 Series(10, tuple(range(10, 510, 10)), tuple(series), (1e6,) * 50),
             )
-            made.append(Visit(len(made), key, 0, 0, block, 1, float(len(made)), (part,), purpose="sweep"))
+            made.append(Visit(len(made), key, 0, 0, block, 1, float(len(made)), (part,), purpose=Purpose.SWEEP))
     return made
 
 
@@ -47,7 +52,9 @@ def test_noise_inside_visits_asks_for_longer_windows_and_noise_between_does_not(
     level = inside.levels["t"]
     assert level.unit_seconds == pytest.approx(0.1)
     assert level.within > 5 * level.between
-    assert plan(visits(0.0, 1.5), start=0.02).window_seconds == {}, "where a start costs next to nothing, more visits are as good"
+    assert plan(visits(0.0, 1.5), start=0.02).window_seconds == {}, (
+        "where a start costs next to nothing, more visits are as good"
+    )
     between = plan(visits(0.2, 0.1), start=1.0)
     assert between.window_seconds == {}
     assert between.levels["t"].between > between.levels["t"].within
@@ -82,11 +89,11 @@ def test_series_with_gaps_tell_no_levels():
             v.cell_key,
             0,
             0,
-            v.block,
+            v.replicate,
             1,
             v.started_at,
             (Part("read", 10**8, 1000, 500, 1e6, Histogram(), Series(10)),),
-            purpose="sweep",
+            purpose=Purpose.SWEEP,
         )
         for v in visits(0.2, 0.1)
     ]

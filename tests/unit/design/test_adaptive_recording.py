@@ -64,7 +64,16 @@ def test_order_of_rows_line_ends_and_a_mark_decide_nothing(tmp_path):
         assert go(tmp_path, text)["p90_error"] == plain["p90_error"]
 
 
-@pytest.mark.parametrize("without", [("iops",), ("bw_bytes_per_s",), ("lat_mean_ns", "lat_p99_ns"), ("bw_bytes_per_s", "iops"), ("bw_bytes_per_s", "lat_mean_ns")])
+@pytest.mark.parametrize(
+    "without",
+    [
+        ("iops",),
+        ("bw_bytes_per_s",),
+        ("lat_mean_ns", "lat_p99_ns"),
+        ("bw_bytes_per_s", "iops"),
+        ("bw_bytes_per_s", "lat_mean_ns"),
+    ],
+)
 def test_any_quantity_may_be_missing(tmp_path, without):
     assert go(tmp_path, as_csv(ROWS, without))["median_error"] < 0.2
 
@@ -101,7 +110,11 @@ def test_zeros_and_gaps(tmp_path):
 
 
 def test_unknown_columns_are_axes_only_when_they_tell_cells_apart(tmp_path):
-    rows = [{**row, "pool": pool, "cpu": random.random(), "note": random.choice("ab")} for pool in ("a", "b") for row in ROWS]
+    rows = [
+        {**row, "pool": pool, "cpu": random.random(), "note": random.choice("ab")}
+        for pool in ("a", "b")
+        for row in ROWS
+    ]
     result = go(tmp_path, as_csv(rows))
     assert "pool" in result["axes"]
     assert {"cpu", "note"}.isdisjoint(result["axes"])
@@ -109,7 +122,9 @@ def test_unknown_columns_are_axes_only_when_they_tell_cells_apart(tmp_path):
 
 
 def test_sizes_may_be_written_as_people_write_them():
-    text = "rw,bs,size,numjobs,iops\n" + "".join(f"read,{b},{s},{j},{100 * j}\n" for b in ("4k", "1m") for s in ("16MiB", "1g") for j in (1, 2))
+    text = "rw,bs,size,numjobs,iops\n" + "".join(
+        f"read,{b},{s},{j},{100 * j}\n" for b in ("4k", "1m") for s in ("16MiB", "1g") for j in (1, 2)
+    )
     recording = read_recording(text, "x")
     assert {point["bs"] for point in recording.points} == {4096, 1 << 20}
     assert {point["size"] for point in recording.points} == {16 << 20, 1 << 30}
@@ -168,7 +183,13 @@ def test_too_few_picks_state_nothing_in_words(tmp_path):
 
 def test_other_names_are_understood_where_the_values_leave_no_doubt():
     lines = ["op,block_kib,threads,qd,iops"]
-    lines += [f"{op},{block},{jobs},{depth},{1000 + block + jobs * depth}" for op in ("read", "randwrite") for block in (4, 16, 64) for jobs in (1, 2) for depth in (1, 8)]
+    lines += [
+        f"{op},{block},{jobs},{depth},{1000 + block + jobs * depth}"
+        for op in ("read", "randwrite")
+        for block in (4, 16, 64)
+        for jobs in (1, 2)
+        for depth in (1, 8)
+    ]
     found = read_recording("\n".join(lines), "test")
     assert set(found.axes) == {"rw", "bs_bytes", "numjobs", "iodepth"}
     assert {point["bs_bytes"] for point in found.points} == {4096, 16384, 65536}
@@ -177,7 +198,15 @@ def test_other_names_are_understood_where_the_values_leave_no_doubt():
 
 
 def test_a_block_that_numbers_repeats_is_no_block_size():
-    lines = ["rw,numjobs,block,iops", *(f"{rw},{jobs},{block},{100 * jobs + block}" for block in (1, 2) for rw in ("read", "write") for jobs in (1, 2, 4))]
+    lines = [
+        "rw,numjobs,block,iops",
+        *(
+            f"{rw},{jobs},{block},{100 * jobs + block}"
+            for block in (1, 2)
+            for rw in ("read", "write")
+            for jobs in (1, 2, 4)
+        ),
+    ]
     found = read_recording("\n".join(lines), "test")
     assert set(found.axes) == {"rw", "numjobs"}
     assert found.passes == 2

@@ -13,7 +13,9 @@ MS = 1e6
 
 @dataclass(frozen=True)
 class System:
-    """`per_job` I/Os of each job are served at once, each in `service` ms; all together at most `cap` IOPS. p99 is 1.2 x the mean."""
+    """`per_job` I/Os of each job are served at once, each in `service` ms; all together at most `cap` IOPS. p99 is
+    1.2 x the mean.
+    """
 
     per_job: float = 1e9
     service: float = 1.0
@@ -33,7 +35,9 @@ class System:
     def optimum(self, goal):
         """Most IOPS of any setting within the limits, by trying all."""
         points = [(j, d) for j in range(1, goal.max_jobs + 1) for d in range(1, goal.max_depth + 1)]
-        return max((self.iops(*p) for p in points if goal.limit_ns is None or self.p99_ns(*p) <= goal.limit_ns), default=None)
+        return max(
+            (self.iops(*p) for p in points if goal.limit_ns is None or self.p99_ns(*p) <= goal.limit_ns), default=None
+        )
 
 
 def search(system, goal, *, noise=0.003, seed=1, refuse=lambda _point: False):

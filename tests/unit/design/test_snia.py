@@ -14,8 +14,14 @@ KIB = 1 << 10
 def cells_of(test, size=TIB, **changed):
     procedure = PROCEDURES[test]
     axes = {**procedure.axes, **{name: values for name, values in changed.items() if name in procedure.axes}}
-    constants = {**procedure.constants, "size": size, **{name: value for name, value in changed.items() if name not in axes}}
-    return [Cell.of("drive", {**constants, **dict(zip(axes, values, strict=True))}) for values in product(*axes.values())]
+    constants = {
+        **procedure.constants,
+        "size": size,
+        **{name: value for name, value in changed.items() if name not in axes},
+    }
+    return [
+        Cell.of("drive", {**constants, **dict(zip(axes, values, strict=True))}) for values in product(*axes.values())
+    ]
 
 
 def test_the_iops_test_has_56_minutes_a_round_and_one_tracked_cell():
@@ -44,7 +50,9 @@ def test_the_throughput_test_fills_before_each_block_size():
 
 
 def test_write_saturation_ends_when_four_times_the_range_is_written_or_after_a_day():
-    plan = plan_snia("saturation", cells_of("saturation", 3 * 10**9), sequential_write_bytes_per_s=5e8, random_write_bytes_per_s=1e8)
+    plan = plan_snia(
+        "saturation", cells_of("saturation", 3 * 10**9), sequential_write_bytes_per_s=5e8, random_write_bytes_per_s=1e8
+    )
     assert plan.fill_bytes == 0
     assert plan.least_rounds == 2  # 12 GB at 6 GB a minute
     assert plan.most_rounds == 24 * 60
@@ -56,7 +64,9 @@ def test_what_is_not_as_the_specification_says_is_named():
     assert any("ran 1 s" in text and "60 s" in text for text in told)
     assert any("512 B" in text and "left out" in text for text in told)
     assert any("512 GiB of 1 TiB" in text for text in told)
-    assert any("file system" in text for text in deviations("iops", cells_of("iops"), window_seconds=60, capacity_bytes=None))
+    assert any(
+        "file system" in text for text in deviations("iops", cells_of("iops"), window_seconds=60, capacity_bytes=None)
+    )
 
 
 def test_a_test_without_its_tracked_cell_is_refused():

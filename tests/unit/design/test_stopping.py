@@ -47,7 +47,9 @@ def test_looks_are_judged_at_more_than_is_claimed():
     assert decision.interval.confidence == 0.95
     assert decision.interval.method == "log-t-looks/1"
     assert look_confidence(3) == 0.97
-    assert decision.interval.high == pytest.approx(100.29 * math.exp(_t(0.985, 2) * np.log(values).std(ddof=1) / math.sqrt(3)), rel=1e-3)
+    assert decision.interval.high == pytest.approx(
+        100.29 * math.exp(_t(0.985, 2) * np.log(values).std(ddof=1) / math.sqrt(3)), rel=1e-3
+    )
 
 
 def _t(p, dof):
@@ -84,7 +86,9 @@ def test_certified_uses_the_published_ranks():
 @pytest.mark.parametrize("ratio", [0.4, 1.0, 2.5])
 def test_map_grade_covers_what_it_claims_where_it_stops(ratio):
     rng = np.random.default_rng(round(ratio * 10))
-    covered = [run(map_grade, lambda: math.exp(0.05 * ratio * rng.normal()))[1].interval.covers(1.0) for _ in range(1000)]
+    covered = [
+        run(map_grade, lambda: math.exp(0.05 * ratio * rng.normal()))[1].interval.covers(1.0) for _ in range(1000)
+    ]
     assert 0.93 <= np.mean(covered) <= 0.98
 
 
@@ -166,7 +170,10 @@ def test_allocation_is_neymans():
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0.1, 10), st.integers(0, 5)), min_size=1, max_size=12), st.floats(0, 100))
+@given(
+    st.lists(st.tuples(st.floats(0, 1), st.floats(0.1, 10), st.integers(0, 5)), min_size=1, max_size=12),
+    st.floats(0, 100),
+)
 def test_allocation_keeps_the_budget_and_the_most(cells, budget):
     names = [f"c{i}" for i in range(len(cells))]
     cost = {name: c[1] for name, c in zip(names, cells, strict=True)}

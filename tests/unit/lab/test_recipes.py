@@ -9,7 +9,18 @@ from ioatlas.lab.network import goodput_bytes_per_s
 from ioatlas.lab.running import fill, filled, find, scenarios
 from ioatlas.lab.scenario import Limit, Loop, MakeFile, Run, Serve, Text
 
-PLACES = {"dir", "python", "plugins", "server", "client", "namespace", "device", "octet", "name", *(f"loop{index}" for index in range(5))}
+PLACES = {
+    "dir",
+    "python",
+    "plugins",
+    "server",
+    "client",
+    "namespace",
+    "device",
+    "octet",
+    "name",
+    *(f"loop{index}" for index in range(5)),
+}
 
 
 @pytest.mark.parametrize("name", list(scenarios()))
@@ -30,14 +41,20 @@ def test_each_recipe_is_complete(name):
             words.append(step.device)
     assert {place for word in words for place in re.findall(r"{(\w+)}", word)} <= PLACES
     assert all(check.quantity in recipe.truth for check in recipe.checks)
-    assert all(truth.unit and truth.source in {"configured", "arithmetic", "documented"} for truth in recipe.truth.values())
+    assert all(
+        truth.unit and truth.source in {"configured", "arithmetic", "documented"} for truth in recipe.truth.values()
+    )
     assert scenario.requires
     assert scenario.summary
     for check in recipe.checks:
         # The tolerances that are promised: 1% of a rate, 2% or 0.3 ms of a latency; whatever is wider says why.
-        promised = check.tolerance <= (0.02 if check.kind == "latency" else 0.01) and check.tolerance_absolute <= (0.3 if check.kind == "latency" else 0)
+        promised = check.tolerance <= (0.02 if check.kind == "latency" else 0.01) and check.tolerance_absolute <= (
+            0.3 if check.kind == "latency" else 0
+        )
         assert promised or check.wider, check
-        assert not check.without_delay or scenario.build({**filled(scenario, {}), check.without_delay: 0}), "it can do without the delay"
+        assert not check.without_delay or scenario.build({**filled(scenario, {}), check.without_delay: 0}), (
+            "it can do without the delay"
+        )
 
 
 def test_settings_reach_the_truth():

@@ -6,7 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ioatlas.model.testbed import value_text
-from ioatlas.model.units import exact_duration, format_count, format_latency, format_size_rounded, parse_duration_seconds
+from ioatlas.model.units import (
+    exact_duration,
+    format_count,
+    format_latency,
+    format_size_rounded,
+    parse_duration_seconds,
+)
 
 BACK = {
     format_count: {"": 1, "k": 1e3, "M": 1e6},
@@ -20,16 +26,27 @@ BACK = {
 def test_what_is_written_is_the_value_to_three_digits(write, value):
     number, _, unit = write(value).partition(" ")
     assert "e" not in number
-    assert float(number) * BACK[write][unit] == pytest.approx(value, rel=0.006 if value >= 100 or write is not format_latency else 0.5)
+    assert float(number) * BACK[write][unit] == pytest.approx(
+        value, rel=0.006 if value >= 100 or write is not format_latency else 0.5
+    )
 
 
 def test_millions_are_not_written_as_thousands():
-    assert (format_count(2.03e6), format_count(999.7), format_latency(999_700), format_size_rounded(999.7)) == ("2.03 M", "1000", "1 ms", "0.976 KiB")
+    assert (format_count(2.03e6), format_count(999.7), format_latency(999_700), format_size_rounded(999.7)) == (
+        "2.03 M",
+        "1000",
+        "1 ms",
+        "0.976 KiB",
+    )
 
 
 def test_a_fact_is_exact_and_readable():
     assert value_text(25276514304, "B") == "25276514304 B = 23.5 GiB"
-    assert (value_text(512, "B"), value_text(1_000_000_000, "bit/s"), value_text("mq-deadline", "")) == ("512 B", "1000 Mb/s", "mq-deadline")
+    assert (value_text(512, "B"), value_text(1_000_000_000, "bit/s"), value_text("mq-deadline", "")) == (
+        "512 B",
+        "1000 Mb/s",
+        "mq-deadline",
+    )
 
 
 @given(st.floats(0, 1e8))

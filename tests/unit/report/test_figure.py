@@ -21,7 +21,9 @@ SIGNATURES = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 @pytest.mark.parametrize("style", ["map", "lines"])
 def test_each_format_and_style_is_written(kind, style, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     result = campaign(SQUARE)
-    paths = write_figures(result, lay_out(result, tiles=["numjobs"]), quantity("bw"), tmp_path / f"out.{kind}", kind, style=style)
+    paths = write_figures(
+        result, lay_out(result, tiles=["numjobs"]), quantity("bw"), tmp_path / f"out.{kind}", kind, style=style
+    )
     assert len(paths) == (1 if kind == "pdf" else 2)  # a page for reads and one for writes
     for path in paths:
         assert path.read_bytes().startswith(SIGNATURES[kind])
@@ -31,19 +33,32 @@ def test_each_format_and_style_is_written(kind, style, tmp_path: Path) -> None: 
 def test_any_sweep_is_drawn(shape: str, tmp_path: Path) -> None:
     result = campaign(SHAPES[shape], name="cost $5 and $6 \\frac{x")
     for style in ("map", "lines"):
-        assert write_figures(result, lay_out(result), quantity("lat_p99"), tmp_path / f"{style}.svg", "svg", style=style, log=True)  # type: ignore[arg-type]
+        assert write_figures(
+            result, lay_out(result), quantity("lat_p99"), tmp_path / f"{style}.svg", "svg", style=style, log=True
+        )  # type: ignore[arg-type]
 
 
 def test_equal_results_give_equal_files(tmp_path: Path) -> None:
     for kind in SIGNATURES:
-        files = [write_figures(campaign({}), lay_out(campaign({})), quantity("bw"), tmp_path / f"{n}.{kind}", kind)[0] for n in "ab"]  # type: ignore[arg-type]
+        files = [
+            write_figures(campaign({}), lay_out(campaign({})), quantity("bw"), tmp_path / f"{n}.{kind}", kind)[0]
+            for n in "ab"
+        ]  # type: ignore[arg-type]
         assert files[0].read_bytes() == files[1].read_bytes()
 
 
 def test_svg_names_cells_that_are_not_measured_or_not_steady(tmp_path: Path) -> None:
     result = campaign(SQUARE)
     text = write_figures(result, lay_out(result), quantity("bw"), tmp_path / "map.svg", "svg")[0].read_text()
-    for word in ("no value", "predicted", "no steady state", "suspect: see its verdict", "Block size (bs)", "numjobs 16", "64 KiB"):
+    for word in (
+        "no value",
+        "predicted",
+        "no steady state",
+        "suspect: see its verdict",
+        "Block size (bs)",
+        "numjobs 16",
+        "64 KiB",
+    ):
         assert word in text
 
 
@@ -118,4 +133,9 @@ def test_the_axis_name_stands_clear_of_ticks_and_legend() -> None:
     box = figure._supxlabel.get_window_extent()  # type: ignore[attr-defined]
     line = (box.y0 + box.height / 2, box.y1)  # the upper of two lines; the lower one is empty
     assert figure.legends[0].get_window_extent().y1 <= line[0] + 2
-    assert all(label.get_window_extent().y0 >= line[1] - 2 for panel in figure.axes[:-1] for label in panel.get_xticklabels() if label.get_text())
+    assert all(
+        label.get_window_extent().y0 >= line[1] - 2
+        for panel in figure.axes[:-1]
+        for label in panel.get_xticklabels()
+        if label.get_text()
+    )

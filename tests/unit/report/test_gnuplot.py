@@ -24,7 +24,9 @@ STOPS = np.array([[int(color[i : i + 2], 16) for i in (1, 3, 5)] for color in CI
 
 def draw(script: Path, *arguments: str, cwd: Path | None = None) -> None:
     """Run gnuplot; a warning is a failure."""
-    run = subprocess.run(["gnuplot", *arguments, str(script)], capture_output=True, text=True, timeout=60, check=False, cwd=cwd)
+    run = subprocess.run(
+        ["gnuplot", *arguments, str(script)], capture_output=True, text=True, timeout=60, check=False, cwd=cwd
+    )
     assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
 
 
@@ -89,9 +91,13 @@ def test_the_studys_figure_is_8_by_8_tiles_of_file_size_by_block_size() -> None:
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_any_sweep_draws_without_a_warning(shape: str, tmp_path: Path) -> None:
-    result = campaign(SHAPES[shape], name='it\'s a "name" with_underscores,\nand $x `date` ^{y}', targets=("nas", "san's"))
+    result = campaign(
+        SHAPES[shape], name='it\'s a "name" with_underscores,\nand $x `date` ^{y}', targets=("nas", "san's")
+    )
     for name in ("bw", "lat_p99"):
-        script, _ = write_gnuplot(result, lay_out(result), quantity(name), tmp_path / name / "map.gp", log=name.startswith("lat"))
+        script, _ = write_gnuplot(
+            result, lay_out(result), quantity(name), tmp_path / name / "map.gp", log=name.startswith("lat")
+        )
         draw(script)
         assert list((tmp_path / name).glob("*.png"))
 

@@ -24,6 +24,8 @@ import synthetic  # noqa: E402
 from ioatlas.errors import IoAtlasError  # noqa: E402
 from ioatlas.model.cell import Cell  # noqa: E402
 from ioatlas.model.estimate import Estimate  # noqa: E402
+from ioatlas.model.finding import FindingCode  # noqa: E402
+from ioatlas.model.reason import read_unmeasured  # noqa: E402
 from ioatlas.model.result import CampaignResult, Finding, Unmeasured  # noqa: E402
 from ioatlas.report import columns, page, page_data, page_format  # noqa: E402
 from ioatlas.report.page_format import Column, ReportData  # noqa: E402
@@ -59,7 +61,8 @@ def rows(data: ReportData) -> list[dict[str, object]]:
     """Level values of each row, by axis name."""
     levels = [unpack(column, data.cells.n_rows) for column in data.cells.axes]
     return [
-        {axis.name: axis.levels[int(codes[i])] for axis, codes in zip(data.axes, levels, strict=True)} for i in range(data.cells.n_rows)
+        {axis.name: axis.levels[int(codes[i])] for axis, codes in zip(data.axes, levels, strict=True)}
+        for i in range(data.cells.n_rows)
     ]
 
 
@@ -110,7 +113,10 @@ def test_rounded_values_stay_within_the_promise(monkeypatch):
         assert np.allclose(got, true, rtol=data.cells.resolution * 1.001)
         for name in (low, high):
             edge = np.array([getattr(e, name) for e in result.estimates])
-            width, packed = np.log(edge / true), np.log(bound(data, name, unpack(data.cells.values[centre], n))[order] / got)
+            width, packed = (
+                np.log(edge / true),
+                np.log(bound(data, name, unpack(data.cells.values[centre], n))[order] / got),
+            )
             assert np.allclose(packed, width, rtol=0.03, atol=1e-6)
 
 
@@ -118,9 +124,17 @@ def test_a_rate_of_zero_survives_rounding(monkeypatch):
     monkeypatch.setattr(page_data, "EXACT_ROWS", 0)
     cells = [Cell.of("t", {"rw": "read", "bs": bs}) for bs in (4096, 8192)]
     result = CampaignResult(
-        "c", "zero", 0, "0", (), {"bs": (4096, 8192)}, {},
-        tuple(Estimate(c, "read", "measured", 1, v, iops=v / c.bs_bytes) for c, v in zip(cells, (0.0, 5e6), strict=True)),
-    )  # fmt: skip
+        "c",
+        "zero",
+        0,
+        "0",
+        (),
+        {"bs": (4096, 8192)},
+        {},
+        tuple(
+            Estimate(c, "read", "measured", 1, v, iops=v / c.bs_bytes) for c, v in zip(cells, (0.0, 5e6), strict=True)
+        ),
+    )
     data = page_data.report_data(result)
     assert unpack(data.cells.values["bw_bytes_per_s"], 2).tolist() == [0.0, 5e6]
 
@@ -147,9 +161,15 @@ def test_axes_that_follow_from_others_are_derived():
     engine = {1: "psync", 8: "libaio"}
     cells = [Cell.of("t", {"rw": rw, "iodepth": d, "ioengine": engine[d]}) for rw in ("read", "write") for d in (1, 8)]
     result = CampaignResult(
-        "c", "derived", 0, "0", (), {"rw": ("read", "write"), "iodepth": (1, 8)}, {},
+        "c",
+        "derived",
+        0,
+        "0",
+        (),
+        {"rw": ("read", "write"), "iodepth": (1, 8)},
+        {},
         tuple(Estimate(c, c.rw, "measured", 2, 1e6) for c in cells),
-    )  # fmt: skip
+    )
     derived = {axis.name: axis.derived for axis in page_data.report_data(result).axes}
     assert derived == {"target": False, "rw": False, "iodepth": False, "direction": True, "ioengine": True}
 
@@ -164,9 +184,16 @@ def test_levels_of_the_sweep_without_a_cell_stay_visible():
     cell = Cell.of("t", {"rw": "read", "bs": 4096})
     other = Cell.of("t", {"rw": "read", "bs": 8192})
     result = CampaignResult(
-        "c", "hole", 0, "0", (), {"bs": (16384, 4096, 8192)}, {}, (Estimate(cell, "read", "measured", 1, 1.0),),
-        (Unmeasured(other, "not reached"),),
-    )  # fmt: skip
+        "c",
+        "hole",
+        0,
+        "0",
+        (),
+        {"bs": (16384, 4096, 8192)},
+        {},
+        (Estimate(cell, "read", "measured", 1, 1.0),),
+        (Unmeasured(other, read_unmeasured("not reached")),),
+    )
     axis = next(axis for axis in page_data.report_data(result).axes if axis.name == "bs")
     assert (axis.levels, axis.unit, axis.numeric) == ([4096, 8192, 16384], "bytes", True)
 
@@ -179,9 +206,11 @@ def test_an_empty_campaign_is_a_page_too():
 def test_findings_point_at_their_rows():
     result = synthetic.KINDS["mixed"]()
     cell = next(e.cell for e in result.estimates if e.cell.rw == "randrw")
-    two = Finding("x", "both", (cell.key,))
-    one = Finding("x", "the write half", (cell.key,))
-    data = page_data.report_data(replace(result, findings=(two, one, Finding("x", "gone", ("0" * 16,)))))
+    two = Finding(FindingCode.EXPLAINED, "both", (cell.key,))
+    one = Finding(FindingCode.EXPLAINED, "the write half", (cell.key,))
+    data = page_data.report_data(
+        replace(result, findings=(two, one, Finding(FindingCode.EXPLAINED, "gone", ("0" * 16,))))
+    )
     table = rows(data)
     assert [[table[i]["direction"] for i in f.rows] for f in data.findings] == [["read", "write"], ["write"], []]
 
@@ -190,7 +219,7 @@ def test_nothing_names_the_site():
     result = synthetic.KINDS["quick"]()
     result = replace(
         result,
-        findings=(Finding("peak", "Highest at /srv/made-up/scratch/file."),),
+        findings=(Finding(FindingCode.PEAK, "Highest at /srv/made-up/scratch/file."),),
         sessions=({"hostname": "secret-host", "client serial": "S3CR3T", "fio": "fio-3.33 on /srv/made-up/scratch"},),
     )
     text = page_data.report_data(result).model_dump_json()
@@ -201,7 +230,10 @@ def test_nothing_names_the_site():
 
 def test_many_notes_are_packed_and_too_many_left_out(monkeypatch):
     result = synthetic.KINDS["seed2021"]()
-    noted = replace(result, estimates=tuple(replace(e, notes=(f"{i} of the link's 117.7 MB/s",)) for i, e in enumerate(result.estimates)))
+    noted = replace(
+        result,
+        estimates=tuple(replace(e, notes=(f"{i} of the link's 117.7 MB/s",)) for i, e in enumerate(result.estimates)),
+    )
     note = page_data.report_data(noted).cells.note
     texts = json.loads(gzip.decompress(base64.b64decode(note.packed_texts)))
     codes = unpack(note.codes, len(result.estimates))
@@ -274,7 +306,9 @@ def results(draw):
     cells = draw(
         st.lists(
             st.builds(
-                lambda target, sharing, values: Cell.of(target, {k: v for k, v in values.items() if v is not None}, sharing=sharing),
+                lambda target, sharing, values: Cell.of(
+                    target, {k: v for k, v in values.items() if v is not None}, sharing=sharing
+                ),
                 st.sampled_from(["a", "b"]),
                 st.sampled_from(["shared", "private"]),
                 st.fixed_dictionaries({name: st.sampled_from([*OPTION_POOLS[name], None]) for name in names}),
@@ -286,14 +320,30 @@ def results(draw):
     split = draw(st.integers(0, len(cells)))
     number = st.one_of(st.none(), st.floats(0, 1e12))
     estimates = tuple(
-        Estimate(cell, direction, draw(st.sampled_from(["measured", "predicted", "imported"])), 1, draw(number), draw(number), draw(number))
+        Estimate(
+            cell,
+            direction,
+            draw(st.sampled_from(["measured", "predicted", "imported"])),
+            1,
+            draw(number),
+            draw(number),
+            draw(number),
+        )
         for cell in cells[:split]
         for direction in cell.directions
     )
     declared = draw(st.lists(st.sampled_from(names), unique=True)) if names else []
     axes = {name: tuple(OPTION_POOLS[name]) for name in declared}
     return CampaignResult(
-        "c", "any", 1.0, "0", (), axes, {"direct": 1}, estimates, tuple(Unmeasured(c, "not reached") for c in cells[split:])
+        "c",
+        "any",
+        1.0,
+        "0",
+        (),
+        axes,
+        {"direct": 1},
+        estimates,
+        tuple(Unmeasured(c, read_unmeasured("not reached")) for c in cells[split:]),
     )
 
 

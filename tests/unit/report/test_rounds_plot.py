@@ -15,10 +15,35 @@ from ioatlas.report.export.to_rounds import plots, write_rounds, write_rounds_gn
 from .exported import SQUARE, campaign
 
 MET = RoundsResult(
-    target="disk", test="latency", title="latency test", part="", quantity="lat_mean_ns", tracked="4 KiB random write", values=(9e5, 7e5, 5e5, 4.9e5, 5.1e5, 5e5, 5.2e5),
-    first=1, met=True, ended="met", reason="rounds 3 to 7: it's steady", window=(3, 7), average=5.04e5, range_share=0.06, slope_share=0.02, line=(5.0e5, 5.08e5), cells=(),
-)  # fmt: skip
-SHORT = replace(MET, title="throughput test", part="bs 128 KiB", quantity="bw_bytes_per_s", values=(2e8, 1e8), met=False, window=None, average=None, line=None)
+    target="disk",
+    test="latency",
+    title="latency test",
+    part="",
+    quantity="lat_mean_ns",
+    tracked="4 KiB random write",
+    values=(9e5, 7e5, 5e5, 4.9e5, 5.1e5, 5e5, 5.2e5),
+    first=1,
+    met=True,
+    ended="met",
+    reason="rounds 3 to 7: it's steady",
+    window=(3, 7),
+    average=5.04e5,
+    range_share=0.06,
+    slope_share=0.02,
+    line=(5.0e5, 5.08e5),
+    cells=(),
+)
+SHORT = replace(
+    MET,
+    title="throughput test",
+    part="bs 128 KiB",
+    quantity="bw_bytes_per_s",
+    values=(2e8, 1e8),
+    met=False,
+    window=None,
+    average=None,
+    line=None,
+)
 
 
 def with_tests(*tests):
@@ -32,10 +57,20 @@ def test_data_are_in_the_unit_of_the_axis_and_the_window_alone_has_average_and_f
     assert [float(row[1]) for row in rows] == [900, 700, 500, 490, 510, 500, 520]
     assert [row[2:] for row in rows[:2]] == [["NaN", "NaN"]] * 2
     assert [(float(row[2]), float(row[3])) for row in rows[2:]] == [(504, fit) for fit in (500, 502, 504, 506, 508)]
-    assert [line.split() for line in second.splitlines() if not line.startswith("#")] == [["1", "200", "NaN", "NaN"], ["2", "100", "NaN", "NaN"]]
+    assert [line.split() for line in second.splitlines() if not line.startswith("#")] == [
+        ["1", "200", "NaN", "NaN"],
+        ["2", "100", "NaN", "NaN"],
+    ]
     assert "it''s steady" in script.read_text()
     if shutil.which("gnuplot"):
-        run = subprocess.run(["gnuplot", "-e", "format='svg'", "steady.gp"], capture_output=True, text=True, check=False, cwd=tmp_path, timeout=60)
+        run = subprocess.run(
+            ["gnuplot", "-e", "format='svg'", "steady.gp"],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=tmp_path,
+            timeout=60,
+        )
         assert (run.returncode, run.stderr) == (0, "")
         drawn = (tmp_path / "steady.svg").read_text()
         assert "best fit" in drawn

@@ -12,6 +12,8 @@ import pytest
 
 from ioatlas.model.cell import Cell
 from ioatlas.model.chart import Chart, ChartBound, ChartLine, ChartPoint, Table
+from ioatlas.model.drift import BaselineChart, BaselinePoint, ReplicateRow
+from ioatlas.model.reason import read_unmeasured
 from ioatlas.model.result import CampaignResult, Unmeasured
 from ioatlas.report.export.to_csv import write_csv
 from ioatlas.report.export.to_json import write_json
@@ -20,9 +22,25 @@ from ioatlas.report.table import FIXED, block_bytes, columns, rows
 from .exported import MIXED, SECRET_PLACE, SHAPES, SQUARE, campaign, measured, value_of
 
 PROMISED = [
-    "target", "rw", "bs_bytes", "size_bytes", "numjobs", "iodepth", "direction", "kind", "n_visits", "bw_bytes_per_s", "bw_low",
-    "bw_high", "iops", "lat_mean_ns", "lat_p99_ns", "lat_kind", "verdict", "method",
-]  # fmt: skip
+    "target",
+    "rw",
+    "bs_bytes",
+    "size_bytes",
+    "numjobs",
+    "iodepth",
+    "direction",
+    "kind",
+    "n_visits",
+    "bw_bytes_per_s",
+    "bw_low",
+    "bw_high",
+    "iops",
+    "lat_mean_ns",
+    "lat_p99_ns",
+    "lat_kind",
+    "verdict",
+    "method",
+]
 
 
 def csv_rows(result: CampaignResult) -> list[dict[str, str]]:
@@ -76,12 +94,18 @@ def test_a_cell_without_an_estimate_is_a_row_that_says_why() -> None:
     assert len(missing) == 2 * 3
     for row in missing:
         assert row["n_visits"] == "0"
-        assert {row[name] for name in ("kind", "bw_bytes_per_s", "bw_low", "iops", "lat_mean_ns", "lat_kind", "method", "seeds")} == {""}
+        assert {
+            row[name]
+            for name in ("kind", "bw_bytes_per_s", "bw_low", "iops", "lat_mean_ns", "lat_kind", "method", "seeds")
+        } == {""}
         assert int(row["bs_bytes"]) > int(row["size_bytes"])
 
 
 def test_rows_follow_the_order_of_the_axes() -> None:
-    found = [(row["rw"], int(row["bs_bytes"]), int(row["size_bytes"]), int(row["numjobs"])) for row in csv_rows(campaign(SQUARE))]
+    found = [
+        (row["rw"], int(row["bs_bytes"]), int(row["size_bytes"]), int(row["numjobs"]))
+        for row in csv_rows(campaign(SQUARE))
+    ]
     assert found == sorted(found)
 
 
@@ -96,8 +120,15 @@ def test_mixed_directions_have_a_row_each_with_their_own_block_size() -> None:
 
 
 @pytest.mark.parametrize(
-    ("bs", "expected"), [(8192, (8192,) * 3), ("4096,16384", (4096, 16384, 16384)), (",8192", (4096, 8192, 8192)), ("512,1024,2048", (512, 1024, 2048)), ("8192,16384,", (8192, 16384, 4096))]
-)  # fmt: skip
+    ("bs", "expected"),
+    [
+        (8192, (8192,) * 3),
+        ("4096,16384", (4096, 16384, 16384)),
+        (",8192", (4096, 8192, 8192)),
+        ("512,1024,2048", (512, 1024, 2048)),
+        ("8192,16384,", (8192, 16384, 4096)),
+    ],
+)
 def test_block_size_of_a_direction_is_read_as_fio_reads_it(bs: int | str, expected: tuple[int, ...]) -> None:
     cell = Cell.of("nas", {"rw": "randrw", "bs": bs})
     assert tuple(block_bytes(cell, direction) for direction in ("read", "write", "trim")) == expected
@@ -117,7 +148,10 @@ def test_fresh_visits_stand_beside_the_sweep() -> None:
 
 def test_an_unmeasured_direction_of_a_measured_cell_is_not_doubled() -> None:
     result = campaign(SQUARE)
-    result = replace(result, unmeasured=(*result.unmeasured, Unmeasured(result.estimates[0].cell, "failed: something")))
+    result = replace(
+        result,
+        unmeasured=(*result.unmeasured, Unmeasured(result.estimates[0].cell, read_unmeasured("failed: something"))),
+    )
     assert len(csv_rows(result)) == 36
 
 
@@ -140,7 +174,11 @@ def test_json_has_the_same_names_and_values_as_csv(shape: str) -> None:
 def test_exports_name_no_site() -> None:
     result = campaign(SQUARE)
     result = replace(
-        result, unmeasured=(*result.unmeasured, Unmeasured(Cell.of("nas", {"rw": "trim"}), f"failed: {SECRET_PLACE}/nas is gone"))
+        result,
+        unmeasured=(
+            *result.unmeasured,
+            Unmeasured(Cell.of("nas", {"rw": "trim"}), read_unmeasured(f"failed: {SECRET_PLACE}/nas is gone")),
+        ),
     )
     text = json.dumps(json_of(result)) + json.dumps(csv_rows(result))
     for secret in (SECRET_PLACE, "/dev/sdz", "secret-host"):
@@ -157,12 +195,28 @@ def test_json_holds_no_nan() -> None:
 
 def test_json_has_the_charts_and_tables_that_the_report_shows() -> None:
     points = (ChartPoint(4096.0, 1e8, 2e6, 3), ChartPoint(65536.0, 2e8, None, 1))
-    chart = Chart("Record rewrite", "Record size", "bytes", "Throughput", "bytes/s", (ChartLine("fio", points),), (ChartBound("link", math.inf),))
+    chart = Chart(
+        "Record rewrite",
+        "Record size",
+        "bytes",
+        "Throughput",
+        "bytes/s",
+        (ChartLine("fio", points),),
+        (ChartBound("link", math.inf),),
+    )
     table = Table("side by side", ("Operation", "Why"), (("write", f"slow at {SECRET_PLACE}/nas"),))
     found = json_of(replace(campaign(SQUARE), charts=(chart,), tables=(table,)))
     (one,) = found["charts"]
-    assert (one["title"], one["x_unit"], one["y_unit"], one["lines"][0]["name"]) == ("Record rewrite", "bytes", "bytes/s", "fio")
-    assert one["lines"][0]["points"] == [{"x": 4096.0, "mean": 1e8, "sd": 2e6, "n": 3}, {"x": 65536.0, "mean": 2e8, "sd": None, "n": 1}]
+    assert (one["title"], one["x_unit"], one["y_unit"], one["lines"][0]["name"]) == (
+        "Record rewrite",
+        "bytes",
+        "bytes/s",
+        "fio",
+    )
+    assert one["lines"][0]["points"] == [
+        {"x": 4096.0, "mean": 1e8, "sd": 2e6, "n": 3},
+        {"x": 65536.0, "mean": 2e8, "sd": None, "n": 1},
+    ]
     assert one["levels"] == [{"name": "link", "value": None}]
     (two,) = found["tables"]
     assert two["columns"] == ["Operation", "Why"]
@@ -173,3 +227,16 @@ def test_an_empty_campaign_is_a_header() -> None:
     result = replace(campaign({}), estimates=())
     assert list(rows(result)) == []
     assert csv_rows(result) == []
+
+
+def test_a_replicate_keeps_its_name_of_the_format() -> None:
+    point = BaselinePoint(0.5, 3, 1.0, 1.0, 0.9, 1.1, signal=False)
+    chart = BaselineChart("nas", "key", "a cell", "read", 1e6, 0.02, (point,), "chart/1")
+    told = json_of(replace(campaign(SQUARE), sentinels=(chart,), blocks=(ReplicateRow("nas", 3, 9, 1, 0.1, 0.01),)))
+    names = ["seconds", "block", "value", "smoothed", "low", "high", "signal", "voided"]
+    assert list(told["sentinels"][0]["points"][0].items()) == list(
+        zip(names, [0.5, 3, 1.0, 1.0, 0.9, 1.1, False, False], strict=True)
+    )
+    assert told["blocks"] == [
+        {"target": "nas", "block": 3, "n_visits": 9, "n_discarded": 1, "effect": 0.1, "error": 0.01, "note": ""}
+    ]

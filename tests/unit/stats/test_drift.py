@@ -3,9 +3,18 @@ import math
 
 import numpy as np
 import pytest
+import scipy.stats
 
 from ioatlas.errors import UsageError
-from ioatlas.stats.drift import block_shift, control_chart, fit_blocks, lost_cells, removable_effects, shift_within
+from ioatlas.stats.drift import (
+    BlockFit,
+    block_shift,
+    control_chart,
+    fit_blocks,
+    lost_cells,
+    removable_effects,
+    shift_within,
+)
 
 
 def campaign(seed, effects, cells=60, sd=0.12):
@@ -121,7 +130,10 @@ def test_the_chart_signals_a_shift_and_seldom_noise():
     rng = np.random.default_rng(0)
     quiet = [bool(control_chart(np.exp(0.05 * rng.normal(size=30)), sd=0.05).signals) for _ in range(300)]
     assert np.mean(quiet) <= 0.08
-    shifted = [control_chart(np.exp(0.05 * rng.normal(size=30) - 0.15 * (np.arange(30) >= 20)), sd=0.05, baseline=20) for _ in range(100)]
+    shifted = [
+        control_chart(np.exp(0.05 * rng.normal(size=30) - 0.15 * (np.arange(30) >= 20)), sd=0.05, baseline=20)
+        for _ in range(100)
+    ]
     assert np.mean([any(i >= 20 for i in chart.signals) for chart in shifted]) >= 0.95
     assert control_chart([5.0]).signals == ()
     with pytest.raises(UsageError):
@@ -134,3 +146,87 @@ def test_a_shift_inside_a_block_is_placed():
     assert sum(f is not None and abs(f[0] - 36) <= 4 for f in found) >= 45
     assert sum(shift_within(0.12 * rng.normal(size=60)) is not None for _ in range(200)) <= 4
     assert shift_within([0.0] * 5) is None
+
+
+def moved(effects, errors=0.01):
+    return BlockFit(dict(enumerate(effects)), dict.fromkeys(range(len(effects)), errors), {}, 0.1, np.zeros(0))
+
+
+@pytest.mark.parametrize(
+    ("effects", "errors", "reason"),
+    [
+        ([0.0, 0.01, -0.01, 0.3], 0.01, "block 3: level +35% against the other blocks"),
+        ([0.0, 0.01, -0.01, -0.3], 0.01, "block 3: level -26% against the other blocks"),
+        ([0.0, 0.1, -0.1, 0.3], 0.01, ""),  # four times the usual spread of the blocks is 0.59
+        ([0.0, 0.1, -0.1, 0.3], 0.0, ""),
+        ([0.0, 0.01, -0.01, 0.3], 0.08, ""),  # four standard errors are 0.32
+        ([0.0, 0.01, -0.01, 0.3], 0.07, "block 3: level +35% against the other blocks"),
+        ([0.0, 0.0, 0.0, 0.05], 0.0001, ""),  # significant, not relevant
+        ([0.2, -0.2, 0.3], 0.01, "block 2: level +35% against the other blocks"),  # two others have no usual spread
+        ([0.0, 0.3], 0.01, ""),
+    ],
+)
+def test_a_block_moved_when_it_left_the_others_by_more_than_their_spread(effects, errors, reason):
+    assert block_shift(moved(effects, errors), len(effects) - 1) == reason
+
+
+def test_lost_cells_are_judged_by_the_exact_tests():
+    for lost in range(31):
+        p = scipy.stats.binomtest(lost, 100, 0.05, alternative="greater").pvalue
+        assert bool(lost_cells(lost, 100, 0, 0)) == (lost > 5 and p < 0.001)
+        fisher = scipy.stats.fisher_exact([[lost, 100 - lost], [6, 194]], alternative="greater").pvalue
+        assert bool(lost_cells(lost, 100, 6, 200)) == (lost > 5 and p < 0.001 and fisher < 0.001)
+    assert lost_cells(2, 2, 0, 0) == ""
+    assert lost_cells(3, 3, 0, 0) == "3 of 3 cells lost, limit 5%"
+    assert lost_cells(0, 0, 5, 5) == ""
+    assert lost_cells(1, 1, 0, 0) == ""
+
+
+def test_a_short_chart_says_what_it_knows_and_signals_nothing():
+    nothing = control_chart([])
+    assert (nothing.centre, nothing.sd, nothing.signals) == (0.0, 0.0, ())
+    one = control_chart([math.e], sd=0.2)
+    assert (one.centre, one.sd, one.signals) == (1.0, 0.2, ())
+    assert np.isinf(one.limit).all()
+    assert control_chart([1.0, math.e], baseline=1).centre == 0.5
+
+
+def test_the_charts_spread_is_the_median_moving_range():
+    values = np.exp([0.0, 0.1] * 10 + [0.5] * 4)
+    assert control_chart(values, baseline=20).sd == pytest.approx(0.1 / 0.954)
+    assert control_chart(values[:2]).sd == pytest.approx(0.1 / 0.954)
+
+
+@pytest.mark.parametrize(
+    ("n", "at", "step"), [(12, 6, 0.5), (12, 6, -0.5), (40, 8, 0.5), (40, 32, -0.5), (30, 15, 0.2)]
+)
+def test_a_level_is_placed_where_it_changes(n, at, step):
+    series = np.where(np.arange(n) < at, 0.0, step) + 0.01 * np.tile([1.0, -1.0], n // 2)
+    assert shift_within(series) == (at, f"level {math.expm1(step):+.0%} from visit {at + 1} of the block on")
+    assert shift_within(series[: n // 2]) is None or n == 40
+
+
+def test_few_odd_visits_at_an_end_are_no_level():
+    quiet = 0.01 * np.tile([1.0, -1.0], 20)
+    for at in (4, 7, 33, 36):
+        assert shift_within(np.where(np.arange(40) < at, 0.0, 0.5) + quiet) is None
+    assert shift_within(np.where(np.arange(40) < 20, 0.0, 0.02) + 0.1 * quiet) is None, "2% is not relevant"
+
+
+def test_effects_are_relative_to_their_mean_and_their_chance_is_the_f_tests():
+    cells, blocks, values = campaign(4, [0.03, -0.03], cells=40, sd=0.06)
+    found = removable_effects(cells, blocks, values)
+    assert found.effects[0] == pytest.approx(-found.effects[1])
+    assert found.effects[0] == pytest.approx(0.03, abs=0.02)
+    difference = np.subtract(*np.log(values).reshape(2, 40))
+    assert found.chance == pytest.approx(scipy.stats.ttest_1samp(difference, 0).pvalue, rel=1.0)
+    assert found.sentence.endswith(
+        "taken out (F test, p < 0.001)" if found.chance < 0.001 else f"p = {found.chance:.3f})"
+    )
+
+
+def test_twenty_visits_that_others_share_make_a_block():
+    cells, blocks, values = campaign(5, [0.2, -0.2], cells=20, sd=0.01)
+    assert removable_effects(cells, blocks, values)
+    assert removable_effects(cells[1:], blocks[1:], values[1:]) is None, "19 of a block's visits are too few"
+    assert removable_effects([*cells[:20], *"abcdefghijklmnopqrst"], blocks, values) is None, "nothing is shared"

@@ -3,11 +3,24 @@ import pytest
 
 from ioatlas.model.cell import Cell
 from ioatlas.model.histogram import Histogram
+from ioatlas.model.reason import ReasonCode
+from ioatlas.model.verdict import VerdictCode, read_verdict
 from ioatlas.model.visit import Part, Series, Visit
 from ioatlas.stats import gates
 
 
-def visit(*, total_ios=10_000, bs=4096, io_bytes=None, runtime_ms=1000, lat_ns=100_000.0, error=0, cpu=10.0, direction="read", short_ios=0):
+def visit(
+    *,
+    total_ios=10_000,
+    bs=4096,
+    io_bytes=None,
+    runtime_ms=1000,
+    lat_ns=100_000.0,
+    error=0,
+    cpu=10.0,
+    direction="read",
+    short_ios=0,
+):
     part = Part(
         direction,
         total_ios * bs if io_bytes is None else io_bytes,
@@ -73,10 +86,10 @@ def test_open_loops_and_think_time_skip_littles_law():
 
 
 def test_errors_silence_and_short_runs_discard():
-    assert "error 5" in gates.judge_visit(visit(error=5), cell()).discards[0]
-    assert any("no I/O" in reason for reason in gates.judge_visit(visit(total_ios=0), cell()).discards)
+    assert "error 5" in gates.judge_visit(visit(error=5), cell()).discards[0].sentence
+    assert any("no I/O" in reason.sentence for reason in gates.judge_visit(visit(total_ios=0), cell()).discards)
     assert any(
-        "500 ms of 1000 ms" in reason
+        "500 ms of 1000 ms" in reason.sentence
         for reason in gates.judge_visit(visit(runtime_ms=500, lat_ns=50_000.0), cell(), asked_ms=1000).discards
     )
 
@@ -87,7 +100,7 @@ def test_kernel_counters_prove_caches_and_amplification(counted, word):
     assert gates.counter_gate(1e9, 1.019e9, 5000) == ""
     assert gates.counter_gate(1e9, counted * 1e9, 500) == ""
     report = gates.judge_visit(visit(runtime_ms=5000, total_ios=50_000), cell(), counted_bytes=counted * 50_000 * 4096)
-    assert word in report.discards[0]
+    assert word in report.discards[0].sentence
 
 
 def test_ceilings_void_what_is_above_them():
@@ -99,7 +112,7 @@ def test_ceilings_void_what_is_above_them():
 def test_offered_rates_that_are_not_reached_label_the_visit():
     report = gates.judge_visit(visit(total_ios=9000), cell(rate_iops=10_000))
     assert report.passed
-    assert report.labels[0].startswith("overloaded")
+    assert report.labels[0].code is VerdictCode.OVERLOADED
     assert gates.judge_visit(visit(total_ios=9950), cell(rate_iops=10_000)).labels == ()
 
 
@@ -111,7 +124,7 @@ def test_a_busy_generator_is_named():
 def test_random_arrivals_are_overloaded_only_beyond_what_chance_explains():
     paced = {"rate_iops": 500, "rate_process": "poisson"}
     assert gates.judge_visit(visit(total_ios=480), cell(**paced)).labels == (), "96% of 500 arrivals is chance"
-    assert gates.judge_visit(visit(total_ios=350), cell(**paced)).labels[0].startswith("overloaded: 70.0%")
+    assert gates.judge_visit(visit(total_ios=350), cell(**paced)).labels[0].text.startswith("overloaded: 70.0%")
 
 
 def test_offered_rates_are_those_of_all_jobs():
@@ -119,3 +132,92 @@ def test_offered_rates_are_those_of_all_jobs():
     assert gates.offered_iops(cell(rate=4096 * 100, numjobs=2), "read") == 200
     assert gates.offered_iops(cell(), "read") is None
     assert gates.offered_iops(cell(rate=1 << 20, bssplit="4k/50:8k/50"), "read") is None
+
+
+def test_limits_belong_to_what_passes_but_for_the_generators():
+    assert gates.counter_gate(1e9, 1.02e9, 5000) == ""
+    assert gates.counter_gate(1e9, 0.5e9, gates.COUNTER_SHORTEST_MS)
+    assert gates.ceiling_gate(gates.CEILING_LIMIT, 1.0) == ""
+    assert gates.runtime_gate(980, 1000) == ""
+    assert gates.runtime_gate(979, 1000)
+    assert gates.overload_gate(990, 1000) == ""
+    assert gates.overload_gate(989, 1000)
+    assert gates.no_io_gate(1) == ""
+    assert gates.generator_cpu_gate(80.0)
+    assert gates.generator_cpu_gate(79.9) == ""
+
+
+@pytest.mark.parametrize(
+    "numbers", [(100, None, 1000, 1), (100, 0.0, 1000, 1), (100, 1e6, 0, 1), (100, 1e6, 1000, 0), (0, 1e6, 1000, 1)]
+)
+def test_a_gate_without_its_numbers_passes(numbers):
+    assert gates.little_gate(*numbers) == ""
+    assert gates.counter_gate(0, 5, 5000) == ""
+    assert gates.ceiling_gate(5.0, 0.0) == ""
+
+
+def test_fewer_in_flight_than_asked_is_the_clients_and_more_is_impossible():
+    slow = gates.judge_visit(visit(lat_ns=50_000.0, cpu=95.0), cell())
+    assert slow.passed
+    assert [label.code for label in slow.labels] == [VerdictCode.CLIENT_LIMITED] * 2
+    assert "95% CPU" in slow.labels[1].text
+    assert "1.50" in gates.judge_visit(visit(lat_ns=150_000.0), cell()).discards[0].sentence
+    assert gates.judge_visit(visit(lat_ns=95_000.0), cell()).labels == ()
+
+
+@pytest.mark.parametrize("latency", [None, float("nan")])
+def test_visits_without_latency_are_not_judged_by_littles_law(latency):
+    assert "Little's law" not in gates.judge_visit(visit(lat_ns=latency), cell()).applied
+
+
+def test_counters_are_applied_where_there_are_any_and_the_visit_is_long_enough():
+    applied = {}
+    for ms, counted in ((2000, 20_000 * 4096.0), (1999, 20_000 * 4096.0), (5000, None)):
+        report = gates.judge_visit(visit(total_ios=20_000, runtime_ms=ms), cell(), counted_bytes=counted)
+        applied[ms] = "kernel counters" in report.applied
+    assert applied == {2000: True, 1999: False, 5000: False}
+
+
+def test_a_visits_ceiling_is_in_bytes_a_second():
+    two_seconds = visit(total_ios=20_000, runtime_ms=2000, lat_ns=100_000.0)
+    (reason,) = gates.judge_visit(two_seconds, cell(), ceilings={"read": (40e6, "the link")}).discards
+    assert (reason.code, reason.sentence) == (ReasonCode.CEILING, "ceiling: 102.4% of the link")
+    assert gates.judge_visit(two_seconds, cell(), ceilings={"read": (41e6, "the link")}).passed
+    assert gates.judge_visit(two_seconds, cell(), ceilings={"write": (1.0, "the link")}).passed
+
+
+def test_block_sizes_are_fios():
+    assert gates.judge_visit(visit(), Cell.of("t", {"rw": "randread", "iodepth": 1})).passed, "4 KiB when nobody says"
+    assert "bytes" not in gates.judge_visit(visit(total_ios=0), cell()).applied
+
+
+def mixed(read_ios, write_ios, **more):
+    parts = [
+        Part(direction, ios * 4096, ios, 1000, 100_000.0, Histogram(), Series(20))
+        for direction, ios in (("read", read_ios), ("write", write_ios))
+    ]
+    return Visit(1, "k", 1, 1, 0, 7, 0.0, tuple(parts), 0, 10.0), cell(rw="randrw", **more)
+
+
+@pytest.mark.parametrize(
+    ("ios", "options", "labels"),
+    [
+        ((2000, 1000), {"rate_iops": "1000,500", "numjobs": 2}, ()),
+        ((2000, 900), {"rate_iops": "1000,500", "numjobs": 2}, ("overloaded: 90.0% of the offered rate achieved",)),
+        ((1800, 1000), {"rate_iops": "1000,500", "numjobs": 2}, ("overloaded: 90.0% of the offered rate achieved",)),
+        ((1000, 1000), {"rate_iops": 1000}, ()),
+        ((1000, 0), {"rate_iops": "1000,"}, ()),
+        ((1000, 800), {"rate": 4096 * 1000}, ("overloaded: 80.0% of the offered rate achieved",)),
+    ],
+)
+def test_each_direction_has_its_rate(ios, options, labels):
+    assert gates.judge_visit(*mixed(*ios, **options)).labels == tuple(map(read_verdict, labels))
+
+
+def test_even_gaps_are_held_to_99_percent_and_random_ones_to_chance():
+    (label,) = gates.judge_visit(visit(total_ios=9895), cell(rate_iops=10_000)).labels
+    assert "99.0%" in label.text or "98.9%" in label.text
+    paced = cell(rate_iops=500, rate_process="poisson")
+    assert gates.judge_visit(visit(total_ios=4800, runtime_ms=10_000), paced).labels == ()
+    assert gates.judge_visit(visit(total_ios=4600, runtime_ms=10_000), paced).labels
+    assert gates.offered_iops(cell(rate_iops=100, rw="randwrite"), "write") == 100

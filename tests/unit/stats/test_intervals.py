@@ -11,7 +11,7 @@ from scipy import stats
 
 from ioatlas.errors import UsageError
 from ioatlas.stats.intervals import (
-    coverage_table,
+    exceeds_pool,
     log_t_interval,
     median_interval,
     moderated_log_interval,
@@ -109,7 +109,9 @@ def test_ranks_at_97_5_percent(n, ranks):
 
 
 def test_rank_coverage_is_binomial_and_no_table_entry_falls_short():
-    for n, low, high, coverage in coverage_table(0.95, 40):
+    for n in range(6, 41):
+        low, high = order_statistic_ranks(n, 0.95)
+        coverage = rank_coverage(n, low)
         assert coverage >= 0.95
         assert coverage == pytest.approx(1 - 2 * stats.binom.cdf(low - 1, n, 0.5))
         assert high == n + 1 - low
@@ -198,3 +200,60 @@ def test_moderated_intervals_of_two_visits_cover_95_percent(d0):
     covered = np.mean([interval.covers(t) for interval, t in given_])
     assert len(given_) >= 0.98 * 2000
     assert 0.93 <= covered <= 0.97
+
+
+POOL = PooledVariance(0.01, 20.0, 40)
+
+
+@pytest.mark.parametrize(
+    "interval", [lambda v: pooled_log_interval(v, 0.01, 20.0), lambda v: moderated_log_interval(v, POOL)]
+)
+def test_a_visit_that_measured_zero_takes_three_for_an_interval(interval):
+    assert interval([0.0, 100.0, 110.0]) == log_t_interval([0.0, 100.0, 110.0])
+    two = interval([0.0, 100.0])
+    assert (two.withheld, two.estimate, two.n, two.reason) == (True, 50.0, 2, "a visit measured zero")
+    assert interval([0.5, 0.51]).method != "t/1"
+
+
+def test_what_is_withheld_still_says_the_level():
+    assert log_t_interval([4.0, 9.0]).estimate == pytest.approx(6.0)
+    assert log_t_interval([0.0, 9.0]).estimate == 4.5
+    assert median_interval([1.0, 2.0, 30.0]).estimate == 2.0
+    nothing = log_t_interval([])
+    assert (nothing.estimate, nothing.low, nothing.high, nothing.n) == (None, None, None, 0)
+    assert log_t_interval([0.0, 0.0, 0.0]).estimate == 0.0
+
+
+def test_the_median_interval_is_made_of_the_ranks_given():
+    values = [float(v) for v in range(10, 0, -1)]
+    low, high = order_statistic_ranks(10, 0.95)
+    found = median_interval(values)
+    assert (found.estimate, found.low, found.high) == (5.5, float(low), float(high))
+    assert found.covers(float(low))
+    assert found.covers(float(high))
+    assert not found.covers(high + 0.1)
+
+
+@pytest.mark.parametrize("confidence", [0.0, 1.0, 1.5, -0.1])
+def test_a_confidence_lies_between_0_and_1(confidence):
+    with pytest.raises(UsageError, match="confidence"):
+        log_t_interval([1.0, 2.0, 3.0], confidence)
+
+
+def test_a_pool_without_noise_allows_none():
+    assert not exceeds_pool(0.0, 3, 0.0, math.inf)
+    assert exceeds_pool(1e-9, 3, 0.0, math.inf)
+    limit = stats.chi2.isf(0.01, 3) / 3
+    assert [exceeds_pool(share * limit, 3, 1.0, math.inf) for share in (0.99, 1.01)] == [False, True]
+    limit = stats.f.isf(0.01, 3, 12)
+    assert [exceeds_pool(share * limit, 3, 1.0, 12) for share in (0.99, 1.01)] == [False, True]
+
+
+def test_a_pool_takes_eight_cells_and_a_spread_is_shrunk_to_its_own_figures():
+    table = cells(5, 8, 3, 0.1).tolist()
+    assert pool_variance(table).n_cells == 8
+    assert pool_variance(table[:7]) is None
+    wide = pool_variance(cells(6, 3000, 6, 0.12, d0=30).tolist())
+    assert 20 <= wide.dof <= 45
+    assert math.sqrt(wide.variance_log) == pytest.approx(0.12, rel=0.05)
+    assert pool_variance(cells(7, 1500, 20, 0.12).tolist()).dof == math.inf

@@ -114,3 +114,61 @@ def test_bad_logs_are_refused():
     for completion, latency, rate in (([], [], 10), ([1.0], [1.0, 2.0], 10), ([1.0], [1.0], 0), ([np.nan], [1.0], 1)):
         with pytest.raises(UsageError):
             intended_latency(np.array(completion), np.array(latency), rate)
+
+
+def test_the_window_tells_its_line_and_why():
+    state = steady_state([100.0, 101.0, 102.0, 103.0, 104.0])
+    assert state.line == pytest.approx((100.0, 104.0))
+    assert (state.met, state.average, state.round_number) == (True, 102.0, 5)
+    assert state.reason == "met in round 5: range 3.9% of the average (limit 20%), slope 3.9% (limit 10%)"
+    rising = steady_state([100.0, 110.0, 120.0, 130.0, 140.0])
+    assert rising.reason.startswith("not met in round 5: range 33.3%")
+    assert rising.line == pytest.approx((100.0, 140.0))
+    assert not steady_state([100.0] * 4).met
+    assert (steady_state([0.0] * 25).finished, steady_state([0.0] * 24).finished) == (True, False)
+
+
+MS = 1e6
+
+
+def paced(late_ms, latency_ms=0.2, **more):
+    """1,000 I/Os a second, each started so many milliseconds late."""
+    late = np.asarray(late_ms, dtype=float) * MS
+    completion = np.arange(late.size) * MS + late + latency_ms * MS
+    return intended_latency(completion, np.full(late.size, latency_ms * MS), 1000, **more)
+
+
+STALL = [0.0] * 30 + [5.0, 4.0, 3.0, 2.0, 1.0] + [0.0] * 25
+
+
+def test_a_stall_is_charged_to_those_that_waited_and_to_nobody_else():
+    found = paced(STALL)
+    assert found.lag_ns == pytest.approx(np.array(STALL) * MS)
+    assert found.latency_ns == pytest.approx((np.array(STALL) + 0.2) * MS)
+    assert found.backlog.tolist() == [1.0] * 30 + [6.0] * 6 + [1.0] * 24
+    assert (found.achieved_share, found.overloaded, found.reason) == (1.0, False, "")
+    assert paced(STALL, resolution_ns=MS).lag_ns == pytest.approx(np.maximum(np.array(STALL) - 1, 0) * MS)
+    assert paced([0.0] * 20, start_ns=-3 * MS).lag_ns == pytest.approx(np.full(20, 3 * MS))
+
+
+def test_half_the_rate_is_half_the_share():
+    found = paced(np.arange(100.0))
+    assert found.achieved_share == pytest.approx(100 / 199)
+    assert found.reason == "50.3% of the offered rate achieved"
+    assert found.backlog[50] == 51
+
+
+@pytest.mark.parametrize(("n", "end_ms", "grows"), [(2000, 15.0, True), (2000, 9.0, False), (40, 0.3, False)])
+def test_a_lag_that_grows_to_the_end_is_overload_at_99_percent_too(n, end_ms, grows):
+    found = paced(np.linspace(0.0, end_ms, n))
+    assert found.achieved_share >= 0.99
+    assert found.overloaded == grows
+    assert found.reason.startswith("lag grows: 7.50 ms half way, 14.2") == grows
+
+
+def test_slow_rates_and_latencies_of_zero_are_legal():
+    slow = intended_latency(np.array([0.0, 4e9]), np.array([0.0, 0.0]), 0.5)
+    assert slow.lag_ns.tolist() == [0.0, 2e9]
+    for rate in (0.0, -1.0):
+        with pytest.raises(UsageError, match="positive rate"):
+            intended_latency(np.array([0.0]), np.array([0.0]), rate)

@@ -8,7 +8,10 @@ import pytest
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.model.cell import Cell
 from ioatlas.model.histogram import Histogram
+from ioatlas.model.purpose import Purpose
+from ioatlas.model.reason import ReasonCode, read_reasons, sentences
 from ioatlas.model.target import Identity, Target
+from ioatlas.model.verdict import Verdict, VerdictCode, read_verdict
 from ioatlas.model.visit import Part, Series, Visit
 from ioatlas.store.journal import Journal, NewVisit
 
@@ -28,17 +31,39 @@ def journal(tmp_path):
 def finished(visit_id, discarded=""):
     series = Series(10, (10, 20), (1e6, 2e6), (5e4, 6e4))
     part = Part("read", 8192, 2, 490, 55000.0, Histogram(((50000, 1), (60000, 1))), series)
-    return Visit(visit_id, CELL.key, 1, 0, 0, 7, 12.5, (part,), 0, 3.5, "sweep", 20, "flat", discarded)
+    return Visit(
+        visit_id,
+        CELL.key,
+        1,
+        0,
+        0,
+        7,
+        12.5,
+        (part,),
+        0,
+        3.5,
+        Purpose.SWEEP,
+        20,
+        read_verdict("flat"),
+        read_reasons(discarded),
+    )
 
 
 def test_a_visit_comes_back_as_it_went_in(journal):
     journal.add_visits([NewVisit(CELL.key, 0, 7), NewVisit(CELL.key, 1, 8)])
-    first, second = journal.planned("sweep")
+    first, second = journal.planned(Purpose.SWEEP)
     batch_id, directory = journal.begin_batch({first.visit_id: 490})
     assert directory.is_dir()
-    journal.finish_batch(batch_id, [finished(first.visit_id)], failed={}, seconds=1.0, load_seconds=0.5, written={("t", "write load"): 99})
+    journal.finish_batch(
+        batch_id,
+        [finished(first.visit_id)],
+        failed={},
+        seconds=1.0,
+        load_seconds=0.5,
+        written={("t", "write load"): 99},
+    )
     assert journal.visits(with_series=True) == [finished(first.visit_id)]
-    assert journal.planned("sweep") == [second]
+    assert journal.planned(Purpose.SWEEP) == [second]
     assert journal.ledger() == [("t", "write load", 99)]
     assert journal.batch_times() == [(1.0, 0.5, 1)]
     assert journal.targets() == (TARGET,)
@@ -47,36 +72,46 @@ def test_a_visit_comes_back_as_it_went_in(journal):
 
 def test_visits_that_did_not_run_are_planned_again_in_their_order(journal):
     journal.add_visits([NewVisit(CELL.key, block, 7 + block) for block in range(3)])
-    before = journal.planned("sweep")
+    before = journal.planned(Purpose.SWEEP)
     batch_id, _ = journal.begin_batch({visit.visit_id: 490 for visit in before})
     journal.finish_batch(
-        batch_id, [finished(before[1].visit_id, "overlapped")], failed={}, again=[NewVisit(CELL.key, 1, 99, alone=True, runtime_ms=2000)]
+        batch_id,
+        [finished(before[1].visit_id, "overlapped")],
+        failed={},
+        again=[NewVisit(CELL.key, 1, 99, alone=True, runtime_ms=2000)],
     )
-    after = journal.planned("sweep")
+    after = journal.planned(Purpose.SWEEP)
     assert [visit.visit_id for visit in after[:2]] == [before[0].visit_id, before[2].visit_id]
     assert (after[2].alone, after[2].runtime_ms, after[2].seed) == (True, 2000, 99)
     assert journal.tries(CELL.key, 1) == 1
     assert journal.count_visits() == {"planned": 3, "discarded": 1}
 
 
-def test_a_discarded_visit_can_count_after_all(journal):
+def test_a_discarded_visit_can_count_reinstated(journal):
     journal.add_visits([NewVisit(CELL.key, block, 7 + block) for block in range(2)])
-    first, second = journal.planned("sweep")
+    first, second = journal.planned(Purpose.SWEEP)
     batch_id, _ = journal.begin_batch({first.visit_id: 490, second.visit_id: 490})
-    journal.finish_batch(batch_id, [finished(first.visit_id, "late (flat): 4 times"), finished(second.visit_id, "overlapped")], failed={})
-    assert journal.discarded("late") == [(first.visit_id, CELL.key, 0, "flat")]
-    journal.take_back(first.visit_id, "flat: after all")
-    assert journal.discarded("late") == []
-    assert [(visit.verdict, visit.discarded) for visit in journal.visits()] == [("flat: after all", ""), ("flat", "overlapped")]
+    journal.finish_batch(
+        batch_id,
+        [finished(first.visit_id, f"{ReasonCode.LATE} (flat): 4 times"), finished(second.visit_id, "overlapped")],
+        failed={},
+    )
+    assert journal.discarded(ReasonCode.LATE) == [(first.visit_id, CELL.key, 0, Verdict(VerdictCode.FLAT))]
+    journal.reinstate(first.visit_id, Verdict(VerdictCode.FLAT, "after all"))
+    assert journal.discarded(ReasonCode.LATE) == []
+    assert [(visit.verdict.text, sentences(visit.discarded)) for visit in journal.visits()] == [
+        ("flat: after all", ""),
+        ("flat", "overlapped"),
+    ]
     # Flat: nothing is cut from its window any more.
     assert [visit.window_start_ms for visit in journal.visits()] == [0, 20]
-    journal.take_back(first.visit_id, "flat: twice")
-    assert journal.visits()[0].verdict == "flat: after all"
+    journal.reinstate(first.visit_id, Verdict(VerdictCode.FLAT, "twice"))
+    assert journal.visits()[0].verdict.text == "flat: after all"
 
 
 def test_a_running_batch_is_found_after_a_crash(journal, tmp_path):
     journal.add_visits([NewVisit(CELL.key, 0, 7)])
-    (visit,) = journal.planned("sweep")
+    (visit,) = journal.planned(Purpose.SWEEP)
     batch_id, _ = journal.begin_batch({visit.visit_id: 490})
     journal.set_batch_process(batch_id, 123, 456)
     again = Journal.open(tmp_path / "c")
@@ -89,7 +124,7 @@ def test_a_running_batch_is_found_after_a_crash(journal, tmp_path):
 def test_left_out_cells_lose_their_planned_visits(journal):
     journal.add_visits([NewVisit(CELL.key, 0, 7)])
     journal.leave_out({CELL.key: "left out: budget"})
-    assert journal.planned("sweep") == []
+    assert journal.planned(Purpose.SWEEP) == []
     assert journal.cells() == [(CELL, "left out: budget")]
 
 

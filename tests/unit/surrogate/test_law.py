@@ -4,8 +4,9 @@
 import numpy as np
 import pytest
 
+from ioatlas.surrogate.change_points import find_change_points
 from ioatlas.surrogate.explain import explain
-from ioatlas.surrogate.law import SMALL_WRITES, Edge, Law
+from ioatlas.surrogate.law import ChangePoint, Law
 from ioatlas.surrogate.space import Space
 from ioatlas.surrogate.surrogate import Training, fit
 
@@ -15,10 +16,20 @@ KIB, MIB = 1 << 10, 1 << 20
 def grid(**axes):
     names = list(axes)
     shape = np.meshgrid(*[np.arange(len(axes[n])) for n in names], indexing="ij")
-    return Space.of([{n: axes[n][int(i)] for n, i in zip(names, row, strict=True)} for row in np.stack([s.ravel() for s in shape], axis=1)])
+    return Space.of(
+        [
+            {n: axes[n][int(i)] for n, i in zip(names, row, strict=True)}
+            for row in np.stack([s.ravel() for s in shape], axis=1)
+        ]
+    )
 
 
-SPACE = grid(rw=["read", "write"], bs_bytes=[4 * KIB << b for b in range(7)], size_bytes=[MIB << s for s in range(6)], numjobs=[1, 2, 4, 8, 16])
+SPACE = grid(
+    rw=["read", "write"],
+    bs_bytes=[4 * KIB << b for b in range(7)],
+    size_bytes=[MIB << s for s in range(6)],
+    numjobs=[1, 2, 4, 8, 16],
+)
 
 
 def queue(space, service_s, stream, servers, link):
@@ -27,12 +38,15 @@ def queue(space, service_s, stream, servers, link):
     return np.minimum(np.minimum(space.outstanding, servers) / time, link / space.block_bytes)
 
 
-@pytest.mark.parametrize("traits", [frozenset(), frozenset({"pieces write", "own queues", "own bandwidth", "modes apart"})])
-def test_derivatives_are_those_of_the_function(traits):
+def test_derivatives_are_those_of_the_function():
     rng = np.random.default_rng(1)
     rows = rng.choice(len(SPACE), 50, replace=False)
-    edges = (Edge(4 * MIB, 8 * MIB, 1, "read", 3.0, granular=True), Edge(16 * MIB, 32 * MIB, 0, "write", 2.0), Edge(8 * KIB, 16 * KIB, 0, "write", 0.5, "bs_bytes"))
-    law = Law(SPACE, rows, np.log(queue(SPACE, 1e-4, 1e9, 8, 1e9))[rows], edges, traits)
+    points = (
+        ChangePoint(4 * MIB, 8 * MIB, 1, "read", 3.0),
+        ChangePoint(16 * MIB, 32 * MIB, 0, "write", 2.0),
+        ChangePoint(8 * KIB, 16 * KIB, 0, "write", 0.5, "bs_bytes"),
+    )
+    law = Law(SPACE, rows, np.log(queue(SPACE, 1e-4, 1e9, 8, 1e9))[rows], points)
     theta = law.prior_mean + 0.2 * rng.standard_normal(len(law.prior_mean))
     _, slope = law.jacobian(theta, rows)
     for k in range(len(theta)):
@@ -51,9 +65,13 @@ def test_parameters_of_a_known_queue_are_found_with_honest_intervals():
     rng = np.random.default_rng(3)
     cells = rng.choice(len(SPACE), 80, replace=False)
     readings = {int(c): [float(np.log(iops[c]) + rng.normal(0, 0.02))] for c in cells}
-    found = {(p.name, p.mode): p for p in explain(fit(SPACE, Training.of(SPACE, readings)))}
+    found = {(p.name, p.mode): p for p in explain(fit(SPACE, Training.of(readings)))}
     for rw, (service, _, servers, link) in truth.items():
-        for name, value in (("fixed time of an I/O", service), ("I/Os served at once", servers), ("ceiling in bytes", link)):
+        for name, value in (
+            ("fixed time of an I/O", service),
+            ("I/Os served at once", servers),
+            ("ceiling in bytes", link),
+        ):
             p = found[(name, rw)]
             assert p.low <= p.value <= p.high
             if p.known:
@@ -63,32 +81,18 @@ def test_parameters_of_a_known_queue_are_found_with_honest_intervals():
 
 
 def test_one_server_is_told_as_one_with_the_time_it_takes():
-    """Writes that are served one at a time, 1 ms each and 1 ms more for each 64 KiB, beside reads that are 50 times faster."""
+    """Writes that are served one at a time, 1 ms each and 1 ms more for each 64 KiB, beside reads that are 50 times
+    faster.
+    """
     iops = np.where(SPACE.in_direction("read"), queue(SPACE, 20e-6, 2e9, 8, 4e9), queue(SPACE, 1e-3, 65.5e6, 1, 4e9))
     cells = np.random.default_rng(3).choice(len(SPACE), 80, replace=False)
-    found = {(p.name, p.mode): p for p in explain(fit(SPACE, Training.of(SPACE, {int(c): [float(np.log(iops[c]))] for c in cells})))}
+    found = {
+        (p.name, p.mode): p for p in explain(fit(SPACE, Training.of({int(c): [float(np.log(iops[c]))] for c in cells})))
+    }
     assert found["I/Os served at once", "write"].value == pytest.approx(1.0, rel=0.2)
     assert found["I/Os served at once", "write"].low >= 1.0
     assert found["fixed time of an I/O", "write"].value == pytest.approx(1e-3, rel=0.3)
     assert found["bandwidth of one stream", "write"].value == pytest.approx(65.5e6, rel=0.3)
-
-
-@pytest.mark.parametrize(("blocks", "small"), [([4096, 8192, 16384], [4096]), ([512, 2048, 4096, 8192], [512, 2048]), ([4096, 8192], [])])
-def test_which_writes_are_small(blocks, small):
-    space = grid(rw=["read", "write", "randrw"], bs_bytes=blocks, rwmixread=[0, 70])
-    law = Law(space, np.arange(len(space)), np.zeros(len(space)))
-    factor = {0: 1.0, 70: 0.3}
-    expected = [(p["bs_bytes"] in small) * {"read": 0.0, "write": 1.0, "randrw": factor[p["rwmixread"]]}[p["rw"]] for p in space.points]
-    slope = law.jacobian(law.prior_mean, np.arange(len(space)))[1]
-    contrast = law.contrast(SMALL_WRITES, law.smallest_writes)
-    assert (contrast is None) == (not small)
-    if contrast is not None:
-        assert slope @ contrast == pytest.approx(expected)
-
-
-def test_a_mix_that_is_no_number_counts_as_half():
-    space = Space.of([{"rw": rw, "rwmixread": mix} for rw in ("randrw", "randwrite") for mix in (None, "n/a", 70)])
-    assert space.written == pytest.approx([0.5, 0.5, 0.3, 1.0, 1.0, 1.0])
 
 
 @pytest.mark.parametrize("slower", [2.5, 1.0])
@@ -97,21 +101,29 @@ def test_small_writes_that_take_longer_are_told_from_two_of_them(slower):
     small = np.array([p["rw"] == "write" and p["bs_bytes"] == 4096 for p in SPACE.points])
     iops[small] /= slower
     rng = np.random.default_rng(3)
-    cells = [*rng.choice(np.flatnonzero(~small), 38, replace=False), *rng.choice(np.flatnonzero(small), 2, replace=False)]
-    model = fit(SPACE, Training.of(SPACE, {int(c): [float(np.log(iops[c]) + rng.normal(0, 0.02)) for _ in range(2)] for c in cells}))
-    (told,) = [p for p in explain(model) if p.unit == "times"]
-    assert told.known == (slower > 1)
-    assert told.low <= slower <= told.high
+    cells = [
+        *rng.choice(np.flatnonzero(~small), 38, replace=False),
+        *rng.choice(np.flatnonzero(small), 2, replace=False),
+    ]
+    readings = {int(c): [float(np.log(iops[c]) + rng.normal(0, 0.02)) for _ in range(2)] for c in cells}
+    model = find_change_points(SPACE, Training.of(readings))
+    steps = [point for point in model.change_points if point.axis == "bs_bytes"]
+    assert len(steps) == (slower > 1)
+    assert all(point.high == 8 * KIB for point in steps)
     rest = np.setdiff1d(np.flatnonzero(small), cells)
     assert np.median(np.abs(np.expm1(model.predict(rest).mean - np.log(iops[rest])))) < 0.1
 
 
 def test_without_block_size_or_jobs_the_law_still_predicts():
-    for axes in ({"numjobs": [1, 2, 4, 8, 16, 32, 64], "engine": ["a", "b"]}, {"bs_bytes": [4096 << b for b in range(10)], "engine": ["a", "b"]}, {"x": list(range(20))}):
+    for axes in (
+        {"numjobs": [1, 2, 4, 8, 16, 32, 64], "engine": ["a", "b"]},
+        {"bs_bytes": [4096 << b for b in range(10)], "engine": ["a", "b"]},
+        {"x": list(range(20))},
+    ):
         space = grid(**axes)
         iops = queue(space, 1e-4, 1e9, 8, 2e9)
         readings = {c: [float(np.log(iops[c]))] for c in range(0, len(space), 2)}
-        model = fit(space, Training.of(space, readings))
+        model = fit(space, Training.of(readings))
         rest = np.arange(1, len(space), 2)
         assert np.median(np.abs(np.expm1(model.predict(rest).mean - np.log(iops[rest])))) < 0.1
 
@@ -124,7 +136,7 @@ def test_a_stalled_reading_does_not_bend_the_map():
     rest = np.setdiff1d(np.arange(len(SPACE)), cells)
 
     def error():
-        return np.abs(np.expm1(fit(SPACE, Training.of(SPACE, readings)).predict(rest).mean - np.log(iops[rest])))
+        return np.abs(np.expm1(fit(SPACE, Training.of(readings)).predict(rest).mean - np.log(iops[rest])))
 
     clean = error()
     for c in cells[:3]:

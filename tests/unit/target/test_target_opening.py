@@ -31,7 +31,12 @@ from ioatlas.target.trouble import answer_within
 
 def test_a_directory(tmp_path):
     target = open_target(str(tmp_path))
-    assert (target.kind, target.location, target.size_bytes, target.name) == ("directory", str(tmp_path), None, tmp_path.name)
+    assert (target.kind, target.location, target.size_bytes, target.name) == (
+        "directory",
+        str(tmp_path),
+        None,
+        tmp_path.name,
+    )
     assert target.free_bytes == pytest.approx(os.statvfs(tmp_path).f_bavail * os.statvfs(tmp_path).f_frsize, rel=0.2)
     facts = dict(target.identity.facts)
     assert {"fs_type", "source", "device_number"} <= facts.keys()
@@ -158,7 +163,9 @@ def test_pipes_and_sockets_hold_no_data(tmp_path):
             open_target(str(tmp_path / "s"))
 
 
-@pytest.mark.parametrize("typed", ["", "  ", "gopher://x/y", "rbd://pool/image", "http://host/", "nbd+ssh://host/x", "NBD:"])
+@pytest.mark.parametrize(
+    "typed", ["", "  ", "gopher://x/y", "rbd://pool/image", "http://host/", "nbd+ssh://host/x", "NBD:"]
+)
 def test_what_is_no_target_is_one_clear_error(typed):
     with pytest.raises(IoAtlasError) as caught:
         open_target(typed)
@@ -276,11 +283,14 @@ def test_mountinfo_is_read_as_the_kernel_writes_it(tmp_path):
     ]
 
 
+NETWORK = "nfs nfs4 cifs smb3 fuse.sshfs fuse.glusterfs 9p ceph fuse.gvfsd-fuse fuse"
+LOCAL = "ext4 xfs zfs tmpfs fuseblk overlay"
+
+
 @pytest.mark.parametrize(
     ("fs_type", "network"),
-    [("nfs", True), ("nfs4", True), ("cifs", True), ("smb3", True), ("fuse.sshfs", True), ("fuse.glusterfs", True), ("9p", True), ("ceph", True),
-     ("fuse.gvfsd-fuse", True), ("fuse", True), ("ext4", False), ("xfs", False), ("zfs", False), ("tmpfs", False), ("fuseblk", False), ("overlay", False)],
-)  # fmt: skip
+    [*((name, True) for name in NETWORK.split()), *((name, False) for name in LOCAL.split())],
+)
 def test_network_file_systems(fs_type, network):
     assert Mount(1, "0:1", "/", "/", fs_type, "x", read_only=False).is_network is network
 
@@ -303,7 +313,9 @@ def test_waiting_has_an_end():
         answer_within(lambda: 1 // 0, "there")
 
 
-@pytest.mark.parametrize("name", ["nas:/export/data", "10.0.0.5:/export", "//nas/share", "\\\\nas\\share", "rbd:pool/image"])
+@pytest.mark.parametrize(
+    "name", ["nas:/export/data", "10.0.0.5:/export", "//nas/share", "\\\\nas\\share", "rbd:pool/image"]
+)
 def test_a_share_that_is_named_instead_of_mounted_is_explained(name):
     with pytest.raises(IoAtlasError) as caught:
         open_target(name)

@@ -64,7 +64,9 @@ def test_a_failing_journal_gives_no_path(target):
         workspace.file_path("a")
 
 
-@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "../x", ".hidden", "/etc/passwd", "a\nb", "a:b", "a;b", MARKER, "x" * 200])
+@pytest.mark.parametrize(
+    "name", ["", ".", "..", "a/b", "../x", ".hidden", "/etc/passwd", "a\nb", "a:b", "a;b", MARKER, "x" * 200]
+)
 def test_only_plain_names_are_given(target, name):
     with Workspace(target, "c1", lambda _: None) as workspace, pytest.raises(UsageError):
         workspace.file_path(name)
@@ -111,7 +113,9 @@ workspace.remove(["a"])
     killed = 0
     journal = Path(target.location).parent / "journal"
     for moment in range(1, 60):
-        status = subprocess.run([sys.executable, "-c", program, target.location, str(moment)], check=False, capture_output=True)
+        status = subprocess.run(
+            [sys.executable, "-c", program, target.location, str(moment)], check=False, capture_output=True
+        )
         removal = clean(target, "c1", journal.read_text().split() if journal.exists() else [])
         assert removal.left == ()
         assert os.listdir(target.location) == []
@@ -157,7 +161,11 @@ def test_a_link_in_place_of_the_directory_is_not_followed(target, tmp_path):
     (elsewhere / "a").write_text("mine")
     (elsewhere / MARKER).write_bytes((tmp_path / "moved" / MARKER).read_bytes())
     os.symlink(elsewhere, folder(target))
-    for attempt in (workspace.check, lambda: workspace.remove(journal), lambda: Workspace(target, "c1", journal.append)):
+    for attempt in (
+        workspace.check,
+        lambda: workspace.remove(journal),
+        lambda: Workspace(target, "c1", journal.append),
+    ):
         with pytest.raises(RefusedError, match="a link or a file"):
             attempt()
     assert (elsewhere / "a").read_text() == "mine"
@@ -213,7 +221,11 @@ def test_anothers_marker_protects_everything(target):
     workspace, journal = workspace_with(target, "a")
     marker = folder(target) / MARKER
     marker.write_text(json.dumps(json.loads(marker.read_text()) | {"campaign_id": "other"}))
-    for attempt in (workspace.check, lambda: clean(target, "c1", journal), lambda: Workspace(target, "c1", journal.append)):
+    for attempt in (
+        workspace.check,
+        lambda: clean(target, "c1", journal),
+        lambda: Workspace(target, "c1", journal.append),
+    ):
         with pytest.raises(RefusedError, match="belongs to campaign other"):
             attempt()
     assert (folder(target) / "a").exists()
@@ -250,9 +262,8 @@ def test_without_a_marker_nothing_in_it_is_removed(target):
 
 
 def test_a_running_campaign_is_left_alone(target):
-    program = (
-        "import sys; from ioatlas.target import *; w = Workspace(open_target(sys.argv[1]), 'c1', print); print('up', flush=True); input()"
-    )
+    program = "import sys; from ioatlas.target import *; w = Workspace(open_target(sys.argv[1]), 'c1', print); "
+    program += "print('up', flush=True); input()"
     with subprocess.Popen(
         [sys.executable, "-c", program, target.location], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as running:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The campaign as the views see it: rows in typed arrays, and which row stands at a point of the sweep.
 import { type Codes, integers, packedTexts, Values } from "./decode";
-import type { Axis, Dictionary, ReportData } from "./report-data.gen";
+import { type Axis, type Dictionary, type ReportData, UnmeasuredCode } from "./report-data.gen";
 
 /** A position on every axis, in the order of `Atlas.axes`; -1 on derived axes, which nobody navigates. */
 export type Point = readonly number[];
@@ -45,6 +45,8 @@ export interface Atlas {
   nDiscarded: Codes;
   unmeasuredLevels: Codes[];
   reason: Texts;
+  /** Why, as a code: `UnmeasuredCode`. */
+  unmeasuredCode: Texts;
   /** How each row is marked, by kind and verdict. */
   marks: Mark[];
   strides: number[];
@@ -111,19 +113,21 @@ export async function openAtlas(data: ReportData): Promise<Atlas> {
   const { cells, unmeasured, axes } = data;
   const levels = await Promise.all(cells.axes.map(integers));
   const unmeasuredLevels = await Promise.all(unmeasured.axes.map(integers));
-  const [kind, verdict, method, latKind, loop, seeds, note, limit, limitWhy, ceiling, reason] = await Promise.all([
-    texts(cells.kind),
-    texts(cells.verdict),
-    texts(cells.method),
-    texts(cells.lat_kind),
-    texts(cells.loop),
-    texts(cells.seeds),
-    texts(cells.note),
-    texts(cells.limit),
-    texts(cells.limit_why),
-    texts(cells.ceiling),
-    texts(unmeasured.reason),
-  ]);
+  const [kind, verdict, method, latKind, loop, seeds, note, limit, limitWhy, ceiling, reason, unmeasuredCode] =
+    await Promise.all([
+      texts(cells.kind),
+      texts(cells.verdict),
+      texts(cells.method),
+      texts(cells.lat_kind),
+      texts(cells.loop),
+      texts(cells.seeds),
+      texts(cells.note),
+      texts(cells.limit),
+      texts(cells.limit_why),
+      texts(cells.ceiling),
+      texts(unmeasured.reason),
+      texts(unmeasured.code),
+    ]);
   const [nVisits, nDiscarded] = await Promise.all([integers(cells.n_visits), integers(cells.n_discarded)]);
   const strides = new Array<number>(axes.length).fill(0);
   let size = 1;
@@ -177,6 +181,7 @@ export async function openAtlas(data: ReportData): Promise<Atlas> {
     nDiscarded,
     unmeasuredLevels,
     reason,
+    unmeasuredCode,
     marks: rowMarks(kind, verdict, data, cells.n_rows),
     strides,
     slots,
@@ -198,7 +203,12 @@ export function slotAt(atlas: Atlas, point: Point): Slot {
 export function markOf(atlas: Atlas, slot: Slot): Mark {
   if (slot > 0) return atlas.marks[slot - 1] ?? "suspect";
   if (slot === 0) return "absent";
-  return textAt(atlas.reason, -slot - 1).startsWith("not admissible") ? "inadmissible" : "unmeasured";
+  return unmeasuredMark(atlas, -slot - 1);
+}
+
+/** How a row of the cells without an estimate is marked. */
+export function unmeasuredMark(atlas: Atlas, row: number): Mark {
+  return textAt(atlas.unmeasuredCode, row) === UnmeasuredCode.NOT_ADMISSIBLE ? "inadmissible" : "unmeasured";
 }
 
 export function pointOfRow(atlas: Atlas, row: number): Point {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A small report by hand, for tests: two operations, three block sizes, one cell that cannot be, one not reached.
 import { gzipSync } from "node:zlib";
-import type { Axis, Column, Dictionary, ReportData } from "./report-data.gen";
+import { type Axis, type Column, type Dictionary, type ReportData, UnmeasuredCode } from "./report-data.gen";
 
 export function column(encoding: Column["encoding"], raw: Uint8Array, rest: Partial<Column> = {}): Column {
   return {
@@ -95,6 +95,7 @@ export function smallReport(): ReportData {
       n_rows: 2,
       axes: [u8(0, 0), u8(0, 1), u8(2, 1), u8(0, 1)],
       reason: { texts: ["not admissible: too large", "not reached"], packed_texts: "", codes: u8(0, 1) },
+      code: { texts: [UnmeasuredCode.NOT_ADMISSIBLE, UnmeasuredCode.NOT_REACHED], packed_texts: "", codes: u8(0, 1) },
     },
     fresh: [],
     findings: [],

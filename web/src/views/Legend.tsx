@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useMemo } from "preact/hooks";
 import type { Mark } from "../lib/atlas";
-import { textAt } from "../lib/atlas";
+import { unmeasuredMark } from "../lib/atlas";
 import { useApp } from "./context";
 import { MARK_WORDS, Swatch } from "./Swatch";
 
@@ -22,7 +22,7 @@ export function Legend() {
   const present = useMemo(() => {
     const seen = new Set<Mark>(atlas.marks);
     for (let row = 0; row < atlas.data.unmeasured.n_rows; row++) {
-      seen.add(textAt(atlas.reason, row).startsWith("not admissible") ? "inadmissible" : "unmeasured");
+      seen.add(unmeasuredMark(atlas, row));
     }
     if (atlas.nAbsent > 0) seen.add("absent");
     return ORDER.filter((mark) => seen.has(mark));

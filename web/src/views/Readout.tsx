@@ -79,7 +79,7 @@ export function Readout({ slot, brief = false }: { slot: Slot; brief?: boolean }
       </table>
       <p class="verdict">
         <Swatch mark={facts.mark} /> {facts.kind}
-        {facts.verdict ? `, ${facts.verdict.replace(/^predicted: /, "")}` : ""}
+        {facts.verdict && facts.verdict !== facts.kind ? `, ${facts.verdict}` : ""}
         <span class="unseen"> ({MARK_WORDS[facts.mark]})</span>
       </p>
       <dl class="meta">

@@ -22,7 +22,13 @@ class Drawing:
 
     @classmethod
     def of(cls, layout: Layout, quantity: Quantity, *, log: bool = False) -> Drawing:
-        values = [v for page in layout.pages for tile in page.tiles for e in tile.cells.values() if (v := quantity.shown(e)) is not None]
+        values = [
+            v
+            for page in layout.pages
+            for tile in page.tiles
+            for e in tile.cells.values()
+            if (v := quantity.shown(e)) is not None
+        ]
         unit = quantity.unit(values)
         positive = [v for v in values if v > 0]
         top = max(values, default=unit.factor) or unit.factor

@@ -23,7 +23,12 @@ X_ORDER = ("size", "numjobs", "iodepth", "bs")
 Y_ORDER = ("bs", "iodepth", "numjobs", "size")
 TILE_ORDER = ("numjobs", "iodepth", "bs", "size")
 UNSET = "default"
-AXIS_NAMES = {"bs": "Block size (bs)", "size": "File size (size)", "numjobs": "Jobs (numjobs)", "iodepth": "Queue depth (iodepth)"}
+AXIS_NAMES = {
+    "bs": "Block size (bs)",
+    "size": "File size (size)",
+    "numjobs": "Jobs (numjobs)",
+    "iodepth": "Queue depth (iodepth)",
+}
 
 
 def status(entry: Entry) -> Status:
@@ -114,14 +119,19 @@ def axes_of(result: CampaignResult, found: Sequence[Entry]) -> list[Axis]:
 
 
 def _independent(found: Sequence[Entry], declared: tuple[str, ...]) -> list[str]:
-    """Options that no axis declares and none explains: with two values in one place of the sweep, or there are no axes at all."""
+    """Options that no axis declares and none explains: with two values in one place of the sweep, or there are no
+    axes at all.
+    """
     place_names = ("target", "rw", "sharing", "state", *declared)
     values: dict[str, dict[tuple[Level, ...], Level]] = {}
     independent: dict[str, None] = {}
     for entry in found:
         place = tuple(coordinates(entry, place_names).values())
         for name, value in entry.cell.options:
-            if name not in (*place_names, "operation") and values.setdefault(name, {}).setdefault(place, value) != value:
+            if (
+                name not in (*place_names, "operation")
+                and values.setdefault(name, {}).setdefault(place, value) != value
+            ):
                 independent[name] = None
     return list(independent)
 
@@ -129,12 +139,19 @@ def _independent(found: Sequence[Entry], declared: tuple[str, ...]) -> list[str]
 def coordinates(entry: Entry, names: Mapping[str, object] | Sequence[str]) -> Coordinates:
     """Where an entry stands on each named axis."""
     cell = entry.cell
-    special: dict[str, Level] = {"target": cell.target, "sharing": cell.sharing, "state": cell.state, "rw": load_name(entry)}
+    special: dict[str, Level] = {
+        "target": cell.target,
+        "sharing": cell.sharing,
+        "state": cell.state,
+        "rw": load_name(entry),
+    }
     return {name: special[name] if name in special else cell.option.get(name, UNSET) for name in names}
 
 
 def load_name(entry: Entry) -> str:
-    """'randread', or 'randrw, read part' where a load has several directions; an imported one goes by its tool's word where fio has none."""
+    """'randread', or 'randrw, read part' where a load has several directions; an imported one goes by its tool's
+    word where fio has none.
+    """
     if entry.estimate is not None and entry.estimate.kind == "imported":
         word = str(entry.cell.option.get("operation") or entry.cell.option.get("rw") or "operation not told")
         return f"{word}, {entry.direction} part" if word in MIXED and entry.direction in ("read", "write") else word
@@ -148,29 +165,44 @@ def _ordered(levels: Sequence[Level]) -> tuple[Level, ...]:
 
 
 def lay_out(result: CampaignResult, *, x: str = "", y: str = "", tiles: Sequence[str] = ()) -> Layout:
-    """Choose the sides that were not asked for: y block size, x file size, tiles over numjobs and the next axis, pages over the rest.
+    """Choose the sides that were not asked for: y block size, x file size, tiles over numjobs and the next axis,
+    pages over the rest.
 
     Raises UsageError on an axis that the campaign does not have or that is asked for twice, and on an empty result.
     """
     found = entries(result)
     if not found:
-        raise UsageError("the campaign has no cell yet, so there is nothing to draw", remedy="run `ioatlas resume` first")
+        raise UsageError(
+            "the campaign has no cell yet, so there is nothing to draw", remedy="run `ioatlas resume` first"
+        )
     axes = {axis.name: axis for axis in axes_of(result, found)}
     asked = [name for name in (x, y, *tiles) if name]
     for name in asked:
         if name not in axes:
-            raise UsageError(f"the campaign has no axis {name!r}", where="--x, --y, --tiles", remedy=f"choose from {', '.join(axes)}")
+            raise UsageError(
+                f"the campaign has no axis {name!r}", where="--x, --y, --tiles", remedy=f"choose from {', '.join(axes)}"
+            )
         if asked.count(name) > 1:
-            raise UsageError(f"axis {name!r} is asked for twice", where="--x, --y, --tiles", remedy="name each axis once")
+            raise UsageError(
+                f"axis {name!r} is asked for twice", where="--x, --y, --tiles", remedy="name each axis once"
+            )
     if len(tiles) > 2:
-        raise UsageError(f"{len(tiles)} axes are asked for tiles", where="--tiles", remedy="name one or two axes: --tiles numjobs,iodepth")
+        raise UsageError(
+            f"{len(tiles)} axes are asked for tiles",
+            where="--tiles",
+            remedy="name one or two axes: --tiles numjobs,iodepth",
+        )
 
     free = [axis.name for axis in axes.values() if axis.name not in asked]
 
     def take(order: Sequence[str], *, spare: Sequence[str] = ("rw", "target")) -> str:
         """The first free axis with several levels, by preference; numbers before words."""
         candidates = [name for name in free if len(axes[name].levels) > 1 and name not in spare]
-        choice = min(candidates, key=lambda name: (order.index(name) if name in order else len(order), free.index(name)), default="")
+        choice = min(
+            candidates,
+            key=lambda name: (order.index(name) if name in order else len(order), free.index(name)),
+            default="",
+        )
         if choice:
             free.remove(choice)
         return choice
@@ -187,7 +219,9 @@ def lay_out(result: CampaignResult, *, x: str = "", y: str = "", tiles: Sequence
     x = x or _spare(X_ORDER, [name for name in single if name != y], axes)
     y = y or _spare(Y_ORDER, [name for name in single if name != x], axes)
     if not x or not y:
-        raise UsageError("the campaign has too few axes for these sides", where="--x, --y, --tiles", remedy="leave out --tiles")
+        raise UsageError(
+            "the campaign has too few axes for these sides", where="--x, --y, --tiles", remedy="leave out --tiles"
+        )
     sides = [name for name in (x, y, columns, rows) if name]
     rest = [axis for axis in axes.values() if axis.name not in sides]
     layout = Layout(axes[x], axes[y], axes.get(columns), axes.get(rows), ())
@@ -214,5 +248,7 @@ def _pages(found: Sequence[Entry], layout: Layout, rest: Sequence[Axis]) -> list
             grid = itertools.product(rows.levels if rows else (None,), columns.levels if columns else (None,))
             tiles = tuple(Tile(column, row, placed[key].get((column, row), {})) for row, column in grid)
             fixed = zip(rest, key, strict=True)
-            pages.append(Page(tuple((a, level) for a, level in fixed if len(a.levels) > 1 or a.name in ("rw", "target")), tiles))
+            pages.append(
+                Page(tuple((a, level) for a, level in fixed if len(a.levels) > 1 or a.name in ("rw", "target")), tiles)
+            )
     return pages

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ioatlas.model.chart import Chart, ChartBound
-from ioatlas.model.ordered import is_ordered
+from ioatlas.model.fixed_work import is_fixed_work
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.units import format_rate, format_size, format_size_rounded
 from ioatlas.report.export.to_figure import METADATA, Kind, drawing_library
@@ -28,11 +28,13 @@ STYLES = (("o", "-", "#0b5cad"), ("s", "--", "#1b2126"), ("^", ":", "#0b5cad"), 
 
 def in_order(result: CampaignResult) -> bool:
     """Whether the result is that of a study in order, whose charts say more than a map."""
-    return bool(result.charts) and any(is_ordered(estimate.cell) for estimate in result.estimates[:1])
+    return bool(result.charts) and any(is_fixed_work(estimate.cell) for estimate in result.estimates[:1])
 
 
 def write_charts(result: CampaignResult, out: Path, kind: Kind) -> tuple[Path, ...]:
-    """Draw all charts of a result into one figure. Returns the file. Raises IoAtlasError when matplotlib is not installed."""
+    """Draw all charts of a result into one figure. Returns the file. Raises IoAtlasError when matplotlib is not
+    installed.
+    """
     out.parent.mkdir(parents=True, exist_ok=True)
     clean = redactor(result.targets)
     with drawing_library():
@@ -42,7 +44,10 @@ def write_charts(result: CampaignResult, out: Path, kind: Kind) -> tuple[Path, .
         rows = math.ceil(len(result.charts) / columns)
         figure = Figure(figsize=(4.6 * columns + (1.5 if columns == 1 else 0), 3.3 * rows + 0.6), layout="constrained")
         panels = figure.subplots(rows, columns, squeeze=False)
-        figure.suptitle(clean(result.name) + (": mean and standard deviation, work-bounded" if in_order(result) else ""), fontsize=12)
+        figure.suptitle(
+            clean(result.name) + (": mean and standard deviation, work-bounded" if in_order(result) else ""),
+            fontsize=12,
+        )
         for panel, chart in zip(panels.flat, result.charts, strict=False):
             _draw(panel, chart, clean(chart.title))
         for panel in list(panels.flat)[len(result.charts) :]:
@@ -59,26 +64,53 @@ def _draw(panel: Axes, chart: Chart, title: str) -> None:
             [point.x for point in line.points],
             [point.mean / factor for point in line.points],
             yerr=[(point.sd or 0.0) / factor for point in line.points],
-            fmt=marker, linestyle=dash, color=color, markersize=4, markerfacecolor="white" if marker in "sD" else color,
-            linewidth=1, capsize=2, label=line.name,
-        )  # fmt: skip
+            fmt=marker,
+            linestyle=dash,
+            color=color,
+            markersize=4,
+            markerfacecolor="white" if marker in "sD" else color,
+            linewidth=1,
+            capsize=2,
+            label=line.name,
+        )
     xs = sorted({point.x for line in chart.lines for point in line.points})
     top = max(point.mean + (point.sd or 0.0) for line in chart.lines for point in line.points)
     near = [level for level in chart.levels if level.value <= FAR * top]
     for level in near:
         panel.axhline(level.value / factor, color="#8a4b00", linestyle=":", linewidth=1)
-        panel.annotate(level.name, (1, level.value / factor), xycoords=("axes fraction", "data"), fontsize=6, color="#8a4b00", ha="right", va="bottom")
+        panel.annotate(
+            level.name,
+            (1, level.value / factor),
+            xycoords=("axes fraction", "data"),
+            fontsize=6,
+            color="#8a4b00",
+            ha="right",
+            va="bottom",
+        )
     for mark in chart.marks:
         if xs[0] <= mark.value <= xs[-1]:
             panel.axvline(mark.value, color="#8a4b00", linestyle=":", linewidth=1)
-            panel.annotate(mark.name, (mark.value, 1), xycoords=("data", "axes fraction"), fontsize=6, color="#8a4b00", ha="right", va="top", rotation=90)
+            panel.annotate(
+                mark.name,
+                (mark.value, 1),
+                xycoords=("data", "axes fraction"),
+                fontsize=6,
+                color="#8a4b00",
+                ha="right",
+                va="top",
+                rotation=90,
+            )
     if xs[0] > 0 and len(xs) > 1:
         panel.set_xscale("log", base=2)
     shown = xs[:: max(1, math.ceil(len(xs) / 7))]
-    panel.set_xticks(shown, [format_size(int(x)) if chart.x_unit == "bytes" else f"{x:g}" for x in shown], rotation=45, ha="right")
+    panel.set_xticks(
+        shown, [format_size(int(x)) if chart.x_unit == "bytes" else f"{x:g}" for x in shown], rotation=45, ha="right"
+    )
     panel.minorticks_off()
     high = max([top, *(level.value for level in near)]) / factor * 1.06
-    least = min([*(point.mean for line in chart.lines for point in line.points), *(level.value for level in near)]) / factor
+    least = (
+        min([*(point.mean for line in chart.lines for point in line.points), *(level.value for level in near)]) / factor
+    )
     if 0 < WIDE * least < high:
         panel.set_yscale("log")
         panel.set_ylim(least / 1.5, high)
@@ -93,7 +125,9 @@ def _draw(panel: Axes, chart: Chart, title: str) -> None:
         panel.legend(fontsize=7, frameon=False)
     told = [_told(bound) for bound in beyond]
     if told:
-        panel.annotate("beyond: " + "; ".join(told), (0.01, 0.01), xycoords="axes fraction", fontsize=5, color="#8a4b00")
+        panel.annotate(
+            "beyond: " + "; ".join(told), (0.01, 0.01), xycoords="axes fraction", fontsize=5, color="#8a4b00"
+        )
 
 
 def _told(bound: ChartBound) -> str:

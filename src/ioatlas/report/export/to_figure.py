@@ -36,7 +36,14 @@ METADATA: dict[Kind, dict[str, Any]] = {"png": {"Software": None}, "svg": {"Date
 
 
 def write_figures(
-    result: CampaignResult, layout: Layout, quantity: Quantity, out: Path, kind: Kind, *, style: Style = "map", log: bool = False
+    result: CampaignResult,
+    layout: Layout,
+    quantity: Quantity,
+    out: Path,
+    kind: Kind,
+    *,
+    style: Style = "map",
+    log: bool = False,
 ) -> tuple[Path, ...]:
     """Draw every page as `kind`.
 
@@ -56,7 +63,9 @@ def write_figures(
                     pages.savefig(draw(page, drawing, _title(result, page)))
             return (out,)
         for page in layout.pages:
-            path = out if len(layout.pages) == 1 or not page.slug else out.with_name(f"{out.stem}-{page.slug}{out.suffix}")
+            path = (
+                out if len(layout.pages) == 1 or not page.slug else out.with_name(f"{out.stem}-{page.slug}{out.suffix}")
+            )
             draw(page, drawing, _title(result, page)).savefig(path, format=kind, metadata=METADATA[kind])
             written.append(path)
     return tuple(written)
@@ -74,9 +83,13 @@ def drawing_library() -> Iterator[None]:
         ) from error
     # Fixed salt: element ids in SVG are the same in every run.
     options: dict[Any, Any] = {
-        "font.size": 8, "hatch.linewidth": 0.6, "figure.dpi": DOTS_PER_INCH, "text.parse_math": False,
-        "svg.hashsalt": "ioatlas", "svg.fonttype": "none",
-    }  # fmt: skip
+        "font.size": 8,
+        "hatch.linewidth": 0.6,
+        "figure.dpi": DOTS_PER_INCH,
+        "text.parse_math": False,
+        "svg.hashsalt": "ioatlas",
+        "svg.fonttype": "none",
+    }
     with mpl.rc_context(options):
         yield
 
@@ -103,9 +116,16 @@ def _panels(page: Page, drawing: Drawing, title: str, *, tile_inches: tuple[floa
             panel.set_title(layout.columns.title(tile.column), fontsize=9)
         if layout.rows and tile.row is not None and column == n_columns - 1:
             panel.annotate(
-                layout.rows.title(tile.row), (1, 0.5), (5, 0), xycoords="axes fraction", textcoords="offset points",
-                rotation=270, ha="left", va="center", fontsize=9,
-            )  # fmt: skip
+                layout.rows.title(tile.row),
+                (1, 0.5),
+                (5, 0),
+                xycoords="axes fraction",
+                textcoords="offset points",
+                rotation=270,
+                ha="left",
+                va="center",
+                fontsize=9,
+            )
     return figure, panels
 
 
@@ -123,7 +143,8 @@ def _map_figure(page: Page, drawing: Drawing, title: str) -> Figure:
         marks |= _draw_tile(panel, tile, drawing, norm)
         _tick(panel, layout.x, "x", labelled=panel in panels[-1])
         _tick(panel, layout.y, "y", labelled=panel in panels[:, 0])
-    # The layout keeps room for name and legend, but puts both at the very bottom: an empty line lifts the name above the legend.
+    # The layout keeps room for name and legend, but puts both at the very bottom: an empty line lifts the name above
+    # the legend.
     figure.supxlabel(layout.x.heading + ("\n" if marks else ""), fontsize=10, linespacing=2.0)
     figure.supylabel(layout.y.heading, fontsize=10)
     bar = figure.colorbar(ScalarMappable(norm, "cividis"), ax=panels, fraction=0.04, aspect=40, pad=0.02)
@@ -158,7 +179,10 @@ def _draw_tile(panel: Axes, tile: Tile, drawing: Drawing, norm: Any) -> set[Stat
     panel.imshow(image, cmap="cividis", norm=norm, origin="lower", aspect="auto", interpolation="nearest")
     corners = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5], [-0.5, -0.5]])
     square = [Outline.MOVETO, Outline.LINETO, Outline.LINETO, Outline.LINETO, Outline.CLOSEPOLY]
-    for mark, places in frames.items():  # one outline for each mark: the hatching of thousands of single patches takes minutes
+    for (
+        mark,
+        places,
+    ) in frames.items():  # one outline for each mark: the hatching of thousands of single patches takes minutes
         outline = Outline((np.array(places)[:, None, :] + corners).reshape(-1, 2), square * len(places))
         face = "white" if mark == "missing" else "none"
         panel.add_patch(PathPatch(outline, facecolor=face, edgecolor=_ink(mark), hatch=HATCHES[mark][0], linewidth=0.4))
@@ -175,7 +199,10 @@ def _lines_figure(page: Page, drawing: Drawing, title: str) -> Figure:
 
     layout = drawing.layout
     figure, panels = _panels(page, drawing, title, tile_inches=(2.9, 2.3))
-    colors = [mpl.colormaps["cividis"](0.92 * place / max(len(layout.y.levels) - 1, 1)) for place in range(len(layout.y.levels))]
+    colors = [
+        mpl.colormaps["cividis"](0.92 * place / max(len(layout.y.levels) - 1, 1))
+        for place in range(len(layout.y.levels))
+    ]
     for panel, tile in zip(panels.flat, page.tiles, strict=True):
         for place, y in enumerate(layout.y.levels):
             _draw_line(panel, tile, y, drawing, colors[place], MARKERS[place % len(MARKERS)])
@@ -195,9 +222,16 @@ def _lines_figure(page: Page, drawing: Drawing, title: str) -> Figure:
         more = panel.get_legend_handles_labels()
         handles, labels = more if len(more[1]) > len(labels) else (handles, labels)
     figure.legend(handles, labels, title=layout.y.heading, loc="outside right upper", frameon=False)
-    hollow = any(status(e) != "measured" for tile in page.tiles for e in tile.cells.values() if drawing.quantity.shown(e) is not None)
+    hollow = any(
+        status(e) != "measured"
+        for tile in page.tiles
+        for e in tile.cells.values()
+        if drawing.quantity.shown(e) is not None
+    )
     if hollow:
-        figure.text(0.005, 0.005, "hollow: predicted, without a steady state, or suspect", fontsize=7, ha="left", va="bottom")
+        figure.text(
+            0.005, 0.005, "hollow: predicted, without a steady state, or suspect", fontsize=7, ha="left", va="bottom"
+        )
     return figure
 
 
@@ -229,9 +263,17 @@ def _draw_line(panel: Axes, tile: Tile, y: Level, drawing: Drawing, color: Any, 
             continue
         errors = [[max(p[2], 0) for p in chosen], [max(p[3], 0) for p in chosen]]
         panel.errorbar(
-            [p[0] for p in chosen], [p[1] for p in chosen], yerr=errors if chosen else None, fmt=marker, color=color, markersize=4,
-            markerfacecolor=color if solid else "white", capsize=2, linewidth=0.9, label=label if solid else "_hollow",
-        )  # fmt: skip
+            [p[0] for p in chosen],
+            [p[1] for p in chosen],
+            yerr=errors if chosen else None,
+            fmt=marker,
+            color=color,
+            markersize=4,
+            markerfacecolor=color if solid else "white",
+            capsize=2,
+            linewidth=0.9,
+            label=label if solid else "_hollow",
+        )
 
 
 def _tick(panel: Axes, axis: Axis, side: Literal["x", "y"], *, labelled: bool) -> None:

@@ -25,14 +25,23 @@ HATCHES: dict[Status, tuple[str, str]] = {
     "suspect": ("transparent pattern 1 fc rgb '#e00000'", "suspect: see its verdict"),
 }
 """How a cell that is not a steady measured one is marked: fill style, and its word in the legend."""
-STATUS_CODE: dict[Status, int] = {"measured": 0, "predicted": 1, "unsteady": 2, "suspect": 3, "imported": 4, "missing": 5}
+STATUS_CODE: dict[Status, int] = {
+    "measured": 0,
+    "predicted": 1,
+    "unsteady": 2,
+    "suspect": 3,
+    "imported": 4,
+    "missing": 5,
+}
 
 TILE_WIDTH, TILE_HEIGHT = 370, 290
 LEFT, RIGHT, TOP, BOTTOM, GAP = 170, 230, 130, 190, 24
 """Room around the tiles and between them, in pixels."""
 
 
-def write_gnuplot(result: CampaignResult, layout: Layout, quantity: Quantity, script: Path, *, log: bool = False) -> tuple[Path, Path]:
+def write_gnuplot(
+    result: CampaignResult, layout: Layout, quantity: Quantity, script: Path, *, log: bool = False
+) -> tuple[Path, Path]:
     """Write `script` and its data file beside it (same name, .dat). Returns both."""
     data = script.with_suffix(".dat")
     drawing = Drawing.of(layout, quantity, log=log)
@@ -70,7 +79,10 @@ def _tile_lines(tile: Tile, drawing: Drawing) -> Iterator[str]:
             value = q.shown(entry) if entry is not None else None
             low, high = q.bounds(estimate) if estimate is not None else (None, None)
             numbers = " ".join("NaN" if v is None else f"{v:.9g}" for v in (value, low, high))
-            yield f"{i} {j} {numbers} {STATUS_CODE[_mark(entry, drawing)]} {estimate.n_visits if estimate is not None else 0}"
+            yield (
+                f"{i} {j} {numbers} {STATUS_CODE[_mark(entry, drawing)]} "
+                f"{estimate.n_visits if estimate is not None else 0}"
+            )
 
 
 def _mark(entry: Entry | None, drawing: Drawing) -> Status:
@@ -86,11 +98,17 @@ def _script_lines(result: CampaignResult, drawing: Drawing, script_name: str, da
     yield f"# Draw it:  gnuplot {script_name}      as PDF or SVG:  gnuplot -e \"format='pdf'\" {script_name}"
     yield "if (!exists('format')) format = 'png'"
     yield f"name = {gnuplot_text(script_name)}"
-    yield "folder = (strlen(ARG0) >= strlen(name) && ARG0[strlen(ARG0) - strlen(name) + 1:*] eq name) ? ARG0[1:strlen(ARG0) - strlen(name)] : ''"
+    yield (
+        "folder = (strlen(ARG0) >= strlen(name) && ARG0[strlen(ARG0) - strlen(name) + 1:*] eq name) ? "
+        "ARG0[1:strlen(ARG0) - strlen(name)] : ''"
+    )
     yield f"data = folder . {gnuplot_text(data_name)}"
     yield f"if (format eq 'png') set terminal pngcairo noenhanced size {width},{height} font 'sans,13'"
     yield f"if (format eq 'svg') set terminal svg noenhanced size {width},{height} font 'sans,13'"
-    yield f"if (format eq 'pdf') set terminal pdfcairo noenhanced size {width / 100:.2f},{height / 100:.2f} font 'sans,10'"
+    yield (
+        f"if (format eq 'pdf') set terminal pdfcairo noenhanced size {width / 100:.2f},{height / 100:.2f} font "
+        "'sans,10'"
+    )
     yield f"unit = {unit.factor:.10g}"
     yield f"low = {drawing.low:.6g}"
     yield f"high = {drawing.high:.6g}"
@@ -109,7 +127,9 @@ def _script_lines(result: CampaignResult, drawing: Drawing, script_name: str, da
         yield ""
         slug = f"-{page.slug}" if len(layout.pages) > 1 and page.slug else ""
         yield f"set output folder . {gnuplot_text(stem + slug)} . '.' . format"
-        yield from _page_lines(page, drawing, first, (width, height), f"{result.name}: {page.title}" if page.title else result.name)
+        yield from _page_lines(
+            page, drawing, first, (width, height), f"{result.name}: {page.title}" if page.title else result.name
+        )
         first += len(page.tiles)
     yield "unset output"
 
@@ -124,8 +144,14 @@ def _page_lines(page: Page, drawing: Drawing, first_index: int, size: tuple[int,
         f" {BOTTOM / height:.4f}, {1 - TOP / height:.4f} spacing screen {GAP / width:.4f}, {GAP / height:.4f}"
     )
     yield f"set label 1 {gnuplot_text(title)} at screen 0.5, {1 - 40 / height:.4f} center font ',20'"
-    yield f"set label 2 {gnuplot_text(layout.x.heading)} at screen {(LEFT + width - RIGHT) / 2 / width:.4f}, {72 / height:.4f} center font ',16'"
-    yield f"set label 3 {gnuplot_text(layout.y.heading)} at screen {36 / width:.4f}, {(BOTTOM + height - TOP) / 2 / height:.4f} center rotate by 90 font ',16'"
+    yield (
+        f"set label 2 {gnuplot_text(layout.x.heading)} at screen {(LEFT + width - RIGHT) / 2 / width:.4f}, "
+        f"{72 / height:.4f} center font ',16'"
+    )
+    yield (
+        f"set label 3 {gnuplot_text(layout.y.heading)} at screen {36 / width:.4f}, "
+        f"{(BOTTOM + height - TOP) / 2 / height:.4f} center rotate by 90 font ',16'"
+    )
     yield from _legend_lines(page, drawing, size)
     yield (
         f"set colorbox vertical user origin screen {1 - 120 / width:.4f}, {BOTTOM / height:.4f}"
@@ -156,11 +182,16 @@ def _plot_line(tile: Tile, drawing: Drawing, index: int) -> str:
     else:  # gnuplot's images are at least 2 x 2
         parts = [f"{source} using 1:2:(0.5):(0.5):(shown($3)) with boxxyerror fs solid noborder fc palette notitle"]
     parts += [
-        f"{source} using (marked($1, $6, {STATUS_CODE[mark]})):2:(0.5):(0.5) with boxxyerror fs {style} noborder notitle"
+        (
+            f"{source} using (marked($1, $6, {STATUS_CODE[mark]})):2:(0.5):(0.5) with boxxyerror fs {style} noborder "
+            "notitle"
+        )
         for mark, (style, _) in HATCHES.items()
         if mark in _marks([tile], drawing)
     ]
-    return "plot " + ", \\\n     ".join(part.replace(" noborder", "", 1) if "pattern" in part else part for part in parts)
+    return "plot " + ", \\\n     ".join(
+        part.replace(" noborder", "", 1) if "pattern" in part else part for part in parts
+    )
 
 
 def _marks(tiles: Sequence[Tile], drawing: Drawing) -> set[Status]:
@@ -177,8 +208,14 @@ def _legend_lines(page: Page, drawing: Drawing, size: tuple[int, int]) -> Iterat
             continue
         x, y = left / width, 16 / height
         if "transparent" in style:
-            yield f"set object {2 * place + 1} rectangle from screen {x:.4f},{y:.4f} to screen {x + 34 / width:.4f},{y + 20 / height:.4f} fs solid fc rgb '#57656e' behind"
-        yield f"set object {2 * place + 2} rectangle from screen {x:.4f},{y:.4f} to screen {x + 34 / width:.4f},{y + 20 / height:.4f} fs {style} front"
+            yield (
+                f"set object {2 * place + 1} rectangle from screen {x:.4f},{y:.4f} to screen "
+                f"{x + 34 / width:.4f},{y + 20 / height:.4f} fs solid fc rgb '#57656e' behind"
+            )
+        yield (
+            f"set object {2 * place + 2} rectangle from screen {x:.4f},{y:.4f} to screen "
+            f"{x + 34 / width:.4f},{y + 20 / height:.4f} fs {style} front"
+        )
         yield f"set label {6 + place} {gnuplot_text(word)} at screen {x + 42 / width:.4f},{y + 10 / height:.4f} left"
         left += 74 + 9 * len(word)
 

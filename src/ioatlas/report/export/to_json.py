@@ -14,6 +14,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
+from ioatlas.model.drift import BaselinePoint, ReplicateRow
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.target import Target
 from ioatlas.report.load_curves import curve_documents
@@ -30,7 +31,9 @@ def document(result: CampaignResult) -> dict[str, Any]:
         "format": FORMAT,
         "campaign_id": result.campaign_id,
         "name": clean(result.name),
-        "created": datetime.fromtimestamp(result.created_at, UTC).isoformat(timespec="seconds") if result.created_at else None,
+        "created": datetime.fromtimestamp(result.created_at, UTC).isoformat(timespec="seconds")
+        if result.created_at
+        else None,
         "tool_version": result.tool_version,
         "complete": result.complete,
         "seconds": result.seconds,
@@ -42,15 +45,23 @@ def document(result: CampaignResult) -> dict[str, Any]:
         "constants": dict(result.constants),
         "swept_options": list(swept_options(result)),
         "settings": {name: clean(value) for name, value in result.settings.items() if not names_site(name)},
-        "sessions": [{name: clean(str(value)) for name, value in session.items() if not names_site(name)} for session in result.sessions],
+        "sessions": [
+            {name: clean(str(value)) for name, value in session.items() if not names_site(name)}
+            for session in result.sessions
+        ],
         "findings": [{**asdict(finding), "sentence": clean(finding.sentence)} for finding in result.findings],
         "load_curves": curve_documents(result.load_curves),
         "charts": [_cleaned(asdict(chart), clean) for chart in result.charts],
         "tables": [_cleaned(asdict(table), clean) for table in result.tables],
         "imported_methods": {name: dict(facts) for name, facts in result.methods.items()},
-        "rounds": [{**asdict(test), "purge": clean(test.purge), "deviations": [clean(text) for text in test.deviations]} for test in result.rounds],
-        "sentinels": [asdict(chart) for chart in result.sentinels],
-        "blocks": [asdict(block) for block in result.blocks],
+        "rounds": [
+            {**asdict(test), "purge": clean(test.purge), "deviations": [clean(text) for text in test.deviations]}
+            for test in result.rounds
+        ],
+        "sentinels": [
+            {**asdict(chart), "points": [_in_old_words(point) for point in chart.points]} for chart in result.sentinels
+        ],
+        "blocks": [_in_old_words(row) for row in result.blocks],
         "rows": [{name: _plain(value) for name, value in row.items()} for row in rows(result)],
     }
 
@@ -58,6 +69,11 @@ def document(result: CampaignResult) -> dict[str, Any]:
 def write_json(result: CampaignResult, out: TextIO) -> None:
     json.dump(document(result), out, indent=1, allow_nan=False, ensure_ascii=False)
     out.write("\n")
+
+
+def _in_old_words(row: BaselinePoint | ReplicateRow) -> dict[str, Any]:
+    """Its fields as JSON values. A replicate is called a block in this format."""
+    return {"block" if name == "replicate" else name: value for name, value in asdict(row).items()}
 
 
 def _target(target: Target) -> dict[str, Any]:

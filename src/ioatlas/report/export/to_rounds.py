@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The steady-state plot of a test in rounds: tracked value against the round, window, average, the lines 10% off it, and the best-fit line."""
+"""The steady-state plot of a test in rounds: tracked value against the round, window, average, the lines 10% off
+it, and the best-fit line.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 UNITS: dict[Quantity, tuple[str, float]] = {
-    "iops": ("I/Os per second", 1.0), "bw_bytes_per_s": ("throughput (MB/s)", 1e6), "lat_mean_ns": ("mean response time (us)", 1e3),
-}  # fmt: skip
+    "iops": ("I/Os per second", 1.0),
+    "bw_bytes_per_s": ("throughput (MB/s)", 1e6),
+    "lat_mean_ns": ("mean response time (us)", 1e3),
+}
 """Name with unit, and how many base units one is."""
 OFF = 0.10
 """The specification draws lines this far above and below the average of the window."""
@@ -29,7 +33,9 @@ WIDTH, HEIGHT = 760, 460
 
 @dataclass(frozen=True)
 class Plot:
-    """One test as it is drawn; values in the unit of `y_name`. window, average and line are None with fewer than five rounds."""
+    """One test as it is drawn; values in the unit of `y_name`. window, average and line are None with fewer than
+    five rounds.
+    """
 
     heading: str
     y_name: str
@@ -44,7 +50,11 @@ def plots(result: CampaignResult) -> tuple[Plot, ...]:
     clean = redactor(result.targets)
     found = tuple(_plot(test, clean(test.target)) for test in result.rounds if test.values)
     if not found:
-        raise UsageError("the campaign holds no round of a test in rounds", where="--figure rounds", remedy="use --figure map, or go on with `ioatlas resume`")
+        raise UsageError(
+            "the campaign holds no round of a test in rounds",
+            where="--figure rounds",
+            remedy="use --figure map, or go on with `ioatlas resume`",
+        )
     return found
 
 
@@ -64,7 +74,9 @@ def _plot(test: RoundsResult, target: str) -> Plot:
 
 
 def write_rounds(result: CampaignResult, out: Path, kind: Kind) -> tuple[Path, ...]:
-    """All tests of a result in one figure, one below the other. Raises IoAtlasError when matplotlib is not installed, UsageError without a round."""
+    """All tests of a result in one figure, one below the other. Raises IoAtlasError when matplotlib is not
+    installed, UsageError without a round.
+    """
     drawn = plots(result)
     out.parent.mkdir(parents=True, exist_ok=True)
     with drawing_library():
@@ -82,7 +94,14 @@ def _draw(panel: Axes, plot: Plot) -> None:
     panel.plot(rounds, plot.values, "o-", color="#0b5cad", markersize=4, linewidth=1, label="each round")
     if plot.window is not None and plot.average is not None:
         panel.axvspan(plot.window[0] - 0.5, plot.window[1] + 0.5, color="0.93", zorder=0, label="measurement window")
-        panel.plot(plot.window, (plot.average, plot.average), "-", color="#1b2126", linewidth=1.4, label="average of the window")
+        panel.plot(
+            plot.window,
+            (plot.average, plot.average),
+            "-",
+            color="#1b2126",
+            linewidth=1.4,
+            label="average of the window",
+        )
         for share, label in ((1 + OFF, "10% above and below it"), (1 - OFF, None)):
             panel.plot(plot.window, (share * plot.average,) * 2, ":", color="#1b2126", linewidth=1, label=label)
     if plot.window is not None and plot.line is not None:
@@ -99,7 +118,9 @@ def _draw(panel: Axes, plot: Plot) -> None:
 
 
 def write_rounds_gnuplot(result: CampaignResult, script: Path) -> tuple[Path, Path]:
-    """`script` and its data beside it (same name, .dat): a block for each test, all drawn below each other. Returns both; raises UsageError without a round."""
+    """`script` and its data beside it (same name, .dat): a block for each test, all drawn below each other. Returns
+    both; raises UsageError without a round.
+    """
     drawn = plots(result)
     data = script.with_suffix(".dat")
     script.parent.mkdir(parents=True, exist_ok=True)
@@ -117,7 +138,9 @@ def _data_lines(drawn: tuple[Plot, ...]) -> Iterator[str]:
             average = plot.average if inside else None
             fit = None
             if inside and plot.line is not None and plot.window is not None:
-                fit = plot.line[0] + (plot.line[1] - plot.line[0]) * (number - plot.window[0]) / (plot.window[1] - plot.window[0])
+                fit = plot.line[0] + (plot.line[1] - plot.line[0]) * (number - plot.window[0]) / (
+                    plot.window[1] - plot.window[0]
+                )
             yield f"{number} {value:.9g} " + " ".join("NaN" if one is None else f"{one:.9g}" for one in (average, fit))
         yield ""
         yield ""
@@ -129,11 +152,16 @@ def _script_lines(drawn: tuple[Plot, ...], script_name: str, data_name: str) -> 
     yield f"# Draw it:  gnuplot {script_name}      as PDF or SVG:  gnuplot -e \"format='pdf'\" {script_name}"
     yield "if (!exists('format')) format = 'png'"
     yield f"name = {gnuplot_text(script_name)}"
-    yield "folder = (strlen(ARG0) >= strlen(name) && ARG0[strlen(ARG0) - strlen(name) + 1:*] eq name) ? ARG0[1:strlen(ARG0) - strlen(name)] : ''"
+    yield (
+        "folder = (strlen(ARG0) >= strlen(name) && ARG0[strlen(ARG0) - strlen(name) + 1:*] eq name) ? "
+        "ARG0[1:strlen(ARG0) - strlen(name)] : ''"
+    )
     yield f"data = folder . {gnuplot_text(data_name)}"
     yield f"if (format eq 'png') set terminal pngcairo noenhanced size {WIDTH},{height} font 'sans,10'"
     yield f"if (format eq 'svg') set terminal svg noenhanced size {WIDTH},{height} font 'sans,10'"
-    yield f"if (format eq 'pdf') set terminal pdfcairo noenhanced size {WIDTH / 100:.2f},{height / 100:.2f} font 'sans,8'"
+    yield (
+        f"if (format eq 'pdf') set terminal pdfcairo noenhanced size {WIDTH / 100:.2f},{height / 100:.2f} font 'sans,8'"
+    )
     yield f"set output folder . {gnuplot_text(stem)} . '.' . format"
     yield f"set multiplot layout {len(drawn)},1"
     yield "set xlabel 'round'; set grid; set key bottom right; set xtics 1"
@@ -141,7 +169,10 @@ def _script_lines(drawn: tuple[Plot, ...], script_name: str, data_name: str) -> 
         yield "unset object 1"
         if plot.window is not None:
             first, last = plot.window
-            yield f"set object 1 rectangle from first {first - 0.5}, graph 0 to first {last + 0.5}, graph 1 fc rgb '#ededed' fs solid noborder behind"
+            yield (
+                f"set object 1 rectangle from first {first - 0.5}, graph 0 to first {last + 0.5}, graph 1 fc rgb "
+                "'#ededed' fs solid noborder behind"
+            )
         title = plot.heading.split("\n")
         yield f'set title {gnuplot_text(title[0])} . "\\n" . {gnuplot_text(title[-1])}'
         yield f"set ylabel {gnuplot_text(plot.y_name)}"

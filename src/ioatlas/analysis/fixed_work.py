@@ -1,0 +1,338 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a study in order says: lines of mean and standard deviation for each operation, and two tools beside each
+other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import exp, log
+from statistics import fmean, median, stdev
+
+from ioatlas.analysis.windows import window_values
+from ioatlas.analysis.wording import plural
+from ioatlas.model.cell import Cell
+from ioatlas.model.chart import Chart, ChartBound, ChartLine, ChartPoint, Table
+from ioatlas.model.finding import FindingCode
+from ioatlas.model.fixed_work import FIO, IOZONE, operation_of, tool_of
+from ioatlas.model.purpose import Purpose
+from ioatlas.model.result import Finding
+from ioatlas.model.units import format_size
+from ioatlas.model.visit import Visit
+from ioatlas.stats.intervals import log_t_interval
+
+MEGA = 1e6
+TOOL_NAMES = {IOZONE: "IOzone"}
+AGREE = 0.05
+"""Two tools whose ratio surely lies this near to 1 agree for every use."""
+
+_LOOKS = "looks at each page that it has read"
+METHOD = {
+    "write": "Both write one buffer, never altered, from start to end of a new file.",
+    "rewrite": "Both write one buffer, never altered, over what is there.",
+    "read": f"IOzone reads the first record once before its clock starts, and {_LOOKS}: 0.2 µs for 64 KiB.",
+    "reread": f"The same bytes again; IOzone {_LOOKS}: 0.2 µs for 64 KiB.",
+    "random read": (
+        f"Every record once, each tool in an order of its own; IOzone seeks before each and {_LOOKS}: 0.3 "
+        "µs for 64 KiB."
+    ),
+    "random write": "Every record once, each tool in an order of its own; IOzone seeks before each: 0.2 µs.",
+    "backward read": (
+        "fio reads the first record before it turns to the end and never reads the last; IOzone seeks "
+        f"before each and {_LOOKS}: 0.3 µs for 64 KiB."
+    ),
+    "record rewrite": "One record again and again; IOzone seeks back before each: 0.2 µs.",
+    "strided read": "One record in 17; fio begins each pass over the file with the same records where IOzone shifts "
+    "by one: fio reads a 17th of the file 17 times, and a cache may"
+    " answer it.",
+}
+"""In what the two tools differ, by operation: seen in their system calls, times from bench/iozone/why.py."""
+FAVOURS_FIO = frozenset({"strided read"})
+"""Operations whose difference in method makes fio the faster one, as far as a cache goes."""
+UNKNOWN = "This does not account for the difference found here: why is not known."
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One visit of one operation: its rate in bytes per second and its time for one I/O in seconds."""
+
+    cell: Cell
+    block: int
+    bw_bytes_per_s: float
+    seconds_per_io: float
+
+    @property
+    def place(self) -> tuple[str, int, int]:
+        """(target, file, record)."""
+        return self.cell.target, int(self.cell.option["size"]), int(self.cell.option["bs"])
+
+
+def readings(cells: Mapping[str, Cell], visits: Iterable[Visit]) -> list[Reading]:
+    """What every kept visit says."""
+    found = []
+    for visit in visits:
+        cell = cells.get(visit.cell_key)
+        if cell is None or visit.discarded or visit.purpose is not Purpose.SWEEP:
+            continue
+        for part in visit.parts:
+            values = window_values(part)
+            if values.bw_bytes_per_s and part.total_ios:
+                found.append(Reading(cell, visit.replicate, values.bw_bytes_per_s, values.seconds / part.total_ios))
+    return found
+
+
+def charts(
+    found: Sequence[Reading],
+    *,
+    by_operation: bool,
+    levels: Mapping[str, Sequence[ChartBound]] | None = None,
+    marks: Sequence[ChartBound] = (),
+) -> tuple[Chart, ...]:
+    """A chart for each operation over record size, or one for each target over file size.
+
+    levels, marks: limits of throughput by target, and sizes of memory (drawn over file size only).
+    """
+    several_targets = len({reading.cell.target for reading in found}) > 1
+    along = "bs" if by_operation and len({reading.place[2] for reading in found}) > 1 else "size"
+    panels: dict[tuple[str, str], list[Reading]] = {}
+    for reading in found:
+        panels.setdefault((reading.cell.target, operation_of(reading.cell) if by_operation else ""), []).append(reading)
+    made = []
+    for (target, operation), mine in panels.items():
+        title = operation or "throughput against file size"
+        made.append(
+            Chart(
+                f"{title[0].upper()}{title[1:]}" + (f", {target}" if several_targets else ""),
+                "Record size" if along == "bs" else "File size",
+                "bytes",
+                "Throughput",
+                "bytes/s",
+                _lines(mine, along, by_operation=by_operation),
+                tuple((levels or {}).get(target, ())),
+                tuple(marks) if along == "size" else (),
+                _note(mine),
+            )
+        )
+    return tuple(made)
+
+
+def _lines(mine: Sequence[Reading], along: str, *, by_operation: bool) -> tuple[ChartLine, ...]:
+    several_tools = len({tool_of(reading.cell) for reading in mine}) > 1
+    several_sizes = along == "bs" and len({reading.place[1] for reading in mine}) > 1
+    lines: dict[str, dict[int, list[float]]] = {}
+    for reading in sorted(mine, key=lambda one: tool_of(one.cell)):  # fio before IOzone, whichever ran first
+        words = [] if by_operation else [operation_of(reading.cell)]
+        words += [tool_of(reading.cell)] if several_tools or (by_operation and not several_sizes) else []
+        words += [f"file {format_size(reading.place[1])}"] if several_sizes else []
+        points = lines.setdefault(", ".join(words), {})
+        points.setdefault(int(reading.cell.option[along]), []).append(reading.bw_bytes_per_s)
+    return tuple(
+        ChartLine(name, tuple(_point(x, values) for x, values in sorted(points.items())))
+        for name, points in lines.items()
+    )
+
+
+def _point(x: int, values: Sequence[float]) -> ChartPoint:
+    return ChartPoint(float(x), fmean(values), stdev(values) if len(values) > 1 else None, len(values))
+
+
+def _note(mine: Sequence[Reading]) -> str:
+    counts: dict[str, int] = {}
+    for reading in mine:
+        counts[reading.cell.key] = counts.get(reading.cell.key, 0) + 1
+    low, high = min(counts.values()), max(counts.values())
+    return f"Work-bounded; mean and standard deviation of {low if low == high else f'{low} to {high}'} visits."
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Two tools at one operation, from pairs of visits of the same file and record in the same block.
+
+    ratio, low, high: IOzone's rate over fio's, geometric mean over the pairs, 95%. per_io_us: {record: seconds of
+    one I/O by IOzone less those by fio, microseconds, mean over the pairs}.
+    """
+
+    operation: str
+    pairs: int
+    fio: float
+    iozone: float
+    ratio: float
+    low: float | None
+    high: float | None
+    per_io_us: Mapping[int, float]
+
+    @property
+    def differs(self) -> bool:
+        """Whether they surely differ."""
+        return self.low is not None and self.high is not None and not self.low <= 1 <= self.high
+
+    @property
+    def apart(self) -> bool:
+        """Whether they surely differ, and by enough to matter."""
+        return self.differs and abs(self.ratio - 1) > AGREE
+
+
+def agreements(found: Sequence[Reading]) -> list[Agreement]:
+    """Each operation that both tools made, in the order of the round."""
+    sides: dict[str, dict[tuple[object, ...], dict[str, list[Reading]]]] = {}
+    for reading in found:
+        pair = sides.setdefault(operation_of(reading.cell), {}).setdefault((*reading.place, reading.block), {})
+        pair.setdefault(tool_of(reading.cell), []).append(reading)
+    made = []
+    for operation, pairs in sides.items():
+        both = [(sides[FIO][-1], sides[IOZONE][-1]) for sides in pairs.values() if FIO in sides and IOZONE in sides]
+        if not both:
+            continue
+        ratios = [other.bw_bytes_per_s / one.bw_bytes_per_s for one, other in both]
+        interval = log_t_interval(ratios) if len(ratios) > 1 else None
+        by_record: dict[int, list[float]] = {}
+        for one, other in both:
+            by_record.setdefault(one.place[2], []).append(1e6 * (other.seconds_per_io - one.seconds_per_io))
+        made.append(
+            Agreement(
+                operation,
+                len(both),
+                fmean(one.bw_bytes_per_s for one, _ in both),
+                fmean(other.bw_bytes_per_s for _, other in both),
+                exp(fmean(log(ratio) for ratio in ratios)),
+                interval.low if interval else None,
+                interval.high if interval else None,
+                {record: fmean(values) for record, values in sorted(by_record.items())},
+            )
+        )
+    return made
+
+
+def agreement_table(found: Sequence[Agreement]) -> Table:
+    """The two tools side by side, with the reasons for what differs."""
+    rows = []
+    for each in found:
+        ends = [record for place, record in enumerate(each.per_io_us) if place in (0, len(each.per_io_us) - 1)]
+        apart = "; ".join(f"{_time(each.per_io_us[record])} at {format_size(record)}" for record in ends)
+        rows.append(
+            (
+                each.operation,
+                f"{each.fio / MEGA:.4g}",
+                f"{each.iozone / MEGA:.4g}",
+                f"{each.ratio:.3f}",
+                f"{each.low:.3f} to {each.high:.3f}" if each.low is not None and each.high is not None else "one pair",
+                str(each.pairs),
+                apart,
+                _why(each),
+            )
+        )
+    return Table(
+        "IOzone and its fio translation side by side",
+        (
+            "Operation",
+            "fio, MB/s",
+            "IOzone, MB/s",
+            "IOzone/fio",
+            "95%",
+            "Pairs",
+            "IOzone's time for one I/O less fio's",
+            "Why",
+        ),
+        tuple(rows),
+        "Ratios are geometric means over pairs of visits of the same file and record in the same block, one after the "
+        "other; the interval is Student's t on their logarithms."
+        " The tools' visits are never put into one estimate. IOzone runs its operations in one process without a "
+        "pause; each of fio's has a process of its own, about 0.3 s"
+        " after the one before: runs of milliseconds may begin warm in IOzone and cold in fio, which favours IOzone "
+        "on small files. Times in the last"
+        " column were measured on one machine (bench/iozone).",
+    )
+
+
+def _why(each: Agreement) -> str:
+    """What differs in method, and whether that is a cause for what was found."""
+    told = METHOD.get(each.operation, "")
+    explained = each.operation in FAVOURS_FIO and each.ratio < 1
+    return f"{told} {UNKNOWN}".strip() if each.apart and not explained else told
+
+
+def _plain(value: float) -> str:
+    """Three digits that count, without an exponent."""
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def _time(microseconds: float) -> str:
+    return f"{microseconds / 1000:+.3g} ms" if abs(microseconds) >= 1000 else f"{microseconds:+.3g} µs"
+
+
+def sequence_findings(found: Sequence[Reading], *, by_operation: bool) -> list[Finding]:
+    """What to know: means of each operation over the records, how the tools agree, and what kind of values these
+    are.
+    """
+    made = []
+    groups: dict[tuple[str, str], dict[str, dict[tuple[int, int], list[Reading]]]] = {}
+    for reading in found:
+        operations = groups.setdefault((reading.cell.target, tool_of(reading.cell)), {})
+        operations.setdefault(operation_of(reading.cell), {}).setdefault(reading.place[1:], []).append(reading)
+    if by_operation:
+        for (target, tool), operations in sorted(groups.items()):
+            told = []
+            for operation, places in operations.items():
+                means = [fmean(reading.bw_bytes_per_s for reading in mine) for mine in places.values()]
+                spread = f" (± {_plain(stdev(means) / MEGA)})" if len(means) > 1 else ""
+                told.append(f"{operation} {_plain(fmean(means) / MEGA)}{spread}")
+            records = max(len(places) for places in operations.values())
+            where = f" on {target}" if len({name for name, _ in groups}) > 1 else ""
+            name = TOOL_NAMES.get(tool, tool)
+            sentence = (
+                f"By {name}{where}, MB/s, means over {plural(records, 'record size')} (± standard deviation "
+                f"between them): {', '.join(told)}."
+            )
+            made.append(Finding(FindingCode.OPERATIONS, sentence, _keys(found, target, tool), title=f"By {name}"))
+    compared = agreements(found)
+    if compared:
+        apart = [each for each in compared if each.apart]
+        words = ", ".join(f"{each.operation} {each.ratio:.2f}" for each in apart)
+        sentence = (
+            f"IOzone and its fio translation: {len(compared) - len(apart)} of "
+            f"{plural(len(compared), 'operation')} without a sure difference above {AGREE:.0%}"
+        )
+        sentence += (
+            f"; IOzone's rate over fio's where it differs: {words}. The table below tells why." if apart else "."
+        )
+        made.append(Finding(FindingCode.ENGINES, sentence, place="charts"))
+    made += _noise(found)
+    made.append(
+        Finding(
+            FindingCode.WORK_BOUNDED,
+            "Every value is work-bounded: a fixed amount of work in a fixed order, timed as a whole. None claims a "
+            "steady state, and none is named as a peak.",
+        )
+    )
+    return made
+
+
+def _noise(found: Sequence[Reading]) -> list[Finding]:
+    """How far visits of one cell lie apart."""
+    by_cell: dict[str, list[float]] = {}
+    for reading in found:
+        by_cell.setdefault(reading.cell.key, []).append(reading.bw_bytes_per_s)
+    spreads = [(stdev(values) / fmean(values), key) for key, values in by_cell.items() if len(values) > 1]
+    if not spreads:
+        return [Finding(FindingCode.NOISE, "Noise between visits is not known: no cell has two.")]
+    worst, key = max(spreads)
+    cell = next(reading.cell for reading in found if reading.cell.key == key)
+    where = (
+        f"{operation_of(cell)} by {tool_of(cell)}, record {format_size(int(cell.option['bs']))}, file "
+        f"{format_size(int(cell.option['size']))}"
+    )
+    middle = median(share for share, _ in spreads)
+    sentence = (
+        f"Standard deviation between visits: {middle:.1%} of the mean in the middle of "
+        f"{plural(len(spreads), 'cell')}, {worst:.0%} at worst ({where})."
+    )
+    return [Finding(FindingCode.NOISE, sentence, (key,))]
+
+
+def _keys(found: Sequence[Reading], target: str, tool: str) -> tuple[str, ...]:
+    return tuple(
+        dict.fromkeys(
+            reading.cell.key for reading in found if reading.cell.target == target and tool_of(reading.cell) == tool
+        )
+    )[:20]

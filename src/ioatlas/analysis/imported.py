@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Foreign readings as rows of a map: imported estimates without visits and without intervals."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from ioatlas.analysis.imported_methods import caching, methods, statistic
+from ioatlas.model.cell import Cell, OptionValue
+from ioatlas.model.estimate import Estimate, LatKind
+from ioatlas.model.imported_reading import ImportedReading
+from ioatlas.model.units import format_count, format_latency, format_rate
+from ioatlas.model.verdict import VerdictCode
+
+AXES = ("operation", "rw", "bs", "size", "numjobs", "iodepth", "rwmixread", "rate_iops")
+VDBENCH_UNCONTROLLED = 999_000
+"""From here on a requested rate is vdbench's code for as fast as possible."""
+NOT_TOLD = "not told"
+NO_DATA = "no data"
+MOST_FILES = 12
+"""Files of one load from which they are taken for repeats, not for sets of their own."""
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """A reading, and what the user called the results it came with ('' when nothing)."""
+
+    label: str
+    reading: ImportedReading
+
+
+@dataclass(frozen=True)
+class ImportedMap:
+    """Imported readings as a map.
+
+    series: names of the targets, in order; one for each tool, version and label that has to be told apart.
+    axes:   values of each option that differs, ascending; `operation` is there when a tool did what fio's rw has no
+    word for.
+    methods: by series, how its figures came about.
+    """
+
+    series: tuple[str, ...]
+    axes: Mapping[str, tuple[OptionValue, ...]]
+    estimates: tuple[Estimate, ...]
+    methods: Mapping[str, Mapping[str, str]]
+
+
+def imported_map(found: Iterable[Labelled]) -> ImportedMap:
+    """Estimates of kind 'imported', one for each reading that has a figure; what its source does not say is not in
+    its cell.
+    """
+    kept = _without_repeats([one for one in found if _has_figure(one.reading)])
+    worded = any(one.reading.operation for one in kept)
+    options = [_options(one.reading, worded=worded) for one in kept]
+    files = _short_files(one.reading.source for one in kept)
+    names = _series(kept, options, files)
+    estimates = tuple(
+        _estimate(one.reading, name, option, files[one.reading.source])
+        for one, name, option in zip(kept, names, options, strict=True)
+    )
+    by_series: dict[str, list[ImportedReading]] = {}
+    for one, name in zip(kept, names, strict=True):
+        by_series.setdefault(name, []).append(one.reading)
+    axes: dict[str, tuple[OptionValue, ...]] = {}
+    for name in AXES:
+        if name == "rw" and worded:
+            continue  # follows from the operation
+        values = dict.fromkeys(option[name] for option in options if name in option)
+        if len(values) > 1 or (values and any(name not in option for option in options)):
+            axes[name] = (
+                tuple(sorted(values, key=_place))
+                if all(isinstance(value, (int, float)) for value in values)
+                else tuple(values)
+            )
+    return ImportedMap(
+        tuple(by_series), axes, estimates, {name: methods(readings) for name, readings in by_series.items()}
+    )
+
+
+def _place(value: OptionValue) -> float:
+    return float(value)
+
+
+def _has_figure(reading: ImportedReading) -> bool:
+    return any(
+        value is not None for value in (reading.iops, reading.bw_bytes_per_s, reading.lat_mean_ns, reading.lat_p99_ns)
+    )
+
+
+def _without_repeats(kept: Sequence[Labelled]) -> list[Labelled]:
+    """Vdbench writes one run into several files of a folder (summary, totals, flatfile, one for each host and
+    device): the fullest stays.
+    """
+    groups: dict[tuple[str, str | None, str | None], list[int]] = {}
+    for place, one in enumerate(kept):
+        if one.reading.tool == "vdbench" and one.reading.iops is not None:
+            key = (one.reading.source.rpartition("/")[0], one.reading.label, one.reading.direction)
+            groups.setdefault(key, []).append(place)
+    left_out: set[int] = set()
+    for places in groups.values():
+        places.sort(key=lambda place: -_told(kept[place].reading))
+        stay: list[ImportedReading] = []
+        for place in places:
+            reading = kept[place].reading
+            if any(other.source != reading.source and _alike(other, reading) for other in stay):
+                left_out.add(place)
+            else:
+                stay.append(reading)
+    return [one for place, one in enumerate(kept) if place not in left_out]
+
+
+def _told(reading: ImportedReading) -> int:
+    """How many of the figures and options a reading has."""
+    names = (
+        "rw",
+        "bs_bytes",
+        "size_bytes",
+        "numjobs",
+        "rwmixread",
+        "bw_bytes_per_s",
+        "lat_mean_ns",
+        "lat_p99_ns",
+        "tool_version",
+    )
+    return sum(getattr(reading, name) is not None for name in names)
+
+
+def _alike(one: ImportedReading, other: ImportedReading) -> bool:
+    """Whether two readings of a folder are of one run: equal but for rounding."""
+    pairs = ((one.iops, other.iops, 0.002), (one.lat_mean_ns, other.lat_mean_ns, 0.005))
+    return all(a is None or b is None or abs(a - b) <= share * max(a, b) for a, b, share in pairs)
+
+
+def _options(reading: ImportedReading, *, worded: bool) -> dict[str, OptionValue]:
+    """The cell's options: only what the source says."""
+    told: dict[str, OptionValue | None] = {
+        "operation": (reading.operation or reading.rw or NOT_TOLD) if worded else None,
+        "rw": reading.rw,
+        "bs": reading.bs_bytes,
+        "size": reading.size_bytes,
+        "numjobs": reading.numjobs,
+        "iodepth": reading.iodepth,
+        "rwmixread": reading.rwmixread,
+        "rate_iops": _offered(reading),
+    }
+    return {name: int(v) if isinstance(v, float) and v.is_integer() else v for name, v in told.items() if v is not None}
+
+
+def _offered(reading: ImportedReading) -> float | None:
+    """I/Os per second that were asked for, where the tool was told a rate; None for as fast as it can."""
+    rate = reading.details.get("reqrate", reading.details.get("requested_rate"))
+    try:
+        value = float(rate) if rate is not None else None
+    except ValueError:  # vdbench says 'Uncontrolled MAX run' and the like
+        return None
+    return None if value is None or not 0 < value < VDBENCH_UNCONTROLLED else value
+
+
+def _series(kept: Sequence[Labelled], options: Sequence[dict[str, OptionValue]], files: Mapping[str, str]) -> list[str]:
+    """A name for the target of each reading: the user's label, else the tool and its version; with more where cells
+    could not be told apart.
+
+    What is added, until they can be: the host (as a number), the tool's own label, direct or buffered, the file.
+    Results that the user gave a label, and those in more files than a legend can hold, are not split by file: they
+    are repeats.
+    """
+    base = [one.label or _tool(one.reading) for one in kept]
+    places = [(tuple(option.items()), one.reading.direction) for one, option in zip(kept, options, strict=True)]
+    names = list(base)
+    tools: dict[str, set[str]] = {}
+    for name, one in zip(base, kept, strict=True):
+        tools.setdefault(name, set()).add(_tool(one.reading))
+    for i, one in enumerate(kept):
+        if len(tools[base[i]]) > 1:
+            names[i] = f"{base[i]}, {_tool(one.reading)}"
+    hosts = {
+        host: f"host {n}"
+        for n, host in enumerate(dict.fromkeys(one.reading.host for one in kept if one.reading.host), 1)
+    }
+    further: tuple[Callable[[Labelled], str | None], ...] = (
+        lambda one: hosts[one.reading.host] if one.reading.host else None,
+        lambda one: _short(one.reading.label),
+        lambda one: caching(one.reading) if caching(one.reading) != NOT_TOLD else None,
+        lambda one: None if one.label else one.reading.source.rsplit("/", 1)[-1],
+        lambda one: None if one.label else files[one.reading.source],
+    )
+    for step, part in enumerate(further):
+        clash = _clashing(names, places)
+        if not clash:
+            break
+        if step >= len(further) - 2:
+            sources: dict[str, set[str]] = {}
+            for name, one in zip(names, kept, strict=True):
+                sources.setdefault(name, set()).add(one.reading.source)
+            clash = {name for name in clash if len(sources[name]) <= MOST_FILES}
+        split = _that_splits(names, places, clash, [part(one) for one in kept])
+        names = [
+            f"{name}, {text}" if name in split and (text := part(one)) else name
+            for name, one in zip(names, kept, strict=True)
+        ]
+    return names
+
+
+def _short(label: str | None, most: int = 80) -> str | None:
+    """A label short enough for a legend; the step of a vdbench curve is told by its offered rate."""
+    label = re.sub(r"_\(\d+%\)$", "", label) if label else label
+    return label if label is None or len(label) <= most else f"{label[: most - 1]}…"
+
+
+def _short_files(sources: Iterable[str]) -> dict[str, str]:
+    """Files by names that a reader can place and that do not tell where on the user's machine they were: without
+    the folder all share.
+    """
+    names = list(dict.fromkeys(sources))
+    folders = [name.split("/")[:-1] for name in names]
+    common = 0
+    while (
+        folders and all(len(folder) > common for folder in folders) and len({folder[common] for folder in folders}) == 1
+    ):
+        common += 1
+    return {name: "/".join(name.split("/")[common:]) for name in names}
+
+
+def _clashing(names: Sequence[str], places: Sequence[Any]) -> set[str]:
+    """Series in which two readings stand in one place."""
+    seen = Counter(zip(names, places, strict=True))
+    return {name for (name, _), count in seen.items() if count > 1}
+
+
+def _that_splits(names: Sequence[str], places: Sequence[Any], clash: set[str], texts: Sequence[str | None]) -> set[str]:
+    """Of the clashing series, those in which `texts` tells apart at least two readings of one place."""
+    seen: dict[tuple[str, Any], set[str | None]] = {}
+    for name, place, text in zip(names, places, texts, strict=True):
+        if name in clash:
+            seen.setdefault((name, place), set()).add(text)
+    return {name for (name, _), found in seen.items() if len(found) > 1}
+
+
+def _tool(reading: ImportedReading) -> str:
+    return f"{reading.tool} {reading.tool_version}" if reading.tool_version else reading.tool
+
+
+def _estimate(reading: ImportedReading, series: str, options: Mapping[str, OptionValue], file: str) -> Estimate:
+    kind = reading.lat_kind or reading.lat_p99_kind or "unknown"
+    return Estimate(
+        Cell.of(series, options, sharing="unknown", state="unknown"),
+        reading.direction or NO_DATA,
+        "imported",
+        0,
+        bw_bytes_per_s=reading.bw_bytes_per_s,
+        iops=reading.iops,
+        lat_mean_ns=reading.lat_mean_ns,
+        lat_p99_ns=reading.lat_p99_ns,
+        lat_kind=cast(LatKind, kind),
+        verdict=VerdictCode.IMPORTED,
+        statistic=statistic(reading),
+        method=_tool(reading),
+        notes=_notes(reading, file),
+    )
+
+
+def _notes(reading: ImportedReading, file: str) -> tuple[str, ...]:
+    """Where it stands, what its source says of its scatter, and what had to be decided to read it."""
+    notes = [f"{file}:{reading.line}"]
+    if reading.spread is not None:
+        write = {"bw_bytes_per_s": format_rate, "iops": format_count, "lat_mean_ns": format_latency}.get(
+            (reading.spread_of or "").split(",")[0], str
+        )
+        notes.append(f"the source's spread over runs: {write(reading.spread)}; no interval is made of it")
+    if reading.errors:
+        notes.append(f"errors told by the tool: {reading.errors}")
+    if reading.lat_p99_ns is not None and reading.lat_p99_kind != reading.lat_kind and reading.lat_mean_ns is not None:
+        notes.append(f"mean latency is {reading.lat_kind or NOT_TOLD}, p99 is {reading.lat_p99_kind or NOT_TOLD}")
+    return (*notes, *reading.notes)

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Faults of a campaign file as one message: file, line, key, what it takes."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+
+from ioatlas.errors import UsageError
+
+
+def _line_of(text: str, path: tuple[str | int, ...]) -> int:
+    """Line (from 1) on which the key at `path` stands, as near as the text shows it; 0 when it does not."""
+    names = [part for part in path if isinstance(part, str)]
+    wanted = next((part for part in path if isinstance(part, int)), 0)
+    table, seen, best = "", -1, 0
+    for number, line in enumerate(text.splitlines(), start=1):
+        header = re.match(r"\s*\[\[?\s*([^\]]+?)\s*\]\]?", line)
+        if header and "=" not in line.split("]")[0]:
+            table = header[1].strip("\"'")
+            seen = seen + 1 if names and table == names[0] else seen
+            if [table] == names and seen >= wanted:
+                best = best or number
+            continue
+        key = re.match(r"\s*([A-Za-z0-9_\-\"'.]+)\s*=", line)
+        if key is None:
+            continue
+        full = [*([table] if table else []), *(part.strip("\"'") for part in key[1].split("."))]
+        if (
+            full == names[: len(full)]
+            and (len(full) == len(names) or len(full) > 1 or not table)
+            and (not table or seen >= wanted or table != names[0])
+        ):
+            best = number
+            if full == names:
+                return number
+    return best
+
+
+def where_of(source: str, text: str, path: tuple[str | int, ...]) -> str:
+    """File, line and key of the key at `path`, for messages."""
+    line = _line_of(text, path)
+    key = ".".join(str(part) for part in path if isinstance(part, str))
+    return f"{source}:{line}, key {key!r}" if line else f"{source}, key {key!r}"
+
+
+def located(error: ValidationError, model: type[BaseModel], source: str, text: str) -> UsageError:
+    """The first fault of a validation as one message with line, key and remedy; the others are counted."""
+    # Of the alternatives of a union, the fault that lies deepest belongs to the one that was meant.
+    details = error.errors()
+    first = max(details, key=lambda detail: len(detail["loc"]))
+    # An unknown key is the last part, whatever it is called.
+    unknown = first["type"] == "extra_forbidden"
+    path = tuple(
+        part
+        for place, part in enumerate(first["loc"], 1)
+        if (unknown and place == len(first["loc"]))
+        or not (
+            isinstance(part, str)
+            and (
+                part.startswith(("list[", "function", "Target", "constrained"))
+                or part in ("str", "int", "float", "bool")
+            )
+        )
+    )
+    key = next((part for part in reversed(path) if isinstance(part, str)), "")
+    if unknown:
+        known = list(_fields(model, path[:-1]))
+        close = difflib.get_close_matches(key, known, n=1)
+        remedy = f"did you mean {close[0]!r}?" if close else f"known keys are {', '.join(known)}"
+        what = f"unknown key {key!r}"
+    else:
+        wanted = _wanted(first, path)
+        what = (
+            f"{key} = {_shown(first['input'])} is not {wanted}" if first["type"] != "missing" else f"{key!r} is missing"
+        )
+        remedy = f"write {wanted}" + _meaning(model, path)
+    others = len({detail["loc"][0] for detail in details} - {first["loc"][0]})
+    what += f" (and {others} more key{'s' if others > 1 else ''} with a fault)" if others else ""
+    return UsageError(what, where=where_of(source, text, path), remedy=remedy)
+
+
+_TYPES = {
+    "int": "a whole number",
+    "bool": "true or false",
+    "string": "a text in quotes",
+    "list": "a list",
+    "dict": "a table",
+    "model": "a table",
+}
+
+
+def _wanted(fault: Mapping[str, Any], path: tuple[str | int, ...]) -> str:
+    """What the place of a fault takes, in words."""
+    bounds = fault.get("ctx", {})
+    if (path[0] == "sweep" and len(path) > 1) or (path[0] == "target" and len(path) == 1):
+        return "a number, a text or a list of them" if path[0] == "sweep" else "a table: [target] with path = or uri ="
+    if path[0] == "pattern":
+        return "a number or a text" if len(path) > 1 else "a table: [[pattern]] with fio options"
+    if fault["type"] == "literal_error":
+        return f"one of {str(bounds['expected']).replace(' or ', ', ')}"
+    if fault["type"] == "string_pattern_mismatch":
+        return "a name of up to 64 letters, digits, blanks, dots, - _ and +, with a letter or digit first"
+    if "ge" in bounds or "le" in bounds:
+        return (
+            f"a whole number of at least {bounds['ge']}"
+            if "ge" in bounds
+            else f"a whole number of at most {bounds['le']}"
+        )
+    return _TYPES.get(fault["type"].split("_")[0], "what belongs there")
+
+
+def _meaning(model: type[BaseModel], path: tuple[str | int, ...]) -> str:
+    """What the key at `path` is for, where the schema says so."""
+    field = _fields(model, path[:-1]).get(str(path[-1]))
+    return f". {field.description.rstrip('.')}" if field is not None and field.description else ""
+
+
+def _fields(model: type[BaseModel], path: tuple[str | int, ...]) -> dict[str, FieldInfo]:
+    """The fields of the table at `path`, following lists and alternatives to the table they can hold."""
+    for part in path:
+        if isinstance(part, int):
+            continue
+        field = model.model_fields.get(part)
+        inner = (
+            next((each for each in _classes(field.annotation) if issubclass(each, BaseModel)), None)
+            if field is not None
+            else None
+        )
+        if inner is None:
+            return {}
+        model = inner
+    return model.model_fields
+
+
+def _classes(annotation: Any) -> Iterator[type]:
+    if isinstance(annotation, type) and not get_args(annotation):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _classes(part)
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

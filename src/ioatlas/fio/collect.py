@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a batch's directory to visits: fio's JSON and interval logs read back, at once or after a crash."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ioatlas.fio.batch import Section
+from ioatlas.fio.io_log import read_io_log
+from ioatlas.fio.output import parse_fio_json
+from ioatlas.fio.records import FioJob, FioOutput
+from ioatlas.fio.replay import read_replay
+from ioatlas.fio.series import DIRECTIONS, read_series
+from ioatlas.model.histogram import Histogram
+from ioatlas.model.purpose import Purpose
+from ioatlas.model.status import SectionState
+from ioatlas.model.visit import Part, Series, Visit
+
+OUTPUT = "fio.json"
+JOB_FILE = "job.fio"
+ERRORS = "fio.err"
+RUNTIME_SHORTFALL = 0.98
+"""A section whose load ran for less than this share of the time asked was cut short."""
+
+
+@dataclass(frozen=True)
+class SectionResult:
+    """What became of one section.
+
+    reason: why it is not finished. overlap_ms: how long it shared the target with a neighbour.
+    overloaded: why the generator of a paced load fell behind, as far as its log of each I/O tells.
+    """
+
+    section: Section
+    state: SectionState
+    visit: Visit | None
+    reason: str = ""
+    overlap_ms: int = 0
+    overloaded: str = ""
+
+
+def _entries(output: FioOutput, section: Section) -> list[tuple[str, str, FioJob]]:
+    """(fio's name, stream, figures) of every job of a section; empty when fio left one of them out."""
+    by_name = {job.name: job for job in output.jobs}
+    found = [(name, stream, by_name[name]) for name, stream, _ in section.jobs if name in by_name]
+    return found if len(found) == len(section.jobs) else []
+
+
+def _ran_ms(job: FioJob) -> int:
+    return max((figures.runtime_ms or 0 for figures in job.directions.values()), default=0)
+
+
+def _parts(job: FioJob, series: dict[str, Series], stream: str) -> tuple[Part, ...]:
+    parts = []
+    for direction in DIRECTIONS:
+        figures = job.directions.get(direction)
+        if figures is None or not figures.total_ios:
+            continue
+        latency = figures.lat if figures.lat is not None and figures.lat.mean_ns else figures.clat
+        kind = "total" if latency is figures.lat else "completion"
+        parts.append(
+            Part(
+                direction,
+                figures.io_bytes or 0,
+                figures.total_ios,
+                figures.runtime_ms or 0,
+                latency.mean_ns if latency is not None else None,
+                latency.histogram if latency is not None else Histogram(),
+                series.get(direction, Series(0)),
+                kind,
+                figures.short_ios or 0,
+                figures.drop_ios or 0,
+                stream,
+            )
+        )
+    return tuple(parts)
+
+
+def complete_output(directory: Path) -> FioOutput | None:
+    """Fio's JSON of a batch when it is there in full, else None."""
+    try:
+        text = (directory / OUTPUT).read_text(errors="replace")
+    except OSError:
+        return None
+    reading = parse_fio_json(text)
+    if not reading.outputs or not reading.outputs[-1].complete:
+        return None
+    return reading.outputs[-1]
+
+
+def read_batch(
+    directory: Path, sections: tuple[Section, ...], batch_id: int, blocks: dict[int, int], purposes: dict[int, Purpose]
+) -> list[SectionResult]:
+    """Results of the sections of a batch whose output is on disk, in their order; an empty list when there is no
+    output.
+
+    blocks, purposes: by visit_id, from the journal.
+    """
+    output = complete_output(directory)
+    if output is None:
+        return []
+    results: list[SectionResult] = []
+    previous_end_ms: int | None = None
+    for index, section in enumerate(sections):
+        jobs = _entries(output, section)
+        if not jobs:
+            results.append(SectionResult(section, SectionState.FAILED, None, "fio reported nothing for it"))
+            continue
+        ran_ms = max(_ran_ms(job) for _, _, job in jobs)
+        parts: list[Part] = []
+        starts: list[int] = []
+        overloaded = ""
+        replayed, unlike = SectionState.FINISHED, ""
+        for name, stream, job in jobs:
+            if section.cell.trace:
+                log, replayed, unlike = read_replay(directory, name, section.cell)
+                parts += [log.intended(part) for part in _parts(job, log.series.by_direction, stream)]
+                starts += [log.series.start_ms] if log.series.start_ms is not None else []
+                overloaded = log.overloaded
+                continue
+            if section.logs_each_io:
+                log = read_io_log(
+                    directory, name, section.cell, interval_ms=section.interval_ms, runtime_ms=_ran_ms(job)
+                )
+                parts += [log.intended(part) for part in _parts(job, log.series.by_direction, stream)]
+                starts += [log.series.start_ms] if log.series.start_ms is not None else []
+                overloaded = log.overloaded
+                continue
+            logs = read_series(directory, name, interval_ms=section.interval_ms, runtime_ms=_ran_ms(job))
+            parts += _parts(job, logs.by_direction, stream)
+            starts += [logs.start_ms] if logs.start_ms is not None else []
+        start_ms = min(starts, default=None)
+        visit = Visit(
+            section.visit_id,
+            section.cell.key,
+            batch_id,
+            index,
+            blocks.get(section.visit_id, 0),
+            section.seed,
+            (start_ms or 0) / 1000,
+            tuple(parts),
+            next((job.error for _, _, job in jobs if job.error), 0) or 0,
+            max((job.usr_cpu_percent or 0.0) + (job.sys_cpu_percent or 0.0) for _, _, job in jobs),
+            purposes.get(section.visit_id, Purpose.SWEEP),
+        )
+        overlap_ms = 0
+        state, reason = _state(section, visit, ran_ms)
+        if unlike and not visit.error and ran_ms < section.runtime_ms:
+            state, reason = replayed, unlike
+        if state in (SectionState.FINISHED, SectionState.OVER_RUN) and start_ms is not None:
+            end_ms = start_ms + ran_ms
+            tolerance_ms = max(2 * section.interval_ms, ran_ms // 50)
+            if previous_end_ms is not None and start_ms < previous_end_ms - tolerance_ms:
+                overlap_ms = previous_end_ms - start_ms
+                state, reason = SectionState.OVER_RUN, f"overlapped its neighbour by {overlap_ms} ms"
+                before = results[-1]
+                if before.state is SectionState.FINISHED:
+                    results[-1] = replace(before, state=state, reason=reason, overlap_ms=overlap_ms)
+            else:
+                overlap_ms = 0
+            previous_end_ms = end_ms
+        results.append(SectionResult(section, state, visit, reason, overlap_ms, overloaded))
+    return results
+
+
+def _state(section: Section, visit: Visit, ran_ms: int) -> tuple[SectionState, str]:
+    if visit.error:
+        return SectionState.FAILED, f"fio reported error {visit.error}"
+    if section.cell.work_bounded:
+        return (
+            (SectionState.FINISHED, "")
+            if visit.parts and ran_ms < section.runtime_ms
+            else (SectionState.FAILED, "the work was not done within its time cap")
+        )
+    if ran_ms < section.runtime_ms * RUNTIME_SHORTFALL:
+        return SectionState.CUT_SHORT, f"its load ran {ran_ms} of {section.runtime_ms} ms"
+    if not visit.parts:
+        return SectionState.FAILED, "no I/O completed"
+    if ran_ms > section.runtime_ms + section.gap_ms + 100:
+        return SectionState.OVER_RUN, f"ran longer than asked: {ran_ms} ms instead of {section.runtime_ms}"
+    return SectionState.FINISHED, ""

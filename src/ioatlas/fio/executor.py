@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The seam between what asks for a load and what makes it: a program found and run, and the time that passes meanwhile.
+
+A campaign never starts a load generator or looks at the clock by itself: it has an Executor. `SystemExecutor` is the
+real one; a simulated target is another.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.fio.process import ProcessOutcome, find_fio, run_process, stop_orphan
+
+ProgramName = Literal["fio", "iozone"]
+
+_GRACE_SECONDS = 30.0
+
+
+def limit_seconds(expected_seconds: float) -> float:
+    """How long a process that ought to take `expected_seconds` may run before it is long overdue."""
+    return expected_seconds * 1.5 + _GRACE_SECONDS
+
+
+@dataclass(frozen=True)
+class Program:
+    """A load generator in use: where it lies and its version, as it says it."""
+
+    path: str
+    version: str
+
+
+@dataclass(frozen=True)
+class LoadProcess:
+    """One process that makes load.
+
+    program:       whose name `find` knows. arguments: without the program.
+    directory:     where it runs and writes; its job file is there already.
+    sink:          file in `directory` that takes what it says.
+    limit_seconds: how long it may run before it is ended as overdue.
+    """
+
+    program: ProgramName
+    arguments: tuple[str, ...]
+    directory: Path
+    sink: str
+    limit_seconds: float
+
+
+class Clock(Protocol):
+    """The time as a campaign sees it."""
+
+    def monotonic(self) -> float:
+        """Seconds since some moment; never goes back."""
+        ...
+
+    def time(self) -> float:
+        """Seconds since the epoch."""
+        ...
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+        ...
+
+
+class SystemClock:
+    """The machine's own."""
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+    def time(self) -> float:
+        return time.time()
+
+    def sleep(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+
+class Executor(Protocol):
+    """What runs load generators."""
+
+    @property
+    def clock(self) -> Clock:
+        """The time in which the loads run."""
+        ...
+
+    def find(self, program: ProgramName) -> Program:
+        """The program in use. Raises IoAtlasError when there is none or it is too old."""
+        ...
+
+    def run(
+        self,
+        load: LoadProcess,
+        *,
+        stop_asked: Callable[[], bool],
+        started: Callable[[int, int], None],
+        tick: Callable[[float], None] | None = None,
+    ) -> ProcessOutcome:
+        """Run it until it ends, `stop_asked` says so, or it is overdue.
+
+        started: called with pid and start time as soon as it runs, so that a later start can find it.
+        tick:    called about ten times a second with the seconds since the start.
+        Raises IoAtlasError when it cannot be killed.
+        """
+        ...
+
+    def stop_orphan(self, pid: int, started_ticks: int) -> bool:
+        """Kill a process left over by an earlier session, if that very one still lives. True when there was one."""
+        ...
+
+
+class SystemExecutor:
+    """Real programs found on PATH, run as processes of this machine."""
+
+    def __init__(self) -> None:
+        self.clock: Clock = SystemClock()
+        self._found: dict[ProgramName, Program] = {}
+
+    def find(self, program: ProgramName) -> Program:
+        if program not in self._found:
+            self._found[program] = _FINDERS[program]()
+        return self._found[program]
+
+    def run(
+        self,
+        load: LoadProcess,
+        *,
+        stop_asked: Callable[[], bool],
+        started: Callable[[int, int], None],
+        tick: Callable[[float], None] | None = None,
+    ) -> ProcessOutcome:
+        return run_process(
+            [self.find(load.program).path, *load.arguments],
+            directory=load.directory,
+            sink=load.sink,
+            limit_seconds=load.limit_seconds,
+            stop_asked=stop_asked,
+            started=started,
+            tick=tick,
+        )
+
+    def stop_orphan(self, pid: int, started_ticks: int) -> bool:
+        return stop_orphan(pid, started_ticks)
+
+
+def _fio() -> Program:
+    found = find_fio()
+    return Program(found.path, found.version)
+
+
+def _iozone() -> Program:
+    path = shutil.which("iozone")
+    if path is None:
+        raise UsageError(
+            "iozone is not installed",
+            where="--engine",
+            remedy="install it (Debian: iozone3 in non-free), or use --engine fio, which runs the same operations",
+        )
+    said = subprocess.run([path, "-v"], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL).stdout
+    match = re.search(r"Version \$Revision: ([\d.]+)", said)
+    if match is None:
+        raise IoAtlasError(f"{path} does not say which IOzone it is", remedy="put IOzone 3 first on PATH")
+    return Program(path, match[1])
+
+
+_FINDERS: dict[ProgramName, Callable[[], Program]] = {"fio": _fio, "iozone": _iozone}

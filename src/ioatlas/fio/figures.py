@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figures of fio's JSON: one direction of one job as a record in bytes and nanoseconds.
+
+* `io_bytes` is KiB before 2.21, bytes since; `io_kbytes` appears with the change.
+* `bw` is KiB/s always; `bw_bytes` (B/s) since 3.2.
+* `slat`, `clat`, `lat` are microseconds up to 2.2x; `slat_ns`, `clat_ns`, `lat_ns` since 2.99.
+* json+ `bins` are bucket numbers up to 2.x (with `FIO_IO_U_PLAT_BITS` among them), bucket values in ns since 3.0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, cast
+
+from ioatlas.fio.records import FioDirection, LatencyStats
+from ioatlas.model.histogram import Histogram
+
+_KIB = 1024
+_US = 1000
+
+
+def number(value: Any) -> float | None:
+    """A finite JSON number from zero up (or one written as a string), else None: nothing fio measures is negative."""
+    kind = type(value)
+    if kind is float:
+        return cast("float", value) if value - value == 0 and value >= 0 else None
+    if kind is int:
+        return float(value) if 0 <= value < 1 << 1000 else None
+    if isinstance(value, str) and len(value) < 40:
+        try:
+            found = float(value)
+        except ValueError:
+            return None
+        return found if math.isfinite(found) and found >= 0 else None
+    return None
+
+
+def count_of(value: Any) -> int | None:
+    """A count; negative or fractional ones are no counts."""
+    if type(value) is int:
+        return value if 0 <= value < 1 << 63 else None
+    found = number(value)
+    return int(found) if found is not None and 0 <= found < 2**63 else None
+
+
+def bucket_value(index: int, bits: int = 6) -> int:
+    """Middle of fio's log-linear latency bucket `index` (`plat_idx_to_val` in fio's stat.c), in the histogram's own
+    unit.
+    """
+    per_group = 1 << bits
+    if index < per_group << 1:
+        return index
+    error_bits = (index >> bits) - 1
+    base = 1 << (error_bits + bits)
+    return base + int((index % per_group + 0.5) * (1 << error_bits))
+
+
+@lru_cache(maxsize=256)
+def _percents(keys: tuple[str, ...]) -> tuple[float | None, ...]:
+    """The percentiles that keys name. fio prints the same list again and again."""
+    return tuple(number(key) for key in keys)
+
+
+def _histogram(bins: Any, factor: int) -> Histogram:
+    if not isinstance(bins, dict):
+        return Histogram()
+    indexed = "FIO_IO_U_PLAT_BITS" in bins
+    bits = count_of(bins.get("FIO_IO_U_PLAT_BITS")) or 6
+    counts: dict[int, int] = {}
+    for key, count in bins.items():
+        if type(count) is int and count > 0 and key.isdecimal() and len(key) < 20:
+            place = int(key)
+            if indexed:
+                if place > 1 << 14 or bits > 16:
+                    continue
+                place = bucket_value(place, bits)
+            counts[place * factor] = count
+    return Histogram.from_counts(counts)
+
+
+def _latency(record: Mapping[str, Any], name: str) -> LatencyStats | None:
+    """`name` is slat, clat or lat. fio prints zeros where it took no sample: those are not measured."""
+    stats, factor = record.get(f"{name}_ns"), 1
+    if stats is None:
+        stats, factor = record.get(f"{name}_us", record.get(name)), _US
+    if stats is None and f"{name}_ms" in record:
+        stats, factor = record[f"{name}_ms"], _US * _US
+    if not isinstance(stats, dict):
+        return None
+    samples = count_of(stats.get("N"))
+    mean, high = number(stats.get("mean")), number(stats.get("max"))
+    if samples == 0 or (samples is None and not mean and not high):
+        return None
+    listed = stats.get("percentile")
+    percentiles: list[tuple[float, float]] = []
+    if isinstance(listed, dict):
+        for percent, value in zip(_percents(tuple(listed)), listed.values(), strict=True):
+            latency = number(value)
+            if percent and latency is not None:  # "0.00" pads unused places in 2.x
+                percentiles.append((percent, latency * factor))
+    low, dev = number(stats.get("min")), number(stats.get("stddev"))
+    return LatencyStats(
+        None if low is None else low * factor,
+        None if high is None else high * factor,
+        None if mean is None else mean * factor,
+        None if dev is None else dev * factor,
+        samples,
+        tuple(percentiles),
+        _histogram(stats.get("bins"), factor),
+    )
+
+
+@lru_cache(maxsize=8)
+def _idle(name: str) -> FioDirection:
+    return FioDirection(name, 0, 0.0, 0.0, 0, 0, 0, 0, None, None, None)
+
+
+def direction_of(name: str, record: Mapping[str, Any], *, kib_bytes: bool) -> FioDirection:
+    if (
+        record.get("total_ios") == 0
+        and record.get("io_bytes") == 0
+        and record.get("runtime") == 0
+        and record.get("iops") == 0
+    ):
+        return _idle(name)
+    io_bytes = count_of(record.get("io_bytes"))
+    if io_bytes is None and count_of(record.get("io_kbytes")) is not None:
+        io_bytes = (count_of(record.get("io_kbytes")) or 0) * _KIB
+    elif io_bytes is not None and kib_bytes and "io_kbytes" not in record:
+        io_bytes *= _KIB
+    bw = number(record.get("bw_bytes"))
+    if bw is None:
+        kib = number(record.get("bw"))
+        bw = None if kib is None else kib * _KIB
+    total_ios = count_of(record.get("total_ios"))
+    idle = total_ios == 0 and not io_bytes
+    bw_dev = number(record.get("bw_dev"))
+    return FioDirection(
+        name,
+        io_bytes,
+        bw,
+        number(record.get("iops")),
+        count_of(record.get("runtime")),
+        total_ios,
+        count_of(record.get("short_ios")),
+        count_of(record.get("drop_ios")),
+        None if idle else _latency(record, "slat"),
+        None if idle else _latency(record, "clat"),
+        None if idle else _latency(record, "lat"),
+        None if bw_dev is None else bw_dev * _KIB,
+        number(record.get("iops_stddev")),
+    )

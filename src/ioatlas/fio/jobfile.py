@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The one writer of fio job files: bare integers, one order, and nothing in a value that fio would read as something
+else.
+
+Facts about fio's own reader that the checks rest on (fio 3.33, `init.c` and `parse.c`): a line ends at the first `;` or
+`#` wherever it stands, a section whose name begins with `global` is a global section, `${NAME}` is replaced from the
+environment and `$pagesize`, `$mb_memory` and `$ncpus` by numbers, `:` separates file names unless a backslash stands
+before it, and a line longer than 4,095 bytes is cut. None of these but `:` can be escaped, so a value that holds one is
+refused.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ioatlas.errors import UsageError
+
+JobValue = int | float | str | tuple[str, ...] | None
+"""What an option may be set to: None writes the bare name (`stonewall`); a tuple is a list of paths, each escaped."""
+
+_FIRST = (
+    "description",
+    "ioengine",
+    "thread",
+    "directory",
+    "filename",
+    "filename_format",
+    "uri",
+    "rw",
+    "bs",
+    "bsrange",
+    "bssplit",
+    "blockalign",
+    "size",
+    "io_size",
+    "number_ios",
+    "offset",
+    "offset_increment",
+    "numjobs",
+    "iodepth",
+    "direct",
+    "sync",
+    "time_based",
+    "runtime",
+)
+_RANK = {name: rank for rank, name in enumerate(_FIRST)}
+_PATH_LISTS = frozenset({"filename", "directory"})
+_PATHS = _PATH_LISTS | {
+    "uri",
+    "read_iolog",
+    "write_iolog",
+    "replay_redirect",
+    "write_bw_log",
+    "write_lat_log",
+    "write_iops_log",
+    "write_hist_log",
+    "include",
+    "description",
+}
+_SIZES = frozenset(
+    {
+        "bs",
+        "bsrange",
+        "bssplit",
+        "blockalign",
+        "ba",
+        "size",
+        "filesize",
+        "io_size",
+        "offset",
+        "offset_align",
+        "offset_increment",
+        "zonesize",
+        "zonerange",
+        "zoneskip",
+        "rate",
+        "rate_min",
+        "buffer_compress_chunk",
+        "number_ios",
+        "rate_iops",
+    }
+)
+_BARE_SIZES = re.compile(r"^[0-9%,:/\-]+$")
+_NAME = re.compile(r"^[A-Za-z][A-Za-z0-9_\-]*$")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_KEYWORD = re.compile(r"\$\{|\$pagesize|\$mb_memory|\$ncpus")
+_LINE_MAX = 4095
+
+
+@dataclass(frozen=True)
+class JobSection:
+    """One `[name]` section and its options in fio's own names; sizes are integers of bytes."""
+
+    name: str
+    options: Mapping[str, JobValue] = field(default_factory=dict)
+
+
+def escape_path(path: str) -> str:
+    """A path as `filename` and `directory` take it: each `:` gets a backslash."""
+    return path.replace(":", "\\:")
+
+
+def _refuse(what: str, where: str, remedy: str) -> UsageError:
+    return UsageError(what, where=where, remedy=remedy)
+
+
+def _checked_text(name: str, text: str) -> str:
+    if _CONTROL.search(text):
+        raise _refuse("a value may not hold a line break or control character", name, "write it on one line")
+    if not text or text != text.strip():
+        raise _refuse(
+            f"{text!r} is empty, or begins or ends with a blank, which fio drops",
+            name,
+            "write a value without outer blanks",
+        )
+    for mark in ";#":
+        if mark in text:
+            raise _refuse(
+                f"fio ends the line at {mark!r}, also inside a value: {text!r}", name, f"use a value without {mark!r}"
+            )
+    if _KEYWORD.search(text):
+        raise _refuse(
+            f"fio would replace part of {text!r} from its environment",
+            name,
+            "use a value without `${...}` and fio keywords",
+        )
+    if name not in _PATHS and ("[" in text or "]" in text):
+        raise _refuse(f"brackets belong to section headers: {text!r}", name, "use a value without brackets")
+    if name in _SIZES and not _BARE_SIZES.match(text):
+        raise _refuse(
+            f"{text!r} is not written in bare bytes",
+            name,
+            "give the size as an integer of bytes: fio's suffixes depend on kb_base",
+        )
+    return text
+
+
+def render_value(name: str, value: JobValue) -> str | None:
+    """The text after `name=`, or None for a bare option. Raises UsageError for what fio would read differently."""
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise _refuse(f"{value!r} is not a finite number", name, "write a finite number")
+        return str(int(value)) if value == int(value) else f"{value:.12f}".rstrip("0")
+    if isinstance(value, tuple):
+        if name not in _PATH_LISTS:
+            raise _refuse("only filename and directory take a list of paths", name, "give one value")
+        return ":".join(escape_path(_checked_text(name, path)) for path in value)
+    text = _checked_text(name, value)
+    return escape_path(text) if name in _PATH_LISTS else text
+
+
+def _render_options(options: Mapping[str, JobValue], where: str) -> list[str]:
+    lines = []
+    for name in sorted(options, key=lambda option: (_RANK.get(option, len(_RANK)), option)):
+        if not _NAME.match(name) or name.startswith("include"):
+            raise _refuse(f"{name!r} is not the name of a fio option", where, "use fio's own option names")
+        text = render_value(name, options[name])
+        line = name if text is None else f"{name}={text}"
+        if len(line.encode()) > _LINE_MAX:
+            raise _refuse(
+                f"the line of {name!r} is longer than fio's {_LINE_MAX} bytes",
+                where,
+                "use shorter paths or fewer of them",
+            )
+        lines.append(line)
+    return lines
+
+
+def check_section_name(name: str) -> str:
+    """The name itself, when fio reads it back unchanged as the name of a job. Raises UsageError otherwise."""
+    if (
+        not name
+        or name != name.strip()
+        or _CONTROL.search(name)
+        or any(mark in name for mark in "[];#$")
+        or len(name.encode()) > 254
+    ):
+        raise _refuse(
+            f"{name!r} cannot name a section", "job name", "use letters, digits, blanks inside, and at most 254 bytes"
+        )
+    if name.startswith("global"):
+        raise _refuse(
+            f"fio takes a section named {name!r} for global options",
+            "job name",
+            "use a name that does not begin with 'global'",
+        )
+    return name
+
+
+def render_job(sections: Sequence[JobSection], global_options: Mapping[str, JobValue] | None = None) -> str:
+    """The text of a job file: one `[global]` section when there are global options, then `sections` in their order.
+
+    Equal input gives equal text: options stand in one fixed order whatever the order of the mapping. Sizes are written
+    as bare integers of bytes. Raises UsageError for names or values that fio would not read back as given.
+    """
+    blocks = []
+    if global_options:
+        blocks.append(["[global]", *_render_options(global_options, "[global]")])
+    for section in sections:
+        blocks.append([f"[{check_section_name(section.name)}]", *_render_options(section.options, f"[{section.name}]")])
+    return "\n".join("\n".join(block) + "\n" for block in blocks)

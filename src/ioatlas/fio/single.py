@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One fio on a job file of its own, away from the batches: a preparation, a check, a ceiling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from ioatlas.fio.collect import JOB_FILE, OUTPUT, complete_output
+from ioatlas.fio.executor import Executor, LoadProcess, limit_seconds
+from ioatlas.fio.process import ProcessOutcome
+from ioatlas.fio.records import FioOutput
+
+
+def run_job(
+    executor: Executor,
+    job: str,
+    directory: Path,
+    *,
+    expected_seconds: float,
+    options: tuple[str, ...] = (),
+    stop_asked: Callable[[], bool] = lambda: False,
+    started: Callable[[int, int], None] = lambda _pid, _ticks: None,
+    tick: Callable[[float], None] | None = None,
+) -> tuple[ProcessOutcome, FioOutput | None]:
+    """How it ended, and its output where that is there in full. job: a job file's text. Raises as `Executor.run`.
+
+    directory: made if need be; keeps the job file, the output and what fio says.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / OUTPUT).unlink(missing_ok=True)  # of a run that was interrupted
+    (directory / JOB_FILE).write_text(job)
+    arguments = (*options, "--output-format=json", f"--output={OUTPUT}", "--eta=never", JOB_FILE)
+    load = LoadProcess("fio", arguments, directory, "fio.err", limit_seconds(expected_seconds))
+    outcome = executor.run(load, stop_asked=stop_asked, started=started, tick=tick)
+    return outcome, complete_output(directory)

@@ -1,0 +1,430 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Command lines of other tools: found in a string, a shell script or a batch file, and cut into words by the right
+rules.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ioatlas.errors import UsageError
+
+_TEXT_MAX = 4 << 20
+_WINDOWS = re.compile(r"(^|[\s\"'=])[A-Za-z]:\\|\\\\[A-Za-z0-9]|\.exe\b", re.IGNORECASE)
+_STOP = re.compile(r"^(\d?>{1,2}&?\d?|<|\||\|\||&&|;|&|2>&1)$")
+_MESSAGE = re.compile(
+    r"@?(?:echo|printf|print|puts|say|write-(?:host|output|verbose|warning|error))\b(?![^\n]*\|)", re.IGNORECASE
+)
+"""A line of a script that only prints; one with a pipe may print into a command."""
+_ASSIGN = re.compile(r"^\s*(?:export\s+|set\s+(?:/A\s+)?|\$)?\"?([A-Za-z_]\w*)\s?=\s?(.*)$", re.IGNORECASE)
+_VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)\}|\$([A-Za-z_]\w*)|%([A-Za-z_]\w*)%")
+
+
+@dataclass(frozen=True)
+class Source:
+    """What is to be translated. `where` names it in messages; `directory` is where its includes are looked for."""
+
+    text: str
+    where: str
+    directory: Path
+    from_file: bool
+
+    def include(self, name: str, *, depth: int) -> Source:
+        """Another file, beside this one unless `name` is absolute. Raises UsageError."""
+        if depth > 10:
+            raise UsageError(
+                "files include each other more than ten deep", where=self.where, remedy="remove the circle"
+            )
+        path = Path(name) if Path(name).is_absolute() else self.directory / name
+        beside = self.directory / path.name  # an absolute path is of the machine the file was written on
+        if not path.exists():
+            path = beside
+        if self.from_file and not path.exists():
+            raise UsageError(
+                "there is no such file",
+                where=f"{self.where}: include {name}",
+                remedy=f"put {path.name} into the folder of the file that includes it",
+            )
+        return read_source(path, where=f"{self.where}: include {name}")
+
+
+def read_source(path: Path, *, where: str = "") -> Source:
+    """A text file of at most 4 MiB. Raises UsageError when it is missing, larger, or not a regular file."""
+    try:
+        if not path.is_file():
+            raise UsageError(
+                "there is no such file",
+                where=where or str(path),
+                remedy="name an existing file, or pass the command line itself",
+            )
+        if path.stat().st_size > _TEXT_MAX:
+            raise UsageError(
+                "the file is larger than 4 MiB: not a command line or a parameter file",
+                where=where or str(path),
+                remedy="name another file",
+            )
+        raw = path.read_bytes()
+    except OSError as error:
+        raise UsageError(
+            f"cannot be read: {error.strerror or error}",
+            where=where or str(path),
+            remedy="check the path and its permissions",
+        ) from error
+    if b"\0" in raw[:4096] and not raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise UsageError("the file is not text", where=where or str(path), remedy="name a text file")
+    encoding = "utf-16" if raw.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
+    return Source(raw.decode(encoding, errors="replace").replace("\r\n", "\n"), str(path), path.parent, from_file=True)
+
+
+def open_argument(argument: str) -> Source:
+    """The argument of `translate`: the path of a file, or the command line itself."""
+    if not argument.strip():
+        raise UsageError("there is nothing to translate", remedy="give a command line in quotes, or the path of a file")
+    if "\n" not in argument and len(argument) < 4096:
+        try:
+            if Path(argument).is_file():
+                return read_source(Path(argument))
+        except OSError:
+            pass
+        word = argument.strip()
+        if re.fullmatch(
+            r"\S+\.(fio|job|parm|xml|sh|bat|cmd|ps1|sch|txt|cfg|conf|ini|json)|\.{0,2}/\S+/", word
+        ) or re.fullmatch(r"/\S*/[^/\s]+", word):
+            raise UsageError(
+                "there is no such file",
+                where=word,
+                remedy="name an existing file, or pass the command line itself in quotes",
+            )
+    return Source(argument.replace("\r\n", "\n"), "command line", Path.cwd(), from_file=False)
+
+
+def looks_windows(text: str) -> bool:
+    return _WINDOWS.search(text) is not None
+
+
+def split_words(text: str, *, windows: bool, where: str = "command line") -> list[str]:
+    """Words of one command line. Windows: a backslash is a letter except before a double quote. POSIX: it escapes the
+    next letter.
+
+    Raises UsageError for a quote that never ends.
+    """
+    words: list[str] = []
+    word: str | None = None
+    quote, i = "", 0
+    lone_apostrophe = windows and text.count("'") % 2 == 1
+    while i < len(text):
+        ch, following = text[i], text[i + 1 : i + 2]
+        if _is_escape(ch, following, quote, windows=windows):
+            word = (word or "") + following
+            i += 1
+        elif ch == quote:
+            quote = ""
+        elif not quote and (ch == '"' or (ch == "'" and not lone_apostrophe)):
+            quote, word = ch, word or ""
+        elif not quote and (ch.isspace() or ch in "|;" or (ch == "&" and not word)):
+            if word is not None:
+                words.append(word)
+            word = None
+            if not ch.isspace():
+                # A word of its own, so that a pipe written without blanks still ends the command.
+                run = len(text) - i - len(text[i:].lstrip(ch))
+                words.append(ch * run)
+                i += run - 1
+        else:
+            word = (word or "") + ch
+        i += 1
+    if quote:
+        raise UsageError(f"a {quote} is opened and never closed", where=where, remedy="close the quote")
+    return words if word is None else [*words, word]
+
+
+def _is_escape(ch: str, following: str, quote: str, *, windows: bool) -> bool:
+    """Whether a backslash gives the next letter its plain meaning."""
+    if ch != "\\" or quote == "'" or not following:
+        return False
+    if windows:
+        return following == '"'
+    return not quote or following in '\\$`"'
+
+
+def _program(word: str) -> str:
+    name = re.split(r"[/\\]", word)[-1].lower()
+    return name.removesuffix(".exe").removesuffix(".bat").removesuffix(".sh")
+
+
+_BUILD = re.compile(r"[-_.]?(linux|lnx|win|windows|freebsd|osx|x86|x64|amd64|em64t|\d)[\w.\-]*")
+
+
+def _is_program(word: str, programs: Sequence[str]) -> bool:
+    """Whether a word names one of the programs, or a build of it: `diskspd64`, `xdd.linux`, `fio-3.33`."""
+    name = _program(word)
+    return any(
+        name == program or (name.startswith(program) and _BUILD.fullmatch(name[len(program) :])) for program in programs
+    )
+
+
+def _logical_lines(text: str) -> list[tuple[int, str]]:
+    """Lines with their numbers, continued lines (backslash, caret or backtick at the end) joined."""
+    joined: list[tuple[int, str]] = []
+    pending, start = "", 0
+    for number, line in enumerate(text.split("\n"), 1):
+        stripped = line.rstrip()
+        body = pending + stripped
+        if stripped.endswith(("\\", "^", "`")) and not stripped.endswith("\\\\"):
+            start = start or number
+            pending = body[:-1] + " "
+            continue
+        joined.append((start or number, body))
+        pending, start = "", 0
+    if pending:
+        joined.append((start, pending))
+    return joined
+
+
+def _expand(text: str, values: Mapping[str, str], where: str) -> str:
+    def replace(match: re.Match[str]) -> str:
+        name = next(group for group in match.groups() if group)
+        if name not in values:
+            raise UsageError(
+                f"the variable {match.group(0)} has no value here",
+                where=where,
+                remedy="write its value in the command line",
+            )
+        return values[name]
+
+    return _VARIABLE.sub(replace, text)
+
+
+def _cut(words: Sequence[str]) -> list[str]:
+    """The words up to a pipe or redirection."""
+    kept: list[str] = []
+    skip = False
+    for word in words:
+        if skip:
+            skip = False
+            continue
+        if word in ("|", "||", "&&", ";", "&"):
+            break
+        if re.match(r"^\d?>{1,2}", word):
+            skip = bool(re.fullmatch(r"\d?>{1,2}&?", word))
+            continue
+        kept.append(word)
+    return kept
+
+
+def _profile_lines(source: Source) -> list[str]:
+    """The lines that a JSON profile holds under `CommandLine`, its own parameters put in for `{Name}`."""
+    if not source.text.lstrip().startswith("{"):
+        return []
+    try:
+        document = json.loads(source.text)
+    except ValueError:
+        return []
+    return list(_commands_in(document, {}))
+
+
+def _setting(name: str, settings: Mapping[str, str]) -> str | None:
+    """A parameter's value, through a reference to another; `.TotalSeconds` of a clock time is worked out."""
+    value = settings.get(name.removesuffix(".TotalSeconds"))
+    if value and value.startswith("$.Parameters."):
+        value = settings.get(value.removeprefix("$.Parameters."))
+    clock = re.fullmatch(r"(\d+):(\d+):(\d+)", value or "")
+    if clock and name.endswith(".TotalSeconds"):
+        hours, minutes, seconds = (int(part) for part in clock.groups())
+        return str(hours * 3600 + minutes * 60 + seconds)
+    return value
+
+
+def _commands_in(node: object, inherited: Mapping[str, str]) -> Iterator[str]:
+    if isinstance(node, list):
+        for child in node:
+            yield from _commands_in(child, inherited)
+    if not isinstance(node, dict):
+        return
+    own = node.get("Parameters")
+    own = own if isinstance(own, dict) else {}
+    given = {k: str(v) for k, v in own.items() if isinstance(v, str | int | float)}
+    settings = {**inherited, **{k: v for k, v in given.items() if v != f"$.Parameters.{k}" or k not in inherited}}
+    line = settings.get("CommandLine")
+    if "CommandLine" in own and line:
+        for _ in range(4):
+            line = re.sub(r"\{([\w.]+)\}", lambda m: _setting(m.group(1), settings) or m.group(0), line)
+        yield line
+    for key, child in node.items():
+        if key != "Parameters":
+            yield from _commands_in(child, settings)
+
+
+def _first_word(body: str, values: Mapping[str, str]) -> str:
+    """`$tool -a b` with the variable's value, where it has one."""
+    match = re.match(r"\$\{?([A-Za-z_]\w*)\}?(?=\s)", body)
+    return values[match.group(1)] + body[match.end() :] if match and match.group(1) in values else body
+
+
+def _arithmetic(body: str) -> str:
+    """`$((4*1024))` worked out, as a shell does; left alone where it holds variables."""
+    from ioatlas.interop.jobfile_read import evaluate
+
+    return re.sub(r"\$\(\(([0-9+\-*/%() ]+)\)\)", lambda m: str(evaluate(m.group(1))), body)
+
+
+def _typed(body: str) -> str:
+    """What a page or a word processor made of dashes, quotes and blanks, as it was typed."""
+    if body.isascii():
+        return body
+    plain = body.translate(
+        {
+            0x201C: '"',
+            0x201D: '"',
+            0x201E: '"',
+            0x2018: "'",
+            0x2019: "'",
+            0xA0: " ",
+            0x202F: " ",
+            0x200B: None,
+            0xFEFF: None,
+        }
+    )
+    plain = re.sub(r"(?<!\S)[\u2010-\u2013\u2212](?=[A-Za-z+-])", "-", plain)
+    return re.sub(
+        r"(?<!\S)[\u2014\u2015]([A-Za-z]\S?)",
+        lambda m: ("--" if len(m[1]) == 2 and m[1][1].isalpha() else "-") + m[1],
+        plain,
+    )
+
+
+def _powershell(body: str) -> str:
+    """Plain words for what only PowerShell writes: `-t, $($name) and (dir path)."""
+    if "`" not in body and "$(" not in body and "(dir " not in body:
+        return body
+    return re.sub(r"\(dir ([^()\s]+)\)", r"\1", re.sub(r"\$\(\$([A-Za-z_]\w*)\)", r"${\1}", body.replace("`-", "-")))
+
+
+def _assigned(body: str, first: re.Match[str]) -> dict[str, str]:
+    """The variables a line gives values to; several statements may stand in one line."""
+    from ioatlas.interop.jobfile_read import evaluate
+
+    found = {first.group(1): first.group(2)}
+    if ";" in first.group(2):
+        parts = [_ASSIGN.match(part) for part in body.split(";")]
+        found = {match.group(1): match.group(2) for match in parts if match}
+    for name, value in found.items():
+        plain = value.strip().strip("\"'")
+        found[name] = str(evaluate(plain)) if re.fullmatch(r"\d+(?:\s*[*+]\s*\d+)+", plain) else plain
+    return found
+
+
+def _from_program(body: str, programs: Sequence[str]) -> str:
+    """The line from its program on: what stands before (sudo, environment) may hold anything."""
+    for match in re.finditer(r"\S+", body):
+        word = match.group(0)
+        if _is_program(word.strip("\"'"), programs):
+            # A quoted path with blanks ends here; it is left to the words.
+            return body[match.start() :] if word.count('"') % 2 == 0 and word.count("'") % 2 == 0 else body
+    return body
+
+
+def command_lines(
+    source: Source, programs: Sequence[str], *, windows: bool | None = None
+) -> list[tuple[str, list[str]]]:
+    """Every command of one of `programs` in the source: (where, arguments without the program's name).
+
+    In a file, other lines are passed over; simple assignments before the command give its variables their values. A
+    string or a file line that begins with `-` is taken for the arguments alone. Raises UsageError when there is no such
+    command.
+    """
+    values: dict[str, str] = {}
+    found: list[tuple[str, list[str]]] = []
+    profile = _profile_lines(source)
+    if profile:
+        for line in profile:
+            words = split_words(line, windows=looks_windows(line) if windows is None else windows, where=source.where)
+            position = next((i for i, word in enumerate(words) if _is_program(word, programs)), -1)
+            found.append((source.where, _cut(words[position + 1 :])))
+        return found
+    text = re.sub(
+        r"(?s)<#.*?#>", lambda m: "\n" * m.group().count("\n"), source.text
+    )  # PowerShell's comments over several lines
+    named = source.from_file and any(_is_program(word.strip("\"'"), programs) for word in text.split())
+    for number, line in _logical_lines(text):
+        where = f"{source.where}:{number}" if source.from_file else source.where
+        body = line.strip()
+        if (
+            not body
+            or body.startswith(("#", "::", "//"))
+            or re.match(r"(?i)^@?rem\b", body)
+            or re.fullmatch(r"[-=*+~_ ]+", body)
+        ):
+            continue
+        if source.from_file and _MESSAGE.match(body):
+            continue
+        body = _arithmetic(_first_word(_powershell(_typed(body)), values))
+        names_program = any(_is_program(word.strip("\"'"), programs) for word in re.split(r"\s+", body))
+        assignment = _ASSIGN.match(body)
+        if assignment and not names_program:
+            values |= _assigned(body, assignment)
+            continue
+        if not names_program and source.from_file and (named or not body.startswith("-")):
+            continue
+        body = _from_program(body, programs)
+        if _VARIABLE.search(body):
+            body = _expand(body, values, where)
+        words = split_words(body, windows=looks_windows(body) if windows is None else windows, where=where)
+        found_at = next((i for i, word in enumerate(words) if _is_program(word, programs)), None)
+        if found_at is None and source.from_file and (not words or not words[0].startswith("-")):
+            continue
+        found.append((where, _cut(words if found_at is None else words[found_at + 1 :])))
+    if not found:
+        raise UsageError(
+            f"no {programs[0]} command is in it",
+            where=source.where,
+            remedy=f"give a {programs[0]} command line, or a file with one on a line",
+        )
+    return found
+
+
+def whole_number(text: str, what: str, where: str, *, low: int = 0, high: int = 1 << 62) -> int:
+    """A whole number in a range. Raises UsageError naming the option."""
+    if not re.fullmatch(r"[+-]?\d+", text.strip()):
+        raise UsageError(
+            f"{what} takes a whole number, not {text!r}", where=where, remedy=f"write {what} with a whole number"
+        )
+    number = int(text)
+    if not low <= number <= high:
+        raise UsageError(f"{what} {number} is out of range", where=where, remedy=f"write a number from {low} to {high}")
+    return number
+
+
+_SUFFIX = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40, "p": 1 << 50, "e": 1 << 60}
+
+
+def binary_size(
+    text: str, what: str, where: str, *, unit: int = 1, block: int | None = None, decimals: bool = True
+) -> int:
+    """Bytes of a number with an optional binary suffix, as most load generators read it: 4k, 4K, 4KB and 4KiB are 4096.
+
+    unit:  bytes that a number without suffix stands for.
+    block: bytes of the suffix `b`, where the tool has it.
+    """
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgtpe]?)(ib|b)?", text.strip(), re.IGNORECASE)
+    if match is None or ("." in match.group(1) and not decimals):
+        raise UsageError(
+            f"{what} takes a size, not {text!r}", where=where, remedy=f"write {what} with a size such as 64k or 1g"
+        )
+    number, letter, tail = match.groups()
+    if not letter and tail and tail.lower() == "b" and block is not None:
+        factor = block
+    elif letter or tail:
+        factor = _SUFFIX[letter.lower()]
+    else:
+        factor = unit
+    size = float(number) * factor if "." in number else int(number) * factor
+    if size != int(size) or size > 1 << 62:
+        raise UsageError(
+            f"{what} {text!r} is not a whole number of bytes a file can have", where=where, remedy="write another size"
+        )
+    return int(size)

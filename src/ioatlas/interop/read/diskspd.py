@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: Apache-2.0
+"""DiskSpd's text output, 2.0.9 to 2.2: one reading for each time span and direction, from its `total:` rows.
+
+MB and MiB are both 1048576 bytes (older versions print MB for it); latencies are milliseconds from issue to completion.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ioatlas.interop.read.numbers import MIB, figure, num, positive, size_bytes, times, whole
+from ioatlas.interop.read.source import Source
+from ioatlas.model.imported_reading import ImportedReading
+
+SIGNATURE = re.compile(r"^\s*Results for timespan \d+:|^\s*thread \|\s+bytes\s+\|\s+I/Os\s+\|", re.MULTILINE)
+_COMMAND = re.compile(r"^\s*Command Line: (.*)$")
+_TIMESPAN = re.compile(r"^\s*timespan:\s+(\d+)\s*$")
+_PATH = re.compile(r"^\s*path: (?:template target )?'(.*)'")
+_FILE_SIZE = re.compile(r"\((\d+(?:[.,]\d+)?\s?[KMGTP]?i?B?)\)\s*$")
+_PERCENTILE = re.compile(r"^\s*(min|max|[\d.]+(?:th|st|nd|rd)|\d-nines)\s*\|")
+
+
+@dataclass
+class Target:
+    """One target of a time span, as the input parameters say it."""
+
+    path: str
+    bs_bytes: int | None = None
+    rw: str | None = None
+    read_percent: float | None = None
+    iodepth: int | None = None
+    note: str = ""
+
+
+@dataclass
+class _Span:
+    targets: list[Target] = field(default_factory=list)
+    measures_latency: bool = False
+
+
+@dataclass
+class _Result:
+    number: int
+    seconds: float | None = None
+    threads: int | None = None
+    rows: dict[str, tuple[int, list[str], dict[str, float | None]]] = field(default_factory=dict)
+    sizes: set[int | None] = field(default_factory=set)
+    percentiles: dict[str, dict[str, float]] = field(default_factory=dict)
+
+
+def common_fields(targets: list[Target]) -> tuple[dict[str, Any], list[str]]:
+    """What all targets of a time span have in common; None where they differ."""
+    notes: list[str] = []
+
+    def same(values: list[Any]) -> Any:
+        return values[0] if values and all(value == values[0] for value in values) else None
+
+    fields = {
+        "bs_bytes": same([target.bs_bytes for target in targets]),
+        "iodepth": same([target.iodepth for target in targets]),
+    }
+    rw, percent = same([target.rw for target in targets]), same([target.read_percent for target in targets])
+    if rw is not None and percent is not None:
+        word = {"random": ("randread", "randwrite", "randrw"), "sequential": ("read", "write", "rw")}[rw]
+        fields["rw"] = word[0] if percent == 100 else word[1] if percent == 0 else word[2]
+        fields["rwmixread"] = percent if 0 < percent < 100 else None
+    if len(targets) > 1:
+        notes.append(f"sum over {len(targets)} targets")
+    notes += sorted({target.note for target in targets if target.note})
+    return fields, notes
+
+
+def read(source: Source) -> Iterator[ImportedReading]:
+    text = _Text(source)
+    for number, line in source.lines():
+        yield from text.take(number, line)
+    yield from text.close()
+
+
+@dataclass
+class _Text:
+    """Where in DiskSpd's text the next line stands."""
+
+    source: Source
+    command: str | None = None
+    spans: dict[int, _Span] = field(default_factory=dict)
+    span: _Span = field(default_factory=_Span)
+    result: _Result | None = None
+    section: str = ""
+    """The table whose `total:` row comes: total, read or write."""
+    columns: list[str] = field(default_factory=list)
+    percentiles: bool = False
+    """Whether the rows are of latency percentiles."""
+
+    def take(self, number: int, line: str) -> Iterator[ImportedReading]:
+        text = line.strip()
+        if match := _COMMAND.match(line):
+            yield from self.close()
+            self.command, self.spans, self.span = match[1][:1000], {}, _Span()
+        elif text == "Input parameters:":
+            if self.result is not None:
+                yield from self.close()
+                self.command = None
+            self.spans, self.span = {}, _Span()
+        elif match := _TIMESPAN.match(line):
+            self.span = self.spans.setdefault(int(match[1][:6]), _Span())
+        elif match := re.match(r"Results for timespan (\d{1,6}):", text):
+            yield from self.close()
+            self.result, self.section, self.percentiles = _Result(int(match[1])), "", False
+        elif text in ("Totals:", "Overall totals:"):
+            self.section = ""
+        elif text == "Total IO" and (self.result is None or "total" in self.result.rows):
+            yield from self.close()  # an excerpt without the lines above it
+            self.result, self.section, self.percentiles = _Result(1), "total", False
+        elif self.result is None:
+            _parameter(self.span, line, text)
+        else:
+            self._figures(self.result, number, line, text)
+
+    def _figures(self, result: _Result, number: int, line: str, text: str) -> None:
+        """A line inside the results of a time span."""
+        if text.startswith("actual test time:"):
+            result.seconds = figure(text.split(":", 1)[1].strip().rstrip("s"))
+        elif text.startswith("thread count:"):
+            result.threads = whole(text.split(":", 1)[1])
+        elif text in ("Total IO", "Read IO", "Write IO"):
+            self.section, self.percentiles = text.split(maxsplit=1)[0].lower(), False
+        elif text.startswith("thread |"):
+            self.columns = [cell.strip() for cell in text.split("|")]
+        elif text.startswith("%-ile"):
+            self.section, self.percentiles = "", True
+        elif self.percentiles and (match := _PERCENTILE.match(line)):
+            if self.source.unended(number) and match[1] != "max":
+                self.source.problem(number, "the file ends inside this row, which was not used")
+            else:
+                _percentile(result, match[1], line)
+        elif self.section and text.startswith("total:"):
+            _total(self.source, result, self.section, self.columns, number, line)
+            self.section = ""
+        elif self.section and re.match(r"^\d+ \|", text) and (match := _FILE_SIZE.search(text)):
+            result.sizes.add(size_bytes(match[1]))
+
+    def close(self) -> Iterator[ImportedReading]:
+        if self.result is not None:
+            yield from _finish(self.source, self.result, self.spans, self.command)
+        self.result = None
+
+
+def _parameter(span: _Span, line: str, text: str) -> None:
+    """One line of the input parameters: of the time span, or of the last target named."""
+    if match := _PATH.match(line):
+        span.targets.append(Target(match[1]))
+    elif text == "measuring latency":
+        span.measures_latency = True
+    elif span.targets:
+        for pattern, read_value in _PARAMETERS:
+            if match := pattern.match(text):
+                name, value = read_value(match)
+                setattr(span.targets[-1], name, value)
+                return
+
+
+def _read_share(match: re.Match[str]) -> tuple[str, float]:
+    """2.0.12 and older print "write/read ratio: 30/100", later ones "30/70", then "read/write ratio: 70/30"."""
+    first = num(match[2]) or 0.0
+    return "read_percent", first if match[1] == "read/write" else 100 - first
+
+
+_PARAMETERS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], tuple[str, Any]]], ...] = (
+    (re.compile(r"block size:\s*(\S+)"), lambda match: ("bs_bytes", size_bytes(match[1]))),
+    (re.compile(r"using (mixed random/sequential.*)"), lambda match: ("note", match[1][:80])),
+    (re.compile(r"using random I/O"), lambda _: ("rw", "random")),
+    (re.compile(r"using (?:interlocked )?sequential I/O"), lambda _: ("rw", "sequential")),
+    (re.compile(r"performing read test"), lambda _: ("read_percent", 100)),
+    (re.compile(r"performing write test"), lambda _: ("read_percent", 0)),
+    (re.compile(r"performing mix test \((read/write|write/read) ratio: (\d+)/(\d+)\)"), _read_share),
+    (
+        re.compile(r"number of outstanding I/O operations(?: per thread)?: (\d+)"),
+        lambda match: ("iodepth", whole(match[1])),
+    ),
+)
+"""What a line of the input parameters sets of its target."""
+
+
+def _total(source: Source, result: _Result, section: str, columns: list[str], number: int, line: str) -> None:
+    cells = line.split(":", 1)[1].split("|")
+    values: dict[str, float | None] = {}
+    for name, cell in zip(columns[1:], cells, strict=False):
+        values[name] = figure(cell)
+    if not {"bytes", "I/Os", "I/O per s"} <= {name for name, value in values.items() if value is not None}:
+        source.problem(number, f"a {section} total that cannot be read")
+        return
+    if source.unended(number) and len(cells) < len(columns) - 2:
+        source.problem(number, "the file ends inside this row")
+        return
+    result.rows[section] = (number, columns, values)
+
+
+def _percentile(result: _Result, name: str, line: str) -> None:
+    cells = line.split("|")[1:]
+    for kind, cell in zip(("read", "write", "total"), cells, strict=False):
+        if (value := figure(cell)) is not None:
+            result.percentiles.setdefault(kind, {})[name] = value * 1e6
+
+
+def _direction(targets: list[Target], name: str) -> str:
+    """The total of a test that only reads or only writes is that direction."""
+    if name != "total":
+        return name
+    percents = {target.read_percent for target in targets}
+    return "read" if percents == {100} else "write" if percents == {0} else "mixed"
+
+
+def _commanded(command: str) -> list[Target]:
+    """The targets of a command line, for a result whose input parameters were left out; DiskSpd's documented defaults
+    where it has no option.
+    """
+    words = [quoted or bare for quoted, bare in re.findall(r'"([^"]*)"|(\S+)', command)][1:]
+    options = {word[1]: word[2:] for word in words if re.match(r"[-/][a-zA-Z]", word)}
+    if "X" in options:  # a profile in a file that is not here
+        return []
+    one = Target(
+        "",
+        size_bytes(options.get("b", "64K")),
+        None if options.get("r", "").startswith("s") else "random" if "r" in options else "sequential",
+        100 - share if (share := num(options.get("w", "0"))) is not None and share <= 100 else None,
+        whole(options.get("o", "2")),
+        note="load from the command line: the input parameters are not in the file",
+    )
+    return [replace(one, path=word) for word in words if not re.match(r"[-/][a-zA-Z#]", word)]
+
+
+def _finish(source: Source, result: _Result, spans: dict[int, _Span], command: str | None) -> Iterator[ImportedReading]:
+    span = spans.get(result.number) or _Span(_commanded(command) if command and not spans else [])
+    fields, notes = common_fields(span.targets)
+    if not result.rows:
+        source.problem(0, f"time span {result.number} has no totals")
+        return
+    if span.measures_latency and not result.percentiles:
+        source.problem(0, f"time span {result.number} has no latency distribution: cut off")
+    directions: list[str] = [
+        name for name in ("read", "write") if name in result.rows and (result.rows[name][2].get("bytes") or 0) > 0
+    ]
+    if not directions and "total" in result.rows:
+        if (result.rows["total"][2].get("bytes") or 0) <= 0:
+            source.problem(result.rows["total"][0], f"time span {result.number} moved no data", lost=False)
+            return
+        source.problem(
+            result.rows["total"][0], f"time span {result.number} is cut off before its read and write totals"
+        )
+        directions = ["total"]
+    for name in directions:
+        number, columns, values = result.rows[name]
+        unit = next((column for column in columns if column in ("MB/s", "MiB/s")), None)
+        seconds = result.seconds
+        io_bytes = values.get("bytes")
+        bw = times(values.get(unit or ""), MIB)
+        own = ["MiB/s as printed" if unit == "MiB/s" else "DiskSpd's MB is 1048576 bytes"]
+        if io_bytes and seconds and bw is not None and abs(io_bytes / seconds - bw) <= max(0.02 * bw, 0.02 * MIB):
+            bw = io_bytes / seconds
+            own = ["bandwidth is bytes over actual test time; the printed one is rounded"]
+        points = result.percentiles.get(name, {})
+        lat = positive(str(values["AvgLat"])) if values.get("AvgLat") is not None else None
+        listed = {point.removesuffix("th"): value for point, value in points.items()}
+        details: dict[str, Any] = {"latency_points_ns": listed} if listed else {}
+        if values.get("IopsStdDev") is not None:
+            details["iops_stddev"] = values["IopsStdDev"]
+        if values.get("LatStdDev") is not None:
+            details["lat_stddev_ns"] = times(values["LatStdDev"], 1e6)
+        details["total_ios"] = values.get("I/Os")
+        if command:
+            details["command"] = command
+        p99 = listed.get("99")
+        sizes = result.sizes
+        yield ImportedReading(
+            source.name,
+            number,
+            "diskspd",
+            label="; ".join(target.path for target in span.targets)[:300] or None,
+            direction=_direction(span.targets, name),
+            **fields,
+            size_bytes=next(iter(sizes)) if len(sizes) == 1 else None,
+            numjobs=result.threads,
+            iops=values.get("I/O per s"),
+            bw_bytes_per_s=bw,
+            lat_mean_ns=times(lat, 1e6),
+            lat_p99_ns=p99,
+            lat_kind="total" if lat is not None else None,
+            lat_p99_kind="total" if p99 is not None else None,
+            n=1,
+            runtime_seconds=seconds,
+            io_bytes=int(io_bytes) if io_bytes is not None else None,
+            notes=(*notes, *own),
+            details=details,
+        )

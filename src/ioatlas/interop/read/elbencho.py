@@ -1,0 +1,402 @@
+# SPDX-License-Identifier: Apache-2.0
+"""elbencho: result text, result CSV, result JSON and live CSV.
+
+The LAST DONE column is the result (all threads finished); FIRST DONE is what had been done when the first thread ran
+dry. MiB/s are 1048576 bytes, MB/s (--base10) 10^6. WRITE and READ move data; the other phases are operations on
+entries.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ioatlas.fio.loose_json import documents
+from ioatlas.interop.read.numbers import MIB, num, size_bytes, times, whole
+from ioatlas.interop.read.source import Source
+from ioatlas.model.imported_reading import ImportedReading
+
+SIGNATURE = re.compile(
+    r"^(?:\S[^\n]{0,200}?\s)?OPERATION\s+RESULT TYPE\s+FIRST DONE\s+LAST DONE"
+    r"|^(?:ISO date[,;])?label[,;]path type[,;]paths[,;]hosts|^Label[,;]Phase[,;]RuntimeMS[,;]"
+    r"|\"phase_type\"\s*:\s*\"|^(?:ISO date[,;]).{0,400}\boperation[,;]time ms \[first\]",
+    re.MULTILINE,
+)
+_PHASE = re.compile(r"^(?:([A-Z][A-Z_0-9]{2,15})\s+|\s*)([A-Za-z].*?)\s*:\s+(\S+)(?:\s+(\S+))?\s*$")
+_LATENCIES = ("io lat", "io rd lat", "io wr lat", "files lat", "dirs lat")
+_CSV_HEADER = re.compile(r"iso date[,;]|label[,;]path type|label[,;]phase[,;]runtimems", re.IGNORECASE)
+_DATA = {"WRITE": "write", "READ": "read", "RWMIX": "write"}
+_TIME = re.compile(r"^(?:(\d+)h:?)?(?:(\d+)m:?)?(?:(\d+)(?:\.(\d+))?s)?(?:(\d+)ms)?$")
+
+
+def read(source: Source) -> Iterator[ImportedReading]:
+    lines = source.lines()
+    table = _Table(source)
+    header: list[str] = []
+    for number, line in lines:
+        if _CSV_HEADER.match(line[:400]):
+            header = _split(line)
+        elif header:
+            if line.strip():
+                yield from _csv_row(source, number, header, line)
+        elif '"phase_type"' in line:
+            yield from _json(source, number, line, lines)
+        else:
+            yield from table.take(number, line)
+    yield from table.flush()
+
+
+@dataclass
+class _Table:
+    """The result text: a phase's lines wait for its end."""
+
+    source: Source
+    command: str = ""
+    begun: bool = False
+    name: str = ""
+    phase: dict[str, tuple[int, str | None, str]] = field(default_factory=dict)
+    """Line, FIRST DONE and LAST DONE by the figure's name."""
+
+    def take(self, number: int, line: str) -> Iterator[ImportedReading]:
+        if line.startswith("COMMAND LINE:"):
+            self.command = line.split(":", 1)[1]
+        elif "LAST DONE" in line and re.search(r"(?:^|\s)OPERATION\s+RESULT TYPE\s", line[:400]):
+            self.begun = True
+            yield from self.flush()
+        elif self.begun and (match := _PHASE.match(line)):
+            if self.source.unended(number):
+                self.source.problem(number, "the file ends inside this row, which was not used")
+                return
+            if match[1]:
+                yield from self.flush()
+                self.name = match[1]
+            if self.name and match[4] is not None:
+                self.phase[match[2]] = (number, match[3], match[4])
+            elif self.name and match[2].lower().startswith(_LATENCIES):
+                self.phase[match[2]] = (number, None, match[3])
+        elif self.begun and re.match(r"^\s*\S.* lat\w*.*:\s*\[", line):
+            key, _, value = line.strip().partition(":")
+            self.phase[key.strip()] = (number, None, value.strip())
+        elif line.startswith("---"):
+            yield from self.flush()
+
+    def flush(self) -> Iterator[ImportedReading]:
+        if self.name and self.phase:
+            yield from _phase(self.source, self.name, self.phase, self.command)
+        self.name, self.phase = "", {}
+
+
+def _options(command: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    words = re.findall(r'"([^"]*)"|(\S+)', command[:20_000])
+    texts = [quoted or bare for quoted, bare in words]
+    for place, word in enumerate(texts):
+        if not word.startswith("-") or word == "-":
+            continue
+        name, given, value = word.lstrip("-").partition("=")
+        after = texts[place + 1] if place + 1 < len(texts) else ""
+        if not word.startswith("--") and (glued := re.match(r"([a-z])(\d\S*)$", name)):
+            found[glued[1]] = glued[2]
+        else:
+            found[name] = value if given else "" if after.startswith("-") else after
+    return found
+
+
+def _workload(options: Mapping[str, str], direction: str | None) -> dict[str, Any]:
+    """bs, size, threads, depth and pattern from the command line's long and short options."""
+
+    def first(*names: str) -> str | None:
+        return next((options[name] for name in names if options.get(name)), None)
+
+    random = "rand" in options
+    threads = whole(first("threads", "t"))
+    hosts = len([host for host in re.split(r"[,\s]+", options.get("hosts", "")) if host])
+    return {
+        "bs_bytes": None if direction is None else size_bytes(first("block", "b")),
+        "size_bytes": size_bytes(first("size", "s")),
+        "numjobs": threads * hosts if threads and hosts else threads,
+        "iodepth": whole(first("iodepth")),
+        "rw": None if direction is None or not options else f"rand{direction}" if random else direction,
+    }
+
+
+def _milliseconds(text: str) -> float | None:
+    """`94917`, `1m34.917s`, `4ms`, `1h:2m:3s`."""
+    if (plain := num(text)) is not None:
+        return plain
+    match = _TIME.match(text)
+    if match is None or not any(match.groups()):
+        return None
+    hours, minutes, seconds, fraction, milliseconds = match.groups()
+    total = int(hours or 0) * 3_600_000 + int(minutes or 0) * 60_000 + int(seconds or 0) * 1000 + int(milliseconds or 0)
+    return total + (float("0." + fraction) * 1000 if fraction else 0)
+
+
+def _latency(text: str) -> float | None:
+    """Average of `[ min=434us avg=5989us max=44.1ms ]`, in ns."""
+    match = re.search(r"avg=\s*([\d.]+)\s*(ns|us|ms|s)?", text)
+    if match is None:
+        return None
+    return times(num(match[1]), {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[match[2] or "us"])
+
+
+def _percentile(key: str, text: str) -> float | None:
+    """The 99th of `IO lat % us : [ 1%<=2896 50%<=4096 99%<=6889 ]`, in ns."""
+    match = re.search(r"(?<![\d.])99%<=([\d.]+)", text)
+    unit = re.search(r"%\s*(ns|us|ms|s)\b", key)
+    return times(num(match[1]), {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[unit[1] if unit else "us"]) if match else None
+
+
+def _phase(
+    source: Source, name: str, phase: dict[str, tuple[int, str | None, str]], command: str
+) -> Iterator[ImportedReading]:
+    """One phase of the result text."""
+    options = _options(command)
+    lasts = {key: value for key, (_, _, value) in phase.items()}
+    firsts = {key: first for key, (_, first, _) in phase.items() if first is not None}
+    elapsed = next((_milliseconds(value) for key, value in lasts.items() if key.startswith("Elapsed")), None)
+    line = min(number for number, _, _ in phase.values())
+    mixed = any(key.endswith((" read", "/s read")) for key in lasts)
+    details: dict[str, Any] = {"phase": name}
+    if command:
+        details["command"] = command.strip()[:1000]
+    found = False
+    for direction, ending in (("write", " write"), ("read", " read")) if mixed else ((_DATA.get(name), ""),):
+        bw, unit = None, "elbencho MiB/s"
+        for key, value in lasts.items():
+            if key.removeprefix("Throughput ") in (f"MiB/s{ending}", f"MB/s{ending}"):
+                base10 = "MB/s" in key
+                bw = times(num(value), 1e6 if base10 else MIB)
+                unit = "elbencho MB/s are 10^6 bytes" if base10 else "elbencho MiB/s"
+        iops = num(lasts.get(f"IOPS{ending}"))
+        counts = [key for key in lasts if key.endswith(f"/s{ending}") and "iB" not in key and "MB" not in key]
+        entries = num(lasts[counts[0]]) if counts else None
+        if bw is None and iops is None and entries is None:
+            continue
+        found = True
+        of_io = {" write": "IO wr lat", " read": "IO rd lat"}.get(ending, "IO lat")
+        latencies = [
+            key for key in lasts if (key.startswith(of_io) if bw is not None else " lat" in key and key[:2] != "IO")
+        ]
+        latency = next((_latency(lasts[key]) for key in latencies), None)
+        p99 = next((_percentile(key, lasts[key]) for key in latencies if " lat %" in key), None)
+        notes = ["LAST DONE column: until the slowest thread finished", unit]
+        if p99 is not None:
+            notes.append("p99 is the upper edge of the histogram step that elbencho prints")
+        if bw is not None and iops is None and entries is not None:
+            details["entries_per_s"] = entries
+        workload = _workload(options, direction if not mixed else "rw")
+        if mixed and workload["rw"] is not None:
+            workload["rw"] = "randrw" if "rand" in options else "rw"
+        data = bw is not None or iops is not None
+        yield ImportedReading(
+            source.name,
+            line,
+            "elbencho",
+            **workload,
+            direction=direction if data else None,
+            operation=None if direction and bw is not None else name.lower(),
+            iops=iops if data else entries,
+            bw_bytes_per_s=bw,
+            lat_mean_ns=latency,
+            lat_kind=None if latency is None else "total",
+            lat_p99_ns=p99,
+            lat_p99_kind=None if p99 is None else "total",
+            n=1,
+            runtime_seconds=None if elapsed is None else elapsed / 1000,
+            notes=tuple(notes),
+            details={**details, "first_done": firsts},
+        )
+    if not found and name not in ("SYNC", "DROPCACHE") and elapsed is None:
+        source.problem(line, f"phase {name} has no figures")
+
+
+def _split(line: str) -> list[str]:
+    separator = ";" if line.count(";") > line.count(",") else ","
+    try:
+        return next(csv.reader([line], delimiter=separator))
+    except (csv.Error, StopIteration):
+        return line.split(separator)
+
+
+def _csv_row(source: Source, number: int, header: list[str], line: str) -> Iterator[ImportedReading]:
+    """One row of a result or live CSV. The last column (the command) holds unescaped quotes: it is cut off by count."""
+    separator = ";" if line.count(";") > line.count(",") else ","
+    cells = line.split(separator, len(header) - 1)
+    row = {name.strip(): cell.strip() for name, cell in zip(header, cells, strict=False)}
+    if len(cells) < len(header):
+        source.problem(number, "a CSV row with fewer cells than its header")
+        if len(cells) < 3 or source.unended(number):
+            row = dict(list(row.items())[:-1])
+    if "RuntimeMS" in row or "Phase" in row:
+        yield from _live(source, number, row)
+        return
+    operation = row.get("operation", "")
+    if not operation:
+        return
+    yield from _result_row(source, number, row, operation)
+
+
+def _result_row(source: Source, number: int, row: Mapping[str, str], operation: str) -> Iterator[ImportedReading]:
+    random = row.get("random") == "1"
+    direction = _DATA.get(operation)
+    hosts, threads = whole(row.get("hosts")), whole(row.get("threads"))
+    elapsed = num(row.get("time ms [last]"))
+    notes = ["last column: until the slowest thread finished", "elbencho MiB/s"]
+    jobs = threads * hosts if threads is not None and hosts else threads
+    if hosts and hosts > 1:
+        notes.append(f"{hosts} hosts with {threads} threads each")
+    common: dict[str, Any] = {
+        "tool": "elbencho",
+        "tool_version": row.get("version") or None,
+        "label": row.get("label") or None,
+        "bs_bytes": whole(row.get("block size")) or None,
+        "size_bytes": whole(row.get("file size")) or None,
+        "numjobs": jobs,
+        "iodepth": whole(row.get("IO depth")) or None,
+        "n": 1,
+        "runtime_seconds": None if elapsed is None else elapsed / 1000,
+        "notes": tuple(notes),
+    }
+    details: dict[str, Any] = {"phase": operation, "path_type": row.get("path type"), "direct": row.get("direct IO")}
+    for key in ("time ms", "IOPS", "MiB/s", "entries/s"):
+        if (value := num(row.get(f"{key} [first]"))) is not None:
+            details[f"first_done {key}"] = value
+    mixed = bool(num(row.get("rwmix read IOPS [last]")) or num(row.get("rwmix read MiB/s [last]")))
+    found = False
+    for prefix, way in (("", direction), ("rwmix read ", "read")):
+        iops, bw = num(row.get(f"{prefix}IOPS [last]")), num(row.get(f"{prefix}MiB/s [last]"))
+        entries = num(row.get(f"{prefix}entries/s [last]"))
+        if iops is None and bw is None and entries is None:
+            continue
+        found = True
+        latency = num(row.get(f"{prefix}IO lat us [avg]"))
+        moved = num(row.get(f"{prefix}MiB [last]"))
+        data = way is not None and (iops is not None or bw is not None)
+        if not data:
+            latency = num(row.get(f"{prefix}Ent lat us [avg]"))
+        if data and entries is not None:
+            details["entries_per_s"] = entries
+        word = ("randrw" if random else "rw") if mixed else f"rand{way}" if random else way
+        yield ImportedReading(
+            source.name,
+            number,
+            **common,
+            direction=way if data else None,
+            rw=word if data else None,
+            operation=None if data else operation.lower(),
+            iops=iops if data else entries,
+            bw_bytes_per_s=times(bw, MIB),
+            lat_mean_ns=times(latency, 1e3),
+            lat_kind=None if latency is None else "total",
+            io_bytes=None if moved is None else int(moved * MIB),
+            details=details,
+        )
+    if not found and operation not in ("SYNC", "DROPCACHE") and elapsed is None:
+        source.problem(number, f"phase {operation[:30]!r} has no figures")
+
+
+def _live(source: Source, number: int, row: Mapping[str, str]) -> Iterator[ImportedReading]:
+    """One interval of live statistics: a momentary rate, never a result."""
+    if row.get("Rank", "Total") not in ("Total", ""):
+        return
+    phase = row.get("Phase", "")
+    iops, bw, entries = num(row.get("IOPS")), num(row.get("MiB/s")), num(row.get("Entries/s"))
+    milliseconds = num(row.get("RuntimeMS"))
+    if iops is None and bw is None:
+        source.problem(number, "a live row without figures")
+        return
+    data = _DATA.get(phase)
+    mix = (row.get("MixType") or "").lower()
+    way = mix if mix in ("read", "write") else data
+    yield ImportedReading(
+        source.name,
+        number,
+        "elbencho",
+        label=row.get("Label") or None,
+        direction=way,
+        operation=None if data else phase.lower() or None,
+        iops=iops if data else entries,
+        bw_bytes_per_s=times(bw, MIB),
+        statistic="unknown",
+        notes=("live statistics: the rate of one interval inside a run", "elbencho MiB/s"),
+        details={
+            "phase": phase,
+            "at_seconds": None if milliseconds is None else milliseconds / 1000,
+            "active_threads": whole(row.get("Active")),
+        },
+    )
+
+
+def _json(source: Source, number: int, line: str, lines: Iterator[tuple[int, str]]) -> Iterator[ImportedReading]:
+    """JSON results: one object a line, or pretty-printed over several."""
+    text = line
+    if line.strip()[:1] != "{" or line.rstrip()[-1:] != "}":
+        parts = [line if line.lstrip().startswith("{") else "{" + line]
+        size = 0
+        for _, more in lines:
+            parts.append(more)
+            size += len(more)
+            if size > 8 << 20:
+                source.problem(number, "JSON larger than 8 MiB, cut there")
+                break
+        text = "\n".join(parts)
+    problems: list[Any] = []
+    for document in documents(text, problems, first_line=number):
+        value = document.value
+        if isinstance(value, dict) and isinstance(value.get("phase_type"), str):
+            place = number + text.count("\n", 0, document.start)
+            if not document.complete:
+                source.problem(place, "cut off inside this phase")
+            yield from _json_phase(source, place, value)
+    for problem in problems:
+        source.problem(problem.line, problem.what, lost=problem.lost)
+
+
+def _flatten(value: Any, prefix: str = "") -> dict[str, str]:
+    if not isinstance(value, dict):
+        return {prefix: str(value)}
+    found: dict[str, str] = {}
+    for key, inner in list(value.items())[:500]:
+        found |= _flatten(inner, f"{prefix}.{key}" if prefix else str(key))
+    return found
+
+
+def _json_phase(source: Source, number: int, value: dict[str, Any]) -> Iterator[ImportedReading]:
+    """The JSON file has bytes/s where the CSV has MiB/s; boost writes every number as a string."""
+    flat = _flatten(value)
+    renamed = {
+        "label": "label",
+        "config.path_type": "path type",
+        "config.hosts": "hosts",
+        "config.threads": "threads",
+        "config.file_size": "file size",
+        "config.block_size": "block size",
+        "config.io_depth": "IO depth",
+        "config.version": "version",
+        "last_done.elapsed_time_ms": "time ms [last]",
+        "last_done.iops": "IOPS [last]",
+        "last_done.entries/s": "entries/s [last]",
+        "last_done.latency.IO.avg_us": "IO lat us [avg]",
+        "last_done.latency.entries.avg_us": "Ent lat us [avg]",
+        "last_done.rwmix_read.iops": "rwmix read IOPS [last]",
+        "last_done.rwmix_read.entries/s": "rwmix read entries/s [last]",
+        "last_done.latency.IO.rwmix_read.avg_us": "rwmix read IO lat us [avg]",
+        "first_done.iops": "IOPS [first]",
+        "first_done.entries/s": "entries/s [first]",
+        "first_done.elapsed_time_ms": "time ms [first]",
+    }
+    row = {name: flat[key] for key, name in renamed.items() if key in flat}
+    row["random"] = "1" if flat.get("config.random_offsets", "").lower() in ("1", "true") else "0"
+    row["direct IO"] = flat.get("config.direct_io", "")
+    for key, name in (
+        ("last_done.bytes/s", "MiB/s [last]"),
+        ("last_done.rwmix_read.bytes/s", "rwmix read MiB/s [last]"),
+        ("last_done.bytes", "MiB [last]"),
+    ):
+        if (amount := num(flat.get(key))) is not None:
+            row[name] = repr(amount / MIB)
+    yield from _result_row(source, number, row, str(value["phase_type"]))

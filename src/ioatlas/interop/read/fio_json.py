@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fio JSON and json+ as imported readings: one for each job entry and direction."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import lru_cache
+
+from ioatlas.fio.output import parse_fio_json, parse_whole_fio_json
+from ioatlas.fio.records import FioDirection, FioJob, FioOutput, FioReading, LatencyStats
+from ioatlas.interop.read.fio_options import workload_fields
+from ioatlas.interop.read.source import TEXT_LIMIT, Source
+from ioatlas.model.imported_reading import ImportedReading
+from ioatlas.model.words import words
+
+SIGNATURE = re.compile(r'"(?:fio version|client_stats|jobname)"\s*:')
+_VERSION = re.compile(r'"fio version"\s*:\s*"[^"]{0,80}"')
+_PIECE_LIMIT = 8 << 20
+_ONE: Counter[tuple[str, int | None, str | None]] = Counter()
+
+
+def read(source: Source) -> Iterator[ImportedReading]:
+    text, complete = source.text()
+    if not complete:
+        yield from _stream(source)
+        return
+    yield from _readings(source, text, 1)
+
+
+def read_whole(source: Source) -> list[ImportedReading] | None:
+    """The readings of a file that is one sound fio JSON document and nothing else; None for any other. Spares the
+    search for other formats.
+    """
+    raw = source.small()
+    if raw is None or raw[:1] != b"{" or b'"fio version"' not in raw[:200]:
+        return None
+    found = parse_whole_fio_json(raw)
+    return None if found is None else list(_of(source, found))
+
+
+def _readings(source: Source, text: str, first_line: int) -> Iterator[ImportedReading]:
+    yield from _of(source, parse_fio_json(text, first_line=first_line))
+
+
+def _of(source: Source, found: FioReading) -> Iterator[ImportedReading]:
+    for problem in found.problems:
+        source.problem(problem.line, problem.what, lost=problem.lost)
+    final = _without_interim(source, found.outputs)
+    for output in final:
+        clones = Counter((job.name, job.groupid, job.hostname) for job in output.jobs) if len(output.jobs) > 1 else _ONE
+        for job in output.jobs:
+            yield from job_readings(source, output, job, clones[job.name, job.groupid, job.hostname])
+
+
+def _without_interim(source: Source, outputs: tuple[FioOutput, ...]) -> list[FioOutput]:
+    """With a status interval fio writes a whole document again and again; figures count from the start, so only the
+    last one is a result.
+    """
+    kept: list[FioOutput] = []
+    for index, output in enumerate(outputs):
+        after = outputs[index + 1] if index + 1 < len(outputs) else None
+        if after is not None and _interim(output, after):
+            continue
+        kept.append(output)
+    if len(kept) < len(outputs):
+        source.problem(
+            outputs[0].line,
+            f"{len(outputs) - len(kept)} interim status reports of the same run left out; the last one holds all",
+            lost=False,
+        )
+    return kept
+
+
+def _total(output: FioOutput) -> tuple[int, int]:
+    parts = [part for job in output.jobs for part in job.directions.values()]
+    return sum(part.io_bytes or 0 for part in parts), max((part.runtime_ms or 0 for part in parts), default=0)
+
+
+def _interim(before: FioOutput, after: FioOutput) -> bool:
+    if (
+        not before.jobs
+        or not after.complete
+        or before.version != after.version
+        or before.global_options != after.global_options
+    ):
+        return False
+    if [(job.name, job.options) for job in before.jobs] != [(job.name, job.options) for job in after.jobs]:
+        return False
+    if None in (before.timestamp_seconds, after.timestamp_seconds):
+        return False
+    bytes_before, ms_before = _total(before)
+    bytes_after, ms_after = _total(after)
+    passed = (after.timestamp_seconds or 0) - (before.timestamp_seconds or 0)
+    starts = {job.job_start_ms for job in before.jobs} ^ {job.job_start_ms for job in after.jobs}
+    if starts or bytes_after < bytes_before or ms_after < ms_before or passed < 0:
+        return False
+    has_start = all(job.job_start_ms is not None for job in before.jobs)
+    return has_start or abs(passed - (ms_after - ms_before) / 1000) <= 2.0
+
+
+def job_readings(source: Source, output: FioOutput, job: FioJob, clones: int = 1) -> Iterator[ImportedReading]:
+    measured = [part for part in job.directions.values() if part.measured]
+    names = {part.direction for part in measured}
+    notes = list(output.notes)
+    errors = job.total_errors if job.total_errors is not None else job.error
+    if job.error and not job.total_errors:
+        notes.append(f"errors is fio's error code {job.error}, not a count")
+    if clones > 1:
+        notes.append(f"one of {clones} entries of this job: the figures are this entry's share")
+    if not job.complete:
+        notes.append("the file is cut off or broken in this entry")
+    if "mixed" in names and len(names) > 1:
+        measured = [part for part in measured if part.direction != "mixed"]
+    if not measured and errors:
+        nothing = FioDirection("", None, None, None, None, None, None, None, None, None, None)
+        yield replace(_reading(source, output, job, nothing, errors, (*notes, "no I/O was measured")), direction=None)
+    for part in measured:
+        yield _reading(source, output, job, part, errors, tuple(notes))
+
+
+@lru_cache(maxsize=1024)
+def _name(percent: float) -> str:
+    return f"{percent:g}"
+
+
+def _latency_fields(part: FioDirection) -> tuple[LatencyStats | None, str | None, float | None, str | None]:
+    """Mean and 99th percentile: of total latency where fio printed it, else of completion latency."""
+    mean = part.lat if part.lat is not None and part.lat.mean_ns is not None else part.clat
+    mean_kind = None if mean is None else "total" if mean is part.lat else "completion"
+    for stats, kind in ((part.lat, "total"), (part.clat, "completion")):
+        if stats is not None and (p99 := stats.percentile_ns(99)) is not None:
+            return mean, mean_kind, p99, kind
+    return mean, mean_kind, None, None
+
+
+def _reading(
+    source: Source, output: FioOutput, job: FioJob, part: FioDirection, errors: int | None, notes: tuple[str, ...]
+) -> ImportedReading:
+    options = output.options_of(job)
+    mean, mean_kind, p99, p99_kind = _latency_fields(part)
+    details: dict[str, object] = {}
+    for name, stats in (("slat", part.slat), ("clat", part.clat), ("lat", part.lat)):
+        if stats is None:
+            continue
+        details[f"{name}_mean_ns"], details[f"{name}_stddev_ns"] = stats.mean_ns, stats.stddev_ns
+        details[f"{name}_min_ns"], details[f"{name}_max_ns"] = stats.min_ns, stats.max_ns
+        if stats.percentiles:
+            details[f"{name}_percentiles_ns"] = {_name(percent): value for percent, value in stats.percentiles}
+        if stats.histogram.bins:
+            details[f"{name}_bins_ns"] = {str(place): count for place, count in stats.histogram.bins}
+    for name in ("total_ios", "short_ios", "drop_ios", "bw_stddev_bytes_per_s", "iops_stddev"):
+        if (value := getattr(part, name)) is not None:
+            details[name] = value
+    for name in ("groupid", "usr_cpu_percent", "sys_cpu_percent", "job_runtime_ms", "job_start_ms"):
+        if (value := getattr(job, name)) is not None:
+            details[name] = value
+    for name in words("ioengine direct filename directory runtime ramp_time time_based group_reporting"):
+        if name in options:
+            details[name] = options[name]
+    return ImportedReading(
+        source.name,
+        job.line,
+        "fio",
+        tool_version=output.version.removeprefix("fio-") if output.version else None,
+        label=job.name,
+        direction=part.direction or None,
+        **workload_fields(options, part.direction),
+        iops=part.iops,
+        bw_bytes_per_s=part.bw_bytes_per_s,
+        lat_mean_ns=mean.mean_ns if mean else None,
+        lat_p99_ns=p99,
+        lat_kind=mean_kind if mean and mean.mean_ns is not None else None,
+        lat_p99_kind=p99_kind,
+        errors=errors,
+        n=1,
+        host=job.hostname,
+        runtime_seconds=None if part.runtime_ms is None else part.runtime_ms / 1000,
+        io_bytes=part.io_bytes,
+        notes=notes,
+        details=details,
+    )
+
+
+def _stream(source: Source) -> Iterator[ImportedReading]:
+    """A file too large to hold: job objects one by one, each read with the file's version line in front of it."""
+    source.problem(0, f"larger than {TEXT_LIMIT >> 20} MiB: read job by job, global options not applied", lost=False)
+    version = ""
+    piece: list[str] = []
+    size = 0
+    start = 0
+    for number, whole in source.lines():
+        line = whole
+        if not version and (match := _VERSION.search(line)):
+            version = match.group()
+        if '"jobname"' in line:
+            if piece:
+                yield from _piece(source, version, piece, start)
+            piece, size, start = [], 0, number
+            line = "{" + line[line.index('"jobname"') :]
+        elif not start:
+            continue
+        size += len(line) + 1
+        if size > _PIECE_LIMIT:
+            if piece:
+                source.problem(number, f"a job entry larger than {_PIECE_LIMIT >> 20} MiB was cut there")
+                yield from _piece(source, version, piece, start)
+            piece, start = [], 0
+            continue
+        piece.append(line)
+    if piece:
+        yield from _piece(source, version, piece, start)
+
+
+def _piece(source: Source, version: str, lines: list[str], start: int) -> Iterator[ImportedReading]:
+    """One job object with whatever stands behind it up to the next."""
+    text = "\n".join(lines)
+    head = f"{{{version}{',' if version else ''}"
+    body = text[: text.rfind("}") + 1]
+    sound = parse_whole_fio_json(f'{head}"jobs":[{body}]}}'.encode(errors="replace"))
+    found = sound or parse_fio_json(f'{head}"jobs":[{text}')
+    for output in found.outputs:
+        for job in output.jobs:
+            if job.name != "All clients":
+                yield from job_readings(source, output, replace(job, line=job.line + start - 1, complete=True))

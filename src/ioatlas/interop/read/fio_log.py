@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fio's logs: bandwidth, IOPS, latency (write_*_log) and latency histograms (write_hist_log), one reading for each
+direction.
+
+A log does not say what it logs; fio puts that in the file's name (`NAME_bw.1.log`), which is the only place to read it.
+Windowed logs (log_avg_msec) hold one average for each window and block size 0: latency means are then means of windows.
+Latencies are nanoseconds since fio 2.99 and microseconds before; only a histogram's number of columns tells which.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ioatlas.fio.figures import bucket_value
+from ioatlas.interop.read.numbers import KIB
+from ioatlas.interop.read.source import Source
+from ioatlas.model.histogram import Histogram
+from ioatlas.model.imported_reading import ImportedReading
+
+_ROW = r"\d{1,15}, ?-?\d{1,20}, ?(?:\d{1,20}, ?)?[012], ?\d{1,12}(?:, ?(?:0x[0-9a-fA-F]+|\d{1,20})){0,3}"
+SIGNATURE = re.compile(
+    rf"\A\s*(?:{_ROW}[ \t]*\r?\n){{3}}|\A\s*{_ROW}[ \t]*\r?\n?\s*\Z|\A\s*{_ROW}[ \t]*\r?\n{_ROW}[ \t]*\r?\n?\s*\Z"
+)
+HISTOGRAM = re.compile(r"\A\s*\d{1,15}, ?[012], ?\d{1,12}(?:, ?\d{1,15}){16}")
+_KIND = re.compile(r"_(bw|iops|slat|clat_hist|clat|lat)(?:\.\d+)?\.log(?:\.|$)", re.IGNORECASE)
+_BENCH_FIO = re.compile(
+    r"(?:^|[/\\])(read|write|randread|randwrite|rw|readwrite|randrw)-iodepth-(\d{1,6})-numjobs-(\d{1,6})_"
+)
+_DIRECTIONS = ("read", "write", "trim")
+_GROUPS_US, _GROUPS_NS = 19, (24, 29)
+"""Bucket groups of 64 in fio's histograms: 19 (2.x, microseconds), 24 (2.99), 29 (3.x, nanoseconds)."""
+
+
+@dataclass
+class _Sum:
+    line: int
+    count: int = 0
+    total: float = 0.0
+    squares: float = 0.0
+    high: float = 0.0
+    first_ms: int = -1
+    last_ms: int = 0
+    sizes: set[int] = field(default_factory=set)
+    bytes: int = 0
+    bins: dict[int, int] = field(default_factory=dict)
+
+    def add(self, time_ms: int, value: int, size: int) -> None:
+        self.count += 1
+        self.total += value
+        self.squares += value * value
+        self.high = max(self.high, value)
+        if self.first_ms < 0:
+            self.first_ms = time_ms
+        self.last_ms = max(self.last_ms, time_ms)
+        self.bytes += size
+        if len(self.sizes) < 3:
+            self.sizes.add(size)
+
+
+def read(source: Source) -> Iterator[ImportedReading]:
+    first = next((line for _, line in source.lines() if line.strip()), "")
+    if HISTOGRAM.match(first):
+        yield from _histogram(source)
+        return
+    match = _KIND.search(source.name)
+    kind = match[1].lower() if match else None
+    if kind == "clat_hist":
+        kind = None
+    yield from _log(source, kind)
+
+
+def _bucket(value: int) -> int:
+    """A value rounded to fio's own log-linear buckets (64 to each power of two)."""
+    if value < 128:
+        return value
+    shift = value.bit_length() - 7
+    return ((value >> shift) << shift) + (1 << (shift - 1))
+
+
+def _row_of(line: str) -> tuple[int, int, int, int]:
+    """Time in ms, value, direction and block size. Raises ValueError or IndexError for what is no row of a log."""
+    fields = line.split(",")
+    time_ms, value, direction, size = (int(fields[place]) for place in range(4))
+    if direction > 2 and len(fields) > 4 and size in (0, 1, 2):  # log_window_value=both: average, maximum
+        direction, size = size, int(fields[4])
+    if direction not in (0, 1, 2) or min(time_ms, value, size) < 0 or max(time_ms, value, size) >= 1 << 62:
+        raise ValueError
+    return time_ms, value, direction, size
+
+
+def _log(source: Source, kind: str | None) -> Iterator[ImportedReading]:
+    sums: dict[int, _Sum] = {}
+    bad = 0
+    for number, line in source.lines():
+        if not line.strip():
+            continue
+        try:
+            time_ms, value, direction, size = _row_of(line)
+        except (ValueError, IndexError):
+            bad += 1
+            source.problem(number, f"not a log row: {line[:60]!r}")
+            if bad > 1000:
+                source.problem(number, "too many rows that are no log rows; the rest was not read")
+                break
+            continue
+        found = sums.get(direction)
+        if found is None:
+            found = sums[direction] = _Sum(number)
+        found.add(time_ms, value, size)
+        if kind in ("lat", "clat", "slat"):
+            place = _bucket(value)
+            found.bins[place] = found.bins.get(place, 0) + 1
+    for direction, found in sorted(sums.items()):
+        yield _log_reading(source, kind, direction, found)
+    if kind is None and sums:
+        source.problem(
+            1, "a fio log whose name does not say what it logs (bw, iops, lat, clat, slat): its figures have no unit"
+        )
+
+
+def _named(source: Source) -> dict[str, Any]:
+    """rw, iodepth and numjobs that bench-fio puts into a log's name; empty for other names."""
+    match = _BENCH_FIO.search(source.name)
+    if match is None:
+        return {}
+    return {"rw": "rw" if match[1] == "readwrite" else match[1], "iodepth": int(match[2]), "numjobs": int(match[3])}
+
+
+def _log_reading(source: Source, kind: str | None, direction: int, found: _Sum) -> ImportedReading:
+    windowed = found.sizes == {0}
+    mean = found.total / found.count
+    spread = math.sqrt(max(found.squares / found.count - mean * mean, 0.0))
+    size = next(iter(found.sizes)) if len(found.sizes) == 1 and not windowed else None
+    seconds = (
+        found.last_ms - (found.first_ms if found.first_ms > 3_600_000_000 else 0)
+    ) / 1000  # unix-epoch logs start far from 0
+    fields: dict[str, Any] = {"bs_bytes": size, **_named(source)}
+    notes: list[str] = ["rw, iodepth and numjobs from the name bench-fio gives its logs"] if "rw" in fields else []
+    details: dict[str, Any] = {"rows": found.count, "log": kind, "windowed": windowed}
+    rows = "windows" if windowed else "I/Os"
+    if kind == "bw":
+        notes.append(f"mean over {rows} of fio's KiB/s")
+        if windowed:
+            fields |= {
+                "bw_bytes_per_s": mean * KIB,
+            }
+            details["bw_window_stddev_bytes_per_s"] = spread * KIB
+        elif seconds > 0 and found.bytes:
+            fields |= {"bw_bytes_per_s": found.bytes / seconds, "iops": found.count / seconds}
+            notes[-1] = "bytes of all logged I/Os over the time the log covers"
+    elif kind == "iops":
+        notes.append(f"mean over {rows}")
+        if windowed:
+            fields |= {
+                "iops": mean,
+            }
+            details["iops_window_stddev"] = spread
+        elif seconds > 0:
+            fields |= {"iops": found.count / seconds, "bw_bytes_per_s": found.bytes / seconds if found.bytes else None}
+            notes[-1] = "count of all logged I/Os over the time the log covers"
+    elif kind in ("lat", "clat"):
+        fields |= {"lat_mean_ns": mean, "lat_kind": "total" if kind == "lat" else "completion"}
+        notes.append(
+            "values taken as nanoseconds (fio 2.99 and newer); "
+            "older fio logs microseconds and the log does not say which"
+        )
+        if windowed:
+            notes.append("mean of window means")
+            details["lat_window_max_ns"] = found.high
+        else:
+            p99 = Histogram.from_counts(found.bins).percentile_ns(99)
+            fields |= {"lat_p99_ns": p99, "lat_p99_kind": fields["lat_kind"]}
+            notes.append("99th percentile in fio's buckets of 1/64 octave")
+            details["lat_max_ns"] = found.high
+    elif kind == "slat":
+        details["slat_mean_ns"] = mean
+        notes.append("submission latency, values taken as nanoseconds (fio 2.99 and newer)")
+    else:
+        details["mean_of_unknown_unit"] = mean
+        notes.append("the log does not say what it logs")
+    return ImportedReading(
+        source.name,
+        found.line,
+        "fio",
+        label=f"{kind or 'unknown'} log",
+        direction=_DIRECTIONS[direction],
+        **fields,
+        n=1,
+        runtime_seconds=seconds if seconds > 0 else None,
+        io_bytes=found.bytes or None,
+        notes=tuple(notes),
+        details=details,
+    )
+
+
+def _unit(columns: int) -> tuple[int, int] | None:
+    """Nanoseconds per unit and log2 of the coarseness, from the number of histogram columns."""
+    for coarseness in range(7):
+        width = columns << coarseness
+        if width == _GROUPS_US * 64:
+            return 1000, coarseness
+        if width in tuple(groups * 64 for groups in _GROUPS_NS):
+            return 1, coarseness
+    return None
+
+
+def _histogram(source: Source) -> Iterator[ImportedReading]:
+    sums: dict[int, _Sum] = {}
+    shape: tuple[int, int] | None = None
+    for number, line in source.lines():
+        if not line.strip():
+            continue
+        try:
+            values = [int(text) for text in line.strip().rstrip(",").split(",")]
+            found_shape = _unit(len(values) - 3)
+            if found_shape is None or values[1] not in (0, 1, 2) or min(values) < 0 or max(values) >= 1 << 62:
+                raise ValueError
+        except (ValueError, IndexError):
+            source.problem(number, f"not a histogram row: {line[:60]!r}")
+            continue
+        shape = found_shape
+        found = sums.setdefault(values[1], _Sum(number))
+        found.last_ms = max(found.last_ms, values[0])
+        found.sizes.add(values[2])
+        found.count += 1
+        unit, coarseness = shape
+        for place, count in enumerate(values[3:]):
+            if count:
+                low = bucket_value(place << coarseness)
+                high = bucket_value(((place + 1) << coarseness) - 1)
+                at = (low + high) // 2 * unit
+                found.bins[at] = found.bins.get(at, 0) + count
+    for direction, found in sorted(sums.items()):
+        histogram = Histogram.from_counts(found.bins)
+        total = histogram.count
+        seconds = found.last_ms / 1000
+        unit = shape[0] if shape else 1
+        yield ImportedReading(
+            source.name,
+            found.line,
+            "fio",
+            label="latency histogram log",
+            direction=_DIRECTIONS[direction],
+            bs_bytes=next(iter(found.sizes)) if len(found.sizes) == 1 and found.sizes != {0} else None,
+            iops=total / seconds if total and seconds else None,
+            lat_mean_ns=histogram.mean_ns,
+            lat_p99_ns=histogram.percentile_ns(99),
+            lat_kind="completion" if total else None,
+            lat_p99_kind="completion" if total else None,
+            n=1,
+            runtime_seconds=seconds or None,
+            notes=(
+                (
+                    f"histogram of completion latency in {'micro' if unit == 1000 else 'nano'}seconds, "
+                    "by its number of columns; bucket middles"
+                ),
+                "IOPS is the count of logged I/Os over the time the log covers",
+            ),
+            details={
+                "total_ios": total,
+                "rows": found.count,
+                "lat_p50_ns": histogram.percentile_ns(50),
+                "lat_p999_ns": histogram.percentile_ns(99.9),
+            },
+        )

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The formats that are read. A new one is a module beside this one, with a SIGNATURE and a `read`, and an entry."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from ioatlas.interop.read.margin import margin_of
+
+if TYPE_CHECKING:
+    from ioatlas.interop.read.source import Source
+    from ioatlas.model.imported_reading import ImportedReading
+
+
+@dataclass(frozen=True)
+class Format:
+    """One format: its name for people and the module that recognises and reads it, imported when one of `hints` is in a
+    text. tools: what its readings are of, by the names their makers write, and what their units mean.
+    """
+
+    name: str
+    module: str
+    hints: tuple[str, ...] = ()
+    tools: Mapping[str, str] = field(default_factory=dict)
+    pattern: str = "SIGNATURE"
+    margin: re.Pattern[str] | None = None
+    """What stands before its lines in this file."""
+
+    def _load(self) -> ModuleType:
+        return importlib.import_module(f"ioatlas.interop.read.{self.module}")
+
+    def _signature(self) -> re.Pattern[str]:
+        found: re.Pattern[str] = getattr(self._load(), self.pattern)
+        return found
+
+    def found_in(self, text: str) -> bool:
+        if self.hints and not any(hint in text for hint in self.hints):
+            return False
+        return self._signature().search(text) is not None
+
+    def margin_in(self, text: str) -> re.Pattern[str] | None:
+        """What stands before the lines of this format in `text`; None for nothing, or where the format is not there."""
+        hints = [hint for hint in self.hints if hint in text]
+        margin = margin_of(text, hints, self._signature()) if hints else None
+        return margin if margin is not None and self.found_in(re.sub(rf"(?m)^(?:{margin.pattern})", "", text)) else None
+
+    def read(self, source: Source) -> Iterator[ImportedReading]:
+        source.margin = self.margin
+        yield from self._load().read(source)
+
+
+FORMATS = (
+    Format(
+        "fio JSON",
+        "fio_json",
+        ('"fio version"', '"client_stats"', '"jobname"'),
+        {"fio": "bytes in JSON; kB, MB in text are 1000 since 2.2x, 1024 before"},
+    ),
+    Format("fio terse", "fio_terse", (";fio-", "%;")),
+    Format("fio text", "fio_text", ("(groupid=", "aggrb=", "READ: bw=", "WRITE: bw=", "TRIM: bw=", "MIXED: bw=")),
+    Format(
+        "IOzone",
+        "iozone",
+        ("Iozone: Perf", "Children see", "reclen", "riter report", "riter Report", "Throughput report"),
+        {"IOzone": "kB is 1024 bytes"},
+    ),
+    Format("DiskSpd text", "diskspd", ("Results for timespan", "I/Os"), {"DiskSpd": "MB and MiB are 1024^2 bytes"}),
+    Format("DiskSpd XML", "diskspd_xml", ("<Results>",)),
+    Format(
+        "vdbench",
+        "vdbench",
+        ("Starting RD=", "ReqstdOps", "MB/sec", "Interval", "interval"),
+        {"vdbench": "MB is 1024^2 bytes"},
+    ),
+    Format("vdbench histogram", "vdbench_histogram", ("min(ms)",)),
+    Format("xdd", "xdd", ("XDD version", "Bytes_Xfered", "IOPS"), {"xdd": "MB is 10^6 bytes"}),
+    Format(
+        "ORION",
+        "orion",
+        ("RION", "Large MBPS", "Small IOPS", "Small Latency", "Large/Small", "ran ("),
+        {"ORION": "MBPS is 1024^2 bytes"},
+    ),
+    Format(
+        "elbencho",
+        "elbencho",
+        ("LAST DONE", "path type", "RuntimeMS", "phase_type", "time ms [first]"),
+        {"elbencho": "MiB is 1024^2 bytes, MB 10^6"},
+    ),
+    Format(
+        "bonnie++",
+        "bonnie",
+        ("1.9", "-Per Chr-", "------Sequential", "K,", "M,", "G,", "T,", "K:", "M:", "G:", "T:"),
+        {"bonnie++": "K is 1024 bytes"},
+    ),
+    Format(
+        "CrystalDiskMark, KDiskMark",
+        "crystal",
+        ("DiskMark", "iB (Q="),
+        {"CrystalDiskMark": "MB is 10^6 bytes", "KDiskMark": "MB is 10^6 bytes, from KiB divided by 1000"},
+    ),
+    Format("IO500", "io500", ("IO500", "IO-500", "[RESULT", "[ior", "[mdtest"), {"IO500": "GiB is 1024^3 bytes"}),
+    Format(
+        "IOR, mdtest",
+        "ior",
+        ("MPI Coordinated", "bw(MiB/s)", "SUMMARY", "mdtest-", '"bwMiB"', "Max Write", "Max Read"),
+        {"IOR": "MiB is 1024^2 bytes", "mdtest": ""},
+    ),
+)
+LOGS = (Format("fio log", "fio_log"), Format("fio histogram log", "fio_log", pattern="HISTOGRAM"))
+TOOLS = {tool: units for item in FORMATS for tool, units in item.tools.items()}
+"""Tools whose results are read, and what their units mean; the readings are in base units already."""

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Result files of any known tool as imported readings. Formats are recognised by content, never by name.
+
+A file may hold several formats (a log of a whole evening): each reader whose signature is found gets all its lines and
+ignores what is not its own.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from ioatlas.interop.read import fio_json
+from ioatlas.interop.read.formats import FORMATS, LOGS, Format
+from ioatlas.interop.read.source import Source
+from ioatlas.model.imported_reading import ImportedReading
+from ioatlas.model.words import words
+
+SCAN_BYTES = 4 << 20
+"""How much of a file is searched for signatures at a time."""
+SCAN_LIMIT = 512 << 20
+_PASTED_LIMIT = 1 << 20
+"""Characters of a text that is searched for results with a margin."""
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_BIFF = (b"\x09\x00\x04\x00", b"\x09\x02\x06\x00", b"\x09\x04\x06\x00", _OLE)
+_NOT_TEXT = (
+    b"\x7fELF",
+    b"MZ\x90",
+    b"!<arch>",
+    b"\xca\xfe\xba\xbe",
+    b"PK\x03\x04",
+    b"%PDF",
+    b"\x89PNG",
+    b"SQLite format 3",
+)
+_FAILURES = (
+    ValueError,
+    KeyError,
+    IndexError,
+    ArithmeticError,
+    RecursionError,
+    TypeError,
+    AttributeError,
+    AssertionError,
+    MemoryError,
+)
+_FIO_LAYOUTS = frozenset({"fio JSON", "fio terse", "fio text"})
+
+
+def formats_of(source: Source) -> list[Format]:
+    """Every format whose signature is found; the search stops at the first stretch of the file in which one is."""
+    head = source.head(16)
+    if head.startswith(_BIFF):
+        return [Format("IOzone workbook", "iozone_xls")]
+    if head.startswith(_NOT_TEXT):  # a benchmark's own program holds the words of its results
+        return []
+    text, complete = source.text(SCAN_BYTES)
+    found = _matches(text)
+    for log in LOGS:
+        if not found and log.found_in(text):
+            return [log]
+    return found if found or complete else _search_on(source)
+
+
+def _matches(text: str) -> list[Format]:
+    pasted = len(text) <= _PASTED_LIMIT
+    margins = {item.name: item.margin_in(text) if pasted else None for item in FORMATS}
+    found = [
+        replace(item, margin=margins[item.name])
+        for item in FORMATS
+        if margins[item.name] is not None or item.found_in(text)
+    ]
+    names = {item.name for item in found}
+    # a vdbench summary names its histogram only by a link; the histogram file repeats the run definitions
+    return [
+        item
+        for item in found
+        if not (item.name == "vdbench" and "vdbench histogram" in names and not _has_vdbench_rows(text))
+    ]
+
+
+def _has_vdbench_rows(text: str) -> bool:
+    return re.search(r"^.{0,80}?\b\d\d:\d\d:\d\d[.,]\d{3}\s+avg_", text, re.MULTILINE) is not None
+
+
+def _search_on(source: Source) -> list[Format]:
+    """The rest of a large file, a stretch of lines at a time."""
+    lines: list[str] = []
+    size = total = 0
+    for _, line in source.lines():
+        lines.append(line)
+        size += len(line) + 1
+        if size >= SCAN_BYTES:
+            total += size
+            if found := _matches("\n".join(lines)):
+                return found
+            lines, size = lines[-20:], 0
+            if total > SCAN_LIMIT:
+                source.problem(0, f"no known format in the first {SCAN_LIMIT >> 20} MiB; the rest was not searched")
+                return []
+    return _matches("\n".join(lines))
+
+
+def read_source(source: Source) -> Iterator[ImportedReading]:
+    """All readings of one file. What could not be read is in `source.problems`; nothing is raised for bad content."""
+    found = fio_json.read_whole(source)
+    if found is not None:
+        yield from found
+        return
+    formats = formats_of(source)
+    if not formats:
+        if not source.problems:
+            source.problem(0, "no known result format")
+        return
+    layouts = [item for item in formats if item.name in _FIO_LAYOUTS]
+    if len(layouts) > 1:
+        yield from _one_of_each(source, layouts)
+        formats = [item for item in formats if item not in layouts]
+    for item in formats:
+        yield from guarded(source, item)
+
+
+def guarded(source: Source, item: Format) -> Iterator[ImportedReading]:
+    """A reader that meets something it was not made for keeps what it had read so far."""
+    try:
+        yield from item.read(source)
+    except _FAILURES as error:
+        source.problem(0, f"the {item.name} reader gave up: {type(error).__name__}: {error}")
+
+
+def _one_of_each(source: Source, layouts: Iterable[Format]) -> Iterator[ImportedReading]:
+    """Fio prints one run in several layouts when asked to: the most exact figure is kept, and what only another layout
+    says is added.
+    """
+    kept: dict[tuple[object, ...], ImportedReading] = {}
+    for item in layouts:
+        again: dict[tuple[object, ...], int] = {}
+        for reading in guarded(source, item):
+            milliseconds = None if reading.runtime_seconds is None else round(reading.runtime_seconds * 1000)
+            run: tuple[object, ...] = (reading.label, reading.direction, reading.host, milliseconds)
+            again[run] = again.get(run, 0) + 1
+            key = (*run, again[run])
+            before = kept.get(key)
+            if before is None:
+                if len(kept) >= 100_000:
+                    yield reading
+                    continue
+                kept[key] = reading
+            else:
+                added = {
+                    name: getattr(reading, name)
+                    for name in words(
+                        "rw bs_bytes size_bytes numjobs iodepth rwmixread tool_version lat_mean_ns lat_p99_ns"
+                    )
+                    if getattr(before, name) is None and getattr(reading, name) is not None
+                }
+                note = f"the same run stands in line {reading.line} as {item.name}"
+                kept[key] = replace(before, **added, notes=(*before.notes, note))
+    yield from kept.values()
+
+
+def walk(paths: Iterable[str]) -> Iterator[tuple[str, bool]]:
+    """Files to read, in order; for each whether it was named itself. Symbolic links inside folders are not followed."""
+    for path in paths:
+        if not os.path.isdir(path):  # noqa: PTH112 - plain strings: pathlib costs more than reading a small file
+            yield path, True
+            continue
+        for folder, folders, files in os.walk(path, followlinks=False):
+            folders[:] = sorted(name for name in folders if not name.startswith("."))
+            for name in sorted(files):
+                item = f"{folder.rstrip('/')}/{name}"
+                if not name.startswith(".") and stat.S_ISREG(os.lstat(item).st_mode):
+                    yield item, False

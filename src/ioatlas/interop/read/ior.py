@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: Apache-2.0
+"""IOR 2 to 4 (text table, summary, JSON) and mdtest summaries, alone or inside IO500 results.
+
+bw(MiB/s) is 1048576 bytes. Every iteration is a reading; a summary over more than one iteration is one more, a mean
+with its deviation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ioatlas.fio.loose_json import documents
+from ioatlas.interop.read.numbers import KIB, MIB, num, size_bytes, times, whole
+from ioatlas.interop.read.source import Source
+from ioatlas.model.imported_reading import ImportedReading
+
+SIGNATURE = re.compile(
+    r"^[#> ]{0,4}IOR-\d[\w.+-]*: MPI Coordinated|^[#> ]{0,4}access(?:\s+|,)bw\(MiB/s\)"
+    r"|^[#> \t]{0,8}SUMMARY (?:rate|time|:)|^mdtest-\d|\"bwMiB\"\s*:"
+    r"|^[#> ]{0,4}Max (?:Write|Read):\s+[\d.]+ MiB/sec",
+    re.MULTILINE,
+)
+_LEAD = re.compile(r"^[#>][#> ]*")
+_OPTION = re.compile(r"^\s*([A-Za-z][\w ]{2,24}?)\s*[:=]\s*(.*?)\s*$")
+_MDTEST = re.compile(
+    r"^\s*((?:File|Directory|Tree) (?:creation|stat|read|removal|rename))\s*:?\s+([\d.]+(?:\s+[\d.]+)*)\s*$"
+)
+_MAX = re.compile(r"^Max (Write|Read):\s+([\d.]+) MiB/sec")
+_SUMMARY = re.compile(r"^Operation\s+Max\s?\(MiB\)")
+
+
+@dataclass
+class _Run:
+    version: str | None = None
+    options: dict[str, str] = field(default_factory=dict)
+    columns: list[str] = field(default_factory=list)
+    summary: list[str] = field(default_factory=list)
+    rows: int = 0
+    per: str = "rate"
+    iterations: int = 1
+    largest: list[tuple[int, str, str]] = field(default_factory=list)
+    """Line, direction and figure of each `Max Write:` and `Max Read:`."""
+
+
+def read(source: Source) -> Iterator[ImportedReading]:
+    run = _Run()
+    for number, raw in source.lines():
+        line = _LEAD.sub("", raw) if raw[:1] in "#>" else raw
+        if '"bwMiB"' in line:
+            yield from _json(source)
+            return
+        if match := re.match(r"^(?:IOR|mdtest)-(\d[\w.+-]*)", line.strip()):
+            yield from _fallback(source, run)
+            run = _Run(match[1].rstrip(":"))
+            if tasks := re.search(r"launched with (\d+) total task", line):
+                run.options["tasks"] = tasks[1]
+        else:
+            yield from _line(source, run, number, line)
+    yield from _fallback(source, run)
+
+
+def _line(source: Source, run: _Run, number: int, line: str) -> Iterator[ImportedReading]:
+    text = line.strip()
+    if text.startswith("access") and "bw(MiB/s)" in text:
+        run.columns, run.summary = _cells(text), []
+    elif _SUMMARY.match(text):
+        run.columns, run.summary = [], re.sub(r"\s?\(", "(", text).split()
+    elif match := re.match(r"^SUMMARY\s*(rate|time)?\s*(?:\(in ([\w/]+)\))?:?\s*\(of (\d+) iterations\)", text):
+        run.per = match[1] or "rate"
+        run.iterations = whole(match[3]) or 1
+    elif match := _MDTEST.match(line):
+        yield from _mdtest(source, run, number, match[1], match[2].split())
+    elif run.columns and re.match(r"^(write|read)[\s,]", text):
+        if source.unended(number) and "," in text:
+            source.problem(number, "the file ends inside this row, which was not used")
+        else:
+            yield from _row(source, run, number, _cells(text))
+    elif run.summary and re.match(r"^(write|read)\s", text):
+        yield from _summary(source, run, number, text.split())
+    elif match := _MAX.match(text):
+        run.largest.append((number, match[1].lower(), match[2]))
+    elif (match := _OPTION.match(line)) and len(run.options) < 100:
+        run.options.setdefault(match[1].strip().lower(), match[2][:500])
+
+
+def _cells(text: str) -> list[str]:
+    """A line of the table, or of the same table with summaryFormat=CSV."""
+    return text.split(",") if "," in text else text.split()
+
+
+def _workload(run: _Run, direction: str, block: float | None, transfer: float | None) -> dict[str, Any]:
+    options = run.options
+    tasks = whole(options.get("tasks")) or whole((options.get("clients") or "").split(" ")[0])
+    segments = whole(options.get("segments")) or (
+        whole(found[1]) if (found := re.search(r"\((\d+) segment", options.get("pattern", ""))) else None
+    )
+    own_file = options.get("access", "").startswith("file-per-process")
+    block = block if block is not None else size_bytes(options.get("blocksize"))
+    size = None
+    if block is not None and segments and (own_file or tasks):
+        size = int(block) * segments * (1 if own_file else tasks or 1)
+    order = options.get("ordering in a file", "")
+    rw = None
+    if order:
+        rw = f"rand{direction}" if "random" in order else direction if "sequential" in order else None
+    return {
+        "bs_bytes": int(transfer) if transfer else size_bytes(options.get("xfersize")),
+        "size_bytes": size if size is not None and size < 1 << 63 else None,
+        "numjobs": tasks,
+        "rw": rw,
+        "direction": direction,
+    }
+
+
+def _row(source: Source, run: _Run, number: int, cells: list[str]) -> Iterator[ImportedReading]:
+    if len(cells) < len(run.columns):
+        source.problem(number, "a result row with fewer figures than its header")
+        return
+    row = dict(zip(run.columns, cells, strict=False))
+    bw, iops, latency = num(row.get("bw(MiB/s)")), num(row.get("IOPS")), num(row.get("Latency(s)", row.get("Latency")))
+    if bw is None:
+        source.problem(number, "a result row without a bandwidth")
+        return
+    run.rows += 1
+    if "numTasks" in row:
+        run.options["tasks"] = row["numTasks"]
+    yield ImportedReading(
+        source.name,
+        number,
+        "ior",
+        tool_version=run.version,
+        label=run.options.get("test filename") or None,
+        **_workload(run, cells[0], times(num(row.get("block(KiB)")), KIB), times(num(row.get("xfer(KiB)")), KIB)),
+        iops=iops,
+        bw_bytes_per_s=times(bw, MIB),
+        lat_mean_ns=times(latency, 1e9) if latency else None,
+        lat_kind="total" if latency else None,
+        n=1,
+        runtime_seconds=num(row.get("total(s)")),
+        notes=("IOR MiB/s; bandwidth includes opening and closing",),
+        details={
+            "iteration": whole(row.get("iter")),
+            "access": run.options.get("access"),
+            "api": run.options.get("api"),
+        },
+    )
+
+
+def _summary(source: Source, run: _Run, number: int, cells: list[str]) -> Iterator[ImportedReading]:
+    names = run.summary
+    seen: dict[str, int] = {}
+    keys = []
+    for name in names:  # StdDev stands twice: of MiB and of OPs
+        seen[name] = seen.get(name, 0) + 1
+        keys.append(name if seen[name] == 1 else f"{name}{seen[name]}")
+    row = dict(zip(keys, cells, strict=False))
+    n = whole(row.get("reps")) or whole(run.options.get("repetitions"))
+    mean, spread = num(row.get("Mean(MiB)")), num(row.get("StdDev"))
+    if mean is None or (n == 1 and run.rows):
+        return
+    if n is None and run.rows:
+        return
+    workload = _workload(run, cells[0], num(row.get("blksiz", row.get("blksize"))), num(row.get("xsize")))
+    workload["numjobs"] = whole(row.get("#Tasks")) or workload["numjobs"]
+    yield ImportedReading(
+        source.name,
+        number,
+        "ior",
+        tool_version=run.version,
+        label=run.options.get("test filename") or None,
+        **workload,
+        iops=num(row.get("Mean(OPs)")),
+        bw_bytes_per_s=times(mean, MIB),
+        statistic="unknown" if n is None else "single" if n == 1 else f"mean of {n}",
+        n=n,
+        spread=times(spread, MIB) if n and n > 1 else None,
+        spread_of="bw_bytes_per_s, standard deviation over iterations" if n and n > 1 else None,
+        runtime_seconds=num(row.get("Mean(s)")),
+        notes=("IOR MiB/s",),
+        details={
+            "bw_max_bytes_per_s": times(num(row.get("Max(MiB)")), MIB),
+            "bw_min_bytes_per_s": times(num(row.get("Min(MiB)")), MIB),
+        },
+    )
+
+
+def _fallback(source: Source, run: _Run) -> Iterator[ImportedReading]:
+    """`Max Write:` lines where the table is missing."""
+    if run.rows:
+        return
+    n = whole(run.options.get("repetitions"))
+    for number, direction, text in run.largest:
+        yield ImportedReading(
+            source.name,
+            number,
+            "ior",
+            tool_version=run.version,
+            **_workload(run, direction, None, None),
+            bw_bytes_per_s=times(num(text), MIB),
+            statistic="single" if n == 1 else "unknown" if n is None else f"best of {n}",
+            n=n,
+            notes=("IOR MiB/s, the largest of the iterations",),
+        )
+
+
+def _mdtest(source: Source, run: _Run, number: int, name: str, cells: list[str]) -> Iterator[ImportedReading]:
+    figures = [num(cell) for cell in cells]
+    if len(figures) < 4:
+        source.problem(number, "an mdtest row with fewer than four figures")
+        return
+    high, low, mean, spread = figures[-4:]  # with per-rank statistics the figures over iterations stand last
+    if not mean:
+        return
+    n = run.iterations
+    rate = run.per == "rate"
+    yield ImportedReading(
+        source.name,
+        number,
+        "mdtest",
+        tool_version=run.version,
+        operation=name.lower(),
+        numjobs=whole(run.options.get("tasks")),
+        iops=mean if rate else None,
+        lat_mean_ns=None if rate else times(mean, 1e6),
+        lat_kind=None if rate else "total",
+        statistic="single" if n == 1 else f"mean of {n}",
+        n=n,
+        spread=spread if n > 1 and rate else None,
+        spread_of="iops, standard deviation over iterations" if n > 1 and rate else None,
+        notes=("operations per second" if rate else "milliseconds per operation",),
+        details={"max": high, "min": low},
+    )
+
+
+def _json(source: Source) -> Iterator[ImportedReading]:
+    """IOR's JSON: tests with Parameters, Options and Results."""
+    text, complete = source.text()
+    if not complete:
+        source.problem(0, "only the first part of a large JSON file was read")
+    problems: list[Any] = []
+    for document in documents(text, problems):
+        value = document.value
+        if not isinstance(value, dict):
+            continue
+        run = _Run(str(value["Version"]) if isinstance(value.get("Version"), str) else None)
+        for test in value.get("tests", []) if isinstance(value.get("tests"), list) else []:
+            if not isinstance(test, dict):
+                continue
+            merged: dict[str, str] = {}
+            for part in ("Parameters", "Options"):
+                if isinstance(test.get(part), dict):
+                    merged |= {
+                        str(key).lower(): str(item)
+                        for key, item in test[part].items()
+                        if not isinstance(item, (dict, list))
+                    }
+            run.options = merged
+            results = test.get("Results")
+            yield from _json_rows(source, run, text, results if isinstance(results, list) else [])
+    for problem in problems:
+        source.problem(problem.line, problem.what, lost=problem.lost)
+
+
+def _json_rows(source: Source, run: _Run, text: str, results: list[Any]) -> Iterator[ImportedReading]:
+    flat = [row for item in results[:100_000] for row in (item if isinstance(item, list) else [item])]
+    for row in flat:
+        if not isinstance(row, dict) or row.get("access") not in ("write", "read"):
+            continue
+        values = {key: num(str(item)) for key, item in row.items() if isinstance(item, (str, int, float))}
+        if values.get("bwMiB") is None:
+            continue
+        place = text.find(f'"bwMiB": {row["bwMiB"]}')
+        line = text.count("\n", 0, place) + 1 if place >= 0 and len(text) < 1 << 20 else 1
+        latency = values.get("latency")
+        yield ImportedReading(
+            source.name,
+            line,
+            "ior",
+            tool_version=run.version,
+            label=run.options.get("test filename") or None,
+            **_workload(run, row["access"], times(values.get("blockKiB"), KIB), times(values.get("xferKiB"), KIB)),
+            iops=values.get("iops"),
+            bw_bytes_per_s=times(values["bwMiB"], MIB),
+            lat_mean_ns=times(latency, 1e9) if latency else None,
+            lat_kind="total" if latency else None,
+            n=1,
+            runtime_seconds=values.get("totalTime"),
+            notes=("IOR MiB/s",),
+        )

@@ -1,0 +1,392 @@
+# SPDX-License-Identifier: Apache-2.0
+"""IOzone's text output: the table, the throughput blocks, and the -R report (also saved as CSV).
+
+A kB (also printed KB, Kbytes) is 1024 bytes throughout. -O prints operations per second, -N microseconds per operation.
+A blank or zero column was not measured (-i chose others, -+n left the retest out).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ioatlas.interop.read.iozone_words import COLUMNS, OPERATIONS, operation_named
+from ioatlas.interop.read.numbers import KIB, num, positive, size_bytes, whole
+from ioatlas.interop.read.source import Source
+from ioatlas.model.imported_reading import ImportedReading
+
+SIGNATURE = re.compile(
+    r"Iozone: Performance Test of File I/O|^[^\n]{0,80}Children see throughput for\s+\d+|^\s*[kK]B\s+reclen\s+write"
+    r"|^\W*(?:Re-?)?[Ww]riter [Rr]eport\W*$|^\W*Throughput report Y-axis is type of test",
+    re.MULTILINE,
+)
+_VERSION = re.compile(r"Version \$Revision: ([\d.]+)")
+_HEADER = re.compile(r"^\s*[kK]B\s+reclen\s+(.*\S)\s*$")
+_ROW = re.compile(r"^\s*(\d{1,15})\s+(\d{1,10})((?:\s+[\d.,]+)+)\s*$")
+_CHILDREN = re.compile(
+    r"^(?:>+\s*)*(?:([\w.:-]+):\s+)?\s*Children see throughput for\s+(\d+)\s+(.+?)\s*=\s*([\d.,]+)\s*(\S+)/sec"
+)
+_DETAIL = re.compile(
+    r"^(?:>+\s*)*(?:[\w.:-]+:\s+)?\s*(Parent sees throughput|Min throughput per|Max throughput per|Avg throughput per"
+    r"|Min xfer)\b.*?=\s*([\d.,]+)"
+)
+_EACH = re.compile(r"Each (?:process|thread) writes a (\d+) (k|K|M|m)?[bB]yte file in (\d+) (k|K|M|m)?[bB]yte records")
+_TEST_OF = re.compile(r"Throughput test with (\d+) (?:process|thread)")
+_REPORT = re.compile(r'^\W*"?\s*([A-Za-z][A-Za-z -]{2,30}?)\s*[Rr]eport"?[\s,;]*$')
+_RECORD_SIZE = re.compile(r'"?Record size = (\d+) (k|K|M|m)?[bB]ytes')
+_TPUT_ROW = re.compile(r'^\W*"?\s*([A-Za-z][A-Za-z -]{2,30}?)\s*"?[\s,;]+([\d.,;\s"]+)$')
+_FIRST_COLUMNS = ("write", "rewrite", "read", "reread", "read", "write", "read", "rewrite", "read")
+"""How the header names the first nine of COLUMNS; mapped files (-B) have no more."""
+_COLUMN_SLACK = 4
+"""Characters a figure may end beside its column's name."""
+_SEEN_LIMIT = 100_000
+_MODES = {
+    "rate": ("bw_bytes_per_s", KIB, "kB is 1024 bytes"),
+    "ops": ("iops", 1, "-O: operations per second"),
+    "usec": ("lat_mean_ns", 1000, "-N: microseconds per operation"),
+}
+"""What the figures are, their factor to base units, and how the reading says it."""
+_KILO = {"": 1, "k": KIB, "K": KIB, "m": KIB * KIB, "M": KIB * KIB}
+
+
+@dataclass
+class Run:
+    """What the header lines of one run say."""
+
+    version: str | None = None
+    command: str | None = None
+    mode: str = "rate"  # or ops, usec
+    file_bytes: int | None = None
+    record_bytes: int | None = None
+    processes: int | None = None
+    flags: list[str] = field(default_factory=list)
+    columns: tuple[str, ...] = ()
+    ends: tuple[int, ...] = ()
+    """Where each column's name ends, counted from the end of `reclen`."""
+
+    def commanded_mode(self) -> str:
+        """What -O or -N on the command line, alone or among other letters, make of the figures."""
+        letters = "".join(re.findall(r"(?<!\S)-([a-zA-Z]+)(?!\S)", self.command or ""))
+        return "ops" if "O" in letters else "usec" if "N" in letters else "rate"
+
+    def tests(self) -> set[int] | None:
+        """Operations asked for by -i; None when the command line does not say."""
+        if self.command is None:
+            return None
+        found = {int(text) for text in re.findall(r"(?<!\S)-[a-zA-Z]*i\s*(\d{1,2})(?!\S)", self.command)}
+        return found or None
+
+
+def reading(source: Source, line: int, run: Run, name: str, value: float | None, **fields: Any) -> ImportedReading:
+    """One figure of one operation, in base units by the run's mode."""
+    operation = OPERATIONS[name]
+    quantity, factor, note = _MODES[run.mode]
+    rates: dict[str, Any] = {quantity: None if value is None else value * factor}
+    if run.mode == "usec":
+        rates["lat_kind"] = "total"
+    details = dict(fields.pop("details", {}))
+    if run.flags:
+        details["settings"] = list(run.flags)
+    if run.command:
+        details["command"] = run.command[:500]
+    fields = {"numjobs": run.processes, "bs_bytes": None, **fields}
+    return ImportedReading(
+        source.name,
+        line,
+        "iozone",
+        tool_version=run.version,
+        direction=operation.direction,
+        rw=operation.rw,
+        operation=operation.operation,
+        n=1,
+        notes=(note, *fields.pop("notes", ())),
+        details=details,
+        **rates,
+        **fields,
+    )
+
+
+def read(source: Source) -> Iterator[ImportedReading]:
+    text = _Text(source)
+    for number, line in source.lines():
+        if "Iozone: Performance Test of File I/O" in line:
+            yield from text.flush()
+            text = _Text(source)
+        else:
+            yield from text.take(number, line)
+    yield from text.flush()
+
+
+@dataclass
+class _Text:
+    """Where in IOzone's text the next line stands."""
+
+    source: Source
+    run: Run = field(default_factory=Run)
+    report: str | None = None
+    """The operation whose report the rows are of; its record sizes stand in the first one, `sizes`."""
+    sizes: list[int] = field(default_factory=list)
+    throughput_report: bool = False
+    pending: ImportedReading | None = None
+    """Of a throughput block, whose further lines add to it."""
+    seen: set[tuple[Any, ...]] = field(default_factory=set)
+    """What the table gave, so that the report does not give it again."""
+
+    def take(self, number: int, line: str) -> Iterator[ImportedReading]:
+        if self._heading(number, line):
+            return
+        elif match := _CHILDREN.match(line):
+            yield from self.flush()
+            self.pending = _children(self.source, self.run, number, match)
+            if self.pending is not None:
+                self.seen.add((self.pending.operation or self.pending.rw, self.pending.numjobs))
+        elif self.pending is not None and (match := _DETAIL.match(line)):
+            self.pending = _detail(self.pending, match[1], num(match[2]))
+        elif match := _REPORT.match(line):
+            self.report, self.sizes = operation_named(match[1]), []
+            if self.report is None and "hroughput" not in line:
+                self.source.problem(number, f"a report of an unknown operation: {match[1][:40]!r}")
+        elif self.throughput_report and (match := _TPUT_ROW.match(line)):
+            if self._cut_off(number, line, " "):
+                self.source.problem(number, "the file ends inside this row, which was not used")
+            else:
+                yield from _throughput_row(self.source, self.run, number, match, self.seen)
+        elif self.report is not None and line.strip():
+            yield from self._report_line(number, line, self.report)
+        else:
+            yield from self._table_line(number, line)
+
+    def _heading(self, number: int, line: str) -> bool:
+        """Whether the line says what the run is or what follows, and holds no figure."""
+        if _setting(self.run, line):
+            if "Y-axis" in line:
+                self.throughput_report, self.report = True, None
+        elif _HEADER.match(line):
+            _columns(self.source, self.run, line, number)
+        elif "CPU utilization report" in line:  # -+u: per cents in the layout of the reports above
+            self.throughput_report, self.report = False, None
+        else:
+            return False
+        return True
+
+    def _cut_off(self, number: int, line: str, ends: str | tuple[str, ...]) -> bool:
+        return self.source.unended(number) and not line.endswith(ends) and not re.search(r"[;,\t]", line)
+
+    def _report_line(self, number: int, line: str, report: str) -> Iterator[ImportedReading]:
+        cells = _cells(line)
+        if len(cells) > 1 and self._cut_off(number, line, (" ", '"')):
+            self.source.problem(number, "the file ends inside this row; its last figure was not used")
+            cells = cells[:-1]
+        values = [num(cell) if cell else 0.0 for cell in cells]
+        known = [value for value in values if value is not None]
+        if not known or len(known) < len(values):
+            self.report = None
+        elif not self.sizes:
+            self.sizes = [int(value) for value in known]
+        else:
+            yield from _report_row(self.source, self.run, number, report, self.sizes, known, self.seen)
+
+    def _table_line(self, number: int, line: str) -> Iterator[ImportedReading]:
+        if self.run.columns and _ROW.match(line):
+            for found in _row(self.source, self.run, number, line):
+                if len(self.seen) < _SEEN_LIMIT:
+                    self.seen.add((found.operation or found.rw, found.size_bytes, found.bs_bytes))
+                yield found
+        elif self.run.columns and re.match(r"^\s*\d{1,15}\s+\d{1,10}\s*$", line):
+            self.source.problem(number, "a table row without figures: the run stopped here")
+        elif line.strip().lower().startswith(("error ", "can not ", "cannot ", "can't ")):
+            self.source.problem(number, f"iozone reports: {line.strip()[:100]}")
+
+    def flush(self) -> Iterator[ImportedReading]:
+        if self.pending is not None:
+            yield self.pending
+        self.pending = None
+
+
+def _cells(line: str) -> list[str]:
+    """A report row: quoted and blank-separated as iozone prints it, or from a spreadsheet with empty cells kept."""
+    separator = next((mark for mark in ";\t," if mark in line), None)
+    if separator is None:
+        return [cell for cell in re.split(r'[\s"]+', line) if cell]
+    cells = [cell.strip().strip('"').strip() for cell in line.split(separator)]
+    return cells[1:] if cells and not cells[0] else cells
+
+
+def _setting(run: Run, line: str) -> bool:
+    """A header line: remember what it says. True when the line is used up."""
+    text = line.strip()
+    if match := _VERSION.search(text):
+        run.version = match[1]
+    elif text.startswith("Command line used:"):
+        run.command = text.split(":", 1)[1].strip()
+    elif "OPS Mode" in text or text.strip('"') == "Output is in ops/sec":
+        run.mode = "ops"
+    elif text.startswith("Microseconds/op Mode"):
+        run.mode = "usec"
+    elif text.startswith("File size set to"):
+        run.file_bytes = size_bytes(text.removeprefix("File size set to"))
+    elif match := re.match(r"Record Size (\d+) ?([kKMm]?)[bB]$", text):
+        run.record_bytes = int(match[1][:12]) * _KILO[match[2]]
+    elif match := _TEST_OF.search(text):
+        run.processes = whole(match[1])
+    elif match := _EACH.search(text):
+        run.file_bytes = int(match[1][:15]) * _KILO[match[2] or ""]
+        run.record_bytes = int(match[3][:15]) * _KILO[match[4] or ""]
+    elif match := _RECORD_SIZE.search(text):
+        run.record_bytes = int(match[1][:15]) * _KILO[match[2] or ""]
+    elif text in (
+        "Include close in write timing",
+        "Include fsync in write timing",
+        "O_DIRECT feature enabled",
+        "No retest option selected",
+    ) or text.startswith(
+        ("SYNC Mode", "Include CPU", "Using mmap", "POSIX async", "Multi_buffer", "Setting O_", "Purge Mode")
+    ):
+        run.flags.append(text[:80])
+    else:
+        return "Throughput report Y-axis" in text
+    return True
+
+
+def _columns(source: Source, run: Run, line: str, number: int) -> None:
+    """The table's columns from its header: the usual thirteen in order, more where pread/pwrite were compiled in."""
+    names = line.split()[2:]
+    extra = [name for name in names[13:] if operation_named(name)]
+    if tuple(names[:9]) != _FIRST_COLUMNS or names[9:13] != list(COLUMNS[9:13])[: len(names) - 9]:
+        source.problem(number, "a table header of an unknown layout")
+        run.columns = ()
+        return
+    run.columns = COLUMNS[: len(names)] + tuple(operation_named(name) or "" for name in extra)
+    if len(names) > 13 + len(extra):
+        source.problem(number, "table columns of unknown operations were not read")
+    ends = [match.end() for match in re.finditer(r"\S+", line)]
+    run.ends = tuple(end - ends[1] for end in ends[2 : 2 + len(run.columns)])
+
+
+def _row(source: Source, run: Run, number: int, line: str) -> Iterator[ImportedReading]:
+    spans = [(match.group(), match.end()) for match in re.finditer(r"\S+", line)]
+    size, record = whole(spans[0][0]), whole(spans[1][0])
+    if not size or not record:
+        source.problem(number, "a table row with no file or record size")
+        return
+    values = spans[2:]
+    asked = run.tests()
+    expected = [name for name in run.columns if asked is None or OPERATIONS[name].test in asked]
+    if len(values) == len(run.columns):
+        names = list(run.columns)
+    elif asked is not None and len(values) == len(expected):
+        names = expected
+    else:
+        names = []
+        for _, end in values:
+            at = end - spans[1][1]
+            place = min(range(len(run.ends)), key=lambda column: abs(run.ends[column] - at))
+            names.append(run.columns[place] if abs(run.ends[place] - at) <= _COLUMN_SLACK else "")
+        if len(set(names)) < len(names) or "" in names:
+            source.problem(number, "a table row whose figures cannot be told apart by column")
+            return
+    if source.unended(number):  # a table row is never the end of iozone's output
+        source.problem(number, "the file ends inside this row; its last figure was not used")
+        values, names = values[:-1], names[:-1]
+    for name, (text, _) in zip(names, values, strict=True):
+        value = positive(text)
+        if value is not None:
+            yield reading(source, number, run, name, value, bs_bytes=record * KIB, size_bytes=size * KIB, numjobs=1)
+
+
+def _children(source: Source, run: Run, number: int, match: re.Match[str]) -> ImportedReading | None:
+    name = operation_named(match[3])
+    if name is None:
+        source.problem(number, f"throughput of an unknown operation: {match[3][:40]!r}")
+        return None
+    unit = match[5].lower()
+    local = replace(run, mode="ops" if unit == "ops" else run.mode)
+    if unit not in ("kb", "kbytes", "kbyte", "ops"):
+        source.problem(number, f"throughput in an unknown unit {match[5][:20]!r}")
+        return None
+    return reading(
+        source,
+        number,
+        local,
+        name,
+        num(match[4]),
+        bs_bytes=run.record_bytes,
+        size_bytes=run.file_bytes,
+        numjobs=whole(match[2]),
+        host=match[1],
+        notes=("sum the children saw while all ran together",),
+    )
+
+
+def _detail(found: ImportedReading, what: str, value: float | None) -> ImportedReading:
+    name = {
+        "Parent sees throughput": "parent",
+        "Min throughput per": "min_per_process",
+        "Max throughput per": "max_per_process",
+        "Avg throughput per": "avg_per_process",
+        "Min xfer": "min_xfer",
+    }[what]
+    if value is None:
+        return found
+    if name == "min_xfer":
+        details = {**found.details, "min_xfer_bytes": value * KIB}
+    elif found.iops is not None:
+        details = {**found.details, f"{name}_iops": value}
+    else:
+        details = {**found.details, f"{name}_bytes_per_s": value * KIB}
+    return replace(found, details=details)
+
+
+def _report_row(
+    source: Source, run: Run, number: int, name: str, sizes: list[int], values: list[float], seen: set[tuple[Any, ...]]
+) -> Iterator[ImportedReading]:
+    """`size value value ...`: record sizes stand in the report's first row. The report repeats the table; only what is
+    new is given.
+    """
+    operation = OPERATIONS[name]
+    for record, value in zip(sizes, values[1:], strict=False):
+        key = (operation.operation or operation.rw, int(values[0]) * KIB, record * KIB)
+        if value > 0 and key not in seen:
+            yield reading(
+                source,
+                number,
+                run,
+                name,
+                value,
+                bs_bytes=record * KIB,
+                size_bytes=int(values[0]) * KIB,
+                numjobs=1,
+                details={"report": True},
+            )
+
+
+def _throughput_row(
+    source: Source, run: Run, number: int, match: re.Match[str], seen: set[tuple[Any, ...]]
+) -> Iterator[ImportedReading]:
+    """One value for each number of processes; which numbers, only the command line or the blocks before say."""
+    name = operation_named(match[1])
+    if name is None:
+        return
+    operation = OPERATIONS[name]
+    values = [num(cell) for cell in re.split(r'[\s;"]+', match[2].strip()) if cell]
+    known = sorted({key[1] for key in seen if key[0] == (operation.operation or operation.rw) and len(key) == 2})
+    if len(known) == len(values):
+        return  # the blocks above said the same
+    yield from throughput_row(source, run, number, name, values)
+
+
+def throughput_row(
+    source: Source, run: Run, number: int, name: str, values: Sequence[float | None]
+) -> Iterator[ImportedReading]:
+    """Readings of one row of the throughput report: `-l LOW` counts processes up from there, `-t N` has one column."""
+    low = re.search(r"(?<!\S)-l\s*(\d{1,6})", run.command or "")
+    fixed = re.search(r"(?<!\S)-t\s*(\d{1,6})", run.command or "")
+    for place, value in enumerate(values):
+        jobs = int(low[1]) + place if low else None
+        if jobs is None and len(values) == 1:
+            jobs = int(fixed[1]) if fixed else run.processes
+        if value:
+            fields = {"bs_bytes": run.record_bytes, "size_bytes": run.file_bytes, "numjobs": jobs}
+            yield reading(source, number, run, name, value, **fields, details={"report": True})

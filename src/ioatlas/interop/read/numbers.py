@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figures as other tools and locales print them."""
+
+from __future__ import annotations
+
+import math
+import re
+
+KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+_PLAIN = re.compile(r"^[+]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$", re.ASCII)
+_THOUSANDS = re.compile(r"^[+]?\d{1,3}(,\d{3})+$", re.ASCII)
+_NO_FIGURE = frozenset(
+    {"", "n/a", "na", "nan", "-nan", "inf", "-inf", "-", "--", "none", "null", "+++", "++++", "+++++", "-1.#ind"}
+)
+_SIZE = re.compile(r"^\s*([\d.,]+)\s*([kmgtpe]?)(i?b?|bytes|i?bytes?)?\s*$", re.IGNORECASE)
+_LIMIT = 1e24
+
+
+def num(text: str | None, *, comma: bool | None = None) -> float | None:
+    """A finite figure from zero up, else None: nothing measured here is negative. `comma`: True when commas are decimal
+    points in this text, None to judge by the figure alone.
+    """
+    if text is None:
+        return None
+    text = text.strip().strip('"').strip("%").strip()
+    if len(text) > 60 or text.lower() in _NO_FIGURE:
+        return None
+    if "," in text:
+        if "." in text:
+            text = (
+                text.replace(",", "") if text.rfind(".") > text.rfind(",") else text.replace(".", "").replace(",", ".")
+            )
+        elif comma is not True and _THOUSANDS.match(text):
+            text = text.replace(",", "")
+        elif comma is not False and text.count(",") == 1:
+            text = text.replace(",", ".")
+        else:
+            return None
+    if not _PLAIN.match(text):
+        return None
+    value = float(text)
+    return value if math.isfinite(value) and value < _LIMIT else None
+
+
+def figure(text: str | None) -> float | None:
+    """A figure of a tool that prints no thousands separators: a comma is its locale's decimal point."""
+    return num(text, comma=True)
+
+
+def positive(text: str | None) -> float | None:
+    """A figure above zero, else None: for quantities where a tool prints zero for 'not measured'."""
+    value = figure(text)
+    return value if value is not None and value > 0 else None
+
+
+def whole(text: str | None) -> int | None:
+    """A non-negative whole number below 2^63, else None."""
+    value = num(text)
+    return int(value) if value is not None and 0 <= value < 2**63 and value == int(value) else None
+
+
+def size_bytes(text: str | None, *, bare: int = 1, decimal: bool = False) -> int | None:
+    """Bytes of `4k`, `4KiB`, `64 MB`, `1g`; a bare number is times `bare`. Letters are binary unless `decimal`, as each
+    tool documents.
+    """
+    match = _SIZE.match(text or "")
+    if match is None:
+        return None
+    value = num(match[1])
+    if value is None:
+        return None
+    letter, unit = match[2].lower(), (match[3] or "").lower()
+    base = 1000 if decimal and not unit.startswith("i") else 1024
+    size = value * (base ** (" kmgtpe".index(letter)) if letter else (1 if unit else bare))
+    return int(size) if 0 <= size < 2**63 else None
+
+
+def times(value: float | None, factor: float) -> float | None:
+    """`value` in the base unit; None stays None."""
+    if value is None:
+        return None
+    result = value * factor
+    return round(result, 3) if math.isfinite(result) else None

@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One result file: its lines in any usual encoding, streamed, with bounded memory, and what could not be read of it."""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import gzip
+import io
+import lzma
+import os
+import re
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+from ioatlas.fio.loose_json import Problem
+
+LINE_LIMIT = 1 << 20
+"""Characters of one line that are kept; the rest of a longer line is skipped and reported."""
+TEXT_LIMIT = 32 << 20
+"""Bytes read into memory at once where a format needs the whole text."""
+EXPANDED_LIMIT = 4 << 30
+"""Bytes a compressed file may expand to."""
+PROBLEM_LIMIT = 50
+_KEEP_LIMIT = 1 << 20
+_PIECES_LIMIT = 10_000
+_BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError)
+_PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0")
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+def encoding_of(head: bytes) -> tuple[str, int]:
+    """Encoding and length of the byte order mark. PowerShell's redirection writes UTF-16; without a mark it shows as
+    NULs in every second place.
+    """
+    for mark, name in _BOMS:
+        if head.startswith(mark):
+            return name, len(mark)
+    sample = head[:4096]
+    if len(sample) >= 8 and b"\0" in sample:
+        even, odd = sample[0::2].count(0), sample[1::2].count(0)
+        if odd > len(sample) // 4 and even < odd // 8:
+            return "utf-16-le", 0
+        if even > len(sample) // 4 and odd < even // 8:
+            return "utf-16-be", 0
+    return "utf-8", 0
+
+
+_COLOURS = re.compile(r"\x1b(?:\[[0-9;?]{0,20}[A-Za-z]|\][^\x07\n]{0,200}\x07|[()][A-Z0-9])")
+
+
+def decode(raw: bytes) -> str:
+    """UTF-8, else the Windows code page most tools use. NUL bytes and a terminal's colours are dropped; `&lt;` of a web
+    page is <, `=3D` of a mail is =.
+    """
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        text = raw.decode("cp1252", errors="replace")
+    if "\x1b" in text:
+        text = _COLOURS.sub("", text)
+    if "&lt;" in text or "&gt;" in text:
+        text = text.replace("&lt;", "<").replace("&gt;", ">")
+    if "=3D" in text:  # a mail as it was sent (quoted-printable)
+        text = text.replace("=3D", "=").replace("=20\n", " \n")
+    return text.replace("\0", "") if "\0" in text else text
+
+
+@dataclass
+class Source:
+    """A result file. `name` is how readings cite it. Nothing here raises for bad content; `problems` says what was not
+    read.
+    """
+
+    path: Path | str
+    name: str
+    problems: list[Problem] = field(default_factory=list)
+    unlisted: int = 0
+    margin: re.Pattern[str] | None = None
+    """What is taken off the beginning of each line that has it."""
+    _last_unended: int = 0
+    _kept: bytes | None = None
+
+    @classmethod
+    def of(cls, path: Path | str, name: str | None = None) -> Source:
+        return cls(path, str(path) if name is None else name)
+
+    def problem(self, line: int, what: str, *, lost: bool = True) -> None:
+        """Record what could not be read; only the first few of a file are kept one by one."""
+        if len(self.problems) < PROBLEM_LIMIT:
+            found = Problem(line, " ".join(what.split())[:300], lost)
+            if found not in self.problems:
+                self.problems.append(found)
+        else:
+            self.unlisted += 1
+
+    def unended(self, number: int) -> bool:
+        """Whether line `number`, just read, is the last one and has no line end: its last figure may be cut."""
+        return self._last_unended == number
+
+    @property
+    def lost(self) -> bool:
+        return self.unlisted > 0 or any(problem.lost for problem in self.problems)
+
+    def open(self) -> BinaryIO:
+        """The file's bytes, decompressed when its first bytes say gzip, bzip2 or xz. Raises OSError."""
+        file = open(self.path, "rb")  # noqa: SIM115, PTH123 - the caller closes it; a plain string is quicker than a Path
+        magic = file.peek(6)[:6]
+        if magic.startswith(b"\x1f\x8b"):
+            return gzip.GzipFile(fileobj=file)  # type: ignore[return-value]
+        if magic.startswith(b"BZh"):
+            return bz2.BZ2File(file)  # type: ignore[return-value]
+        if magic.startswith(b"\xfd7zXZ\0"):
+            return lzma.LZMAFile(file)  # type: ignore[return-value]
+        return file
+
+    def small(self) -> bytes | None:
+        """All bytes of a small file, which are kept from then on so that it is opened once; None for a larger one."""
+        if self._kept is None:
+            try:
+                raw = self._plain()
+                if raw.startswith(_PACKED):
+                    with self.open() as file:
+                        raw = file.read(_KEEP_LIMIT + 1)
+            except _BROKEN:
+                return None  # read again, with what can be kept of it
+            if len(raw) > _KEEP_LIMIT:
+                return None
+            self._kept = raw
+        return self._kept
+
+    def _plain(self) -> bytes:
+        """The first bytes of the file as they are, more than are kept of a small one; by system calls, which cost a
+        third of a file object.
+        """
+        handle = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            parts = [os.read(handle, _KEEP_LIMIT + 1)]
+            while parts[-1] and sum(map(len, parts)) <= _KEEP_LIMIT:
+                parts.append(os.read(handle, _KEEP_LIMIT + 1))
+        finally:
+            os.close(handle)
+        return b"".join(parts)
+
+    def head(self, length: int) -> bytes:
+        """The first `length` bytes; empty when the file cannot be read."""
+        if self._kept is not None:
+            return self._kept[:length]
+        try:
+            with self.open() as file:
+                return self._take(file, length)
+        except _BROKEN as error:
+            self.problem(0, f"cannot be read: {error}")
+            return b""
+
+    def _take(self, file: BinaryIO, length: int) -> bytes:
+        parts: list[bytes] = []
+        taken = 0
+        try:
+            while taken < length and (part := file.read(min(length - taken, 1 << 20))):
+                parts.append(part)
+                taken += len(part)
+        except _BROKEN as error:  # keep what a damaged archive still gave
+            self.problem(0, f"damaged: {error}")
+        return b"".join(parts)
+
+    def text(self, limit: int = TEXT_LIMIT) -> tuple[str, bool]:
+        """The decoded text of the first `limit` bytes, with plain line ends, and whether that is all of it."""
+        raw = self.head(limit + 1)
+        complete = len(raw) <= limit
+        raw = raw[:limit]
+        name, skip = encoding_of(raw)
+        text = decode(raw[skip:]) if name == "utf-8" else raw.decode(name, errors="replace").replace("\0", "")
+        text = text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+        return (re.sub(rf"(?m)^(?:{self.margin.pattern})", "", text) if self.margin is not None else text), complete
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """(line number from 1, line without its end and margin). A line longer than LINE_LIMIT is cut there and
+        reported.
+        """
+        margin = self.margin
+        if margin is None:
+            return self._lines()
+        return (
+            (number, line[match.end() :] if (match := margin.match(line)) else line) for number, line in self._lines()
+        )
+
+    def _lines(self) -> Iterator[tuple[int, str]]:
+        try:
+            with self.open() if self._kept is None else io.BytesIO(self._kept) as file:
+                mark = self._take(file, 4096)
+                name, skip = encoding_of(mark)
+                rest = _Joined(mark[skip:] if name == "utf-8" else mark, file)
+                if name == "utf-8":
+                    yield from self._byte_lines(rest)
+                else:
+                    yield from self._wide_lines(rest, name)
+        except _BROKEN as error:
+            self.problem(0, f"damaged: {error}")
+
+    def _byte_lines(self, file: _Joined) -> Iterator[tuple[int, str]]:
+        buffered = io.BufferedReader(file, 1 << 18)
+        number, total = 0, 0
+        while raw := buffered.readline(LINE_LIMIT):
+            number += 1
+            total += len(raw)
+            if not raw.endswith(b"\n"):
+                self._last_unended = number
+            if total > EXPANDED_LIMIT:
+                self.problem(number, "more than 4 GiB of text; the rest was not read")
+                return
+            if len(raw) == LINE_LIMIT and not raw.endswith(b"\n"):
+                self.problem(number, f"a line longer than {LINE_LIMIT} bytes was cut there")
+                while (skipped := buffered.readline(LINE_LIMIT)) and not skipped.endswith(b"\n"):
+                    total += len(skipped)
+                    if total > EXPANDED_LIMIT:
+                        return
+            if b"\r" in raw.rstrip(b"\r\n"):  # old Mac line ends, or a progress line rewritten in place
+                pieces = [piece for piece in raw.split(b"\r") if piece.strip()]
+                if len(pieces) > _PIECES_LIMIT:
+                    self.problem(
+                        number, f"a line rewritten more than {_PIECES_LIMIT} times; the rest of it was not read"
+                    )
+                for piece in pieces[:_PIECES_LIMIT]:
+                    yield number, decode(piece).rstrip("\n")
+                continue
+            yield number, decode(raw).rstrip("\r\n")
+
+    def _wide_lines(self, file: _Joined, name: str) -> Iterator[tuple[int, str]]:
+        text = io.TextIOWrapper(io.BufferedReader(file, 1 << 18), encoding=name, errors="replace", newline="\n")
+        number, total = 0, 0
+        while line := text.readline(LINE_LIMIT):
+            number += 1
+            total += len(line)
+            if not line.endswith("\n"):
+                self._last_unended = number
+            if total > EXPANDED_LIMIT:
+                self.problem(number, "more than 4 GiB of text; the rest was not read")
+                return
+            for piece in line.rstrip("\r\n").split("\r") if "\r" in line.rstrip("\r\n") else [line.rstrip("\r\n")]:
+                yield number, piece.replace("\0", "").lstrip("\ufeff")
+
+
+class _Joined(io.RawIOBase):
+    """Bytes already read, then the rest of the file."""
+
+    def __init__(self, head: bytes, rest: BinaryIO) -> None:
+        super().__init__()
+        self._head = head
+        self._rest = rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        if self._head:
+            size = min(len(buffer), len(self._head))
+            buffer[:size] = self._head[:size]
+            self._head = self._head[size:]
+            return size
+        data = self._rest.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)

@@ -1,0 +1,390 @@
+# SPDX-License-Identifier: Apache-2.0
+"""vdbench: summary, totals and log file, and the flat file; one run definition gives read, write and total readings.
+
+MB is 1048576 bytes (the header says 1024**2), response times are milliseconds. The average line of a run definition is
+the result; vdbench leaves the first interval (and the warm-up) out of it. Java prints in the machine's locale, so
+commas may be decimal points.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ioatlas.interop.read.numbers import GIB, MIB, figure, num, size_bytes, times, whole
+from ioatlas.interop.read.source import Source
+from ioatlas.model.imported_reading import ImportedReading
+
+SIGNATURE = re.compile(
+    r"^[^\n]{0,200}Starting RD=\S|^\s*tod\s+(?:timestamp\s+)?Run\s+Interval\s"
+    r"|^[^\n]{0,40}\.{1,3}Interval\.{1,3}\s+\.+ReqstdOps|^[^\n]{0,40}\binterval\s+i/o\s+MB/sec",
+    re.MULTILINE | re.IGNORECASE,
+)
+_TAG = re.compile(r"<[^<>]{0,300}>")
+_START = re.compile(r"Starting RD=([^;\s]+(?:\s*\([^)]*\))?);?(.*)$")
+_ROW = re.compile(r"^\s*(\d\d:\d\d:\d\d[.,]\d{3})\s+(\d+|avg_\S+|std_\S+|max_\S+)\s+(.*)$")
+_HEADER = re.compile(r"\binterval\b\s+i/o\s+MB/sec", re.IGNORECASE)
+_GROUPS = re.compile(r"\.{1,3}Interval\.{1,3}\s+(\.+ReqstdOps.*)$", re.IGNORECASE)
+_SMALLEST_BLOCK = 512
+_DATA_OPS = frozenset({"read", "write", "reqstdops", "cpu%", "mb/sec", "xfer"})
+
+
+@dataclass
+class _Run:
+    """A run definition while its lines are read."""
+
+    name: str | None = None
+    line: int = 0
+    loops: dict[str, str] = field(default_factory=dict)
+    ended: bool = True
+    intervals: int = 0
+    last: tuple[int, dict[str, float]] | None = None
+
+
+def read(source: Source) -> Iterator[ImportedReading]:
+    text = _Text(source)
+    for number, raw in source.lines():
+        yield from text.take(number, _TAG.sub("", raw) if "<" in raw else raw)
+    yield from _unfinished(source, text.run, text.version)
+
+
+@dataclass
+class _Text:
+    """Where in a vdbench file the next line stands."""
+
+    source: Source
+    run: _Run = field(default_factory=_Run)
+    version: str | None = None
+    columns: list[str] = field(default_factory=list)
+    groups: str = ""
+    """The first line of a two-line header of a file-system run, whose second line comes."""
+    first_line: list[str] = field(default_factory=list)
+    """The same of a raw-I/O run."""
+    flat: list[str] = field(default_factory=list)
+    """Columns of a flat file."""
+
+    def take(self, number: int, line: str) -> Iterator[ImportedReading]:
+        if match := re.search(r"Vdbench distribution: vdbench(\d[\w.]*)", line, re.IGNORECASE):
+            self.version = match[1]
+        if match := _START.search(line):
+            yield from _unfinished(self.source, self.run, self.version)
+            self.run = _Run(match[1].strip(), number, _loops(match[2]), ended=False)
+        elif re.match(r"\s*tod\s+(?:timestamp\s+)?Run\s+Interval\s", line):
+            self.flat = [name.lower() for name in line.split()]
+        elif self.flat and (record := _flat_row(self.source, self.flat, number, line)):
+            yield from _flat(self.source, number, record)
+        elif not self._header(line) and self.columns and (match := _ROW.match(line)):
+            yield from self._row(number, match[2], match[3])
+
+    def _header(self, line: str) -> bool:
+        if match := _GROUPS.search(line):
+            self.groups, self.first_line = match[1], []
+        elif match := _HEADER.search(line):
+            self.groups, self.first_line = "", line[match.start() :].split()[1:]
+        elif self.groups and re.match(r"\s*rate\s+resp\b", line):
+            self.columns, self.groups = _grouped(self.groups, line.split()), ""
+        elif self.first_line and re.match(r"\s*rate\s+1024", line):
+            pairs = zip(self.first_line, line.split(), strict=False)
+            self.columns, self.first_line = [f"{top} {low}".lower() for top, low in pairs], []
+        else:
+            return False
+        return True
+
+    def _row(self, number: int, interval: str, figures: str) -> Iterator[ImportedReading]:
+        values = _values(self.columns, _whole_cells(self.source, number, figures))
+        if values is None:
+            if not interval.startswith(("std", "max")):
+                self.source.problem(number, "a row with another number of figures than its header")
+        elif (span := re.match(r"avg_(\d+)-(\d+)$", interval)) and int(span[1][:9]) > int(span[2][:9]):
+            pass  # a run of one interval, which is left out as warm-up: an average of nothing, printed as 0
+        elif interval.startswith("avg_"):
+            yield from _average(self.source, self.run, number, interval, values, self.version)
+            self.run.ended = True
+        elif interval.isdigit():
+            self.run.intervals += 1
+            self.run.last = (number, values)
+
+
+def _loops(text: str) -> dict[str, str]:
+    """`; I/O rate: 50; elapsed=60; For loops: threads=2 xfersize=4k` as a mapping."""
+    found = dict(re.findall(r"(\w+)=([^\s;]+)", text[:2000]))
+    if match := re.search(r"I/O rate:\s*([^;]+)", text):
+        found["rate"] = match[1].strip()
+    return found
+
+
+def _values(columns: list[str], text: str) -> dict[str, float] | None:
+    cells = text.split()
+    if len(cells) < len(columns) - 3 or len(cells) > len(columns):  # the last CPU columns may be blank
+        return None
+    values: dict[str, float] = {}
+    for name, cell in zip(columns, cells, strict=False):
+        if (value := figure(cell)) is not None:
+            values[name] = value
+    return values
+
+
+def _whole_cells(source: Source, number: int, text: str) -> str:
+    """The cells of a row without the one the file ends in."""
+    if not source.unended(number):
+        return text
+    source.problem(number, "the file ends inside this row; its last figure was not used")
+    return text.rpartition(" ")[0]
+
+
+def _grouped(groups: str, names: list[str]) -> list[str]:
+    """Two-line header of file-system runs: a dotted group stands over two columns, `read` over pct, `mb/sec` over
+    total, `.xfer..` over size.
+    """
+    columns: list[str] = []
+    place = 0
+    for group in groups.split():
+        word = group.strip(".").lower()
+        dots = group.startswith(".") or group.endswith(".")
+        span = 2 if dots and word != "xfer" else 1
+        for name in names[place : place + span]:
+            columns.append(f"{word} {name}".lower())
+        place += span
+    return columns
+
+
+def _fields(run: _Run) -> tuple[dict[str, Any], list[str]]:
+    fields: dict[str, Any] = {
+        "bs_bytes": size_bytes(run.loops.get("xfersize")),
+        "numjobs": whole(run.loops.get("threads")),
+    }
+    notes = ["vdbench MB is 1048576 bytes"]
+    if "threads" in run.loops:
+        notes.append("numjobs is vdbench threads: concurrent I/Os of each SD or FWD")
+    return fields, notes
+
+
+def _average(
+    source: Source, run: _Run, number: int, interval: str, values: Mapping[str, float], version: str | None
+) -> Iterator[ImportedReading]:
+    fields, notes = _fields(run)
+    details: dict[str, Any] = {"interval": interval}
+    if "rate" in run.loops:
+        details["requested_rate"] = run.loops["rate"][:60]
+    if "elapsed" in run.loops:
+        details["elapsed"] = run.loops["elapsed"][:20]
+    common = {
+        "tool": "vdbench",
+        "tool_version": version,
+        "label": run.name,
+        "n": 1,
+        "runtime_seconds": num(run.loops.get("elapsed")),
+    }
+    if "reqstdops rate" in values:
+        yield from _file_system(source, number, values, {**common, **fields}, notes, details)
+    else:
+        renamed = {
+            "rate": values.get("i/o rate"),
+            "mb": values.get("mb/sec 1024**2"),
+            "bytes": values.get("bytes i/o"),
+            "pct": values.get("read pct"),
+            "resp": values.get("resp time"),
+            "read_resp": values.get("read resp"),
+            "write_resp": values.get("write resp"),
+        }
+        for name in ("resp max", "resp stddev", "queue depth"):
+            if name in values:
+                details[name.replace(" ", "_") + ("_ms" if name != "queue depth" else "")] = values[name]
+        yield from raw_readings(source, number, renamed, {**common, **fields}, notes, details)
+
+
+def raw_readings(
+    source: Source,
+    number: int,
+    values: Mapping[str, float | None],
+    common: dict[str, Any],
+    notes: list[str],
+    details: dict[str, Any],
+) -> Iterator[ImportedReading]:
+    """Readings of one raw-I/O average: the total; for a mix also reads and writes by the observed read percentage."""
+    rate, mb, percent, size = values.get("rate"), values.get("mb"), values.get("pct"), values.get("bytes")
+    if rate is None:
+        source.problem(number, "an average line without an I/O rate")
+        return
+    if common.get("bs_bytes") is None and rate > 0 and _whole_block(size):
+        common = {**common, "bs_bytes": int(size or 0)}
+        notes = [*notes, "block size is the mean transfer size, a power of two"]
+
+    def made(direction: str, iops: float | None, bw: float | None, resp: float | None, *extra: str) -> ImportedReading:
+        return ImportedReading(
+            source.name,
+            number,
+            **common,
+            direction=direction,
+            iops=iops,
+            bw_bytes_per_s=bw,
+            lat_mean_ns=times(resp, 1e6),
+            lat_kind=None if resp is None else "total",
+            notes=(*notes, *extra),
+            details=details,
+        )
+
+    bw = times(mb, MIB)
+    if percent is None:
+        yield made("mixed", rate, bw, values.get("resp"))
+        return
+    if percent >= 100 or percent <= 0:
+        yield made("read" if percent >= 100 else "write", rate, bw, values.get("resp"))
+        return
+    details["observed_read_percent"] = percent
+    fixed = size is not None and common.get("bs_bytes") == size
+    share = "I/Os are the observed read percentage of the total rate"
+    for name, part in (("read", percent / 100), ("write", 1 - percent / 100)):
+        iops = rate * part
+        yield made(
+            name,
+            iops,
+            iops * (size or 0) if fixed else None,
+            values.get(f"{name}_resp"),
+            share,
+            *(("bandwidth is I/Os times the fixed transfer size",) if fixed else ()),
+        )
+    yield made("mixed", rate, bw, values.get("resp"), "reads and writes together")
+
+
+def _whole_block(size: float | None) -> bool:
+    """Whether a mean transfer size means transfers of one size: a mix hits a power of two by chance alone."""
+    return size is not None and size >= _SMALLEST_BLOCK and size == int(size) and int(size) & (int(size) - 1) == 0
+
+
+def _file_system(
+    source: Source,
+    number: int,
+    values: Mapping[str, float],
+    common: dict[str, Any],
+    notes: list[str],
+    details: dict[str, Any],
+) -> Iterator[ImportedReading]:
+    size = values.get("xfer size")
+    if size is not None:
+        details["mean_io_bytes"] = size
+    found = False
+    for name in ("read", "write"):
+        if (rate := values.get(f"{name} rate", 0.0)) > 0:
+            found = True
+            yield ImportedReading(
+                source.name,
+                number,
+                **common,
+                direction=name,
+                iops=rate,
+                bw_bytes_per_s=times(values.get(f"mb/sec {name}"), MIB),
+                lat_mean_ns=times(values.get(f"{name} resp"), 1e6),
+                lat_kind="total" if f"{name} resp" in values else None,
+                notes=tuple(notes),
+                details=details,
+            )
+    for column, rate in values.items():
+        word = column.removesuffix(" rate")
+        if word != column and word not in _DATA_OPS and rate > 0:
+            found = True
+            yield ImportedReading(
+                source.name,
+                number,
+                **{**common, "bs_bytes": None},
+                operation=word,
+                iops=rate,
+                lat_mean_ns=times(values.get(f"{word} resp"), 1e6),
+                lat_kind="total" if f"{word} resp" in values else None,
+                notes=("operations per second of file-system calls",),
+            )
+    if not found:
+        source.problem(number, "an average line with no operation above zero", lost=False)
+
+
+def _unfinished(source: Source, run: _Run, version: str | None) -> Iterator[ImportedReading]:
+    if run.name is None or run.ended:
+        return
+    if run.last is None:
+        if run.line:
+            source.problem(run.line, f"run {run.name[:60]} has no figures", lost=False)
+        return
+    number, values = run.last
+    source.problem(number, f"run {run.name[:60]} has no average line: only its last interval is given")
+    for reading in _average(source, run, number, str(run.intervals), values, version):
+        yield _interval_only(reading)
+
+
+def _interval_only(reading: ImportedReading) -> ImportedReading:
+    return replace(
+        reading,
+        statistic="unknown",
+        n=None,
+        notes=(*reading.notes, "the last whole interval of a run that was cut off, not its average"),
+    )
+
+
+def _flat_row(source: Source, flat: list[str], number: int, line: str) -> dict[str, str] | None:
+    """The cells of an average row of the flat file by column name."""
+    cells = line.split()
+    if not cells or not re.match(r"\d\d:\d\d:\d\d", cells[0]):
+        return None
+    record = dict(zip(flat, cells, strict=False))
+    if not record.get("interval", "").startswith("avg_"):
+        return None
+    if len(cells) != len(flat) or (source.unended(number) and not line.endswith(" ")):
+        source.problem(number, "a row with another number of figures than its header, or cut off")
+        return None if len(cells) < len(flat) // 2 else dict(zip(flat, cells[:-1], strict=False))
+    return record
+
+
+def _flat(source: Source, number: int, record: Mapping[str, str]) -> Iterator[ImportedReading]:
+
+    def get(name: str) -> float | None:
+        return figure(record.get(name))
+
+    threads, size = get("threads"), get("xfersize")
+    common: dict[str, Any] = {
+        "tool": "vdbench",
+        "tool_version": None if record.get("version", "n/a") == "n/a" else record["version"],
+        "label": record.get("run"),
+        "n": 1,
+        "bs_bytes": None if size is None else int(size),
+        "numjobs": None if threads is None else int(threads),
+    }
+    notes = ["vdbench MB is 1048576 bytes"]
+    if threads is not None:
+        notes.append("numjobs is vdbench threads: concurrent I/Os of each SD or FWD")
+    details: dict[str, Any] = {"interval": record.get("interval")}
+    if "read_rate" in record and "mb_read" in record:
+        common["bs_bytes"] = None  # the flat file of file-system runs prints the average, not the requested size
+        values = {
+            "reqstdops rate": get("rate") or 0.0,
+            "mb/sec read": get("mb_read") or 0.0,
+            "mb/sec write": get("mb_write") or 0.0,
+        }
+        if size is not None:
+            values["xfer size"] = size
+        for name in record:
+            word, _, kind = name.rpartition("_")
+            if word and kind in ("rate", "resp") and (value := get(name)) is not None:
+                values[f"{word} {kind}"] = value
+        yield from _file_system(source, number, values, common, notes, details)
+        return
+    seek, requested, lun = get("seekpct"), get("rdpct"), get("lunsize")
+    if seek in (0, 100) and requested is not None:
+        words = ("read", "write", "rw") if seek == 0 else ("randread", "randwrite", "randrw")
+        common["rw"] = words[0] if requested == 100 else words[1] if requested == 0 else words[2]
+        common["rwmixread"] = requested if 0 < requested < 100 else None
+    if lun:
+        common["size_bytes"] = int(lun * GIB)
+        notes.append("size is of all LUNs together")
+    for name in ("reqrate", "resp_max", "resp_std", "queue_depth", "rhpct", "whpct", "compratio", "dedupratio"):
+        if (value := get(name)) is not None:
+            details[name] = value
+    values2 = {
+        "rate": get("rate"),
+        "mb": get("mb/sec"),
+        "bytes": get("bytes/io"),
+        "pct": get("read%"),
+        "resp": get("resp"),
+    }
+    values2 |= {"read_resp": get("read_resp"), "write_resp": get("write_resp")}
+    yield from raw_readings(source, number, values2, common, notes, details)

@@ -1,0 +1,520 @@
+# SPDX-License-Identifier: Apache-2.0
+"""elbencho command lines and configuration files (facts: its help texts, version 3.1).
+
+Phases run in the order write, read. On a file or block device the threads share the file: each passes over its own
+contiguous part, or every n-th block with `--strided`; random offsets cover the whole file and each thread moves its
+part of `--randamount`. On a directory each thread has `-n` directories of `-N` files of its own. A phase is bounded by
+its work; `--timelimit` caps it, `--infloop` repeats it until then. The block is 1 MiB unless `-b` says otherwise, and
+every written block is new random data unless `--blockvarpct` says otherwise.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from ioatlas.errors import UsageError
+from ioatlas.interop.command import Source, binary_size, command_lines, whole_number
+from ioatlas.interop.fidelity import Fidelity, approximate, exact, not_expressible
+from ioatlas.interop.translation import Translation, from_workloads
+from ioatlas.model.cell import OptionValue
+from ioatlas.model.workload import Address, Arrival, Stream, Workload
+
+_SHORT = {
+    "b": "block",
+    "c": "configfile",
+    "D": "deldirs",
+    "d": "mkdirs",
+    "F": "delfiles",
+    "i": "iterations",
+    "N": "files",
+    "n": "dirs",
+    "r": "read",
+    "s": "size",
+    "t": "threads",
+    "w": "write",
+    "h": "help",
+}
+_TAKES = frozenset(
+    """
+    block blockvaralgo blockvarpct clients clientsfile configfile cores csvfile fadv flock gpuids hosts hostsfile
+    iodepth iterations jsonfile label latpercent9s limitread limitwrite livecsv livejson liveint log madv files dirs
+    netdevs numhosts numservers opslog phasedelay port randalgo randamount rankoffset recvbuf respsize resfile
+    rotatehosts rwmixpct rwmixthr rwmixthrpct size s3aclgrantee s3aclgtype s3aclgrants s3chksumalgo s3checksumalgo
+    s3credfile s3credlist s3endpoints s3key s3listobj s3log s3logprefix s3maxconns s3mpusizevar s3mpusplit
+    s3multidel s3objprefix s3sseckey s3ssekmskey s3region s3secret s3sessiontoken s3sign s3targetgbps sendbuf
+    servers serversfile sharesize start svcpwfile svcupint svcwait threads timelimit treefile treeroundup treescan
+    verify zones nodes path
+    """.split()  # noqa: SIM905 - a table of words
+)
+_FLAGS = frozenset(
+    """
+    allelapsed backward cpu cufile cufiledriveropen cuhostbufreg deldirs mkdirs direct dirsharing dirstats dropcache
+    dryrun delfiles foreground gds gdsbufreg gpuperservice infloop interrupt lat lathisto latpercent live1 live1n
+    livecsvex livejsonex mmap netbench no0usecerr nocsvlabels nodelerr nodiocheck nofdsharing nolive nopathexp
+    norandalign nosvcshare opsloglock preallocfile quit read rand readinline s3aclget s3aclput s3aclputinl
+    s3aclverify s3baclget s3baclput s3btag s3btagverify s3bversion s3bversionverify s3fastget s3fastput
+    s3ignoreerrors s3listobjpar s3listverify s3multiignore404 s3nocompress s3nompcheck s3nompucompl s3olockcfg
+    s3olockcfgverify s3otag s3otagverify s3randobj s3sse s3single s3statdirs s3virtaddr service stat statinline
+    strided svcelapsed svcping sync trunc trunctosize verifydirect version write treerand treeroundrob base10 help
+    nodetach nosvcpathshare althttpsvc hdfs s3mpusharing help-all help-large help-multi help-s3 help-dist
+    """.split()  # noqa: SIM905 - a table of words
+)
+_REPORTING = frozenset(
+    """
+    allelapsed cpu csvfile dirstats jsonfile label lat lathisto latpercent latpercent9s live1 live1n livecsv
+    livecsvex livejson livejsonex liveint log no0usecerr nocsvlabels nolive opslog opsloglock resfile svcelapsed
+    svcping svcupint base10 nodetach foreground port svcwait nodelerr nodiocheck blockvaralgo randalgo
+    """.split()  # noqa: SIM905 - a table of words
+)
+_USED = frozenset(
+    """
+    block size threads iodepth direct rand norandalign randamount backward strided rwmixpct rwmixthr blockvarpct
+    limitread limitwrite timelimit infloop dirs files dirsharing dropcache fadv mmap cores trunctosize preallocfile
+    read write iterations delfiles netbench
+    """.split()  # noqa: SIM905 - a table of words
+)
+_INEXPRESSIBLE = {
+    "hosts": "several hosts: one job file is one client's load; hosts are named when it is run",
+    "hostsfile": "several hosts named in a file",
+    "numhosts": "part of the hosts",
+    "rotatehosts": "another order of hosts for each phase",
+    "nosvcshare": "a data set for each host",
+    "nosvcpathshare": "a data set for each host",
+    "rankoffset": "numbering of threads",
+    "sync": "a sync of the whole system between phases; fio syncs its own files",
+    "phasedelay": "rest between phases",
+    "start": "a common start",
+    "flock": "file locks around each I/O",
+    "madv": "madvise flags",
+    "gpuids": "buffers on a GPU",
+    "gds": "GPUDirect storage",
+    "cufile": "cuFile",
+    "gdsbufreg": "GPU buffers",
+    "cuhostbufreg": "CUDA",
+    "cufiledriveropen": "cuFile",
+    "gpuperservice": "GPUs",
+    "zones": "NUMA zones; name them with numa_cpu_nodes",
+    "verify": "checking contents; `ioatlas --verify` does it",
+    "verifydirect": "checking contents after each write",
+    "stat": "a phase of stat calls",
+    "statinline": "stat calls after open",
+    "mkdirs": "a phase that makes directories",
+    "deldirs": "a phase that deletes directories",
+    "readinline": "reading each file right after it was written",
+    "trunc": "truncation when a file is opened",
+    "treefile": "a tree of files out of a list",
+    "treescan": "a tree of files out of a scan",
+    "treerand": "order of a tree's files",
+    "treeroundup": "sizes of a tree's files",
+    "treeroundrob": "order of a tree's files",
+    "sharesize": "which files of a tree are shared",
+    "nofdsharing": "one file descriptor for each thread; fio's jobs have that",
+    "rwmixthrpct": "a ratio between reading and writing threads",
+    "dryrun": "only printing",
+    "nopathexp": "brackets in paths taken literally",
+}
+
+
+@dataclass
+class Command:
+    options: dict[str, str] = field(default_factory=dict)
+    paths: list[str] = field(default_factory=list)
+    where: str = ""
+    notes: list[Fidelity] = field(default_factory=list)
+
+    def given(self, name: str) -> bool:
+        return self.options.get(name, "0").lower() not in ("0", "false", "no")
+
+    def size(self, name: str, default: int) -> int:
+        return binary_size(self.options[name], f"--{name}", self.where) if name in self.options else default
+
+    def number(self, name: str, default: int, *, high: int = 1 << 40) -> int:
+        return whole_number(self.options[name], f"--{name}", self.where, high=high) if name in self.options else default
+
+
+def _full(name: str, where: str) -> str:
+    known = _TAKES | _FLAGS
+    if name in known:
+        return name
+    close = [k for k in known if k.startswith(name)]
+    if len(close) == 1:
+        return close[0]
+    raise UsageError(f"elbencho has no option --{name}", where=where, remedy="remove it, or correct its spelling")
+
+
+def _words(words: deque[str], where: str, notes: list[Fidelity]) -> Iterator[tuple[str, str | None]]:
+    """(long name, value) of each option, ("", path) of each path; the value is None where none is attached."""
+    while words:
+        word = words.popleft()
+        if word.startswith("--") and len(word) > 2:
+            text, equals, attached = word[2:].partition("=")
+            if equals and not any(known.startswith(text) for known in _TAKES | _FLAGS):
+                # Options of other versions, or of a wrapper: with their value attached they differ from paths.
+                notes.append(not_expressible(f"--{text}", "not an option that elbencho's help names"))
+            else:
+                yield _full(text, where), attached if equals else None
+        elif word.startswith("-") and len(word) > 1:
+            rest = word[1:]
+            while rest:
+                letter, rest = rest[0], rest[1:]
+                if letter not in _SHORT:
+                    raise UsageError(
+                        f"elbencho has no option -{letter}", where=where, remedy="remove it, or correct its spelling"
+                    )
+                name = _SHORT[letter]
+                yield name, rest.removeprefix("=") if rest and name in _TAKES else None
+                if name in _TAKES:
+                    break
+        else:
+            yield "", word
+
+
+def read_command(words: list[str], where: str, source: Source) -> Command:
+    """Options by long name, and paths. Raises UsageError for unknown options and missing values."""
+    command = Command(where=where)
+    left = deque(words)
+    for name, attached in _words(left, where, command.notes):
+        if not name:
+            command.paths.append(attached or "")
+        elif attached is None and name in _TAKES and not left:
+            raise UsageError(f"--{name} takes a value", where=where, remedy="add it")
+        elif attached is None:
+            command.options[name] = left.popleft() if name in _TAKES else "1"
+        else:
+            command.options[name] = attached
+    if "configfile" in command.options:
+        file = source.include(command.options.pop("configfile"), depth=1)
+        for line in file.text.split("\n"):
+            text, equals, setting = line.strip().partition("=")
+            if text and not text.startswith("#"):
+                name = _full(text.strip().removeprefix("--"), file.where)
+                command.options.setdefault(name, setting.strip() if equals else "1")
+    if "path" in command.options:
+        command.paths.append(command.options.pop("path"))
+    return command
+
+
+def _expand(path: str) -> int:
+    """How many paths the number lists of elbencho or of a shell make: file[1-4] and file{1..4} are four."""
+    count = 1
+    for group in re.findall(r"\[([0-9,\-]+)\]", path):
+        total = 0
+        for part in group.split(","):
+            low, dash, high = part.partition("-")
+            total += int(high) - int(low) + 1 if dash and low.isdigit() and high.isdigit() else 1
+        count *= max(1, total)
+    for low, high in re.findall(r"\{(\d+)\.\.(\d+)\}", path):
+        count *= abs(int(high) - int(low)) + 1
+    return min(count, 1_000_000)
+
+
+def _is_directory(command: Command) -> tuple[bool, bool]:
+    """Whether the path is a directory, and whether that is only supposed."""
+    if any(
+        name in command.options
+        for name in ("dirs", "files", "mkdirs", "deldirs", "dirsharing", "treefile", "s3endpoints")
+    ):
+        return True, False  # a bucket is a directory of objects
+    if not command.paths:
+        return False, True
+    path = command.paths[0].rstrip()
+    if path.endswith("/"):
+        return True, False
+    return False, not (
+        path.startswith("/dev/") or len(command.paths) > 1 or re.search(r"(\.\w+|file[^/]*|\])$", path) is not None
+    )
+
+
+def _notes(command: Command) -> Iterator[Fidelity]:
+    for name in command.options:
+        if name in _REPORTING:
+            yield exact("reporting", f"--{name}: not part of the load")
+        elif name in _INEXPRESSIBLE and command.given(name):
+            yield not_expressible(f"--{name}", _INEXPRESSIBLE[name])
+        elif name.startswith("s3") or name == "hdfs":
+            yield not_expressible(f"--{name}", "object storage is not read or written through files here")
+        elif name == "delfiles" and command.given(name):
+            yield exact("--delfiles", "the files are deleted after the load; the deletion is not timed")
+        elif name == "dropcache" and command.given("direct"):
+            yield exact("--dropcache", "direct I/O passes by the client's cache; nothing of it is left to drop")
+        elif name not in _USED and name not in _INEXPRESSIBLE and command.given(name):
+            yield not_expressible(f"--{name}", "no counterpart in a fio job")
+    count = command.number("iterations", 1)
+    if count > 1:
+        yield exact("--iterations", f"{count} repeats: ask for them by visits; each phase stands once in the job file")
+    if command.given("direct"):
+        yield exact("caching", "--direct")
+    else:
+        yield exact("caching", "the client's page cache is in use")
+
+
+def _content(command: Command, notes: list[Fidelity]) -> dict[str, OptionValue]:
+    percent = command.number("blockvarpct", 100, high=100)
+    if percent == 100:
+        notes.append(exact("write data", "every block is refilled with random data"))
+        return {"refill_buffers": 1}
+    if percent == 0:
+        notes.append(exact("write data", "the same random block again and again"))
+        return {"scramble_buffers": 0}
+    notes.append(
+        approximate(
+            "write data",
+            f"--blockvarpct {percent}: part of each block is new",
+            "fio fills the rest with one pattern, not with the last block's data",
+        )
+    )
+    return {"refill_buffers": 1, "buffer_compress_percentage": 100 - percent}
+
+
+def _address(command: Command, phase: str, block: int, *, directory: bool, notes: list[Fidelity]) -> Address:
+    if command.given("rand"):
+        align = 1 if command.given("norandalign") else None
+        if align and command.given("direct"):
+            align = 512
+            notes.append(
+                approximate(
+                    "alignment",
+                    "--norandalign with direct I/O: offsets on 512 bytes",
+                    "offsets between multiples of 512 are left out",
+                )
+            )
+        once = phase == "write" and align is None and "randalgo" not in command.options
+        return Address("random", once=once, align_bytes=align)
+    if command.given("backward"):
+        return Address("backward")
+    if command.given("strided") and not directory and command.number("threads", 1) > 1:
+        return Address("strided", skip_bytes=(command.number("threads", 1) - 1) * block)
+    return Address("sequential")
+
+
+def _phase(command: Command, phase: str, *, directory: bool) -> tuple[Workload, list[Fidelity]]:
+    notes: list[Fidelity] = []
+    threads = command.number("threads", 1, high=1 << 16)
+    block = command.size("block", 1 << 20)
+    size = command.size("size", 0)
+    if size and block > size:
+        block = size
+        notes.append(exact("block size", "a file smaller than the block is one I/O of its size"))
+    if not block or not threads:
+        raise UsageError(
+            "the block and the number of threads must be at least 1", where=command.where, remedy="correct -b or -t"
+        )
+    address = _address(command, phase, block, directory=directory, notes=notes)
+    mixed = command.number("rwmixpct", 0, high=100) if phase == "write" else 0
+    options: dict[str, OptionValue] = _content(command, notes) if phase == "write" else {}
+    options |= _file_options(command, phase, notes)
+    limit = command.size("limitread" if phase == "read" else "limitwrite", 0)
+    paths = sum(_expand(p) for p in command.paths) or 1
+    stream = Stream(
+        name=f"elbencho-{phase}",
+        read_percent=100.0 if phase == "read" else float(mixed),
+        address=address,
+        sizes=((block, 100.0),),
+        arrival=_arrival(limit, threads),
+        jobs=threads,
+        depth=command.number("iodepth", 1, high=65536) or 1,
+        origin=" ".join(command.paths),
+        direct=command.given("direct"),
+        engine="mmap" if command.given("mmap") else "",
+        options=options,
+    )
+    stream = _directory(command, stream, size, notes) if directory else _file(command, stream, size, paths, notes)
+    limit_seconds = command.number("timelimit", 0)
+    endless = command.given("infloop")
+    if endless and not limit_seconds:
+        reason = "--infloop without --timelimit runs until it is stopped; here the work is done once"
+        notes.append(not_expressible("duration", reason))
+    if limit_seconds and not endless:
+        stream = replace(stream, options={**stream.options, "runtime": limit_seconds})
+        notes.append(exact("time limit", f"a cap of {limit_seconds} s: the phase ends earlier when its work is done"))
+    streams: tuple[Stream, ...] = (stream,)
+    if phase == "write" and command.number("rwmixthr", 0):
+        streams = _with_readers(command, stream, limit, notes)
+    runtime = limit_seconds if endless and limit_seconds else None
+    return Workload(f"elbencho-{phase}", streams, runtime_seconds=runtime), notes
+
+
+def _with_readers(command: Command, stream: Stream, limit: int, notes: list[Fidelity]) -> tuple[Stream, ...]:
+    """The writers and readers of a write phase. Limits are for one thread; a reader has that of reads."""
+    readers, threads = command.number("rwmixthr", 0), stream.jobs
+    if readers >= threads:
+        raise UsageError("--rwmixthr must be less than -t", where=command.where, remedy="correct one of them")
+    written = ("refill_buffers", "scramble_buffers", "buffer_compress_percentage")
+    notes.append(
+        approximate(
+            "threads",
+            f"--rwmixthr: {readers} of {threads} threads read",
+            "both sections cover the whole data set; neither a part of its own",
+        )
+    )
+    return (
+        replace(stream, jobs=threads - readers, arrival=_arrival(limit, threads - readers)),
+        replace(
+            stream,
+            name="elbencho-readers",
+            jobs=readers,
+            read_percent=100.0,
+            arrival=_arrival(command.size("limitread", 0), readers),
+            options={name: value for name, value in stream.options.items() if name not in written},
+        ),
+    )
+
+
+def _file_options(command: Command, phase: str, notes: list[Fidelity]) -> dict[str, OptionValue]:
+    """How files are opened and laid out, and where the jobs run."""
+    options: dict[str, OptionValue] = {}
+    if command.given("dropcache") and not command.given("direct"):
+        options["invalidate"] = 1
+        notes.append(
+            approximate(
+                "--dropcache",
+                "before each phase the cached pages of the load's own files are dropped",
+                "the rest of the caches stays",
+            )
+        )
+    for hint in filter(None, command.options.get("fadv", "").split(",")):
+        if hint in ("seq", "rand"):
+            options["fadvise_hint"] = "sequential" if hint == "seq" else "random"
+        else:
+            notes.append(not_expressible("--fadv", f"{hint}: no such fadvise_hint"))
+    if command.given("preallocfile") and phase == "write":
+        options["fallocate"] = "posix"
+    if command.given("trunctosize") and phase == "write":
+        options["fallocate"] = "truncate"
+    if re.fullmatch(r"\d+(,\d+)*", command.options.get("cores", "")):
+        options |= {"cpus_allowed": command.options["cores"], "cpus_allowed_policy": "split"}
+    return options
+
+
+def _arrival(limit: int, threads: int) -> Arrival:
+    """`--limitread` and `--limitwrite` are bytes per second of one thread; 0 is no limit."""
+    return Arrival("constant" if limit else "closed", rate_bytes_per_s=float(limit * threads) or None)
+
+
+def _file(command: Command, stream: Stream, size: int, paths: int, notes: list[Fidelity]) -> Stream:
+    block, threads = stream.sizes[0][0], stream.jobs
+    if paths > 1:
+        notes.append(
+            approximate(
+                "files",
+                f"{paths} files or devices: elbencho spreads its threads over the blocks "
+                "of all; fio's jobs change file after each I/O",
+                "which thread is on which file",
+            )
+        )
+        stream = replace(stream, files=paths, options={**stream.options, "file_service_type": "roundrobin"})
+    total = size * paths
+    if not size:
+        if stream.address.law != "random" and threads > 1:
+            notes.append(
+                not_expressible(
+                    "partition",
+                    "each thread has its own part of the target, whose size is not given (-s); here each covers all "
+                    "of it",
+                )
+            )
+        return stream
+    if stream.address.law == "random":
+        amount = command.size("randamount", total)
+        return replace(stream, size_bytes=total, work_bytes=max(block, amount // threads // block * block))
+    if stream.address.law == "strided":
+        notes.append(exact("partition", f"--strided: thread k takes blocks k, k+{threads}, k+{2 * threads}, ..."))
+        part = total // threads // block * block
+        return replace(stream, size_bytes=total, work_bytes=max(block, part), offset_increment_bytes=block)
+    if threads == 1:
+        return replace(stream, size_bytes=total)
+    part = total // block // threads * block
+    if not part:
+        raise UsageError(
+            "the file has fewer blocks than there are threads",
+            where=command.where,
+            remedy="use a larger -s, a smaller -b or fewer -t",
+        )
+    if total % (part * threads):
+        notes.append(
+            approximate(
+                "partition",
+                "blocks that do not divide by the threads are left out at the end",
+                f"{total - part * threads} bytes",
+            )
+        )
+    else:
+        notes.append(exact("partition", f"each of {threads} threads has its own contiguous {part} bytes"))
+    if paths > 1:
+        return replace(stream, size_bytes=total)
+    return replace(stream, size_bytes=part, offset_increment_bytes=part)
+
+
+def _directory(command: Command, stream: Stream, size: int, notes: list[Fidelity]) -> Stream:
+    block = stream.sizes[0][0]
+    dirs, files = command.number("dirs", 1), command.number("files", 1)
+    count = max(1, dirs) * files
+    if not size or not files:
+        raise UsageError(
+            "no data is moved: files have size 0",
+            where=command.where,
+            remedy="add -s with the size of each file, or translate another phase",
+        )
+    if count > 1_000_000:
+        raise UsageError(
+            f"{count:,} files for each thread",
+            where=command.where,
+            remedy="translate a smaller set (at most a million files a thread)",
+        )
+    options = {**stream.options, "filesize": size}
+    blocks = max(1, size // block)
+    if count > 1:
+        options |= {"file_service_type": f"roundrobin:{blocks}", "openfiles": min(count, 16)}
+        notes.append(exact("files", f"{count} files of {size} bytes for each thread, one after another"))
+    if dirs > 1 or (dirs == 1 and stream.jobs > 1):
+        notes.append(
+            approximate(
+                "directories", f"{dirs} directories for each thread; fio keeps all files in one", "the directories"
+            )
+        )
+    if command.given("dirsharing"):
+        notes.append(exact("directories", "--dirsharing: threads share directories"))
+    return replace(stream, size_bytes=size * count, files=count, private=True, options=options)
+
+
+def translate(source: Source, tool: str) -> Translation:
+    """A command line, a script with several, or a configuration file of `OPTION=VALUE` lines."""
+    lines = [line.strip() for line in source.text.split("\n") if line.strip() and not line.strip().startswith("#")]
+    if source.from_file and lines and all(re.match(r"^(--)?[a-z0-9]+\s*(=.*)?$", line) for line in lines):
+        words = [("--" + line.removeprefix("--")) for line in lines]
+        commands = [read_command(words, source.where, source)]
+    else:
+        commands = [read_command(words, where, source) for where, words in command_lines(source, ("elbencho",))]
+    workloads: list[Workload] = []
+    notes: list[Fidelity] = []
+    numbers: dict[str, int] = {}
+    for command in commands:
+        number = numbers.setdefault(" ".join(command.paths), len(numbers) + 1)
+        notes += command.notes
+        if command.given("netbench"):
+            notes.append(not_expressible("--netbench", "a test of the network, not of storage"))
+            continue
+        directory, supposed = _is_directory(command)
+        if supposed and command.paths:
+            notes.append(
+                approximate(
+                    "target",
+                    f"{command.paths[0]!r} is taken for a file: nothing in the command says it is a directory",
+                    "none if it is a file or a device",
+                )
+            )
+        notes += _notes(command)
+        for phase in ("write", "read"):
+            if command.given(phase):
+                workload, entries = _phase(command, phase, directory=directory)
+                streams = tuple(replace(s, target=number) for s in workload.streams)
+                workloads.append(replace(workload, streams=streams))
+                notes += entries
+    if not workloads:
+        raise UsageError(
+            "it neither writes (-w) nor reads (-r) data", where=source.where, remedy="translate a command with -w or -r"
+        )
+    return from_workloads(tool, source.where, workloads, notes)

@@ -1,0 +1,336 @@
+# SPDX-License-Identifier: Apache-2.0
+"""IOzone command lines (facts: its usage text, manual and behaviour, versions 3.4xx).
+
+IOzone times a fixed amount of work once: nothing here is bounded by time. Numbers without a suffix are kilobytes of
+1024 bytes. Auto mode crosses files of 64 KB to 512 MB with records of 4 KB to 16 MB, and leaves records under 64 KB out
+for files above 16 MB unless `-z` or a size or record option is given. Write makes a new file, rewrite and the reads
+need it; nothing is dropped from the cache between them unless `-U` remounts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ioatlas.errors import UsageError
+from ioatlas.interop.command import Source, command_lines
+from ioatlas.interop.fidelity import Fidelity, approximate, exact, not_expressible
+from ioatlas.interop.translate.iozone_command import RECORD_MAX_BYTES, Plan, read_command
+from ioatlas.interop.translation import Translation, from_workloads
+from ioatlas.model.cell import OptionValue
+from ioatlas.model.workload import Address, Arrival, Stream, Workload
+
+_CROSSOVER = 16 << 20
+_OWN_DATA = "0x" + "5f" * 8 + "00" * 56
+"""IOzone's buffer as near as fio's pattern of at most 512 bytes comes to it: eight bytes of a pattern at the start of
+each page of 4,096, zeros behind.
+
+IOzone writes the one buffer again and again and touches none of it between two records; with a pattern fio leaves its
+buffer alone too. Its default, random data altered before every write, takes about 50 us more for a direct write of 1
+MiB (docs/decisions/0029-iozone.md).
+"""
+OPERATIONS = {
+    0: ("write", "rewrite"),
+    1: ("read", "reread"),
+    2: ("random read", "random write"),
+    3: (("backward read"),),
+    4: ("record rewrite",),
+    5: ("strided read",),
+    6: ("fwrite", "frewrite"),
+    7: ("fread", "freread"),
+    8: ("mixed",),
+    9: ("pwrite", "repwrite"),
+    10: ("pread", "repread"),
+    11: ("pwritev", "repwritev"),
+    12: ("preadv", "repreadv"),
+}
+_SINGLE_ORDER = (0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12)
+_THROUGHPUT_ORDER = (
+    "write",
+    "rewrite",
+    "read",
+    "reread",
+    "backward read",
+    "strided read",
+    "random read",
+    "mixed",
+    "random write",
+    "pwrite",
+    "repwrite",
+    "pread",
+    "repread",
+    "pwritev",
+    "repwritev",
+    "preadv",
+    "repreadv",
+    "fwrite",
+    "frewrite",
+    "fread",
+    "freread",
+)
+_WRITERS = frozenset(
+    {
+        "write",
+        "rewrite",
+        "random write",
+        "record rewrite",
+        "fwrite",
+        "frewrite",
+        "pwrite",
+        "repwrite",
+        "pwritev",
+        "repwritev",
+    }
+)
+
+
+def grid(plan: Plan) -> list[tuple[int, int]]:
+    """(file bytes, record bytes) in IOzone's order: files outside, records inside."""
+
+    def doubling(low: int, high: int) -> list[int]:
+        values = []
+        while low <= high:
+            values.append(low)
+            low *= plan.multiplier
+        return values
+
+    ranged = plan.auto or plan.low_size is not None or plan.high_size is not None
+    if plan.sizes:
+        sizes = plan.sizes
+    elif ranged:
+        sizes = doubling(plan.low_size or 64 << 10, plan.high_size or 512 << 20)
+    else:
+        sizes = [512 << 10]
+    free = not (plan.records or plan.sizes or plan.low_record or plan.high_record)
+    if plan.records:
+        records = plan.records
+    elif plan.auto or plan.low_record or plan.high_record:
+        records = doubling(plan.low_record or 4 << 10, min(plan.high_record or RECORD_MAX_BYTES, RECORD_MAX_BYTES))
+    else:
+        records = [4 << 10]
+    points = []
+    for size in sizes:
+        for record in records:
+            if record > size or (free and not plan.no_crossover and size > _CROSSOVER and record < 64 << 10):
+                continue
+            points.append((size, record))
+    return points
+
+
+def _operations(plan: Plan, *, throughput: bool) -> list[str]:
+    tests = sorted(set(plan.tests))
+    if not tests:
+        tests = [*range(8), *([9, 10, 11, 12] if plan.extended else [])]
+    if throughput:
+        tests = tests if plan.tests else [t for t in range(9) if t != 4]
+        chosen = {op for t in tests for op in OPERATIONS[t]}
+        ops = [op for op in _THROUGHPUT_ORDER if op in chosen]
+    else:
+        ops = [op for t in _SINGLE_ORDER if t in tests for op in OPERATIONS[t]]
+    if not plan.retest:
+        ops = [op for op in ops if not op.startswith("re") or op == "read"]
+        ops = [op for op in ops if op not in ("frewrite", "freread")]
+    return ops
+
+
+def _address(op: str, record: int, plan: Plan) -> Address:
+    if op.startswith("random"):
+        return Address("random", once=True)
+    if op == "backward read":
+        return Address("backward")
+    if op == "strided read":
+        return Address("strided", skip_bytes=(plan.stride - 1) * record) if plan.stride > 1 else Address("sequential")
+    if op == "record rewrite":
+        return Address("fixed")
+    return Address("sequential")
+
+
+def _stream(op: str, size: int, record: int, plan: Plan, jobs: int, target: int) -> Stream:
+    writes = op in _WRITERS
+    options: dict[str, OptionValue] = dict(plan.options)
+    if plan.own_data:
+        options["buffer_pattern"] = _OWN_DATA  # of reads too: a file that fio or a campaign lays out holds the same
+    if "buffer_pattern" in options:
+        options["refill_buffers"] = (
+            0  # fio 3.33 fills the buffer anew for every write where it reads a pattern before it reads rw=write
+        )
+    options["invalidate"] = int(plan.remount and not writes)
+    if writes:
+        options["fallocate"] = "none"
+        if plan.fsync or plan.close:
+            options["end_fsync"] = 1
+    engine = "mmap" if plan.mapped else ("posixaio" if plan.depth > 1 else "psync")
+    if op.endswith("v") and engine == "psync":
+        engine = "pvsync"
+    if plan.compute_ms:
+        options["thinktime_spin"] = plan.compute_ms * 1000
+    return Stream(
+        name=f"{op.replace(' ', '-')}.s{size >> 10}k.r{record >> 10}k"
+        + (f".t{jobs}" if plan.children or plan.upper else ""),
+        operation=op,
+        read_percent=0.0 if writes else 100.0,
+        address=_address(op, record, plan),
+        sizes=((record, 100.0),),
+        arrival=Arrival(think_us=plan.compute_ms * 1000),
+        jobs=jobs,
+        depth=1 if plan.mapped else plan.depth,
+        size_bytes=size,
+        work_bytes=size // record * record if op == "record rewrite" else None,
+        target=target,
+        private=jobs > 1 and not plan.shared_file,
+        origin=plan.name,
+        direct=plan.direct,
+        sync=plan.sync if writes else "",
+        engine=engine,
+        options=options,
+    )
+
+
+def _mixed(size: int, record: int, plan: Plan, jobs: int, target: int) -> Workload:
+    readers = max(1, jobs * plan.read_percent // 100) if plan.read_percent else (jobs + 1) // 2
+    readers = min(readers, jobs)
+    law = "sequential" if plan.sequential_mix else "random"
+    streams = []
+    for op, count in (("read", readers), ("write", jobs - readers)):
+        if count:
+            name = op if law == "sequential" else f"random {op}"
+            base = _stream(name, size, record, plan, count, target + (op == "write") * 100_000)
+            streams.append(
+                Stream(
+                    **{
+                        **base.__dict__,
+                        "name": f"mixed-{op}" + base.name[len(name) :],
+                        "operation": "mixed",
+                        "private": True,
+                    }
+                )
+            )
+    return Workload(f"mixed.s{size >> 10}k.r{record >> 10}k.t{jobs}", tuple(streams))
+
+
+def _workloads(plan: Plan) -> Iterator[Workload]:
+    throughput = bool(plan.children or plan.lower or plan.upper)
+    counts = plan.children or [1]
+    if plan.lower or plan.upper:
+        counts = list(range(plan.lower or 1, (plan.upper or plan.lower) + 1))
+    ops = _operations(plan, throughput=throughput)
+    target = 0
+    for jobs in counts:
+        for size, record in grid(plan):
+            target += 1
+            each = max(record, size // jobs // record * record) if plan.aggregate else size
+            for position, op in enumerate(ops):
+                if op == "mixed":
+                    yield _mixed(each, record, plan, jobs, target)
+                    continue
+                stream = _stream(op, each, record, plan, jobs, target)
+                if position == len(ops) - 1 and not plan.keep:
+                    stream = Stream(**{**stream.__dict__, "options": {**stream.options, "unlink": 1}})
+                yield Workload(stream.name, (stream,))
+
+
+def _notes(plan: Plan) -> Iterator[Fidelity]:
+    throughput = bool(plan.children or plan.lower or plan.upper)
+    ops = _operations(plan, throughput=throughput)
+    yield exact(
+        "state of the file",
+        "write makes a new file; what follows uses it as it was left, cached or not, as IOzone does",
+    )
+    if plan.direct:
+        yield exact("caching", "-I: direct")
+    elif not plan.mapped:
+        yield exact("caching", "buffered")
+    if plan.fsync:
+        yield exact("fsync", "-e: the flush at the end of a write is inside the time (end_fsync)")
+    if plan.close:
+        yield approximate(
+            "close",
+            "-c: fio's time ends before the file is closed; what close would flush is flushed by end_fsync",
+            "the close call itself, after a flush",
+        )
+    yield from _call_notes(ops)
+    if any(op in _WRITERS or op == "mixed" for op in ops):
+        yield from _data_notes(plan)
+    if any(op not in _WRITERS for op in ops):
+        yield approximate(
+            "reading",
+            "IOzone looks at each page of a record after reading it, inside its time; fio does not touch what it reads",
+            "one access to memory for each 4 KiB",
+        )
+    yield from _mode_notes(plan, ops, throughput=throughput)
+    if plan.depth > 1:
+        yield exact("asynchronous I/O", f"-H/-k {plan.depth}: POSIX asynchronous I/O")
+    if 0 not in plan.tests and plan.tests and not {6, 9, 11} & set(plan.tests):
+        yield approximate(
+            "state of the file",
+            "without -i 0 IOzone reads a file left by an earlier run with -w; fio lays one out",
+            "the file's age",
+        )
+
+
+def _call_notes(ops: list[str]) -> Iterator[Fidelity]:
+    if any(op.startswith(("fwrite", "fread", "frewrite", "freread")) for op in ops):
+        yield approximate(
+            "stdio",
+            "fwrite and fread go through the C library's buffer; fio sends the record itself",
+            "one copy in memory an I/O",
+        )
+    if any(op.endswith("v") for op in ops):
+        yield approximate(
+            "vectored I/O",
+            "pwritev and preadv gather up to 16 pieces of one record each; pvsync sends one piece",
+            "system calls: up to 16 to 1",
+        )
+
+
+def _mode_notes(plan: Plan, ops: list[str], *, throughput: bool) -> Iterator[Fidelity]:
+    if throughput:
+        yield approximate(
+            "throughput mode",
+            "IOzone's summary counts what was done while all children ran; fio's counts each job to its end",
+            "the tail after the first child ends",
+        )
+    if 8 in plan.tests and not throughput:
+        yield not_expressible("mixed workload", "-i 8 runs in throughput mode (-t) only; left out")
+    if throughput and 4 in plan.tests:
+        yield not_expressible("record rewrite", "-i 4 does not run in throughput mode; left out")
+    if "mixed" in ops:
+        yield approximate(
+            "mixed workload",
+            "readers and writers are two sections with files of their own",
+            "readers' files are laid out by fio first",
+        )
+
+
+def _data_notes(plan: Plan) -> Iterator[Fidelity]:
+    if plan.own_data:
+        yield approximate(
+            "write data",
+            "one buffer, the same in every write: eight bytes of a pattern, then zeros, from each page on in "
+            "IOzone, from each 64 bytes on in fio",
+            "compresses and deduplicates to almost nothing in both; 0.2% of its bytes are not zero in IOzone, 12.5% "
+            "in fio",
+        )
+    elif plan.diagnosis:
+        yield approximate(
+            "write data",
+            "-+d: IOzone counts up from another random number in each record; fio writes random data",
+            "hard to compress in both",
+        )
+    elif "buffer_pattern" in plan.options:
+        yield exact("write data", "-V: every byte is the pattern, in every write")
+
+
+def translate(source: Source, tool: str) -> Translation:
+    """A command line, or a script with several."""
+    workloads: list[Workload] = []
+    notes: list[Fidelity] = []
+    for where, words in command_lines(source, ("iozone",)):
+        plan = read_command(words, where)
+        made = list(_workloads(plan))
+        if not made:
+            raise UsageError(
+                "no record fits into a file", where=where, remedy="check -s, -r, -n, -g, -y and -q, or the tests of -i"
+            )
+        workloads += made
+        notes += [*plan.notes, *_notes(plan)]
+    return from_workloads(tool, source.where, workloads, notes)

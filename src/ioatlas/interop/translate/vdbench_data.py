@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""vdbench's hot band, hit areas, and the compressible and repeated data it writes, as fio options with their errors."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Mapping
+
+from ioatlas.interop.fidelity import Fidelity, approximate, exact, not_expressible
+from ioatlas.interop.translate.vdbench_parm import Definition, number
+from ioatlas.model.workload import Address
+
+# Cumulative share of the I/O within the first N megabytes (of 1,000,000 bytes) of a hot band before it is folded into
+# the band's size.
+_HOT_MB = (0, *(16 << k for k in range(27)), 10737418240)
+_HOT_SHARE = (
+    0,
+    0.087217,
+    0.10101,
+    0.132206,
+    0.159946,
+    0.201713,
+    0.262602,
+    0.32645,
+    0.366902,
+    0.386175,
+    0.436941,
+    0.482631,
+    0.523752,
+    0.56076,
+    0.594068,
+    0.624045,
+    0.651024,
+    0.675305,
+    0.697159,
+    0.716827,
+    0.734528,
+    0.750459,
+    0.764797,
+    0.777701,
+    0.789314,
+    0.799767,
+    0.809174,
+    0.81764,
+    1,
+)
+_ZONES = 50
+
+
+def folded_share(megabytes: float, band_megabytes: float) -> float:
+    """Share of the I/O in the first `megabytes` of a band: offsets beyond the band wrap around it."""
+
+    def covered(end: float) -> float:
+        """How much of 0 to `end`, wrapped around the band, lies in its first `megabytes`."""
+        turns, rest = divmod(end, band_megabytes)
+        return turns * megabytes + min(rest, megabytes)
+
+    total = 0.0
+    for (low, high), (below, above) in zip(itertools.pairwise(_HOT_MB), itertools.pairwise(_HOT_SHARE), strict=True):
+        total += (above - below) / (high - low) * (covered(high) - covered(low))
+    return total
+
+
+@functools.lru_cache(maxsize=64)
+def hot_band(size: int | None, block: int, read_percent: float) -> tuple[Address, Fidelity]:
+    """A band of `size` bytes as zones of equal shares of the I/O."""
+    if size is None:
+        return Address("random"), approximate(
+            "hot band",
+            "the hot band's curve runs over megabytes, and the size of the sd is not given (size=)",
+            "uniform inside the band instead of biased to its start",
+        )
+    band = size / 1e6
+    if band < 1:
+        return Address("random"), not_expressible(
+            "hot band", "a hot band needs at least one megabyte; uniform offsets stand in"
+        )
+    edges = [0.0]
+    for k in range(1, _ZONES):
+        low, high = edges[-1], band
+        for _ in range(40):
+            middle = (low + high) / 2
+            if folded_share(middle, band) < k / _ZONES:
+                low = middle
+            else:
+                high = middle
+        edges.append(high)
+    edges.append(band)
+    cuts = [round(edge * 1e6) // block * block for edge in edges[:-1]] + [size]
+    zones: list[tuple[float, float]] = []
+    carried = 0.0
+    for low_cut, high_cut in itertools.pairwise(cuts):
+        carried += 100 / _ZONES
+        if high_cut > low_cut:
+            zones.append((carried, float(high_cut - low_cut)))
+            carried = 0.0
+    if carried and zones:
+        zones[-1] = (zones[-1][0] + carried, zones[-1][1])
+    shift = "; writes are not shifted by 1% of the band" if read_percent < 100 else ""
+    note = approximate(
+        "hot band",
+        f"the hot band's curve as {len(zones)} zones, uniform inside each{shift}",
+        f"cumulative share within {100 / _ZONES:g} points of the curve everywhere",
+    )
+    return Address("zoned", zones=tuple(zones), zones_are_bytes=True), note
+
+
+def hit_area(
+    point: Mapping[str, float], wd: Definition, sd: Definition, size: int | None, read_percent: float
+) -> tuple[dict[str, str | int | float], Fidelity] | None:
+    """Rhpct and whpct: per cents of reads and writes that go to the first `hitarea` bytes (1 MB unless given)."""
+    read = point.get("rhpct", float(number(wd.first("rhpct") or "0", "rhpct", wd.where)))
+    write = point.get("whpct", float(number(wd.first("whpct") or "0", "whpct", wd.where)))
+    if not read and not write:
+        return None
+    area = int(point.get("hitarea", number(sd.first("hitarea") or "1m", "hitarea", sd.where)))
+    if size is None or size <= area:
+        return {}, not_expressible(
+            "cache hits", "rhpct/whpct need the size of the sd (size=) to place the hit area; all I/O is a miss"
+        )
+
+    def zones(percent: float) -> str:
+        whole = round(percent)
+        inside = f"{whole}/{area}" if whole else ""
+        outside = f"{100 - whole}/{size - area}" if whole < 100 else ""
+        if not whole:
+            return f"zoned_abs:0/{area}:100/{size - area}"
+        return "zoned_abs:" + ":".join(filter(None, (inside, outside)))
+
+    text = (
+        zones(read)
+        if read_percent >= 100
+        else zones(write)
+        if read_percent <= 0
+        else f"{zones(read)},{zones(write)[len('zoned_abs:') :]}"
+    )
+    reason = f"{read:g}% of reads and {write:g}% of writes in the first {area} bytes, the rest behind them"
+    options: dict[str, str | int | float] = {"random_distribution": text, "norandommap": 1}
+    if read == round(read) and write == round(write):
+        return options, exact("cache hits", reason)
+    return options, approximate("cache hits", reason, "rounded to whole per cents")
+
+
+def content(
+    point: Mapping[str, float], general: Definition, sd: Definition, block: int
+) -> tuple[dict[str, str | int | float], list[Fidelity]]:
+    """Compression and deduplication of written data."""
+    options: dict[str, str | int | float] = {}
+    notes: list[Fidelity] = []
+    ratio = point.get("compratio") or float(sd.first("compratio") or general.first("compratio") or 0)
+    compression = point.get("compression") or float(sd.first("compression") or general.first("compression") or 0)
+    if compression:  # per cent of its size that a block compresses to
+        ratio = 100 / compression
+    if ratio > 1:
+        percent = 100 * (1 - 1 / ratio)
+        options |= {"buffer_compress_percentage": round(percent), "refill_buffers": 1}
+        notes.append(
+            approximate(
+                "compression",
+                f"ratio {ratio:g}: {percent:.4g}% of each block is compressible; "
+                "fio takes whole per cents and its own pattern",
+                f"{round(percent) - percent:+.2g} points, and the compressor's view of another pattern",
+            )
+        )
+    elif ratio:
+        options["refill_buffers"] = 1
+        notes.append(exact("compression", "ratio 1: incompressible data"))
+    dedup = float(sd.first("dedupratio") or general.first("dedupratio") or 0)
+    if dedup > 1:
+        percent = 100 * (1 - 1 / dedup)
+        options["dedupe_percentage"] = round(percent)
+        unit = number(sd.first("dedupunit") or general.first("dedupunit") or "131072", "dedupunit", sd.where)
+        error = f"{round(percent) - percent:+.2g} points"
+        if unit != block:
+            error += f"; fio repeats blocks of {block} bytes, the file asks for units of {unit:g}"
+        notes.append(
+            approximate(
+                "deduplication", f"ratio {dedup:g}: {percent:.4g}% of the written blocks repeat earlier ones", error
+            )
+        )
+    for keyword in ("dedupsets", "deduphotsets", "dedupflipflop", "dedupacross"):
+        if sd.first(keyword) or general.first(keyword):
+            notes.append(
+                not_expressible("deduplication", f"{keyword}=: which sets of blocks repeat, and how they change")
+            )
+    if not notes:
+        notes.append(
+            approximate(
+                "write data",
+                "vdbench reuses one random pattern, fio random data that it scrambles",
+                "incompressible in both; repetition may differ",
+            )
+        )
+    return options, notes

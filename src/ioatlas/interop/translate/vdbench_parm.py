@@ -1,0 +1,488 @@
+# SPDX-License-Identifier: Apache-2.0
+"""vdbench parameter files: a stream of `keyword=value` in the order general, hd, sd or fsd, wd or fwd, rd.
+
+Facts (manual 5.04): a line that begins with `/`, `#` or `*` is a comment, `eof` ends the file, a trailing comma
+continues the line, text after a blank is a comment, keywords may be cut to two letters or more, `xx=default` sets
+defaults for the definitions after it, and inside a wd or rd the words sd, fsd, hd, wd and fwd refer to earlier
+definitions.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from ioatlas.errors import UsageError
+from ioatlas.interop.command import Source
+
+KINDS = ("hd", "rg", "sd", "fsd", "wd", "fwd", "rd")
+_STARTS: dict[str, tuple[str, ...]] = {
+    "general": KINDS,
+    "hd": ("hd", "rg", "sd", "fsd", "wd", "fwd", "rd"),
+    "rg": ("rg", "sd", "fsd", "wd", "fwd", "rd"),
+    "sd": ("sd", "wd", "rd", "fsd"),
+    "fsd": ("fsd", "fwd", "rd", "wd", "sd"),
+    "wd": ("wd", "rd", "fwd"),
+    "fwd": ("fwd", "rd"),
+    "rd": ("rd",),
+}
+_KEYWORDS: dict[str, tuple[str, ...]] = {
+    "general": (
+        "compression",
+        "compratio",
+        "compressionseed",
+        "dedup",
+        "dedupratio",
+        "dedupunit",
+        "dedupsets",
+        "deduphotsets",
+        "dedupflipflop",
+        "dedupacross",
+        "dedupmaxkey",
+        "port",
+        "pattern",
+        "data_errors",
+        "dataerrors",
+        "swat",
+        "validate",
+        "journal",
+        "startcmd",
+        "start_cmd",
+        "endcmd",
+        "end_cmd",
+        "heartbeat_error",
+        "debug",
+        "unix2windows",
+        "formatxfersize",
+        "create_anchors",
+        "formatsds",
+        "report",
+        "report_run_totals",
+        "histogram",
+        "psrset",
+        "auxreport",
+        "monitor",
+        "concatenatesds",
+        "messagescan",
+        "abort_failed_skew",
+        "misc",
+        "pattern_buffer",
+        "showlba",
+        "loop",
+        "host",
+        "timeout",
+        "fwd_thread_adjust",
+        "ios_per_jvm",
+    ),
+    "hd": ("system", "host", "vdbench", "shell", "user", "jvms", "clients", "mount", "client", "master"),
+    "rg": ("host", "iorate", "devices"),
+    "sd": (
+        "host",
+        "hd",
+        "lun",
+        "count",
+        "size",
+        "threads",
+        "hitarea",
+        "offset",
+        "align",
+        "kstat",
+        "instance",
+        "replay",
+        "journal",
+        "resetlun",
+        "resetbus",
+        "openflags",
+        "range",
+        "streams",
+        "dedupratio",
+        "dedupunit",
+        "dedupsets",
+        "deduphotsets",
+        "dedupflipflop",
+        "compratio",
+        "compression",
+        "abstractsize",
+    ),
+    "fsd": (
+        "anchor",
+        "journal",
+        "host",
+        "hd",
+        "width",
+        "depth",
+        "sizes",
+        "shared",
+        "wss",
+        "workingsetsize",
+        "total_size",
+        "totalsize",
+        "files",
+        "distribution",
+        "cleanup",
+        "openflags",
+        "log",
+        "count",
+        "mask",
+        "dedupratio",
+        "dedupunit",
+        "dedupsets",
+        "compratio",
+        "compression",
+    ),
+    "wd": (
+        "sd",
+        "skew",
+        "xfersize",
+        "readpct",
+        "rdpct",
+        "writepct",
+        "wrpct",
+        "range",
+        "hotband",
+        "seekpct",
+        "stride",
+        "priority",
+        "iorate",
+        "rhpct",
+        "whpct",
+        "host",
+        "hd",
+        "openflags",
+        "user",
+        "threads",
+        "streams",
+    ),
+    "fwd": (
+        "fsd",
+        "readpct",
+        "rdpct",
+        "stopafter",
+        "operation",
+        "fileselect",
+        "fileio",
+        "xfersizes",
+        "skew",
+        "threads",
+        "target",
+        "host",
+        "hd",
+        "openflags",
+        "logging",
+    ),
+    "rd": (
+        "wd",
+        "sd",
+        "fwd",
+        "fsd",
+        "iorate",
+        "maxdata",
+        "maxdataread",
+        "maxdatawritten",
+        "curve",
+        "stopcurve",
+        "elapsed",
+        "interval",
+        "warmup",
+        "replay",
+        "pause",
+        "forxfersize",
+        "forthreads",
+        "forrdpct",
+        "forrhpct",
+        "forwhpct",
+        "forseekpct",
+        "forhitarea",
+        "forcompratio",
+        "forcompression",
+        "fordepth",
+        "forwidth",
+        "forfiles",
+        "forsizes",
+        "fortotalsize",
+        "forwss",
+        "forworkingsetsize",
+        "foroperations",
+        "xfersize",
+        "threads",
+        "rdpct",
+        "rhpct",
+        "whpct",
+        "seekpct",
+        "hitarea",
+        "compratio",
+        "compression",
+        "depth",
+        "width",
+        "files",
+        "sizes",
+        "totalsize",
+        "wss",
+        "workingsetsize",
+        "distribution",
+        "startcmd",
+        "start_cmd",
+        "endcmd",
+        "end_cmd",
+        "fwdrate",
+        "operations",
+        "format",
+        "openflags",
+        "mount",
+        "iorate_ramp",
+        "skew",
+    ),
+}
+_SIZE = re.compile(r"^(\d+(?:\.\d+)?)([kmgt]?)$", re.IGNORECASE)
+_FACTOR = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+
+
+@dataclass
+class Definition:
+    """One sd, wd, rd, ...: parameters by full keyword, in the order they were written."""
+
+    kind: str
+    name: str
+    values: dict[str, list[str]] = field(default_factory=dict)
+    where: str = ""
+
+    def first(self, *names: str) -> str | None:
+        return next((self.values[name][0] for name in names if self.values.get(name)), None)
+
+    def all(self, *names: str) -> list[str]:
+        return next((self.values[name] for name in names if name in self.values), [])
+
+
+@dataclass
+class ParameterFile:
+    general: Definition = field(default_factory=lambda: Definition("general", ""))
+    definitions: dict[str, list[Definition]] = field(default_factory=lambda: {kind: [] for kind in KINDS})
+    passed_over: list[str] = field(default_factory=list)
+    """Lines that hold no keyword=value: text between the definitions, as vdbench's own examples have it."""
+
+
+def number(text: str, what: str, where: str) -> float:
+    """A number with a binary suffix k, m, g or t. Raises UsageError."""
+    match = _SIZE.match(text.strip())
+    if match is None:
+        raise UsageError(
+            f"{what} takes a number, not {text!r}", where=where, remedy="write a number, with k, m, g or t for sizes"
+        )
+    return float(match.group(1)) * _FACTOR[match.group(2).lower()]
+
+
+def seconds(text: str, what: str, where: str) -> float:
+    """Seconds of `30`, `10s`, `10m` (minutes) or `1h`."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text.strip(), re.IGNORECASE)
+    if match is None:
+        raise UsageError(
+            f"{what} takes seconds, or a time with s, m or h, not {text!r}",
+            where=where,
+            remedy="write for example elapsed=60 or elapsed=10m",
+        )
+    return float(match.group(1)) * {"": 1, "s": 1, "m": 60, "h": 3600}[match.group(2).lower()]
+
+
+def numbers(texts: list[str], what: str, where: str) -> list[float]:
+    """Numbers of a list; `a-b,d` doubles from a to b, `a-b,n` steps by n, as vdbench's own lists do."""
+    if len(texts) == 2 and "-" in texts[0].lstrip("-"):
+        low_text, _, high_text = texts[0].partition("-")
+        low, high = number(low_text, what, where), number(high_text, what, where)
+        step = 0.0 if texts[1].lower() == "d" else number(texts[1], what, where)
+        doubling = texts[1].lower() == "d"
+        falling = high < low  # (100-0,10) goes down, (64-1,d) halves
+        if falling:
+            low, high = high, low
+        if low < 0 or (step <= 0 if not doubling else low <= 0):
+            raise UsageError(
+                f"{what}=({','.join(texts)}) is not a series",
+                where=where,
+                remedy="write for example (1-64,d) or (100-1000,100)",
+            )
+        values: list[float] = []
+        at = high if falling else low
+        while low <= at <= high:
+            if len(values) >= 10_000:
+                raise UsageError(
+                    f"{what}=({','.join(texts)}) has more than 10,000 values", where=where, remedy="use a larger step"
+                )
+            values.append(at)
+            at = (at / 2 if falling else at * 2) if doubling else at - step if falling else at + step
+        return values
+    return [number(text, what, where) for text in texts]
+
+
+def logical_lines(source: Source, substitutions: Mapping[str, str], depth: int = 0) -> Iterator[tuple[str, str]]:
+    """(where, line) without comments, continued lines joined, include files in their place."""
+    pending, place = "", ""
+    for index, raw in enumerate(source.text.split("\n"), 1):
+        line = raw.strip()
+        where = f"{source.where}:{index}" if source.from_file else source.where
+        if line.startswith("eof"):
+            break
+        if not line or line.startswith(("/", "#", "*")):
+            continue
+        line = re.sub(r"\$([A-Za-z]\w*)", lambda m: substitutions.get(m.group(1), m.group(0)), line)
+        if line.startswith("include="):
+            yield from logical_lines(
+                source.include(line.partition("=")[2].split()[0], depth=depth + 1), substitutions, depth + 1
+            )
+            continue
+        line = _without_comment(line)
+        place = place or where
+        pending += line
+        if pending.endswith(","):
+            continue
+        yield place, pending
+        pending, place = "", ""
+    if pending:
+        yield place, pending.rstrip(",")
+
+
+def _without_comment(line: str) -> str:
+    """The line up to its first blank outside quotes and brackets; a blank after a comma or around `=` is layout."""
+    line = re.sub(r",\s+(?=[A-Za-z_]+\s*=|\(|[\w.*/\\$-]+\s*[,)])", ",", line)
+    line = re.sub(r"\s*=\s*", "=", line) if re.match(r"^[a-z]+\s+=", line) else line
+    quote, level = "", 0
+    for position, ch in enumerate(line):
+        if quote:
+            quote = "" if ch == quote else quote
+        elif ch in "\"'":
+            quote = ch
+        elif ch == "(":
+            level += 1
+        elif ch == ")":
+            level -= 1
+        elif ch.isspace() and level <= 0:
+            return line[:position]
+    return line
+
+
+def split_values(value: str, where: str) -> list[str]:
+    """The values of one keyword: `x`, `(a,b)`; inner brackets stay together."""
+    value = value.strip()
+    if value.count("(") != value.count(")"):
+        raise UsageError(f"brackets do not match in {value!r}", where=where, remedy="close each bracket")
+    if not value.startswith("("):
+        return [value.strip("\"'")] if value else []
+    inner = value[1:-1] if value.endswith(")") else value.replace("(", "").replace(")", "")
+    parts, level, start = [], 0, 0
+    for position, ch in enumerate(inner):
+        level += (ch == "(") - (ch == ")")
+        if ch == "," and level == 0:
+            parts.append(inner[start:position])
+            start = position + 1
+    parts.append(inner[start:])
+    return [part.strip().strip("\"'") for part in parts if part.strip()]
+
+
+def _pairs(line: str, where: str) -> Iterator[tuple[str, list[str]]]:
+    """keyword, values of one logical line; commas inside brackets and quotes do not divide."""
+    parts, level, start, quote = [], 0, 0, ""
+    for position, ch in enumerate(line):
+        if quote:
+            quote = "" if ch == quote else quote
+        elif ch in "\"'":
+            quote = ch
+        elif ch in "()":
+            level += 1 if ch == "(" else -1
+        elif ch == "," and level == 0:
+            parts.append(line[start:position])
+            start = position + 1
+    parts.append(line[start:])
+    for part in parts:
+        if not part.strip():
+            continue
+        keyword, equals, value = part.strip().partition("=")
+        if not equals:
+            raise UsageError(
+                f"{part.strip()!r} is not keyword=value",
+                where=where,
+                remedy="write keyword=value, or a * before a comment",
+            )
+        yield keyword.strip().lower(), split_values(value, where)
+
+
+def _full_name(kind: str, keyword: str, where: str) -> str:
+    known = _KEYWORDS[kind]
+    if keyword in known:
+        return keyword
+    found = next((name for name in known if name.startswith(keyword) and len(keyword) >= 2), None)
+    if found is None:
+        place = "a general parameter" if kind == "general" else f"a parameter of {kind}="
+        raise UsageError(
+            f"{keyword!r} is not {place}",
+            where=where,
+            remedy="correct its spelling, or its place: general, hd, sd, wd, rd in this order",
+        )
+    return found
+
+
+def parse(source: Source, substitutions: Mapping[str, str] | None = None) -> ParameterFile:
+    """All definitions with their defaults filled in. Raises UsageError with the line."""
+    result = ParameterFile()
+    defaults = {kind: Definition(kind, "default") for kind in KINDS}
+    current = result.general
+    for where, line in logical_lines(source, substitutions or {}):
+        if "=" not in line.partition(",")[0]:
+            result.passed_over.append(f"{where}: {line[:60]}")
+            continue
+        for keyword, values in _pairs(line, where):
+            word = "hd" if keyword == "host" and current.kind == "general" and values else keyword
+            if word in KINDS and word in _STARTS[current.kind]:
+                if not values:
+                    raise UsageError(f"{word}= has no name", where=where, remedy="name it")
+                if values[0] == "default":
+                    current = defaults[word]
+                    continue
+                current = Definition(word, values[0], {k: list(v) for k, v in defaults[word].values.items()}, where)
+                result.definitions[word].append(current)
+                continue
+            name = _full_name(current.kind, word, where)
+            current.values.pop(name, None)  # a repeated keyword overrides, and takes its new place in the order
+            current.values[name] = values
+    return result
+
+
+def matching(names: list[str], definitions: list[Definition], where: str) -> list[Definition]:
+    """The definitions that names, patterns (`sd*`) and ranges (`sd1-sd4`) mean, in order. Raises UsageError when one
+    means none.
+    """
+    found: list[Definition] = []
+    for name in names:
+        span = re.fullmatch(r"([A-Za-z_]+)(\d+)-(?:\1)?(\d+)", name)
+        if span:
+            wanted = {f"{span.group(1)}{n}" for n in range(int(span.group(2)), int(span.group(3)) + 1)}
+            hits = [d for d in definitions if d.name in wanted]
+        else:
+            hits = [d for d in definitions if fnmatch.fnmatchcase(d.name, name)]
+        if not hits:
+            raise UsageError(f"{name!r} is not defined", where=where, remedy="define it before it is used")
+        found += [hit for hit in hits if hit not in found]
+    return found
+
+
+def expanded(definitions: list[Definition]) -> list[Definition]:
+    """`count=(start,n)` makes n sds or fsds numbered from start; `*` in the lun or anchor, or its end, takes the
+    number. Raises UsageError.
+    """
+    found = []
+    for one in definitions:
+        count = one.all("count")
+        if not count:
+            found.append(one)
+            continue
+        place = "lun" if one.kind == "sd" else "anchor"
+        start, n = (int(number(v, "count", one.where)) for v in (count if len(count) > 1 else ["1", count[0]]))
+        if n > 4096:
+            raise UsageError(
+                f"count= makes more than 4,096 of {one.kind}={one.name}", where=one.where, remedy="use fewer"
+            )
+        for k in range(start, start + n):
+            path = one.first(place) or ""
+            values = {**one.values, place: [path.replace("*", str(k)) if "*" in path else f"{path}{k}"]}
+            values.pop("count")
+            found.append(Definition(one.kind, f"{one.name}{k}", values, one.where))
+    return found

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kinds of findings: what a sentence of a report is about."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class FindingCode(StrEnum):
+    """The kind of a finding. The texts stand in exports and pages, and stay as they are."""
+
+    ABOVE_CEILING = "above-ceiling"
+    BALANCE = "balance"
+    CACHE = "cache"
+    CACHE_SIZE = "cache-size"
+    CLIENT_LIMITED = "client-limited"
+    CLIFF = "cliff"
+    CORRUPTION = "corruption"
+    COUNTERS = "counters"
+    DATA_REDUCTION = "data-reduction"
+    DRIFT = "drift"
+    ENGINES = "engines"
+    EXPLAINED = "explained"
+    HIGHEST_LOAD = "highest-load"
+    IMPORTED = "imported"
+    INTEGRITY = "integrity"
+    KNEE = "knee"
+    LAW = "law"
+    LIMIT = "limit"
+    LIMITED = "limited"
+    LIMITS = "limits"
+    MAP_ERROR = "map-error"
+    METHOD = "method"
+    NO_DATA_REDUCTION = "no-data-reduction"
+    NO_DIFFERENCE = "no-difference"
+    NOISE = "noise"
+    NOT_MEASURED = "not-measured"
+    OFFSET = "offset"
+    OPERATIONS = "operations"
+    OVERLOADED = "overloaded"
+    PEAK = "peak"
+    POWER = "power"
+    READS_AFTER_WRITES = "reads-after-writes"
+    RESPONSE_TIME = "response-time"
+    ROUNDS = "rounds"
+    SATURATION = "saturation"
+    SATURATION_LAW = "saturation-law"
+    BASELINE = "sentinel"
+    THROUGHPUT = "throughput"
+    UNDETERMINED = "undetermined"
+    WEAK_REGIME = "weak-regime"
+    WORK_BOUNDED = "work-bounded"

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a campaign keeps of itself as a whole, in typed records with a version: how each is written, and read back.
+
+In the journal a record is `{"version": 1, CONTENT: ...}` under its name. Before records had a version, the content
+stood there alone; that is read as well.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar, Self
+
+from ioatlas.errors import IoAtlasError
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class KeptRecord(ABC):
+    """A record of the journal. NAME: its key there; CONTENT: the key of what it says."""
+
+    NAME: ClassVar[str]
+    CONTENT: ClassVar[str]
+    version: int = field(default=VERSION, kw_only=True)
+
+    @abstractmethod
+    def content(self) -> Any:
+        """What it says, as JSON."""
+
+    @classmethod
+    @abstractmethod
+    def of_content(cls, content: Any) -> Self:
+        """The record that says this."""
+
+    def to_json(self) -> dict[str, Any]:
+        return {"version": self.version, self.CONTENT: self.content()}
+
+    @classmethod
+    def from_json(cls, value: Any) -> Self:
+        """Raises IoAtlasError for a version that is not known."""
+        if not (isinstance(value, dict) and isinstance(value.get("version"), int) and cls.CONTENT in value):
+            return cls.of_content(value)
+        if value["version"] > VERSION:
+            raise IoAtlasError(
+                f"{cls.NAME!r} has version {value['version']}, this ioatlas reads up to {VERSION}",
+                where="the journal",
+                remedy="use a newer ioatlas",
+            )
+        return cls.of_content(value[cls.CONTENT])
+
+
+@dataclass(frozen=True)
+class PreparedTarget:
+    """What a file, device or export holds: the preparation, how far it reaches,
+    and for which part of the campaign it was made.
+    """
+
+    state: str
+    end_bytes: int
+    once: str = ""
+
+
+@dataclass(frozen=True)
+class PreparedTargets(KeptRecord):
+    """The targets that were written over their range, by name; never directories, whose files go with the session."""
+
+    NAME, CONTENT = "prepared", "targets"
+    targets: Mapping[str, PreparedTarget] = field(default_factory=dict)
+
+    def content(self) -> Any:
+        return {name: asdict(one) for name, one in self.targets.items()}
+
+    @classmethod
+    def of_content(cls, content: Any) -> Self:
+        return cls({name: PreparedTarget(**one) for name, one in content.items()})
+
+
+@dataclass(frozen=True)
+class KeptMeter:
+    """A meter of power. of: whose power it reads, 'target' or 'client'. loaded_watts: typed in;
+    None where it is read.
+    """
+
+    name: str
+    of: str
+    source: str
+    loaded_watts: float | None = None
+
+
+@dataclass(frozen=True)
+class Meters(KeptRecord):
+    """The meters that are asked during the campaign."""
+
+    NAME, CONTENT = "meters", "meters"
+    meters: tuple[KeptMeter, ...] = ()
+
+    def content(self) -> Any:
+        return [asdict(meter) for meter in self.meters]
+
+    @classmethod
+    def of_content(cls, content: Any) -> Self:
+        return cls(tuple(KeptMeter(**meter) for meter in content))
+
+
+@dataclass(frozen=True)
+class IdleWatts(KeptRecord):
+    """Watts of each meter, by name, while nothing of ours ran."""
+
+    NAME, CONTENT = "idle_watts", "watts"
+    watts: Mapping[str, float] = field(default_factory=dict)
+
+    def content(self) -> Any:
+        return dict(self.watts)
+
+    @classmethod
+    def of_content(cls, content: Any) -> Self:
+        return cls({name: float(watts) for name, watts in content.items()})
+
+
+@dataclass(frozen=True)
+class HoleCheck(KeptRecord):
+    """Names of the targets of which a file that was read had holes: ranges never written,
+    answered without the drive.
+    """
+
+    NAME, CONTENT = "hollow", "targets"
+    targets: frozenset[str] = frozenset()
+
+    def content(self) -> Any:
+        return sorted(self.targets)
+
+    @classmethod
+    def of_content(cls, content: Any) -> Self:
+        return cls(frozenset(content))
+
+
+@dataclass(frozen=True)
+class KnownMemory(KeptRecord):
+    """Bytes of memory of the client and, where it was typed in, of the server, by those names."""
+
+    NAME, CONTENT = "memory", "bytes"
+    sizes_bytes: Mapping[str, int] = field(default_factory=dict)
+
+    def content(self) -> Any:
+        return dict(self.sizes_bytes)
+
+    @classmethod
+    def of_content(cls, content: Any) -> Self:
+        return cls({name: int(size) for name, size in content.items()})
+
+
+@dataclass(frozen=True)
+class VoidedReplicate:
+    """A replicate that was voided, and the number of the one that repeats it.
+
+    effect: its level against the mean of the replicates, a share; error: its standard error.
+    """
+
+    target: str
+    replicate: int
+    again: int
+    reason: str
+    visits: int
+    discarded: int
+    effect: float | None = None
+    error: float | None = None
+
+
+@dataclass(frozen=True)
+class Voided(KeptRecord):
+    """The replicates that were voided and repeated, in the order in which that happened. Kept as blocks."""
+
+    NAME, CONTENT = "voided", "replicates"
+    replicates: tuple[VoidedReplicate, ...] = ()
+
+    def content(self) -> Any:
+        return [{"block" if k == "replicate" else k: v for k, v in asdict(one).items()} for one in self.replicates]
+
+    @classmethod
+    def of_content(cls, content: Any) -> Self:
+        return cls(
+            tuple(VoidedReplicate(**{"replicate" if k == "block" else k: v for k, v in one.items()}) for one in content)
+        )
+
+
+@dataclass(frozen=True)
+class ComputeSeconds(KeptRecord):
+    """Seconds that the adaptive design took to choose, all batches together."""
+
+    NAME, CONTENT = "compute_seconds", "seconds"
+    seconds: float | None = None
+
+    def content(self) -> Any:
+        return self.seconds
+
+    @classmethod
+    def of_content(cls, content: Any) -> Self:
+        return cls(content)

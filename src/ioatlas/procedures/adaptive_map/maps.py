@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The adaptive design at work on a campaign: its requests become planned visits, finished visits its readings."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, replace
+
+import numpy as np
+
+from ioatlas.analysis.windows import window_values
+from ioatlas.design.adaptive import AdaptiveDesign, Reading, Request, Settings
+from ioatlas.design.predicted import METHOD, PredictedMap, predicted_map
+from ioatlas.model.cell import Cell
+from ioatlas.model.histogram import Histogram
+from ioatlas.model.purpose import Purpose
+from ioatlas.model.visit import Visit
+from ioatlas.procedures.adaptive_map.sweep import FEWEST_MEASURED
+from ioatlas.store.journal import Journal, NewVisit, Prediction
+from ioatlas.surrogate.explain import explain
+from ioatlas.surrogate.space import Floats, Space
+
+WINDOW_SECONDS = 0.5
+DRAIN_TIMES = 2.0
+"""Latencies that the gap after a visit is worth, in the predicted cost of one."""
+
+
+class AdaptiveMap:
+    """One target's map. `plan_next` asks the design for the next visits, `finish` writes down what it predicts of the
+    rest.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        target: str,
+        cells: Sequence[Cell],
+        *,
+        limit: int | None,
+        error: float | None,
+        seed: int,
+        certain: bool,
+    ) -> None:
+        self._journal = journal
+        self._target = target
+        self._cells = list(cells)
+        self._number = {cell.key: number for number, cell in enumerate(self._cells)}
+        self._space = Space.of(_points(self._cells))
+        limit = min(limit, len(self._cells)) if limit is not None else None
+        self._design = AdaptiveDesign(
+            self._space, Settings(cells=limit, certain=certain, error=error, seed=seed, cost=self._visit_seconds)
+        )
+        self._seed = seed
+
+    def _visit_seconds(self, log_iops: Floats) -> Floats:
+        """What a visit of each cell takes: a window, and a gap in which what is in flight drains, by Little's law."""
+        return np.asarray(WINDOW_SECONDS + DRAIN_TIMES * self._space.outstanding * np.exp(-log_iops))
+
+    def plan_next(self) -> int:
+        """Plan the visits of the next batch; returns how many, 0 when the design is done."""
+        history = self.history()
+        requests = self._design.next_batch(history)
+        block = 1 + max((block for _, block, _ in self._journal.designed()), default=-1)
+        generator = np.random.default_rng([self._seed, block])
+        planned, times = [], Counter[int]()
+        for request in requests:
+            # A second visit in the same batch is in the next block: a cell is visited once in each.
+            said = json.dumps({"target": self._target, **_spoken(request)})
+            seed = int(generator.integers(1, 2**31))
+            planned.append(NewVisit(self._cells[request.cell].key, block + times[request.cell], seed, design_json=said))
+            times[request.cell] += 1
+        self._journal.add_visits(planned)
+        return len(requests)
+
+    def history(self) -> list[Reading]:
+        """What the design asked for so far and what was read; a visit made again counts by its last reading."""
+        values: dict[tuple[str, int], tuple[float, float | None, float | None]] = {}
+        for visit in self._journal.visits(with_series=True):
+            if visit.purpose is Purpose.SWEEP and not visit.discarded and visit.cell_key in self._number:
+                value = _iops(visit)
+                if value > 0:
+                    values[visit.cell_key, visit.replicate] = (math.log(value), *_latency(visit))
+        readings = []
+        for key, block, text in self._journal.designed():
+            said = json.loads(text)
+            if said.pop("target") != self._target or key not in self._number:
+                continue
+            readings.append(Reading(Request(self._number[key], **said), *values.get((key, block), (None, None, None))))
+        return readings
+
+    def finish(self) -> None:
+        """Predict every cell that has no reading, and write down the stated error, the cliffs and the law's
+        parameters.
+        """
+        history = self.history()
+        if sum(reading.log_value is not None for reading in history) < 3:
+            return
+        model = self._design.final_model(history)
+        said = predicted_map(self._design, history, model, readings=1)
+        measured = {reading.request.cell for reading in history if reading.log_value is not None}
+        rows = [self._prediction(said, number) for number in range(len(self._cells)) if number not in measured]
+        others = [row for row in self._journal.predictions() if row.cell_key not in self._number]
+        self._journal.set_predictions([*others, *rows])
+        self._journal.set_outcome(
+            f"map of {self._target}",
+            {
+                "cells": len(self._cells),
+                "measured": len(measured),
+                "stated_error": asdict(self._design.stated_error(history, model)),
+                "edges": [asdict(edge) for edge in model.change_points],
+                "parameters": [vars(parameter) for parameter in explain(model)],
+                "weak_regimes": [asdict(regime) for regime in self._design.weak_regimes(history, model)],
+            },
+        )
+
+    def _prediction(self, said: PredictedMap, number: int) -> Prediction:
+        """One cell's row; the intervals are those of one reading."""
+        iops, low, high = _span(said.log_iops, said.log_half_width, number, 1.0)
+        p99, p99_low, p99_high = _span(said.log_lat_p99, said.log_lat_p99_half_width, number, 1e9)
+        # The model always has a throughput.
+        assert iops is not None
+        assert low is not None
+        assert high is not None
+        return Prediction(self._cells[number].key, iops, low, high, p99, p99_low, p99_high, METHOD)
+
+
+def _span(
+    logs: Floats | None, halves: Floats | None, number: int, unit: float
+) -> tuple[float | None, float | None, float | None]:
+    """Value, low and high of one cell from logarithms, times `unit`; Nones where the model says nothing."""
+    if logs is None or halves is None:
+        return None, None, None
+    value, half = float(logs[number]), float(halves[number])
+    return math.exp(value) * unit, math.exp(value - half) * unit, math.exp(value + half) * unit
+
+
+def _points(cells: Sequence[Cell]) -> list[dict[str, int | float | str]]:
+    """What tells cells apart, in the recorded sweep's names: what is the same for all the space leaves out by itself.
+
+    An engine that only follows from the depth (psync at 1, an asynchronous one beyond) is no axis of its own.
+    """
+    by_depth: dict[int, set[object]] = {}
+    for cell in cells:
+        by_depth.setdefault(cell.integer("iodepth", 1), set()).add(cell.option.get("ioengine"))
+    implied = {"ioengine"} if all(len(engines) == 1 for engines in by_depth.values()) else set()
+    renamed = {"bs": "bs_bytes", "size": "size_bytes"}
+    return [{renamed.get(name, name): value for name, value in cell.options if name not in implied} for cell in cells]
+
+
+def _spoken(request: Request) -> dict[str, object]:
+    said = asdict(replace(request, cell=0))
+    del said["cell"]
+    return said
+
+
+def _iops(visit: Visit) -> float:
+    """I/Os per second of all directions together."""
+    return sum(window_values(part, visit.window_start_ms).iops for part in visit.parts)
+
+
+def _latency(visit: Visit) -> tuple[float | None, float | None]:
+    """Mean and 99th percentile of all directions together, nanoseconds."""
+    parts = [part for part in visit.parts if part.lat_mean_ns and part.total_ios]
+    ios = sum(part.total_ios for part in parts)
+    if not ios:
+        return None, None
+    mean = sum((part.lat_mean_ns or 0.0) * part.total_ios for part in parts) / ios
+    return mean, Histogram.merge(part.histogram for part in parts).percentile_ns(99)
+
+
+def adaptive_maps(
+    journal: Journal, cells: Iterable[Cell], *, limit: int | None, error: float | None, seed: int
+) -> list[AdaptiveMap]:
+    """One map a target; a limit on cells is shared out evenly. One that a budget of time is expected to allow may not
+    be reached.
+    """
+    by_target: dict[str, list[Cell]] = {}
+    for cell in cells:
+        by_target.setdefault(cell.target, []).append(cell)
+    share = None if limit is None else max(FEWEST_MEASURED, limit // len(by_target))
+    certain = "adaptive" not in journal.outcomes()
+    return [
+        AdaptiveMap(journal, target, mine, limit=share, error=error, seed=seed, certain=certain)
+        for target, mine in by_target.items()
+    ]

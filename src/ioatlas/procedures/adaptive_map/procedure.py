@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A map of which few cells are visited, those the adaptive design asks for; the rest is predicted, with the error
+stated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ioatlas.config.spec import CampaignSpec
+from ioatlas.errors import UsageError
+from ioatlas.fio.executor import Executor
+from ioatlas.model.target import Target
+from ioatlas.procedures.adaptive_map.options import AdaptiveOptions
+from ioatlas.procedures.dense_map.plan import build_plan
+from ioatlas.run.plan import Plan
+from ioatlas.run.procedure import Procedure
+
+if TYPE_CHECKING:
+    from ioatlas.run.runner import Runner
+    from ioatlas.run.steps import Steps
+
+
+class AdaptiveMap(Procedure):
+    name = "adaptive_map"
+
+    def claims(self, spec: CampaignSpec, outcomes: Mapping[str, Any]) -> bool:
+        return (
+            spec.of(AdaptiveOptions).cells is not None
+            or spec.of(AdaptiveOptions).error is not None
+            or "adaptive" in outcomes
+        )
+
+    def plan(self, spec: CampaignSpec, targets: tuple[Target, ...], *, read_only: bool) -> Plan:
+        return build_plan(spec, targets, read_only=read_only)
+
+    def check_start(self, plan: Plan, executor: Executor) -> None:  # noqa: ARG002
+        from ioatlas.procedures.adaptive_map.sweep import FEWEST_CELLS, can_be_adaptive
+
+        if not can_be_adaptive(plan.to_measure):
+            raise UsageError(
+                f"the adaptive design needs {FEWEST_CELLS} cells or more along an axis of numbers, "
+                f"this sweep has {len(plan.to_measure)}",
+                where="--cells, --error",
+                remedy="leave them out: a small sweep is measured whole",
+            )
+        if plan.spec.wanted.precision is not None:
+            raise UsageError(
+                "a precision for every cell and a map from a few cells exclude each other",
+                where="--precision",
+                remedy="use --error for the map's own error, or leave out --cells and --error",
+            )
+
+    def steps(self, runner: Runner) -> Steps:
+        from ioatlas.procedures.adaptive_map.sweep import adaptive_sweep
+        from ioatlas.procedures.dense_map.steps import MapSteps
+
+        return MapSteps(runner, adaptive_sweep)

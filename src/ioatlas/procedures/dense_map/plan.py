@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a sweep and opened targets to cells: what will run, and what cannot and why."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ioatlas.config.spec import MAX_CELLS, CampaignSpec
+from ioatlas.errors import UsageError
+from ioatlas.model.cell import Cell, OptionValue, directions_of
+from ioatlas.model.options import SYNCHRONOUS_ENGINES
+from ioatlas.model.target import Target
+from ioatlas.model.units import format_size
+from ioatlas.run.plan import Plan, files_of
+from ioatlas.target.placing import ALIGNMENT, DATA_OPTIONS, Places
+from ioatlas.target.preparation import BY_WRITING
+
+DEFAULT_SIZE_BYTES = 1 << 30
+_GROWING = ("file_append", "nrfiles", "zonerange")
+"""Options with which fio leaves the range of the one file it was given."""
+
+
+def build_plan(spec: CampaignSpec, targets: tuple[Target, ...], *, read_only: bool = False) -> Plan:
+    """The plan of a map. Raises UsageError for what can be seen to be wrong before anything runs."""
+    if not targets:
+        raise UsageError(
+            "no target is named", remedy="name one: `ioatlas map DIRECTORY`, or [target] path = in the campaign file"
+        )
+    axes = dict(spec.axes)
+    remarks = list(spec.remarks)
+    named = axes.keys() | spec.constants.keys() | {name for pattern in spec.patterns for name in pattern}
+    if "rw" not in named:
+        axes = {"rw": ("read", "write"), **axes}
+    if read_only:
+        spec, axes, remarks = _reads_only(spec, axes, remarks)
+    spec = replace(spec, axes=axes)
+    _check(spec, axes, targets)
+    _check_preparation(spec, targets, read_only=read_only)
+    count = len(targets) * max(1, len(spec.patterns))
+    for values in axes.values():
+        count *= len(values)
+    if count > MAX_CELLS:
+        raise UsageError(
+            f"the sweep has {count:,} cells, more than {MAX_CELLS:,}", where="[sweep]", remedy="use fewer values"
+        )
+    cells: list[tuple[Cell, str]] = []
+    for target in targets:
+        local_axes, remark = _fitting_sizes(axes, spec, target)
+        remarks += [remark] if remark else []
+        names = list(local_axes)
+        for pattern in spec.patterns or ({},):
+            for values in itertools.product(*local_axes.values()):
+                cell = _cell(spec, target, {**pattern, **dict(zip(names, values, strict=True))})
+                cells.append((cell, _inadmissible(cell, target)))
+    cells = _with_states(cells, spec, targets)
+    _check_ranges(cells, targets)
+    plan = Plan(spec, targets, tuple(cells), tuple(dict.fromkeys(remarks)))
+    return replace(plan, files=files_of(plan))
+
+
+def _check_preparation(spec: CampaignSpec, targets: tuple[Target, ...], *, read_only: bool) -> None:
+    for target in targets:
+        if read_only and spec.prepare in BY_WRITING and target.kind != "directory":
+            raise UsageError(
+                f"{spec.prepare!r} is made by writing to {target.location}, and --read-only forbids that",
+                where="--prepare",
+                remedy="leave one of them out",
+            )
+        if spec.prepare == "fresh" and target.kind == "uri":
+            raise UsageError(
+                "nothing takes the data off an export from outside",
+                where=f"--prepare fresh, {target.location}",
+                remedy="make a new export on the server, or prepare it filled or preconditioned",
+            )
+
+
+def _with_states(
+    cells: list[tuple[Cell, str]], spec: CampaignSpec, targets: tuple[Target, ...]
+) -> list[tuple[Cell, str]]:
+    """The cells with the state they find: what was prepared, or what was there when nothing may be written."""
+    written = {cell.target for cell, reason in cells if cell.writes and not reason}
+    found = {
+        target.name: spec.prepare
+        if spec.prepare != "laid-out" or target.kind == "directory" or target.name in written
+        else "as-found"
+        for target in targets
+    }
+    return [(replace(cell, state=found[cell.target]), reason) for cell, reason in cells]
+
+
+def _check_ranges(cells: list[tuple[Cell, str]], targets: tuple[Target, ...]) -> None:
+    """Data of several kinds lie side by side on a device: there must be room for all of them."""
+    places = Places(cell for cell, _ in cells)
+    for target in targets:
+        kinds = places.kinds(target.name)
+        if kinds < 2 or target.size_bytes is None:
+            continue
+        end = max(
+            (
+                places.offset_bytes(cell) + cell.end_bytes
+                for cell, reason in cells
+                if cell.target == target.name and not reason
+            ),
+            default=0,
+        )
+        if end > target.size_bytes:
+            most = target.size_bytes // kinds // ALIGNMENT * ALIGNMENT
+            raise UsageError(
+                f"{kinds} kinds of data lie side by side and need {format_size(end)}, the target has "
+                f"{format_size(target.size_bytes)}",
+                where="[sweep] size",
+                remedy=f"use sizes up to {format_size(most)}" if most else "use a larger target",
+            )
+
+
+def _reads_only(
+    spec: CampaignSpec, axes: dict[str, tuple[OptionValue, ...]], remarks: list[str]
+) -> tuple[CampaignSpec, dict[str, tuple[OptionValue, ...]], list[str]]:
+    """Axes, patterns and remarks with only the modes that read."""
+    modes = list(dict.fromkeys(_values(spec, axes, "rw", "read")))
+    reads = [mode for mode in modes if directions_of(str(mode)) == ("read",)]
+    if not reads:
+        raise UsageError(
+            "nothing is left to measure read-only",
+            where="rw",
+            remedy="sweep read or randread, or leave out --read-only",
+        )
+    if reads != modes:
+        remarks = [*remarks, "Read-only: " + ", ".join(str(mode) for mode in modes if mode not in reads) + " left out."]
+        if "rw" in axes:
+            axes = {**axes, "rw": tuple(reads)}
+        spec = replace(
+            spec, patterns=tuple(pattern for pattern in spec.patterns if pattern.get("rw", reads[0]) in reads)
+        )
+    return spec, axes, remarks
+
+
+def _values(
+    spec: CampaignSpec, axes: Mapping[str, tuple[OptionValue, ...]], name: str, default: OptionValue
+) -> tuple[OptionValue, ...]:
+    """Every value an option takes in the campaign."""
+    if name in axes:
+        return axes[name]
+    in_patterns = tuple(pattern[name] for pattern in spec.patterns if name in pattern)
+    return in_patterns or (spec.constants.get(name, default),)
+
+
+def _check(spec: CampaignSpec, axes: Mapping[str, tuple[OptionValue, ...]], targets: tuple[Target, ...]) -> None:
+    depths = [int(value) for value in _values(spec, axes, "iodepth", 1)]
+    engines = [str(value) for value in _values(spec, axes, "ioengine", "")]
+    blind = [engine for engine in engines if engine in SYNCHRONOUS_ENGINES]
+    if max(depths) > 1 and blind:
+        raise UsageError(
+            f"iodepth {max(depths)} with the synchronous engine {blind[0]}: fio would ignore the depth without a word",
+            where="[sweep] ioengine",
+            remedy="use libaio or io_uring, or leave ioengine out",
+        )
+    direct = any(int(value) for value in _values(spec, axes, "direct", 1))
+    for target in targets:
+        for value in _values(spec, axes, "bs", 4096):
+            sizes = [int(part) for part in str(value).split(",") if part]
+            odd = [size for size in sizes if size % target.logical_block_bytes]
+            if direct and odd and target.kind != "uri":
+                raise UsageError(
+                    f"bs={odd[0]} with direct=1: direct I/O moves whole blocks of {target.logical_block_bytes} B on "
+                    f"{target.location}",
+                    where="[sweep] bs",
+                    remedy=f"use multiples of {target.logical_block_bytes}, or direct=0 to measure through the page "
+                    "cache" + (f"; if {odd[0]} means KiB, write {odd[0]}k" if odd[0] < 4096 else ""),
+                )
+        growing = [name for name in _GROWING if any(_values(spec, axes, name, 0))]
+        if growing and target.kind != "directory":
+            raise UsageError(
+                f"{growing[0]} makes fio work beside or beyond the {target.kind} that was named",
+                where=f"[sweep] {growing[0]}",
+                remedy="remove it, or measure a directory",
+            )
+        if spec.sharing == "private" and target.kind != "directory":
+            raise UsageError(
+                "private files need a directory",
+                where=target.location,
+                remedy="use sharing = 'shared' on a file, device or URI",
+            )
+
+
+def _fitting_sizes(
+    axes: Mapping[str, tuple[OptionValue, ...]], spec: CampaignSpec, target: Target
+) -> tuple[dict[str, tuple[OptionValue, ...]], str]:
+    """The axes for one target; a target smaller than every size asked for is measured over its whole."""
+    local = dict(axes)
+    kinds = math.prod(len(values) for name, values in axes.items() if name in DATA_OPTIONS)
+    if target.size_bytes is not None and kinds > 1 and "size" not in local and "size" not in spec.constants:
+        local["size"] = (max(ALIGNMENT, target.size_bytes // kinds // ALIGNMENT * ALIGNMENT),)
+    if target.size_bytes is None:
+        if "size" not in local and "size" not in spec.constants:
+            local["size"] = (DEFAULT_SIZE_BYTES,)
+        return local, ""
+    sizes = [int(value) for value in _values(spec, local, "size", target.size_bytes)]
+    if min(sizes) > target.size_bytes:
+        local["size"] = (target.size_bytes,)
+        return (
+            local,
+            (
+                f"{target.name} is smaller than every size of the sweep: its whole {format_size(target.size_bytes)} "
+                "are "
+                "used."
+            ),
+        )
+    if "size" not in local and "size" not in spec.constants:
+        local["size"] = (target.size_bytes,)
+    return local, ""
+
+
+def _cell(spec: CampaignSpec, target: Target, chosen: Mapping[str, OptionValue]) -> Cell:
+    """A cell with everything set that affects the I/O, whether asked for or ours."""
+    options: dict[str, OptionValue] = {**spec.constants, **chosen}
+    options.setdefault("rw", "read")
+    options.setdefault("bs", 4096)
+    options.setdefault("numjobs", 1)
+    options.setdefault("iodepth", 1)
+    options.setdefault("direct", 1)
+    if target.ioengine:
+        options["ioengine"] = target.ioengine
+    else:
+        options.setdefault("ioengine", "psync" if int(options["iodepth"]) == 1 else "libaio")
+    # Without meaning for some modes, but set for all: what every cell shares need not be told of each.
+    options.setdefault("norandommap", 1)
+    options.setdefault("refill_buffers", 1)
+    return Cell.of(target.name, options, sharing=spec.sharing)
+
+
+def _inadmissible(cell: Cell, target: Target) -> str:
+    if cell.bs_bytes > cell.size_bytes:
+        return (
+            f"not admissible: the block ({format_size(cell.bs_bytes)}) is larger than the file "
+            f"({format_size(cell.size_bytes)})"
+        )
+    if target.size_bytes is not None and cell.end_bytes > target.size_bytes:
+        return f"not admissible: larger than the target ({format_size(target.size_bytes)})"
+    if "trim" in cell.directions and target.kind in ("directory", "file"):
+        return "not admissible: trim needs a block device"
+    return ""

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A map of which every cell is visited, in as many random orders as asked for or until each is precise enough."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ioatlas.config.spec import CampaignSpec
+from ioatlas.design.exhaustive import random_blocks
+from ioatlas.model.target import Target
+from ioatlas.procedures.dense_map.plan import build_plan
+from ioatlas.run.plan import Plan
+from ioatlas.run.procedure import Procedure
+
+if TYPE_CHECKING:
+    from ioatlas.run.runner import Runner
+    from ioatlas.run.steps import Steps
+    from ioatlas.store.journal import Journal
+
+
+class DenseMap(Procedure):
+    name = "dense_map"
+
+    def claims(self, spec: CampaignSpec, outcomes: Mapping[str, Any]) -> bool:  # noqa: ARG002
+        return True
+
+    def plan(self, spec: CampaignSpec, targets: tuple[Target, ...], *, read_only: bool) -> Plan:
+        return build_plan(spec, targets, read_only=read_only)
+
+    def begin(self, journal: Journal, plan: Plan) -> None:
+        plan_replicates(journal, plan)
+
+    def steps(self, runner: Runner) -> Steps:
+        from ioatlas.procedures.dense_map.steps import MapSteps
+
+        return MapSteps(runner)
+
+
+def plan_replicates(journal: Journal, plan: Plan) -> None:
+    """Plan every cell as often as asked for, each time in another random order."""
+    from ioatlas.store.journal import NewVisit
+
+    keys = [cell.key for cell in plan.to_measure]
+    order = random_blocks(keys, plan.spec.visits, plan.spec.order_seed)
+    journal.add_visits(NewVisit(key, block, seed) for key, block, seed in order)

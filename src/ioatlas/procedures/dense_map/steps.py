@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The steps of a map: lay out, probe, fit the budget, visit every cell or those the design asks for, the extremes
+afresh.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+
+from ioatlas.analysis.overview import extremes
+from ioatlas.analysis.spend import plan_spending
+from ioatlas.design.exhaustive import random_blocks
+from ioatlas.model.cell import Cell
+from ioatlas.model.events import Event
+from ioatlas.model.outcomes import Voided
+from ioatlas.model.purpose import Purpose
+from ioatlas.model.reason import Reason, ReasonCode
+from ioatlas.model.visit import Visit
+from ioatlas.procedures.dense_map.fitting import CLEAN_SECONDS, Fitting, seconds_for
+from ioatlas.procedures.dense_map.initial_reads import initial_reads
+from ioatlas.procedures.dense_map.probe import probe
+from ioatlas.procedures.dense_map.watch import Watch, plan_repair
+from ioatlas.results.integrity import as_outcome
+from ioatlas.results.result import estimates_so_far
+from ioatlas.run.integrity import check_targets
+from ioatlas.run.plan import FIO_SECONDS
+from ioatlas.run.runner import BATCH_SECONDS, Runner
+from ioatlas.run.steps import REPORT_SECONDS, Steps
+from ioatlas.store.journal import NewVisit, PlannedVisit
+
+REPLICATE_REPEATS = 2
+"""Times that replicates are voided and measured again; what moves after that is a finding."""
+
+FRESH_VISITS = 3
+FRESH_REPLICATE = 1000
+"""First replicate number of visits made afresh, after the sweep."""
+
+
+class MapSteps(Steps):
+    """One session of a map. `sweep` makes the visits between the probes and the fresh ones."""
+
+    open_end = False
+    """Whether nobody knows beforehand how many visits the sweep takes."""
+
+    def __init__(self, runner: Runner, sweep: Callable[[Runner], None] | None = None) -> None:
+        super().__init__(runner)
+        self._sweep = sweep
+        self._seed = runner.plan.spec.order_seed
+
+    def make(self) -> bool:
+        """Make all planned visits, then those of the extreme cells."""
+        runner = self.runner
+        fitting = Fitting(runner, self.reserve_seconds)
+        fitting.fit_layout()
+        runner.prepare()
+        self._read_first()
+        probe(runner)
+        if self._sweep is None:
+            self._sweep = fitting.fit_budget()
+        precise = runner.plan.spec.wanted.precision is not None
+        self._watch = Watch(self.journal, runner.plan, open_end=self._sweep is not None or precise)
+        if self._sweep is not None:
+            self._sweep(runner)
+        elif runner.make_planned(Purpose.SWEEP):
+            self._repeat_replicates()
+            if precise:
+                runner.make(Purpose.SWEEP, self._imprecise)
+        self._end_baselines()
+        self._make_extremes()
+        self._verify()
+        return True
+
+    def _read_first(self) -> None:
+        """Read what was prepared before the probes or the sweep write to it, where a state was asked for."""
+        if not self.runner.finished and not self.journal.has_visits(Purpose.INITIAL):
+            self.journal.add_visits(initial_reads(self.runner.plan))
+            self.runner.make_planned(Purpose.INITIAL)
+
+    def waiting(self, purpose: Purpose, limit: int) -> list[PlannedVisit]:
+        """The next planned visits; into those of the sweep baseline visits are woven at regular places."""
+        waiting = super().waiting(purpose, limit)
+        return self._watch.weave(waiting) if purpose == Purpose.SWEEP else waiting
+
+    def _end_baselines(self) -> None:
+        """A last baseline visit after the sweep, and none that was planned and has no place any more."""
+        self.journal.drop_planned("the sweep ended before its place", purpose=Purpose.BASELINE)
+        if self._watch.plan_last():
+            self.runner.make_planned(Purpose.BASELINE)
+
+    def _repeat_replicates(self) -> None:
+        """Void replicates that stand apart from the others, and measure them again; of two that differ, let a third
+        decide. Twice at most.
+        """
+        for _ in range(REPLICATE_REPEATS):
+            visits = self.journal.visits(with_series=True)
+            repair = plan_repair(self.cells, visits, self._seed)
+            cells = [self.cells[visit.cell_key] for visit in repair.visits]
+            left = self._left_for_sweep()
+            if not cells or (left is not None and seconds_for(self.runner, cells, 1) > left):
+                return  # what cannot be made again is not thrown away: it stands, and is told
+            for void in repair.voided:
+                self.journal.discard_visits(
+                    void.visit_ids, Reason(ReasonCode.VOIDED, f"{ReasonCode.VOIDED}: {void.record.reason}")
+                )
+            known = self.journal.kept(Voided).replicates
+            self.journal.keep(Voided((*known, *(void.record for void in repair.voided))))
+            self.runner.emit(Event("drift", {"text": repair.text, "visits": len(repair.visits)}))
+            self.journal.add_visits(repair.visits)
+            if not self.runner.make_planned(Purpose.SWEEP):
+                return
+
+    def _left_for_sweep(self) -> float | None:
+        """Seconds of load that the budget still has room for, as planned; None without a limit."""
+        left = self.budget.left
+        return None if left is None else max(0.0, (left - self.reserve_seconds()) / self.budget.slowdown)
+
+    def _imprecise(self, visits: Sequence[Visit]) -> list[NewVisit]:
+        """The cells that are not precise enough again, in random orders up to their next look, until all are, the cap
+        or the budget.
+
+        Windows and visits go where the variance is; what the budget does not reach keeps the width it has.
+        """
+        grade, left = self.runner.plan.spec.wanted, self._left_for_sweep()
+        spending = plan_spending(self.cells, visits, grade, seconds_of=self._seconds_of, left_seconds=left)
+        if not spending.visits:
+            return []
+        replicate = 1 + max((visit.replicate for visit in visits if visit.purpose == Purpose.SWEEP), default=0)
+        told = {target: round(seconds, 3) for target, seconds in spending.window_seconds.items()}
+        waiting = {"cells_waiting": len(spending.visits), "block": replicate, "window_seconds": told}
+        self.runner.emit(Event("precision", waiting))
+        rows: list[NewVisit] = []
+        for turn in range(max(spending.visits.values())):
+            keys = [key for key, count in spending.visits.items() if count > turn]
+            order = random_blocks(keys, 1, self._seed + replicate + turn)
+            rows += [
+                NewVisit(key, replicate + turn, seed, runtime_ms=self._longer_ms(key, told)) for key, _, seed in order
+            ]
+        return rows
+
+    def _seconds_of(self, cell: Cell) -> tuple[float, float]:
+        """Window of one visit of a cell, and what it costs besides: its gap, and its share of a fio's start."""
+        runtime_ms, gap_ms = self.runner.pace.runtime_and_gap_ms(cell)
+        return runtime_ms / 1000, gap_ms / 1000 + FIO_SECONDS * min(1.0, runtime_ms / 1000 / BATCH_SECONDS)
+
+    def _longer_ms(self, key: str, windows: Mapping[str, float]) -> int | None:
+        """Runtime of a visit of a target whose windows are to grow: it fills its ticks of 100 ms."""
+        seconds = windows.get(self.cells[key].target)
+        if seconds is None:
+            return None
+        _, gap_ms = self.runner.pace.runtime_and_gap_ms(self.cells[key])
+        return -(-int(seconds * 1000 + gap_ms) // 100) * 100 - gap_ms
+
+    def reserve_seconds(self) -> float:
+        """Kept back for the fresh visits of extreme cells, cleaning and the report."""
+        plan = self.runner.plan
+        groups = {(cell.target, direction) for cell in plan.to_measure for direction in cell.directions}
+        load = len(groups) * 2 * FRESH_VISITS * (plan.spec.window_seconds + 0.02)
+        return load * self.budget.slowdown + FIO_SECONDS + CLEAN_SECONDS + REPORT_SECONDS
+
+    def _make_extremes(self) -> None:
+        """Measure again the cells that will be named because they are extreme; only these visits give their values."""
+        if not self.journal.has_visits(Purpose.FRESH):
+            # As the report will take them: what caches, ceilings and reducible data make suspect is not named, so it
+            # needs no fresh visits.
+            cells = extremes(estimates_so_far(self.journal))
+            generator = random.Random(self._seed + 1)  # noqa: S311 - an order, not a secret
+            rows = []
+            for replicate in range(FRESH_VISITS):
+                order = list(cells)
+                generator.shuffle(order)
+                rows += [
+                    NewVisit(cell.key, FRESH_REPLICATE + replicate, generator.randrange(1, 2**31), Purpose.FRESH)
+                    for cell in order
+                ]
+            self.journal.add_visits(rows)
+            if rows:
+                self.runner.emit(Event("fresh", {"cells": len(cells), "visits": len(rows)}))
+        self.runner.make_planned(Purpose.FRESH)
+
+    def _verify(self) -> None:
+        """Once, at the end: it overwrites what the reads of the sweep have read."""
+        runner = self.runner
+        if not runner.plan.spec.verify or "integrity" in self.journal.outcomes():
+            return
+        checks = check_targets(
+            runner.plan,
+            runner.sites,
+            runner.environment.executor,
+            self.journal.directory,
+            stop_asked=runner.stop_asked,
+            emit=runner.emit,
+        )
+        for check in checks:
+            self.journal.add_ledger(check.target, "verified write", check.written_bytes)
+        self.journal.set_outcome("integrity", as_outcome(checks))

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The watch over a sweep: sentinel visits woven in between, and replicates that are voided and planned again."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import expm1
+
+from ioatlas.analysis.drift import ReplicateState, in_doubt, replicate_states, to_repeat
+from ioatlas.design.exhaustive import random_blocks
+from ioatlas.design.sentinels import USUAL_SPACING, choose_sentinel, places_for, spacing
+from ioatlas.model.cell import Cell
+from ioatlas.model.outcomes import VoidedReplicate
+from ioatlas.model.purpose import SWEPT, Purpose
+from ioatlas.model.visit import Visit
+from ioatlas.run.plan import Plan
+from ioatlas.store.journal import Journal, NewVisit, PlannedVisit
+
+
+class Watch:
+    """Sentinels of one session. Where they stand follows from the journal alone, so a resumed sweep goes on with
+    them.
+    """
+
+    def __init__(self, journal: Journal, plan: Plan, *, open_end: bool) -> None:
+        """open_end: how many visits the sweep takes is not known beforehand."""
+        self._journal = journal
+        self._plan = plan
+        step = spacing(len(plan.to_measure) * plan.spec.visits)
+        # Without a known length the first one waits, so that they stay below their share of a sweep that soon ends.
+        self._first = USUAL_SPACING if step is None and open_end else 0
+        self._step = spacing(None) if step is None and open_end else step
+
+    def weave(self, waiting: Sequence[PlannedVisit]) -> list[PlannedVisit]:
+        """The waiting visits of the sweep with sentinels planned and put before them where one is due."""
+        if not waiting or self._step is None or not self._keys():
+            return list(waiting)
+        finished = [visit.purpose for visit in self._journal.visits()]
+        done, made = finished.count(Purpose.SWEEP), finished.count(Purpose.BASELINE)
+        ready = self._journal.planned(Purpose.BASELINE)
+        places = places_for(done, made, waiting, self._step, first=self._first)
+        missing = len(places) - len(ready)
+        if missing > 0:
+            self._journal.add_visits(
+                self._sentinel(made + len(ready) + number, waiting[place].replicate)
+                for number, place in enumerate(places[-missing:])
+            )
+            ready = self._journal.planned(Purpose.BASELINE)
+        # The first sections of a batch follow a pause, in which a target may save credit.
+        before = {min(place + 2, len(waiting) - 1): row for place, row in zip(places, ready, strict=False)}
+        return [
+            row
+            for place, visit in enumerate(waiting)
+            for row in ((before[place], visit) if place in before else (visit,))
+        ]
+
+    def plan_last(self) -> bool:
+        """Plan a reading after the last visit of a sweep that had sentinels; whether there is one to make."""
+        finished = [visit for visit in self._journal.visits() if visit.purpose in SWEPT]
+        if not any(visit.purpose is Purpose.BASELINE for visit in finished) or finished[-1].purpose is Purpose.BASELINE:
+            return False
+        self._journal.add_visits(
+            [self._sentinel(sum(visit.purpose is Purpose.BASELINE for visit in finished), finished[-1].replicate)]
+        )
+        return True
+
+    def _sentinel(self, number: int, replicate: int) -> NewVisit:
+        """The next sentinel: the targets take turns."""
+        keys = self._keys()
+        # Drawn from the number alone: a session that was killed goes on with the seeds that it would have drawn.
+        generator = random.Random(f"{self._plan.spec.order_seed} sentinels {number}")  # noqa: S311 - offsets, not secrets
+        return NewVisit(keys[number % len(keys)], replicate, generator.randrange(1, 2**31), Purpose.BASELINE)
+
+    def _keys(self) -> list[str]:
+        known: dict[str, str] = self._journal.outcomes().get("sentinels", {})
+        wanted = [target.name for target in self._plan.targets]
+        if not known:
+            for name in wanted:
+                cell = choose_sentinel(cell for cell in self._plan.to_measure if cell.target == name)
+                if cell is not None:
+                    known[name] = cell.key
+            self._journal.set_outcome("sentinels", known)
+        return list(known.values())
+
+
+@dataclass(frozen=True)
+class Void:
+    """A replicate to void: its visits, and what the journal keeps of it."""
+
+    visit_ids: tuple[int, ...]
+    record: VoidedReplicate
+
+
+@dataclass(frozen=True)
+class Repair:
+    """Blocks to void, visits to make instead, and what is told of it."""
+
+    voided: tuple[Void, ...] = ()
+    visits: tuple[NewVisit, ...] = ()
+    text: str = ""
+
+
+def plan_repair(cells: Mapping[str, Cell], visits: Sequence[Visit], seed: int) -> Repair:
+    """What the state of the replicates asks for: each target's replicates out of line voided and repeated, of two
+    that differ a third.
+    """
+    states = replicate_states(cells, visits)
+    number = 1 + max((visit.replicate for visit in visits if visit.purpose is Purpose.SWEEP), default=0)
+    voided: list[Void] = []
+    planned: list[NewVisit] = []
+    told: list[str] = []
+    for state in [one for bad in to_repeat(states).values() for one in bad]:
+        mine = [
+            visit
+            for visit in visits
+            if visit.replicate == state.replicate and _target(cells, visit) == state.target and visit.purpose in SWEPT
+        ]
+        voided.append(Void(tuple(visit.visit_id for visit in mine if not visit.discarded), _record(state, number)))
+        planned += _again(mine, number, seed)
+        told.append(f"block {state.replicate} voided and repeated: {'; '.join(state.reasons)}")
+        number += 1
+    for target, state in in_doubt(states).items():
+        if not any(void.record.target == target for void in voided):
+            planned += _again(
+                [visit for visit in visits if _target(cells, visit) == target and visit.purpose is Purpose.SWEEP],
+                number,
+                seed,
+            )
+            told.append(f"{state.doubt}: another replicate decides")
+            number += 1
+    return Repair(tuple(voided), tuple(planned), "; ".join(told))
+
+
+def _record(state: ReplicateState, again: int) -> VoidedReplicate:
+    return VoidedReplicate(
+        state.target,
+        state.replicate,
+        again,
+        "; ".join(state.reasons),
+        state.n_visits,
+        state.n_discarded,
+        round(expm1(state.effect), 4),
+        round(state.error, 4),
+    )
+
+
+def _again(visits: Sequence[Visit], replicate: int, seed: int) -> list[NewVisit]:
+    """Every cell of these visits of the sweep once more, in a new random order."""
+    keys = list(dict.fromkeys(visit.cell_key for visit in visits if visit.purpose is Purpose.SWEEP))
+    return [NewVisit(key, replicate, number) for key, _, number in random_blocks(sorted(keys), 1, seed + replicate)]
+
+
+def _target(cells: Mapping[str, Cell], visit: Visit) -> str:
+    return cells[visit.cell_key].target if visit.cell_key in cells else ""

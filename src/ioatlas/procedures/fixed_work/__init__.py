@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A fixed-work sequence: operations on one new file, in order."""

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The result of a fixed-work study: charts and tables beside the cells, and findings of its own in the place of a
+map's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from ioatlas.analysis.fixed_work import agreement_table, agreements, charts, readings, sequence_findings
+from ioatlas.analysis.limits import ceilings_of
+from ioatlas.config.spec import CampaignSpec
+from ioatlas.model.cell import Cell
+from ioatlas.model.chart import ChartBound
+from ioatlas.model.finding import FindingCode
+from ioatlas.model.outcomes import KnownMemory
+from ioatlas.model.reason import UnmeasuredCode
+from ioatlas.model.result import CampaignResult
+from ioatlas.model.testbed import Testbed
+from ioatlas.model.visit import Visit
+from ioatlas.procedures.fixed_work.options import FixedWorkOptions
+from ioatlas.results.parts import ResultParts
+
+LOOK = UnmeasuredCode.FIRST_LOOK
+"""Why a cell is none of the study: it was run once before it, on a small file."""
+MAP_FINDINGS = frozenset({FindingCode.PEAK, FindingCode.KNEE, FindingCode.SATURATION, FindingCode.NOISE})
+"""Findings that name extremes of a map or its lines along numjobs, which a fixed-work study has not, or that it words
+itself.
+"""
+
+
+class SequenceParts(ResultParts):
+    """Charts and tables beside the cells, and findings in the place of a map's."""
+
+    hidden_reasons = frozenset({LOOK})
+
+    def finish(self, result: CampaignResult, visits: Sequence[Visit], beds: Mapping[str, Testbed]) -> CampaignResult:
+        return with_order(result, self.spec, visits, beds, self.journal.kept(KnownMemory).sizes_bytes)
+
+
+def with_order(
+    result: CampaignResult,
+    spec: CampaignSpec,
+    visits: Iterable[Visit],
+    beds: Mapping[str, Testbed],
+    memories: Mapping[str, int],
+) -> CampaignResult:
+    """The result with what belongs to a fixed-work study. memories: bytes of the client and, where it was typed in, the
+    server.
+    """
+    cells: dict[str, Cell] = {estimate.cell.key: estimate.cell for estimate in result.estimates}
+    found = readings(cells, visits)
+    if not found:
+        return result
+    nine = spec.of(FixedWorkOptions).ordered == "iozone2017"
+    compared = agreements(found)
+    levels = {reading.cell.target: _limits(reading.cell, beds) for reading in reversed(found)}
+    marks = [ChartBound(f"memory of the {name}", float(value)) for name, value in memories.items()]
+    return replace(
+        result,
+        charts=charts(found, by_operation=nine, levels=levels, marks=marks),
+        tables=(agreement_table(compared),) if compared else (),
+        findings=(
+            *sequence_findings(found, by_operation=nine),
+            *(one for one in result.findings if one.code not in MAP_FINDINGS),
+        ),
+    )
+
+
+def _limits(cell: Cell, beds: Mapping[str, Testbed]) -> Sequence[ChartBound]:
+    """Ceilings of the path, from arithmetic or typed in; of one target, the tightest of each name."""
+    bed = beds.get(cell.target)
+    if bed is None:
+        return ()
+    known: dict[str, float] = {}
+    for direction in ("read", "write"):
+        for one in ceilings_of(bed, cell.bs_bytes, direction):
+            if one.bw_bytes_per_s:
+                known[one.name] = min(one.bw_bytes_per_s, known.get(one.name, one.bw_bytes_per_s))
+    return tuple(ChartBound(name, value) for name, value in sorted(known.items(), key=lambda pair: pair[1]))

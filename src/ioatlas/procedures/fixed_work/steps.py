@@ -1,0 +1,428 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The steps of fixed work: sequences of operations on one new file, repeated as replicates until precise, never
+bounded by time.
+
+A sequence is the unit: each of its operations needs the one before it, so a sequence that was interrupted begins
+again with its first operation. Which sequences follow each other is drawn anew in every replicate; of several
+tools, those of one file and record run side by side.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ioatlas.analysis.estimates import undecided
+from ioatlas.analysis.work_time import Speeds
+from ioatlas.design.coarsen import coarsen
+from ioatlas.errors import IoAtlasError
+from ioatlas.fio.batch import Batch, Section
+from ioatlas.fio.collect import SectionResult
+from ioatlas.fio.executor import LoadProcess
+from ioatlas.fio.jobfile import JobValue
+from ioatlas.interop.studies.published import iozone_arguments
+from ioatlas.model.cell import Cell
+from ioatlas.model.events import Event
+from ioatlas.model.fixed_work import FIO, IOZONE, WorkSequence, operation_of, sequences_of, tool_of
+from ioatlas.model.outcomes import KnownMemory
+from ioatlas.model.purpose import Purpose
+from ioatlas.model.status import BatchStatus, RemarkKind, SectionState, VisitStatus
+from ioatlas.model.units import format_duration, format_size
+from ioatlas.model.verdict import Verdict, VerdictCode
+from ioatlas.model.visit import Visit
+from ioatlas.procedures.fixed_work.iozone import OUTPUT as IOZONE_OUTPUT
+from ioatlas.procedures.fixed_work.iozone import iozone_process, read_iozone
+from ioatlas.procedures.fixed_work.iozone_results import also_moved, iozone_results
+from ioatlas.procedures.fixed_work.options import FixedWorkOptions
+from ioatlas.procedures.fixed_work.plan import fewer, known_memory, sequence_cells, with_size
+from ioatlas.procedures.fixed_work.result import LOOK
+from ioatlas.procedures.fixed_work.work_file import WorkFile
+from ioatlas.run.gates import Gates
+from ioatlas.run.intake import Intake
+from ioatlas.run.plan import FIO_SECONDS, Plan
+from ioatlas.run.record import plan_record
+from ioatlas.run.runner import Runner
+from ioatlas.run.steps import REPORT_SECONDS, Steps
+from ioatlas.run.telemetry import Seen
+from ioatlas.store.journal import NewVisit, PlannedVisit
+
+CAP_SECONDS = 7 * 86400
+"""Longest that one operation may take before its target is taken to hang."""
+LOOK_BYTES = 4 << 20
+"""File of the first look at the speed, with the smallest record; with the largest it is one record."""
+CALLS_FILE = "opening-closing.seconds"
+LOOK_STATE = "first look"
+LEAST_FILE = 16 << 20
+CLOCK_MS = 1.0
+"""fio's run times are whole milliseconds, rounded up."""
+
+
+class SequenceSteps(Steps):
+    """One session of fixed-work sequences."""
+
+    def __init__(self, runner: Runner) -> None:
+        super().__init__(runner)
+        self._file = WorkFile(runner.sites)
+        self._speeds = Speeds()
+        self._begun = False
+        self._study = runner.plan.spec.of(FixedWorkOptions).ordered
+
+    def make(self) -> bool:
+        spec = self.runner.plan.spec
+        if IOZONE in spec.of(FixedWorkOptions).engines:
+            self.runner.environment.executor.find("iozone")
+        self.journal.keep(KnownMemory(known_memory()))
+        plan = self.runner.plan
+        self._file.open((target.name for target in plan.targets), plan.files, self.runner.target_use)
+        if spec.budget_seconds is not None and not self.runner.finished:
+            self._fit_budget()
+        self._sequences = sequences_of(self.runner.plan.to_measure)
+        self._make_replicates()
+        return True
+
+    # -- replicates and sequences -----------------------------------------------------------------------------------
+
+    def _make_replicates(self) -> None:
+        """The visits asked for, then replicates of the sequences that are not precise enough, until all are, the
+        cap or the budget.
+        """
+        spec = self.runner.plan.spec
+        while self._make_waiting():
+            made = self.journal.visits()
+            replicate = 1 + max((visit.replicate for visit in made if visit.purpose == Purpose.SWEEP), default=-1)
+            sequences = list(self._sequences)
+            if replicate >= spec.visits:
+                waiting = (
+                    undecided({cell.key: cell for cell in self.runner.plan.to_measure}, made, spec.wanted)
+                    if spec.wanted.precision
+                    else {}
+                )
+                wanted = {WorkSequence.of(self.cells[key]) for key in waiting}
+                # The tools of one file and record stay together, so that they meet the same moments.
+                sequences = [
+                    one
+                    for one in sequences
+                    if any(replace(one, tool=tool) in wanted for tool in spec.of(FixedWorkOptions).engines)
+                ]
+                if not sequences:
+                    return
+                self.runner.emit(Event("precision", {"cells_waiting": len(waiting), "block": replicate}))
+            self._plan_replicate(sequences, replicate)
+
+    def _plan_replicate(self, sequences: Sequence[WorkSequence], replicate: int) -> None:
+        """Plan one visit of every operation of `sequences`: files and records in a random order, tools of each in a
+        random order too.
+        """
+        generator = random.Random(f"{self.runner.plan.spec.order_seed} {replicate}")  # noqa: S311 - an order, not a secret
+        groups: dict[tuple[str, int, int], list[WorkSequence]] = {}
+        for one in sequences:
+            groups.setdefault((one.target, one.size_bytes, one.record_bytes), []).append(one)
+        order = list(groups.values())
+        generator.shuffle(order)
+        rows = []
+        for group in order:
+            generator.shuffle(group)
+            rows += [self._new(cell, replicate, generator) for one in group for cell in self._sequences[one]]
+        self.journal.add_visits(rows)
+
+    def _new(self, cell: Cell, replicate: int, generator: random.Random, purpose: Purpose = Purpose.SWEEP) -> NewVisit:
+        return NewVisit(cell.key, replicate, generator.randrange(1, 2**31), purpose, alone=True)
+
+    def _make_waiting(self) -> bool:
+        """Make the sequences that are planned until none is left (True) or the budget ends (False)."""
+        while waiting := self.journal.planned(Purpose.SWEEP):
+            first = waiting[0]
+            one = WorkSequence.of(self.cells[first.cell_key])
+            rows = self._whole(one, first.replicate, waiting)
+            if self._no_time_for(one):
+                return False
+            self._make_sequence(one, rows)
+        return True
+
+    def _whole(self, one: WorkSequence, replicate: int, waiting: Sequence[PlannedVisit]) -> list[PlannedVisit]:
+        """The planned visits of a sequence in their order; what an interruption took from its start is planned
+        again.
+        """
+
+        def mine(rows: Sequence[PlannedVisit]) -> dict[str, PlannedVisit]:
+            return {
+                row.cell_key: row
+                for row in rows
+                if row.replicate == replicate and WorkSequence.of(self.cells[row.cell_key]) == one
+            }
+
+        rows = mine(waiting)
+        missing = [cell for cell in self._sequences[one] if cell.key not in rows]
+        if missing:
+            generator = random.Random(f"{self.runner.plan.spec.order_seed} {replicate} again {waiting[0].visit_id}")  # noqa: S311
+            self.journal.add_visits(self._new(cell, replicate, generator) for cell in missing)
+            rows = mine(self.journal.planned(Purpose.SWEEP))
+            text = "A sequence was interrupted; it begins again with its first operation."
+            self.runner.emit(Event("remark", {"text": text}))
+        return [rows[cell.key] for cell in self._sequences[one]]
+
+    def _make_sequence(self, one: WorkSequence, rows: Sequence[PlannedVisit]) -> None:
+        """Every operation of a sequence. One that fails ends it, and the sequence is planned once more."""
+        cells = [self.cells[row.cell_key] for row in rows]
+        now = self.runner.environment.executor.clock.monotonic
+        begin = now()
+        self.runner.sites.check(cells)
+        self._file.make_new(cells[0])
+        waiting = {row.visit_id: row for row in rows}
+        done = 0
+        if one.tool == IOZONE:
+            load = partial(self._iozone_process, one)
+            visits = self.runner.batch(tuple(self.section(row) for row in rows), waiting, load)
+            done = len(visits)
+        else:
+            for row in rows:
+                if not self.runner.batch((self.section(row),), waiting):
+                    break
+                done += 1
+        self._speeds.add_overhead(len(rows), now() - begin)
+        if done < len(rows):
+            self._void(rows[done:], rows[0])
+
+    def _iozone_process(self, one: WorkSequence, batch: Batch) -> LoadProcess:
+        """IOzone on the file of the sequence: all its operations in one run."""
+        cell = batch.sections[0].cell
+        arguments = iozone_arguments(one.size_bytes, [one.record_bytes], direct=bool(cell.integer("direct", 1)))
+        return iozone_process(arguments, self._file.path(cell), batch.directory, limit_seconds=CAP_SECONDS)
+
+    def _void(self, rest: Sequence[PlannedVisit], first: PlannedVisit) -> None:
+        """What a failed operation leaves without its predecessor is not measured; the sequence is tried once more
+        in this replicate.
+        """
+        tries = max(self.journal.tries(row.cell_key, row.replicate) for row in rest)
+        waiting = {row.visit_id for row in self.journal.planned(first.purpose)} & {row.visit_id for row in rest}
+        if waiting:
+            batch_id, _ = self.journal.begin_batch(dict.fromkeys(sorted(waiting), 0))
+            reason = "the operation before it failed"
+            self.journal.finish_batch(
+                batch_id, [], failed=dict.fromkeys(waiting, reason), status=BatchStatus.FAILED, note=reason
+            )
+        if tries < 2 and first.purpose == Purpose.SWEEP:
+            one = WorkSequence.of(self.cells[first.cell_key])
+            generator = random.Random(f"{self.runner.plan.spec.order_seed} {first.visit_id} once more")  # noqa: S311
+            self.journal.add_visits(self._new(cell, first.replicate, generator) for cell in self._sequences[one])
+
+    def location(self, cell: Cell) -> tuple[tuple[str, JobValue], ...]:
+        return self._file.location(cell)
+
+    def section(self, visit: PlannedVisit) -> Section:
+        return self.runner.section(visit, CAP_SECONDS * 1000, 0)
+
+    # -- one operation ---------------------------------------------------------------------------------------
+
+    def read(self, batch: Batch, planned: Mapping[int, PlannedVisit]) -> list[SectionResult]:
+        if (batch.directory / IOZONE_OUTPUT).exists():
+            return iozone_results(read_iozone(batch.directory), batch, planned, self._started_at(batch.directory))
+        return [self._timed(result, batch.directory) for result in super().read(batch, planned)]
+
+    def _started_at(self, directory: Path) -> float:
+        """When the load of a batch was started, by the file written just before it."""
+        files = [directory / name for name in ("job.fio", "iozone.command")]
+        return next((path.stat().st_mtime for path in files if path.exists()), time.time())
+
+    def _timed(self, result: SectionResult, directory: Path) -> SectionResult:
+        """The result with the time of its work: finer than fio's whole milliseconds, flush and close included where the
+        study has them inside.
+        """
+        visit, cell = result.visit, result.section.cell
+        if visit is None or not visit.parts:
+            return result
+        (part,) = visit.parts
+        work = cell.members[0].integer("io_size", 0)
+        visit = replace(visit, started_at=self._started_at(directory))
+        if part.io_bytes < work:
+            return replace(
+                result, visit=visit, state=SectionState.CUT_SHORT, reason=f"{part.io_bytes} of {work} bytes done"
+            )
+        calls_ms = (part.lat_mean_ns or 0.0) * part.total_ios / 1e6
+        opening, closing = self._calls_around(result.section, directory)
+        # The true time lies above the sum of the I/Os, which hold no opening, and within the last millisecond of the
+        # run time, which does.
+        run_ms = (
+            calls_ms
+            if calls_ms > part.runtime_ms - CLOCK_MS
+            else max(calls_ms, part.runtime_ms - CLOCK_MS / 2 - 1000 * opening)
+        )
+        return replace(result, visit=replace(visit, parts=(replace(part, runtime_ms=run_ms + 1000 * closing),)))
+
+    def _calls_around(self, section: Section, directory: Path) -> tuple[float, float]:
+        """Seconds of opening to take out and of flush and close to add; kept beside the output, so that a crash does
+        not lose them.
+        """
+        if self._study != "iozone2017":
+            return 0.0, 0.0
+        kept = directory / CALLS_FILE
+        if not kept.exists():
+            try:
+                opening, closing = self._file.calls_around(section.cell)
+            except IoAtlasError:
+                return 0.0, 0.0  # read back after a crash: the file is gone
+            kept.write_text(f"{opening:.9f} {closing:.9f}\n")
+        opening, closing = map(float, kept.read_text().split())
+        return opening, closing
+
+    def take_in(
+        self,
+        results: Sequence[SectionResult],
+        planned: dict[int, PlannedVisit],
+        gates: Gates | None,
+        usage: Mapping[str, Any] | None,
+    ) -> Intake:
+        # Little's law and steadiness are for loads bounded by time: flush and close are part of this one's time. IOzone
+        # counts no I/Os.
+        if any(tool_of(result.section.cell) == IOZONE for result in results):
+            gates, usage = None, None
+        intake = super().take_in(results, planned, gates, usage)
+        intake.again = []
+        return intake
+
+    def judge(self, section: Section, visit: Visit, gates: Gates | None) -> tuple[Visit, bool]:
+        if tool_of(section.cell) != IOZONE:  # which counts no I/Os and takes no latencies
+            visit, _ = super().judge(section, visit, gates)
+        return replace(visit, verdict=Verdict(VerdictCode.WORK_BOUNDED), window_start_ms=0), False
+
+    def usage(self, seen: Seen, intake: Intake, cells: Sequence[Cell]) -> dict[str, Any]:
+        if tool_of(cells[0]) != IOZONE:
+            return super().usage(seen, intake, cells)
+        # Not cut to operations, because when each of them began is known roughly only.
+        return {**asdict(seen.usage), **seen.record(()), "also_moved": also_moved(cells)}
+
+    # -- time ------------------------------------------------------------------------------------------------
+
+    def learn(self, visit: Visit, asked_ms: int | None = None) -> None:  # noqa: ARG002
+        cell = self.cells[visit.cell_key]
+        seconds = sum(part.runtime_ms for part in visit.parts) / 1000
+        ios = sum(part.total_ios for part in visit.parts)
+        if ios and seconds > 0 and not visit.discarded:
+            self._speeds.add((cell.target, tool_of(cell), operation_of(cell)), cell.bs_bytes, seconds / ios)
+
+    def _seconds_of(self, one: WorkSequence, cells: Sequence[Cell]) -> float | None:
+        """Expected time of a sequence by what was seen so far; None while an operation has never been seen."""
+        total = 0.0
+        for cell in cells:
+            each = self._speeds.per_io((one.target, one.tool, operation_of(cell)), one.record_bytes)
+            if each is None:
+                each = self._speeds.per_io((one.target, FIO, operation_of(cell)), one.record_bytes)
+            if each is None:
+                return None
+            total += each * (one.size_bytes // one.record_bytes)
+        starts = 1 if one.tool == IOZONE else len(cells)
+        return total + starts * self._speeds.overhead(FIO_SECONDS)
+
+    def _no_time_for(self, one: WorkSequence) -> bool:
+        left = self.budget.left
+        need = self._seconds_of(one, self._sequences[one])
+        if left is None or not self._begun or need is None or need + REPORT_SECONDS <= left:
+            self._begun = True
+            return False
+        dropped = self.journal.drop_planned("not reached: the budget ended", purpose=Purpose.SWEEP)
+        text = f"The budget ended with {dropped} planned visits not made."
+        self.runner.remark(RemarkKind.LEFT_OUT, text)
+        return True
+
+    def progress(self, batch: Batch) -> dict[str, float]:  # noqa: ARG002
+        counts = self.journal.count_visits()
+        waiting = self.journal.planned(Purpose.SWEEP)
+        left = 0.0
+        for row in waiting:
+            cell = self.cells[row.cell_key]
+            one = WorkSequence.of(cell)
+            each = self._seconds_of(one, [cell])
+            left += each if each is not None else self.budget.seconds_per_visit(FIO_SECONDS)
+        return {
+            "visits_done": counts.get(VisitStatus.DONE, 0),
+            "visits_planned": len(waiting),
+            "seconds_left": round(left, 1),
+        }
+
+    def _fit_budget(self) -> None:
+        """Look at the speed on a small file, then shrink the file, then leave out records, until the replicates
+        asked for fit the budget.
+        """
+        self._look()
+        left = (self.budget.left or 0.0) - REPORT_SECONDS
+        plan, visits = self.runner.plan, self.runner.plan.spec.visits
+
+        def need(candidate: Plan, times: int = visits) -> float:
+            return times * sum(
+                self._seconds_of(one, cells) or 0.0 for one, cells in sequences_of(candidate.to_measure).items()
+            )
+
+        full = need(plan)
+        if full <= left:
+            return
+        why = "left out: the budget did not allow it"
+        if self._study == "iozone2017":
+            size = min(one.size_bytes for one in sequences_of(plan.to_measure))
+            least = max(LEAST_FILE, 1 << 12)
+            while need(plan) > left and size // 2 >= least:
+                size //= 2
+                plan = with_size(self.runner.plan, size, why)
+        sizes = sorted({one.size_bytes for one in sequences_of(plan.to_measure)})
+        records = sorted({one.record_bytes for one in sequences_of(plan.to_measure)})
+        kept = coarsen(
+            {"size": tuple(sizes), "bs": tuple(records)},
+            visits,
+            lambda axes, times: need(
+                fewer(plan, [int(v) for v in axes["size"]], [int(v) for v in axes["bs"]], why), times
+            ),
+            left,
+        )
+        plan = fewer(plan, [int(v) for v in kept.axes["size"]], [int(v) for v in kept.axes["bs"]], why)
+        text = (
+            f"The full study takes about {format_duration(full)}, the budget leaves {format_duration(max(left, 0.0))}: "
+        )
+        text += (
+            f"files of {', '.join(format_size(int(v)) for v in kept.axes['size'])}, records of "
+            f"{', '.join(format_size(int(v)) for v in kept.axes['bs'])}"
+        )
+        text += f", {kept.visits} of {visits} visits each" if kept.visits < visits else ""
+        text += "." if kept.fits else "; even that takes longer than the budget."
+        self._reduce(replace(plan, spec=replace(plan.spec, visits=kept.visits)), text)
+
+    def _reduce(self, plan: Plan, text: str) -> None:
+        """Go on with a reduced plan, which may have new cells, and say what was left out."""
+        for cell, reason in plan.cells:
+            self.runner.know(cell, reason)
+        self.journal.set_plan(plan_record(plan))
+        self.runner.go_on_with(plan, text)
+
+    def _look(self) -> None:
+        """One sequence with the smallest record and one with the largest, on small files, so that times can be
+        reckoned.
+        """
+        spec = self.runner.plan.spec
+        generator = random.Random(spec.order_seed)  # noqa: S311 - offsets, not secrets
+        self.runner.emit(Event("probe", {"cells": len(self.runner.plan.targets)}))
+        for target in self.runner.plan.targets:
+            mine = [one for one in sequences_of(self.runner.plan.to_measure) if one.target == target.name]
+            if not mine:
+                continue
+            small, large = min(one.record_bytes for one in mine), max(one.record_bytes for one in mine)
+            for record in dict.fromkeys((small, large)):
+                size = max(record, min(LOOK_BYTES, *(one.size_bytes for one in mine)))
+                made = sequence_cells(
+                    spec.of(FixedWorkOptions).ordered,
+                    target.name,
+                    FIO,
+                    size,
+                    record,
+                    direct=bool(spec.constants["direct"]),
+                )
+                cells = [replace(cell, state=LOOK_STATE) for cell in made]  # never one of the study's own cells
+                for cell in cells:
+                    self.runner.know(cell, LOOK)
+                self.journal.add_visits(self._new(cell, -1, generator, Purpose.PROBE) for cell in cells)
+                keys = [cell.key for cell in cells]
+                rows = sorted(self.journal.planned(Purpose.PROBE), key=lambda row, keys=keys: keys.index(row.cell_key))  # type: ignore[misc]
+                self._make_sequence(WorkSequence.of(cells[0]), rows)
+        self.journal.drop_planned("probe not finished", purpose=Purpose.PROBE)

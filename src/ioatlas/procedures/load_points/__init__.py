@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several streams at once at given load points."""

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several streams at once, at load points in a given order; the highest load is searched for first where it was asked
+for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ioatlas.config.spec import CampaignSpec
+from ioatlas.model.target import Target
+from ioatlas.procedures.load_points.plan import build_streams_plan
+from ioatlas.run.plan import PLANNING_WRITE_BYTES_PER_S, Plan
+from ioatlas.run.procedure import PlanText, Procedure
+
+if TYPE_CHECKING:
+    from ioatlas.results.parts import ResultParts
+    from ioatlas.run.runner import Runner
+    from ioatlas.run.steps import Steps
+    from ioatlas.store.journal import Journal
+
+
+class LoadPoints(Procedure):
+    name = "load_points"
+
+    def claims(self, spec: CampaignSpec, outcomes: Mapping[str, Any]) -> bool:  # noqa: ARG002
+        return spec.own.get("streams") is not None
+
+    def plan(self, spec: CampaignSpec, targets: tuple[Target, ...], *, read_only: bool) -> Plan:
+        return build_streams_plan(spec, targets, read_only=read_only)
+
+    def seconds(self, plan: Plan) -> float:
+        return float(plan.outline["seconds"])  # visits last as long as the window says
+
+    def summary(self, plan: Plan) -> dict[str, Any]:
+        written = int(plan.outline["write_load_seconds"] * PLANNING_WRITE_BYTES_PER_S)
+        return {**super().summary(plan), "bytes_written": plan.layout_bytes + written}
+
+    def text(self, plan: Plan, summary: Mapping[str, Any]) -> PlanText:  # noqa: ARG002
+        times = summary["searches"]
+        search = f"search       for the highest load, {times} time{'s' if times > 1 else ''}, before the load points"
+        return PlanText(order="in their order, the whole of it repeated", extra=(search,) if times else ())
+
+    def steps(self, runner: Runner) -> Steps:
+        from ioatlas.procedures.load_points.steps import LoadPointSteps
+
+        return LoadPointSteps(runner)
+
+    def result(self, journal: Journal, spec: CampaignSpec) -> ResultParts:
+        from ioatlas.procedures.load_points.result import LoadPointParts
+
+        return LoadPointParts(journal, spec)

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The result of several streams at once: curves of response time against load, and a row of the map for each stream and
+for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from ioatlas.analysis.load_curve import LOAD, OFFERED, PHASE, STREAM, apart, load_point
+from ioatlas.config.spec import CampaignSpec
+from ioatlas.model.cell import Cell, OptionValue
+from ioatlas.model.finding import FindingCode
+from ioatlas.model.load_curve import LoadCurve
+from ioatlas.model.outcomes import IdleWatts, KeptMeter, Meters
+from ioatlas.model.purpose import Purpose
+from ioatlas.model.result import CampaignResult, Finding
+from ioatlas.model.testbed import Testbed
+from ioatlas.model.units import format_count, format_latency, format_rate, format_size_rounded
+from ioatlas.model.visit import Visit
+from ioatlas.procedures.load_points.options import HIGHEST, StreamsSpec, streams_of
+from ioatlas.procedures.load_points.steps import LOADS, TRIAL, load_key
+from ioatlas.results.parts import Axes, ResultParts, Row
+from ioatlas.store.journal import Journal
+
+NOT_MEASURED = "not measured"
+PLACE = "load-curves"
+"""Section of the report that holds the evidence."""
+
+
+class LoadPointParts(ResultParts):
+    """Curves of response time against load, and each stream by itself in the map."""
+
+    attributed = False
+    in_replicates = False
+
+    def rows(self, rows: list[Row], visits: list[Visit]) -> tuple[list[Row], list[Visit]]:  # noqa: ARG002
+        return stream_rows(self.journal, visits)
+
+    def axes(self, cells: Mapping[str, Cell]) -> Axes:
+        return stream_axes(cells.values())
+
+    def findings(self, result: CampaignResult) -> tuple[Finding, ...]:  # noqa: ARG002
+        return curve_findings(self._curves(), streams_of(self.spec))
+
+    def finish(
+        self,
+        result: CampaignResult,
+        visits: Sequence[Visit],  # noqa: ARG002
+        beds: Mapping[str, Testbed],  # noqa: ARG002
+    ) -> CampaignResult:
+        return replace(result, load_curves=self._curves())
+
+    @cache  # noqa: B019 - as short-lived as the result it is for
+    def _curves(self) -> tuple[LoadCurve, ...]:
+        return load_curves(self.journal, self.spec, self.journal.plan()["files"])
+
+
+def load_cells(journal: Journal) -> dict[str, Cell]:
+    """The load points of the campaign, trials of the search left out."""
+    visited = {visit.cell_key for visit in journal.visits() if visit.purpose is Purpose.SWEEP}
+    rows = journal.cells()
+    found = {
+        cell.key: cell
+        for cell, reason in rows
+        if reason != TRIAL and (LOAD in cell.option or OFFERED not in cell.option)
+    }
+    return found or {cell.key: cell for cell, _ in rows if cell.key in visited}
+
+
+def load_curves(journal: Journal, spec: CampaignSpec, files: Mapping[str, Mapping[str, int]]) -> tuple[LoadCurve, ...]:
+    """One curve for each target, as far as the campaign has come. files: what was laid out, {target: {name: bytes}}."""
+    streams = streams_of(spec)
+    loads: Mapping[str, Any] = journal.outcomes().get(LOADS, {})
+    idle = journal.kept(IdleWatts).watts
+    meters = journal.kept(Meters).meters
+    watts = _watts(journal, meters)
+    visits = [visit for visit in journal.visits(with_series=True) if visit.purpose is Purpose.SWEEP]
+    cells = load_cells(journal)
+    curves = []
+    for target in journal.targets():
+        mine = [cell for cell in cells.values() if cell.target == target.name]
+        points = [load_point(cell, [visit for visit in visits if visit.cell_key == cell.key], watts) for cell in mine]
+        names = {str(cell.option.get(PHASE, "")) for cell in mine}
+        found = {
+            name: loads[load_key(target.name, name)] for name in sorted(names) if load_key(target.name, name) in loads
+        }
+        curves.append(
+            LoadCurve(
+                target.name,
+                tuple(point for point in points if point is not None),
+                next(iter(files.get(target.name, {}).values()), 0) or max((cell.end_bytes for cell in mine), default=0),
+                streams.capacity_bytes or target.size_bytes,
+                streams.limit_seconds * 1e9 if streams.load == HIGHEST else None,
+                tuple((name, float(entry["iops"])) for name, entry in found.items()),
+                tuple((name, str(entry["limited_by"])) for name, entry in found.items()),
+                tuple(sorted(idle.items())),
+                "; ".join(f"{meter.name}: {meter.source} (the {meter.of}'s)" for meter in meters) or NOT_MEASURED,
+                tuple(meter.name for meter in meters if meter.of == "target"),
+            )
+        )
+    return tuple(curves)
+
+
+def _watts(journal: Journal, meters: Sequence[KeptMeter]) -> dict[int, dict[str, float]]:
+    """Watts by visit and meter; what was typed in holds for every load."""
+    typed = {meter.name: meter.loaded_watts for meter in meters if meter.loaded_watts is not None}
+    found: dict[int, dict[str, float]] = {}
+    for usage in journal.usages().values():
+        for visit_id, entry in usage.get("visits", {}).items():
+            if "watts" in entry:
+                found[int(visit_id)] = dict(entry["watts"])
+    return (
+        {visit.visit_id: {**typed, **found.get(visit.visit_id, {})} for visit in journal.visits()}
+        if typed or found
+        else {}
+    )
+
+
+def stream_rows(journal: Journal, visits: Sequence[Visit]) -> tuple[list[tuple[Cell, str]], list[Visit]]:
+    """Cells and visits of each stream by itself and of all together, for the map: what ran at once is told apart."""
+    rows, made = apart(load_cells(journal).values(), [visit for visit in visits if visit.purpose is Purpose.SWEEP])
+    return [(cell, "") for cell in rows.values()], made
+
+
+def stream_axes(cells: Iterable[Cell]) -> dict[str, tuple[OptionValue, ...]]:
+    """The axes on which the rows stand: phase, load in per cent, stream."""
+    axes: dict[str, tuple[OptionValue, ...]] = {}
+    known = list(cells)
+    for name in (PHASE, LOAD, STREAM):
+        values = tuple(dict.fromkeys(cell.option[name] for cell in known if name in cell.option))
+        if values:
+            axes[name] = values
+    return axes
+
+
+# -- what to know --------------------------------------------------------------------------------------------
+
+
+def curve_findings(curves: Sequence[LoadCurve], streams: StreamsSpec) -> tuple[Finding, ...]:
+    """Sentences on the highest load, the response times, overload and power."""
+    found: list[Finding] = []
+    for curve in curves:
+        on = f" on {curve.target}" if len(curves) > 1 else ""
+        limits = dict(curve.limited_by)
+        for phase, iops in curve.highest_iops:
+            limit = format_latency(curve.limit_ns or 0.0)
+            why = {
+                "response time": f"above it the mean response time exceeds {limit}",
+                "throughput": "above it the offered rate is not achieved",
+                "client": "above it the client that makes the load is at its limit, so the target may carry more",
+                "nothing": "the search ended there",
+            }.get(limits.get(phase, ""), "the search was not finished")
+            name = f" of {phase}" if phase else ""
+            again = next((point for point in curve.points if point.phase == phase and point.percent == 100), None)
+            if again is not None and again.lat_mean_ns is not None:
+                if again.overloaded:
+                    why += "; at the load points themselves it was not achieved every time, so it is an upper bound"
+                elif curve.limit_ns is not None and again.lat_mean_ns.value > curve.limit_ns:
+                    why += (
+                        f"; at the load points themselves it took {format_latency(again.lat_mean_ns.value)}, so it "
+                        "is an upper bound"
+                    )
+            sentence = (
+                f"Highest load{name}{on} with a mean response time within {limit}: {format_count(iops)} I/Os "
+                f"per second; {why}."
+            )
+            found.append(Finding(FindingCode.HIGHEST_LOAD, sentence, place=PLACE))
+        found += _latency_findings(curve, on)
+        found += _power_findings(curve, on, wanted=streams.wants_power)
+    return tuple(found)
+
+
+def _latency_findings(curve: LoadCurve, on: str) -> list[Finding]:
+    found = []
+    paced = [point for point in curve.points if point.percent is not None and point.lat_mean_ns is not None]
+    for phase in dict.fromkeys(point.phase for point in paced):
+        mine = sorted((point for point in paced if point.phase == phase), key=lambda point: point.percent or 0)
+        told = ", ".join(
+            f"{format_latency(point.lat_mean_ns.value)} at {point.percent:g}%" for point in mine if point.lat_mean_ns
+        )
+        name = f" of {phase}" if phase else ""
+        found.append(
+            Finding(
+                FindingCode.RESPONSE_TIME,
+                f"Mean response time{name}{on} by load: {told} (lower bounds, open loop).",
+                place=PLACE,
+            )
+        )
+    late = [point for point in curve.points if point.overloaded]
+    if late:
+        names = ", ".join(point.name for point in late)
+        worst = max(late, key=lambda point: point.behind_ios or 0.0)
+        found.append(
+            Finding(
+                FindingCode.OVERLOADED,
+                f"The generator fell behind{on} at {names}, by up to {worst.behind_ios or 0:.0f} I/Os: their "
+                "latencies are lower bounds that grow with time.",
+                place=PLACE,
+            )
+        )
+    free = [point for point in curve.points if point.percent is None]
+    if free:
+        told = "; ".join(
+            f"{point.name} {format_count(point.iops.value)} I/Os per second, {format_rate(point.bw_bytes_per_s.value)}"
+            for point in free
+        )
+        found.append(
+            Finding(FindingCode.THROUGHPUT, f"Several streams at once{on}: {told}.", title="Throughput", place=PLACE)
+        )
+    return found
+
+
+def _power_findings(curve: LoadCurve, on: str, *, wanted: bool) -> list[Finding]:
+    figures = []
+    for point in curve.points:
+        efficiency = curve.efficiency(point)
+        if efficiency is not None:
+            figures.append(f"{efficiency[0]:.3g} IOPS/W and {efficiency[1] / 1e6:.3g} MB/s/W at {point.name}")
+    idle = curve.target_watts(curve.idle_watts)
+    if idle is not None:
+        capacity = curve.idle_bytes_per_watt
+        what = (
+            f", {capacity / 1e9:.3g} GB/W of {format_size_rounded(curve.capacity_bytes or 0)}"
+            if capacity
+            else "; GB/W not measured: nobody told the capacity"
+        )
+        figures.insert(0, f"{idle:.4g} W idle{what}")
+    if figures:
+        return [Finding(FindingCode.POWER, f"Power{on} ({curve.power}): {'; '.join(figures)}.", place=PLACE)]
+    if not wanted:
+        return []
+    return [
+        Finding(
+            FindingCode.POWER,
+            f"Power{on}: not measured; name a meter in [power] of testbed.toml for IOPS/W, MB/s/W and GB/W.",
+            place=PLACE,
+        )
+    ]

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every procedure, in the order in which they are asked whether a campaign is theirs. A new one takes one line here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ioatlas.config.spec import CampaignSpec
+from ioatlas.procedures.adaptive_map.procedure import AdaptiveMap
+from ioatlas.procedures.dense_map.procedure import DenseMap
+from ioatlas.procedures.fixed_work.procedure import FixedWork
+from ioatlas.procedures.load_points.procedure import LoadPoints
+from ioatlas.procedures.snia.procedure import SniaRounds
+from ioatlas.procedures.trace.procedure import TraceReplay
+from ioatlas.procedures.tune.procedure import Tune
+from ioatlas.run.procedure import Procedure
+from ioatlas.run.record import spec_from_plan
+from ioatlas.store.journal import Journal
+
+if TYPE_CHECKING:
+    from ioatlas.results.parts import ResultParts
+
+PROCEDURES: tuple[Procedure, ...] = (
+    Tune(),
+    TraceReplay(),
+    LoadPoints(),
+    FixedWork(),
+    SniaRounds(),
+    AdaptiveMap(),
+    DenseMap(),
+)
+
+
+def procedure_of(spec: CampaignSpec, outcomes: Mapping[str, Any] | None = None) -> Procedure:
+    """The procedure of a campaign. outcomes: of its journal; None before it has one."""
+    return next(one for one in PROCEDURES if one.claims(spec, outcomes or {}))
+
+
+def procedure_of_journal(journal: Journal) -> Procedure:
+    """The procedure of a campaign that was begun."""
+    return procedure_of(spec_from_plan(journal.plan()), journal.outcomes())
+
+
+def parts_of(journal: Journal) -> ResultParts:
+    """What of its result the campaign's procedure says."""
+    return procedure_of_journal(journal).result(journal, spec_from_plan(journal.plan()))

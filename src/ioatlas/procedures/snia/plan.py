@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Planning a test of the SNIA specification: what it may vary, its rounds, and what is not as the specification
+says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ioatlas.config.spec import CampaignSpec
+from ioatlas.design.snia import PROCEDURES, SniaPlan, deviations, plan_snia
+from ioatlas.errors import UsageError
+from ioatlas.model.cell import OptionValue
+from ioatlas.model.target import Target
+from ioatlas.model.units import format_size
+from ioatlas.procedures.dense_map.plan import build_plan
+from ioatlas.procedures.snia.options import SniaOptions
+from ioatlas.run.plan import FIO_SECONDS, PLANNING_RANDOM_WRITE_BYTES_PER_S, PLANNING_WRITE_BYTES_PER_S, Plan
+
+Axes = Mapping[str, tuple[OptionValue, ...]]
+
+
+def build_rounds_plan(spec: CampaignSpec, targets: tuple[Target, ...], *, read_only: bool) -> Plan:
+    """All cells of the test on all targets. Raises UsageError for what the test leaves no room for."""
+    axes, dropped = _whole_blocks(spec.axes, targets)
+    _check(replace(spec, axes=axes), targets)
+    plan = build_plan(replace(spec, axes=axes, remarks=(*spec.remarks, *dropped)), targets, read_only=read_only)
+    told = [text for target in targets for text in _deviations(plan, target)]
+    plan = replace(plan, spec=replace(plan.spec, remarks=spec.remarks))
+    return replace(plan, remarks=tuple(dict.fromkeys([*plan.remarks, *told])))
+
+
+def rounds_plan(plan: Plan, target: str) -> SniaPlan | None:
+    """The rounds of the test on one target; None where it has no cell. Raises UsageError when the cell that is tracked
+    is not in the sweep.
+    """
+    cells = [cell for cell in plan.to_measure if cell.target == target]
+    if not cells:
+        return None
+    return plan_snia(
+        plan.spec.of(SniaOptions).test,
+        cells,
+        window_seconds=plan.spec.window_seconds,
+        start_seconds=FIO_SECONDS,
+        sequential_write_bytes_per_s=PLANNING_WRITE_BYTES_PER_S,
+        random_write_bytes_per_s=PLANNING_RANDOM_WRITE_BYTES_PER_S,
+    )
+
+
+def _deviations(plan: Plan, target: Target) -> list[str]:
+    """What of the test is not as the specification says, on one target."""
+    spec = plan.spec
+    cells = [cell for cell in plan.to_measure if cell.target == target.name]
+    if rounds_plan(plan, target.name) is None:
+        return []
+    told = list(
+        deviations(
+            spec.of(SniaOptions).test, cells, window_seconds=spec.window_seconds, capacity_bytes=target.size_bytes
+        )
+    )
+    wanted = "filled-twice" if PROCEDURES[spec.of(SniaOptions).test].fill_passes else "laid-out"
+    if spec.prepare != wanted:
+        told.append(f"The preparation is {spec.prepare!r}, not the one of the specification.")
+    return told
+
+
+def _whole_blocks(axes: Axes, targets: tuple[Target, ...]) -> tuple[Axes, list[str]]:
+    """The axes without block sizes that direct I/O cannot move, and what was dropped: the grid begins at 512 B."""
+    block = max((target.logical_block_bytes for target in targets if target.kind != "uri"), default=1)
+    odd = [size for size in axes.get("bs", ()) if isinstance(size, int) and size % block]
+    if not odd:
+        return axes, []
+    told = ", ".join(format_size(int(size)) for size in odd)
+    kept = {**axes, "bs": tuple(size for size in axes["bs"] if size not in odd)}
+    return kept, [f"Blocks of {told} left out: the target moves whole blocks of {format_size(block)}."]
+
+
+def _check(spec: CampaignSpec, targets: tuple[Target, ...]) -> None:
+    for target in targets:
+        if spec.of(SniaOptions).purge == "punch-hole" and target.kind != "file":
+            raise UsageError("holes are punched in files only", where="purge", remedy="use purge = 'auto'")
+        if spec.of(SniaOptions).purge in ("discard", "nvme-format") and target.kind != "block":
+            what = "discarded" if spec.of(SniaOptions).purge == "discard" else "formatted"
+            raise UsageError(f"only a block device can be {what}", where="purge", remedy="use purge = 'auto'")
+    varied = [name for name, values in spec.axes.items() if len(values) > 1 and name not in ("rw", "rwmixread", "bs")]
+    if varied or spec.patterns:
+        raise UsageError(
+            f"a SNIA test varies rwmixread, rw and bs; {varied[0] if varied else 'patterns'} cannot vary",
+            where="[sweep]",
+            remedy="give it one value, or run one campaign for each",
+        )
+    asked = {
+        "cells": spec.own.get("cells"),
+        "error": spec.own.get("error"),
+        "precision": spec.precision,
+        "visits": spec.visits - 1 or None,
+    }
+    for name in (name for name, value in asked.items() if value is not None):
+        raise UsageError(
+            "a SNIA test repeats its round until the steady state, nothing else decides",
+            where=name,
+            remedy=f"leave out {name}",
+        )
+    if spec.verify or spec.sharing == "private":
+        what = "verify" if spec.verify else "sharing"
+        raise UsageError(
+            "a SNIA test is rounds on one range and nothing beside",
+            where=what,
+            remedy=f"leave out {what}, or run a map for it",
+        )
+    if spec.prepare == "fresh":
+        raise UsageError(
+            "a SNIA test works on one range from its fill to its end", where="prepare", remedy="leave out `prepare`"
+        )

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The replay of a timed trace."""

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A campaign that replays a timed trace: what the trace settles of its cells, and its copy in the campaign's
+directory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ioatlas.config.spec import CampaignSpec
+from ioatlas.errors import UsageError
+from ioatlas.fio.iolog import Trace, read_trace
+from ioatlas.fio.replay import write_trace
+from ioatlas.model.cell import TRACE, TRACE_SECONDS, OptionValue
+from ioatlas.model.target import Target
+from ioatlas.model.units import format_size, format_size_rounded
+from ioatlas.procedures.trace.options import TraceOptions
+from ioatlas.run.plan import Plan
+
+MOST_LANES = 64
+"""I/Os in flight, each in a job of its own, unless `numjobs` says otherwise."""
+_ALIGNMENT = 4096
+_OTHERS = frozenset(
+    {
+        "numjobs",
+        "direct",
+        "ioengine",
+        "buffer_compress_percentage",
+        "buffer_compress_chunk",
+        "dedupe_percentage",
+        "refill_buffers",
+    }
+)
+"""What may be set beside a trace."""
+
+
+def summed_up(spec: CampaignSpec, targets: Sequence[Target]) -> CampaignSpec:
+    """The specification with the options by which its trace's cells are known. Raises UsageError for what a trace
+    leaves no room for.
+    """
+    trace = _read(spec.of(TraceOptions).trace)
+    settled = sorted((spec.axes.keys() | spec.constants.keys()) - _OTHERS)
+    if settled and spec.constants.get(TRACE) != trace.digest:
+        raise UsageError(
+            f"{settled[0]!r} is settled by the trace",
+            where="[sweep]",
+            remedy="leave it out; numjobs says how many I/Os may be in flight",
+        )
+    for name, given in (
+        ("profile", spec.profile),
+        ("pattern", spec.patterns),
+        ("stream", spec.own.get("streams")),
+        ("snia", spec.own.get("snia")),
+        ("ordered", spec.own.get("ordered")),
+        ("cells", spec.own.get("cells")),
+        ("error", spec.own.get("error")),
+        ("verify", spec.verify),
+    ):
+        if given:
+            raise UsageError(f"`{name}` has no meaning for a trace", where=name, remedy="leave it out")
+    if spec.sharing == "private":
+        raise UsageError("a trace works on one range", where="sharing", remedy="leave it out")
+    most = max(int(value) for value in spec.axes.get("numjobs", (spec.constants.get("numjobs", 1),)))
+    if most > len(trace.ios):
+        raise UsageError(
+            f"{most} I/Os in flight are more than the {len(trace.ios)} of the whole trace",
+            where="numjobs",
+            remedy="use fewer, or leave it out",
+        )
+    size = -(-trace.end_bytes // _ALIGNMENT) * _ALIGNMENT
+    for target in targets:
+        if target.size_bytes is not None and trace.end_bytes > target.size_bytes:
+            raise UsageError(
+                f"the trace reaches to {format_size_rounded(trace.end_bytes)}, the target ends at "
+                f"{format_size(target.size_bytes)}",
+                where=target.location,
+                remedy="use a larger target, or a trace of a smaller one",
+            )
+        odd = [
+            one
+            for one in trace.ios
+            if one.offset_bytes % target.logical_block_bytes or one.length_bytes % target.logical_block_bytes
+        ]
+        if odd and target.kind != "uri" and int(spec.constants.get("direct", 1)):
+            raise UsageError(
+                f"the trace has {odd[0].length_bytes} B at {odd[0].offset_bytes}: direct I/O moves whole blocks of "
+                f"{target.logical_block_bytes} B",
+                where=target.location,
+                remedy="set direct = 0, or use a trace of whole blocks",
+            )
+    summary: dict[str, OptionValue] = {
+        TRACE: trace.digest,
+        TRACE_SECONDS: round(trace.seconds, 6),
+        "rw": f"rand{trace.directions[0]}" if len(trace.directions) == 1 else "randrw",
+        "bs": trace.block_sizes[-1],
+        "size": max(size, _ALIGNMENT),
+    }
+    lanes: dict[str, OptionValue] = {} if "numjobs" in spec.axes else {"numjobs": min(MOST_LANES, len(trace.ios))}
+    told = [
+        f"Replays {len(trace.ios):,} I/Os of {trace.seconds:.3g} s at their own times, in whole milliseconds.",
+        *trace.left_out,
+    ]
+    return replace(
+        spec, constants={**lanes, **spec.constants, **summary}, remarks=tuple(dict.fromkeys([*spec.remarks, *told]))
+    )
+
+
+def keep_trace(plan: Plan, directory: Path) -> None:
+    """The trace and its lanes into the campaign's directory. Raises UsageError when it has changed since it was
+    planned.
+    """
+    trace = _read(plan.spec.of(TraceOptions).trace)
+    cells = [cell for cell, _ in plan.cells]
+    if {cell.trace for cell in cells} != {trace.digest}:
+        raise UsageError(
+            "the trace has changed while this was planned", where=plan.spec.of(TraceOptions).trace, remedy="start again"
+        )
+    write_trace(directory, trace, {cell.numjobs for cell in cells})
+
+
+def _read(path: str) -> Trace:
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(
+            f"the trace cannot be read: {error.strerror}", where=path, remedy="name a readable file"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            "the trace is not text", where=path, remedy="name a log that fio wrote with write_iolog"
+        ) from error
+    return read_trace(text, path)

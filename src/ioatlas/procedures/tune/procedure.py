@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The search for the best numjobs x iodepth under a limit on latency: trials, the best afresh, the load-latency
+curve.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from ioatlas.config.spec import CampaignSpec
+from ioatlas.errors import UsageError
+from ioatlas.model.target import Target
+from ioatlas.procedures.dense_map.plan import build_plan
+from ioatlas.run.plan import Plan
+from ioatlas.run.procedure import Procedure
+
+if TYPE_CHECKING:
+    from ioatlas.design.latency_search import Goal
+    from ioatlas.results.parts import ResultParts
+    from ioatlas.run.runner import Runner
+    from ioatlas.run.steps import Steps
+    from ioatlas.store.journal import Journal
+
+_DECIDED = frozenset(
+    [
+        "numjobs",
+        "iodepth",
+        "rate_iops",
+        "rate",
+        "rate_process",
+        "thinktime",
+        "io_size",
+        "number_ios",
+        "loops",
+        "runtime",
+    ]
+)
+"""Options that the search decides on."""
+
+
+@dataclass(frozen=True)
+class Tune(Procedure):
+    """goal: of a new search; one that was begun has it in its journal."""
+
+    name = "tune"
+    goal: Goal | None = None
+
+    def claims(self, spec: CampaignSpec, outcomes: Mapping[str, Any]) -> bool:  # noqa: ARG002
+        return "tune" in outcomes
+
+    def plan(self, spec: CampaignSpec, targets: tuple[Target, ...], *, read_only: bool) -> Plan:
+        """Raises UsageError for what the search itself decides on."""
+        taken = sorted(_DECIDED & {*spec.constants, *spec.axes})
+        if taken:
+            raise UsageError(f"{taken[0]} is what the search decides on", where="--set", remedy=f"leave {taken[0]} out")
+        constants = {**spec.constants, "numjobs": 1, "iodepth": 1}
+        return build_plan(replace(spec, constants=constants), targets, read_only=read_only)
+
+    def begin(self, journal: Journal, plan: Plan) -> None:  # noqa: ARG002
+        if self.goal is None:
+            raise UsageError("a search needs a goal", where="tune", remedy="write for example --p99 5ms")
+        journal.set_outcome("tune", asdict(self.goal))
+
+    def steps(self, runner: Runner) -> Steps:
+        from ioatlas.procedures.tune.steps import TuneSteps
+
+        return TuneSteps(runner)
+
+    def result(self, journal: Journal, spec: CampaignSpec) -> ResultParts:
+        from ioatlas.procedures.tune.result import TuneParts
+
+        return TuneParts(journal, spec)

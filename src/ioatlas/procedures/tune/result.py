@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a search for the best setting found, computed from its journal: nothing here runs a load."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ioatlas.analysis.windows import window_values
+from ioatlas.design.latency_search import Goal, Load, Outcome, Point, Trial, conclude, judge_load
+from ioatlas.model.cell import Cell, OptionValue
+from ioatlas.model.histogram import Histogram
+from ioatlas.model.purpose import Purpose
+from ioatlas.model.reason import UnmeasuredCode
+from ioatlas.model.verdict import VerdictCode
+from ioatlas.model.visit import Visit
+from ioatlas.results.parts import ResultParts
+from ioatlas.stats.intervals import log_t_interval
+from ioatlas.store.journal import Journal
+
+SEARCH, FRESH, CURVE = Purpose.SWEEP, Purpose.FRESH, Purpose.CURVE
+"""Purposes of the visits of a search; its trials are a sweep to everything else that reads the journal."""
+NOT_OF_THE_MAP = UnmeasuredCode.NOT_OF_THE_MAP
+"""Why a cell of the curve is no cell of the map."""
+
+
+class TuneParts(ResultParts):
+    """The trials are a map over numjobs x iodepth; the steps of the curve are none of it."""
+
+    hidden_reasons = frozenset({NOT_OF_THE_MAP})
+    hidden_purposes = frozenset({Purpose.PROBE, CURVE})
+
+
+PERCENTS = tuple(range(10, 101, 10))
+OVERLOADED = 0.99
+ROOM, LEAST_DEPTH, MOST_DEPTH = 4, 32, 1024
+"""An open loop needs room for more I/Os in flight than the closed loop kept, or it waits for the target as that one
+does.
+"""
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best setting, from its fresh visits only. Latencies are those of the slower direction; the interval is
+    95%.
+    """
+
+    numjobs: int
+    iodepth: int
+    iops: float
+    iops_low: float | None
+    iops_high: float | None
+    bw_bytes_per_s: float
+    lat_mean_ns: float | None
+    lat_p99_ns: float | None
+    n_visits: int
+    share_by_direction: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """One step of the load-latency curve. Latencies are lower bounds: fio's clock starts when it submits, not when the
+    I/O was due.
+    """
+
+    percent: int
+    offered: float
+    iops: float
+    lat_mean_ns: float | None
+    lat_p99_ns: float | None
+    overloaded: bool
+
+
+@dataclass(frozen=True)
+class Level:
+    """A step of the curve to be measured."""
+
+    percent: int
+    offered_iops: float
+    numjobs: int
+    iodepth: int
+    options: Mapping[str, OptionValue]
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """The whole result. `best` is None when no setting meets the limit."""
+
+    goal: Goal
+    best: Best | None
+    limited_by: str
+    outcome: Outcome
+    curve: tuple[CurvePoint, ...]
+    n_trials: int
+    seconds: float
+    refuted: tuple[Point, ...]
+    remarks: tuple[str, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        best = None
+        if self.best is not None:
+            best = {name: value for name, value in vars(self.best).items() if name != "share_by_direction"}
+        return {
+            "goal": {
+                "quantity": self.goal.quantity if self.goal.limit_ns is not None else "iops",
+                "limit_ns": self.goal.limit_ns,
+            },
+            "best": best,
+            "limited_by": self.limited_by,
+            "seconds": round(self.seconds, 2),
+            "curve": [vars(point) for point in self.curve],
+            "curve_latency": "lower bound",
+            "bounds": {"lower": _load(self.outcome.lower), "upper": _load(self.outcome.upper)},
+            "pareto": [_load(load) for load in self.outcome.pareto],
+            "trials": [
+                {**_known(load), "meets": load.verdict.state == "meets", "decided": load.verdict.decided}
+                for load in self.outcome.loads
+            ],
+            "n_trials": self.n_trials,
+            "refuted": [{"numjobs": jobs, "iodepth": depth} for jobs, depth in self.refuted],
+            "remarks": list(self.remarks),
+        }
+
+
+def _load(load: Load | None) -> dict[str, Any] | None:
+    return None if load is None else _known(load)
+
+
+def _known(load: Load) -> dict[str, Any]:
+    return {
+        "numjobs": load.point[0],
+        "iodepth": load.point[1],
+        "iops": load.iops,
+        "lat_mean_ns": load.lat_mean_ns,
+        "lat_p99_ns": load.lat_p99_ns,
+        "trials": load.trials,
+    }
+
+
+def read_goal(journal: Journal) -> Goal:
+    return Goal(**journal.outcomes()["tune"])
+
+
+def refuted(journal: Journal) -> list[Point]:
+    """Settings whose fresh visits did not hold what their trials promised."""
+    return [(int(jobs), int(depth)) for jobs, depth in journal.outcomes().get("tune_refuted", [])]
+
+
+def trial_of(cell: Cell, visit: Visit) -> Trial:
+    """A visit as a trial: all directions together, latencies of the slower one."""
+    values = [window_values(part, visit.window_start_ms) for part in visit.parts]
+    return Trial(
+        (cell.numjobs, cell.iodepth),
+        sum(value.iops for value in values),
+        max((value.lat_mean_ns for value in values if value.lat_mean_ns is not None), default=None),
+        max((value.lat_p99_ns for value in values if value.lat_p99_ns is not None), default=None),
+        max((value.seconds for value in values), default=0.0),
+        visit.verdict.code is VerdictCode.CLIENT_LIMITED,
+    )
+
+
+def trials_of(cells: Mapping[str, Cell], visits: Iterable[Visit]) -> list[Trial]:
+    """Trials of the search, in the order in which they were made."""
+    return [trial_of(cells[v.cell_key], v) for v in visits if v.purpose == SEARCH and not v.discarded and v.parts]
+
+
+FEWEST_FRESH = 3
+"""Fresh visits that an interval takes."""
+
+
+def fresh_trials(cell: Cell, visits: Iterable[Visit]) -> list[Trial]:
+    """The visits of a setting that were made after it had been named."""
+    return [
+        trial_of(cell, v)
+        for v in visits
+        if v.purpose == FRESH and v.cell_key == cell.key and not v.discarded and v.parts
+    ]
+
+
+def holds(goal: Goal, fresh: Sequence[Trial]) -> bool:
+    """Whether fresh visits confirm a setting: enough of them, and at most half of their time exceeds the limit."""
+    return len(fresh) >= FEWEST_FRESH and judge_load(fresh, goal).state == "meets"
+
+
+def curve_levels(best: Best) -> list[Level]:
+    """Offered loads at 10, 20, ... 100% of the capacity, as fio options. fio's rates are whole numbers for each job and
+    direction.
+    """
+    depth = min(MOST_DEPTH, max(LEAST_DEPTH, ROOM * best.iodepth))
+    levels = []
+    directions = [name for name in ("read", "write", "trim") if best.share_by_direction.get(name)]
+    mixed = len(directions) > 1
+    for percent in PERCENTS:
+        wanted = {name: best.iops * percent / 100 * best.share_by_direction[name] for name in directions}
+        jobs = max(1, min(best.numjobs, math.floor(min(wanted.values()))))
+        rates = {name: max(1, round(rate / jobs)) for name, rate in wanted.items()}
+        text: OptionValue = (
+            ",".join(str(rates.get(name, "")) for name in ("read", "write", "trim")).rstrip(",")
+            if mixed
+            else rates[directions[0]]
+        )
+        options: dict[str, OptionValue] = {"rate_iops": text, "rate_process": "linear"}
+        levels.append(Level(percent, float(sum(rates.values()) * jobs), jobs, depth, options))
+    return levels
+
+
+def offered_iops(cell: Cell) -> float:
+    """What the rates of a cell add up to over jobs and directions."""
+    parts = str(cell.option["rate_iops"]).split(",")
+    return sum(float(part) for part in parts if part) * cell.numjobs
+
+
+def curve_point(cell: Cell, visit: Visit) -> CurvePoint:
+    """One visit of the curve as its step."""
+    trial = trial_of(cell, visit)
+    offered = offered_iops(cell)
+    seconds = max((part.runtime_ms for part in visit.parts), default=0) / 1000
+    done = sum(part.total_ios for part in visit.parts)
+    # What is under way when the time is up was carried too: one I/O a job, and the rate times the latency of the
+    # quickest tenth.
+    quick = Histogram.merge(part.histogram for part in visit.parts).percentile_ns(10) or 0.0
+    under_way = cell.numjobs + offered * quick / 1e9
+    # A late start of the generator is not an overload: the last four fifths must fall short as well.
+    late = sum(window_values(part, int(part.runtime_ms // 5)).iops for part in visit.parts)
+    short = done + under_way < OVERLOADED * offered * seconds and late < OVERLOADED * offered
+    iops = done / seconds if seconds else 0.0
+    return CurvePoint(visit.replicate, offered, iops, trial.lat_mean_ns, trial.lat_p99_ns, overloaded=short)
+
+
+def _best(cell: Cell, visits: Iterable[Visit]) -> Best | None:
+    fresh = [v for v in visits if v.purpose == FRESH and v.cell_key == cell.key and not v.discarded and v.parts]
+    if len(fresh) < FEWEST_FRESH:
+        return None
+    trials = [trial_of(cell, visit) for visit in fresh]
+    interval = log_t_interval([trial.iops for trial in trials])
+    ios: dict[str, int] = {}
+    moved, total = 0, 0
+    for visit in fresh:
+        for part in visit.parts:
+            ios[part.direction] = ios.get(part.direction, 0) + part.total_ios
+            moved += part.io_bytes
+            total += part.total_ios
+    merged = {
+        name: Histogram.merge(part.histogram for v in fresh for part in v.parts if part.direction == name)
+        for name in ios
+    }
+    iops = interval.estimate or 0.0
+    means = [trial.lat_mean_ns for trial in trials if trial.lat_mean_ns is not None]
+    tails = [value for histogram in merged.values() if (value := histogram.percentile_ns(99)) is not None]
+    return Best(
+        cell.numjobs,
+        cell.iodepth,
+        iops,
+        interval.low,
+        interval.high,
+        iops * moved / total,
+        sum(means) / len(means) if means else None,
+        max(tails, default=None),
+        len(fresh),
+        {name: count / total for name, count in ios.items()},
+    )
+
+
+def load_tuning(journal: Journal) -> Tuning:
+    """The result of the search in a journal, as far as it has come."""
+    goal = read_goal(journal)
+    cells = {cell.key: cell for cell, _ in journal.cells()}
+    visits = journal.visits(with_series=True)
+    trials = trials_of(cells, visits)
+    outcomes = journal.outcomes()
+    failed = [(int(jobs), int(depth)) for jobs, depth in outcomes.get("tune_failed", [])]
+    gone = refuted(journal)
+    outcome = conclude(goal, trials, failed, gone)
+    best = None
+    if outcome.best is not None:
+        for cell in cells.values():
+            if (cell.numjobs, cell.iodepth) == outcome.best.point and "rate_iops" not in cell.option:
+                best = _best(cell, visits) if holds(goal, fresh_trials(cell, visits)) else None
+    curve = [curve_point(cells[v.cell_key], v) for v in visits if v.purpose == CURVE and not v.discarded and v.parts]
+    limited_by = "budget" if outcomes.get("tune_ended") == "budget" else outcome.limited_by
+    seconds = sum((row.ended_at or row.started_at) - row.started_at for row in journal.sessions())
+    return Tuning(
+        goal,
+        best,
+        limited_by,
+        outcome,
+        tuple(sorted(curve, key=lambda point: point.offered)),
+        len(trials),
+        seconds,
+        tuple(gone),
+        tuple(text for _, text in journal.remarks()),
+    )

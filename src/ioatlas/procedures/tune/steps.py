@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The steps of a search for the best numjobs x iodepth: trials, the best setting afresh, the load-latency curve."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from ioatlas.design.latency_search import Point, conclude, next_trials
+from ioatlas.fio.batch import Batch, Section
+from ioatlas.model.cell import Cell, OptionValue
+from ioatlas.model.events import Event
+from ioatlas.model.purpose import Purpose
+from ioatlas.model.status import RemarkKind, VisitStatus
+from ioatlas.model.visit import Visit
+from ioatlas.procedures.dense_map.plan import build_plan
+from ioatlas.procedures.tune.result import (
+    CURVE,
+    FEWEST_FRESH,
+    FRESH,
+    NOT_OF_THE_MAP,
+    SEARCH,
+    curve_levels,
+    fresh_trials,
+    holds,
+    load_tuning,
+    read_goal,
+    refuted,
+    trials_of,
+)
+from ioatlas.run.plan import FIO_SECONDS
+from ioatlas.run.runner import Runner
+from ioatlas.run.steps import Steps
+from ioatlas.store.journal import NewVisit
+
+TRIAL_MS, TRIAL_IOS, TRIAL_LONGEST_MS = 500, 250, 2000
+"""A trial lasts at least this long, and until it holds I/Os enough for a 99th percentile, within reason."""
+FRESH_VISITS, FRESH_TRIES, FRESH_MS, FRESH_LONGEST_MS = 5, 3, 1000, 5000
+CURVE_MS, CURVE_IOS, SHORTEST_CURVE_MS = 1000, 300, 200
+REFUTALS = 4
+"""Settings that the fresh visits may refute before the search gives up."""
+MOST_ROUNDS = 150
+USUAL_TRIALS = 30
+"""Trials a search takes as a rule: what the time left is reckoned from."""
+FRESH_REPLICATE = 1000
+_OURS = frozenset(
+    {
+        "numjobs",
+        "iodepth",
+        "rate_iops",
+        "rate",
+        "rate_process",
+        "thinktime",
+        "io_size",
+        "number_ios",
+        "loops",
+        "runtime",
+    }
+)
+
+
+class TuneSteps(Steps):
+    """One session of a search."""
+
+    def __init__(self, runner: Runner) -> None:
+        super().__init__(runner)
+        self._goal = read_goal(self.journal)
+        self._spec = runner.plan.spec
+        self._phase = SEARCH
+
+    def make(self) -> bool:
+        self.runner.prepare()
+        self.journal.set_outcome("tune_ended", "" if self._search() else "budget")
+        if self._confirm():
+            self._make_curve()
+        self._show_as_a_map()
+        return True
+
+    # -- the three parts -------------------------------------------------------------------------------------
+
+    def _search(self) -> bool:
+        """Trials until the search knows enough (True) or the budget ends (False)."""
+        self._begin(SEARCH)
+        rounds = iter(range(MOST_ROUNDS))
+
+        def next_visits(visits: Sequence[Visit]) -> list[NewVisit]:
+            points = next_trials(self._goal, trials_of(self.cells, visits), self._failed(visits))
+            if points and next(rounds, None) is None:
+                text = f"The search was ended after {MOST_ROUNDS} rounds: its trials vary too much to settle."
+                self.runner.remark(RemarkKind.WARNING, text)
+                return []
+            replicate = 1 + max((visit.replicate for visit in visits if visit.purpose == SEARCH), default=-1)
+            return [self._trial(point, replicate, visits) for point in points]
+
+        return self.runner.make(SEARCH, next_visits)
+
+    def _trial(self, point: Point, replicate: int, visits: Sequence[Visit]) -> NewVisit:
+        cell = self._cell_of(point)
+        return NewVisit(
+            cell.key,
+            replicate,
+            self._seed(replicate, *point),
+            SEARCH,
+            runtime_ms=self._length(point, TRIAL_IOS, TRIAL_MS, TRIAL_LONGEST_MS, visits),
+        )
+
+    def _failed(self, visits: Sequence[Visit]) -> set[Point]:
+        """Loads that could not be run, or whose visits are discarded again and again."""
+        given_up = {(int(jobs), int(depth)) for jobs, depth in self.journal.outcomes().get("tune_failed", [])}
+        good = {visit.cell_key for visit in visits if visit.purpose == SEARCH and not visit.discarded}
+        bad = [visit.cell_key for visit in visits if visit.purpose == SEARCH and visit.discarded]
+        bad += [key for key, _ in self.journal.failures()]
+        for key in set(bad) - good:
+            if bad.count(key) >= 2:
+                given_up.add((self.cells[key].numjobs, self.cells[key].iodepth))
+        return given_up
+
+    def _confirm(self) -> bool:
+        """Fresh visits of the best setting; one that they refute gives way to the next best. True when one holds."""
+        for _ in range(REFUTALS):
+            visits = self.journal.visits(with_series=True)
+            outcome = conclude(self._goal, trials_of(self.cells, visits), self._failed(visits), refuted(self.journal))
+            if outcome.best is None:
+                return False
+            self._begin(FRESH)
+            cell = self._cell_of(outcome.best.point)
+            for _ in range(FRESH_TRIES):
+                missing = FRESH_VISITS - len(fresh_trials(cell, visits))
+                if missing <= FRESH_VISITS - FEWEST_FRESH and not self.journal.planned(FRESH):
+                    break
+                if not self.journal.planned(FRESH):
+                    length = self._length(outcome.best.point, 4 * TRIAL_IOS, FRESH_MS, FRESH_LONGEST_MS, visits)
+                    replicate = max(
+                        (visit.replicate + 1 for visit in visits if visit.purpose == FRESH), default=FRESH_REPLICATE
+                    )
+                    blocks = range(replicate, replicate + missing)
+                    self.journal.add_visits(
+                        NewVisit(cell.key, k, self._seed(k), FRESH, runtime_ms=length) for k in blocks
+                    )
+                self.runner.make_planned(FRESH)
+                visits = self.journal.visits(with_series=True)
+            if holds(self._goal, fresh_trials(cell, visits)):
+                return True
+            self.journal.set_outcome("tune_refuted", [*refuted(self.journal), outcome.best.point])
+        return False
+
+    def _make_curve(self) -> None:
+        """Open loop at ten shares of the capacity, in random order."""
+        self._begin(CURVE)
+        tuning = load_tuning(self.journal)
+        if tuning.best is None or self.journal.has_visits(CURVE):
+            self.runner.make_planned(CURVE)
+            return
+        left = self.budget.left
+        each = CURVE_MS if left is None else min(CURVE_MS, int(1000 * (left - 3) / 12))
+        if each < SHORTEST_CURVE_MS:
+            self.journal.add_remark(RemarkKind.LEFT_OUT, "The budget ended before the load-latency curve.")
+            return
+        levels = curve_levels(tuning.best)
+        random.Random(self._spec.order_seed).shuffle(levels)  # noqa: S311 - an order, not a secret
+        rows = []
+        for level in levels:
+            cell = self._cell_of((level.numjobs, level.iodepth), level.options, NOT_OF_THE_MAP)
+            longest = TRIAL_LONGEST_MS if left is None else each
+            wanted = min(longest, max(each, round(1000 * CURVE_IOS / level.offered_iops)))
+            rows.append(NewVisit(cell.key, level.percent, self._seed(level.percent, 7), CURVE, runtime_ms=wanted))
+        self.journal.add_visits(rows)
+        self.runner.make_planned(CURVE)
+
+    # -- helpers ---------------------------------------------------------------------------------------------
+
+    def _cell_of(self, point: Point, more: Mapping[str, OptionValue] | None = None, reason: str = "") -> Cell:
+        """The cell of a setting, known to the journal from now on."""
+        constants = {**self._spec.constants, "numjobs": point[0], "iodepth": point[1], **(more or {})}
+        cell, _ = build_plan(replace(self._spec, axes={}, constants=constants), self.runner.plan.targets).cells[0]
+        return self.runner.know(cell, reason)
+
+    def _seed(self, *numbers: int) -> int:
+        return random.Random(f"{self._spec.order_seed} {numbers}").randrange(1, 2**31)  # noqa: S311 - offsets, not secrets
+
+    def _length(self, point: Point, ios: int, shortest_ms: int, longest_ms: int, visits: Sequence[Visit]) -> int:
+        """Milliseconds that hold so many I/Os if throughput grows with the load; where it does not, trials are
+        repeated.
+        """
+        rates = [
+            trial.iops * (point[0] * point[1]) / (trial.point[0] * trial.point[1])
+            for trial in trials_of(self.cells, visits)
+            if trial.point[0] <= point[0] and trial.point[1] <= point[1]
+        ]
+        rate = min(rates, default=0.0)
+        return min(longest_ms, max(shortest_ms, round(1000 * ios / rate))) if rate else shortest_ms
+
+    def _begin(self, phase: Purpose) -> None:
+        self._phase = phase
+        words = {
+            SEARCH: "searching",
+            FRESH: "measuring the best setting again",
+            CURVE: "measuring the load-latency curve",
+        }
+        done = self.journal.count_visits().get(VisitStatus.DONE, 0)
+        self.runner.emit(
+            Event(
+                "phase", {"phase": phase, "text": words[phase], "seconds_left": round(self._seconds_to_come(done), 1)}
+            )
+        )
+
+    def _seconds_to_come(self, done: int) -> float:
+        """Of the phases from this one on, by what visits have taken so far."""
+        each = self.budget.seconds_per_visit(TRIAL_MS / 1000 + FIO_SECONDS)
+        seconds = max(3, USUAL_TRIALS - done) * each if self._phase == SEARCH else 0.0
+        seconds += FRESH_VISITS * 1.1 * FRESH_MS / 1000 if self._phase != CURVE else 0.0
+        return seconds + 11 * CURVE_MS / 1000 + 2 * FIO_SECONDS
+
+    def progress(self, batch: Batch) -> dict[str, float]:
+        counts = self.journal.count_visits()
+        done, planned = counts.get(VisitStatus.DONE, 0), counts.get(VisitStatus.PLANNED, 0)
+        if self._phase == SEARCH:
+            planned = max(planned, USUAL_TRIALS - done)
+        return {
+            "visits_done": done,
+            "visits_planned": planned,
+            "seconds_left": round(max(batch.seconds, self._seconds_to_come(done)), 1),
+        }
+
+    def reserve_seconds(self) -> float:
+        """Kept back for the fresh visits and the curve; never more than half of the budget."""
+        need = (FRESH_VISITS * FRESH_MS + 11 * CURVE_MS) / 1000 * self.budget.slowdown + 3 * FIO_SECONDS
+        budget = self._spec.budget_seconds
+        return need if budget is None else min(need, budget / 2)
+
+    def out_of_time(self, purpose: Purpose, taken: Sequence[Section]) -> bool:
+        # Without fresh visits there is nothing to report.
+        return False if purpose == FRESH else super().out_of_time(purpose, taken)
+
+    def give_up(self, reason: str) -> bool:
+        """A load under which fio cannot even start, after others that ran, is an upper bound and not the end."""
+        waiting = [self.cells[row.cell_key] for row in self.journal.planned(SEARCH)]
+        if not self.runner.finished or self._phase != SEARCH or not waiting:
+            return True
+        heaviest = max(waiting, key=lambda cell: (cell.outstanding, cell.numjobs))
+        known = self.journal.outcomes().get("tune_failed", [])
+        self.journal.set_outcome("tune_failed", [*known, (heaviest.numjobs, heaviest.iodepth)])
+        self.journal.leave_out({heaviest.key: f"failed: {reason}"})
+        return False
+
+    def _show_as_a_map(self) -> None:
+        """Report and export show the trials as a map over numjobs x iodepth."""
+        tried = [cell for cell in self.cells.values() if "rate_iops" not in cell.option]
+        record = self.journal.plan()
+        record["spec"]["axes"] = {
+            "rw": [self._spec.constants["rw"]],
+            "numjobs": sorted({cell.numjobs for cell in tried}),
+            "iodepth": sorted({cell.iodepth for cell in tried}),
+        }
+        self.journal.set_plan(record)

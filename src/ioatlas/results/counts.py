@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the counters of each target's path carried during each batch, beside what fio claims."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ioatlas.analysis.counters import BatchCount, CountedPath, CountedPaths, counter_findings
+from ioatlas.model.result import Finding
+from ioatlas.model.visit import Visit
+from ioatlas.store.journal import Journal
+
+Counts = Mapping[tuple[str, int], Sequence[BatchCount]]
+"""By target and batch; targets on one path have the same counts."""
+
+
+def counted_paths(journal: Journal) -> Mapping[str, CountedPath]:
+    """Where the bytes of each target are counted."""
+    return journal.kept(CountedPaths).paths
+
+
+def counted_in_windows(
+    visits: Sequence[Visit],
+    targets: Mapping[str, str],
+    paths: Mapping[str, CountedPath],
+    telemetry: Mapping[int, Mapping[str, Any]],
+) -> dict[int, float]:
+    """{visit_id: bytes that its path carried while it ran}, from counters read inside its window and stretched over the
+    whole of it.
+
+    targets: by cell key. At most what was claimed: what is over was frame headers, or another load.
+    """
+    found: dict[int, float] = {}
+    for visit in visits:
+        path, record = paths.get(targets.get(visit.cell_key, "")), telemetry.get(visit.visit_id, {})
+        if path is None or not record.get("seconds"):
+            continue
+        total = 0.0
+        for part in visit.parts:
+            counted = path.counted_bytes(record, part.direction)
+            if counted is None:
+                break
+            total += min(float(part.io_bytes), counted * part.runtime_ms / 1000 / record["seconds"])
+        else:
+            found[visit.visit_id] = total
+    return found
+
+
+def batch_counts(journal: Journal, visits: Sequence[Visit]) -> Counts:
+    """Claims against counters of every batch whose path is known. visits: all that were made, whatever their
+    purpose.
+    """
+    paths = counted_paths(journal)
+    targets = {cell.key: cell.target for cell, _ in journal.cells()}
+    claimed: Counter[tuple[CountedPath, int, str]] = Counter()
+    ios: Counter[tuple[CountedPath, int, str]] = Counter()
+    makers: Counter[tuple[CountedPath, int]] = Counter()
+    for visit in visits:
+        path = paths.get(targets.get(visit.cell_key, ""))
+        if path is None:
+            continue
+        makers[path, visit.batch_id] += 1
+        for part in visit.parts:
+            claimed[path, visit.batch_id, part.direction] += part.io_bytes
+            ios[path, visit.batch_id, part.direction] += part.total_ios
+    counts: dict[tuple[str, int], list[BatchCount]] = {}
+    for batch_id, usage in journal.usages().items():
+        for name, path in paths.items():
+            for direction in ("read", "write"):
+                counted = path.counted_bytes(usage, direction)
+                if counted is not None:
+                    place = (path, batch_id, direction)
+                    moved = claimed[place]
+                    if makers[path, batch_id]:  # what a load moves and reports nothing of
+                        moved += usage.get("also_moved", {}).get(direction, 0)
+                    count = BatchCount(
+                        direction,
+                        moved,
+                        counted,
+                        usage["seconds"],
+                        path.name,
+                        makers[path, batch_id],
+                        path.most_bytes(moved, ios[place]),
+                    )
+                    counts.setdefault((name, batch_id), []).append(count)
+    return counts
+
+
+def counted_findings(counts: Counts) -> tuple[Finding, ...]:
+    """What the counters say of each path."""
+    by_path: dict[str, dict[tuple[int, str], BatchCount]] = {}
+    for (_, batch_id), several in counts.items():
+        for count in several:
+            by_path.setdefault(count.path, {})[batch_id, count.direction] = count
+    return tuple(finding for name, mine in by_path.items() for finding in counter_findings(name, list(mine.values())))

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What ceilings, caches and saturation say about a campaign's estimates, from the testbed of its last session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ioatlas.analysis.attribution import AttributionReport, CeilingsOf, attribute
+from ioatlas.analysis.balance import balance_findings, groups_of
+from ioatlas.analysis.cache import judge_caches
+from ioatlas.analysis.ceilings import Ceiling
+from ioatlas.analysis.counters import CountedPath
+from ioatlas.analysis.energy import MeterFacts, power_findings, with_watts
+from ioatlas.analysis.limits import ceilings_of
+from ioatlas.analysis.offsets import offset_findings
+from ioatlas.analysis.saturation import iops_by_visit, saturation_findings
+from ioatlas.analysis.shape import PathView, Seen
+from ioatlas.model.cell import Cell
+from ioatlas.model.estimate import Estimate
+from ioatlas.model.histogram import Histogram
+from ioatlas.model.limit import Bound
+from ioatlas.model.outcomes import IdleWatts, Meters
+from ioatlas.model.purpose import COUNTED, Purpose
+from ioatlas.model.result import Finding
+from ioatlas.model.testbed import Testbed
+from ioatlas.model.usage import Usage
+from ioatlas.model.visit import Visit
+from ioatlas.results.counts import Counts, counted_in_windows
+from ioatlas.store.journal import Journal
+from ioatlas.testbed.visit_usage import usage_of
+
+
+def judge(
+    estimates: Sequence[Estimate],
+    fresh: Sequence[Estimate],
+    visits: Sequence[Visit],
+    beds: Mapping[str, Testbed],
+    counts: Counts,
+    *,
+    telemetry: Mapping[int, Mapping[str, Any]] | None = None,
+    holes: Iterable[str] = (),
+    paths: Mapping[str, CountedPath] | None = None,
+    meters: Sequence[MeterFacts] = (),
+) -> tuple[tuple[Estimate, ...], tuple[Finding, ...]]:
+    """The estimates with cache verdicts, and findings on caches, saturation and what limits the highest throughput.
+
+    counts: claims against the counters of the targets' paths. telemetry: what was read during each visit, by its id.
+    holes: targets with holes. paths: where each target's bytes are counted. meters: of power.
+    """
+    telemetry = telemetry or {}
+    counted = counted_in_windows(visits, {e.cell.key: e.cell.target for e in estimates}, paths or {}, telemetry)
+    ceilings = ceilings_by_cell(beds)
+    made = list(visits)
+    caches = judge_caches(
+        estimates,
+        made,
+        ceilings=ceilings,
+        round_trip_ns={name: 1e9 * seconds for name, bed in beds.items() if (seconds := bed.number("path.round_trip"))},
+        counted_bytes={**counted, **_counted({e.cell.key: e.cell for e in estimates}, made, counts)},
+        holes=holes,
+    )
+    marked = caches.mark(estimates)
+    report = attribute(
+        marked,
+        ceilings=ceilings,
+        caches=caches,
+        seen=_seen(made, telemetry),
+        paths=_paths(beds),
+        fast_share=_fast(made),
+    )
+    marked = tuple(_with_limit(e, report, ceilings) for e in marked)
+    found = [*caches.findings(), *saturation_findings(marked, iops_by_visit(made))]
+    marked = with_watts(
+        marked, made, {visit: record["watts"] for visit, record in telemetry.items() if "watts" in record}, meters
+    )
+    found += [
+        *report.findings(marked, fresh),
+        *power_findings(marked, meters),
+        *offset_findings(marked, {n: _placed(b) for n, b in beds.items()}),
+    ]
+    usages = [usage for record in telemetry.values() if (usage := usage_of(record)) is not None]
+    for groups in {groups_of(bed) for bed in beds.values()}:
+        found += balance_findings(groups, usages)
+    return marked, tuple(found)
+
+
+def meter_facts(journal: Journal) -> tuple[MeterFacts, ...]:
+    """The meters that were asked, with what they said at rest."""
+    idle = journal.kept(IdleWatts).watts
+    meters = journal.kept(Meters).meters
+    return tuple(MeterFacts(m.name, m.of, m.source, idle.get(m.name), m.loaded_watts) for m in meters)
+
+
+def _placed(bed: Testbed) -> bool:
+    """Whether an offset of this target is a place on a device, rather than in a file that lies anywhere."""
+    return bed.value("target.kind") == "block"
+
+
+def ceilings_by_cell(beds: Mapping[str, Testbed]) -> CeilingsOf:
+    """Bounds of a cell and direction, worked out once for each target, block size and number of jobs."""
+    known: dict[tuple[str, int, str, int], Sequence[Ceiling]] = {}
+
+    def ceilings(cell: Cell, direction: str) -> Sequence[Ceiling]:
+        place = (cell.target, cell.bs_bytes, direction, cell.numjobs)
+        if place not in known:
+            bed = beds.get(cell.target)
+            known[place] = ceilings_of(bed, cell.bs_bytes, direction, cell.numjobs) if bed is not None else ()
+        return known[place]
+
+    return ceilings
+
+
+def _seen(visits: Iterable[Visit], telemetry: Mapping[int, Mapping[str, Any]]) -> dict[str, Seen]:
+    """What was read during the visits of each cell, and how busy fio's own jobs were."""
+    usages: dict[str, list[Usage]] = {}
+    generator: dict[str, list[float]] = {}
+    waiting: dict[str, list[float]] = {}
+    for visit in visits:
+        if visit.discarded or visit.purpose not in COUNTED:
+            continue
+        usage = usage_of(telemetry.get(visit.visit_id, {}))
+        if usage is not None:
+            usages.setdefault(visit.cell_key, []).append(usage)
+        if (waited := telemetry.get(visit.visit_id, {}).get("waiting")) is not None:
+            waiting.setdefault(visit.cell_key, []).append(waited)
+        if visit.cpu_percent is not None:
+            generator.setdefault(visit.cell_key, []).append(visit.cpu_percent / 100)
+    keys = usages.keys() | generator.keys()
+    return {
+        key: Seen(tuple(usages.get(key, ())), tuple(generator.get(key, ())), tuple(waiting.get(key, ())))
+        for key in keys
+    }
+
+
+def _paths(beds: Mapping[str, Testbed]) -> dict[str, PathView]:
+    """Whether the way to each target crosses a wire, and the drives at its end."""
+    paths = {}
+    for name, bed in beds.items():
+        remote = (
+            bool(bed.value("server.address"))
+            and bed.value("protocol.transport") != "unix socket"
+            and bed.value("route.local") is not True
+        )
+        stack = str(bed.value("device.stack") or "").split(" > ")
+        paths[name] = PathView(remote, tuple(one for one in stack if one))
+    return paths
+
+
+FAST = 0.5
+
+
+def _fast(visits: Iterable[Visit]) -> dict[tuple[str, str], float]:
+    """Share of the I/Os that took less than half the mean, by cell and direction."""
+    merged: dict[tuple[str, str], list[Histogram]] = {}
+    for visit in visits:
+        if visit.purpose is Purpose.SWEEP and not visit.discarded:
+            for part in visit.parts:
+                merged.setdefault((visit.cell_key, part.direction), []).append(part.histogram)
+    shares = {}
+    for place, histograms in merged.items():
+        whole = Histogram.merge(histograms)
+        if whole.count:
+            mean = sum(ns * count for ns, count in whole.bins) / whole.count
+            shares[place] = sum(count for ns, count in whole.bins if ns < FAST * mean) / whole.count
+    return shares
+
+
+def _with_limit(estimate: Estimate, report: AttributionReport, ceilings: CeilingsOf) -> Estimate:
+    """The estimate with what limits it, and its share of the tightest ceiling of the path; a target in memory that is
+    no faster bounds nothing.
+    """
+    limit = report.limits.get((estimate.cell.key, estimate.direction))
+    if limit is None:
+        return estimate
+    exceeded = estimate.bw_bytes_per_s or 0.0
+    bounds = [
+        one
+        for one in ceilings(estimate.cell, estimate.direction)
+        if one.bw_bytes_per_s and not (one.resource == "stack" and exceeded > one.bw_bytes_per_s)
+    ]
+    tightest = next((one for one in bounds if one.resource != "client"), bounds[0] if bounds else None)
+    bound = Bound(tightest.name, tightest.bw_bytes_per_s or 0.0, tightest.kind) if tightest is not None else None
+    return replace(estimate, limit=limit, ceiling=bound)
+
+
+def _counted(cells: Mapping[str, Cell], visits: Iterable[Visit], counts: Counts) -> dict[int, float]:
+    """{visit_id: bytes counted} of visits that were alone in their batch, or whose batch's counters agree with the
+    claims.
+
+    Counters are read once a batch; where those of several visits disagree, which visit it was is not known and nothing
+    is said of any.
+    """
+    known: dict[int, float] = {}
+    for visit in visits:
+        cell = cells.get(visit.cell_key)
+        claimed = {part.direction: part.io_bytes for part in visit.parts if part.io_bytes}
+        mine = (
+            {count.direction: count for count in counts.get((cell.target, visit.batch_id), ()) if count.claimed_bytes}
+            if cell
+            else {}
+        )
+        if not claimed or not all(direction in mine for direction in claimed):
+            continue
+        shares = {
+            direction: min(1.0, mine[direction].counted_bytes / mine[direction].claimed_bytes) for direction in claimed
+        }
+        alone = all(mine[direction].visits == 1 for direction in claimed)
+        if alone or all(not mine[direction].failed for direction in claimed):
+            known[visit.visit_id] = sum(size * shares[direction] for direction, size in claimed.items())
+    return known

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the map's model says of cells that were not measured, as estimates and as findings. Never as measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ioatlas.model.cell import Cell
+from ioatlas.model.estimate import Estimate
+from ioatlas.model.finding import FindingCode
+from ioatlas.model.result import Finding
+from ioatlas.model.units import format_count, format_latency, format_rate, format_size_rounded
+from ioatlas.model.verdict import VerdictCode
+from ioatlas.store.journal import Prediction
+
+WEAK_TOLD = 5
+_SPOKEN = {"seconds": lambda value: format_latency(value * 1e9), "bytes/s": format_rate, "bytes": format_size_rounded}
+
+
+def predicted_estimates(cells: Mapping[str, Cell], rows: Iterable[Prediction]) -> tuple[Estimate, ...]:
+    """Predictions by direction; a mix is divided as the load divides it (a direction that a mix leaves out has none),
+    latency follows from Little's law in a closed loop.
+    """
+    estimates = []
+    for row in rows:
+        cell = cells[row.cell_key]
+        for direction in cell.directions:
+            share = _share(cell, direction)
+            if share == 0:
+                continue
+            iops, low, high = (value * share for value in (row.iops, row.iops_low, row.iops_high))
+            closed = cell.loop == "closed"
+            # Little's law; the fastest prediction is the one of lowest latency.
+            mean, least, most = (
+                cell.outstanding * share / value * 1e9 if closed else None for value in (iops, high, low)
+            )
+            estimates.append(
+                Estimate(
+                    cell,
+                    direction,
+                    "predicted",
+                    0,
+                    iops * cell.bs_bytes,
+                    low * cell.bs_bytes,
+                    high * cell.bs_bytes,
+                    iops,
+                    low,
+                    high,
+                    mean,
+                    least,
+                    most,
+                    row.lat_p99_ns,
+                    row.lat_p99_low_ns,
+                    row.lat_p99_high_ns,
+                    verdict=VerdictCode.PREDICTED,
+                    method=row.method,
+                )
+            )
+    return tuple(estimates)
+
+
+def _share(cell: Cell, direction: str) -> float:
+    if len(cell.directions) == 1:
+        return 1.0
+    reads = cell.integer("rwmixread", 50) / 100
+    return reads if direction == "read" else 1 - reads
+
+
+def map_findings(outcomes: Mapping[str, Any]) -> tuple[Finding, ...]:
+    """How good the map is, where its cliffs are, and what the law's parameters say."""
+    found = []
+    for name, value in outcomes.items():
+        if not name.startswith("map of "):
+            continue
+        target = name.removeprefix("map of ")
+        stated = value["stated_error"]
+        sentence = (
+            f"{target}: {value['measured']:,} of {value['cells']:,} cells were measured, the others are predicted."
+        )
+        if stated["median"] is None:
+            sentence += " Too few random cells were predicted before they were measured to state an error."
+        else:
+            sentence += (
+                f" Of {stated['n']} random cells that were predicted before they were measured the median error was"
+                f" {stated['median']:.1%}{_range(stated['median_low'], stated['median_high'])}, the 90th percentile"
+                f" {stated['p90']:.1%}{_range(stated['p90_low'], stated['p90_high'])};"
+                f" {stated['cover']:.0%} of the 90% intervals held."
+            )
+        found.append(Finding(FindingCode.MAP_ERROR, sentence))
+        for edge in value["edges"]:
+            found.append(Finding(FindingCode.CLIFF, _cliff(target, edge)))
+        found += [
+            Finding(FindingCode.WEAK_REGIME, f"{target}: {_weak(regime)}")
+            for regime in value.get("weak_regimes", [])[:WEAK_TOLD]
+        ]
+        known = [p for p in value["parameters"] if p.get("known")]
+        if known:
+            found.append(
+                Finding(
+                    FindingCode.LAW,
+                    f"{target}, as the model explains it: " + "; ".join(parameter_sentence(p) for p in known[:8]) + ".",
+                )
+            )
+    return tuple(found)
+
+
+def _weak(regime: Mapping[str, Any]) -> str:
+    """Where the model failed, what was done about it, and what is left. Old journals know only where."""
+    where = f"{regime['name']} (median error {regime['median_error']:.0%})"
+    if "measured" not in regime:
+        return f"the model fails in {where}: measure rather than believe its predictions."
+    known = f"{regime['measured']:,} of its {regime['cells']:,} cells are measured"
+    done = (
+        f"so it was measured densely, {regime['dense']:,} cells more"
+        if regime["dense"]
+        else "too late for more cells there"
+    )
+    if regime["failing"]:
+        return f"the model fails in {where}, {done}: {known}; measure the others rather than believe their predictions."
+    if regime["measured"] == regime["cells"]:
+        return (
+            f"the model failed in {where}, {done}: all its {regime['cells']:,} cells are measured, none is predicted."
+        )
+    return f"the model failed in {where}, {done}: {known}, and its readings are foretold now."
+
+
+def _range(low: float | None, high: float | None) -> str:
+    return f" (95%: {low:.1%} to {high:.1%})" if low is not None and high is not None else ""
+
+
+def _cliff(target: str, edge: Mapping[str, Any]) -> str:
+    along = edge["axis"] or ("size x numjobs" if edge["exponent"] else "size")
+    low, high = (
+        (format_size_rounded(edge[end]) if not edge["axis"] else format_count(edge[end])) for end in ("low", "high")
+    )
+    which = f" {edge['direction']}" if edge["direction"] else ""
+    change = f"{edge['drop']:.1f} times faster" if edge["drop"] >= 1 else f"{1 / edge['drop']:.1f} times slower"
+    return (
+        f"{target}: a cliff in{which} throughput between {along} {low} and {high}: {change} below it."
+        " No prediction crosses it."
+    )
+
+
+def parameter_sentence(parameter: Mapping[str, Any]) -> str:
+    """A parameter of the law (`surrogate.law.Parameter` as a mapping) with its interval, in units people use."""
+    spoken = _SPOKEN.get(parameter["unit"], format_count)
+    mode = f" ({parameter['mode']})" if parameter["mode"] else ""
+    low, high = spoken(parameter["low"]), spoken(parameter["high"])
+    return f"{parameter['name']}{mode} {spoken(parameter['value'])} (90%: {low} to {high})"

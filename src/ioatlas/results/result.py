@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A campaign's result, computed anew from its journal."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ioatlas.analysis.drift import baseline_charts, drift_findings, drift_pictures, replicate_rows, replicate_states
+from ioatlas.analysis.estimates import estimate_cells, removed_blocks
+from ioatlas.analysis.footprints import before_after_findings, with_history
+from ioatlas.analysis.headlines import headlines
+from ioatlas.analysis.reduction import reduction_findings
+from ioatlas.config.spec import CampaignSpec
+from ioatlas.model.cell import Cell
+from ioatlas.model.estimate import Estimate
+from ioatlas.model.outcomes import ComputeSeconds, HoleCheck, Voided
+from ioatlas.model.purpose import Purpose
+from ioatlas.model.reason import UnmeasuredCode, UnmeasuredReason, read_unmeasured
+from ioatlas.model.result import CampaignResult, Finding, Unmeasured
+from ioatlas.model.testbed import Testbed, value_text
+from ioatlas.model.units import format_duration
+from ioatlas.model.visit import Visit
+from ioatlas.results.counts import Counts, batch_counts, counted_findings, counted_paths
+from ioatlas.results.evidence import judge, meter_facts
+from ioatlas.results.history import load_history
+from ioatlas.results.imported import is_imported, load_imported, with_imported
+from ioatlas.results.integrity import integrity_findings
+from ioatlas.results.parts import ResultParts, Row
+from ioatlas.results.predicted import map_findings, predicted_estimates
+from ioatlas.store.journal import FILE_NAME, Journal
+from ioatlas.target.preparation import WORDS
+from ioatlas.testbed.facts_file import testbeds
+from ioatlas.testbed.visit_usage import records_by_visit
+
+PATH_FACTS = frozenset(
+    {"mount", "device", "drive", "nic", "server", "path", "nfs", "cifs", "smb", "iscsi", "fs", "target"}
+)
+"""First parts of the names of facts about the path to a target, not the client."""
+
+
+PartsOf = Callable[[Journal], ResultParts]
+
+
+def load_result(directory: Path, parts_of: PartsOf) -> CampaignResult:
+    """The result of the campaign in `directory`, with what was imported there.
+
+    parts_of: what the campaign's procedure says otherwise than a map. Raises UsageError when there is no campaign,
+    IoAtlasError when it cannot be read.
+    """
+    imported = is_imported(directory)
+    if imported and not (directory / FILE_NAME).exists():
+        result = load_imported(directory)
+    else:
+        journal = Journal.open(directory)
+        try:
+            result = _result(parts_of(journal))
+        finally:
+            journal.close()
+        result = with_imported(result, directory) if imported else result
+    return replace(result, findings=headlines(result.findings))
+
+
+def estimates_so_far(journal: Journal) -> tuple[Estimate, ...]:
+    """The estimates of a map that may still run, judged by all that is known now."""
+    return _result(ResultParts(journal, CampaignSpec.from_record(journal.plan()["spec"]))).estimates
+
+
+@dataclass(frozen=True)
+class _Read:
+    """What of a journal a result is made from. made: every finished visit; visits: those of the result; told: as the
+    map shows them.
+    """
+
+    parts: ResultParts
+    rows: list[Row]
+    made: list[Visit]
+    visits: list[Visit]
+    told: list[Visit]
+    cells: Mapping[str, Cell]
+    beds: Mapping[str, Testbed]
+    outcomes: Mapping[str, Any]
+    counts: Counts
+
+    @classmethod
+    def of(cls, parts: ResultParts) -> _Read:
+        journal = parts.journal
+        made = journal.visits(with_series=True)
+        visits = [visit for visit in made if visit.purpose not in parts.hidden_purposes]
+        rows, told = parts.rows([row for row in journal.cells() if row[1] not in parts.hidden_reasons], visits)
+        sessions = journal.sessions()
+        last = json.loads(sessions[-1].testbed_json) if sessions else {"targets": {}}
+        return cls(
+            parts,
+            rows,
+            made,
+            visits,
+            told,
+            {cell.key: cell for cell, _ in rows},
+            testbeds(last, journal.directory),
+            journal.outcomes(),
+            batch_counts(journal, made),
+        )
+
+
+def _result(parts: ResultParts) -> CampaignResult:
+    read = _Read.of(parts)
+    estimates, fresh, judged = _estimates(read)
+    measured = {estimate.cell.key for estimate in estimates}
+    rows = [row for row in parts.journal.predictions() if row.cell_key not in measured]
+    predicted = predicted_estimates(read.cells, rows)
+    axes = parts.axes(read.cells)
+    row, sessions = parts.journal.campaign(), parts.journal.sessions()
+    discarded = [visit for visit in read.visits if visit.discarded]
+    result = CampaignResult(
+        row.campaign_id,
+        row.name,
+        row.created_at,
+        row.tool_version,
+        parts.journal.targets(),
+        axes,
+        {name: value for name, value in _shared(read.cells.values()) if name not in axes},
+        (*estimates, *predicted),
+        tuple(_unmeasured(read, {estimate.cell.key for estimate in (*estimates, *predicted)})),
+        fresh,
+        (),
+        {name: value for name, value in _settings(read).items() if value},
+        tuple(session_facts(json.loads(one.testbed_json)) for one in sessions),
+        len(read.visits) - len(discarded),
+        len(discarded),
+        dict(Counter(visit.discarded[0].code.text for visit in discarded)),
+        sum((one.ended_at or one.started_at) - one.started_at for one in sessions),
+        bool(row.complete),
+    )
+    return parts.finish(_with_drift(read, result, judged), read.visits, read.beds)
+
+
+def _estimates(read: _Read) -> tuple[tuple[Estimate, ...], tuple[Estimate, ...], tuple[Finding, ...]]:
+    """Estimates of the cells, those from fresh visits only, and what counters, ceilings and history say of them."""
+    parts = read.parts
+    estimates = parts.estimates(read.cells, read.told)
+    fresh = estimate_cells(read.cells, read.told, Purpose.FRESH)
+    reduced = reduction_findings(estimates)
+    judged: tuple[Finding, ...] = ()
+    if parts.attributed:
+        estimates, judged = judge(
+            estimates,
+            fresh,
+            read.told,
+            read.beds,
+            read.counts,
+            telemetry=records_by_visit(parts.journal.usages()),
+            holes=parts.journal.kept(HoleCheck).targets,
+            paths=counted_paths(parts.journal),
+            meters=meter_facts(parts.journal),
+        )
+    history = load_history(parts.journal, read.cells, read.made)
+    estimates = with_history(estimates, read.told, history)
+    return estimates, fresh, (*reduced, *before_after_findings(read.cells, read.told, history), *judged)
+
+
+def _unmeasured(read: _Read, have: set[str]) -> list[Unmeasured]:
+    failures = dict(read.parts.journal.failures())
+    return [
+        Unmeasured(cell, _why(reason, failures.get(cell.key))) for cell, reason in read.rows if cell.key not in have
+    ]
+
+
+def _why(reason: str, failure: str | None) -> UnmeasuredReason:
+    if reason or failure is None:
+        return read_unmeasured(reason) if reason else UnmeasuredReason(UnmeasuredCode.NOT_REACHED)
+    return UnmeasuredReason(UnmeasuredCode.FAILED, failure)
+
+
+def _shared(cells: Iterable[Cell]) -> list[tuple[str, Any]]:
+    """Options with their values that every cell has."""
+    each = [set(cell.options) for cell in cells]
+    return sorted(set.intersection(*each)) if each else []
+
+
+def _settings(read: _Read) -> dict[str, str]:
+    spec, journal = read.parts.spec, read.parts.journal
+    ledger: Counter[str] = Counter()
+    for _, what, count in journal.ledger():
+        ledger[what] += count
+    state = next((cell.state for cell in read.cells.values()), "")
+    wanted = spec.wanted
+    settings = {
+        "profile": spec.profile,
+        "preparation": WORDS.get(state, state),
+        "sharing": "all jobs share one file" if spec.sharing == "shared" else "a file for each job",
+        "window": f"{spec.window_seconds:g} s and more",
+        "visits": str(spec.visits),
+        "precision": f"{wanted.precision:.1%} ({wanted.name} grade, at most {wanted.cap} visits)"
+        if wanted.precision
+        else "",
+        "order seed": str(spec.order_seed),
+        "budget": format_duration(spec.budget_seconds) if spec.budget_seconds else "none",
+    }
+    computing = journal.kept(ComputeSeconds).seconds
+    if computing is not None:
+        settings["seconds of own computing"] = str(computing)
+    settings |= {f"bytes of {what}": str(count) for what, count in ledger.items()}
+    return settings | {f"{kind} {number}": text for number, (kind, text) in enumerate(journal.remarks(), start=1)}
+
+
+def _with_drift(read: _Read, result: CampaignResult, judged: Sequence[Finding]) -> CampaignResult:
+    """The result with how the target was over time, and with all findings in their order."""
+    told = read.told if read.parts.in_replicates else []
+    states = replicate_states(read.cells, told)
+    sentinels, voided = baseline_charts(read.cells, read.visits), read.parts.journal.kept(Voided).replicates
+    blocks = replicate_rows(states, voided)
+    charts, tables = drift_pictures(sentinels, blocks)
+    return replace(
+        result,
+        sentinels=sentinels,
+        blocks=blocks,
+        charts=charts,
+        tables=tables,
+        findings=(
+            *integrity_findings(read.outcomes.get("integrity", [])),
+            *map_findings(read.outcomes),
+            *read.parts.findings(result),
+            *judged,
+            *drift_findings(states, sentinels, voided, removed_blocks(read.cells, told)),
+            *counted_findings(read.counts),
+        ),
+    )
+
+
+def session_facts(record: Mapping[str, Any]) -> dict[str, str]:
+    """A testbed snapshot as names and values to read; what names a person's machine stays in the journal."""
+    facts = {"ioatlas": str(record["ioatlas"]), "fio": str(record["fio"])}
+    several = len(record["targets"]) > 1
+    for target, testbed in record["targets"].items():
+        for fact in testbed["facts"]:
+            if fact.get("private") or fact["value"] is None:
+                continue
+            doubt = f" ({fact['kind']})" if fact["kind"] in ("doubtful", "typed in") else ""
+            # Facts of the client are the same for every target.
+            name = f"{target}: {fact['name']}" if several and fact["name"].split(".")[0] in PATH_FACTS else fact["name"]
+            facts[name] = value_text(fact["value"], fact.get("unit", "")) + doubt
+    return facts

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The conditions of a session: its testbed with what was typed in, and what was measured before the first load."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ioatlas import __version__
+from ioatlas.errors import IoAtlasError
+from ioatlas.fio.batch import Section
+from ioatlas.fio.executor import Executor
+from ioatlas.model.outcomes import HoleCheck, IdleWatts, KeptMeter, Meters
+from ioatlas.model.target import Target
+from ioatlas.model.testbed import Fact, Testbed
+from ioatlas.store.journal import Journal
+from ioatlas.testbed import testbed
+from ioatlas.testbed.facts_file import FACTS_FILE
+from ioatlas.testbed.measured import Memory, Rate, client_and_stack, client_rate, network_rate, target_rate
+from ioatlas.testbed.power import Meter
+from ioatlas.testbed.power_log import IDLE_SECONDS, idle_watts
+from ioatlas.testbed.round_trip import has_holes, round_trip_seconds
+from ioatlas.testbed.typed_in import host_and_port, read_measure
+
+CLIENT_SECONDS = 0.06
+"""Of each of the four loads that measure the client; fio takes 0.2 s more for each, whatever its length."""
+MEMORY_SIZES_BYTES = (4 << 10, 64 << 10, 1 << 20)
+DRIVE_SECONDS = 2.0
+
+
+def conditions(
+    executor: Executor, targets: Sequence[Target], directory: Path, *, measure: bool = True
+) -> dict[str, Any]:
+    """Of one session, for the journal: facts for each target, with those typed in.
+
+    What was measured stands under 'measured.'.
+    """
+    path = directory / FACTS_FILE
+    facts_file = path if path.is_file() else None
+    alone = read_measure(path) if facts_file and measure else {}
+    named = [
+        *(_network(alone["iperf"]) if "iperf" in alone else ()),
+        *(_drive(executor, alone["drive"]) if "drive" in alone else ()),
+    ]
+    client = {kind: _client(executor, kind) for kind in {_memory_of(target) for target in targets}} if measure else {}
+    beds = {}
+    for target in targets:
+        bed = testbed(target.location, facts_file)
+        own = [*client[_memory_of(target)], *named, *_round_trip(bed)] if measure else []
+        # What a person typed in stands before what was measured here.
+        typed = {fact.name for fact in bed.facts}
+        beds[target.name] = replace(
+            bed, facts=(*bed.facts, *(fact for fact in own if fact.name not in typed))
+        ).as_json()
+    return {"ioatlas": __version__, "fio": executor.find("fio").version, "targets": beds}
+
+
+def _client(executor: Executor, kind: Memory | None) -> list[Fact]:
+    """What one job of fio makes here: of I/Os that cost nothing, and of a target in memory, whose path is all that it
+    costs.
+
+    kind: None where no such target is known.
+    """
+    found = []
+    if kind is not None:
+        try:
+            null, carried = client_and_stack(executor, kind, MEMORY_SIZES_BYTES, seconds=CLIENT_SECONDS)
+            return [
+                _client_fact(null),
+                *(
+                    Fact(f"measured.memory_job_iops.{size}", round(rate.iops), "1/s", "known", f"fio {rate.how}")
+                    for size, rate in carried.items()
+                ),
+            ]
+        except IoAtlasError as error:
+            found.append(Fact("measured.memory_job_iops", None, "", "absent", "a target in memory", note=error.what))
+    try:
+        return [*found, _client_fact(client_rate(executor, MEMORY_SIZES_BYTES[0], seconds=CLIENT_SECONDS))]
+    except IoAtlasError as error:
+        return [*found, Fact("measured.client_job_iops", None, "", "unknown", "fio ioengine=null", note=error.what)]
+
+
+def _client_fact(null: Rate) -> Fact:
+    return Fact("measured.client_job_iops", round(null.iops), "1/s", "known", f"fio {null.how}")
+
+
+def _memory_of(target: Target) -> Memory | None:
+    """The kind of target in memory that has this target's path."""
+    if target.kind in ("directory", "file", "block"):
+        return "file"
+    return "nbd" if target.location.startswith("nbd") else None
+
+
+def _network(host: str) -> list[Fact]:
+    """What TCP carries between this client and a host that the user named, in both directions."""
+    name, port = host_and_port(host, "iperf")
+    found = []
+    for fact, reverse in (("measured.network_read", True), ("measured.network_write", False)):
+        try:
+            rate = network_rate(name, port=port, reverse=reverse, seconds=2)
+            found.append(Fact(fact, round(rate.bw_bytes_per_s), "B/s", "known", "iperf3 to the host that was named"))
+        except IoAtlasError as error:
+            found.append(Fact(fact, None, "", "unknown", "iperf3", note=error.what))
+    return found
+
+
+def _drive(executor: Executor, path: str) -> list[Fact]:
+    """What a drive that the user named gives alone, read from its beginning in large blocks."""
+    try:
+        rate = target_rate(executor, path, "read", 1 << 20, seconds=DRIVE_SECONDS)
+    except IoAtlasError as error:
+        return [Fact("measured.drive_read", None, "", "unknown", "fio", note=error.what)]
+    return [Fact("measured.drive_read", round(rate.bw_bytes_per_s), "B/s", "known", f"fio {rate.how}, {path} alone")]
+
+
+def _round_trip(bed: Testbed) -> list[Fact]:
+    """The smallest round trip to the server, where there is one on the other side of a wire."""
+    server, transport = bed.value("server.address"), bed.value("protocol.transport")
+    if not server or transport == "unix socket" or bed.value("route.local") is True:
+        return []
+    port = bed.number("server.port") or bed.number("protocol.port")
+    seconds, how = round_trip_seconds(str(server), int(port) if port else None)
+    if seconds is None:
+        return [
+            Fact("path.round_trip", None, "", "unknown", how, note="the server answers neither ping nor a connection")
+        ]
+    return [Fact("path.round_trip", round(seconds, 9), "s", "known", how)]
+
+
+class HoleChecks:
+    """Finds holes in files before they are read, once a file; the targets that have one stand in the journal."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._seen: set[str] = set()
+        self._known = journal.kept(HoleCheck)
+
+    def look(self, sections: Iterable[Section]) -> None:
+        """Look at the files of those sections that read."""
+        found = self._known.targets | {section.cell.target for section in sections if self._reads_holes(section)}
+        if found != self._known.targets:
+            self._known = HoleCheck(found)
+            self._journal.keep(self._known)
+
+    def _reads_holes(self, section: Section) -> bool:
+        """Whether it reads a file with holes that was not looked at before."""
+        place = dict(section.location)
+        path = str(place.get("filename", ""))
+        if "directory" in place:
+            path = f"{place['directory']}/{place['filename_format']}".replace("$jobnum", "0")
+        if not path or path in self._seen or "read" not in section.cell.directions:
+            return False
+        self._seen.add(path)
+        return bool(has_holes(path))
+
+
+def note_power(
+    journal: Journal, meters: Sequence[Meter], stop_asked: Callable[[], bool], seconds: float = IDLE_SECONDS
+) -> None:
+    """Which meters there are and, once a campaign, before the first load, what they say at rest for `seconds`.
+
+    When it is stopped meanwhile, the next session measures at rest again. Raises MeterError when none answers.
+    """
+    if not meters:
+        return
+    told = Meters(tuple(KeptMeter(one.name, one.of, one.source, one.loaded_watts) for one in meters))
+    if told != journal.kept(Meters):
+        journal.keep(told)
+    if journal.is_kept(IdleWatts):
+        return
+    watts = idle_watts(meters, stop_asked, seconds)
+    if not stop_asked():
+        journal.keep(IdleWatts(watts))

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A batch's output becomes visits: warm-up cut, verdict and gates for each, and what has to be made again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ioatlas.fio.batch import Section
+from ioatlas.fio.collect import SectionResult
+from ioatlas.model.cell import Cell
+from ioatlas.model.purpose import Purpose
+from ioatlas.model.reason import Reason, ReasonCode, read_reasons
+from ioatlas.model.status import SectionState
+from ioatlas.model.verdict import Verdict, VerdictCode
+from ioatlas.model.visit import Visit
+from ioatlas.run.gates import Gates
+from ioatlas.stats.gates import judge_visit
+from ioatlas.stats.verdict import judge
+from ioatlas.store.journal import NewVisit, PlannedVisit
+
+LONGER = 4
+"""A visit that settles only in its second half is made again this many times as long."""
+
+
+Judge = Callable[[Section, Visit, Gates | None], tuple[Visit, bool]]
+"""The visit with its verdict, cut and gates; and whether it settled too late to be trusted."""
+
+
+@dataclass
+class Intake:
+    """What one batch gave.
+
+    visits: finished ones, discarded ones with their reason. failed: {visit_id: reason}. again: visits to be planned.
+    Sections in none of them stay planned.
+    """
+
+    visits: list[Visit] = field(default_factory=list)
+    failed: dict[int, str] = field(default_factory=dict)
+    again: list[NewVisit] = field(default_factory=list)
+    load_seconds: float = 0.0
+    written: dict[tuple[str, str], int] = field(default_factory=dict)
+
+
+def take_in(
+    results: Iterable[SectionResult],
+    planned: dict[int, PlannedVisit],
+    gates: Gates | None = None,
+    usage: Mapping[str, Any] | None = None,
+    judge_one: Judge | None = None,
+) -> Intake:
+    """Judge the sections of one batch.
+
+    planned: the journal's rows by visit_id. gates, usage: those of counters and ceilings, and what was counted while
+    the batch ran; without them (a batch read back after a crash) only the visits' own figures decide.
+    judge_one: judges a visit where that is not done as for a cell of a map.
+    """
+    intake = Intake()
+    results = list(results)
+    contradicted = gates.contradictions(results, planned, usage) if gates is not None else {}
+    for result in results:
+        plan = planned[result.section.visit_id]
+        if result.visit is not None:
+            intake.load_seconds += max((part.runtime_ms for part in result.visit.parts), default=0) / 1000
+            book(intake, result)
+        if result.state is SectionState.CUT_SHORT:
+            continue
+        if result.state is SectionState.FAILED or result.visit is None:
+            intake.failed[plan.visit_id] = result.reason
+            if result.visit is not None and not plan.alone:
+                intake.again.append(_alone(plan))
+            continue
+        # In a fio of its own there is no neighbour to disturb: what drains late is part of the visit.
+        overran = result.state is SectionState.OVER_RUN and not plan.alone
+        visit, late = (judge_one or judged)(result.section, result.visit, gates)
+        if result.overloaded and visit.verdict.code is not VerdictCode.OVERLOADED:
+            overloaded = Verdict(VerdictCode.OVERLOADED, result.overloaded)
+            visit, late = replace(visit, verdict=overloaded, window_start_ms=0), False
+        if plan.visit_id in contradicted:
+            visit = _refused(visit, Reason(ReasonCode.COUNTERS, contradicted[plan.visit_id]))
+        if plan.purpose is Purpose.PROBE:
+            visit = replace(visit, discarded=())
+        elif overran:
+            visit = replace(visit, discarded=read_reasons(result.reason))
+            intake.again.append(_alone(plan))
+        elif visit.discarded and not plan.alone:
+            intake.again.append(_alone(plan))
+        elif late and not plan.alone:
+            why = f"{ReasonCode.LATE} ({visit.verdict.text}): made again {LONGER} times as long"
+            visit = replace(visit, discarded=(Reason(ReasonCode.LATE, why),))
+            intake.again.append(_alone(plan, runtime_ms=result.section.runtime_ms * LONGER))
+        intake.visits.append(visit)
+    # A baseline visit that was lost is a gap in a chart; the next one is near.
+    intake.again = [each for each in intake.again if each.purpose is not Purpose.BASELINE]
+    return intake
+
+
+def reinstated(
+    tried: Iterable[tuple[int, str, int, Verdict]], visits: Iterable[Visit]
+) -> list[tuple[int, str, Verdict]]:
+    """(visit_id, cell_key, verdict) of the visits that seemed to settle late and count all the same.
+
+    tried: (visit_id, cell_key, block, verdict) of all that seemed so. visits: in the order of their making, the longer
+    ones among them.
+    """
+    last = {(visit.cell_key, visit.replicate): visit for visit in visits}
+    found = []
+    for visit_id, cell_key, block, verdict in tried:
+        longer = last.get((cell_key, block))
+        kept = _not_confirmed(verdict, longer) if longer is not None and longer.visit_id > visit_id else None
+        if kept:
+            found.append((visit_id, cell_key, kept))
+    return found
+
+
+def _not_confirmed(verdict: Verdict, longer: Visit) -> Verdict | None:
+    """The verdict on a visit that seemed to settle late, once the longer one has shown a steady level without that
+    change; None when it has not.
+
+    What a load does after its start it does again; what others do to the target meanwhile comes at any time and is its
+    noise. Leaving out the visits that it strikes would make the intervals too narrow.
+    """
+    steady = longer.verdict.code is VerdictCode.FLAT or (
+        longer.window_start_ms > 0 and longer.verdict.code is not verdict.code
+    )
+    if longer.discarded or not steady:
+        return None
+    return Verdict(VerdictCode.FLAT, f"{verdict.text}, which a visit {LONGER} times as long did not show")
+
+
+def _refused(visit: Visit, reason: Reason) -> Visit:
+    """The visit with one reason more to discard it."""
+    return replace(visit, discarded=(*visit.discarded, reason))
+
+
+def _alone(plan: PlannedVisit, runtime_ms: int | None = None) -> NewVisit:
+    return NewVisit(
+        plan.cell_key, plan.replicate, plan.seed % (2**31 - 2) + 1, plan.purpose, alone=True, runtime_ms=runtime_ms
+    )
+
+
+def book(intake: Intake, result: SectionResult) -> None:
+    """What the section wrote goes into the ledger whether or not its figures count."""
+    visit = result.visit
+    assert visit is not None
+    for part in visit.parts:
+        if part.direction != "read" and part.io_bytes:
+            place = (result.section.cell.target, f"{part.direction} load")
+            intake.written[place] = intake.written.get(place, 0) + part.io_bytes
+
+
+def judged(section: Section, visit: Visit, gates: Gates | None) -> tuple[Visit, bool]:
+    """The visit with its verdict, cut and gates; and whether it settled too late to be trusted."""
+    cell = section.cell
+    report = judge_visit(
+        visit, cell, asked_ms=None if cell.work_bounded else section.runtime_ms, ceilings=_ceilings(visit, cell, gates)
+    )
+    rates = [part.series.bw_bytes_per_s for part in visit.parts if part.series.bw_bytes_per_s]
+    label, cut_ms, late = Verdict(VerdictCode.TOO_SHORT), 0, False
+    if rates and not cell.work_bounded:
+        # What drains after the window is counted, but no level: nothing is submitted any more.
+        asked = max(1, section.runtime_ms // section.interval_ms)
+        series = [sum(values) for values in zip(*rates, strict=False)][:asked]
+        quantum = cell.bs_bytes * 1000 / section.interval_ms
+        verdict = judge(series, interval_ms=section.interval_ms, quantum=quantum, outstanding=cell.outstanding)
+        label, late = verdict.verdict, verdict.late
+        cut_ms = verdict.cut_ms if verdict.steady else 0
+    elif cell.work_bounded:
+        label = Verdict(VerdictCode.WORK_DONE)
+    if report.labels:
+        # What the load generator did outweighs the shape of the series, and a longer visit would not change it.
+        label, late = report.labels[0], False
+    return replace(visit, verdict=label, window_start_ms=cut_ms, discarded=report.discards), late
+
+
+def _ceilings(visit: Visit, cell: Cell, gates: Gates | None) -> dict[str, tuple[float, str]]:
+    """{direction: (bytes per second, name)} of the bounds that are known."""
+    bounds = {part.direction: gates.ceiling(cell, part.direction) for part in visit.parts} if gates is not None else {}
+    return {
+        direction: (bound.bw_bytes_per_s, bound.name)
+        for direction, bound in bounds.items()
+        if bound is not None and bound.bw_bytes_per_s
+    }

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A plan: the cells of a campaign, those that cannot be measured with the reason, what is laid out, what it writes and
+how long it takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ioatlas.config.spec import CampaignSpec
+from ioatlas.design.pace import Pace
+from ioatlas.fio.batch import TURN_MS
+from ioatlas.fio.replay import LEAD_MS
+from ioatlas.model.cell import TRACE_SECONDS, Cell, OptionValue
+from ioatlas.model.reason import UnmeasuredCode, read_unmeasured
+from ioatlas.model.target import Target
+from ioatlas.target.placing import Places, extents
+from ioatlas.target.preparation import BY_WRITING, OddSizes, TargetUse, passes_of
+
+PLANNING_WRITE_BYTES_PER_S = 500e6
+"""Rate at which a plan reckons before anything is measured; the plan says so."""
+
+FIO_SECONDS = 0.3
+"""Start and end of one fio process (measured 0.2 to 0.3 s)."""
+
+CELLS_PER_BATCH = 30
+PLANNING_RANDOM_WRITE_BYTES_PER_S = 100e6
+"""Rate of 4 KiB random overwrites at which a plan reckons."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A campaign's cells in sweep order, each with the reason why it is not measured ('' when it is)."""
+
+    spec: CampaignSpec
+    targets: tuple[Target, ...]
+    cells: tuple[tuple[Cell, str], ...]
+    remarks: tuple[str, ...] = ()
+    files: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """Files to lay out: {target: {file name: bytes}}; for a file, device or URI the name is ''."""
+    outline: Mapping[str, Any] = field(default_factory=dict)
+    """What of the summary the cells at hand do not tell, because some follow from what is measured first."""
+
+    @property
+    def to_measure(self) -> tuple[Cell, ...]:
+        return tuple(cell for cell, reason in self.cells if not reason)
+
+    def _count(self, code: UnmeasuredCode) -> int:
+        return sum(read_unmeasured(reason).code is code for _, reason in self.cells)
+
+    @property
+    def layout_bytes(self) -> int:
+        return sum(size for files in self.files.values() for size in files.values())
+
+    @property
+    def prepared_bytes(self) -> int:
+        """Bytes that the preparation writes."""
+        return sum(passes_of(self.spec.prepare)) * self.layout_bytes
+
+    @property
+    def preparation_seconds(self) -> float:
+        """At the planning rates."""
+        once, random = passes_of(self.spec.prepare)
+        return self.layout_bytes * (once / PLANNING_WRITE_BYTES_PER_S + random / PLANNING_RANDOM_WRITE_BYTES_PER_S)
+
+    def target_use(self, odd_sizes: OddSizes) -> TargetUse:
+        """What the targets have to be prepared for."""
+        laid_out = frozenset(name for name, files in self.files.items() if files)
+        return TargetUse(self.to_measure, laid_out, self.spec.prepare, odd_sizes)
+
+    def writes(self, target: str) -> bool:
+        """Whether what is on the target will be changed: by a cell, or by a preparation that was asked for."""
+        return any(cell.writes or cell.state in BY_WRITING for cell in self.to_measure if cell.target == target)
+
+    def seconds(self, pace: Pace | None = None) -> float:
+        """Expected time of all visits of a map: windows, gaps, fio's starts; the preparation at the planning rates."""
+        cells = self.to_measure
+        visits = len(cells) * self.spec.visits
+        turns = sum(visit_turns(cell, pace or default_pace(self.spec)) for cell in cells) * self.spec.visits
+        return turns * TURN_MS / 1000 + (visits / CELLS_PER_BATCH + 1) * FIO_SECONDS + self.preparation_seconds
+
+    def summary(self, seconds: float) -> dict[str, Any]:
+        """What every plan tells as JSON. seconds: expected for the whole."""
+        cells = self.to_measure
+        written = [cell for cell in cells if cell.writes]
+        write_seconds = len(written) * self.spec.visits * self.spec.window_seconds
+        return {
+            "targets": [{"target": t.name, "kind": t.kind, "location": t.location} for t in self.targets],
+            "axes": {name: list(values) for name, values in self.spec.axes.items()},
+            "constants": dict(self.spec.constants),
+            "sharing": self.spec.sharing,
+            "prepare": self.spec.prepare,
+            "cells": len(cells),
+            "cells_not_admissible": self._count(UnmeasuredCode.NOT_ADMISSIBLE),
+            "cells_left_out": self._count(UnmeasuredCode.LEFT_OUT),
+            "visits_per_cell": self.spec.visits,
+            "visits": len(cells) * self.spec.visits,
+            "space_needed_bytes": self.layout_bytes,
+            "layout_bytes": self.layout_bytes,
+            "write_load_seconds": round(write_seconds, 1),
+            "prepared_bytes": self.prepared_bytes,
+            "bytes_written": self.prepared_bytes + int(write_seconds * PLANNING_WRITE_BYTES_PER_S),
+            "bytes_written_assumes_bw_bytes_per_s": int(PLANNING_WRITE_BYTES_PER_S),
+            "seconds": round(seconds, 1),
+            "budget_seconds": self.spec.budget_seconds,
+            "remarks": list(self.remarks),
+            **self.outline,
+        }
+
+
+def default_pace(spec: CampaignSpec) -> Pace:
+    return Pace(slots_ms=max(100, round(spec.window_seconds * 10) * 100))
+
+
+def visit_turns(cell: Cell, pace: Pace) -> int:
+    if cell.trace:  # in a fio of its own: what is in flight at its end is waited for, no gap is kept
+        return -(-(round(1000 * float(cell.option[TRACE_SECONDS])) + LEAD_MS) // 100)
+    runtime_ms, gap_ms = pace.runtime_and_gap_ms(cell)
+    return -(-(runtime_ms + gap_ms) // 100)
+
+
+def files_of(plan: Plan) -> dict[str, dict[str, int]]:
+    """What has to be laid out before the first visit."""
+    wanted: dict[str, dict[str, int]] = {}
+    places = Places(cell for cell, _ in plan.cells)
+    for target in plan.targets:
+        cells = [cell for cell in plan.to_measure if cell.target == target.name]
+        if target.kind != "directory" and not plan.writes(target.name):
+            cells = []  # what must not be written is not laid out either
+        files = extents(cells, places, directory=target.kind == "directory")
+        wanted[target.name] = {name: extent.size_bytes for name, extent in files.items()}
+    return wanted
+
+
+def leave_out(plan: Plan, axes: Mapping[str, tuple[OptionValue, ...]], reason: str) -> Plan:
+    """The plan with every cell outside `axes` marked as left out."""
+
+    def judged(cell: Cell, why: str) -> str:
+        inside = all(cell.option.get(name) in values for name, values in axes.items())
+        return why or ("" if inside else reason)
+
+    reduced = replace(plan, cells=tuple((cell, judged(cell, why)) for cell, why in plan.cells))
+    return replace(reduced, files=files_of(reduced))

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a procedure has to say: how it is planned, what it makes next, how it judges, what its result holds.
+
+A procedure is what a user chooses: a map, a fixed-work sequence, SNIA rounds, load points, a search, a trace. Each is a
+folder of `ioatlas.procedures` with one `Procedure`, and is named in one line of its registry. The runner and everything
+above it ask the methods here, never which procedure it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ioatlas.config.spec import CampaignSpec
+from ioatlas.fio.executor import Executor
+from ioatlas.model.target import Target
+from ioatlas.run.plan import Plan
+from ioatlas.target.preparation import OddSizes
+
+if TYPE_CHECKING:  # what runs is imported when it runs: planning starts fast
+    from ioatlas.results.parts import ResultParts
+    from ioatlas.run.runner import Runner
+    from ioatlas.run.steps import Steps
+    from ioatlas.store.journal import Journal
+
+
+@dataclass(frozen=True)
+class PlanText:
+    """A plan in words, where procedures differ.
+
+    order, visits, prepare: ends of the lines of these names. extra: lines after the one of the cells. cost: lines in
+    the place of those on bytes written and time; None for the usual ones. budget: what happens at its end.
+    """
+
+    order: str = "in different random orders"
+    visits: str = ""
+    prepare: str = ""
+    extra: tuple[str, ...] = ()
+    cost: tuple[str, ...] | None = None
+    budget: str = "the plan is coarsened if it does not fit"
+
+
+@dataclass(frozen=True)
+class Procedure:
+    """One kind of campaign. Without state: what a campaign has come to stands in its journal."""
+
+    name: ClassVar[str]
+    shown_first: ClassVar[bool] = False
+    """Whether its plan is shown before it runs, whoever reads it: it can take a day."""
+
+    odd_sizes: ClassVar[OddSizes] = "refuse"
+    """What becomes of cells whose blocks direct I/O cannot move."""
+
+    def claims(self, spec: CampaignSpec, outcomes: Mapping[str, Any]) -> bool:
+        """Whether a campaign asked for in this way is of this kind. outcomes: of a journal; empty before there is
+        one.
+        """
+        raise NotImplementedError
+
+    def refuse_in(self, spec: CampaignSpec) -> None:
+        """Raises UsageError for an option of this procedure in a campaign that is of another."""
+
+    def plan(self, spec: CampaignSpec, targets: tuple[Target, ...], *, read_only: bool) -> Plan:
+        """All cells on all targets. Writes nothing. Raises UsageError for what can be seen to be wrong before anything
+        runs.
+        """
+        raise NotImplementedError
+
+    def seconds(self, plan: Plan) -> float:
+        """Expected time of a whole campaign at the planning rates."""
+        return plan.seconds()
+
+    def summary(self, plan: Plan) -> dict[str, Any]:
+        """What `ioatlas plan --json` prints."""
+        return plan.summary(self.seconds(plan))
+
+    def text(self, plan: Plan, summary: Mapping[str, Any]) -> PlanText:  # noqa: ARG002
+        """How the plan is told to people."""
+        return PlanText()
+
+    def check_start(self, plan: Plan, executor: Executor) -> None:
+        """Raises UsageError for a plan that cannot be begun, IoAtlasError for a load generator that is missing."""
+
+    def shrinks_to_fit(self, plan: Plan) -> bool:
+        """Whether files that do not fit the free space are looked at later, because the procedure may do with less."""
+        return plan.spec.budget_seconds is not None and len({cell.size_bytes for cell in plan.to_measure}) > 1
+
+    def keep(self, plan: Plan, directory: Path) -> None:
+        """Put into a new campaign's directory what its plan refers to."""
+
+    def begin(self, journal: Journal, plan: Plan) -> None:
+        """Write into a new journal what the first session needs besides plan and cells: visits that are known
+        beforehand.
+        """
+
+    def steps(self, runner: Runner) -> Steps:
+        """What one session makes."""
+        raise NotImplementedError
+
+    def result(self, journal: Journal, spec: CampaignSpec) -> ResultParts:
+        """What of the campaign's result is not as in a map."""
+        from ioatlas.results.parts import ResultParts
+
+        return ResultParts(journal, spec)

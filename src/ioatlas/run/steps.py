@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One session of a procedure: what it makes next, and where it times, judges or learns otherwise than a map does."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from ioatlas.fio.batch import WORK_CAP_SECONDS, Batch, Section
+from ioatlas.fio.collect import SectionResult, read_batch
+from ioatlas.fio.jobfile import JobValue
+from ioatlas.fio.replay import cap_ms
+from ioatlas.model.cell import Cell
+from ioatlas.model.purpose import Purpose
+from ioatlas.model.status import RemarkKind, VisitStatus
+from ioatlas.model.visit import Visit
+from ioatlas.run.intake import Intake, judged, take_in
+from ioatlas.store.journal import PlannedVisit
+
+if TYPE_CHECKING:
+    from ioatlas.run.gates import Gates
+    from ioatlas.run.runner import Runner
+    from ioatlas.run.telemetry import Seen
+
+REPORT_SECONDS = 2.0
+"""Kept back of every budget for the report."""
+
+
+class Steps(ABC):
+    """What a session makes is `make`; the other methods are what the runner asks meanwhile, each with a map's answer.
+
+    All that is decided follows from the journal and the seed alone, so that a session that was killed goes on where it
+    was.
+    """
+
+    counted: frozenset[Purpose] | None = None
+    """Purposes of the visits that the closing line counts; None for all but probes."""
+
+    def __init__(self, runner: Runner) -> None:
+        self.runner = runner
+        self.journal = runner.journal
+        self.cells = runner.cells
+        self.budget = runner.budget
+
+    @abstractmethod
+    def make(self) -> bool:
+        """Do all that is left to do, by the runner. Whether the campaign is complete now. Raises PartialResultError
+        when it ends early.
+        """
+
+    # -- before a batch --------------------------------------------------------------------------------------
+
+    def waiting(self, purpose: Purpose, limit: int) -> list[PlannedVisit]:
+        """The next planned visits in the order in which they are made."""
+        return self.journal.planned(purpose, limit=limit)
+
+    def location(self, cell: Cell) -> tuple[tuple[str, JobValue], ...]:
+        """The options that bind a cell to its place."""
+        return self.runner.sites.location(cell)
+
+    def section(self, visit: PlannedVisit) -> Section:
+        """The visit as a section of a batch: how long its load runs, and the gap after it."""
+        cell = self.cells[visit.cell_key]
+        runtime_ms, gap_ms = self.runner.pace.runtime_and_gap_ms(cell)
+        if cell.work_bounded:
+            runtime_ms = cap_ms(cell) if cell.trace else WORK_CAP_SECONDS * 1000
+        return self.runner.section(visit, max(runtime_ms, visit.runtime_ms or 0), gap_ms)
+
+    # -- a batch's output ------------------------------------------------------------------------------------
+
+    def read(self, batch: Batch, planned: Mapping[int, PlannedVisit]) -> list[SectionResult]:
+        """Results of the sections, from the files of the batch."""
+        return read_batch(
+            batch.directory,
+            batch.sections,
+            batch.batch_id,
+            {visit_id: visit.replicate for visit_id, visit in planned.items()},
+            {visit_id: visit.purpose for visit_id, visit in planned.items()},
+        )
+
+    def judge(self, section: Section, visit: Visit, gates: Gates | None) -> tuple[Visit, bool]:
+        """The visit with its verdict, cut and gates; and whether it settled too late to be trusted."""
+        return judged(section, visit, gates)
+
+    def take_in(
+        self,
+        results: Sequence[SectionResult],
+        planned: dict[int, PlannedVisit],
+        gates: Gates | None,
+        usage: Mapping[str, Any] | None,
+    ) -> Intake:
+        """What the batch gave: its visits judged, what failed, what is made again. gates, usage: None for a batch read
+        back after a crash.
+        """
+        return take_in(results, planned, gates, usage, self.judge)
+
+    def usage(self, seen: Seen, intake: Intake, cells: Sequence[Cell]) -> dict[str, Any]:  # noqa: ARG002
+        """What was read beside the batch, for the journal."""
+        return {**asdict(seen.usage), **seen.record(intake.visits)}
+
+    def learn(self, visit: Visit, asked_ms: int | None = None) -> None:
+        """Take what a visit tells of the target's pace. asked_ms: how long its load was to run, where time bounds
+        it.
+        """
+        self.runner.learn_pace(visit, asked_ms)
+
+    def told(self, visit: Visit) -> Visit:
+        """The visit as its event shows it."""
+        return visit
+
+    def give_up(self, reason: str) -> bool:  # noqa: ARG002
+        """Whether nothing works any more, after batches in a row that gave nothing; False when another load may still
+        run.
+        """
+        return True
+
+    # -- time ------------------------------------------------------------------------------------------------
+
+    def reserve_seconds(self) -> float:
+        """Kept back of the budget for what comes after the sweep."""
+        return REPORT_SECONDS
+
+    def out_of_time(self, purpose: Purpose, taken: Sequence[Section]) -> bool:
+        """Whether the budget has no room for these sections. However small it is, one batch is made."""
+        return self.runner.out_of_time(purpose, taken)
+
+    def budget_ended(self, purpose: Purpose) -> None:
+        """Planned visits have no time any more."""
+        dropped = self.journal.drop_planned("not reached: the budget ended", purpose=purpose)
+        what = "" if purpose == Purpose.SWEEP else f"{purpose} "
+        self.runner.remark(RemarkKind.LEFT_OUT, f"The budget ended with {dropped} planned {what}visits not made.")
+
+    def progress(self, batch: Batch) -> dict[str, float]:
+        """Visits finished and planned, and the seconds left: counted before a batch starts, not while a window is
+        open.
+        """
+        counts = self.journal.count_visits()
+        planned = counts.get(VisitStatus.PLANNED, 0)
+        made, spent = self.budget.visits_made, self.budget.planned_seconds
+        mean = spent / made if made else batch.seconds / len(batch.sections)
+        return {
+            "visits_done": counts.get(VisitStatus.DONE, 0),
+            "visits_planned": planned,
+            "seconds_left": round(planned * mean * self.budget.slowdown, 1),
+        }

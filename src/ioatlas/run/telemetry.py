@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Telemetry of a batch: the client's counters and the meters of power, cut to its visits once the load has ended."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ioatlas.fio.batch import Section
+from ioatlas.model.usage import Usage
+from ioatlas.model.visit import Visit
+from ioatlas.testbed.power import Meter
+from ioatlas.testbed.power_log import PowerLog, PowerSample, mean_watts
+from ioatlas.testbed.telemetry import Sample, Sampler, Watched, usage_between
+from ioatlas.testbed.visit_usage import inside, usage_record, waiting
+
+RAW = "telemetry.jsonl.gz"
+SHORTEST_SECONDS, LONGEST_SECONDS = 0.1, 1.0
+READINGS = 4
+"""Readings within the shortest visit of a batch; one costs about 0.1 ms of processor time (bench/telemetry)."""
+
+
+class BatchTelemetry:
+    """Counters and meters from start() to stop(), batch by batch."""
+
+    def __init__(self, watched: Watched, meters: Sequence[Meter] = ()) -> None:
+        self._watched = watched
+        self._power = PowerLog(meters)
+        self._sampler: Sampler | None = None
+
+    def start(self, sections: Iterable[Section]) -> None:
+        """Begin to read, often enough for the shortest of the sections."""
+        shortest = min((section.runtime_ms for section in sections), default=1000) / 1000
+        self._sampler = Sampler(self._watched, min(LONGEST_SECONDS, max(SHORTEST_SECONDS, shortest / READINGS)))
+        self._power.start()
+        self._sampler.start()
+
+    def watch(self, pid: int) -> None:
+        """Read this program's threads too, from now on."""
+        if self._sampler is not None:
+            self._sampler.watch(pid)
+
+    def stop(self, directory: Path | None = None) -> Seen:
+        """End, and keep the raw lines in the batch's directory."""
+        if self._sampler is None:
+            return Seen((), self._power.stop(), 0.0, self._power)
+        # Counters first: a meter may take its time to answer.
+        recording, self._sampler = self._sampler.stop(), None
+        watts = self._power.stop()
+        if directory is not None:
+            _keep(directory / RAW, recording.samples, watts)
+        return Seen(recording.samples, watts, recording.cost_seconds, self._power)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What was read during one batch."""
+
+    samples: tuple[Sample, ...]
+    watts: tuple[PowerSample, ...]
+    cost_seconds: float
+    log: PowerLog
+
+    @property
+    def usage(self) -> Usage:
+        """Of the whole batch: the first reading is taken before its process starts, the last one when it has ended."""
+        return usage_between(self.samples[0], self.samples[-1])
+
+    def record(self, visits: Iterable[Visit]) -> dict[str, Any]:
+        """For the batch's entry in the journal: usage and watts of each visit, means of the meters, what it cost."""
+        found: dict[str, Any] = {}
+        for visit in visits:
+            runtime = max((part.runtime_ms for part in visit.parts), default=0) / 1000
+            begin = visit.started_at + visit.window_start_ms / 1000
+            usage = inside(self.samples, begin, visit.started_at + runtime)
+            entry: dict[str, Any] = usage_record(usage) if usage is not None else {}
+            waited = waiting(self.samples, begin, visit.started_at + runtime)
+            if waited is not None:
+                entry["waiting"] = round(waited, 4)
+            watts = mean_watts(self.watts, begin, visit.started_at + runtime)
+            if watts:
+                entry["watts"] = {name: round(value, 3) for name, value in watts.items()}
+            if entry:
+                found[str(visit.visit_id)] = entry
+        record: dict[str, Any] = {"visits": found, "telemetry_seconds": round(self.cost_seconds, 4)}
+        if self.watts:
+            record["watts"] = {name: round(value, 3) for name, value in mean_watts(self.watts).items()}
+        if self.log.failures:
+            record["meters_failed"] = dict(self.log.failures)
+        return record
+
+
+def _keep(path: Path, samples: Sequence[Sample], watts: Sequence[PowerSample]) -> None:
+    with gzip.open(path, "wt", compresslevel=1, encoding="utf-8") as file:
+        for sample in samples:
+            file.write(
+                json.dumps({"at": sample.at, "monotonic_seconds": sample.monotonic_seconds, "raw": dict(sample.raw)})
+                + "\n"
+            )
+        for one in watts:
+            file.write(json.dumps({"meter": one.meter, "begin": one.begin, "end": one.end, "watts": one.watts}) + "\n")

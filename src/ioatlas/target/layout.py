@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Before the first visit: files and devices written over their whole length, step by step as the preparation says."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from ioatlas.errors import IoAtlasError, PartialResultError
+from ioatlas.fio.collect import OUTPUT
+from ioatlas.fio.executor import Executor
+from ioatlas.fio.jobfile import JobSection, JobValue, render_job
+from ioatlas.fio.single import run_job
+from ioatlas.model.events import Emit, Event
+from ioatlas.model.target import Target
+from ioatlas.model.units import format_size
+from ioatlas.target.placing import Extent
+from ioatlas.target.preparation import Step
+
+SLOWEST_BYTES_PER_S = 1e6
+"""A preparation slower than this is taken to hang."""
+
+
+def _block_bytes(size_bytes: int) -> int:
+    """Largest power of two up to 1 MiB that divides the size."""
+    return min(1 << 20, size_bytes & -size_bytes)
+
+
+def layout_job(
+    places: Mapping[str, Mapping[str, JobValue]],
+    extents: Mapping[str, Extent],
+    step: Step,
+    *,
+    direct: bool,
+    ioengine: str | None,
+) -> str:
+    """A job file that writes every file over its whole length, as one step of a preparation.
+
+    places: {name: options that bind it to its place}; extents: {name: what is to lie there}. Files are written one
+    after the other. The data neither compress nor repeat unless the cells' own do. Random steps keep fio's map of
+    blocks, so that each pass writes every block once.
+    """
+    sections = []
+    for index, (name, location) in enumerate(places.items()):
+        extent = extents[name]
+        data = dict(extent.data)
+        # Repeated data repeat block by block: in blocks larger than the cells' they would repeat differently.
+        largest = min(step.bs_bytes, extent.smallest_block_bytes) if "dedupe_percentage" in data else step.bs_bytes
+        options: dict[str, JobValue] = {
+            **location,
+            **data,
+            "rw": step.rw,
+            "bs": min(largest, _block_bytes(extent.size_bytes)),
+            "size": extent.size_bytes,
+            "ioengine": ioengine or "libaio",
+            "iodepth": step.iodepth,
+            "direct": int(direct),
+            "refill_buffers": 1,
+            "randrepeat": 0,
+            "randseed": 1 + index,
+            "end_fsync": 1,
+            "fallocate": "none",
+        }
+        if extent.offset_bytes:
+            options["offset"] = extent.offset_bytes
+        if step.passes > 1:
+            options["loops"] = step.passes
+        if ioengine is None:
+            options["allow_file_create"] = 1
+        if index:
+            options["stonewall"] = None
+        sections.append(JobSection(f"layout{index}", options))
+    return render_job(sections, {"thread": 1, "clocksource": "clock_gettime"})
+
+
+def write_steps(
+    executor: Executor,
+    target: Target,
+    steps: Sequence[Step],
+    places: Mapping[str, Mapping[str, JobValue]],
+    extents: Mapping[str, Extent],
+    *,
+    direct: bool,
+    directory: Path,
+    stop_asked: Callable[[], bool],
+    emit: Emit,
+    book: Callable[[str, int], None],
+) -> None:
+    """The steps of a preparation, one fio after the other. book: called with a step's word and the bytes it wrote.
+
+    directory: of the job files and what fio says of them. Raises as `write_step`.
+    """
+    total, before = sum(extent.size_bytes for extent in extents.values()) * sum(step.passes for step in steps), 0
+    begin = executor.clock.monotonic()
+
+    def progress(done: int) -> None:
+        spent, done = executor.clock.monotonic() - begin, before + done
+        left = (total - done) * spent / done if done else None
+        told = {"target": target.name, "bytes": total, "bytes_done": done, "seconds_left": left and round(left, 1)}
+        emit(Event("layout", told))
+
+    for step in steps:
+        progress(0)
+        written = write_step(
+            executor,
+            target,
+            step,
+            places,
+            extents,
+            direct=direct,
+            directory=directory / step.what.replace(" ", "-"),
+            stop_asked=stop_asked,
+            progress=progress,
+        )
+        before += written
+        book(step.what, written)
+
+
+def write_step(
+    executor: Executor,
+    target: Target,
+    step: Step,
+    places: Mapping[str, Mapping[str, JobValue]],
+    extents: Mapping[str, Extent],
+    *,
+    direct: bool,
+    directory: Path,
+    stop_asked: Callable[[], bool],
+    progress: Callable[[int], None],
+) -> int:
+    """Make one step of a preparation. Returns the bytes written.
+
+    progress: called with the bytes of this step so far, where that can be seen.
+    Raises PartialResultError when stopped, IoAtlasError when fio fails or wrote less than it should.
+    """
+    total = step.passes * sum(extent.size_bytes for extent in extents.values())
+    known = [0]
+    # Only a directory's files grow as they are written.
+    paths = [str(place["filename"]) for place in places.values()] if target.kind == "directory" else []
+
+    def tick(_seconds: float) -> None:
+        grown = sum(_size(path) for path in paths) if step.passes == 1 and step.rw == "write" else 0
+        progress(min(total, max(grown, _written_by(known[0]))))
+
+    def started(pid: int, _ticks: int) -> None:
+        known[0] = pid
+
+    outcome, output = run_job(
+        executor,
+        layout_job(places, extents, step, direct=direct, ioengine=target.ioengine),
+        directory,
+        expected_seconds=total / SLOWEST_BYTES_PER_S,
+        stop_asked=stop_asked,
+        started=started,
+        tick=tick,
+    )
+    if outcome.stopped == "asked":
+        raise PartialResultError("stopped while the target was prepared", remedy="go on with `ioatlas resume`")
+    if outcome.exit_code:
+        said = last_line(outcome.stderr) or f"fio ended with {outcome.exit_code}"
+        raise IoAtlasError(
+            f"writing {format_size(total)} ({step.what}) failed: {said}",
+            where=target.location,
+            remedy=remedy_for(outcome.stderr),
+        )
+    jobs = output.jobs if output else ()
+    written = sum(job.directions["write"].io_bytes or 0 for job in jobs if "write" in job.directions)
+    if written < total:
+        raise IoAtlasError(
+            f"the {step.what} wrote {written} of {total} bytes",
+            where=target.location,
+            remedy=f"see {directory / OUTPUT} for what fio says",
+        )
+    return written
+
+
+def _written_by(pid: int) -> int:
+    """Bytes that a process has had written to storage; 0 where the kernel does not count them (exports,
+    some network file systems).
+    """
+    try:
+        text = Path(f"/proc/{pid}/io").read_text()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in text.splitlines() if line.startswith("write_bytes:")), 0)
+
+
+def _size(path: str) -> int:
+    try:
+        return os.lstat(path).st_size
+    except OSError:
+        return 0
+
+
+def last_line(text: str) -> str:
+    """The last line of fio's messages that says something."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    wanted = [line for line in lines if "error" in line.lower() or "fio:" in line]
+    return (wanted or lines or [""])[-1]
+
+
+def remedy_for(text: str) -> str:
+    """What to do about fio's message."""
+    lowered = text.lower()
+    if "no space" in lowered or "error=28" in lowered or "err=28" in lowered:
+        return "free some space or choose smaller sizes"
+    if ("invalid argument" in lowered and "direct" in lowered) or "o_direct" in lowered:
+        return "the target takes no direct I/O with this block size: sweep larger blocks, or set direct = 0"
+    if "read-only" in lowered or "error=30" in lowered:
+        return "the target is read-only: mount it for writing, or use --read-only"
+    if "input/output error" in lowered or "err= 5" in lowered or "error=5" in lowered:
+        return "the target answers with I/O errors: look at the kernel's log and at the storage itself"
+    return "see fio.err in the batch's directory; the job file beside it repeats it by hand"

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which file, or which range of a device, a cell works on: cells whose data compress or repeat differently never share
+one.
+
+A read says nothing of compressible data when what lies there is not compressible, so each kind of data gets a place of
+its own, laid out with the same data options as its cells write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from ioatlas.model.cell import Cell, OptionValue
+
+_DATA = """
+    buffer_compress_percentage buffer_compress_chunk dedupe_percentage dedupe_mode dedupe_working_set_percentage
+    buffer_pattern zero_buffers
+"""
+DATA_OPTIONS = tuple(_DATA.split())
+SHARED_FILE = "shared.dat"
+PRIVATE_FILE = "private.{job}"
+ALIGNMENT = 1 << 20
+
+Data = tuple[tuple[str, OptionValue], ...]
+
+
+def data_of(cell: Cell) -> Data:
+    """The options of a cell that say what its data look like; empty for data that neither compress nor repeat."""
+    option = cell.members[0].option
+    return tuple((name, option[name]) for name in DATA_OPTIONS if option.get(name, 0) not in (0, "0"))
+
+
+class Places:
+    """The places of a campaign's cells.
+
+    Every cell of the campaign must be given, measured or not, so that places never change.
+    """
+
+    def __init__(self, cells: Iterable[Cell]) -> None:
+        self._kinds: dict[str, dict[Data, int]] = {}
+        self._stride: dict[str, int] = {}
+        for cell in cells:
+            known = self._kinds.setdefault(cell.target, {})
+            known.setdefault(data_of(cell), len(known))
+            self._stride[cell.target] = max(
+                self._stride.get(cell.target, 0), -(-cell.end_bytes // ALIGNMENT) * ALIGNMENT
+            )
+
+    def _number(self, cell: Cell) -> int:
+        """0 for the only or first kind of data on the target."""
+        return self._kinds.get(cell.target, {}).get(data_of(cell), 0)
+
+    def kinds(self, target: str) -> int:
+        """How many kinds of data the target is to hold."""
+        return len(self._kinds.get(target, {}))
+
+    def offset_bytes(self, cell: Cell) -> int:
+        """Where on a file, device or URI the range of the cell's kind of data begins."""
+        return self._number(cell) * self._stride.get(cell.target, 0) if self.kinds(cell.target) > 1 else 0
+
+    def file_name(self, cell: Cell, job: int | str = "") -> str:
+        """The file in a directory: the shared one, or that of a job."""
+        name = SHARED_FILE if cell.sharing == "shared" else PRIVATE_FILE.format(job=job)
+        if self.kinds(cell.target) < 2:
+            return name
+        stem, dot, rest = name.partition(".")
+        return f"{stem}-{self._number(cell)}{dot}{rest}"
+
+    def footprint(self, cell: Cell) -> tuple[str, str, int]:
+        """What two cells have in common that work on the same bytes: target, sharing, kind of data."""
+        return cell.target, cell.sharing, self._number(cell)
+
+
+@dataclass(frozen=True)
+class Extent:
+    """A file, or a range from `offset_bytes` on, to be laid out. smallest_block_bytes: of its cells;
+    repeated data repeat in such blocks.
+    """
+
+    size_bytes: int
+    data: Data = ()
+    offset_bytes: int = 0
+    smallest_block_bytes: int = ALIGNMENT
+
+    @property
+    def end_bytes(self) -> int:
+        return self.offset_bytes + self.size_bytes
+
+
+def extents(cells: Iterable[Cell], places: Places, *, directory: bool) -> dict[str, Extent]:
+    """What is to be laid out on one target for `cells`, by name.
+
+    In a directory names are those of files; elsewhere they name ranges of the one file, device or export ('' when there
+    is one only).
+    """
+    found: dict[str, Extent] = {}
+    for cell in cells:
+        offset, size = 0, cell.end_bytes
+        if not directory:
+            offset = places.offset_bytes(cell)
+            names = [f"at {offset}" if places.kinds(cell.target) > 1 else ""]
+        elif cell.sharing == "shared":
+            names = [places.file_name(cell)]
+        else:
+            names, size = [places.file_name(cell, job) for job in range(cell.numjobs)], cell.size_bytes
+        smallest = min(cell.block_sizes)
+        for name in names:
+            known = found.get(name)
+            if known is None or known.size_bytes < size or known.smallest_block_bytes > smallest:
+                known = known or Extent(0, data_of(cell), offset)
+                found[name] = replace(
+                    known,
+                    size_bytes=max(size, known.size_bytes),
+                    smallest_block_bytes=min(smallest, known.smallest_block_bytes),
+                )
+    return found

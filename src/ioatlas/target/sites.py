@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the cells of a campaign live on its targets: laid out before, checked before every start of a load,
+cleaned after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.fio.executor import Executor
+from ioatlas.fio.jobfile import JobValue
+from ioatlas.model.cell import Cell
+from ioatlas.model.choices import Purge
+from ioatlas.model.events import Emit, Event
+from ioatlas.model.outcomes import PreparedTarget, PreparedTargets
+from ioatlas.model.status import RemarkKind
+from ioatlas.model.target import Target
+from ioatlas.model.units import format_size_rounded
+from ioatlas.store.journal import Journal
+from ioatlas.target.direct import DirectIo, direct_io_alignment
+from ioatlas.target.guard import check_before_start, check_extent
+from ioatlas.target.holes import discard, hole_bytes, punch_file
+from ioatlas.target.layout import write_steps
+from ioatlas.target.place import check_space
+from ioatlas.target.placing import Extent, Places, extents
+from ioatlas.target.preparation import STEPS, WITHOUT_HOLES, TargetUse
+from ioatlas.target.purge import purge
+from ioatlas.target.workspace import Workspace, clean, directory_name, leftovers
+
+
+class Sites:
+    """The places of one campaign. Not opened before `prepare` or `open`, never left behind after `clean`."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        campaign_id: str,
+        targets: Iterable[Target],
+        cells: Iterable[Cell],
+        *,
+        executor: Executor,
+        stop_asked: Callable[[], bool],
+        emit: Emit,
+    ) -> None:
+        """cells: all of the campaign, measured or not, so that places never change."""
+        self._journal = journal
+        self._id = campaign_id
+        self._targets = {target.name: target for target in targets}
+        self._places = Places(cells)
+        self._executor = executor
+        self._stop_asked = stop_asked
+        self._emit = emit
+        self._open: dict[str, Workspace] = {}
+
+    # -- where a cell is -----------------------------------------------------------------------------------------------
+
+    def location(self, cell: Cell) -> tuple[tuple[str, JobValue], ...]:
+        """The options that bind a cell to its place."""
+        target = self._targets[cell.target]
+        if target.kind != "directory":
+            offset = self._places.offset_bytes(cell)
+            bound: tuple[str, JobValue] = ("uri" if target.kind == "uri" else "filename", target.location)
+            return (bound, ("offset", offset + cell.integer("offset", 0))) if offset else (bound,)
+        if cell.sharing == "private":
+            directory = str(self._directory(target))
+            return (("directory", directory), ("filename_format", self._places.file_name(cell, "$jobnum")))
+        return (("filename", self.file_path(target.name, self._places.file_name(cell))),)
+
+    def file_path(self, name: str, file: str) -> str:
+        """The path of a file in a directory target."""
+        return str(self._directory(self._targets[name]) / file)
+
+    def _directory(self, target: Target) -> Path:
+        return Path(target.location) / directory_name(self._id)
+
+    # -- before every start of a load ----------------------------------------------------------------------------------
+
+    def check(self, cells: Iterable[Cell]) -> None:
+        """All guards of the targets that the next load touches. Raises what they raise."""
+        for name, mine in _by_target(cells).items():
+            target = self._targets[name]
+            check_before_start(target, writes=any(cell.writes or cell.state == "fresh" for cell in mine))
+            if name in self._open:
+                self._open[name].check()
+            else:
+                check_extent(target, max(self._places.offset_bytes(cell) + cell.end_bytes for cell in mine))
+
+    def renew(self, cells: Iterable[Cell]) -> None:
+        """Right after `check`: cells that are to find no data get such a place, a new file or a discarded range."""
+        for name, mine in _by_target(cell for cell in cells if cell.state == "fresh").items():
+            target = self._targets[name]
+            for file, extent in extents(mine, self._places, directory=target.kind == "directory").items():
+                self._empty(target, file, extent)
+
+    def _empty(self, target: Target, file: str, extent: Extent) -> None:
+        if target.kind == "directory":
+            self._open[target.name].make_sparse(file, extent.size_bytes)
+        elif not (discard if target.kind == "block" else punch_file)(target.location, extent.end_bytes):
+            raise UsageError(
+                "its data cannot be taken off: "
+                + ("the device takes no discards" if target.kind == "block" else "its file system punches no holes"),
+                where=target.location,
+                remedy="prepare it filled or preconditioned instead of fresh",
+            )
+
+    # -- preparation ---------------------------------------------------------------------------------------------------
+
+    def prepare(self, use: TargetUse) -> None:
+        """Clean what an earlier session left, check space, make every place as the preparation says.
+
+        Raises what the guards and the load raise.
+        """
+        for name in self._targets:
+            self.prepare_target(name, use)
+
+    def prepare_target(self, name: str, use: TargetUse, *, once: str = "") -> None:
+        """Prepare one target.
+
+        What is no directory is prepared once for each value of `once`: it holds what was written.
+        """
+        target, wanted = self._targets[name], self._wanted(name, use)
+        if target.kind == "directory":
+            self._prepare_directory(target, use, wanted)
+            return
+        if target.kind != "uri" and use.needs_direct(name):  # a URI's engine decides for itself
+            self._judge_direct(target, use, direct_io_alignment(target.location))
+        if wanted and not self.is_prepared(name, use, once=once):
+            self._prepare_range(target, use, wanted, once)
+
+    def _wanted(self, name: str, use: TargetUse) -> dict[str, Extent]:
+        """What is to lie on a target, by name; empty where nothing is to be written."""
+        if name not in use.laid_out:
+            return {}
+        return extents(use.on(name), self._places, directory=self._targets[name].kind == "directory")
+
+    def is_prepared(self, name: str, use: TargetUse, *, once: str) -> bool:
+        """Whether what `prepare_target` would write is there already: never in a directory,
+        whose files each session removes.
+        """
+        known = self._prepared().get(name)
+        if self._targets[name].kind == "directory" or known is None:
+            return False
+        asked = (use.preparation, once)
+        return (known.state, known.once) == asked and known.end_bytes >= _end(self._wanted(name, use))
+
+    def _prepared(self) -> Mapping[str, PreparedTarget]:
+        return self._journal.kept(PreparedTargets).targets
+
+    def purge(self, name: str, how: Purge) -> str:
+        """As `ioatlas.target.purge.purge`."""
+        return purge(self._targets[name], how, self._emit)
+
+    def open(self, name: str, files: Mapping[str, int], use: TargetUse) -> None:
+        """Clean a directory of what an earlier session left and, when `files` {name: bytes} are to lie there, open it
+        for them.
+
+        Nothing is laid out. Raises what the guards raise, and UsageError where direct I/O cannot move the cells'
+        blocks.
+        """
+        target = self._targets[name]
+        self._close(name)
+        self._clean_one(target)
+        self._report_leftovers(target)
+        if not files:
+            return
+        check_before_start(target, writes=True)
+        check_space(target, sum(files.values()))
+        workspace = Workspace(
+            target,
+            self._id,
+            lambda file: self._journal.register_file(self.file_path(name, file), name, files.get(file, 0)),
+        )
+        self._open[name] = workspace
+        if use.needs_direct(name):
+            self._judge_direct(target, use, workspace.direct_io())
+        for file in files:
+            workspace.file_path(file)
+
+    def remove(self, name: str, file: str) -> None:
+        """Remove a file of an open directory, so that the next load makes a new one.
+
+        Raises RefusedError when it is not ours.
+        """
+        self._open[name].unlink(file)
+
+    def _prepare_directory(self, target: Target, use: TargetUse, wanted: Mapping[str, Extent]) -> None:
+        self.open(target.name, {file: extent.size_bytes for file, extent in wanted.items()}, use)
+        paths = {file: self.file_path(target.name, file) for file in wanted}
+        self._write(target, use, {file: {"filename": path} for file, path in paths.items()}, wanted)
+        for file, path in paths.items():
+            if use.preparation == "fresh":
+                self._open[target.name].make_sparse(file, wanted[file].size_bytes)
+            self._journal.file_ready(path)
+            _check_holes(target, use, path, wanted[file].size_bytes)
+
+    def _prepare_range(self, target: Target, use: TargetUse, wanted: Mapping[str, Extent], once: str) -> None:
+        """Write a file, device or URI over the whole range of the sweep: holes are answered without the drive."""
+        end = _end(wanted)
+        check_before_start(target, writes=True)
+        check_extent(target, end)
+        place: dict[str, JobValue] = {"uri" if target.kind == "uri" else "filename": target.location}
+        self._write(target, use, dict.fromkeys(wanted, place), wanted)
+        if target.kind == "file":
+            _check_holes(target, use, target.location, end)
+        held = PreparedTarget(use.preparation, end, once)
+        self._journal.keep(PreparedTargets({**self._prepared(), target.name: held}))
+
+    def _write(
+        self,
+        target: Target,
+        use: TargetUse,
+        places: Mapping[str, Mapping[str, JobValue]],
+        wanted: Mapping[str, Extent],
+    ) -> None:
+        """Every step of the preparation, booked in the ledger. Nothing where nothing is wanted."""
+        if wanted:
+            write_steps(
+                self._executor,
+                target,
+                STEPS[use.preparation],
+                places,
+                wanted,
+                direct=use.needs_direct(target.name),
+                directory=self._journal.directory / "layout" / target.name,
+                stop_asked=self._stop_asked,
+                emit=self._emit,
+                book=lambda what, count_bytes: self._journal.add_ledger(target.name, what, count_bytes),
+            )
+
+    def _judge_direct(self, target: Target, use: TargetUse, answer: DirectIo) -> None:
+        """Whether the target takes the cells' direct I/O. Raises UsageError, or leaves out cells, as `use` says."""
+        if not answer.supported:
+            raise UsageError(
+                f"direct I/O does not work here: {answer.why_not}",
+                where=target.location,
+                remedy="set direct = 0 in [sweep] to measure through the page cache, or choose another target",
+            )
+        block = answer.offset_alignment_bytes
+        odd = [
+            (cell, size)
+            for cell in use.on(target.name)
+            for one in cell.members
+            for size in one.block_sizes
+            if block and one.integer("direct", 1) and size % block
+        ]
+        if not odd:
+            return
+        if use.odd_sizes == "refuse":
+            raise UsageError(
+                f"direct I/O here moves whole blocks of {block} B, the sweep has bs={odd[0][1]}",
+                where=target.location,
+                remedy=f"use multiples of {block}, or direct = 0",
+            )
+        reason = f"not admissible: direct I/O here moves whole blocks of {block} B"
+        self._journal.leave_out({cell.key: reason for cell, _ in odd})
+
+    # -- the end -------------------------------------------------------------------------------------------------------
+
+    def clean(self) -> None:
+        """Remove what was made on directory targets.
+
+        What cannot be removed now is removed by the next start, and said.
+        """
+        for name, target in self._targets.items():
+            if target.kind != "directory":
+                continue
+            self._close(name)
+            try:
+                self._clean_one(target)
+            except IoAtlasError as error:
+                self._warn(
+                    f"The files on {name} could not be removed now ({error.what}); `ioatlas resume` removes them."
+                )
+
+    def _close(self, name: str) -> None:
+        if name in self._open:
+            self._open.pop(name).close()
+
+    def _clean_one(self, target: Target) -> None:
+        known = self._journal.files(target.name)
+        removal = clean(target, self._id, [Path(path).name for path in known])
+        for path in known:
+            if removal.directory_gone or Path(path).name in removal.removed:
+                self._journal.file_removed(path)
+        if removal.left:
+            self._warn(f"Left on {target.name}: {'; '.join(removal.left)}.")
+        if removal.removed:
+            self._emit(Event("cleaned", {"target": target.name, "files": len(removal.removed)}))
+
+    def _report_leftovers(self, target: Target) -> None:
+        """Directories of other campaigns are told of, never touched: a share has other clients."""
+        for leftover in leftovers(target.location, self._id):
+            marker, size = leftover.marker, format_size_rounded(leftover.size_bytes)
+            owner = f"campaign {marker.campaign_id} of {marker.host}" if marker else "a campaign without a marker"
+            self._warn(f"{leftover.path} ({size}) belongs to {owner}; it was left alone.")
+
+    def _warn(self, text: str) -> None:
+        self._journal.add_remark(RemarkKind.WARNING, text)
+        self._emit(Event("remark", {"text": text}))
+
+
+def _by_target(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
+    found: dict[str, list[Cell]] = {}
+    for cell in cells:
+        found.setdefault(cell.target, []).append(cell)
+    return found
+
+
+def _check_holes(target: Target, use: TargetUse, path: str, size_bytes: int) -> None:
+    """Raises IoAtlasError when a file that was filled still has holes."""
+    holes = hole_bytes(path, size_bytes) if use.preparation in WITHOUT_HOLES else 0
+    if holes:
+        raise IoAtlasError(
+            f"{holes} of {size_bytes} bytes are holes although all were written: "
+            "what is stored there keeps no such data",
+            where=target.location,
+            remedy="sweep data that compress less, or prepare it laid-out",
+        )
+
+
+def _end(wanted: Mapping[str, Extent]) -> int:
+    """Where the last range ends."""
+    return max((extent.end_bytes for extent in wanted.values()), default=0)

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A campaign's facts file: what a person typed in, what is to be measured alone, which meters there are.
+
+`testbed.toml` in a campaign's directory is a copy of the facts file that was named at its start. It may be corrected by
+hand later: a session reads it when it begins, a report whenever it is made.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ioatlas.errors import UsageError
+from ioatlas.model.testbed import Fact, Testbed
+from ioatlas.testbed.power import Meter, open_meters
+from ioatlas.testbed.typed_in import MEASURED, corrected, read_facts, read_power
+
+FACTS_FILE = "testbed.toml"
+
+
+def facts_text(facts: Path | None, measure: Mapping[str, str | None]) -> str:
+    """Text of a new campaign's facts file: that of the file named, else of `./testbed.toml`, and what is measured
+    alone.
+
+    Raises UsageError.
+    """
+    source = facts if facts is not None else Path(FACTS_FILE) if Path(FACTS_FILE).is_file() else None
+    text = ""
+    if source is not None:
+        read_facts(source)
+        open_meters(read_power(source), where=str(source))
+        text = source.read_text(encoding="utf-8")
+    has_table = "measure" in tomllib.loads(text)
+    lines = []
+    for key, value in measure.items():
+        if value is not None:
+            if has_table:
+                raise UsageError(
+                    f"{source} has a table [measure] already",
+                    where=f"--{key}",
+                    remedy=f"write {key} below [measure] there",
+                )
+            lines.append(f"{key} = {json.dumps(MEASURED[key](value, f'--{key}'))}")
+    if lines:
+        text += "\n".join(["", "[measure]", *lines, ""])
+    return text
+
+
+def typed_facts(directory: Path) -> tuple[Fact, ...]:
+    """What the campaign's facts file says now; nothing without one."""
+    path = directory / FACTS_FILE
+    return read_facts(path) if path.is_file() else ()
+
+
+def testbeds(record: Mapping[str, Any], directory: Path) -> dict[str, Testbed]:
+    """The testbed of each target as a session recorded it, with the facts file as it is now.
+
+    What was corrected after the run counts.
+    """
+    beds = {name: Testbed.from_json(bed) for name, bed in record["targets"].items()}
+    typed = typed_facts(directory)
+    if not typed:
+        return beds
+    return {
+        name: replace(bed, facts=corrected([f for f in bed.facts if f.kind != "typed in"], typed))
+        for name, bed in beds.items()
+    }
+
+
+def meters_of(directory: Path) -> list[Meter]:
+    """The meters of the campaign's facts file."""
+    path = directory / FACTS_FILE
+    return open_meters(read_power(path), where=str(path)) if path.is_file() else []

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ceilings that are measured: what this client can generate, what its stack carries without a device,
+what the network path carries.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from ioatlas.errors import IoAtlasError
+from ioatlas.fio.executor import Executor
+from ioatlas.fio.jobfile import JobSection, JobValue, render_job
+from ioatlas.fio.single import run_job
+from ioatlas.model.usage import Usage
+from ioatlas.testbed.sheet import PATH, Sheet
+from ioatlas.testbed.telemetry import Sampler, Watched
+
+Memory = Literal["file", "nbd"]
+"""Kinds of targets in this client's own memory: a file there, and an export on a unix socket."""
+Load = dict[str, JobValue]
+_MEMORY_BYTES = 64 << 20
+_SERVER_SECONDS = 5.0
+_NULL: Load = {"ioengine": "null", "rw": "randread", "size": 1 << 30}
+
+
+@dataclass(frozen=True)
+class Rate:
+    """One measured rate. how: the command's options, so that it can be run again by hand."""
+
+    bw_bytes_per_s: float
+    iops: float
+    how: str
+
+
+def client_rate(executor: Executor, bs_bytes: int, *, numjobs: int = 1, iodepth: int = 1, seconds: float = 1.0) -> Rate:
+    """What fio generates on this client when I/Os cost nothing (its null engine). Raises IoAtlasError."""
+    load = {**_NULL, "bs": bs_bytes, "numjobs": numjobs, "iodepth": iodepth}
+    with _scratch() as directory:
+        return _rates(executor, directory, [load], seconds)[0]
+
+
+def stack_rate(executor: Executor, kind: Memory, bs_bytes: int, *, numjobs: int = 1, seconds: float = 1.0) -> Rate:
+    """What the path of such targets carries from memory: what a target costs this client, without the target.
+
+    Raises IoAtlasError.
+    """
+    with _in_memory(kind) as (directory, place):
+        return _rates(executor, directory, [{**place(bs_bytes), "numjobs": numjobs}], seconds)[0]
+
+
+def client_and_stack(
+    executor: Executor, kind: Memory, sizes_bytes: Sequence[int], *, seconds: float
+) -> tuple[Rate, dict[int, Rate]]:
+    """One job of fio's null engine, and one that reads a target in memory with blocks of each size.
+
+    One process makes all, one after the other. Raises IoAtlasError.
+    """
+    with _in_memory(kind) as (directory, place):
+        loads = [{**_NULL, "bs": 4096}, *(place(size) for size in sizes_bytes)]
+        null, *carried = _rates(executor, directory, loads, seconds)
+    return null, dict(zip(sizes_bytes, carried, strict=True))
+
+
+def target_rate(
+    executor: Executor,
+    location: str,
+    rw: str,
+    bs_bytes: int,
+    *,
+    numjobs: int = 1,
+    iodepth: int = 16,
+    seconds: float = 2.0,
+) -> Rate:
+    """A short read-only look at a file, a block device or an NBD export. Raises IoAtlasError."""
+    load: Load = {"rw": rw, "bs": bs_bytes, "numjobs": numjobs, "iodepth": iodepth}
+    if location.startswith("nbd"):
+        load |= {"ioengine": "nbd", "uri": location}
+    else:
+        load |= {"ioengine": "libaio", "direct": 1, "filename": str(Path(location).absolute())}
+    with _scratch() as directory:
+        return _rates(executor, directory, [load], seconds, "--readonly")[0]
+
+
+@contextlib.contextmanager
+def _scratch() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="ioatlas-ceiling-") as directory:
+        yield Path(directory)
+
+
+@contextlib.contextmanager
+def _in_memory(kind: Memory) -> Iterator[tuple[Path, Callable[[int], Load]]]:
+    """A target in memory while the context lasts: a directory to work in, and what reads it with blocks of a size."""
+    with _scratch() as directory, _export(directory) if kind == "nbd" else _memory_file() as place:
+        common: Load = {"rw": "randread", "size": _MEMORY_BYTES, **place}
+        yield directory, lambda bs_bytes: {**common, **_queue(kind, bs_bytes), "bs": bs_bytes}
+
+
+def _queue(kind: Memory, bs_bytes: int) -> Load:
+    """A server needs some I/Os in flight, and the fewer the larger they are."""
+    return {"iodepth": 16 if bs_bytes < 1 << 20 else 4} if kind == "nbd" else {}
+
+
+@contextlib.contextmanager
+def _memory_file() -> Iterator[Load]:
+    descriptor = os.memfd_create("ioatlas-stack")
+    try:
+        # Pages that were never written would be read much faster.
+        try:
+            with open(descriptor, "wb", closefd=False) as file:
+                data = os.urandom(1 << 20)
+                file.writelines(data for _ in range(_MEMORY_BYTES >> 20))
+        except OSError as error:
+            raise IoAtlasError(f"there is no memory to read from: {error.strerror}") from error
+        yield {"ioengine": "psync", "filename": f"/proc/{os.getpid()}/fd/{descriptor}"}
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def _export(directory: Path) -> Iterator[Load]:
+    """An export of nbdkit's null plugin on a unix socket; it only fills the reply."""
+    socket, ready, said = (directory / name for name in ("socket", "nbdkit.pid", "nbdkit.err"))
+    words = ["--exit-with-parent", "--foreground", "--pidfile", str(ready), "--unix", str(socket)]
+    command = [_tool("nbdkit"), *words, "null", f"{_MEMORY_BYTES}"]
+    with said.open("wb") as sink:
+        server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink)
+    try:
+        give_up = time.monotonic() + _SERVER_SECONDS
+        while not ready.exists():  # written when it takes connections
+            if server.poll() is not None or time.monotonic() > give_up:
+                raise IoAtlasError(f"nbdkit does not serve: {said.read_text(errors='replace').strip()[-300:]}")
+            time.sleep(0.005)
+        yield {"ioengine": "nbd", "uri": f"nbd+unix:///?socket={socket}"}
+    finally:
+        server.kill()
+        server.wait()
+
+
+def _rates(executor: Executor, directory: Path, loads: Sequence[Load], seconds: float, *options: str) -> list[Rate]:
+    """Rates of loads that run one after the other in one process."""
+    common: Load = {
+        "thread": 1,
+        "group_reporting": 1,
+        "time_based": 1,
+        "runtime": f"{seconds * 1000:.0f}ms",
+        "norandommap": 1,
+        "clocksource": "clock_gettime",
+    }
+    sections = [JobSection(f"ceiling{number}", {"stonewall": None, **load}) for number, load in enumerate(loads)]
+    how = [
+        " ".join(f"{key}={value}" for key, value in load.items() if key not in {"filename", "uri"}) for load in loads
+    ]
+    job, expected = render_job(sections, common), len(loads) * seconds
+    outcome, output = run_job(executor, job, directory, expected_seconds=expected, options=options)
+    if outcome.exit_code or output is None:
+        said = outcome.stderr[-300:]
+        raise IoAtlasError(f"fio ended with status {outcome.exit_code}: {said}", where=how[0])
+    reads = [job.directions["read"] for job in output.jobs]
+    return [Rate(one.bw_bytes_per_s or 0.0, one.iops or 0.0, said) for one, said in zip(reads, how, strict=True)]
+
+
+def _tool(name: str) -> str:
+    path = shutil.which(name, path=PATH)
+    if path is None:
+        raise IoAtlasError(f"{name} is not installed", remedy=f"apt-get install {name}")
+    return path
+
+
+def network_rate(host: str, *, port: int = 5201, reverse: bool = True, seconds: int = 3) -> Rate:
+    """What TCP carries from `host` (or to it), by iperf3 against a server that the user started there.
+
+    Raises IoAtlasError.
+    """
+    path = shutil.which("iperf3", path=PATH)
+    if path is None:
+        raise IoAtlasError(
+            "iperf3 is not installed",
+            remedy="apt-get install iperf3 here and on the server, and start `iperf3 -s` there",
+        )
+    timing = ["--time", f"{seconds}", "--omit", "1", "--connect-timeout", "3000"]
+    words = ["--client", host, "--port", f"{port}", *timing, "--json"]
+    command = [path, *words, *(["--reverse"] if reverse else [])]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds + 30)
+    try:
+        data = json.loads(done.stdout)
+    except json.JSONDecodeError:
+        data = {"error": done.stderr.strip() or "it said nothing"}
+    received = data.get("end", {}).get("sum_received", {}).get("bits_per_second")
+    if received is None:
+        raise IoAtlasError(
+            f"iperf3 could not measure: {data.get('error', 'no result')}",
+            where=f"{host}:{port}",
+            remedy="start `iperf3 -s` on that host",
+        )
+    return Rate(float(received) / 8, 0.0, "iperf3 " + " ".join(words))
+
+
+def path_mtu_passes(host: str, mtu: int) -> bool | None:
+    """True when a packet of `mtu` bytes reaches the host unfragmented.
+
+    None when that cannot be found out (no ping, or no answer at all).
+    """
+    sheet = Sheet()
+    overhead = 48 if ":" in host else 28  # IP and ICMP headers
+    said = sheet.tool(
+        "ping", "-c", "2", "-i", "0.2", "-W", "1", "-M", "do", "-s", str(mtu - overhead), host, accept_failure=True
+    )
+    if said is None:
+        return None
+    if re.search(r"[1-9]\d* received", said):
+        return True
+    small = sheet.tool("ping", "-c", "1", "-W", "1", host, accept_failure=True)
+    return False if small is not None and re.search(r"[1-9]\d* received", small) else None
+
+
+def background(watched: Watched, seconds: float = 1.0) -> Usage | None:
+    """What the client's resources do while we do nothing."""
+    with Sampler(watched, seconds) as sampler:
+        time.sleep(seconds)
+    return sampler.stop().usage()

@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The path to the target: what kind of place it is, how it is mounted, by which protocol, from which server."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import os
+import re
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from ioatlas.errors import UsageError
+from ioatlas.testbed.sheet import Sheet, as_int
+
+_COLUMNS = "TARGET,SOURCE,FSTYPE,OPTIONS,MAJ:MIN,FSROOT,PROPAGATION"
+_NETWORK_FILE_SYSTEMS = {
+    **dict.fromkeys(("nfs", "nfs4"), "NFS"),
+    **dict.fromkeys(("cifs", "smb3", "smbfs", "fuse.smbnetfs"), "SMB"),
+    "fuse.sshfs": "SFTP",
+    "fuse.glusterfs": "GlusterFS",
+    **dict.fromkeys(("ceph", "fuse.ceph", "fuse.ceph-fuse"), "CephFS"),
+    "lustre": "Lustre",
+    "beegfs": "BeeGFS",
+    "9p": "9P",
+    "virtiofs": "virtiofs",
+    "fuse.rclone": "rclone",
+    "fuse.s3fs": "S3",
+    **dict.fromkeys(("fuse.davfs", "davfs"), "WebDAV"),
+    "afs": "AFS",
+    "fuse.gvfsd-fuse": "GVfs",
+}
+_PORTS = {"nbd": 10809, "nbds": 10809, "nfs": 2049, "http": 80, "https": 443, "s3": 443}
+
+
+@dataclass(frozen=True)
+class Route:
+    """Where a location leads.
+
+    kind:    'directory', 'file', 'block' or 'uri'.
+    device:  (major, minor) text of the block device a path rests on, such as '8:1'; '' when there is none.
+    server:  host at the other end; '' for a local target.
+    """
+
+    location: str
+    kind: str
+    protocol: str = ""
+    server: str = ""
+    fs_type: str = ""
+    mount_point: str = ""
+    source: str = ""
+    device: str = ""
+
+
+def look_at_path(sheet: Sheet, location: str) -> Route:
+    """Enter mount, file system and protocol of a path or URI. Raises UsageError when there is nothing there."""
+    if re.match(r"^[A-Za-z][A-Za-z0-9+.-]*:", location) and not os.path.lexists(location):
+        return _uri(sheet, location)
+    path = Path(location)
+    try:
+        status = path.stat()
+    except OSError as error:
+        raise UsageError(
+            f"cannot look at the target: {error.strerror}",
+            where=location,
+            remedy="name a directory, a file, a block device or a URI",
+        ) from error
+    sheet.known("target.location", str(path.resolve()), "the command line", private=True)
+    if stat.S_ISBLK(status.st_mode):
+        sheet.known("target.kind", "block", "stat")
+        number = f"{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}"
+        return Route(location, "block", "block", device=number)
+    kind = "directory" if stat.S_ISDIR(status.st_mode) else "file"
+    sheet.known("target.kind", kind, "stat")
+    if kind == "file":
+        sheet.known("target.size_bytes", status.st_size, "stat", unit="B")
+        # st_blocks counts 512-byte units whatever the file system's block is (stat(2)).
+        allocated = status.st_blocks * 512
+        holes = " (it has holes: they are read without a device)" if allocated < status.st_size * 0.99 else ""
+        sheet.known("target.allocated_bytes", allocated, "stat", unit="B", note=holes.strip())
+    return _mounted(sheet, path, kind)
+
+
+def _mounted(sheet: Sheet, path: Path, kind: str) -> Route:
+    data = sheet.tool_json("findmnt", "-J", "-T", str(path.resolve()), "-o", _COLUMNS)
+    entries = data.get("filesystems", []) if isinstance(data, dict) else []
+    entry: dict[str, Any] = entries[-1] if entries else _from_mountinfo(sheet, path)
+    if not entry:
+        sheet.unknown("mount.point", "/proc/self/mountinfo")
+        return Route(str(path), kind)
+    source_of_facts = "findmnt -J" if entries else "/proc/self/mountinfo"
+    fs_type, source = str(entry["fstype"]), str(entry["source"])
+    server = server_of(fs_type, source) or _server_below(fs_type, str(entry["target"]), path)
+    sheet.known("mount.point", entry["target"], source_of_facts, private=True)
+    sheet.known("mount.source", source, source_of_facts, private=bool(server))
+    sheet.known("mount.options", _without_addresses(str(entry["options"])), source_of_facts)
+    sheet.known("fs.type", fs_type, source_of_facts)
+    space = os.statvfs(path)
+    sheet.known("fs.size_bytes", space.f_blocks * space.f_frsize, "statvfs", unit="B")
+    sheet.known("fs.free_bytes", space.f_bavail * space.f_frsize, "statvfs", unit="B")
+    sheet.known("fs.block_bytes", space.f_bsize, "statvfs", unit="B")
+    protocol = _NETWORK_FILE_SYSTEMS.get(fs_type, "")
+    if protocol:
+        sheet.known("protocol.name", protocol, source_of_facts)
+        _protocol_options(sheet, protocol, str(entry["options"]), source_of_facts)
+        if server:
+            sheet.known("server.address", server, source_of_facts, private=True)
+    elif fs_type in {"tmpfs", "ramfs", "devtmpfs"}:
+        sheet.known(
+            "protocol.name", "memory", source_of_facts, note="what is written here stays in this machine's memory"
+        )
+    return Route(
+        str(path), kind, protocol, server, fs_type, str(entry["target"]), source, str(entry.get("maj:min") or "")
+    )
+
+
+def _server_below(fs_type: str, mount_point: str, path: Path) -> str:
+    """Of smbnetfs, which mounts the whole network: the server is a directory, at the top or below its work group.
+
+    Names are not looked up, only addresses are taken.
+    """
+    if fs_type != "fuse.smbnetfs" or not path.resolve().is_relative_to(mount_point):
+        return ""
+    for part in path.resolve().relative_to(mount_point).parts[:2]:
+        with contextlib.suppress(ValueError):
+            return str(ipaddress.ip_address(part))
+    return ""
+
+
+def _from_mountinfo(sheet: Sheet, path: Path) -> dict[str, Any]:
+    """What findmnt would say, from the kernel's own list: the longest mount point above the path, the last of equals
+    (proc(5)).
+    """
+    best: dict[str, Any] = {}
+    target = str(path.resolve())
+    for line in (sheet.file("/proc/self/mountinfo") or "").splitlines():
+        head, _, tail = line.partition(" - ")
+        fields, rest = head.split(), tail.split()
+        point = fields[4].encode().decode("unicode_escape")
+        above = target == point or target.startswith(point.rstrip("/") + "/")
+        if above and len(point) >= len(best.get("target", "")):
+            best = {
+                "target": point,
+                "source": rest[1],
+                "fstype": rest[0],
+                "options": f"{fields[5]},{rest[2]}",
+                "maj:min": fields[2],
+            }
+    return best
+
+
+def server_of(fs_type: str, source: str) -> str:
+    """Host name or address in a mount source: 'nas:/vol', '//nas/share', 'user@nas:/dir', '[fe80::1]:/vol',
+    'mon1,mon2:/'; '' for a local one.
+    """
+    if fs_type not in _NETWORK_FILE_SYSTEMS or fs_type in {"9p", "virtiofs"}:
+        return ""
+    if source.startswith("//"):
+        return source[2:].split("/", maxsplit=1)[0].rpartition("@")[2]
+    bracket = re.match(r"^(?:[^@/]*@)?\[([^]]+)\]:", source)
+    if bracket:
+        return bracket[1]
+    host, colon, _ = source.rpartition(":/")
+    return host.rpartition("@")[2].split(",")[0].split(":")[0] if colon else ""
+
+
+def _without_addresses(options: str) -> str:
+    """Mount options without those that name a site's hosts and users."""
+    hidden = ("addr=", "clientaddr=", "mountaddr=", "username=", "user=", "password=", "domain=", "ip=", "credentials=")
+    return ",".join(word for word in options.split(",") if not word.startswith(hidden))
+
+
+def _protocol_options(sheet: Sheet, protocol: str, options: str, source: str) -> None:
+    values = dict(word.partition("=")[::2] for word in options.split(","))
+    if protocol == "NFS":
+        sheet.known("protocol.version", values.get("vers"), source)
+        sheet.known("protocol.transport", values.get("proto"), source)
+    elif protocol == "SMB":
+        sheet.known("protocol.version", values.get("vers"), source)
+        sheet.known("protocol.cache", values.get("cache"), source)
+    for key in ("rsize", "wsize"):
+        if values.get(key):
+            sheet.known(f"protocol.{key}_bytes", as_int(values[key]), source, unit="B")
+    for key in ("nconnect", "sec", "actimeo", "multichannel", "max_channels", "seal", "sign"):
+        if key in values:
+            sheet.known(f"protocol.{key}", values[key] or True, source)
+
+
+def _uri(sheet: Sheet, location: str) -> Route:
+    parts = urlsplit(location)
+    scheme = parts.scheme.lower()
+    sheet.known("target.location", location, "the command line", private=True)
+    sheet.known("target.kind", "uri", "the command line")
+    name, _, variant = scheme.partition("+")
+    sheet.known(
+        "protocol.name",
+        {"nbd": "NBD", "nbds": "NBD", "rbd": "RBD", "nfs": "NFS", "gfapi": "GlusterFS"}.get(name, name),
+        "the URI",
+    )
+    if variant == "unix" or "socket" in parse_qs(parts.query):
+        sheet.known("protocol.transport", "unix socket", "the URI", note="no network is on the path")
+        _nbd_export(sheet, location, name)
+        return Route(location, "uri", name.upper())
+    host = parts.hostname or ""
+    if host:
+        sheet.known("server.address", host, "the URI", private=True)
+        sheet.known("protocol.transport", "tcp", "the URI")
+        sheet.known("protocol.port", parts.port or _PORTS.get(name), "the URI")
+    else:
+        sheet.unknown("server.address", "the URI", "the URI names no host")
+    _nbd_export(sheet, location, name)
+    return Route(location, "uri", name.upper(), host)
+
+
+def _nbd_export(sheet: Sheet, location: str, name: str) -> None:
+    """What the server says of an NBD export, by libnbd's own tool."""
+    if name not in {"nbd", "nbds"}:
+        return
+    data = sheet.tool_json("nbdinfo", "--json", location)
+    exports = data.get("exports", []) if isinstance(data, dict) else []
+    if not exports:
+        return
+    source, export = "nbdinfo --json", exports[0]
+    sheet.known("protocol.variant", data.get("protocol"), source)
+    sheet.known("protocol.tls", data.get("TLS"), source)
+    sheet.known("target.size_bytes", export.get("export-size"), source, unit="B")
+    for key, fact in (
+        ("is_rotational", "rotational"),
+        ("is_read_only", "read_only"),
+        ("can_multi_conn", "can_multi_conn"),
+        ("can_flush", "can_flush"),
+        ("can_trim", "can_trim"),
+    ):
+        if key in export:
+            sheet.told(
+                f"target.{fact}",
+                export[key],
+                source,
+                doubt="the server says so about what it serves" if fact == "rotational" else "",
+            )
+    for key in ("block_minimum", "block_preferred", "block_maximum"):
+        if export.get(key):
+            sheet.known(f"target.{key}_bytes", export[key], source, unit="B")

@@ -1,0 +1,388 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Counters of the client read during a load: raw lines are kept, shares and rates are worked out afterwards.
+
+One reading of all counters costs well under a millisecond, as the files stay open; the cost is counted and told.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ioatlas.model.usage import DiskUsage, NfsUsage, NicUsage, Usage
+from ioatlas.testbed.beats import Beats, Recorder
+from ioatlas.testbed.network import look_at_network
+from ioatlas.testbed.nfs import MOUNTSTATS, MountStats, parse_mountstats, section_of
+from ioatlas.testbed.path import look_at_path
+from ioatlas.testbed.sheet import Sheet
+from ioatlas.testbed.storage import look_at_stack
+
+_CACHE = """
+    pgpgin pgpgout pgmajfault nr_dirtied nr_written workingset_refault_file workingset_activate_file
+    pgscan_kswapd pgscan_direct pgsteal_kswapd pswpin pswpout nr_dirty nr_writeback nr_file_pages
+"""
+CACHE_COUNTERS = frozenset(_CACHE.split())
+GAUGES = frozenset({"nr_dirty", "nr_writeback", "nr_file_pages"})
+"""Levels rather than counters: their change is still what a stretch of time did to the cache."""
+_ONE_WAY = frozenset({"NFS", "SMB", "SFTP", "NBD", "ISCSI", "iSCSI"})
+"""Protocols in which all data of a target passes between this client and the server that is named."""
+SCHEDULER = "/proc/PID/task/*/schedstat"
+"""Key of the threads' times among the raw lines."""
+THREADS = 16
+"""Threads of a program that are read at most."""
+_BUFFER_BYTES = 1 << 20
+_SECTOR_BYTES = 512
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One reading. at: seconds since the epoch; monotonic_seconds dates differences; raw:
+    the lines kept of each file.
+    """
+
+    at: float
+    monotonic_seconds: float
+    raw: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Watched:
+    """Whose counters are kept.
+
+    tops: those of the devices that lie directly below the target, which see every byte. one_way: whether the interfaces
+    carry every byte too; a cluster's data may come from servers that the mount does not name.
+    """
+
+    devices: tuple[str, ...] = ()
+    interfaces: tuple[str, ...] = ()
+    mount_point: str = ""
+    tops: tuple[str, ...] = ()
+    one_way: bool = False
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What a sampler read. cost_seconds: processor time it took, in all samples."""
+
+    watched: Watched
+    samples: tuple[Sample, ...]
+    cost_seconds: float = 0.0
+
+    def usage(self, begin: float | None = None, end: float | None = None) -> Usage | None:
+        """Usage between the samples that lie closest around [begin, end] (seconds since the epoch);
+        None when there are fewer than two.
+        """
+        if len(self.samples) < 2:
+            return None
+        earlier = [one for one in self.samples if begin is not None and one.at <= begin]
+        later = [one for one in self.samples if end is not None and one.at >= end]
+        first, last = earlier[-1] if earlier else self.samples[0], later[0] if later else self.samples[-1]
+        if last.monotonic_seconds <= first.monotonic_seconds:
+            return None
+        return usage_between(first, last)
+
+
+def watched_of(location: str) -> Watched:
+    """Devices, interfaces and mount that lie on the path to a target. Raises UsageError when it is not there."""
+    sheet = Sheet()
+    route = look_at_path(sheet, location)
+    look_at_stack(sheet, route)
+    stack = next((str(fact.value) for fact in sheet.facts if fact.name == "device.stack" and fact.value), "")
+    server = route.server or next(
+        (str(fact.value) for fact in sheet.facts if fact.name == "server.address" and fact.value), ""
+    )
+    interfaces = tuple(look_at_network(sheet, server)) if server else ()
+    devices = tuple(stack.split(" > ")) if stack else ()
+    members = next(
+        (
+            str(fact.value).split()
+            for fact in sheet.facts
+            if fact.name == "array.members" and fact.value and route.fs_type == "btrfs"
+        ),
+        [],
+    )
+    one_way = route.protocol in _ONE_WAY and not any(fact.name == "protocol.multichannel" for fact in sheet.facts)
+    mount_point = route.mount_point if route.protocol == "NFS" else ""
+    return Watched(devices, interfaces, mount_point, tuple(members) or devices[:1], one_way)
+
+
+class Sampler(Recorder):
+    """Reads the counters every `interval_seconds` in a thread of its own, from start() to stop();
+    snapshot() reads once.
+    """
+
+    def __init__(self, watched: Watched, interval_seconds: float = 1.0) -> None:
+        self._watched = watched
+        self._interval_seconds = interval_seconds
+        self._keep = _keepers(watched)
+        self._files: dict[str, int] = {}
+        self._samples: list[Sample] = []
+        self._cost_seconds = 0.0
+        self._beats: Beats | None = None
+        self._pid: int | None = None
+
+    def start(self) -> None:
+        """Take the first sample at once and go on."""
+        self._take()
+        self._beats = Beats("telemetry", self._interval_seconds, self._take)
+        self._beats.start()
+
+    def stop(self) -> Recording:
+        """Take the last sample and give all. A second call gives the same again."""
+        if self._beats is not None:
+            self._beats.stop()
+            self._beats = None
+            self._take()
+            self.close()
+        return Recording(self._watched, tuple(self._samples), self._cost_seconds)
+
+    def watch(self, pid: int) -> None:
+        """From now on read the scheduler's times of a program's threads too."""
+        self._pid = pid
+
+    def snapshot(self) -> Sample:
+        """One reading; it is kept in no recording."""
+        return self._read()
+
+    def close(self) -> None:
+        """Close the counters' files; a later reading opens them again."""
+        for descriptor in self._files.values():
+            os.close(descriptor)
+        self._files.clear()
+
+    def _take(self) -> None:
+        before = time.thread_time()
+        self._samples.append(self._read())
+        self._cost_seconds += time.thread_time() - before
+
+    def _read(self) -> Sample:
+        at, monotonic = time.time(), time.monotonic()
+        raw = {}
+        for path, keep in self._keep.items():
+            text = self._content(path)
+            if text is not None:
+                raw[path] = keep(text)
+        if self._pid is not None:
+            raw[SCHEDULER] = _threads(self._pid)
+        return Sample(at, monotonic, raw)
+
+    def _content(self, path: str) -> str | None:
+        with contextlib.suppress(OSError):
+            if path not in self._files:
+                self._files[path] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            pieces, offset = [], 0
+            # A /proc file may give less than was asked for; it has ended when it gives nothing.
+            while piece := os.pread(self._files[path], _BUFFER_BYTES, offset):
+                pieces.append(piece)
+                offset += len(piece)
+            return b"".join(pieces).decode(errors="replace")
+        return None
+
+
+def _threads(pid: int) -> str:
+    """A line for each thread: its id, time on a processor and time waiting for one (ns), timeslices."""
+    lines = []
+    with contextlib.suppress(OSError):
+        for name in os.listdir(f"/proc/{pid}/task")[-THREADS:]:  # noqa: PTH208 - as cheap as can be
+            with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{name}/schedstat") as file:  # noqa: PTH123
+                lines.append(f"{name} {file.read().strip()}")
+    return "\n".join(lines)
+
+
+def _keepers(watched: Watched) -> dict[str, Callable[[str], str]]:
+    """Which lines of which file are kept."""
+
+    def lines(text: str, wanted: Callable[[str], bool]) -> str:
+        return "\n".join(line for line in text.splitlines() if wanted(line))
+
+    keep: dict[str, Callable[[str], str]] = {
+        "/proc/stat": lambda text: lines(text, lambda line: line.startswith(("cpu", "ctxt", "procs_"))),
+        "/proc/vmstat": lambda text: lines(text, lambda line: line.split(" ", 1)[0] in CACHE_COUNTERS),
+        "/proc/pressure/cpu": str.strip,
+        "/proc/pressure/io": str.strip,
+        "/proc/pressure/memory": str.strip,
+    }
+    if watched.devices:
+        names = set(watched.devices)
+        keep["/proc/diskstats"] = lambda text: lines(text, lambda line: line.split()[2] in names)
+    if watched.interfaces:
+        interfaces = set(watched.interfaces)
+        keep["/proc/net/dev"] = lambda text: lines(text, lambda line: line.partition(":")[0].strip() in interfaces)
+        keep["/proc/net/snmp"] = lambda text: lines(text, lambda line: line.startswith("Tcp:"))
+    if watched.mount_point:
+        keep[MOUNTSTATS] = lambda text: section_of(text, watched.mount_point)
+    return keep
+
+
+# -- from two readings to usage ----------------------------------------------------------------------------------------
+
+
+def usage_between(first: Sample, last: Sample) -> Usage:
+    """What happened between two readings. Counters that are missing in one of them are left out."""
+    seconds = last.monotonic_seconds - first.monotonic_seconds
+
+    def both(path: str) -> tuple[str, str] | None:
+        return (first.raw[path], last.raw[path]) if path in first.raw and path in last.raw else None
+
+    busy, softirq, steal, iowait = _processors(both("/proc/stat"))
+    sent, again = _tcp(both("/proc/net/snmp"))
+    waits = {kind: _pressure(both(f"/proc/pressure/{kind}"), seconds) for kind in ("cpu", "io", "memory")}
+    return Usage(
+        seconds,
+        busy,
+        softirq,
+        steal,
+        iowait,
+        _disks(both("/proc/diskstats"), seconds),
+        _nics(both("/proc/net/dev")),
+        tcp_segments_sent=sent,
+        tcp_retransmitted=again,
+        pressure={f"{kind}.{key}": share for kind, shares in waits.items() for key, share in shares.items()},
+        cache=_differences(both("/proc/vmstat")),
+        nfs=_nfs(both(MOUNTSTATS)),
+    )
+
+
+def _processors(texts: tuple[str, str] | None) -> tuple[tuple[float, ...], float, float, float]:
+    """Busy share per core, and softirq, steal and iowait shares of all (columns of proc(5):
+    user nice system idle iowait irq softirq steal).
+    """
+    if texts is None:
+        return (), 0.0, 0.0, 0.0
+    before, after = (
+        {
+            line.split()[0]: [int(word) for word in line.split()[1:9]]
+            for line in text.splitlines()
+            if line.startswith("cpu")
+        }
+        for text in texts
+    )
+    shares: dict[str, list[float]] = {}
+    for name in after.keys() & before.keys():
+        # A kernel may step idle and iowait back a little; time does not run backwards here.
+        ticks = [max(0, now - then) for now, then in zip(after[name], before[name], strict=True)]
+        shares[name] = [tick / (sum(ticks) or 1) for tick in ticks]
+    cores = sorted((name for name in shares if name != "cpu"), key=lambda name: int(name[3:]))
+    busy = tuple(sum(shares[name]) - shares[name][3] - shares[name][4] for name in cores)
+    everything = shares.get("cpu", [0.0] * 8)
+    return busy, everything[6], everything[7], everything[4]
+
+
+def _disks(texts: tuple[str, str] | None, seconds: float) -> dict[str, DiskUsage]:
+    """Fields of Documentation/admin-guide/iostats: reads, merged, sectors, ms, writes, merged, sectors, ms, in flight,
+    busy ms, weighted ms.
+    """
+    if texts is None or seconds <= 0:
+        return {}
+    before, after = (
+        {line.split()[2]: [int(word) for word in line.split()[3:14]] for line in text.splitlines()} for text in texts
+    )
+    found = {}
+    for name in after.keys() & before.keys():
+        change = [now - then for now, then in zip(after[name], before[name], strict=True)]
+        reads, _, read_sectors, read_ms, writes, _, write_sectors, write_ms, _, busy_ms, weighted_ms = change
+        ios = reads + writes
+        found[name] = DiskUsage(
+            read_sectors * _SECTOR_BYTES,
+            write_sectors * _SECTOR_BYTES,
+            reads,
+            writes,
+            utilisation=min(1.0, busy_ms / 1000 / seconds),
+            queue_mean=weighted_ms / 1000 / seconds,
+            wait_mean_ms=(read_ms + write_ms) / ios if ios else None,
+        )
+    return found
+
+
+def _nics(texts: tuple[str, str] | None) -> dict[str, NicUsage]:
+    if texts is None:
+        return {}
+    before, after = (
+        {
+            line.partition(":")[0].strip(): [int(word) for word in line.partition(":")[2].split()]
+            for line in text.splitlines()
+        }
+        for text in texts
+    )
+    found = {}
+    for name in after.keys() & before.keys():
+        change = [now - then for now, then in zip(after[name], before[name], strict=True)]
+        found[name] = NicUsage(
+            change[0], change[8], change[1], change[9], change[2] + change[10], change[3] + change[11]
+        )
+    return found
+
+
+def _tcp(texts: tuple[str, str] | None) -> tuple[int | None, int | None]:
+    if texts is None:
+        return None, None
+    values: list[dict[str, int]] = []
+    for text in texts:
+        rows = [line.split()[1:] for line in text.splitlines()]
+        values.append(dict(zip(rows[0], map(int, rows[1]), strict=False)) if len(rows) >= 2 else {})
+    change = {key: values[1][key] - values[0].get(key, 0) for key in values[1]}
+    return change.get("OutSegs"), change.get("RetransSegs")
+
+
+def _pressure(texts: tuple[str, str] | None, seconds: float) -> dict[str, float]:
+    """Stalled share by 'some' and 'full', from the running totals in microseconds."""
+    if texts is None or seconds <= 0:
+        return {}
+    before, after = (
+        {line.split()[0]: int(line.rpartition("total=")[2]) for line in text.splitlines() if "total=" in line}
+        for text in texts
+    )
+    return {key: (after[key] - before[key]) / 1e6 / seconds for key in after.keys() & before.keys()}
+
+
+def _differences(texts: tuple[str, str] | None) -> dict[str, int]:
+    if texts is None:
+        return {}
+    before, after = ({line.split()[0]: int(line.split()[1]) for line in text.splitlines()} for text in texts)
+    return {key: after[key] - before[key] for key in after if key in before}
+
+
+def _nfs(texts: tuple[str, str] | None) -> NfsUsage | None:
+    if texts is None or not all(texts):
+        return None
+    before, after = (parse_mountstats(text) for text in texts)
+    if len(before.bytes_) < 6 or len(after.bytes_) < 6:
+        return None
+    count, response = (_summed(after, key) - _summed(before, key) for key in ("operations", "response_ms"))
+    read, write = (after.bytes_[column] - before.bytes_[column] for column in (4, 5))
+    again = after.retransmissions - before.retransmissions
+    return NfsUsage(read, write, count, again, response / count if count else None)
+
+
+def _summed(stats: MountStats, key: str) -> int:
+    return sum(int(getattr(count, key)) for count in stats.operations.values())
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one reading of the counters costs: seconds of processor time and of wall time, medians of `readings`."""
+
+    processor_seconds: float
+    wall_seconds: float
+    readings: int
+
+
+def cost_of(watched: Watched, readings: int = 200) -> Cost:
+    """Measure the cost of one sample on this machine."""
+    sampler = Sampler(watched)
+    sampler.snapshot()
+    processor, wall = [], []
+    for _ in range(readings):
+        before, began = time.thread_time(), time.perf_counter()
+        sampler.snapshot()
+        processor.append(time.thread_time() - before)
+        wall.append(time.perf_counter() - began)
+    sampler.close()
+    return Cost(_median(processor), _median(wall), readings)
+
+
+def _median(values: Sequence[float]) -> float:
+    return sorted(values)[len(values) // 2]

@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a person types in, the file testbed.toml: `[facts]` that add or correct, `[[results]]` measured elsewhere,
+reference `[lines]`, meters `[power]`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+from ioatlas.errors import UsageError
+from ioatlas.model.testbed import Fact, FactValue
+
+_QUANTITY = re.compile(r"^\s*([-+]?\d[\d,]*(?:\.\d+)?)\s*([A-Za-z°%/]+)\s*$")
+_THOUSANDS = {"": 0, "k": 3, "m": 6, "g": 9, "t": 12}
+_UNITS: dict[str, tuple[float, str]] = {
+    **{
+        f"{prefix}{word}": (10**power, "bit/s")
+        for prefix, power in _THOUSANDS.items()
+        for word in ("b/s", "bit/s", "bps")
+    },
+    **{f"{prefix}bit": (10 ** _THOUSANDS[prefix], "bit/s") for prefix in "kmg"},
+    **{word.lower(): (1, word) for word in ("GT/s", "rpm", "s", "Hz", "W", "lanes", "%")},
+    "ms": (1e-3, "s"),
+    "us": (1e-6, "s"),
+    "mhz": (1e6, "Hz"),
+    "ghz": (1e9, "Hz"),
+    "iops": (1, "1/s"),
+}
+_BYTES = re.compile(r"^(k|m|g|t)?(i?)B(/s)?$", re.IGNORECASE)
+
+
+def quantity(text: str) -> tuple[float | int, str] | None:
+    """Value in its base unit and that unit: '1 Gb/s' -> (1e9, 'bit/s'), '67 MB/s' -> (67e6, 'B/s'); None for plain
+    words.
+
+    A small b is a bit and a large B a byte; prefixes of bits are decimal, of bytes decimal unless written KiB, MiB, ...
+    """
+    match = _QUANTITY.match(text)
+    if match is None:
+        return None
+    number, unit = float(match[1].replace(",", "")), match[2]
+    size = _BYTES.match(unit) if "B" in unit else None
+    if size is not None:
+        base = 1024 if size[2] else 1000
+        value = number * base ** " kmgt".index((size[1] or " ").lower())
+        return _tidy(value), "B/s" if size[3] else "B"
+    known = _UNITS.get(unit.lower())
+    return None if known is None else (_tidy(number * known[0]), known[1])
+
+
+def _tidy(value: float) -> float | int:
+    return int(value) if value == int(value) else value
+
+
+@dataclass(frozen=True)
+class TypedResult:
+    """A rate that a person measured elsewhere. facts: those of the file with its own in place; own: the names it set
+    itself.
+
+    through: name of the result of the path alone that this one passed.
+    """
+
+    name: str
+    bw_bytes_per_s: float
+    facts: tuple[Fact, ...]
+    own: tuple[str, ...]
+    through: str = ""
+
+
+def read_facts(path: Path) -> tuple[Fact, ...]:
+    """Facts of a testbed.toml. Raises UsageError with file and key."""
+    where = str(path)
+    return tuple(_fact(name, value, where) for name, value in _flat("", _table(_read(path), "facts", where)))
+
+
+def read_results(path: Path) -> tuple[TypedResult, ...]:
+    """Results of a testbed.toml, in its order. Raises UsageError with file and key."""
+    where = str(path)
+    facts = read_facts(path)
+    entries = _read(path).get("results", [])
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise UsageError("results must be a list of tables", where=where, remedy="write [[results]] above each one")
+    found: list[TypedResult] = []
+    for number, entry in enumerate(entries, 1):
+        key = f"{where}: results {number}"
+        unknown = sorted(entry.keys() - {"name", "bw", "through", "facts"})
+        if unknown:
+            raise UsageError(
+                f"there is no key {unknown[0]!r}", where=key, remedy="a result has name, bw, through and facts"
+            )
+        name, rate = entry.get("name"), quantity(str(entry.get("bw", "")))
+        if not isinstance(name, str) or not name.strip():
+            raise UsageError("a result needs a name", where=key, remedy='write name = "PCI card"')
+        if name in {one.name for one in found}:
+            raise UsageError(f"there are two results named {name!r}", where=key)
+        if rate is None or rate[1] not in {"B/s", "bit/s"} or rate[0] <= 0:
+            raise UsageError(f"{entry.get('bw')!r} is not a rate", where=key, remedy='write bw = "67 MB/s"')
+        own = tuple(_fact(fact, value, key) for fact, value in _flat("", _table(entry, "facts", key)))
+        through = str(entry.get("through", ""))
+        found.append(
+            TypedResult(
+                name,
+                float(rate[0]) / (8 if rate[1] == "bit/s" else 1),
+                corrected(facts, own),
+                tuple(fact.name for fact in own),
+                through,
+            )
+        )
+    return tuple(found)
+
+
+def read_lines(path: Path) -> dict[str, float]:
+    """Reference lines of a testbed.toml, bytes per second by name."""
+    where = str(path)
+    lines = {}
+    for name, value in _table(_read(path), "lines", where).items():
+        rate = quantity(str(value))
+        if rate is None or rate[1] not in {"B/s", "bit/s"}:
+            raise UsageError(
+                f"{value!r} is not a rate", where=f"{where}: {name}", remedy='write "gigabit" = "125 MB/s"'
+            )
+        lines[name] = float(rate[0]) / (8 if rate[1] == "bit/s" else 1)
+    return lines
+
+
+def read_power(path: Path) -> dict[str, dict[str, object]]:
+    """The `[power]` table of a testbed.toml, what `testbed.power.open_meters` takes.
+
+    Raises UsageError with file and key.
+    """
+    where = str(path)
+    table = _table(_read(path), "power", where)
+    for name, entry in table.items():
+        if not isinstance(entry, dict):
+            raise UsageError(
+                f"power.{name} must be a table", where=where, remedy=f"write [power.{name}] and below it how it is read"
+            )
+    return cast(dict[str, dict[str, object]], table)
+
+
+def read_measure(path: Path) -> dict[str, str]:
+    """The `[measure]` table: `iperf`, a host that runs `iperf3 -s`, and `drive`, a drive to read alone.
+
+    Raises UsageError with file and key.
+    """
+    table = _table(_read(path), "measure", str(path))
+    unknown = sorted(table.keys() - MEASURED.keys())
+    if unknown:
+        raise UsageError(
+            f"there is no key {unknown[0]!r}",
+            where=f"{path}: measure",
+            remedy='write iperf = "HOST" or drive = "/dev/sdx"',
+        )
+    return {key: MEASURED[key](value, f"{path}: measure") for key, value in table.items() if value}
+
+
+def check_host(host: object, where: str) -> str:
+    """HOST or HOST:PORT. Raises UsageError for anything else."""
+    if not isinstance(host, str) or re.fullmatch(r"[A-Za-z0-9._:%-]+", host) is None:
+        raise UsageError(f"{host!r} is not a host", where=where, remedy="write HOST or HOST:PORT")
+    return host
+
+
+def host_and_port(host: str, where: str) -> tuple[str, int]:
+    """Of a server of iperf3; without a port its usual one, also of an IPv6 address. Raises UsageError."""
+    name, _, port = host.rpartition(":") if host.count(":") == 1 else (host, "", "5201")
+    if not port.isdigit():
+        raise UsageError(f"{port!r} is not a port", where=where, remedy="write HOST or HOST:PORT")
+    return name, int(port)
+
+
+def check_drive(drive: object, where: str) -> str:
+    """The full path of a block device or a file. Raises UsageError for anything else."""
+    path = Path(drive).absolute() if isinstance(drive, str) else None
+    if path is None or not (path.is_file() or path.is_block_device()):
+        raise UsageError(
+            f"{drive!r} is neither a block device nor a file",
+            where=where,
+            remedy="name the drive below the target, or a file on it; it is only read",
+        )
+    return str(path)
+
+
+MEASURED = {"iperf": check_host, "drive": check_drive}
+"""What can be named to be measured alone before the first load, and how it is checked."""
+
+
+def _read(path: Path) -> dict[str, Any]:
+    where = str(path)
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"cannot read the facts: {error.strerror}", where=where) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"this is not TOML: {error}", where=where, remedy='write [facts] and lines such as "nic.speed" = "1 Gb/s"'
+        ) from error
+    unknown = sorted(data.keys() - {"facts", "results", "lines", "power", "measure"})
+    if unknown:
+        raise UsageError(
+            f"there is no table or key {unknown[0]!r}",
+            where=where,
+            remedy="facts stand in [facts], results in [[results]], reference lines in [lines], "
+            "meters in [power.NAME], a host for iperf3 and a drive in [measure]",
+        )
+    return data
+
+
+def _table(data: dict[str, Any], key: str, where: str) -> dict[str, object]:
+    table = data.get(key, {})
+    if not isinstance(table, dict):
+        raise UsageError(f"{key} must be a table", where=where, remedy=f"write [{key}]")
+    return table
+
+
+def _flat(prefix: str, table: dict[str, object]) -> Iterable[tuple[str, object]]:
+    for key, value in table.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, dict):
+            yield from _flat(f"{name}.", value)
+        else:
+            yield name, value
+
+
+def _fact(name: str, value: object, where: str) -> Fact:
+    key = f"{where}: {name}"
+    if re.fullmatch(r"[A-Za-z0-9_!-]+(\.[A-Za-z0-9_!:-]+)+", name) is None:
+        raise UsageError(
+            f"{name!r} is not the name of a fact",
+            where=key,
+            remedy="names look like nic.speed or device.sda.model_name",
+        )
+    if isinstance(value, (bool, int, float)):
+        plain: FactValue = value
+        return Fact(name, plain, "", "typed in", where)
+    if not isinstance(value, str):
+        raise UsageError(
+            f"a fact is a text, a number or true/false, not {type(value).__name__}",
+            where=key,
+            remedy='write it as a text, such as "1 Gb/s"',
+        )
+    if value.strip().lower() == "unknown":
+        return Fact(name, None, "", "unknown", where, note="typed in as unknown")
+    read = quantity(value)
+    return (
+        Fact(name, value.strip(), "", "typed in", where)
+        if read is None
+        else Fact(name, read[0], read[1], "typed in", where)
+    )
+
+
+def corrected(facts: Iterable[Fact], typed: Iterable[Fact]) -> tuple[Fact, ...]:
+    """The facts with the typed-in ones in the place of what was read under the same name;
+    what was read stays in the note.
+    """
+    by_name = {fact.name: fact for fact in facts}
+    for fact in typed:
+        before = by_name.get(fact.name)
+        if before is None:
+            by_name[fact.name] = fact
+            continue
+        said = (
+            f"read before: {before.value} {before.unit}".strip()
+            if before.value is not None
+            else f"read before: {before.kind}"
+        )
+        by_name[fact.name] = replace(fact, private=fact.private or before.private, note=f"{said} ({before.source})")
+    return tuple(by_name.values())

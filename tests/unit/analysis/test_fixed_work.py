@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+import random
+from statistics import fmean, stdev
+
+import pytest
+
+from ioatlas.analysis.estimates import estimate_cells
+from ioatlas.analysis.fixed_work import agreement_table, agreements, charts, readings, sequence_findings
+from ioatlas.analysis.work_time import Speeds
+from ioatlas.model.chart import ChartBound
+from ioatlas.model.fixed_work import sequence_cell
+from ioatlas.model.histogram import Histogram
+from ioatlas.model.reason import read_reasons
+from ioatlas.model.verdict import VerdictCode, read_verdict
+from ioatlas.model.visit import Part, Series, Visit
+
+MIB = 1 << 20
+SIZE = 64 * MIB
+
+
+def cell(operation="read", tool="fio", record=65536, size=SIZE):
+    rw = "write" if "write" in operation else "read"
+    return sequence_cell(
+        "nas",
+        operation,
+        tool,
+        size_bytes=size,
+        record_bytes=record,
+        direct=True,
+        options={"rw": rw, "bs": record, "size": size, "io_size": size},
+    )
+
+
+def visit(number, of, rate, block):
+    size = int(of.option["size"])
+    part = Part(of.directions[0], size, size // of.bs_bytes, 1000 * size / rate, None, Histogram(), Series(0))
+    return Visit(number, of.key, number, 0, block, 1, float(number), (part,), verdict=read_verdict("work-bounded"))
+
+
+def both(ratio, noise=0.02, blocks=6, operation="read"):
+    generator = random.Random(1)
+    cells, visits = {}, []
+    for record in (65536, MIB):
+        fio, iozone = cell(operation, "fio", record), cell(operation, "iozone", record)
+        cells |= {fio.key: fio, iozone.key: iozone}
+        for block in range(blocks):
+            level = 1e8 * (1 + block) * generator.uniform(1 - noise, 1 + noise)  # blocks differ more than tools
+            visits.append(visit(len(visits), fio, level, block))
+            visits.append(visit(len(visits), iozone, level * ratio * generator.uniform(1 - noise, 1 + noise), block))
+    return cells, visits
+
+
+def test_lines_are_means_with_standard_deviations_of_visits():
+    one = cell()
+    rates = [90e6, 100e6, 140e6]
+    found = readings({one.key: one}, [visit(n, one, rate, n) for n, rate in enumerate(rates)])
+    (chart,) = charts(found, by_operation=True)
+    (line,) = chart.lines
+    (point,) = line.points
+    assert chart.title == "Read"
+    assert line.name == "fio"
+    assert (point.mean, point.sd, point.n) == (pytest.approx(fmean(rates)), pytest.approx(stdev(rates)), 3)
+    assert "Work-bounded" in chart.note
+
+
+def test_one_visit_has_no_standard_deviation_and_discarded_ones_do_not_count():
+    one = cell()
+    gone = Visit(**{**visit(2, one, 5e6, 1).__dict__, "discarded": read_reasons("error")})
+    found = readings({one.key: one}, [visit(1, one, 1e8, 0), gone])
+    point = charts(found, by_operation=True)[0].lines[0].points[0]
+    assert (point.n, point.sd) == (1, None)
+
+
+def test_over_file_size_there_is_one_chart_with_a_line_an_operation():
+    cells = [cell(operation, size=size) for operation in ("write", "read") for size in (MIB, 4 * MIB)]
+    found = readings({c.key: c for c in cells}, [visit(n, c, 1e8, 0) for n, c in enumerate(cells)])
+    (chart,) = charts(
+        found,
+        by_operation=False,
+        levels={"nas": [ChartBound("1 GbE", 117e6)]},
+        marks=[ChartBound("memory of the client", 2.0 * MIB)],
+    )
+    assert [line.name for line in chart.lines] == ["write", "read"]
+    assert [point.x for point in chart.lines[0].points] == [MIB, 4 * MIB]
+    assert chart.levels[0].name == "1 GbE"
+    assert chart.marks[0].value == 2 * MIB
+
+
+@pytest.mark.parametrize("ratio", [0.8, 1.0, 1.3])
+def test_pairs_find_the_ratio_although_blocks_differ_more(ratio):
+    (found,) = agreements(readings(*both(ratio)))
+    assert found.pairs == 12
+    assert found.low <= ratio <= found.high
+    assert found.high / found.low < 1.1
+    assert found.differs == (ratio != 1.0)
+    table = agreement_table([found])
+    assert table.rows[0][0] == "read"
+    assert len(table.rows[0]) == len(table.columns)
+    assert ("not known" in table.rows[0][-1]) == (ratio != 1.0), (
+        "what the method explains is told apart from what it does not"
+    )
+
+
+@pytest.mark.parametrize(("ratio", "known"), [(0.6, True), (1.4, False)])
+def test_a_cache_explains_a_strided_read_that_is_faster_by_fio_only(ratio, known):
+    (found,) = agreements(readings(*both(ratio, operation="strided read")))
+    assert found.apart
+    assert ("not known" not in agreement_table([found]).rows[0][-1]) == known
+
+
+def test_a_tool_alone_is_compared_with_nothing():
+    cells, visits = both(1.0)
+    only = {key: each for key, each in cells.items() if each.option["tool"] == "fio"}
+    assert agreements(readings(only, visits)) == []
+    codes = [finding.code for finding in sequence_findings(readings(only, visits), by_operation=True)]
+    assert codes == ["operations", "noise", "work-bounded"]
+
+
+def test_estimates_say_work_bounded_and_never_share_visits_or_variance_between_tools():
+    cells, visits = both(2.0)
+    found = estimate_cells(cells, visits)
+    assert len(found) == 4
+    assert {estimate.n_visits for estimate in found} == {6}
+    for estimate in found:
+        assert estimate.verdict is VerdictCode.WORK_BOUNDED
+        assert any(note.startswith("work-bounded") for note in estimate.notes)
+        assert estimate.lat_mean_ns is None
+
+
+def test_a_noisy_tool_does_not_widen_the_other():
+    generator = random.Random(2)
+    cells, visits = {}, []
+    for record in (65536, MIB):
+        for tool, noise in (("fio", 0.001), ("iozone", 0.3)):
+            one = cell("read", tool, record)
+            cells[one.key] = one
+            visits += [visit(len(visits) + n, one, 1e8 * generator.uniform(1 - noise, 1 + noise), n) for n in range(4)]
+    for estimate in estimate_cells(cells, visits):
+        width = (estimate.bw_high - estimate.bw_low) / estimate.bw_bytes_per_s
+        assert (width < 0.02) == (estimate.cell.option["tool"] == "fio")
+
+
+def test_time_of_work_between_and_beyond_records_that_were_seen():
+    speeds = Speeds()
+    assert speeds.per_io("read", 4096) is None
+    speeds.add("read", 4096, 100e-6)
+    speeds.add("read", 4096, 120e-6)
+    speeds.add("read", 4096, 5.0)
+    speeds.add("read", MIB, 10e-3)
+    assert speeds.per_io("read", 4096) == 120e-6
+    assert speeds.per_io("read", 1024) == 120e-6
+    assert speeds.per_io("read", 4 * MIB) == pytest.approx(40e-3)
+    assert 120e-6 < speeds.per_io("read", 65536) < 10e-3
+    assert speeds.overhead(0.3) == 0.3
+    speeds.add_overhead(9, 0.9)
+    assert speeds.overhead(0.3) == pytest.approx(0.1)

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several streams at once on a simulated target: load points in order, the search, what exports say."""
+
+import json
+import sqlite3
+
+import pytest
+
+from ioatlas.simulate.law import Law, Way
+from tests.unit.simulated import Shell
+
+ioatlas = Shell()
+
+
+def rows(directory, query):
+    link = sqlite3.connect(directory / "journal.sqlite")
+    try:
+        return link.execute(query).fetchall()
+    finally:
+        link.close()
+
+
+MIX = """
+visits = 3
+window = "{window}"
+[target]
+path = "{path}"
+[sweep]
+size = "16m"
+direct = 0
+[streams]
+{streams}
+[[stream]]
+name = "mixed"
+share = 70
+rw = "randrw"
+rwmixread = 60
+bs = "4k"
+region = [0, 50]
+[[stream]]
+name = "big"
+share = 30
+rw = "write"
+bs = "32k"
+region = [50, 100]
+"""
+
+
+def campaign(directory, streams, window="300ms"):
+    (directory / "target").mkdir(exist_ok=True)
+    path = directory / "mix.toml"
+    path.write_text(MIX.format(path=directory / "target", streams=streams, window=window))
+    return path
+
+
+def shown(directory):
+    return json.loads(ioatlas("show", directory, "--json").stdout)
+
+
+def test_load_points_in_order_with_their_streams(tmp_path):
+    ioatlas("map", "--campaign", campaign(tmp_path, "load = 400\npoints = [100, 50]"), "-o", tmp_path / "out", "--yes")
+    # A visit that was discarded (another load on the disk) is made again at the end; the order is that of the first
+    # tries.
+    planned = (
+        "select v.block, c.options_json, v.started_at from visit v join cell c using (cell_key) where "
+        "purpose='sweep' order by visit_id limit 6"
+    )
+    order = rows(tmp_path / "out", planned)
+    assert [(block, dict(json.loads(options))["load"]) for block, options, _ in order] == [
+        (b, p) for b in range(3) for p in (100, 50)
+    ]
+    assert [at for _, _, at in order] == sorted(at for _, _, at in order)
+    # Each stream is a job of its own in one fio: two names, one start.
+    job = (tmp_path / "out/batches/00001/job.fio").read_text()
+    delays = {line.split("=")[1] for line in job.splitlines() if line.startswith("startdelay=")}
+    assert job.count("[v1-") == 2
+    assert "new_group" in job
+    assert len(delays) >= 2
+    (curve,) = shown(tmp_path / "out")["load_curves"]
+    assert [point["percent"] for point in curve["points"]] == [100, 50]
+    full, half = curve["points"]
+    assert full["loop"] == "open"
+    assert full["offered_iops"] == 400
+    assert half["offered_iops"] == 200
+    assert "lower bound" in curve["latency"]
+    assert curve["power"] == "not measured"
+    assert {(s["stream"], s["direction"]) for s in full["streams"]} == {
+        ("mixed", "read"),
+        ("mixed", "write"),
+        ("big", "write"),
+    }
+    assert full["n_visits"] == 3
+    assert full["lat_mean_ns"]["low"] is not None
+    # Three visits of 0.3 s offer 360 I/Os in all; a busy machine may do fewer.
+    done = rows(
+        tmp_path / "out",
+        "select sum(total_ios) from part join visit using (visit_id) where status='done' and cell_key=(select "
+        "cell_key from cell where options_json like '%100%')",
+    )
+    assert 60 <= done[0][0] <= 460
+    assert sum(s["share"] for s in full["streams"]) == pytest.approx(1)
+    table = shown(tmp_path / "out")["rows"]
+    assert {row["stream"] for row in table} == {"mixed", "big", "all"}
+    assert not list((tmp_path / "target").iterdir())
+
+
+def test_a_free_load_keeps_its_shares(tmp_path):
+    path = campaign(tmp_path, 'load = "free"\ncapacity = "1TB"')
+    ioatlas("map", "--campaign", path, "-o", tmp_path / "out", "--yes", "--visits", "2")
+    (curve,) = shown(tmp_path / "out")["load_curves"]
+    (point,) = curve["points"]
+    assert point["loop"] == "closed"
+    assert point["offered_iops"] is None
+    shares = {stream["stream"]: 0.0 for stream in point["streams"]}
+    for stream in point["streams"]:
+        shares[stream["stream"]] += stream["share"]
+    # flow counts I/Os: shares are kept but for the last ones in flight.
+    assert shares["big"] == pytest.approx(0.3, abs=0.02)
+
+
+def test_the_highest_load_of_a_target_with_a_known_one(tmp_path):
+    """A target that serves four reads at once, each in 5 ms, carries 800 a second."""
+    way = Way(5e-3, 800, 1e9)
+    shell = Shell(Law(read=way, write=way, spread=0.1))
+    (tmp_path / "target").mkdir()
+    path = tmp_path / "campaign.toml"
+    path.write_text(
+        f"""
+window = "600ms"
+visits = 1
+[target]
+path = "{tmp_path / "target"}"
+[sweep]
+size = "4m"
+direct = 0
+[streams]
+load = "highest"
+limit = "40ms"
+points = [100, 10]
+[[stream]]
+name = "reads"
+rw = "randread"
+bs = "4k"
+"""
+    )
+    done = shell("map", "--campaign", path, "-o", tmp_path / "out", "--yes")
+    assert done.returncode == 0, done.stderr
+    (curve,) = json.loads(shell("show", tmp_path / "out", "--json").stdout)["load_curves"]
+    highest = curve["highest_iops"][""]
+    assert 0.85 * 800 <= highest <= 800 * 1.12
+    assert curve["limited_by"][""] in ("throughput", "response time")
+    assert rows(tmp_path / "out", "select count(*) from visit where purpose='search' and status='done'")[0][0] >= 4
+    assert [point["asked_iops"] for point in curve["points"]] == pytest.approx([highest, highest / 10])
+    assert all(point["lat_mean_ns"]["value"] >= 4.5e6 for point in curve["points"])
+
+
+def test_a_plan_tells_the_time(tmp_path):
+    told = json.loads(ioatlas("plan", "--campaign", campaign(tmp_path, 'load = "highest"'), "--json").stdout)
+    assert told["searches"] == 1
+    assert told["seconds"] > 3
+    assert told["load_points"] == ["100%"]
+    profile = json.loads(
+        ioatlas("plan", tmp_path / "target", "--profile", "spc1-like", "--size", "1g", "--json").stdout
+    )
+    assert profile["load_points"] == ["100%", "95%", "90%", "80%", "50%", "10%"]
+    assert profile["space_needed_bytes"] == 1 << 30

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`show` and `export` on a campaign of a simulated target."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.unit.simulated import Shell
+
+SWEEP = """
+visits = 3
+window = "200ms"
+[sweep]
+rw = ["randread", "randrw"]
+bs = ["4k", "64k"]
+size = ["32k", "8m"]
+numjobs = [1, 2, 4]
+"""
+ioatlas = Shell()
+
+
+@pytest.fixture(scope="module")
+def campaign() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(
+        prefix="secret-place", dir=os.environ.get("IOATLAS_TEST_DISK", "/var/tmp")
+    ) as place:
+        yield measured(Path(place))
+
+
+def measured(scratch: Path) -> Path:
+    """A campaign on a directory that takes direct I/O."""
+    directory, target = scratch / "campaign", scratch / "secret-target"
+    target.mkdir()
+    (scratch / "sweep.toml").write_text(SWEEP)
+    done = ioatlas("map", target, "--campaign", scratch / "sweep.toml", "-o", directory, "--yes")
+    assert done.returncode == 0, done.stderr
+    return directory
+
+
+def test_csv_has_a_row_for_each_cell_and_direction(campaign: Path) -> None:
+    done = ioatlas("export", campaign, "--format", "csv")
+    assert (done.returncode, done.stderr) == (0, "")
+    rows = list(csv.DictReader(done.stdout.splitlines()))
+    assert len(rows) == 2 * 2 * 3 * (1 + 2)
+    missing = [row for row in rows if row["verdict"].startswith("not admissible")]
+    assert {(row["bs_bytes"], row["size_bytes"]) for row in missing} == {("65536", "32768")}
+    for row in rows:
+        if row in missing:
+            assert row["bw_bytes_per_s"] == ""
+            continue
+        assert row["kind"] == "measured"
+        assert float(row["bw_bytes_per_s"]) == pytest.approx(float(row["iops"]) * float(row["bs_bytes"]), rel=0.1)
+        assert row["lat_kind"] == "total"
+    assert {(row["rw"], row["direction"]) for row in rows} == {
+        ("randread", "read"),
+        ("randrw", "read"),
+        ("randrw", "write"),
+    }
+
+
+def test_json_says_the_same_and_names_no_place(campaign: Path, tmp_path: Path) -> None:
+    out = tmp_path / "new folder" / "result.json"
+    done = ioatlas("export", campaign, "--format", "json", "-o", out, "--json")
+    assert json.loads(done.stdout) == {"files": [str(out)]}
+    document = json.loads(out.read_text())
+    assert json.loads(ioatlas("show", campaign, "--json").stdout) == document
+    assert len(document["rows"]) == 36
+    assert {finding["code"] for finding in document["findings"]} >= {"peak", "noise", "not-measured"}
+    assert "secret-place" not in out.read_text()
+    assert document["settings"]
+
+
+def test_show_fits_the_terminal_and_keeps_its_numbers_without_colour(campaign: Path) -> None:
+    wide, narrow = ioatlas("show", campaign), ioatlas("show", campaign, FORCE_COLOR="1", COLUMNS="50")
+    assert wide.returncode == narrow.returncode == 0
+    assert "Highest read throughput" in wide.stdout
+    assert "randrw, write part: throughput in" in wide.stdout
+    assert "\x1b[" not in wide.stdout
+    assert "\x1b[" in narrow.stdout
+    plain = ioatlas("show", campaign, FORCE_COLOR="1", NO_COLOR="1", COLUMNS="50").stdout
+    assert "[38" not in plain
+    assert "[48" not in plain
+    assert max(len(line.rstrip()) for line in ioatlas("show", campaign, "--cells").stdout.splitlines()) <= 120
+    for axis in ("numjobs", "size"):
+        assert ioatlas("show", campaign, "--x", axis, "--quantity", "lat_p99").returncode == 0
+
+
+@pytest.mark.skipif(shutil.which("gnuplot") is None, reason="needs gnuplot")
+def test_the_gnuplot_script_draws_what_was_measured(campaign: Path, tmp_path: Path) -> None:
+    assert ioatlas("export", campaign, "--format", "gnuplot", "-o", tmp_path / "figure").returncode == 0
+    done = subprocess.run(["gnuplot", "figure/map.gp"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    assert (tmp_path / "figure" / "map.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_figures_are_written_where_asked_or_into_the_campaign(campaign: Path, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    done = ioatlas("export", campaign, "--format", "png")
+    assert done.stdout.split() == [str(campaign / "map.png")]
+    done = ioatlas(
+        "export",
+        campaign,
+        "--format",
+        "pdf",
+        "--figure",
+        "lines",
+        "--x",
+        "numjobs",
+        "--y",
+        "bs",
+        "-o",
+        tmp_path / "lines.pdf",
+    )
+    assert (tmp_path / "lines.pdf").read_bytes().startswith(b"%PDF"), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["--format", "png", "--x", "colour"], 2, "no axis 'colour'"),
+        (["--format", "csv", "--x", "bs"], 2, "--x is for figures"),
+        (["--format", "png", "-o", "map.pdf"], 2, "not the name of a png file"),
+        (["--format", "gnuplot", "--figure", "lines"], 2, "draws maps"),
+        (["--format", "csv", "-o", "/proc/none/cells.csv"], 1, "cannot be written"),
+        (["--format", "xlsx"], 2, "xlsx"),
+    ],
+)
+def test_a_wrong_request_is_one_clear_message(campaign: Path, arguments: list[str], code: int, words: str) -> None:
+    done = ioatlas("export", campaign, *arguments)
+    assert done.returncode == code
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize("command", [("show",), ("export", "--format", "csv")])
+def test_no_campaign_there(command: tuple[str, ...], tmp_path: Path) -> None:
+    done = ioatlas(command[0], tmp_path, *command[1:])
+    assert done.returncode in (1, 2)
+    assert "no journal" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The search on a target whose best setting is known: it serves 16 requests at once, each in 20 ms."""
+
+import json
+
+import pytest
+
+from ioatlas.simulate.law import Law, Way
+from tests.unit.simulated import Shell, killed
+
+THREADS, DELAY_SECONDS = 16, 0.020
+CAPACITY = THREADS / DELAY_SECONDS
+LAW = Law(read=Way(DELAY_SECONDS, CAPACITY, 10e9), write=Way(DELAY_SECONDS, CAPACITY, 10e9), noise=0.01)
+ON_A_FILE = ["--size", "4m", "--set", "direct=0", "--set", "ioengine=libaio"]
+
+
+def tune(shell, *arguments, code=0):
+    done = shell("tune", *arguments, "--json")
+    assert done.returncode == code, done.stderr
+    return json.loads(done.stdout), done.stderr
+
+
+@pytest.fixture(scope="module")
+def shell():
+    return Shell(LAW)
+
+
+@pytest.fixture(scope="module")
+def target(tmp_path_factory):
+    return tmp_path_factory.mktemp("target")
+
+
+@pytest.fixture(scope="module")
+def found(shell, target, tmp_path_factory):
+    directory = tmp_path_factory.mktemp("tune") / "d"
+    limits = ["--max-jobs", "1", "--max-depth", "64", "--p99", "300ms"]
+    result, told = tune(shell, target, "--rw", "randread", "--bs", "4k", *ON_A_FILE, *limits, "-o", directory)
+    return result, told, directory
+
+
+def test_the_knee_of_the_server_is_found(found):
+    result, _, _ = found
+    best = result["best"]
+    capacity = THREADS / DELAY_SECONDS
+    assert best["numjobs"] == 1
+    assert 0.7 * THREADS <= best["iodepth"] <= 3 * THREADS  # a busy machine shifts the knee up
+    assert 0.8 * capacity <= best["iops"] <= 1.005 * capacity
+    assert best["iops_low"] <= best["iops"] <= best["iops_high"]
+    assert best["n_visits"] >= 3
+    assert best["bw_bytes_per_s"] == pytest.approx(best["iops"] * 4096, rel=1e-6)
+    assert best["lat_p99_ns"] <= 300e6
+    assert best["lat_mean_ns"] >= DELAY_SECONDS * 1e9
+
+
+def test_it_says_what_ended_it_and_how_long_it_took(found):
+    result, told, _ = found
+    assert result["limited_by"] in {"throughput plateau", "latency limit", "max jobs/depth"}
+    assert 0 < result["seconds"] < 200
+    assert "left" in told  # an estimate of the time to come
+
+
+def test_the_curve_bends_where_the_capacity_is(found):
+    curve = found[0]["curve"]
+    assert len(curve) == 10
+    offered = [point["offered"] for point in curve]
+    assert offered == sorted(offered)
+    best = found[0]["best"]["iops"]
+    assert offered[0] == pytest.approx(best / 10, rel=0.05)
+    assert offered[-1] == pytest.approx(best, rel=0.01)
+    assert all(point["iops"] <= 1.1 * point["offered"] for point in curve)
+    assert all(point["lat_mean_ns"] >= DELAY_SECONDS * 1e9 for point in curve)
+    assert not curve[1]["overloaded"] or not curve[2]["overloaded"]
+
+
+def test_bounds_front_and_trials_agree(found):
+    result = found[0]
+    assert result["bounds"]["lower"]["lat_p99_ns"] <= 300e6
+    if result["bounds"]["upper"]:
+        assert result["bounds"]["upper"]["iodepth"] > result["bounds"]["lower"]["iodepth"]
+    tried = {(one["numjobs"], one["iodepth"]) for one in result["trials"]}
+    assert {(one["numjobs"], one["iodepth"]) for one in result["pareto"]} <= tried
+    front = [(one["iops"], one["lat_p99_ns"]) for one in result["pareto"]]
+    assert front == sorted(front)
+    assert result["n_trials"] == sum(one["trials"] for one in result["trials"])
+
+
+def test_its_directory_is_a_campaign(shell, found):
+    directory = found[2]
+    assert json.loads((directory / "tune.json").read_text())["best"] == found[0]["best"]
+    assert (directory / "journal.sqlite").exists()
+    table = shell("export", directory, "--format", "csv")
+    assert table.returncode == 0, table.stderr
+    again = shell("resume", directory, "--json")
+    assert again.returncode == 0, again.stderr
+    assert json.loads(again.stdout)["best"] == found[0]["best"]  # nothing was left to do
+
+
+def test_a_limit_below_one_io_is_reported(shell, target, tmp_path):
+    load = ["--rw", "randread", "--bs", "4k", *ON_A_FILE]
+    result, _ = tune(shell, target, *load, "--mean", "10ms", "-o", tmp_path / "d", code=3)
+    assert result["best"] is None
+    assert result["limited_by"] == "latency limit"
+    assert result["bounds"]["upper"]["iodepth"] == 1
+
+
+def test_a_directory_is_left_as_it_was(shell, tmp_path):
+    disk_dir = tmp_path / "disk"
+    disk_dir.mkdir()
+    (disk_dir / "precious").write_text("keep me")
+    load = [
+        "--rw",
+        "randrw",
+        "--rwmixread",
+        "70",
+        "--bs",
+        "8k",
+        "--size",
+        "4m",
+        "--mean",
+        "1s",
+        "--max-jobs",
+        "2",
+        "--max-depth",
+        "4",
+    ]
+    result, _ = tune(shell, disk_dir, *load, "--set", "direct=0", "--budget", "15s", "-o", tmp_path / "d")
+    assert result["best"]["iops"] > 0
+    assert [path.name for path in disk_dir.iterdir()] == ["precious"]
+    assert result["best"]["bw_bytes_per_s"] == pytest.approx(result["best"]["iops"] * 8192, rel=1e-6)
+
+
+def test_killed_it_goes_on_where_it_was(target, tmp_path):
+    shell, directory = Shell(LAW), tmp_path / "d"
+    limits = ["--max-throughput", "--max-jobs", "1", "--max-depth", "4"]
+    assert killed(shell, 300, lambda one: one("tune", target, *ON_A_FILE, *limits, "-o", directory))
+    made = len(list((directory / "batches").iterdir()))
+    done = shell("resume", directory, "--json")
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert (result["best"]["numjobs"], result["best"]["iodepth"]) == (1, 4)
+    assert result["limited_by"] == "max jobs/depth"
+    assert len(list((directory / "batches").iterdir())) > made

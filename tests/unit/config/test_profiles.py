@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Profiles are data: every one is read, and makes the cells it has always made."""
+
+import hashlib
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ioatlas.config.profiles import profiles
+from ioatlas.errors import UsageError
+from ioatlas.model.target import Target
+from ioatlas.procedures.fixed_work import plan as fixed_work
+from ioatlas.procedures.options import find_profile
+from ioatlas.procedures.registry import procedure_of
+from ioatlas.run.plan import Plan
+
+GIB = 1 << 30
+CELLS = json.loads((Path(__file__).parent / "profile_cells.json").read_text())
+"""Number of cells of each profile on a directory named `nas`, and SHA-256 of their keys, one a line, in sweep order."""
+
+
+def planned(name: str, directory: Path) -> Plan:
+    spec = replace(find_profile(name), targets=(("", str(directory)),))
+    targets = (Target("nas", "directory", str(directory), free_bytes=10_000 * GIB),)
+    return procedure_of(spec).plan(spec, targets, read_only=False)
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_a_profile_makes_the_cells_it_has_always_made(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(fixed_work, "usable_bytes", lambda _: 10_000 * GIB)
+    monkeypatch.setattr(fixed_work, "known_memory", lambda: {"client": 16 * GIB})
+    keys = [cell.key for cell, _ in planned(name, tmp_path).cells]
+    assert {"cells": len(keys), "sha256": hashlib.sha256("\n".join(keys).encode()).hexdigest()} == CELLS[name]
+
+
+def test_every_profile_has_its_place_and_its_sentence():
+    assert list(profiles()) == list(CELLS)
+    assert all(profiles().values())
+
+
+def test_a_profile_says_what_a_map_made_with_it_notes():
+    assert len(find_profile("diskspd2016").remarks) == 5
+    assert find_profile("quick").remarks == ()
+
+
+def test_a_mistyped_profile_is_guessed():
+    with pytest.raises(UsageError, match="there is no profile 'quik'") as caught:
+        find_profile("quik")
+    assert "did you mean 'quick'?" in caught.value.remedy
+    assert "emerald-like" in caught.value.remedy

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each field of fio's JSON becomes, by version; jobs outside every document."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ioatlas.fio.figures import direction_of
+from ioatlas.fio.output import parse_fio_json, parse_whole_fio_json
+
+READ = {"io_bytes": 8, "bw": 4, "iops": 2.0, "runtime": 1000, "total_ios": 2, "short_ios": 3, "drop_ios": 5}
+JOB = {
+    "jobname": "a",
+    "groupid": 7,
+    "hostname": "h",
+    "error": 42,
+    "job options": {"bs": "4k"},
+    "usr_cpu": 1.5,
+    "sys_cpu": 2.5,
+    "job_runtime": 11,
+    "job_start": 12,
+    "total_err": 13,
+    "read": READ,
+}
+KIB, BW, LAT = (
+    "io_bytes of this fio version is KiB: times 1024",
+    "bandwidth from fio's whole KiB/s",
+    "latencies of this fio version are microseconds",
+)
+
+
+def document(version: str | None = "fio-3.33", **more) -> dict:
+    return {**({"fio version": version} if version else {}), "jobs": [JOB], **more}
+
+
+def parsed(value: object):
+    reading = parse_fio_json(json.dumps(value))
+    assert len(reading.outputs) == 1
+    return reading.outputs[0]
+
+
+def latency(stats: dict, name: str = "lat_ns"):
+    return direction_of("read", {**READ, name: stats}, kib_bytes=False).lat
+
+
+def test_every_field_of_a_job():
+    (job,) = parsed(document()).jobs
+    assert (job.name, job.groupid, job.hostname, job.error, job.options) == ("a", 7, "h", 42, {"bs": "4k"})
+    assert (job.usr_cpu_percent, job.sys_cpu_percent, job.total_errors) == (1.5, 2.5, 13)
+    assert (job.job_runtime_ms, job.job_start_ms, job.line, job.complete) == (11, 12, 1, True)
+    read = job.directions["read"]
+    assert (read.direction, read.io_bytes, read.bw_bytes_per_s, read.iops) == ("read", 8, 4096.0, 2.0)
+    assert (read.runtime_ms, read.total_ios, read.short_ios, read.drop_ios) == (1000, 2, 3, 5)
+    assert list(job.directions) == ["read"]
+
+
+@pytest.mark.parametrize(
+    ("version", "notes", "io_bytes"),
+    [
+        (None, (KIB, LAT), 8192),
+        ("fio-2.20", (KIB, BW, LAT), 8192),
+        ("fio-2.21", (BW, LAT), 8),
+        ("fio-2.98", (BW, LAT), 8),
+        ("fio-2.99", (BW,), 8),
+        ("fio-3.1", (BW,), 8),
+        ("fio-3.2", (), 8),
+    ],
+)
+def test_units_of_a_version(version, notes, io_bytes):
+    output = parsed(document(version))
+    assert (output.version, output.notes) == (version, notes)
+    assert output.jobs[0].directions["read"].io_bytes == io_bytes
+
+
+def test_latency_of_each_unit():
+    stats = {"min": 1, "max": 4, "mean": 2.5, "stddev": 0.5, "percentile": {"99.000000": 3, "0.00": 0}}
+    for name, factor in (("lat_ns", 1), ("lat_us", 1000), ("lat", 1000), ("lat_ms", 1_000_000)):
+        found = latency(stats, name)
+        assert (found.min_ns, found.max_ns, found.mean_ns, found.stddev_ns, found.samples) == (
+            factor,
+            4 * factor,
+            2.5 * factor,
+            0.5 * factor,
+            None,
+        )
+        assert found.percentiles == ((99.0, 3.0 * factor),)
+
+
+def test_latency_without_a_sample_is_not_measured():
+    assert latency({"min": 0, "max": 0, "mean": 0.0, "N": 5}).samples == 5
+    assert latency({"mean": 5.0, "max": 5, "N": 0}) is None
+    assert latency({"mean": 0.0, "max": 0}) is None
+    assert latency({"mean": 5.0}).mean_ns == 5.0
+    assert latency({"max": 5}).max_ns == 5.0
+    assert latency({"N": 1}).mean_ns is None
+
+
+def test_histogram_bins_by_number_and_by_value():
+    def bins(found: dict):
+        return latency({"mean": 1.0, "bins": found}).histogram.bins
+
+    assert bins({"100": 1, "30": 2, "5": 0, "7": -1, "x": 1, "9": 1.0, "-4": 1}) == ((30, 2), (100, 1))
+    assert bins({"9" * 19: 1, "9" * 20: 1}) == ((int("9" * 19), 1),)
+    # 8 buckets of each doubling: number 16 is the first that is 2 wide, from 16 on
+    assert bins({"FIO_IO_U_PLAT_BITS": 3, "15": 1, "16": 4}) == ((15, 1), (17, 4))
+    assert bins({"FIO_IO_U_PLAT_BITS": 0, "127": 1, "128": 1}) == ((127, 1), (129, 1))
+    assert len(bins({"FIO_IO_U_PLAT_BITS": 6, str(1 << 14): 1, str((1 << 14) + 1): 1})) == 1
+    assert len(bins({"FIO_IO_U_PLAT_BITS": 16, "1": 1})) == 1
+    assert bins({"FIO_IO_U_PLAT_BITS": 17, "1": 1}) == ()
+    assert latency({"mean": 1.0, "bins": []}).histogram.bins == ()
+
+
+def test_a_job_alone():
+    output = parse_fio_json("x\ny " + json.dumps(JOB), first_line=10).outputs[0]
+    assert (output.version, output.line, output.complete, output.global_options) == (None, 11, False, {})
+    assert output.jobs[0].line == 11
+    assert output.jobs[0].directions["read"].io_bytes == 8192
+    newer = parse_fio_json('"fio version" : "fio-3.33"\n' + json.dumps(JOB)).outputs[0]
+    assert (newer.version, newer.jobs[0].directions["read"].io_bytes) == ("fio-3.33", 8)
+
+
+@pytest.mark.parametrize(("version", "io_bytes"), [("fio-2.1.4", 8192), ("fio-3.33", 8)])
+def test_jobs_that_a_cut_document_of_another_tool_holds(version, io_bytes):
+    jobs = [{**JOB, "jobname": name} for name in ("a", "All clients", "b", "c")]
+    lines = [f'"fio version" : "{version}"', '{"mine": [', *(f"{json.dumps(job)}," for job in jobs)]
+    text = "\n".join(lines)
+    cut = text[: text.rindex('"short_ios"')]
+    reading = parse_fio_json(cut, first_line=11)
+    (output,) = reading.outputs
+    assert (output.version, output.line, output.complete) == (version, 13, False)
+    assert [(job.name, job.line, job.complete) for job in output.jobs] == [
+        ("a", 13, True),
+        ("b", 15, True),
+        ("c", 16, False),
+    ]
+    assert [job.directions["read"].io_bytes for job in output.jobs] == [io_bytes] * 3
+    assert all(problem.line == 16 for problem in reading.problems)
+    assert reading.problems
+
+
+def test_a_whole_document_beside_a_cut_one_is_not_given_twice():
+    whole = json.dumps({"mine": [document()]})
+    reading = parse_fio_json(whole + "\n" + whole[: whole.index('"read"')] + "\n" + json.dumps(document()))
+    assert [len(output.jobs) for output in reading.outputs].count(1) >= 2
+    starts = [(output.line, job.line) for output in reading.outputs for job in output.jobs]
+    assert len(set(starts)) == len(starts)
+
+
+def test_documents_inside_another_tools_json():
+    inside = {"fio version": "fio-3.33", "client_stats": [JOB]}
+    assert parsed({"a": [{"b": inside}]}).client_server
+    assert not parsed({"a": {"b": document()}}).client_server
+    deep: object = inside
+    for _ in range(7):
+        deep = [deep]
+    assert len(parse_fio_json(json.dumps({"a": deep[0]})).outputs) == 1
+    assert parse_fio_json(json.dumps({"a": deep})).outputs == ()
+    assert parse_fio_json(json.dumps({"a": {"jobs": [JOB]}, "b": {"fio version": "x"}})).outputs == ()
+
+
+def test_the_quick_way_reads_the_same():
+    text = json.dumps(document(), indent=1)
+    assert parse_whole_fio_json(text.encode()) == parse_fio_json(text)
+    assert parse_whole_fio_json(text.encode()).outputs[0].jobs[0].line == 4
+    assert parse_whole_fio_json(b'{"jobs": []}') is None
+    assert parse_whole_fio_json(b'{"x": 1}') is None
+    assert parse_whole_fio_json(b"no") is None

@@ -1,0 +1,364 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import json
+import subprocess
+from shutil import which
+
+import pytest
+
+from tests.unit.interop.read_samples import one, read_path, read_text, sample
+
+KIB, MIB = 1024, 1 << 20
+
+JOB = {
+    "jobname": "a",
+    "groupid": 0,
+    "error": 0,
+    "job options": {"rw": "randrw", "bs": "4k,8k", "size": "1g", "iodepth": "4", "rwmixread": "70"},
+    "read": {
+        "io_bytes": 4096,
+        "io_kbytes": 4,
+        "bw_bytes": 4096,
+        "bw": 4,
+        "iops": 1.0,
+        "runtime": 1000,
+        "total_ios": 1,
+        "lat_ns": {"mean": 5.0, "max": 5, "N": 1},
+        "clat_ns": {"mean": 4.0, "max": 4, "N": 1, "percentile": {"99.000000": 4}},
+    },
+    "write": {
+        "io_bytes": 8192,
+        "io_kbytes": 8,
+        "bw_bytes": 8192,
+        "bw": 8,
+        "iops": 1.0,
+        "runtime": 1000,
+        "total_ios": 1,
+    },
+}
+
+
+def document(**fields):
+    return json.dumps({"fio version": "fio-3.33", "timestamp": 100, "jobs": [JOB], **fields}, indent=1)
+
+
+def test_mixed_load_gives_read_and_write_apart():
+    readings, problems = read_text(document())
+    assert problems == []
+    read, write = readings
+    assert (read.direction, read.rw, read.bs_bytes, read.size_bytes, read.iodepth, read.rwmixread) == (
+        "read",
+        "randrw",
+        4096,
+        1 << 30,
+        4,
+        70.0,
+    )
+    assert (write.direction, write.bs_bytes, write.bw_bytes_per_s) == ("write", 8192, 8192.0)
+    assert (read.lat_mean_ns, read.lat_kind, read.lat_p99_ns, read.lat_p99_kind) == (5.0, "total", 4.0, "completion")
+    assert read.numjobs is None, "not said, not guessed"
+    assert write.lat_mean_ns is None
+    assert read.as_dict()["kind"] == "imported"
+    assert read.as_dict()["source"].endswith(f":{read.line}")
+
+
+def test_kib_written_out_is_decimal_in_fio():
+    # fio 3.33 reads 4KiB as 4000 and 4ki as 4096 with its default kb_base
+    for text, value in (("4KiB", 4000), ("4ki", 4096), ("4k", 4096), ("4kb", 4096), ("4096", 4096)):
+        job = {**JOB, "job options": {"rw": "read", "bs": text}}
+        assert read_text(document(jobs=[job]))[0][0].bs_bytes == value
+
+
+@pytest.mark.parametrize("options", [{"bsrange": "4k-16k"}, {"bssplit": "4k/50:8k/50"}])
+def test_no_single_block_size(options):
+    assert read_text(document(jobs=[{**JOB, "job options": {"rw": "read", **options}}]))[0][0].bs_bytes is None
+
+
+def test_status_interval_documents_give_the_last_one():
+    parts = []
+    for second in (1, 2, 3):
+        read = {**JOB["read"], "io_bytes": 4096 * second, "runtime": 1000 * second}
+        parts.append(document(timestamp=100 + second, jobs=[{**JOB, "read": read, "job_start": 99_000}]))
+    readings, problems = read_text("\n".join(parts))
+    assert [reading.io_bytes for reading in readings if reading.direction == "read"] == [4096 * 3]
+    assert "2 interim" in problems[0]
+
+
+def test_two_runs_one_after_the_other_are_both_kept():
+    readings, problems = read_text(document(timestamp=100) + "\n" + document(timestamp=500))
+    assert len(readings) == 4
+    assert problems == []
+
+
+def test_failed_job_keeps_its_error_code():
+    reading = one(
+        document(
+            jobs=[
+                {
+                    "jobname": "x",
+                    "error": 5,
+                    "read": {"io_bytes": 0, "total_ios": 0},
+                    "write": {"io_bytes": 0, "total_ios": 0},
+                }
+            ]
+        )
+    )
+    assert reading.errors == 5
+    assert reading.iops is None
+    assert any("code" in note for note in reading.notes)
+
+
+def test_global_options_as_a_list():
+    text = json.dumps(
+        {"fio version": "fio-3.1", "global options": [{"rw": "read", "bs": "8k"}], "jobs": [{**JOB, "job options": {}}]}
+    )
+    assert read_text(text)[0][0].bs_bytes == 8192
+
+
+def test_documents_inside_other_json():
+    first, second = json.loads(document()), json.loads(document(timestamp=500))
+    for text in (
+        json.dumps([first, second]),
+        json.dumps({"runs": [{"result": first}, {"result": second}], "x": 1}, indent=2),
+    ):
+        assert len(read_text(text)[0]) == 4
+
+
+TEXT = """\
+job1: (g=0): rw=randread, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=libaio, iodepth=16
+fio-3.19
+Starting 2 threads
+
+job1: (groupid=0, jobs=2): err= 5 (file:io_u.c:1803, func=io_u error, error=Input/output error): pid=1: \
+Sat Nov 21 00:00:00 2026
+  read: IOPS=12.3k, BW=48.2MiB/s (50.5MB/s)(482MiB/10001msec)
+    slat (nsec): min=900, max=12.3k, avg=1500.25, stdev=10.00
+    clat (usec): min=10, max=2000, avg=100.50, stdev=5.00
+     lat (msec): min=1, max=3, avg= 2.50, stdev= 0.10
+    clat percentiles (usec):
+     |  1.00th=[   20], 99.00th=[  300], 99.99th=[ 1990]
+   bw (  KiB/s): min= 1000, max=90000, per=99.80%, avg=50000.00, stdev=3960.05, samples=20
+  cpu          : usr=3.28%, sys=7.99%, ctx=60641, majf=0, minf=200
+     issued rwts: total=123000,0,0,0 short=0,0,0,0 dropped=0,0,0,0
+
+Run status group 0 (all jobs):
+   READ: bw=48.2MiB/s (50.5MB/s), 48.2MiB/s-48.2MiB/s (50.5MB/s-50.5MB/s), io=482MiB (505MB), run=10001-10001msec
+"""
+
+
+def test_normal_text():
+    reading = one(TEXT)
+    assert (reading.rw, reading.bs_bytes, reading.numjobs, reading.iodepth, reading.errors) == (
+        "randread",
+        4096,
+        2,
+        16,
+        5,
+    )
+    assert reading.iops == 12_300
+    assert reading.bw_bytes_per_s == pytest.approx(48.2 * MIB)
+    assert (reading.lat_mean_ns, reading.lat_kind) == (2.5e6, "total")
+    assert (reading.lat_p99_ns, reading.lat_p99_kind) == (300_000, "completion")
+    assert reading.details["slat_max_ns"] == 12_300
+    assert reading.runtime_seconds == pytest.approx(10.001)
+
+
+def test_old_text_has_binary_kb():
+    old = (
+        "j: (g=0): rw=write, bs=4K-4K/4K-4K, ioengine=sync, iodepth=1\nfio 1.59\n\n"
+        "j: (groupid=0, jobs=1): err= 0: pid=9\n"
+        "  write: io=1024.0MB, bw=81920KB/s, iops=20480 , runt= 12800msec\n"
+        "    clat (usec): min=0 , max=12K, avg= 9.50, stdev= 3.20\n"
+        "  issued r/w/d: total=0/262144/0, short=0/0/0\n"
+    )
+    reading = one(old)
+    assert reading.bw_bytes_per_s == 81920 * KIB
+    assert reading.io_bytes == 1 << 30
+    assert reading.lat_mean_ns == 9500
+    assert reading.tool_version == "1.59"
+    assert reading.bs_bytes == 4096
+
+
+def terse(version: int, directions: int, width: int) -> str:
+    part = ["4096", "2048", "512", "2000", "1", "9", "2.0", "0.1", "10", "90", "20.5", "1.0"]
+    part += (
+        ["99.000000%=80"]
+        + ["0%=0"] * 19
+        + ["11", "99", "22.5", "1.0", "1", "2", "50.0%", "2.0", "0.1"]
+        + ["5"] * (width - 41)
+    )
+    idle = ["0"] * 12 + ["0%=0"] * 20 + ["0"] * (width - 32)
+    head = [str(version), "fio-3.33", "t", "0", "0"] if version != 2 else ["2", "t", "0", "0"]
+    return ";".join(head + part + idle * (directions - 1) + ["1.0%", "2.0%", "3", "0", "0"] + ["0.0%"] * 29)
+
+
+@pytest.mark.parametrize(("version", "directions", "width"), [(2, 3, 41), (3, 2, 41), (4, 3, 41), (5, 3, 47)])
+def test_terse_versions(version, directions, width):
+    reading = one(terse(version, directions, width) + "\n")
+    assert (reading.direction, reading.bw_bytes_per_s, reading.iops, reading.io_bytes) == (
+        "read",
+        2048 * KIB,
+        512.0,
+        4096 * KIB,
+    )
+    assert (reading.lat_mean_ns, reading.lat_kind, reading.lat_p99_ns) == (22_500, "total", 80_000)
+
+
+@pytest.mark.skipif(which("fio") is None, reason="fio is not installed")
+@pytest.mark.parametrize("form", ["terse", "normal", "json", "json+", "normal,terse", "json,normal"])
+def test_every_layout_of_real_fio_agrees(tmp_path, form):
+    out = tmp_path / "out"
+    command = [
+        "fio",
+        "--name=n",
+        "--ioengine=null",
+        "--size=16m",
+        "--rw=randread",
+        "--bs=4k",
+        "--iodepth=2",
+        f"--output-format={form}",
+        f"--output={out}",
+    ]
+    for version in (2, 3, 4, 5) if "terse" in form else (3,):
+        subprocess.run([*command, f"--terse-version={version}"], check=True, capture_output=True, timeout=60)
+        readings, problems = read_path(out)
+        assert problems == []
+        assert len(readings) == 1, form
+        reading = readings[0]
+        assert reading.io_bytes == 16 * MIB
+        assert reading.direction == "read"
+        assert reading.bw_bytes_per_s == pytest.approx(reading.io_bytes / reading.runtime_seconds, rel=0.02)
+        if form != "terse":
+            assert (reading.rw, reading.iodepth) == ("randread", 2)
+
+
+@pytest.mark.skipif(which("fio") is None, reason="fio is not installed")
+def test_real_logs(tmp_path):
+    command = [
+        "fio",
+        "--name=n",
+        "--ioengine=null",
+        "--size=8m",
+        "--rw=randread",
+        "--bs=4k",
+        f"--write_lat_log={tmp_path}/l",
+        f"--write_hist_log={tmp_path}/h",
+        "--log_hist_msec=1",
+    ]
+    subprocess.run(
+        [*command, f"--write_bw_log={tmp_path}/b", f"--output={tmp_path}/o.json", "--output-format=json"],
+        check=True,
+        capture_output=True,
+        timeout=60,
+    )
+    truth = read_path(tmp_path / "o.json")[0][0]
+    lat = read_path(tmp_path / "l_clat.1.log")[0][0]
+    assert lat.details["rows"] == 2048
+    assert lat.bs_bytes == 4096
+    assert lat.lat_mean_ns == pytest.approx(truth.details["clat_mean_ns"], rel=0.02)
+    assert lat.lat_kind == "completion"
+    assert read_path(tmp_path / "b_bw.1.log")[0][0].io_bytes == 8 * MIB
+
+
+def test_log_without_a_telling_name_has_no_unit():
+    readings, problems = read_text("100, 5, 0, 0\n200, 7, 0, 0\n300, 6, 0, 0\n", "values.txt")
+    assert readings[0].bw_bytes_per_s is None
+    assert readings[0].iops is None
+    assert "does not say" in problems[0]
+    bw = read_text("100, 5, 0, 0\n200, 7, 0, 0\n300, 6, 0, 0\n", "x_bw.1.log")[0][0]
+    assert bw.bw_bytes_per_s == 6 * KIB
+
+
+def test_samples():
+    readings, _ = read_path(sample("fio/text/fio-2.2.10-normal-five-runs.log"))
+    assert [reading.iops for reading in readings] == [152764, 125562, 148124, 135439, 165547]
+    assert readings[0].bw_bytes_per_s == 611058 * KIB
+    assert readings[0].lat_p99_ns == 3_216_000
+    both, problems = read_path(sample("fio/text/fio-3.28-terse-v3-and-normal.txt"))
+    assert problems == []
+    assert len(both) == 8, "terse and text of one run are one reading"
+    assert (both[0].bw_bytes_per_s, both[0].bs_bytes, both[0].iodepth) == (84733 * KIB, MIB, 8)
+    clients, _ = read_path(sample("fio/json/fio-3.7-client-server.txt"))
+    assert len(clients) == 10
+    assert {reading.host for reading in clients} == {"perf36", "perf84"}
+    histogram, _ = read_path(sample("fio/logs/fio-2.17_clat_hist.1.log"))
+    assert histogram[0].lat_p99_ns == 1_352_000  # what its JSON prints
+    log, _ = read_path(sample("fio/logs/randrw-iodepth-4-numjobs-4_bw.1.log"))
+    assert [(reading.direction, reading.rw, reading.iodepth, reading.numjobs) for reading in log] == [
+        ("read", "randrw", 4, 4),
+        ("write", "randrw", 4, 4),
+    ]
+
+
+STATUS = """\
+one: (groupid=0, jobs=1): err= 0: pid={pid}: Tue May  6 01:46:{second:02d} 2025
+  read: IOPS={iops}, BW={iops}KiB/s (1kB/s)({second}MiB/{second}000msec)
+     issued rwts: total=5,0,0,0 short=0,0,0,0 dropped=0,0,0,0
+Run status group 0 (all jobs):
+"""
+
+
+def test_interim_reports_in_text_are_left_out():
+    text = "fio-3.36\n" + "".join(STATUS.format(pid=7, second=second, iops=100 + second) for second in (1, 2, 3))
+    readings, problems = read_text(text)
+    assert [(reading.iops, reading.runtime_seconds) for reading in readings] == [(103, 3)]
+    assert ["interim status reports" in problem for problem in problems] == [True]
+
+
+def test_clones_in_text_are_kept():
+    text = "fio-3.36\n" + "".join(STATUS.format(pid=pid, second=3, iops=100 + pid) for pid in (1, 2, 3))
+    assert [reading.iops for reading in read_text(text)[0]] == [101, 102, 103]
+
+
+def test_block_sizes_of_the_set_up_line():
+    line = (
+        "one: (g=0): rw=randrw, bs=(R) {0}-{0}, (W) 4096B-64.0KiB, (T) {0}-{0}, ioengine=libaio, iodepth=4\nfio-3.36\n"
+    )
+    for printed, size in (
+        ("4096B", 4096),
+        ("4608B", 4608),
+        ("16.0KiB", 16 * KIB),
+        ("12.5KiB", 12800),
+        ("1024KiB", MIB),
+        ("4096KiB", 4 * MIB),
+    ):
+        text = line.format(printed) + STATUS.format(pid=1, second=1, iops=5)
+        assert [reading.bs_bytes for reading in read_text(text)[0]] == [size], printed
+
+
+def test_terse_percentile_below_a_microsecond_is_not_a_figure(tmp_path):
+    if which("fio") is None:
+        pytest.skip("fio is not installed")
+    command = ["fio", "--name=n", "--ioengine=null", "--size=16m", "--rw=read", "--bs=4k", "--minimal"]
+    done = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True)
+    readings, _ = read_text(done.stdout)
+    assert [reading.lat_p99_ns for reading in readings if reading.lat_p99_ns == 0] == []
+
+
+def test_only_the_sums_of_a_group():
+    readings, problems = read_text(
+        "2023/03/07 11:40 local\n"
+        "   READ: bw=200KiB/s (204kB/s), 200KiB/s-200KiB/s (204kB/s-204kB/s), io=58.5MiB (61.3MB), "
+        "run=299990-299990msec\n"
+        "  WRITE: bw=52.3MiB/s (54.9MB/s), 52.3MiB/s-52.3MiB/s (54.9MB/s-54.9MB/s), io=524MiB (549MB), "
+        "run=10001-10002msec\n"
+        "\nRun status group 0 (all jobs):\n"
+        "  WRITE: io=3200.0MB, aggrb=13095KB/s, minb=3273KB/s, maxb=3284KB/s, mint=249447msec, maxt=250214msec\n"
+    )
+    assert problems == []
+    assert [(reading.direction, reading.bw_bytes_per_s, reading.runtime_seconds) for reading in readings] == [
+        ("read", 200 * KIB, 299.99),
+        ("write", 52.3 * MIB, 10.002),
+        ("write", 13095 * KIB, 250.214),
+    ]
+    assert [reading.io_bytes for reading in readings] == [round(58.5 * MIB), 524 * MIB, 3200 * MIB]
+
+
+def test_sums_beside_jobs_are_not_given_again():
+    text = (
+        "fio-3.36\n"
+        + STATUS.format(pid=1, second=1, iops=5)
+        + "  READ: bw=5KiB/s (5kB/s), io=1MiB (1MB), run=1000-1000msec\n"
+    )
+    assert len(read_text(text)[0]) == 1

@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recognition by content, encodings, mixed and damaged files, and the command."""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import json
+import re
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from ioatlas.cli.import_ import command
+from ioatlas.fio.loose_json import whole_document
+from ioatlas.interop.read.formats import FORMATS, LOGS, TOOLS
+from ioatlas.interop.read.numbers import figure, num, size_bytes, whole
+from ioatlas.interop.read.source import LINE_LIMIT, Source
+from tests.unit.interop.read_samples import SAMPLES, read_bytes, read_path, read_text
+
+FIO = json.dumps(
+    {
+        "fio version": "fio-3.33",
+        "jobs": [
+            {
+                "jobname": "a",
+                "error": 0,
+                "read": {"io_bytes": 4096, "io_kbytes": 4, "bw_bytes": 10, "bw": 0, "iops": 2.5, "runtime": 1},
+            }
+        ],
+    },
+    indent=1,
+)
+MDTEST = (
+    "SUMMARY rate: (of 1 iterations)\n"
+    "   File creation             :        439.763        404.632        422.661         14.357\n"
+)
+CDM = "CrystalDiskMark 8.0.1 x64\n[Read]\n  RND    4KiB (Q=  1, T= 1):    41.375 MB/s [  10101.3 IOPS] <    98.75 us>\n"
+
+
+@pytest.mark.parametrize("change", ["crlf", "bom", "utf-16", "utf-16-le", "utf-16-be", "gzip", "latin", "cr"])
+@pytest.mark.parametrize("text", [FIO, MDTEST, CDM])
+def test_encodings(text, change):
+    raw = {
+        "crlf": text.replace("\n", "\r\n").encode(),
+        "bom": b"\xef\xbb\xbf" + text.encode(),
+        "utf-16": text.replace("\n", "\r\n").encode("utf-16"),
+        "utf-16-le": text.encode("utf-16-le"),
+        "utf-16-be": b"\xfe\xff" + text.encode("utf-16-be"),
+        "gzip": gzip.compress(text.encode()),
+        "latin": text.encode() + b"\n\xb5s \xe9\n",
+        "cr": text.replace("\n", "\r").encode(),
+    }[change]
+    plain, other = read_text(text)[0], read_bytes(raw)[0]
+    assert [(r.bw_bytes_per_s, r.iops, r.operation) for r in other] == [
+        (r.bw_bytes_per_s, r.iops, r.operation) for r in plain
+    ]
+
+
+def test_several_tools_in_one_file():
+    readings, problems = read_text("evening log\n" + FIO + "\n$ mdtest\n" + MDTEST + "\nand then\n" + CDM)
+    assert [(r.tool, r.line) for r in readings] == [("fio", 5), ("crystaldiskmark", 30), ("mdtest", 24)] or {
+        r.tool for r in readings
+    } == {
+        "fio",
+        "crystaldiskmark",
+        "mdtest",
+    }
+    assert problems == []
+
+
+def test_names_do_not_matter():
+    for name in ("x.csv", "fio.txt", "totals.html", "data"):
+        assert read_text(CDM, name)[0][0].tool == "crystaldiskmark"
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"\0" * 5000,
+        b"\xff" * 5000,
+        b"hello\n",
+        b"{}",
+        b"<Results>",
+        b"PK\x03\x04" + b"\x00" * 100,
+        b"\x1f\x8b\x08broken",
+        b"\x09\x00\x04\x00",
+        b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"x" * 600,
+    ],
+)
+def test_nothing_readable_is_one_line_not_a_traceback(raw):
+    readings, problems = read_bytes(raw)
+    assert readings == []
+    assert problems
+
+
+def test_endless_line_is_cut(tmp_path):
+    path = tmp_path / "long"
+    path.write_bytes(b"x" * (3 * LINE_LIMIT) + b"\nlast\n")
+    source = Source.of(path)
+    lines = list(source.lines())
+    assert [(number, len(line)) for number, line in lines] == [(1, LINE_LIMIT), (2, 4)]
+    assert "longer than" in source.problems[0].what
+
+
+def test_problems_are_bounded(tmp_path):
+    path = tmp_path / "x"
+    path.write_text("")
+    source = Source.of(path)
+    for number in range(10_000):
+        source.problem(number, "bad")
+    assert len(source.problems) == 50
+    assert source.unlisted == 9950
+
+
+def test_whole_document_refuses_what_needs_a_second_look():
+    assert whole_document(b'{"a":1,"a":2}') is None
+    assert whole_document(b'{"a" : 1, "a":2}') is None
+    assert whole_document(b'{"a" : 1} x') is None
+    assert whole_document(b"[" * 100_000) is None
+    assert whole_document(b'{"a" : {"b": [{"c":1}]}}') == {"a": {"b": [{"c": 1}]}}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1.5", 1.5),
+        ("1,5", 1.5),
+        ("1,500", 1500),
+        ("1,234,567", 1234567),
+        ("1.234,5", 1234.5),
+        ("1,234.5", 1234.5),
+        ("+++++", None),
+        ("n/a", None),
+        ("-nan", None),
+        ("1e5", 1e5),
+        ("1e999", None),
+        ("", None),
+        ("9" * 100, None),
+        ("12abc", None),
+        ("0x10", None),
+        ("１２", None),
+        ("-1.#IND", None),
+        ("50%", 50),
+    ],
+)
+def test_figures(text, value):
+    assert num(text) == value
+
+
+def test_comma_is_a_point_where_no_thousands_are_printed():
+    assert figure("4,000") == 4.0
+    assert size_bytes("64k") == size_bytes("64 KiB") == 65536
+    assert size_bytes("64KB", decimal=True) == 64000
+    assert whole("1.5") is None
+    assert whole("-1") is None
+
+
+def run(*arguments: str):
+    return CliRunner().invoke(command, list(arguments))
+
+
+def test_command_exit_codes_and_output(tmp_path: Path):
+    good, cut, junk = tmp_path / "good.json", tmp_path / "cut.json", tmp_path / "junk"
+    good.write_text(FIO)
+    cut.write_text(FIO[: FIO.index('"iops"')])
+    junk.write_text("nothing here\n")
+    done = run(str(good), "--json")
+    assert done.exit_code == 0
+    record = json.loads(done.stdout)
+    assert record["source"] == f"{good}:4"
+    assert (record["kind"], record["tool"], record["tool_version"], record["iops"], record["lat_mean_ns"]) == (
+        "imported",
+        "fio",
+        "3.33",
+        2.5,
+        None,
+    )
+    names = {
+        "source",
+        "line",
+        "tool",
+        "tool_version",
+        "label",
+        "rw",
+        "bs_bytes",
+        "size_bytes",
+        "numjobs",
+        "iodepth",
+        "rwmixread",
+        "iops",
+        "bw_bytes_per_s",
+        "lat_mean_ns",
+        "lat_p99_ns",
+        "lat_kind",
+        "errors",
+        "direction",
+        "operation",
+        "statistic",
+        "n",
+        "spread",
+        "kind",
+        "notes",
+    }
+    assert names <= set(record)
+    partly = run(str(cut), "--json")
+    assert partly.exit_code == 4
+    assert json.loads(partly.stdout)["bw_bytes_per_s"] == 10
+    assert f"{cut}:" in partly.stderr
+    assert run(str(junk)).exit_code == 1
+    assert run(str(good), str(junk)).exit_code == 4
+    assert run(str(tmp_path)).exit_code == 4
+    (tmp_path / "cut.json").unlink()
+    folder = run(str(tmp_path))
+    assert folder.exit_code == 0, "files of no known format inside a folder are not named"
+    assert "good.json" in folder.stdout
+    missing = CliRunner().invoke(command, [str(tmp_path / "absent")])
+    assert missing.exit_code != 0
+
+
+def test_command_keeps_readings_once(tmp_path: Path):
+    good = tmp_path / "good.json"
+    good.write_text(FIO)
+    out = tmp_path / "campaign"
+    for _ in range(2):
+        assert run(str(good), "-o", str(out), "--json").exit_code == 0
+    with closing(sqlite3.connect(out / "imported.sqlite")) as link:
+        assert link.execute("SELECT iops, source, json_extract(record, '$.kind') FROM reading").fetchall() == [
+            (2.5, f"{good}:4", "imported")
+        ]
+
+
+def test_many_files_are_read_by_several_processes(tmp_path: Path):
+    for number in range(130):
+        (tmp_path / f"{number:03}.json").write_text(FIO.replace('"iops": 2.5', f'"iops": {number}.5'))
+    done = run(str(tmp_path), "--json")
+    assert done.exit_code == 0
+    assert [json.loads(line)["iops"] for line in done.stdout.splitlines()] == [number + 0.5 for number in range(130)]
+
+
+def test_symbolic_links_in_folders_are_not_followed(tmp_path: Path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "a.json").write_text(FIO)
+    (tmp_path / "real" / "loop").symlink_to(tmp_path)
+    (tmp_path / "real" / "b.json").symlink_to(tmp_path / "real" / "a.json")
+    assert len(run(str(tmp_path), "--json").stdout.splitlines()) == 1
+
+
+def test_every_sample_gives_readings_or_says_why():
+    known = {"fio", "iozone", "diskspd", "vdbench", "xdd", "elbencho", "bonnie++", "crystaldiskmark", "io500", "ior"}
+    seen = set()
+    for path in (path for path in SAMPLES.rglob("*") if path.is_file()):
+        readings, problems = read_path(path)
+        assert readings or problems, path
+        assert not any("gave up" in problem for problem in problems), (path, problems)
+        seen |= {reading.tool for reading in readings}
+    assert not SAMPLES.exists() or known <= seen
+
+
+def test_every_entry_of_the_registry_can_be_read_and_is_named_in_the_help():
+    assert len({item.name for item in (*FORMATS, *LOGS)}) == len(FORMATS) + len(LOGS)
+    for item in (*FORMATS, *LOGS):
+        module = importlib.import_module(f"ioatlas.interop.read.{item.module}")
+        assert isinstance(getattr(module, item.pattern), re.Pattern)
+        assert callable(module.read)
+    shown = CliRunner().invoke(command, ["--help"]).output
+    assert all(tool in shown for tool in TOOLS)
+    assert all(item.tools or item.module.startswith(("fio_", "diskspd_", "vdbench_")) for item in FORMATS)

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The texts of a journal of version 1 are the values of the enumerations, and none can be added without this list."""
+
+import pytest
+
+from ioatlas.model.purpose import Purpose
+from ioatlas.model.status import BatchStatus, RemarkKind, SectionState, VisitStatus
+from ioatlas.store import schema
+
+JOURNAL = {
+    Purpose: ["sweep", "probe", "fresh", "sentinel", "before", "search", "curve"],
+    VisitStatus: ["planned", "done", "discarded", "failed", "dropped"],
+    BatchStatus: ["running", "done", "failed"],
+    SectionState: ["finished", "cut-short", "over-run", "failed"],
+    RemarkKind: ["warning", "left-out", "note"],
+}
+
+
+@pytest.mark.parametrize("kind", JOURNAL)
+def test_the_texts_of_the_journal_stay(kind):
+    assert [str(value) for value in kind] == JOURNAL[kind]
+    assert [kind(text) for text in JOURNAL[kind]] == list(kind)
+
+
+def test_the_word_of_today_is_read_as_well():
+    assert Purpose("baseline") is Purpose.BASELINE
+    with pytest.raises(ValueError, match="granules"):
+        Purpose("granules")
+
+
+def test_the_tables_name_every_text_they_hold():
+    assert schema.visit.c.purpose.comment == "sweep, probe, fresh, sentinel, before, search, curve"
+    assert schema.visit.c.status.comment == "planned, done, discarded, failed, dropped"
+    assert schema.batch.c.status.comment == "running, done, failed"
+    assert schema.remark.c.kind.comment == "warning, left-out, note"

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A small campaign of every procedure."""
+
+from ioatlas.design.latency_search import Goal
+from ioatlas.procedures.tune.procedure import Tune
+from tests.unit.simulated import World
+
+_HEAD = """
+window = "300ms"
+[target]
+path = "TARGET"
+"""
+_SWEEP = """
+[sweep]
+rw = ["randread", "randwrite"]
+bs = ["4k", "64k"]
+size = "1m"
+direct = 0
+iodepth = [1, 8]
+ioengine = "libaio"
+"""
+DENSE = f"visits = 3{_HEAD}{_SWEEP}"
+ADAPTIVE = f"""
+visits = 2
+cells = 14
+{_HEAD}
+[sweep]
+rw = ["randread"]
+bs = ["4k", "8k", "16k", "32k", "64k", "128k", "256k"]
+size = "4m"
+direct = 0
+numjobs = [1, 2, 4]
+iodepth = [1, 2, 4, 8, 16]
+ioengine = "libaio"
+"""
+FIXED_WORK = """
+profile = "iozone2017"
+visits = 2
+[target]
+path = "TARGET"
+[sweep]
+size = "1m"
+bs = ["64k", "256k"]
+"""
+IOZONE = FIXED_WORK.replace("visits = 2", 'visits = 2\nengine = "both"')
+ROUNDS = f"""
+profile = "snia-pts"
+{_HEAD}
+[sweep]
+size = "1m"
+rwmixread = [50, 0]
+bs = ["16k", "4k"]
+direct = 0
+"""
+POINTS = f"""
+visits = 2
+{_HEAD}
+[sweep]
+size = "16m"
+direct = 0
+[streams]
+load = 400
+points = [100, 50]
+[[stream]]
+name = "mixed"
+share = 70
+rw = "randrw"
+rwmixread = 60
+bs = "4k"
+region = [0, 50]
+[[stream]]
+name = "big"
+share = 30
+rw = "write"
+bs = "32k"
+region = [50, 100]
+"""
+HIGHEST = POINTS.replace("load = 400\npoints = [100, 50]", 'limit = "5ms"\npoints = [100, 50]')
+TRACE = """
+visits = 2
+trace = "TRACE"
+[target]
+path = "TARGET"
+[sweep]
+numjobs = 4
+direct = 0
+"""
+TUNE = """
+[target]
+path = "TARGET"
+[sweep]
+rw = "randread"
+bs = "4k"
+size = "4m"
+direct = 0
+ioengine = "libaio"
+"""
+EVERY = {
+    "dense": DENSE,
+    "adaptive": ADAPTIVE,
+    "fixed work": FIXED_WORK,
+    "iozone": IOZONE,
+    "rounds": ROUNDS,
+    "points": POINTS,
+    "highest": HIGHEST,
+    "tune": TUNE,
+    "trace": TRACE,
+}
+
+
+def begin(world: World, name: str) -> None:
+    """Start the campaign of that name."""
+    world.start(EVERY[name], procedure=Tune(Goal("p99", 1e6, 2, 16)) if name == "tune" else None)

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A campaign that is killed at any moment and resumed ends with the cells and values of one that nobody disturbed."""
+
+from collections import defaultdict
+
+import pytest
+
+from tests.unit.procedures.cases import EVERY, begin
+from tests.unit.simulated import World, killed, moments, spread
+
+MOMENTS = {"dense": 25}
+FEWER = 5
+BEGUN_AGAIN = frozenset({"fixed work", "iozone", "rounds"})
+"""Their visits build on each other on a file that a resumed session makes anew: some are made once more, with seeds
+of their own.
+"""
+
+
+@pytest.fixture(scope="module")
+def undisturbed(request, tmp_path_factory):
+    """(world, what it came to without a kill, how many moments that has)."""
+    world = World(tmp_path_factory.mktemp("killed"))
+    begin(world, request.param)
+    world.keep()
+    total = moments(world)
+    world.check()
+    return request.param, world, world.made(), total
+
+
+@pytest.mark.parametrize(
+    ("undisturbed", "number"),
+    [(name, number) for name in EVERY for number in range(MOMENTS.get(name, FEWER))],
+    indirect=["undisturbed"],
+)
+def test_killed_and_resumed_it_ends_as_if_nothing_had_happened(undisturbed, number):
+    name, world, reference, total = undisturbed
+    count = MOMENTS.get(name, FEWER)
+    world.restore()
+    assert killed(world, spread(count, total)[number])
+    before = world.finished()
+    assert world.session().complete
+    world.check()
+    after = world.finished()
+    assert {key: after.get(key) for key in before} == before
+    if name in BEGUN_AGAIN:
+        assert_alike(world.made(), reference)
+    else:
+        assert swept(name, world.made()) == swept(name, reference)
+
+
+def swept(name, made):
+    """All visits; of an adaptive map without its baseline visits, whose places may shift by a batch.
+
+    A latency since each I/O was due comes from a log in whole milliseconds: apart by less than a thousandth it is
+    the same.
+    """
+    kept = [row for row in made if name != "adaptive" or len(row) == 2 or row[2] not in ("sentinel", "baseline")]
+    return [
+        (*row[:11], pytest.approx(row[11], rel=1e-3)) if len(row) > 2 and row[2] == "curve" else row for row in kept
+    ]
+
+
+def assert_alike(made, reference):
+    """The same cells in the same replicates, or more of these, with values apart by noise alone."""
+    assert [row for row in made if len(row) == 2] == [row for row in reference if len(row) == 2]
+    found, wanted = defaultdict(list), defaultdict(list)
+    for rows, kept in ((made, found), (reference, wanted)):
+        for row in rows:
+            if len(row) > 2:
+                kept[row[0], row[8]].append((row[1], row[9], row[11]))
+    assert found.keys() == wanted.keys()
+    for place, visits in wanted.items():
+        assert {replicate for replicate, _, _ in visits} <= {replicate for replicate, _, _ in found[place]}
+        usual = [latency for *_, latency in visits if latency]
+        for _, moved, latency in found[place]:
+            assert moved == pytest.approx(visits[0][1], rel=0.2)
+            assert not latency or min(usual) * 0.9 < latency < max(usual) * 1.1

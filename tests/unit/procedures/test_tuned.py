@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The load-latency curve: what is offered, and when a step counts as overloaded."""
+
+import pytest
+
+from ioatlas.model.cell import Cell
+from ioatlas.model.histogram import Histogram
+from ioatlas.model.visit import Part, Series, Visit
+from ioatlas.procedures.tune.result import Best, curve_levels, curve_point, offered_iops, trial_of
+
+
+def best(jobs, depth, iops, **shares):
+    return Best(jobs, depth, iops, None, None, iops * 4096, 1e6, 2e6, 5, shares or {"read": 1.0})
+
+
+@pytest.mark.parametrize(("jobs", "iops"), [(1, 16_000.0), (8, 1234.5), (64, 100.0), (3, 7.0)])
+def test_ten_steps_up_to_the_capacity(jobs, iops):
+    levels = curve_levels(best(jobs, 4, iops))
+    assert [level.percent for level in levels] == list(range(10, 101, 10))
+    for level in levels:
+        # fio takes whole numbers for each job: half an I/O a second each may be lost or won.
+        assert level.offered_iops == pytest.approx(iops * level.percent / 100, abs=max(1.0, level.numjobs / 2))
+        assert level.numjobs <= jobs
+        assert level.offered_iops == int(level.options["rate_iops"]) * level.numjobs
+        assert level.iodepth >= 16
+
+
+def test_a_mix_keeps_its_shares():
+    levels = curve_levels(best(2, 8, 10_000.0, read=0.7, write=0.3))
+    assert levels[-1].options["rate_iops"] == "3500,1500"
+    cell = Cell.of("t", {"rw": "randrw", "numjobs": 2, **levels[-1].options})
+    assert offered_iops(cell) == 10_000
+    assert cell.loop == "open"
+
+
+def visit(done, *, seconds=1.0, lat_ms=1.0, late_share=1.0):
+    """`late_share`: throughput of the last four fifths over what they would need."""
+    rates = [1.0] * 2 + [late_share] * 8
+    series = Series(
+        100, tuple(range(100, 1100, 100)), tuple(done * 4096 * r * 10 / sum(rates) for r in rates), (lat_ms * 1e6,) * 10
+    )
+    part = Part(
+        "read",
+        done * 4096,
+        done,
+        round(seconds * 1000),
+        lat_ms * 1e6,
+        Histogram.from_counts({round(lat_ms * 1e6): done}),
+        series,
+    )
+    return Visit(1, "k", 1, 0, 50, 1, 0.0, (part,))
+
+
+def paced(rate, jobs=1):
+    return Cell.of("t", {"rw": "randread", "bs": 4096, "numjobs": jobs, "iodepth": 64, "rate_iops": rate})
+
+
+@pytest.mark.parametrize(
+    ("done", "lat_ms", "late_share", "overloaded"),
+    [
+        (1000, 1.0, 1.0, False),
+        (985, 20.0, 1.0, False),  # 20 I/Os are under way when the time is up
+        (900, 1.0, 1.0, True),
+        (900, 20.0, 1.0, True),
+        (970, 1.0, 2.0, False),  # a late start, made up for since
+    ],
+)
+def test_overload_is_what_the_target_does_not_carry(done, lat_ms, late_share, overloaded):
+    point = curve_point(paced(1000), visit(done, lat_ms=lat_ms, late_share=late_share))
+    assert point.offered == 1000
+    assert point.iops == done
+    assert point.overloaded is overloaded
+
+
+def test_a_trial_is_the_slower_direction_and_all_ios():
+    parts = [
+        Part(name, 4096 * ios, ios, 1000, lat, Histogram.from_counts({round(lat): ios}), Series(0))
+        for name, ios, lat in (("read", 700, 1e6), ("write", 300, 5e6))
+    ]
+    trial = trial_of(
+        Cell.of("t", {"rw": "randrw", "numjobs": 4, "iodepth": 2}), Visit(1, "k", 1, 0, 0, 1, 0.0, tuple(parts))
+    )
+    assert trial.point == (4, 2)
+    assert trial.iops == pytest.approx(1000)
+    assert (trial.lat_mean_ns, trial.lat_p99_ns) == (5e6, 5e6)

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Campaigns of every procedure from their start to their end on a simulated target, and what may come in between."""
+
+import pytest
+
+from ioatlas.errors import IoAtlasError, PartialResultError
+from ioatlas.simulate.faults import Fault, FaultKind
+from tests.unit.procedures.cases import EVERY, begin
+from tests.unit.simulated import World
+
+STOPPED_AT = (0.3, 0.8)
+
+
+@pytest.fixture(params=EVERY)
+def name(request):
+    return request.param
+
+
+@pytest.fixture
+def world(tmp_path, name):
+    made = World(tmp_path)
+    begin(made, name)
+    return made
+
+
+def statuses(world, where="1"):
+    return {status for (status,) in world.rows(f"select distinct status from visit where {where}")}
+
+
+def test_it_is_made_to_its_end(world):
+    summary = world.session()
+    world.check()
+    assert summary.complete
+    assert summary.visits == len(
+        [1 for (purpose,) in world.rows("select purpose from visit where status = 'done'") if purpose != "probe"]
+    )
+    assert world.events[0].name == "campaign"
+    assert {event.name for event in world.events} >= {"campaign", "progress", "visit"}
+    assert summary.seconds == pytest.approx(world.clock.monotonic(), abs=0.01)
+
+
+@pytest.mark.parametrize("share", STOPPED_AT)
+def test_stopped_it_cleans_keeps_what_is_finished_and_goes_on(world, share):
+    world.keep()
+    whole = world.session().seconds
+    world.restore()
+    end = world.clock.monotonic() + share * whole
+    with pytest.raises(PartialResultError, match="stopped") as error:
+        world.session(lambda: world.clock.monotonic() >= end)
+    assert "ioatlas resume" in error.value.remedy
+    assert world.clock.monotonic() < end + 1.0
+    world.check(complete=False)
+    before = world.finished()
+    assert world.session().complete
+    world.check()
+    after = world.finished()
+    assert {key: after[key] for key in before} == before
+
+
+def test_a_server_that_hangs_costs_no_finished_visit(world):
+    world.keep()
+    whole = world.session().seconds
+    world.restore()
+    world.fail(Fault(FaultKind.HANG, from_seconds=world.clock.monotonic() + whole / 2))
+    with pytest.raises(PartialResultError, match="did not end in time"):
+        world.session()
+    world.check(complete=False)
+    before = world.finished()
+    world.fail()
+    assert world.session().complete
+    world.check()
+    after = world.finished()
+    assert {key: after[key] for key in before} == before
+
+
+def test_a_load_that_cannot_be_killed_is_said_and_nothing_is_started_beside_it(world):
+    world.fail(Fault(FaultKind.UNKILLABLE))
+    runs = world.executor.runs
+    with pytest.raises(IoAtlasError, match="does not end, even when killed"):
+        world.session()
+    assert world.executor.runs == runs + 1
+    world.fail()
+    assert world.session().complete
+    world.check()
+
+
+def test_a_fio_that_refuses_its_job_is_quoted(world, name):
+    world.fail(Fault(FaultKind.EXIT, text="fio: pid=0, err=22/file:init.c, error=Invalid argument"))
+    with pytest.raises(IoAtlasError, match=r"Invalid argument|cannot be run"):
+        world.session()
+    world.check(complete=False)
+    world.fail()
+    assert world.session().complete
+    world.check()
+
+
+def test_half_an_output_is_none(world):
+    world.fail(Fault(FaultKind.CUT_OUTPUT, from_seconds=1.0, times=1))
+    if world.tried() is not None:  # of a lay-out, or of one load in a row
+        world.check(complete=False)
+        world.session()
+    world.check()
+
+
+def test_a_full_file_system_leaves_nothing_and_is_one_message(world, name):
+    world.fail(Fault(FaultKind.NO_SPACE))
+    error = world.tried()
+    world.check(complete=False)
+    if name == "iozone":  # its own tool goes on
+        return
+    assert error is not None
+    assert "No space left" in str(error) or "free some space" in error.remedy
+    world.fail()
+    assert world.session().complete
+    world.check()
+
+
+def test_errors_of_the_target_leave_no_value(world, name):
+    world.fail(
+        Fault(FaultKind.IO_ERROR, jobs={"bs": "65536"} | ({} if name == "fixed work" else {"ioengine": "libaio"}))
+    )
+    error = world.tried()
+    assert error is None or "nput/output" in str(error)
+    world.check(complete=error is None)
+    assert world.rows("select error from visit where status = 'done' and error != 0") == []

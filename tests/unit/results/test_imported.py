@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was imported becomes a result like a campaign's: every figure imported, no visit, no interval, nothing told
+that the source did not.
+"""
+
+import csv
+import io
+import json
+import sqlite3
+from contextlib import closing
+
+import pytest
+from click.testing import CliRunner
+
+from ioatlas.campaign import load_result
+from ioatlas.cli.import_ import command
+from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.report.export.to_csv import write_csv
+from ioatlas.report.page_data import report_data
+from ioatlas.results.imported_comparison import compare_imported
+from ioatlas.store.imported import Imported
+
+IOZONE = """\
+\tIozone: Performance Test of File I/O
+\t        Version $Revision: 3.489 $
+\tCommand line used: iozone -a -i 0 -i 1 -I
+                                                              random    random     bkwd    record    stride
+              kB  reclen    write  rewrite    read    reread    read     write     read   rewrite      read   fwrite frewrite    fread  freread
+            1024       4   101000   102000   201000   202000
+            1024      64   301000   302000   401000   402000
+"""
+CDM = "CrystalDiskMark 8.0.1 x64\n[Read]\n  RND    4KiB (Q=  1, T= 1):    41.375 MB/s [  10101.3 IOPS] <    98.75 us>\n"
+
+
+def fio_json(bw, bs="4k", direct="1", name="a"):
+    part = {
+        "io_bytes": 4096,
+        "bw_bytes": bw,
+        "bw": bw // 1024,
+        "iops": bw / 4096,
+        "runtime": 1000,
+        "lat_ns": {"mean": 1000.0, "N": 1},
+    }
+    options = {
+        "name": name,
+        "rw": "randread",
+        "bs": bs,
+        "size": "1m",
+        "iodepth": "1",
+        "numjobs": "1",
+        "ioengine": "psync",
+        "direct": direct,
+    }
+    return json.dumps(
+        {"fio version": "fio-3.33", "jobs": [{"jobname": name, "error": 0, "job options": options, "read": part}]},
+        indent=1,
+    )
+
+
+def bring_in(folder, out, *options, **texts):
+    folder.mkdir(exist_ok=True)
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    done = CliRunner().invoke(command, [*(str(folder / name) for name in texts), "-o", str(out), "--json", *options])
+    assert done.exit_code == 0, done.stderr
+
+
+def test_several_tools_are_one_result(tmp_path):
+    out = tmp_path / "lib"
+    bring_in(tmp_path / "in", out, fio=fio_json(8_192_000), iozone=IOZONE, cdm=CDM)
+    result = load_result(out)
+    assert [target.name for target in result.targets] == ["fio 3.33", "iozone 3.489", "crystaldiskmark 8.0.1"]
+    assert {e.kind for e in result.estimates} == {"imported"}
+    assert all(
+        e.n_visits == 0 and e.bw_low is None and e.bw_high is None and e.lat_mean_low_ns is None
+        for e in result.estimates
+    )
+    assert len(result.estimates) == 1 + 8 + 1
+    crystal = next(e for e in result.estimates if e.cell.target.startswith("crystal"))
+    assert "rw" in crystal.cell.option
+    assert result.axes["operation"] == ("randread", "write", "rewrite", "read", "reread")
+    assert result.methods["iozone 3.489"]["page cache"] == "direct"
+    assert result.methods["iozone 3.489"]["running time"] == "not told"
+    sentences = " ".join(f.sentence for f in result.findings)
+    assert "Methods differ in" in sentences
+    assert "10 imported readings in 3 sets" in sentences
+    report = report_data(result)
+    assert [each.target for each in report.imported_methods] == ["fio 3.33", "iozone 3.489", "crystaldiskmark 8.0.1"]
+    derived = {axis.name for axis in report.axes if axis.derived}
+    assert "rw" in derived, "fio's word follows from the operation"
+
+
+def test_the_table_says_what_the_source_says_and_no_more(tmp_path):
+    bring_in(tmp_path / "in", tmp_path / "lib", iozone=IOZONE)
+    text = io.StringIO()
+    write_csv(load_result(tmp_path / "lib"), text)
+    rows = list(csv.DictReader(io.StringIO(text.getvalue())))
+    reread = next(row for row in rows if row["operation"] == "reread" and row["bs_bytes"] == "65536")
+    assert (reread["kind"], reread["n_visits"], reread["rw"], reread["iodepth"], reread["lat_kind"]) == (
+        "imported",
+        "0",
+        "",
+        "",
+        "",
+    )
+    assert float(reread["bw_bytes_per_s"]) == 402000 * 1024
+    assert reread["notes"].startswith("iozone:7")
+    assert reread["bw_low"] == reread["bw_high"] == reread["lat_mean_ns"] == ""
+
+
+def test_sets_are_told_apart_by_label_or_by_what_differs(tmp_path):
+    out = tmp_path / "lib"
+    bring_in(tmp_path / "a", out, "--label", "before", run=fio_json(4_096_000))
+    bring_in(tmp_path / "b", out, "--label", "after", run=fio_json(8_192_000))
+    assert [target.name for target in load_result(out).targets] == ["before", "after"]
+    other = tmp_path / "other"
+    bring_in(tmp_path / "c", other, one=fio_json(4_096_000), two=fio_json(8_192_000, direct="0"))
+    assert [target.name for target in load_result(other).targets] == ["fio 3.33, direct", "fio 3.33, buffered"]
+    third = tmp_path / "third"
+    bring_in(tmp_path / "d", third, one=fio_json(4_096_000), two=fio_json(8_192_000))
+    assert [target.name for target in load_result(third).targets] == ["fio 3.33, one", "fio 3.33, two"]
+    assert all(str(tmp_path) not in note for e in load_result(third).estimates for note in e.notes), (
+        "where files were is the user's business"
+    )
+
+
+def test_many_files_of_one_load_and_labelled_ones_are_repeats(tmp_path):
+    many = {f"run{i:02}": fio_json(4_096_000 + 4096 * i) for i in range(14)}
+    bring_in(tmp_path / "many", tmp_path / "lib", **many)
+    result = load_result(tmp_path / "lib")
+    assert [target.name for target in result.targets] == ["fio 3.33"]
+    assert len(result.estimates) == 14
+    assert any("1 load with more than one reading" in finding.sentence for finding in result.findings)
+    bring_in(tmp_path / "two", tmp_path / "named", "--label", "nas", one=fio_json(4_096_000), two=fio_json(8_192_000))
+    assert [target.name for target in load_result(tmp_path / "named").targets] == ["nas"]
+    found = compare_imported(tmp_path / "lib", tmp_path / "named")
+    (row,) = found.result.rows
+    assert (row.n_first, row.n_second, found.result.tested) == (14, 2, 1)
+    assert row.test is not None
+
+
+def test_the_same_file_again_adds_nothing_and_losses_are_kept(tmp_path):
+    out = tmp_path / "lib"
+    for _ in range(2):
+        bring_in(tmp_path / "in", out, one=fio_json(4_096_000))
+    assert len(load_result(out).estimates) == 1
+    cut = tmp_path / "cut.json"
+    cut.write_text(fio_json(4_096_000)[:-120])
+    CliRunner().invoke(command, [str(cut), "-o", str(out)])
+    assert any("cut" in text for text in load_result(out).settings.values())
+
+
+def test_what_cannot_be_a_store_is_refused_with_a_sentence(tmp_path):
+    with pytest.raises(UsageError, match="nothing was imported"):
+        Imported.open(tmp_path)
+    (tmp_path / "imported.sqlite").write_bytes(b"not a database, but long enough to look at" * 100)
+    with pytest.raises(IoAtlasError, match="cannot be read"):
+        load_result(tmp_path)
+    out = tmp_path / "newer"
+    Imported.at(out).close()
+    with closing(sqlite3.connect(out / "imported.sqlite")) as link:
+        link.execute("PRAGMA user_version=99")
+    with pytest.raises(IoAtlasError, match="format 99"):
+        load_result(out)
+
+
+IOR = """\
+IOR-3.0.1: MPI Coordinated Test of Parallel I/O
+
+Summary of all tests:
+Operation   Max(MiB)   Min(MiB)  Mean(MiB)     StdDev    Mean(s) Test# #Tasks tPN reps fPP reord reordoff reordrand seed segcnt blksiz xsize aggsize API RefNum
+write        1200.50    1100.25    1150.00      40.00    0.90000 0 16 4 3 1 1 1 0 0 1 1073741824 1048576 17179869184 POSIX 0
+"""
+
+
+def test_a_mean_says_so_and_its_spread_makes_no_interval(tmp_path):
+    bring_in(tmp_path / "in", tmp_path / "lib", ior=IOR)
+    (estimate,) = load_result(tmp_path / "lib").estimates
+    assert (estimate.verdict_text, estimate.bw_low, estimate.bw_high) == ("mean of 3 runs", None, None)
+    assert "the source's spread over runs: 40 MiB/s; no interval is made of it" in estimate.notes

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How well a campaign's level is known: closed forms of the mixture, and coverage with and without drift."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from ioatlas.stats.level import Spread, _contrasts, _stretches, level_spread
+
+
+def test_a_spread_of_one_component_is_students():
+    spread = Spread(np.ones(1), np.array([0.2]), 7.0, 0.0)
+    assert spread.beyond(0.3) == pytest.approx(stats.t.sf(0.3 / 0.2, 7))
+    assert spread.beyond(-0.3) == pytest.approx(1 - stats.t.sf(0.3 / 0.2, 7))
+    assert spread.half_width() == pytest.approx(0.2 * stats.t.ppf(0.975, 7))
+    assert spread.half_width(0.8) == pytest.approx(0.2 * stats.t.ppf(0.9, 7))
+
+
+def test_a_mixture_is_weighed_and_a_component_without_spread_is_a_step():
+    spread = Spread(np.array([0.25, 0.75]), np.array([0.0, 0.2]), 7.0, 0.0)
+    assert spread.beyond(0.3) == pytest.approx(0.75 * stats.t.sf(0.3 / 0.2, 7))
+    assert spread.beyond(-0.3) == pytest.approx(0.25 + 0.75 * stats.t.sf(-0.3 / 0.2, 7))
+    assert spread.beyond(spread.half_width()) == pytest.approx(0.025, abs=1e-6)
+    assert Spread(np.ones(2) / 2, np.zeros(2), 7.0, 0.0).half_width() == 0.0
+
+
+@pytest.mark.parametrize("k", [2, 5, 24])
+def test_contrasts_are_orthonormal_and_know_no_level(k):
+    rows = _contrasts(k)
+    assert rows.shape == (k - 1, k)
+    assert rows @ rows.T == pytest.approx(np.eye(k - 1))
+    assert rows.sum(axis=1) == pytest.approx(np.zeros(k - 1), abs=1e-12)
+
+
+def test_stretches_are_in_the_order_of_time_and_hold_two_visits_at_least():
+    at, means, counts = _stretches(np.array([3.0, 1.0, 2.0, 4.0, 5.0]), np.array([30.0, 10.0, 20.0, 40.0, 50.0]))
+    assert counts.tolist() == [3, 2]
+    assert at.tolist() == [2.0, 4.5]
+    assert means.tolist() == [20.0, 45.0]
+    assert _stretches(np.arange(1000.0), np.zeros(1000))[2].size == 24
+
+
+def campaign(seed, n=96, drift=0.0, tau=200.0):
+    rng = np.random.default_rng(seed)
+    times = np.cumsum(rng.uniform(5, 15, n))
+    gaps = np.abs(times[:, None] - times[None, :])
+    slow = np.linalg.cholesky(np.exp(-gaps / tau) + 1e-9 * np.eye(n)) @ rng.normal(size=n) if drift else np.zeros(n)
+    return times, 0.1 * rng.normal(size=n) + drift * slow
+
+
+def test_white_noise_gives_about_the_plain_interval_of_a_mean():
+    plain = 0.1 / math.sqrt(96) * stats.t.ppf(0.975, 95)
+    widths = [level_spread([campaign(seed)]).half_width() for seed in range(20)]
+    assert 1.2 < np.median(widths) / plain < 2.2, "wider, for drift cannot be ruled out"
+
+
+@pytest.mark.parametrize(("drift", "least"), [(0.0, 0.95), (0.1, 0.85)])
+def test_intervals_of_a_level_cover_where_the_plain_ones_do_not(drift, least):
+    covered, plain = [], []
+    for seed in range(80):
+        times, residuals = campaign(seed, drift=drift)
+        error = abs(residuals.mean())
+        covered.append(error <= level_spread([(times, residuals)]).half_width())
+        plain.append(error <= stats.sem(residuals) * stats.t.ppf(0.975, 95))
+    assert np.mean(covered) >= least
+    assert not drift or np.mean(plain) < 0.6
+
+
+def test_drift_is_seen_and_widens():
+    quiet, moving = level_spread([campaign(1)]), level_spread([campaign(1, drift=0.2)])
+    assert moving.drift_variance > 10 * quiet.drift_variance
+    assert moving.half_width() > 3 * quiet.half_width()
+    both = level_spread([campaign(1), campaign(2)])
+    assert both.dof == 2 * 23
+    assert both.half_width() == pytest.approx(math.sqrt(2) * quiet.half_width(), rel=0.25)
+
+
+def test_extra_variance_is_added_to_every_component():
+    plain, more = level_spread([campaign(3)]), level_spread([campaign(3)], extra_variance=0.04)
+    assert more.scales**2 - plain.scales**2 == pytest.approx(np.full(plain.scales.size, 0.04))
+    assert more.drift_variance - plain.drift_variance == pytest.approx(0.04)
+    flat = level_spread([(np.arange(20.0), np.zeros(20))], extra_variance=0.04)
+    assert flat.half_width() == pytest.approx(0.2 * stats.t.ppf(0.975, 9))
+
+
+def test_too_few_visits_or_no_time_say_nothing():
+    assert level_spread([]) is None
+    assert level_spread([campaign(1), campaign(1, n=7)]) is None
+    assert level_spread([campaign(1, n=8)]) is not None
+    assert level_spread([(np.zeros(20), np.arange(20.0))]) is None

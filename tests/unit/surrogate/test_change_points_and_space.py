@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the cliffs are, which way the footprint goes, and how axes of every kind are placed."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ioatlas.errors import UsageError
+from ioatlas.surrogate.change_points import find_change_points as find_on_all_threads
+from ioatlas.surrogate.change_points import regimes, undecided
+from ioatlas.surrogate.explain import explain
+from ioatlas.surrogate.law import ChangePoint
+from ioatlas.surrogate.noise import measure_noise
+from ioatlas.surrogate.space import Space
+from ioatlas.surrogate.surrogate import Training, fit
+from ioatlas.surrogate.threads import one_thread
+
+sys.path.insert(0, str(Path(__file__).parents[3] / "bench/adaptive"))
+import surfaces
+
+find_change_points = one_thread(find_on_all_threads)
+AXES = ("rw", "bs_bytes", "size_bytes", "numjobs")
+
+
+def tables(rows):
+    first = [row for row in rows if row["pass"] == 1]
+    space = Space.of([{a: row[a] for a in AXES} for row in first])
+    return space, np.log([row["iops"] for row in first])
+
+
+@pytest.mark.parametrize("private", [True, False])
+def test_a_cache_edge_is_found_where_it_is_on_the_right_coordinate(private):
+    space, log_iops = tables(surfaces.array(0, private=private))
+    cells = np.random.default_rng(1).choice(len(space), 120, replace=False)
+    model = find_change_points(space, Training.of({int(c): [log_iops[c]] for c in cells}))
+    read = sorted((e for e in model.change_points if e.direction == "read" and not e.axis), key=lambda e: -e.drop)
+    assert read[0].exponent == int(private)
+    assert read[0].high <= 2.01 * read[0].low
+    assert read[0].low <= 48 * surfaces.MIB <= read[0].high
+
+
+def test_a_noisy_map_without_cliffs_gets_none():
+    rows = surfaces.disk(2)
+    space, log_iops = tables(rows)
+    cells = np.random.default_rng(2).choice(len(space), 60, replace=False)
+    model = find_change_points(space, Training.of({int(c): [log_iops[c]] for c in cells}))
+    assert not [e for e in model.change_points if not e.axis]
+
+
+def trained(log_iops_of, count: int, seed: int):
+    """A model of so many random cells of a queue grid, and its errors on the others; log_iops_of: of a cell's rw,
+    block, jobs and depth.
+    """
+    points = [
+        {"rw": rw, "bs_bytes": 4 * surfaces.KIB << b, "numjobs": jobs, "iodepth": depth}
+        for rw in ("randread", "randwrite")
+        for b in range(8)
+        for jobs in (1, 2, 4, 8)
+        for depth in (1, 2, 4, 8)
+    ]
+    space = Space.of(points)
+    log_iops = np.log([log_iops_of(*point.values()) for point in points])
+    rng = np.random.default_rng(seed)
+    cells = rng.choice(len(space), count, replace=False)
+    model = find_change_points(space, Training.of({int(c): [log_iops[c] + rng.normal(0, 0.01)] for c in cells}))
+    rest = np.setdiff1d(np.arange(len(space)), cells)
+    return model, np.abs(np.expm1(model.predict(rest).mean - log_iops[rest]))
+
+
+def growth(model, name: str):
+    """How often a limit doubles with the jobs, as the model tells it."""
+    (told,) = [p for p in explain(model) if p.name.startswith(f"{name} with two jobs")]
+    return told
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_queue_for_each_job_is_told_from_one_for_all(seed):
+    """Two I/Os at a time, 5 ms each: for each job, or for all of them."""
+    own, missed = trained(lambda rw, bs, jobs, depth: jobs * min(depth, 2) / 5e-3, 24, seed)
+    assert np.median(missed) < 0.05
+    told = growth(own, "I/Os served at once")
+    assert told.known
+    assert told.low <= 2.0 <= told.high
+    shared, missed = trained(lambda rw, bs, jobs, depth: min(jobs * depth, 2) / 5e-3, 24, seed)
+    assert np.median(missed) < 0.05
+    assert not growth(shared, "I/Os served at once").known
+
+
+@pytest.mark.parametrize("seed", [1, 3])
+def test_a_bandwidth_for_each_job_is_told_from_one_for_all(seed):
+    own, missed = trained(lambda rw, bs, jobs, depth: min(jobs * depth / 1e-4, jobs * 30e6 / bs), 24, seed)
+    assert np.median(missed) < 0.05
+    told = growth(own, "ceiling in bytes")
+    assert told.known
+    assert told.low <= 2.0 <= told.high
+    shared, missed = trained(lambda rw, bs, jobs, depth: min(jobs * depth / 1e-4, 30e6 / bs), 24, seed)
+    assert np.median(missed) < 0.05
+    assert not growth(shared, "ceiling in bytes").known
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("cut", [True, False])
+def test_ios_served_in_pieces_are_foretold(seed, cut):
+    """Writes one at a time, 1 ms for each 64 KiB begun; or 1 ms and another one for every 64 KiB."""
+    piece = 64 * surfaces.KIB
+
+    def iops(rw, bs, jobs, depth):
+        reads = min(jobs * depth, 8) / (100e-6 + bs / 2e9)
+        return reads if rw == "randread" else 1 / (1e-3 * (max(1.0, bs / piece) if cut else 1 + bs / piece))
+
+    _, missed = trained(iops, 40, seed)
+    assert np.median(missed) < 0.05
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_modes_far_apart_are_told_each_by_its_own_parameters(seed):
+    """Reads that a cache serves in 20 us, 16 at a time; writes one at a time, 4 ms each."""
+    model, missed = trained(
+        lambda rw, bs, jobs, depth: min(jobs * depth, 16) / 20e-6 if rw == "randread" else 1 / 4e-3, 24, seed
+    )
+    assert model.modes_apart
+    found = {(p.name, p.mode): p for p in explain(model)}
+    assert found["fixed time of an I/O", "randread"].value == pytest.approx(20e-6, rel=0.3)
+    assert found["fixed time of an I/O", "randwrite"].value == pytest.approx(4e-3, rel=0.3)
+    assert np.median(missed) < 0.05
+
+
+def test_modes_alike_are_not_told_apart():
+    own, _ = trained(lambda rw, bs, jobs, depth: jobs * min(depth, 2) / 5e-3, 24, 1)
+    assert not own.modes_apart
+
+
+def test_jumps_in_both_directions_and_a_step_for_small_writes_are_found():
+    """From 41 cells: any one of them alone leaves the map rough."""
+    rows = surfaces.array(4, sizes=6, blocks=9, jobs=4)
+    space, first = tables(rows)
+    again = {tuple(row[a] for a in AXES): row["iops"] for row in rows if row["pass"] == 2}
+    second = np.log([again[tuple(point[a] for a in AXES)] for point in space.points])
+    small = np.array([point["rw"] == "write" and point["bs_bytes"] == 4096 for point in space.points])
+    rng = np.random.default_rng(1)
+    cells = [*rng.choice(np.flatnonzero(~small), 40, replace=False), rng.choice(np.flatnonzero(small))]
+    model = find_change_points(space, Training.of({int(c): [first[c], second[c]] for c in cells}))
+    found = {(point.axis or "footprint", point.direction): point for point in model.change_points}
+    assert found["footprint", "read"].low <= 48 * surfaces.MIB <= found["footprint", "read"].high
+    assert found["footprint", "write"].low <= 12 * surfaces.MIB <= found["footprint", "write"].high
+    assert found["bs_bytes", "write"].high == 8192
+    assert not [p for p in explain(model) if p.known and "two jobs" in p.name]
+
+
+def test_nothing_of_the_residual_crosses_an_edge():
+    space, log_iops = tables(surfaces.array(1))
+    edge = ChangePoint(32 * surfaces.MIB, 64 * surfaces.MIB, 1, "read", 3.0)
+    code = regimes(space, (edge,))
+    assert code is not None
+    cells = np.random.default_rng(3).choice(len(space), 80, replace=False)
+    model = fit(space, Training.of({int(c): [log_iops[c]] for c in cells}), change_points=(edge,), separate=code)
+    covariance = model.kernel.covariance(model.hyper, np.arange(200), np.arange(200))
+    assert np.all(covariance[code[:200][:, None] != code[:200][None, :]] == 0)
+
+
+def test_cells_inside_a_wide_bracket_are_undecided():
+    space, _ = tables(surfaces.array(1))
+    inside = undecided(space, ChangePoint(8 * surfaces.MIB, 64 * surfaces.MIB, 0, "read"))
+    assert {space.points[c]["size_bytes"] for c in inside} == {16 * surfaces.MIB, 32 * surfaces.MIB}
+    assert {space.points[c]["rw"] for c in inside} == {"read"}
+
+
+def test_axes_are_placed_by_their_spacing():
+    space = Space.of(
+        [
+            {"bs": b, "rwmixread": m, "engine": e}
+            for b in (4096, 8192, 65536)
+            for m in (0, 25, 50, 75, 100)
+            for e in ("x", "y")
+        ]
+    )
+    axes = {axis.name: axis for axis in space.axes}
+    assert axes["rwmixread"].place.tolist() == [0, 0.25, 0.5, 0.75, 1]
+    assert axes["bs"].place.tolist() == [0, 0.25, 1]
+    assert not axes["engine"].numeric
+
+
+def test_gaps_in_a_numeric_axis_are_a_level():
+    space = Space.of([{"iodepth": d, "engine": e} for d in (None, 1, 2, 4) for e in ("psync", "libaio")])
+    assert [a.name for a in space.axes] == ["engine", "iodepth", "iodepth given"]
+
+
+def test_two_equal_cells_are_refused():
+    with pytest.raises(UsageError, match="same value"):
+        Space.of([{"bs": 1}, {"bs": 1}, {"bs": 2}])
+
+
+def test_noise_is_measured_robustly():
+    rng = np.random.default_rng(4)
+    visits = [list(rng.normal(0, 0.1, 2)) for _ in range(60)]
+    visits[0][1] -= 2
+    assert measure_noise(visits).sd == pytest.approx(0.1, rel=0.3)
+    assert measure_noise([]).pairs == 0

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/glossary.md retires words: they do not come back in the code's names, the documentation or the report's page."""
+
+import io
+import re
+import tokenize
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+GLOSSARY = ROOT / "docs" / "glossary.md"
+TABLE = GLOSSARY.read_text().split("<!-- retired: begin -->")[1].split("<!-- retired: end -->")[0]
+RETIRED = [tuple(cell.strip() for cell in line.strip("|").split("|")) for line in TABLE.strip().splitlines()[2:]]
+SAY = {row[0]: row[1] for row in RETIRED}
+
+PLAIN: dict[str, tuple[str, ...]] = {
+    "hollow": ("report/export",),  # markers that are not filled
+    # the word itself: one thing next to another, no counters
+    "beside": ("interop", "lab", "design", "analysis"),
+}
+STILL_THERE: dict[str, tuple[str, ...]] = {
+    "sentinel": (
+        "design/sentinels.py",
+        "model/result.py",
+        "procedures/dense_map/watch.py",
+        "report/export/to_json.py",
+        "results/result.py",
+    ),
+}
+"""Words that a part of the code still uses, and where: paths below src/ioatlas. Nothing may be added."""
+STILL_TOLD: dict[str, tuple[str, ...]] = {
+    # the purpose's name in journals of version 1, and in the data of a report
+    "sentinel": ("docs/reference/journal.md", "web/src/lib/report-data.gen.ts"),
+    "honesty": ("docs/reference/command-line.md",),  # replay's help
+    "study in order": ("docs/reference/command-line.md", "web/src/views/Charts.tsx"),
+}
+"""Pages that still use one: what is made from the code follows when the code does."""
+
+
+def names(text: str) -> set[str]:
+    """Every name of a Python text in words: `takeBack` and `_take_back` are both 'take back'."""
+    found = {
+        token.string for token in tokenize.generate_tokens(io.StringIO(text).readline) if token.type == tokenize.NAME
+    }
+    return {in_words(name) for name in found}
+
+
+def in_words(name: str) -> str:
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name).replace("_", " ")
+    return " ".join(spaced.lower().split())
+
+
+def pattern(word: str) -> re.Pattern[str]:
+    return re.compile(rf"\b{re.escape(word).replace(chr(92) + ' ', '[ _-]')}s?\b", re.IGNORECASE)
+
+
+def pages() -> list[Path]:
+    """The documentation: not the decisions, which tell what was, and not the glossary itself."""
+    docs = [path for path in (ROOT / "docs").rglob("*.md") if "decisions" not in path.parts and path != GLOSSARY]
+    return [*docs, *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"))]
+
+
+def test_the_table_is_read():
+    assert len(RETIRED) >= 15
+    assert all(len(row) == 3 and row[2] in ("everywhere", "names") for row in RETIRED)
+
+
+def test_words_are_told_apart_in_names():
+    assert names("def _take_back(odd_cells): SentinelChart = 1") == {
+        "def",
+        "take back",
+        "odd cells",
+        "sentinel chart",
+    }
+    assert pattern("odd cell").search("odd cells")
+    assert not pattern("trait").search("portrait")
+
+
+@pytest.mark.parametrize("word", [row[0] for row in RETIRED])
+def test_no_name_in_the_code_is_a_retired_word(word):
+    look, allowed = pattern(word), (*PLAIN.get(word, ()), *STILL_THERE.get(word, ()))
+    found = {
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in (ROOT / "src" / "ioatlas").rglob("*.py")
+        if not str(path.relative_to(ROOT / "src" / "ioatlas")).startswith(allowed)
+        for name in names(path.read_text())
+        if look.search(name)
+    }
+    assert not found, f"say {SAY[word]!r}"
+
+
+@pytest.mark.parametrize("word", [row[0] for row in RETIRED if row[2] == "everywhere"])
+def test_no_page_and_no_text_of_the_report_has_a_retired_word(word):
+    look = pattern(word)
+    web = [path for kind in ("*.ts", "*.tsx", "*.css") for path in (ROOT / "web" / "src").rglob(kind)]
+    found = {
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in (*pages(), *web)
+        if str(path.relative_to(ROOT)) not in STILL_TOLD.get(word, ())
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if look.search(line)
+    }
+    assert not found, f"say {SAY[word]!r}"

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pages of docs/reference that are made from the code are what the code says."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from ioatlas.report.table import FIXED, REST
+
+ROOT = Path(__file__).resolve().parents[2]
+_SPEC = importlib.util.spec_from_file_location("reference", ROOT / "scripts" / "reference.py")
+reference = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(reference)
+
+
+@pytest.mark.parametrize("name", reference.PAGES)
+def test_a_page_is_what_the_code_says(name):
+    assert (ROOT / "docs" / name).read_text() == reference.PAGES[name](), "run `make docs`"
+
+
+def test_every_column_is_described_and_nothing_else():
+    assert set(reference.COLUMNS) == {*FIXED, *REST}
+
+
+def test_the_check_tells_which_page_is_old(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(reference, "DOCS", tmp_path)
+    (tmp_path / "reference").mkdir()
+    (tmp_path / "decisions").mkdir()
+    marks = [f"<!-- {name}: {end} -->" for name in ("keys", "options") for end in ("begin", "end")]
+    (tmp_path / "reference" / "campaign.md").write_text("\n".join(marks))
+    assert reference.main(["--check"]) == 3
+    assert "journal.md" in capsys.readouterr().err
+    assert reference.main([]) == 0
+    assert reference.main(["--check"]) == 0
+
+
+def test_every_command_has_a_section():
+    text = reference.command_line()
+    for name in (
+        "map",
+        "plan",
+        "resume",
+        "show",
+        "report",
+        "export",
+        "compare",
+        "tune",
+        "import",
+        "translate",
+        "lab truth",
+    ):
+        assert f" ioatlas {name}\n" in text
