@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the design breaks: a planted notch, 16 of 864 cells 4 times slower than their neighbours, which no smooth model foresees.
+"""Where the design breaks: a planted notch, 16 of 864 cells 4 times slower than their neighbours, which no smooth
+model foresees.
 
 python bench/adaptive/notch.py [--seeds 20]      prints the table, writes notch.png
 """
@@ -67,7 +68,9 @@ def run(task: tuple[float, int, int]) -> tuple:
 
 
 def picture(seed: int) -> None:
-    """Slice rw=write, size=256 MiB of one quiet map at 96 cells: truth, prediction, their ratio with the measured cells marked."""
+    """Slice rw=write, size=256 MiB of one quiet map at 96 cells: truth, prediction, their ratio with the measured
+    cells marked.
+    """
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -92,11 +95,22 @@ def picture(seed: int) -> None:
             grid[blocks.index(space.block_bytes[c]), jobs.index(space.numjobs[c])] = values[c]
         ratio = title.startswith("predicted /")
         shown = axis.imshow(
-            grid, origin="lower", aspect="auto", cmap="cividis", **({"vmin": 0.5, "vmax": 4} if ratio else {"vmin": 0, "vmax": 2.2})
+            grid,
+            origin="lower",
+            aspect="auto",
+            cmap="cividis",
+            **({"vmin": 0.5, "vmax": 4} if ratio else {"vmin": 0, "vmax": 2.2}),
         )
         for c in slice_:
             if c in measured and axis is not axes[0]:
-                axis.plot(jobs.index(space.numjobs[c]), blocks.index(space.block_bytes[c]), "o", mfc="white", mec="black", ms=5)
+                axis.plot(
+                    jobs.index(space.numjobs[c]),
+                    blocks.index(space.block_bytes[c]),
+                    "o",
+                    mfc="white",
+                    mec="black",
+                    ms=5,
+                )
         axis.set_xticks(range(len(jobs)), [f"{int(j)}" for j in jobs])
         axis.set_yticks(range(len(blocks)), [f"{int(b) // 1024}k" for b in blocks])
         axis.set_xlabel("numjobs")
@@ -104,7 +118,8 @@ def picture(seed: int) -> None:
         axis.set_title(title, fontsize=10)
         figure.colorbar(shown, ax=axis)
     figure.suptitle(
-        "A notch no sample fell on (rw=write, size=256 MiB; circles: measured; writes of 128k by 16 jobs and more are 4 times slower)",
+        "A notch no sample fell on (rw=write, size=256 MiB; circles: measured;"
+        " writes of 128k by 16 jobs and more are 4 times slower)",
         fontsize=9,
     )
     figure.savefig(Path(__file__).parent / "notch.png", dpi=80)
@@ -114,12 +129,22 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--rows", default="", help="append every row to this file as it is found; what it holds is not run again, so a stopped run goes on")
+    parser.add_argument(
+        "--rows",
+        default="",
+        help="append every row to this file as it is found; what it holds is not run again, so a stopped run goes on",
+    )
     arguments = parser.parse_args()
     kept = Path(arguments.rows) if arguments.rows else None
     rows = [tuple(json.loads(line)) for line in kept.read_text().splitlines()] if kept and kept.exists() else []
     done = {row[:3] for row in rows}
-    tasks = [(sd, n, seed) for seed in range(arguments.seeds) for sd in (0.02, 0.14) for n in SIZES if (sd, n, seed) not in done]
+    tasks = [
+        (sd, n, seed)
+        for seed in range(arguments.seeds)
+        for sd in (0.02, 0.14)
+        for n in SIZES
+        if (sd, n, seed) not in done
+    ]
     with ProcessPoolExecutor(arguments.jobs) as pool:
         for row in pool.map(run, tasks):
             rows.append(row)
@@ -127,8 +152,10 @@ def main() -> None:
                 with kept.open("a") as log:
                     log.write(json.dumps(row) + "\n")
     print(
-        "| noise | cells | touched | touched by an honesty pick | cells measured in the notch | notch error (median) | intervals that held it | map error median / P90 | stated median / P90 |\n|"
-        + "---|" * 9
+        "| noise | cells | touched | touched by a hold-out pick | cells measured in the notch"
+        " | notch error (median) | intervals that held it | map error median / P90 | stated median / P90 |\n|"
+        + "---|"
+        * 9
     )
     for sd in (0.02, 0.14):
         for n in SIZES:
@@ -136,7 +163,9 @@ def main() -> None:
             share = lambda at, mine=mine: np.mean([r[at] > 0 for r in mine])  # noqa: E731
             mean = lambda at, mine=mine: float(np.median([r[at] for r in mine]))  # noqa: E731
             print(
-                f"| {100 * sd:.0f}% | {n} | {100 * share(3):.0f}% of seeds | {100 * share(4):.0f}% | {np.mean([r[3] for r in mine]):.1f} of 16 | {100 * mean(5):.0f}% | {100 * np.mean([r[6] for r in mine]):.0f}% "
+                f"| {100 * sd:.0f}% | {n} | {100 * share(3):.0f}% of seeds | {100 * share(4):.0f}%"
+                f" | {np.mean([r[3] for r in mine]):.1f} of 16 | {100 * mean(5):.0f}%"
+                f" | {100 * np.mean([r[6] for r in mine]):.0f}% "
                 f"| {100 * mean(7):.1f} / {100 * mean(8):.1f}% | {100 * mean(9):.1f} / {100 * mean(10):.1f}% |"
             )
     missed = next((r[2] for r in rows if r[0] == 0.02 and r[1] == 96 and r[3] == 0), 0)

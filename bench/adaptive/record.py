@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Record dense sweeps to compare designs on: every cell of a grid, several passes, each in its own random order.
 
-    python bench/adaptive/record.py local|link|cache|buffered|mixed|packed|queue|warm_cache|wide_cache|nas_cache|wide_nas|
+    python bench/adaptive/record.py
+    local|link|cache|buffered|mixed|packed|queue|warm_cache|wide_cache|nas_cache|wide_nas|
                                                 spindle|throttled|connections|drive [--passes 2] [--lock FILE]
 
 Targets:
@@ -11,21 +12,27 @@ Targets:
   cache     nbdkit's cache filter (96 MiB) in front of a 1 ms store: a server cache edge of known size.
   buffered  a file on the local file system read through a page cache held to 160 MiB by a memory cgroup (needs root).
   mixed     reads and writes mixed (rwmixread) by two engines, O_DIRECT, on the local file system.
-  packed    writes of data of given compressibility (buffer_compress_percentage) to a compressed RAM disk (zram; needs root).
+  packed    writes of data of given compressibility (buffer_compress_percentage) to a compressed RAM disk (zram; needs
+  root).
   queue     nbdkit: 2 ms, 4 threads a connection, 300 Mbit/s for all; reads, writes and mixes over depth and jobs.
   warm_cache
-            such a cache in a known state: the cells of a batch have one size, and the batch begins with a read of as much of it as
-            the cache holds. What is hit follows from the cell then, and not from what was measured before. Writes go through to the store.
+            such a cache in a known state: the cells of a batch have one size, and the batch begins with a read of as
+            much of it as
+            the cache holds. What is hit follows from the cell then, and not from what was measured before. Writes go
+            through to the store.
   wide_cache
             the same on a grid of 1,920 cells, as many as the sweep of one target in profile `seed2021`.
   nas_cache such a cache where a NAS has it: behind a 1 Gbit/s link, in front of a 1 ms store (needs root). Random
-            order only: a section in order begins at the start of the file, which an earlier one may have left in the cache.
+            order only: a section in order begins at the start of the file, which an earlier one may have left in the
+            cache.
   wide_nas  the same on a grid of 1,920 cells.
-  spindle   nbdkit: one I/O at a time on a connection, 8 ms reads and 6 ms writes (and 800 Mbit/s, which no section is long enough to feel).
+  spindle   nbdkit: one I/O at a time on a connection, 8 ms reads and 6 ms writes (and 800 Mbit/s, which no section is
+  long enough to feel).
   throttled QEMU's storage daemon: 2,500 I/Os/s and 60 MB/s for all, and what its bucket adds in 0.4 s: about a quarter.
   connections
             nbdkit: 1 ms reads and 3 ms writes, 8 threads and 250 Mbit/s for each connection.
-  drive     a loop device over memory with limits in the root block cgroup: 20,000 reads/s, 4,000 writes/s, 200 and 80 MB/s (needs root).
+  drive     a loop device over memory with limits in the root block cgroup: 20,000 reads/s, 4,000 writes/s, 200 and 80
+  MB/s (needs root).
 
 A section takes 0.4 s; sections are placed 0.5 or 0.6 s apart inside one fio by `startdelay`, 24 to a batch. The
 lock is released between groups of batches, so that others can measure: the recordings are noisy and say so.
@@ -59,7 +66,9 @@ Cell = dict[str, str | int]
 """fio options, sizes in bytes."""
 
 
-def grid(rw: list[str], bs_kib: list[int], size_mib: list[int], numjobs: list[int], iodepth: list[int], **others: list) -> list[Cell]:
+def grid(
+    rw: list[str], bs_kib: list[int], size_mib: list[int], numjobs: list[int], iodepth: list[int], **others: list
+) -> list[Cell]:
     axes = {
         "rw": rw,
         "bs": [b * KIB for b in bs_kib],
@@ -117,7 +126,11 @@ def process(command: list[str], **kwargs: object) -> Iterator[subprocess.Popen]:
 def local(cells: list[Cell]) -> Iterator[tuple[list[str], object, int]]:
     with scratch(os.environ.get("ATLAS_SCRATCH", "/var/tmp")) as folder:
         lay_out(folder, {int(c["size"]) for c in cells})
-        yield ["direct=1", *([] if "ioengine" in cells[0] else ["ioengine=psync"])], lambda c: [f"filename={folder}/{c['size']}"], 500
+        yield (
+            ["direct=1", *([] if "ioengine" in cells[0] else ["ioengine=psync"])],
+            lambda c: [f"filename={folder}/{c['size']}"],
+            500,
+        )
 
 
 @contextlib.contextmanager
@@ -137,18 +150,32 @@ def buffered(cells: list[Cell]) -> Iterator[tuple[list[str], object, int]]:
 
 
 WARM_OPTIONS = ("cache=writethrough", "cache-min-block-size=64K", "cache-high-threshold=100", "cache-low-threshold=95")
-"""Blocks and thresholds as in docs/decisions/0082: the edge lies where max-size says."""
+"""Blocks and thresholds as in docs/decisions/0042: the edge lies where max-size says."""
 
 
 def fill(prefix: list[str], uri: str, size: int) -> None:
-    command = ["fio", "--name=f", "--ioengine=nbd", f"--{uri}", "--rw=write", "--bs=1m", "--iodepth=8", f"--size={size}"]
+    command = [
+        "fio",
+        "--name=f",
+        "--ioengine=nbd",
+        f"--{uri}",
+        "--rw=write",
+        "--bs=1m",
+        "--iodepth=8",
+        f"--size={size}",
+    ]
     subprocess.run([*prefix, *command], check=True, capture_output=True)
 
 
 def over_memory(cells: list[Cell], *words: str) -> list[str]:
     """Words of nbdkit: these options, the memory plugin as large as the largest cell, these parameters."""
     options = [word for word in words if word.startswith("-")]
-    return [*options, "memory", str(max(int(c["size"]) for c in cells)), *(word for word in words if word not in options)]
+    return [
+        *options,
+        "memory",
+        str(max(int(c["size"]) for c in cells)),
+        *(word for word in words if word not in options),
+    ]
 
 
 @contextlib.contextmanager
@@ -156,7 +183,9 @@ def nbd(cells: list[Cell], *words: str) -> Iterator[tuple[list[str], object, int
     """A filled nbdkit over memory."""
     with scratch("/dev/shm") as folder:
         socket = folder / "n.sock"
-        with process(["nbdkit", "-f", "-U", str(socket), *over_memory(cells, *words)], env={**os.environ, "TMPDIR": str(folder)}):
+        with process(
+            ["nbdkit", "-f", "-U", str(socket), *over_memory(cells, *words)], env={**os.environ, "TMPDIR": str(folder)}
+        ):
             wait_for(socket)
             uri = f"uri=nbd+unix:///?socket={socket}"
             fill([], uri, max(int(c["size"]) for c in cells))
@@ -180,7 +209,14 @@ def link(cells: list[Cell]) -> contextlib.AbstractContextManager:
 
 @contextlib.contextmanager
 def nas_cache(cells: list[Cell]) -> Iterator[tuple[list[str], object, int]]:
-    with scratch("/dev/shm") as folder, linked(over_memory(cells, *CACHE, *WARM_OPTIONS), env={**os.environ, "TMPDIR": str(folder)}) as (common, extra, period_ms):
+    with (
+        scratch("/dev/shm") as folder,
+        linked(over_memory(cells, *CACHE, *WARM_OPTIONS), env={**os.environ, "TMPDIR": str(folder)}) as (
+            common,
+            extra,
+            period_ms,
+        ),
+    ):
         fill(BEHIND_THE_LINK, common[1], max(int(c["size"]) for c in cells))
         yield common, extra, period_ms
 
@@ -203,7 +239,9 @@ def linked(words: list[str], **kwargs: object) -> Iterator[tuple[list[str], obje
             run("ip", "-n", space, "link", "set", "lo", "up")
             run("ip", "-n", space, "link", "set", device, "mtu", "1500", "up")
             run(*f"tc -n {space} qdisc add dev {device} root tbf rate 1gbit burst 256k latency 50ms".split())
-        with process(["nsenter", f"--net=/run/netns/{server}", "nbdkit", "-f", "-i", address, "-t", "16", *words], **kwargs):
+        with process(
+            ["nsenter", f"--net=/run/netns/{server}", "nbdkit", "-f", "-i", address, "-t", "16", *words], **kwargs
+        ):
             time.sleep(0.5)
             yield ["ioengine=nbd", f"uri=nbd://{address}"], lambda _: [], 600
     finally:
@@ -232,7 +270,9 @@ def spindle(cells: list[Cell]) -> contextlib.AbstractContextManager:
 
 
 def connections(cells: list[Cell]) -> contextlib.AbstractContextManager:
-    return nbd(cells, "--threads=8", "--filter=delay", "--filter=rate", "rdelay=1ms", "wdelay=3ms", "connection-rate=250M")
+    return nbd(
+        cells, "--threads=8", "--filter=delay", "--filter=rate", "rdelay=1ms", "wdelay=3ms", "connection-rate=250M"
+    )
 
 
 @contextlib.contextmanager
@@ -252,7 +292,12 @@ def throttled(cells: list[Cell]) -> Iterator[tuple[list[str], object, int]]:
             yield ["ioengine=nbd", uri], lambda _: [], 600
 
 
-DRIVE_LIMITS = {"read_bps_device": 200_000_000, "write_bps_device": 80_000_000, "read_iops_device": 20_000, "write_iops_device": 4_000}
+DRIVE_LIMITS = {
+    "read_bps_device": 200_000_000,
+    "write_bps_device": 80_000_000,
+    "read_iops_device": 20_000,
+    "write_iops_device": 4_000,
+}
 
 
 @contextlib.contextmanager
@@ -266,7 +311,9 @@ def drive(cells: list[Cell]) -> Iterator[tuple[list[str], object, int]]:
 
         def limit(limits: dict[str, int]) -> None:
             for name, value in limits.items():
-                Path("/sys/fs/cgroup/blkio", f"blkio.throttle.{name}").write_text(f"{os.major(number)}:{os.minor(number)} {value}")
+                Path("/sys/fs/cgroup/blkio", f"blkio.throttle.{name}").write_text(
+                    f"{os.major(number)}:{os.minor(number)} {value}"
+                )
 
         try:
             limit(DRIVE_LIMITS)
@@ -280,38 +327,106 @@ TARGETS = {
     "local": (
         local,
         grid(
-            ["read", "write", "randread", "randwrite"], [4, 8, 16, 32, 64, 128, 256, 512, 1024], [16, 64, 256, 1024], [1, 2, 4, 8, 16], [1]
+            ["read", "write", "randread", "randwrite"],
+            [4, 8, 16, 32, 64, 128, 256, 512, 1024],
+            [16, 64, 256, 1024],
+            [1, 2, 4, 8, 16],
+            [1],
         ),
     ),
-    "link": (link, grid(["read", "randread", "randwrite"], [4, 8, 16, 32, 64, 128, 256], [16, 256], [1, 2], [1, 2, 4, 8, 16, 32])),
-    "cache": (cache, grid(["read", "write", "randread", "randwrite"], [4, 16, 64, 256], [16, 32, 64, 128, 256, 512], [1, 4], [1, 4])),
-    "buffered": (buffered, grid(["read", "randread"], [4, 8, 16, 32, 64, 128, 256], [16, 32, 64, 128, 256, 512, 1024], [1, 2, 4, 8], [1])),
+    "link": (
+        link,
+        grid(["read", "randread", "randwrite"], [4, 8, 16, 32, 64, 128, 256], [16, 256], [1, 2], [1, 2, 4, 8, 16, 32]),
+    ),
+    "cache": (
+        cache,
+        grid(["read", "write", "randread", "randwrite"], [4, 16, 64, 256], [16, 32, 64, 128, 256, 512], [1, 4], [1, 4]),
+    ),
+    "buffered": (
+        buffered,
+        grid(["read", "randread"], [4, 8, 16, 32, 64, 128, 256], [16, 32, 64, 128, 256, 512, 1024], [1, 2, 4, 8], [1]),
+    ),
     "mixed": (
         local,
-        grid(["randrw"], [4, 16, 64, 256], [512], [1, 4], [1, 4, 16], rwmixread=[0, 25, 50, 75, 100], ioengine=["libaio", "io_uring"]),
+        grid(
+            ["randrw"],
+            [4, 16, 64, 256],
+            [512],
+            [1, 4],
+            [1, 4, 16],
+            rwmixread=[0, 25, 50, 75, 100],
+            ioengine=["libaio", "io_uring"],
+        ),
     ),
     "packed": (
         packed,
-        grid(["write", "randwrite"], [4, 8, 16, 32, 64, 128], [256], [1, 2, 4, 8], [1], buffer_compress_percentage=[0, 25, 50, 75, 90]),
+        grid(
+            ["write", "randwrite"],
+            [4, 8, 16, 32, 64, 128],
+            [256],
+            [1, 2, 4, 8],
+            [1],
+            buffer_compress_percentage=[0, 25, 50, 75, 90],
+        ),
     ),
-    "queue": (queue, grid(["randread", "randwrite", "randrw"], [4, 16, 64, 128, 256, 512], [256], [1, 2, 4], [1, 2, 4, 8, 16, 32, 64])),
-    "warm_cache": (warm_cache, grid(["read", "randread", "randwrite"], [4, 8, 16, 32, 64, 128, 256], [16, 32, 64, 128, 256, 512], [1, 4], [1, 4])),
+    "queue": (
+        queue,
+        grid(
+            ["randread", "randwrite", "randrw"], [4, 16, 64, 128, 256, 512], [256], [1, 2, 4], [1, 2, 4, 8, 16, 32, 64]
+        ),
+    ),
+    "warm_cache": (
+        warm_cache,
+        grid(
+            ["read", "randread", "randwrite"], [4, 8, 16, 32, 64, 128, 256], [16, 32, 64, 128, 256, 512], [1, 4], [1, 4]
+        ),
+    ),
     "wide_cache": (
         warm_cache,
-        grid(["read", "randread", "randwrite"], [4, 8, 16, 32, 64, 128, 256, 512], [16, 24, 32, 48, 64, 96, 128, 192, 256, 512], [1, 2, 4, 8], [1, 4]),
+        grid(
+            ["read", "randread", "randwrite"],
+            [4, 8, 16, 32, 64, 128, 256, 512],
+            [16, 24, 32, 48, 64, 96, 128, 192, 256, 512],
+            [1, 2, 4, 8],
+            [1, 4],
+        ),
     ),
     "nas_cache": (
         nas_cache,
-        grid(["randread", "randwrite"], [4, 8, 16, 32, 64, 128, 256], [16, 32, 64, 96, 128, 192, 256, 512], [1, 2, 4], [1, 4]),
+        grid(
+            ["randread", "randwrite"],
+            [4, 8, 16, 32, 64, 128, 256],
+            [16, 32, 64, 96, 128, 192, 256, 512],
+            [1, 2, 4],
+            [1, 4],
+        ),
     ),
     "wide_nas": (
         nas_cache,  # at most 16 MiB in flight: more would not drain before the next section begins
-        grid(["randread", "randwrite"], [4, 8, 16, 32, 64, 128, 256, 512], [16, 24, 32, 48, 64, 96, 128, 192, 256, 512], [1, 2, 4, 8], [1, 2, 4]),
+        grid(
+            ["randread", "randwrite"],
+            [4, 8, 16, 32, 64, 128, 256, 512],
+            [16, 24, 32, 48, 64, 96, 128, 192, 256, 512],
+            [1, 2, 4, 8],
+            [1, 2, 4],
+        ),
     ),
-    "spindle": (spindle, grid(["read", "randread", "randwrite"], [4, 8, 16, 32, 64, 128, 256, 512], [256], [1, 2, 4], [1, 2, 4])),
-    "throttled": (throttled, grid(["read", "write", "randread", "randwrite"], [4, 8, 16, 32, 64, 128, 256], [64, 256], [1, 2, 4, 8], [1, 4])),
-    "connections": (connections, grid(["randread", "randwrite"], [4, 8, 16, 32, 64, 128, 256], [256], [1, 2, 4, 8], [1, 2, 4, 8])),
-    "drive": (drive, grid(["read", "randread", "write", "randwrite"], [4, 8, 16, 32, 64, 128, 256], [256], [1, 2, 4], [1, 2, 4, 8])),
+    "spindle": (
+        spindle,
+        grid(["read", "randread", "randwrite"], [4, 8, 16, 32, 64, 128, 256, 512], [256], [1, 2, 4], [1, 2, 4]),
+    ),
+    "throttled": (
+        throttled,
+        grid(["read", "write", "randread", "randwrite"], [4, 8, 16, 32, 64, 128, 256], [64, 256], [1, 2, 4, 8], [1, 4]),
+    ),
+    "connections": (
+        connections,
+        grid(["randread", "randwrite"], [4, 8, 16, 32, 64, 128, 256], [256], [1, 2, 4, 8], [1, 2, 4, 8]),
+    ),
+    "drive": (
+        drive,
+        grid(["read", "randread", "write", "randwrite"], [4, 8, 16, 32, 64, 128, 256], [256], [1, 2, 4], [1, 2, 4, 8]),
+    ),
 }
 WARMED_BYTES_PER_S = dict.fromkeys(("warm_cache", "wide_cache", "nas_cache", "wide_nas"), 50e6)
 """How fast the cache of a target that is read warm fills, at least."""
@@ -335,7 +450,15 @@ def batches_of(cells: list[Cell], *, of_one_size: bool) -> list[list[Cell]]:
     return random.sample(made, len(made)) if of_one_size else made
 
 
-def run_batch(prefix: list[str], common: list[str], extra: object, period_ms: int, cells: list[Cell], folder: Path, warmed_bytes_per_s: float) -> list[list]:
+def run_batch(
+    prefix: list[str],
+    common: list[str],
+    extra: object,
+    period_ms: int,
+    cells: list[Cell],
+    folder: Path,
+    warmed_bytes_per_s: float,
+) -> list[list]:
     lines = [
         "[global]",
         "thread=1",
@@ -351,14 +474,32 @@ def run_batch(prefix: list[str], common: list[str], extra: object, period_ms: in
         size = int(cells[0]["size"])
         part = min(size, WARMED_MIB * MIB)
         first_ms = 100 * math.ceil(10 * part / warmed_bytes_per_s) + 200
-        lines += ["[warm]", "rw=read", "bs=1m", "iodepth=8", "time_based=0", f"runtime={first_ms - 100}ms", f"offset={size - part}", f"size={part}", *extra(cells[0])]
+        lines += [
+            "[warm]",
+            "rw=read",
+            "bs=1m",
+            "iodepth=8",
+            "time_based=0",
+            f"runtime={first_ms - 100}ms",
+            f"offset={size - part}",
+            f"size={part}",
+            *extra(cells[0]),
+        ]
     for place, cell in enumerate([cells[0], *cells]):  # the first section is thrown away: it starts late
-        lines += [f"[s{place}]", "new_group=1", f"startdelay={first_ms + place * period_ms}ms", *(f"{name}={value}" for name, value in cell.items())]
+        lines += [
+            f"[s{place}]",
+            "new_group=1",
+            f"startdelay={first_ms + place * period_ms}ms",
+            *(f"{name}={value}" for name, value in cell.items()),
+        ]
         lines += [f"randseed={random.randrange(1 << 30)}", *extra(cell)]
     job, out = folder / "job.fio", folder / "out.json"
     job.write_text("\n".join(lines) + "\n")
     done = subprocess.run(
-        [*prefix, "fio", "--output-format=json", f"--output={out}", str(job)], capture_output=True, text=True, check=False
+        [*prefix, "fio", "--output-format=json", f"--output={out}", str(job)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode:
         raise SystemExit(f"fio failed: {done.stderr[-800:]}")
@@ -405,7 +546,8 @@ def main() -> None:
                 fcntl.flock(lock, fcntl.LOCK_UN)
                 time.sleep(0.2)
                 print(
-                    f"{time.strftime('%T')} pass {number}: {min((group + 4) * 24, len(cells))}/{len(cells)} cells, {len(rows)} rows",
+                    f"{time.strftime('%T')} pass {number}: {min((group + 4) * 24, len(cells))}/{len(cells)} cells,"
+                    f" {len(rows)} rows",
                     file=sys.stderr,
                     flush=True,
                 )

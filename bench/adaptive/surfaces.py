@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Synthetic dense sweeps of known truth, none of them drawn from the model under test: used by the tests and the bench."""
+"""Synthetic dense sweeps of known truth, none of them drawn from the model under test: used by the tests and the
+bench.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def array(
     jobs: int = 8,
     rws: tuple[str, ...] = ("read", "write"),
 ) -> list[dict]:
-    """A network array: finite servers (exact closed machine-repair queue), a cache on the footprint, a link, small-write penalty."""
+    """A network array: finite servers (exact closed machine-repair queue), a cache on the footprint, a link,
+    small-write penalty.
+    """
     rng = random.Random(seed)
     servers = rng.choice([4, 8, 16, 32])
     link = rng.choice([120e6, 1.2e9, 2.5e9])
@@ -43,7 +47,11 @@ def array(
             continue
         write, rand = "write" in rw, rw.startswith("rand")
         footprint = size * (numjobs if private else 1)
-        hit = 1.0 if footprint <= capacity else (capacity / footprint if rand else max(0.0, 1 - 4 * (footprint / capacity - 1)))
+        hit = (
+            1.0
+            if footprint <= capacity
+            else (capacity / footprint if rand else max(0.0, 1 - 4 * (footprint / capacity - 1)))
+        )
         if write:
             hit = 1.0 if footprint <= capacity / 4 else 0.25
         hit_time = latency * (1.6 if write else 1.0) * (1.2 if rand else 1.0) + bs / (stream * (0.6 if write else 1))
@@ -81,7 +89,9 @@ def modes(seed: int = 0, sd: float = 0.05, passes: int = 2) -> list[dict]:
 
 def tiny(seed: int = 0, sd: float = 0.03, passes: int = 2) -> list[dict]:
     """100 cells: 2 x 10 x 5."""
-    return list(array(seed, sd, passes, sizes=1, blocks=10, jobs=5)) or array(seed, sd, passes, sizes=12, blocks=1, jobs=5)
+    return list(array(seed, sd, passes, sizes=1, blocks=10, jobs=5)) or array(
+        seed, sd, passes, sizes=12, blocks=1, jobs=5
+    )
 
 
 def in_notch(point: dict) -> bool:
@@ -90,12 +100,16 @@ def in_notch(point: dict) -> bool:
 
 
 def disk(seed: int = 0, sd: float = 0.14, passes: int = 3, notch: float = 1.0) -> list[dict]:
-    """A noisy local disk: 4 rw x 9 bs x 6 jobs x 4 sizes, universal scalability law, no cliff, read-ahead for sequential reads."""
+    """A noisy local disk: 4 rw x 9 bs x 6 jobs x 4 sizes, universal scalability law, no cliff, read-ahead for
+    sequential reads.
+    """
     rng = random.Random(seed)
     cells = []
     for rw, b, j, s in itertools.product(["read", "write", "randread", "randwrite"], range(9), range(6), range(4)):
         bs, numjobs, size = 4 * KIB << b, 1 << j, (16 << (2 * s)) * MIB
-        time = {"read": 60e-6, "write": 90e-6, "randread": 110e-6, "randwrite": 95e-6}[rw] + bs / (1.1e9 if "read" in rw else 0.7e9)
+        time = {"read": 60e-6, "write": 90e-6, "randread": 110e-6, "randwrite": 95e-6}[rw] + bs / (
+            1.1e9 if "read" in rw else 0.7e9
+        )
         x = numjobs / (1 + 0.06 * (numjobs - 1) + 0.0008 * numjobs * (numjobs - 1)) / time
         x = 1 / ((1 / x) ** 2.5 + (bs / (4.2e9 if "read" in rw else 2.1e9)) ** 2.5) ** (1 / 2.5)
         x *= 1 - 0.04 * s
@@ -110,7 +124,9 @@ def big(seed: int = 0, sd: float = 0.03, passes: int = 2) -> list[dict]:
     for depth in (1, 4, 16):
         for row in array(seed, sd, passes, sizes=10, blocks=9, jobs=5, rws=("read", "write", "randread", "randwrite")):
             scale = {1: 1.0, 4: 2.9, 16: 4.2}[depth]
-            rows.append({**row, "iodepth": depth, "iops": row["iops"] * scale, "bw_bytes_per_s": row["bw_bytes_per_s"] * scale})
+            rows.append(
+                {**row, "iodepth": depth, "iops": row["iops"] * scale, "bw_bytes_per_s": row["bw_bytes_per_s"] * scale}
+            )
     return rows
 
 

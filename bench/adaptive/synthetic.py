@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The goals at 5% of the cells, on the recorded sweeps and on synthetic ones of known truth, and what the design said of itself.
+"""The goals at 5% of the cells, on the recorded sweeps and on synthetic ones of known truth, and what the design said
+of itself.
 
 python bench/adaptive/synthetic.py [--seeds 20] [--jobs 2] [--rows FILE]
 """
@@ -61,19 +62,35 @@ def run(task: tuple[str, int]) -> tuple[float, ...]:
     o = replay(s, Settings(cells=round(0.05 * len(s.space)), seed=seed, visits_limit=min(2, s.passes)))
     own = time.process_time() - began
     st = o.stated
-    return (o.median_error, o.p90_error, o.interval_cover, st.median / o.median_error, st.p90 / o.p90_error, st.median_low <= o.median_error <= st.median_high, st.p90_low <= o.p90_error <= st.p90_high, own, len(o.history))
+    return (
+        o.median_error,
+        o.p90_error,
+        o.interval_cover,
+        st.median / o.median_error,
+        st.p90 / o.p90_error,
+        st.median_low <= o.median_error <= st.median_high,
+        st.p90_low <= o.p90_error <= st.p90_high,
+        own,
+        len(o.history),
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--rows", default="", help="append every row to this file as it is found; what it holds is not run again, so a stopped run goes on")
+    parser.add_argument(
+        "--rows",
+        default="",
+        help="append every row to this file as it is found; what it holds is not run again, so a stopped run goes on",
+    )
     arguments = parser.parse_args()
     kept = Path(arguments.rows) if arguments.rows else None
     rows = [tuple(json.loads(line)) for line in kept.read_text().splitlines()] if kept and kept.exists() else []
     done = {row[:2] for row in rows}
-    tasks = [(name, seed) for seed in range(arguments.seeds) for name in (*RECORDED, *SWEEPS) if (name, seed) not in done]
+    tasks = [
+        (name, seed) for seed in range(arguments.seeds) for name in (*RECORDED, *SWEEPS) if (name, seed) not in done
+    ]
     with ProcessPoolExecutor(arguments.jobs) as pool:
         for task, found in zip(tasks, pool.map(run, tasks), strict=True):
             rows.append((*task, *(float(value) for value in found)))
@@ -84,7 +101,12 @@ def main() -> None:
 
 
 def table(rows: list[tuple]) -> None:
-    print("| sweep | cells | floor median / P90 | error median / P90 | goal | ratio stated/true median, P90 | held median, P90 | cover | CPU over visits of 0.6 s | seeds |\n" + "|---" * 10 + "|")
+    print(
+        "| sweep | cells | floor median / P90 | error median / P90 | goal"
+        " | ratio stated/true median, P90 | held median, P90 | cover | CPU over visits of 0.6 s | seeds |\n"
+        + "|---" * 10
+        + "|"
+    )
     for name in (*RECORDED, *SWEEPS):
         a = np.array([row[2:] for row in rows if row[0] == name])
         if not len(a):
@@ -95,8 +117,11 @@ def table(rows: list[tuple]) -> None:
         met = ["met" if error <= limit else "missed" for error, limit in zip(a[:, :2].mean(axis=0), goal, strict=True)]
         ratio = np.median(a[:, 3:5], axis=0)
         print(
-            f"| {name} | {round(0.05 * len(s.space))} of {len(s.space)} | {100 * floor[0]:.1f} / {100 * floor[1]:.1f}% | {100 * a[:, 0].mean():.1f} / {100 * a[:, 1].mean():.1f}% "
-            f"| {met[0]}, {met[1]} | {ratio[0]:.2f}, {ratio[1]:.2f} | {100 * a[:, 5].mean():.0f}%, {100 * a[:, 6].mean():.0f}% | {100 * a[:, 2].mean():.0f}% "
+            f"| {name} | {round(0.05 * len(s.space))} of {len(s.space)}"
+            f" | {100 * floor[0]:.1f} / {100 * floor[1]:.1f}%"
+            f" | {100 * a[:, 0].mean():.1f} / {100 * a[:, 1].mean():.1f}% "
+            f"| {met[0]}, {met[1]} | {ratio[0]:.2f}, {ratio[1]:.2f}"
+            f" | {100 * a[:, 5].mean():.0f}%, {100 * a[:, 6].mean():.0f}% | {100 * a[:, 2].mean():.0f}% "
             f"| {100 * a[:, 7].sum() / a[:, 8].sum() / 0.6:.1f}% | {len(a)} |"
         )
 

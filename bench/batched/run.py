@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Batched visits against single fio runs by hand: `python bench/batched/run.py [--rounds 8]` (root for the link).
 
-For each target the same cells are measured in a batch of ours and, alternating with it, by a fio of its own started by hand with the job
+For each target the same cells are measured in a batch of ours and, alternating with it, by a fio of its own started by
+hand with the job
 text a report offers. Printed: ratio batched / single of throughput with a 95% interval over rounds.
 
-  limited   NBD, 100 MiB/s (QEMU's throttle: its bucket holds a tenth of a second, so windows are 15 s: a full bucket is 0.7% of one)
-  spindle   NBD, one request at a time, 8 ms each: 125 IOPS, 32 jobs
-  link      NBD over two network namespaces, 100 Mbit/s token bucket, 32 jobs
-  file      a file on this machine's disk (noisy; the interval is the result)
+  limited   NBD, 100 MiB/s (QEMU's throttle: its bucket holds a tenth of a second, so windows are 15 s: a full bucket is
+  0.7% of one) spindle   NBD, one request at a time, 8 ms each: 125 IOPS, 32 jobs link      NBD over two network
+  namespaces, 100 Mbit/s token bucket, 32 jobs file      a file on this machine's disk (noisy; the interval is the
+  result)
 """
 
 import argparse
@@ -23,9 +24,10 @@ import time
 from pathlib import Path
 
 from ioatlas.design.pace import Pace
-from ioatlas.engine.batch import Batch, Section, job_text, single_job_text
-from ioatlas.engine.collect import OUTPUT, read_batch
-from ioatlas.engine.process import find_fio, run_fio
+from ioatlas.fio.batch import GLOBAL, Batch, Section, job_text, section_options
+from ioatlas.fio.collect import OUTPUT, read_batch
+from ioatlas.fio.jobfile import JobSection, render_job
+from ioatlas.fio.process import find_fio, run_fio
 from ioatlas.model.cell import Cell
 
 MIB = 1 << 20
@@ -47,14 +49,26 @@ def wait_for(path):
 def limited(place):
     socket = place / "q.sock"
     command = [
-        "qemu-storage-daemon", "--object", f"throttle-group,id=t,x-bps-total={100 * MIB}",
-        "--blockdev", f"driver=file,node-name=n,filename={place / 'disk.img'}", "--blockdev", "driver=throttle,node-name=d,throttle-group=t,file=n",
-        "--nbd-server", f"addr.type=unix,addr.path={socket},max-connections=64", "--export", "type=nbd,id=e,node-name=d,name=d,writable=on",
-    ]  # fmt: skip
+        "qemu-storage-daemon",
+        "--object",
+        f"throttle-group,id=t,x-bps-total={100 * MIB}",
+        "--blockdev",
+        f"driver=file,node-name=n,filename={place / 'disk.img'}",
+        "--blockdev",
+        "driver=throttle,node-name=d,throttle-group=t,file=n",
+        "--nbd-server",
+        f"addr.type=unix,addr.path={socket},max-connections=64",
+        "--export",
+        "type=nbd,id=e,node-name=d,name=d,writable=on",
+    ]
     (place / "disk.img").write_bytes(os.urandom(64 * MIB))
     process = subprocess.Popen(command)
     wait_for(socket)
-    return process, f"nbd+unix:///d?socket={socket}", [cell(rw="read", bs=65536, size=64 * MIB, numjobs=4, ioengine="nbd")]
+    return (
+        process,
+        f"nbd+unix:///d?socket={socket}",
+        [cell(rw="read", bs=65536, size=64 * MIB, numjobs=4, ioengine="nbd")],
+    )
 
 
 def spindle(place):
@@ -77,17 +91,26 @@ def spindle(place):
         ]
     )
     wait_for(socket)
-    return process, f"nbd+unix:///?socket={socket}", [cell(rw="randread", bs=4096, size=64 * MIB, numjobs=32, ioengine="nbd")]
+    return (
+        process,
+        f"nbd+unix:///?socket={socket}",
+        [cell(rw="randread", bs=4096, size=64 * MIB, numjobs=32, ioengine="nbd")],
+    )
 
 
 def link(place):
     server, client = NETWORK
     for line in (
-        f"ip netns add {server}", f"ip netns add {client}", f"ip link add abs netns {server} type veth peer name abc netns {client}",
-        f"ip -n {server} addr add 10.99.7.1/24 dev abs", f"ip -n {client} addr add 10.99.7.2/24 dev abc",
-        f"ip -n {server} link set lo up", f"ip -n {server} link set abs up", f"ip -n {client} link set abc up",
+        f"ip netns add {server}",
+        f"ip netns add {client}",
+        (f"ip link add abs netns {server} type veth peer name abc netns {client}"),
+        f"ip -n {server} addr add 10.99.7.1/24 dev abs",
+        f"ip -n {client} addr add 10.99.7.2/24 dev abc",
+        f"ip -n {server} link set lo up",
+        f"ip -n {server} link set abs up",
+        f"ip -n {client} link set abc up",
         f"tc -n {server} qdisc add dev abs root tbf rate 100mbit burst 32k latency 50ms",
-    ):  # fmt: skip
+    ):
         subprocess.run(line.split(), check=True)
     process = subprocess.Popen(
         ["ip", "netns", "exec", server, "nbdkit", "-f", "-i", "10.99.7.1", "-P", str(place / "l.pid"), "memory", "64M"]
@@ -99,7 +122,17 @@ def link(place):
 def file(place):
     path = place / "data"
     subprocess.run(
-        ["fio", "--name=l", f"--filename={path}", "--rw=write", "--bs=1m", "--size=256m", "--end_fsync=1", "--output=/dev/null"], check=True
+        [
+            "fio",
+            "--name=l",
+            f"--filename={path}",
+            "--rw=write",
+            "--bs=1m",
+            "--size=256m",
+            "--end_fsync=1",
+            "--output=/dev/null",
+        ],
+        check=True,
     )
     return None, str(path), [cell(rw="randread", bs=4096, size=256 * MIB, numjobs=n, ioengine="psync") for n in (1, 8)]
 
@@ -108,15 +141,26 @@ def measure_batched(fio, sections, directory):
     batch = Batch(1, directory, sections)
     (directory / "job.fio").write_text(job_text(batch))
     run_fio(
-        fio, ["--output-format=json+", f"--output={OUTPUT}", "--eta=never", "job.fio"], directory=directory, expected_seconds=batch.seconds,
-        stop_asked=lambda: False, started=lambda _pid, _ticks: None,
-    )  # fmt: skip
+        fio,
+        ["--output-format=json+", f"--output={OUTPUT}", "--eta=never", "job.fio"],
+        directory=directory,
+        expected_seconds=batch.seconds,
+        stop_asked=lambda: False,
+        started=lambda _pid, _ticks: None,
+    )
     results = read_batch(directory, sections, 1, {}, {})
-    return {r.section.visit_id: rate(r.visit.parts[0].io_bytes, r.visit.parts[0].runtime_ms) for r in results if r.state == "finished"}
+    return {
+        r.section.visit_id: rate(r.visit.parts[0].io_bytes, r.visit.parts[0].runtime_ms)
+        for r in results
+        if r.state == "finished"
+    }
 
 
 def measure_single(fio, section, directory):
-    (directory / "hand.fio").write_text(single_job_text(section))
+    """The visit in a fio of its own, as a person would write it: no logs, no delay."""
+    job = JobSection(section.name, section_options(section))
+    bare = {name: value for name, value in GLOBAL.items() if "log" not in name}
+    (directory / "hand.fio").write_text(render_job([job], bare))
     subprocess.run(
         [fio.path, "--output-format=json", "--output=hand.json", "--eta=never", "hand.fio"],
         cwd=directory,
@@ -125,7 +169,9 @@ def measure_single(fio, section, directory):
     )
     text = (directory / "hand.json").read_text()
     figures = json.loads(text[text.index("{") :])["jobs"][0]["read"]  # the NBD engine writes a line before the brace
-    return rate(figures["io_bytes"], figures["runtime"]), max(0, figures["runtime"] - section.runtime_ms) * 1e6 / figures["lat_ns"]["mean"]
+    return rate(figures["io_bytes"], figures["runtime"]), max(
+        0, figures["runtime"] - section.runtime_ms
+    ) * 1e6 / figures["lat_ns"]["mean"]
 
 
 def rate(io_bytes, runtime_ms):
@@ -144,7 +190,8 @@ def compare(name, fio, place, uri, cells, rounds, window_ms):
     overlapped = 0
     for round_number in range(rounds):
         sections = tuple(
-            Section(i, one, 100 + round_number, *pace.runtime_and_gap_ms(one), place_options) for i, one in enumerate(cells * 2)
+            Section(i, one, 100 + round_number, *pace.runtime_and_gap_ms(one), place_options)
+            for i, one in enumerate(cells * 2)
         )
         batched = measure_batched(fio, sections, place)
         overlapped += len(sections) - len(batched)
@@ -161,8 +208,10 @@ def compare(name, fio, place, uri, cells, rounds, window_ms):
         mean, spread = statistics.fmean(logs), statistics.stdev(logs) / math.sqrt(len(logs))
         runtime_ms, gap_ms = pace.runtime_and_gap_ms(one)
         print(
-            f"{name:<9} {one.rw} {one.bs_bytes} B x {one.outstanding:<3} window {runtime_ms} ms, gap {gap_ms} ms: single {statistics.fmean(levels[one.key]) / 1e6:9.3f} MB/s, "
-            f"batched/single {100 * math.expm1(mean):+.2f}% (95%: {100 * math.expm1(mean - 2.2 * spread):+.2f} to {100 * math.expm1(mean + 2.2 * spread):+.2f}%), "
+            f"{name:<9} {one.rw} {one.bs_bytes} B x {one.outstanding:<3} window {runtime_ms} ms, gap {gap_ms} ms: "
+            f"single {statistics.fmean(levels[one.key]) / 1e6:9.3f} MB/s, "
+            f"batched/single {100 * math.expm1(mean):+.2f}% (95%: {100 * math.expm1(mean - 2.2 * spread):+.2f} to "
+            f"{100 * math.expm1(mean + 2.2 * spread):+.2f}%), "
             f"{len(logs)} pairs, {overlapped} sections set aside"
         )
         sys.stdout.flush()

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from ioatlas.analysis.compare import Comparison
-from ioatlas.campaign.comparison import compare_campaigns
+from ioatlas.results.comparison import compare_campaigns
 
 TOOL = Path(sys.executable).parent / "ioatlas"
 SEED = 20213
@@ -39,8 +39,22 @@ def measure(work: Path, name: str, rate: int) -> Path:
     sweep = work / f"{name}.toml"
     sweep.write_text(f"order_seed = {random.randrange(1, 10**6)}\n{SWEEP}")
     limits = ["--set", f"bw_bytes_per_s={rate}", "--set", "burst_seconds=0.05"]
-    load = [str(TOOL), "map", "{}", "--read-only", "--campaign", str(sweep), "--visits", "2", "-o", str(directory), "--yes"]
-    subprocess.run([str(TOOL), "lab", "run", "bandwidth", *limits, "--", *load], check=True, capture_output=True, timeout=300)
+    load = [
+        str(TOOL),
+        "map",
+        "{}",
+        "--read-only",
+        "--campaign",
+        str(sweep),
+        "--visits",
+        "2",
+        "-o",
+        str(directory),
+        "--yes",
+    ]
+    subprocess.run(
+        [str(TOOL), "lab", "run", "bandwidth", *limits, "--", *load], check=True, capture_output=True, timeout=300
+    )
     return directory
 
 
@@ -50,7 +64,10 @@ def row(name: str, found: list[Comparison], wanted: tuple[str, ...]) -> str:
     cells = [sum(cell.outcome in wanted for cell in result.cells) / len(result.cells) for result in found]
     power = np.mean([result.power for result in whole])
     ratios = [result.ratio for result in whole]
-    return f"| {name} | {len(found)} | {maps} | {np.mean(cells):.1%} (largest {max(cells):.0%}) | {min(ratios):.3f} .. {max(ratios):.3f} | {power:.0%} |"
+    return (
+        f"| {name} | {len(found)} | {maps} | {np.mean(cells):.1%} (largest {max(cells):.0%}) | {min(ratios):.3f} "
+        f".. {max(ratios):.3f} | {power:.0%} |"
+    )
 
 
 def main() -> None:
@@ -72,13 +89,16 @@ def main() -> None:
         slower = [compare_campaigns(first[i + k], b).result for i, b in enumerate(slow) for k in (0, 1)]
     print("# Two campaigns compared: real campaigns\n")
     print(
-        f"`nice -n 5 .venv/bin/python bench/compare/real.py {pairs}`; lab target `bandwidth` at {RATE:,} bytes/s (slowed: {RATE * 9 // 10:,}), 12 cells, 2 visits each, a server of its own for every campaign."
+        f"`nice -n 5 .venv/bin/python bench/compare/real.py {pairs}`; lab target `bandwidth` at {RATE:,} bytes/s "
+        f"(slowed: {RATE * 9 // 10:,}), 12 cells, 2 visits each, a server of its own for every campaign."
     )
     print(
-        f"{pairs} pairs of neighbouring campaigns of the unchanged target; every campaign of the slowed one against the two neighbours.\n"
+        f"{pairs} pairs of neighbouring campaigns of the unchanged target; every campaign of the slowed one against "
+        "the two neighbours.\n"
     )
     print(
-        "| pairs | tries | map called different | cells called different | ratio of the map | stated power for 10% |\n|---|---|---|---|---|---|"
+        "| pairs | tries | map called different | cells called different | ratio of the map | stated power for 10% "
+        "|\n|---|---|---|---|---|---|"
     )
     print(row("A/A", same, ("higher", "lower")))
     print(row("10% slower", slower, ("lower",)))

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A against A, and a 10% slow-down, on simulated campaigns: how often `ioatlas compare` calls a map or a cell different.
+"""A against A, and a 10% slow-down, on simulated campaigns: how often `ioatlas compare` calls a map or a cell
+different.
 
-With DIR each row is kept there as soon as it is made and taken from there afterwards, and a call ends with status 4 before a row that would
+With DIR each row is kept there as soon as it is made and taken from there afterwards, and a call ends with status 4
+before a row that would
 begin after SECONDS: repeated calls make all in short slices.
 
 Run: nice -n 15 .venv/bin/python bench/compare/run.py [PAIRS [DIR [SECONDS]]] > bench/compare/RESULT.md
@@ -40,7 +42,9 @@ CASES = (
 
 
 def drift(kind: str, rng: np.random.Generator, n: int, sd: float) -> np.ndarray:
-    """Logarithm of the target's level over n visits. slow: correlation over 50 visits; 1/f: the same power in every octave."""
+    """Logarithm of the target's level over n visits. slow: correlation over 50 visits; 1/f: the same power in every
+    octave.
+    """
     if kind == "none":
         return np.zeros(n)
     if kind == "slow":
@@ -49,14 +53,19 @@ def drift(kind: str, rng: np.random.Generator, n: int, sd: float) -> np.ndarray:
     size = 1 << 16
     frequency = np.fft.rfftfreq(size)
     frequency[0] = 1
-    pink = np.fft.irfft(rng.normal(size=frequency.size) * np.exp(2j * np.pi * rng.random(frequency.size)) / np.sqrt(frequency), size)[:n]
+    pink = np.fft.irfft(
+        rng.normal(size=frequency.size) * np.exp(2j * np.pi * rng.random(frequency.size)) / np.sqrt(frequency), size
+    )[:n]
     return sd * pink / pink.std()
 
 
 def campaign(rng: np.random.Generator, levels: np.ndarray, visits: int, cv: float, level: np.ndarray) -> list[Reading]:
     order = np.concatenate([rng.permutation(levels.size) for _ in range(visits)])
     values = levels[order] * np.exp(cv * rng.normal(size=order.size) + level)
-    return [Reading(str(cell), float(value), float(when)) for when, (cell, value) in enumerate(zip(order, values, strict=True))]
+    return [
+        Reading(str(cell), float(value), float(when))
+        for when, (cell, value) in enumerate(zip(order, values, strict=True))
+    ]
 
 
 def study(cells: int, visits: int, cv: float, kind: str, sd: float, pairs: int) -> str:
@@ -83,7 +92,8 @@ def study(cells: int, visits: int, cv: float, kind: str, sd: float, pairs: int) 
         stated_map.append(slow.whole.power)
         stated_cell.append(np.mean([cell.power for cell in slow.cells if cell.power is not None]))
     return (
-        f"| {cells} x {visits} | {cv:.0%} | {kind} {sd:.0%} | {maps / pairs:.1%} | {np.mean(different):.2%} (largest {worst:.0%}) "
+        f"| {cells} x {visits} | {cv:.0%} | {kind} {sd:.0%} | {maps / pairs:.1%} | {np.mean(different):.2%} (largest "
+        f"{worst:.0%}) "
         f"| {found / pairs:.0%} ({np.mean(stated_map):.0%}) | {np.mean(hit):.1%} ({np.mean(stated_cell):.1%}) |"
     )
 
@@ -93,21 +103,27 @@ def main() -> None:
     began = time.monotonic()
     print("# Two campaigns compared: false alarms and power, simulated\n")
     print(
-        f"`nice -n 15 .venv/bin/python bench/compare/run.py {pairs}`; {pairs} pairs a row, seed {SEED}. Tolerance 2%, false discovery rate 5%.\n"
+        f"`nice -n 15 .venv/bin/python bench/compare/run.py {pairs}`; {pairs} pairs a row, seed {SEED}. Tolerance 2%, "
+        "false discovery rate 5%.\n"
     )
     print(
-        "A visit's value = the cell's level x lognormal noise (CV) x the target's level, which drifts as named over the visits of a campaign in random order;"
+        "A visit's value = the cell's level x lognormal noise (CV) x the target's level, which drifts as named over "
+        "the visits of a campaign in random order;"
     )
     print(
-        "drift: standard deviation; slow: correlation time 50 visits; 1/f: goes on from the first campaign into the second, 500 visits later."
+        "drift: standard deviation; slow: correlation time 50 visits; 1/f: goes on from the first campaign into the "
+        "second, 500 visits later."
     )
     print("In brackets: the power that the comparison itself stated.\n")
     print(
-        "| cells x visits | CV | drift | A/A: map called different | A/A: cells called different | 10% slower: map found | 10% slower: cells found |"
+        "| cells x visits | CV | drift | A/A: map called different | A/A: cells called different | 10% slower: map "
+        "found | 10% slower: cells found |"
     )
     print("|---|---|---|---|---|---|---|")
     for case in CASES:
-        keep = Path(sys.argv[2]) / f"{' '.join(map(str, case)).replace('/', '-')} {pairs}" if len(sys.argv) > 2 else None
+        keep = (
+            Path(sys.argv[2]) / f"{' '.join(map(str, case)).replace('/', '-')} {pairs}" if len(sys.argv) > 2 else None
+        )
         if keep is not None and keep.exists():
             print(keep.read_text())
             continue

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Visits and seconds of the stop rule against 40 fixed repetitions, on a quiet and on a noisy target.
 
-One of its four campaigns takes up to three minutes. With DIR each is kept there as soon as it is measured and taken from there afterwards,
-and a call ends with status 4 before one that would begin after SECONDS: repeated calls measure all in short slices.
+One of its four campaigns takes up to three minutes. With DIR each is kept there as soon as it is measured and taken
+from there afterwards, and a call ends with status 4 before one that would begin after SECONDS: repeated calls measure
+all in short slices.
 
 Run: .venv/bin/python bench/cost/run.py [DIR [SECONDS]] > bench/cost/RESULT.md
 """
@@ -24,7 +25,10 @@ bs = ["16k", "64k"]
 size = ["64m"]
 numjobs = [1, 4]
 """
-RULES = (("--precision 5%, at most 40 visits", ["--precision", "5%", "--max-visits", "40"]), ("40 fixed repetitions", ["--visits", "40"]))
+RULES = (
+    ("--precision 5%, at most 40 visits", ["--precision", "5%", "--max-visits", "40"]),
+    ("40 fixed repetitions", ["--visits", "40"]),
+)
 LIMITED = ["lab", "run", "bandwidth", "--set", "bw_bytes_per_s=100MB", "--set", "burst_seconds=0.05", "--"]
 DRIFTING = ["lab", "run", "drifting", "--set", "low_bytes_per_s=30MB", "--"]
 
@@ -40,7 +44,9 @@ def measure(work: Path, name: str, before: list[str], arguments: list[str]) -> t
         raise SystemExit(done.stderr)
     seconds = time.monotonic() - began
     rows = json.loads(
-        subprocess.run([str(TOOL), "export", str(directory), "--format", "json"], check=True, capture_output=True, text=True).stdout
+        subprocess.run(
+            [str(TOOL), "export", str(directory), "--format", "json"], check=True, capture_output=True, text=True
+        ).stdout
     )["rows"]
     return rows, seconds
 
@@ -66,7 +72,11 @@ def table(keep: Path, latest: float) -> list[str]:
         made = [kept(keep, f"{kind}{index}", before, arguments, latest) for index, (_, arguments) in enumerate(RULES)]
         reached = f"{max(made[1]['widths']):.1%}"
         made.append(kept(keep, f"{kind}2", before, ["--precision", reached, "--max-visits", "40"], latest))
-        for rule, one in zip([*(rule for rule, _ in RULES), f"--precision {reached}, what 40 repetitions gave at worst"], made, strict=True):
+        for rule, one in zip(
+            [*(rule for rule, _ in RULES), f"--precision {reached}, what 40 repetitions gave at worst"],
+            made,
+            strict=True,
+        ):
             shown, widths = ", ".join(map(str, one["visits"])), ", ".join(f"{width:.1%}" for width in one["widths"])
             lines.append(f"| {kind} | {rule} | {sum(one['visits'])} | {shown} | {widths} | {one['seconds']:.0f} s |")
     return lines
@@ -79,12 +89,17 @@ def main() -> None:
         keep.mkdir(parents=True, exist_ok=True)
         lines = table(keep, latest)
     print(
-        "# What the stop rule costs\n\n`.venv/bin/python bench/cost/run.py`; 4 cells of random reads; quiet: a server limited to 100 MB/s, noisy: one whose limit wanders between 30 and 40 MB/s within a minute.\n"
+        "# What the stop rule costs\n\n`.venv/bin/python bench/cost/run.py`; 4 cells of random reads; quiet: a server "
+        "limited to 100 MB/s, noisy: one whose limit wanders between 30 and 40 MB/s within a minute.\n"
     )
-    print("| target | rule | visits in all | of single cells | half-width of single cells | wall clock |\n|---|---|---|---|---|---|")
+    print(
+        "| target | rule | visits in all | of single cells | half-width of single cells | wall clock "
+        "|\n|---|---|---|---|---|---|"
+    )
     print("\n".join(lines))
     print(
-        "\nA fixed number needs one look, at 95%; the rule that looks up to nine times uses 97.8% at each to claim the same. Half-widths are those of the intervals published."
+        "\nA fixed number needs one look, at 95%; the rule that looks up to nine times uses 97.8% at each to claim "
+        "the same. Half-widths are those of the intervals published."
     )
 
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kill a campaign at random moments and see what is lost: `python bench/crash/run.py [--kills 50] [--seed 1]`.
 
-A campaign on a directory of a real disk is killed with SIGKILL after random times, again and again, each time gone on with `resume`.
-After every kill: no fio of ours may run, no visit that was finished may be lost, another campaign's files may not have changed.
-At the end the campaign is finished and nothing of it may be left on the target.
+A campaign on a directory of a real disk is killed with SIGKILL after random times, again and again, each time gone on
+with `resume`.
+After every kill: no fio of ours may run, no visit that was finished may be lost, another campaign's files may not have
+changed. At the end the campaign is finished and nothing of it may be left on the target.
 """
 
 import argparse
@@ -40,7 +41,8 @@ def finished(journal):
     try:
         return dict(
             link.execute(
-                "select v.visit_id, sum(p.io_bytes) from visit v join part p using (visit_id) where v.status in ('done','discarded') group by 1"
+                "select v.visit_id, sum(p.io_bytes) from visit v join part p using (visit_id) where v.status in "
+                "('done','discarded') group by 1"
             ).fetchall()
         )
     except sqlite3.OperationalError:
@@ -61,7 +63,8 @@ def on_disk(journal):
     return [
         row[0]
         for row in rows
-        if (journal / row[0] / "fio.json").exists() and (journal / row[0] / "fio.json").read_text().rstrip().endswith("}")
+        if (journal / row[0] / "fio.json").exists()
+        and (journal / row[0] / "fio.json").read_text().rstrip().endswith("}")
     ]
 
 
@@ -108,8 +111,14 @@ def main():
         for _ in range(options.kills):
             known = finished(journal)
             started = bool(known) or (journal / "journal.sqlite").exists()
-            command = [*tool, "resume", str(journal)] if started else [*tool, "map", "--campaign", str(file), "-o", str(journal)]
-            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+            command = (
+                [*tool, "resume", str(journal)]
+                if started
+                else [*tool, "map", "--campaign", str(file), "-o", str(journal)]
+            )
+            process = subprocess.Popen(
+                command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL
+            )
             try:
                 process.wait(timeout=generator.uniform(0.3, 9.0))
                 sys.exit(f"the campaign ended by itself ({process.returncode}): {process.stderr.read().decode()}")
@@ -140,7 +149,10 @@ def main():
         print(f"finished visits before the last resume: {len(known)}; after: {len(after)}; lost or changed: {lost}")
         print(f"batches whose output was complete and were taken up by the next start: {adopted}")
         print(f"fio still running 0.3 s after a kill: {survivors}")
-        print(f"last resume: exit {last.returncode}; left on the target: {left or 'nothing'}; other campaign's file: unchanged")
+        print(
+            f"last resume: exit {last.returncode}; left on the target: {left or 'nothing'}; other campaign's file: "
+            "unchanged"
+        )
         return 1 if lost or survivors or left or last.returncode else 0
 
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How often blocks are voided and sentinels signal on a target that never moves, and how often a target that moves is seen.
+"""How often blocks are voided and sentinels signal on a target that never moves, and how often a target that moves is
+seen.
 
-Series are simulated and judged by the project's own functions. Run: `.venv/bin/python bench/drift/run.py [CAMPAIGNS]`; prints RESULT.md.
+Series are simulated and judged by the project's own functions. Run: `.venv/bin/python bench/drift/run.py [CAMPAIGNS]`;
+prints RESULT.md.
 """
 
 from __future__ import annotations
@@ -13,11 +15,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from ioatlas.analysis.drift import block_states, in_doubt, sentinel_charts, to_repeat
+from ioatlas.analysis.drift import baseline_charts, in_doubt, replicate_states, to_repeat
 from ioatlas.analysis.estimates import estimate_cells
 from ioatlas.design.sentinels import spacing
 from ioatlas.model.cell import Cell
 from ioatlas.model.histogram import Histogram
+from ioatlas.model.purpose import Purpose
+from ioatlas.model.reason import read_reasons
 from ioatlas.model.visit import Part, Series, Visit
 
 SEED = 20211
@@ -29,7 +33,9 @@ def cells_of(count: int) -> dict[str, Cell]:
 
 
 def campaign(rng, cells, blocks, cv, *, level=None, wild=0.0, lost=0.0, rho=0.0):
-    """Visits of a sweep in random blocks with sentinels woven in; `level`: log level by visit number, block and share of the block done."""
+    """Visits of a sweep in random blocks with sentinels woven in; `level`: log level by visit number, block and share
+    of the block done.
+    """
     keys = list(cells)
     step = spacing(len(keys) * blocks)
     truth = {key: math.exp(rng.normal()) for key in keys}
@@ -44,39 +50,54 @@ def campaign(rng, cells, blocks, cv, *, level=None, wild=0.0, lost=0.0, rho=0.0)
         log_value = math.log(1e8 * truth[key]) + (level(number, block, share) if level else 0.0) + cv * state
         if rng.random() < wild:
             log_value += math.log(rng.uniform(0.3, 0.7))
-        discarded = ""
-        if purpose == "sweep" and rng.random() < lost:
-            discarded = "bytes: wrong"
+        discarded = ()
+        if purpose is Purpose.SWEEP and rng.random() < lost:
+            discarded = read_reasons("bytes: wrong")
         part = Part("read", int(math.exp(log_value)), 1000, 1000, 1e6, Histogram(), Series(20))
         # Sixty visits a batch.
-        visits.append(Visit(len(visits), key, len(visits) // 60, 0, block, 1, float(number), (part,), purpose=purpose, discarded=discarded))
+        visits.append(
+            Visit(
+                len(visits),
+                key,
+                len(visits) // 60,
+                0,
+                block,
+                1,
+                float(number),
+                (part,),
+                purpose=purpose,
+                discarded=discarded,
+            )
+        )
         if discarded and rng.random() >= lost:
-            visits.append(replace(visits[-1], visit_id=len(visits), discarded=""))
-        number += purpose == "sweep"
+            visits.append(replace(visits[-1], visit_id=len(visits), discarded=()))
+        number += purpose is Purpose.SWEEP
 
     sentinel = keys[0]
     for block in range(blocks):
         for index, place in enumerate(rng.permutation(len(keys))):
             if step is not None and number % step == 0:
-                add(sentinel, block, index / len(keys), "sentinel")
-            add(keys[place], block, index / len(keys), "sweep")
+                add(sentinel, block, index / len(keys), Purpose.BASELINE)
+            add(keys[place], block, index / len(keys), Purpose.SWEEP)
     if step is not None:
-        add(sentinel, blocks - 1, 1.0, "sentinel")
+        add(sentinel, blocks - 1, 1.0, Purpose.BASELINE)
     return visits, truth
 
 
 def rates(tries, cells, blocks, cv, **what):
-    """Share of campaigns with a block voided, with two blocks in doubt, with a sentinel's signal; voided share of blocks."""
+    """Share of campaigns with a block voided, with two blocks in doubt, with a sentinel's signal; voided share of
+    blocks.
+    """
     rng = np.random.default_rng(SEED)
     voided = doubt = signals = charts = voided_blocks = 0
     for _ in range(tries):
         visits, _ = campaign(rng, cells, blocks, cv, **what)
-        states = block_states(cells, visits)
+        states = replicate_states(cells, visits)
         bad = [state for several in to_repeat(states).values() for state in several]
         voided += bool(bad)
         voided_blocks += len(bad)
         doubt += bool(in_doubt(states))
-        drawn = sentinel_charts(cells, visits)
+        drawn = baseline_charts(cells, visits)
         charts += bool(drawn)
         signals += any(point.signal for chart in drawn for point in chart.points)
     return voided / tries, voided_blocks / tries / blocks, doubt / tries, signals / charts if charts else None
@@ -88,7 +109,10 @@ def percent(share):
 
 def unchanged(tries):
     print("## A target that never moves\n")
-    print("| cells x blocks | noise of a visit | campaigns with a void | blocks voided | two blocks in doubt | a sentinel signals |")
+    print(
+        "| cells x blocks | noise of a visit | campaigns with a void | blocks voided | two blocks in doubt | a "
+        "sentinel signals |"
+    )
     print("|---|---|---|---|---|---|")
     for count, blocks in ((24, 2), (60, 2), (60, 4), (300, 2), (300, 3)):
         cells = cells_of(count)
@@ -97,7 +121,11 @@ def unchanged(tries):
             ("12%", 0.12, {}),
             ("20%", 0.20, {}),
             ("12%, neighbours in time alike (AR(1) 0.6)", 0.12, {"rho": 0.6}),
-            ("12%, one visit in 20 wild (0.3 to 0.7), one in 20 discarded and tried again", 0.12, {"wild": 0.05, "lost": 0.05}),
+            (
+                "12%, one visit in 20 wild (0.3 to 0.7), one in 20 discarded and tried again",
+                0.12,
+                {"wild": 0.05, "lost": 0.05},
+            ),
         ):
             row = rates(tries, cells, blocks, cv, **more)
             print(f"| {count} x {blocks} | {words} | {' | '.join(percent(share) for share in row)} |", flush=True)
@@ -139,7 +167,9 @@ def coverage(tries):
         widths = []
         for _ in range(tries):
             effects = sd * rng.normal(size=3)
-            visits, truth = campaign(rng, cells, 3, 0.05, level=lambda _n, block, _s, effects=effects: float(effects[block]))
+            visits, truth = campaign(
+                rng, cells, 3, 0.05, level=lambda _n, block, _s, effects=effects: float(effects[block])
+            )
             for estimate in estimate_cells(cells, visits):
                 if estimate.bw_low is None or estimate.bw_high is None or not estimate.bw_bytes_per_s:
                     continue
@@ -155,7 +185,8 @@ def main() -> None:
     begin = time.monotonic()
     print("# Drift: false voids, and drift that is found\n")
     print(
-        f"`nice -n 15 .venv/bin/python bench/drift/run.py {tries}`; {tries} simulated campaigns a row (coverage: a tenth), seed {SEED}.\n"
+        f"`nice -n 15 .venv/bin/python bench/drift/run.py {tries}`; {tries} simulated campaigns a row (coverage: a "
+        f"tenth), seed {SEED}.\n"
     )
     unchanged(tries)
     moving(tries)

@@ -3,9 +3,9 @@
 
     python bench/import/fuzz.py [--seconds 60] [--reader fio_json ...]
 
-Each reader runs in a process of its own for that long, started from the result files in IOATLAS_SAMPLES (default: beside the checkout) that
-it recognises. What it raises, what takes longer than 10 s and what takes more than 1 GiB of memory stops it and is printed with its input.
-atheris is not among the project's requirements: `pip install atheris`.
+Each reader runs in a process of its own for that long, started from the result files in IOATLAS_SAMPLES (default:
+beside the checkout) that it recognises. What it raises, what takes longer than 10 s and what takes more than 1 GiB of
+memory stops it and is printed with its input. atheris is not among the project's requirements: `pip install atheris`.
 """
 
 from __future__ import annotations
@@ -33,9 +33,25 @@ FIGURES = (
     "spread",
 )
 READERS = (
-    "fio_json", "fio_terse", "fio_text", "fio_log", "iozone", "iozone_xls", "diskspd", "diskspd_xml", "vdbench", "vdbench_histogram", "xdd",
-    "orion", "elbencho", "bonnie", "crystal", "io500", "ior", "any",
-)  # fmt: skip
+    "fio_json",
+    "fio_terse",
+    "fio_text",
+    "fio_log",
+    "iozone",
+    "iozone_xls",
+    "diskspd",
+    "diskspd_xml",
+    "vdbench",
+    "vdbench_histogram",
+    "xdd",
+    "orion",
+    "elbencho",
+    "bonnie",
+    "crystal",
+    "io500",
+    "ior",
+    "any",
+)
 LARGEST = 150_000
 
 
@@ -43,14 +59,14 @@ def target(reader: str, folder: Path, seconds: int) -> None:
     """Fuzz one reader in this process; libFuzzer ends it."""
     import atheris
 
-    with atheris.instrument_imports(include=["ioatlas.dialect", "ioatlas.model"]):
+    with atheris.instrument_imports(include=["ioatlas.interop", "ioatlas.fio", "ioatlas.model"]):
         import importlib
         import math
 
-        from ioatlas.dialect.read.importer import read_source
-        from ioatlas.dialect.read.source import Source
+        from ioatlas.interop.read.importer import read_source
+        from ioatlas.interop.read.source import Source
 
-        module = None if reader == "any" else importlib.import_module(f"ioatlas.dialect.read.{reader}")
+        module = None if reader == "any" else importlib.import_module(f"ioatlas.interop.read.{reader}")
     scratch = folder / "input"
 
     def once(data: bytes) -> None:
@@ -80,16 +96,18 @@ def seeds(reader: str, corpus: Path) -> int:
     """Result files that the reader recognises, as the corpus to start from."""
     import importlib
 
-    from ioatlas.dialect.read.source import Source
+    from ioatlas.interop.read.source import Source
 
     corpus.mkdir()
     count = 0
     for path in sorted(path for path in SAMPLES.rglob("*") if path.is_file() and path.stat().st_size <= LARGEST):
-        module = None if reader in ("any", "iozone_xls") else importlib.import_module(f"ioatlas.dialect.read.{reader}")
+        module = None if reader in ("any", "iozone_xls") else importlib.import_module(f"ioatlas.interop.read.{reader}")
         wanted = path.suffix == ".xls" if reader == "iozone_xls" else module is None
         if module is not None:
             text, _ = Source.of(path).text(LARGEST)
-            wanted = any(pattern.search(text) for name in ("SIGNATURE", "HISTOGRAM") if (pattern := getattr(module, name, None)))
+            wanted = any(
+                pattern.search(text) for name in ("SIGNATURE", "HISTOGRAM") if (pattern := getattr(module, name, None))
+            )
         if wanted:
             (corpus / f"{count}").write_bytes(path.read_bytes())
             count += 1
@@ -105,11 +123,15 @@ def run(reader: str, seconds: int) -> str:
         tried = re.search(r"stat::number_of_executed_units:\s*(\d+)", done.stderr)
         peak = re.search(r"stat::peak_rss_mb:\s*(\d+)", done.stderr)
         found = [path for path in folder.iterdir() if path.name.startswith(("crash-", "timeout-", "oom-"))]
-        text = f"{reader}: {tried[1] if tried else '?'} inputs from {started_from} files, peak {peak[1] if peak else '?'} MiB, {len(found)} faults"
+        text = f"{reader}: {tried[1] if tried else '?'} inputs from {started_from} files, "
+        text += f"peak {peak[1] if peak else '?'} MiB, {len(found)} faults"
         for path in found:
             kept = Path(tempfile.gettempdir()) / f"ioatlas-fuzz-{reader}-{path.name[:24]}"
             kept.write_bytes(path.read_bytes())
-            text += f"\n  {kept}: " + " | ".join(line for line in done.stderr.splitlines() if "Error" in line or "ALARM" in line)[:300]
+            text += (
+                f"\n  {kept}: "
+                + " | ".join(line for line in done.stderr.splitlines() if "Error" in line or "ALARM" in line)[:300]
+            )
         if done.returncode and not found:
             text += f"\n  ended with {done.returncode}: {done.stderr[-500:]}"
         return text

@@ -3,15 +3,16 @@
 
     python bench/import/pasted.py
 
-Reads the samples in IOATLAS_SAMPLES (default: beside the checkout); about 10 s. fio's logs are left out: they hold bare numbers only.
+Reads the samples in IOATLAS_SAMPLES (default: beside the checkout); about 10 s. fio's logs are left out: they hold bare
+numbers only.
 """
 
 import os
 import tempfile
 from pathlib import Path
 
-from ioatlas.dialect.read.importer import read_source
-from ioatlas.dialect.read.source import Source
+from ioatlas.interop.read.importer import read_source
+from ioatlas.interop.read.source import Source
 
 SAMPLES = Path(os.environ.get("IOATLAS_SAMPLES", Path(__file__).resolve().parents[3] / "shared" / "samples"))
 BINARY = (b"\t\x00", b"\xd0\xcf")
@@ -63,7 +64,11 @@ def readings(path):
 
 
 def main():
-    files = [path for path in sorted(SAMPLES.rglob("*")) if path.is_file() and path.parent.name not in ("jobs", "logs", "axboe-examples")]
+    files = [
+        path
+        for path in sorted(SAMPLES.rglob("*"))
+        if path.is_file() and path.parent.name not in ("jobs", "logs", "axboe-examples")
+    ]
     print("| pasted | files | same readings | other |\n|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         pasted = Path(folder) / "pasted"

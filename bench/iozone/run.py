@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """IOzone and its fio translation side by side on one target: nine operations, interleaved, in one run of `ioatlas map`.
 
-`python bench/iozone/run.py [DIRECTORY [VISITS [OUT]]]`: needs IOzone (Debian: iozone3 in non-free) and a directory on a real disk. Prints the tables of RESULT.md. The
-campaign is kept in OUT when that is named; one that is there already is printed only.
+`python bench/iozone/run.py [DIRECTORY [VISITS [OUT]]]`: needs IOzone (Debian: iozone3 in non-free) and a directory on a
+real disk. Prints the tables of RESULT.md. The campaign is kept in OUT when that is named; one that is there already is
+printed only.
 """
 
 from __future__ import annotations
@@ -12,9 +13,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from ioatlas.campaign.result import load_result
-from ioatlas.engine.iozone import find_iozone
-from ioatlas.engine.process import find_fio
+from ioatlas.campaign import load_result
+from ioatlas.fio.executor import SystemExecutor
 
 CAMPAIGN = """
 profile = "iozone2017"
@@ -43,7 +43,8 @@ def main() -> None:
         result = load_result(out)
         made = max(estimate.n_visits for estimate in result.estimates)
         print(
-            f"{find_fio().version}, IOzone {find_iozone().version}, file {SIZE}, records 4k, 64k and 1m, {made} visits of every cell by each tool.\n"
+            f"{SystemExecutor().find('fio').version}, IOzone {SystemExecutor().find('iozone').version}, file {SIZE}, "
+            f"records 4k, 64k and 1m, {made} visits of every cell by each tool.\n"
         )
         (table,) = result.tables
         print("| " + " | ".join(table.columns) + " |")
@@ -51,7 +52,11 @@ def main() -> None:
         for row in table.rows:
             print("| " + " | ".join(row) + " |")
         print("\nIOzone's rate over fio's for each record, mean rates (MB/s) behind it:\n")
-        print("| Operation | " + " | ".join(f"{int(x) >> 10} KiB" for x in sorted({p.x for p in result.charts[0].lines[0].points})) + " |")
+        print(
+            "| Operation | "
+            + " | ".join(f"{int(x) >> 10} KiB" for x in sorted({p.x for p in result.charts[0].lines[0].points}))
+            + " |"
+        )
         print("|---|---|---|---|")
         for chart in result.charts:
             lines = {line.name: {point.x: point for point in line.points} for line in chart.lines}

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why IOzone and its fio translation differ: one habit of one tool is changed at a time, in rounds that alternate in a random order.
+"""Why IOzone and its fio translation differ: one habit of one tool is changed at a time, in rounds that alternate in a
+random order.
 
-`python bench/iozone/why.py DIRECTORY writes|reads [RECORD [SECONDS]]`: needs IOzone, a C compiler and a directory on a real disk. Prints a table of RESULT.md. Every program's calls
-on the file are timed by the same few lines (calls.c), which also lend one tool the habit of the other.
+`python bench/iozone/why.py DIRECTORY writes|reads [RECORD [SECONDS]]`: needs IOzone, a C compiler and a directory on a
+real disk. Prints a table of RESULT.md. Every program's calls on the file are timed by the same few lines (calls.c),
+which also lend one tool the habit of the other.
 """
 
 from __future__ import annotations
@@ -20,21 +22,30 @@ from math import exp, log
 from pathlib import Path
 from statistics import fmean
 
-from ioatlas.campaign.ordered_iozone import operation_name
-from ioatlas.campaign.ordered_plan import round_cells
-from ioatlas.dialect.read.importer import read_source
-from ioatlas.dialect.read.source import Source
-from ioatlas.dialect.studies.published import iozone_arguments
+from ioatlas.interop.read.importer import read_source
+from ioatlas.interop.read.source import Source
+from ioatlas.interop.studies.published import iozone_arguments
 from ioatlas.model.cell import Cell
 from ioatlas.model.units import parse_size_bytes
+from ioatlas.procedures.fixed_work.iozone_results import operation_name
+from ioatlas.procedures.fixed_work.plan import sequence_cells
 from ioatlas.stats.intervals import log_t_interval
 
 SIZE = 128 << 20
 CALLS = Path(__file__).with_name("calls.c")
 FIO_OPTIONS = {"thread": 1, "randrepeat": 0, "clat_percentiles": 0, "disable_clat": 1, "disable_slat": 1}
 IOZONE_ORDER = (
-    "write", "rewrite", "read", "reread", "random read", "random write", "backward read", "once more", "record rewrite", "strided read",
-)  # fmt: skip
+    "write",
+    "rewrite",
+    "read",
+    "reread",
+    "random read",
+    "random write",
+    "backward read",
+    "once more",
+    "record rewrite",
+    ("strided read"),
+)
 """The openings of the file by IOzone that do I/O, in their order: it reads backward twice and reports the first."""
 
 
@@ -67,7 +78,7 @@ VARIANTS = {
             Variant("as translated, a word of each page looked at after each read", lent="CALLS_TOUCH"),
         ),
     ),
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
@@ -99,12 +110,21 @@ class Rounds:
     def _run(self, variant: Variant, command: list[str]) -> str:
         self._calls.unlink(missing_ok=True)
         lent = {variant.lent: "1"} if variant.lent else {}
-        env = {**os.environ, "LD_PRELOAD": str(self._library), "CALLS_FILE": str(self._file), "CALLS_LOG": str(self._calls), **lent}
+        env = {
+            **os.environ,
+            "LD_PRELOAD": str(self._library),
+            "CALLS_FILE": str(self._file),
+            "CALLS_LOG": str(self._calls),
+            **lent,
+        }
         return subprocess.run(command, cwd=self._scratch, env=env, stdout=subprocess.PIPE, text=True, check=True).stdout
 
     def _logged(self) -> list[tuple[float, float]]:
         """(ms in reads and writes, ms in fsync) of each descriptor that did I/O."""
-        return [(int(io) / 1e6, int(sync) / 1e6) for _, io, sync, *_ in (line.split() for line in self._calls.read_text().splitlines())]
+        return [
+            (int(io) / 1e6, int(sync) / 1e6)
+            for _, io, sync, *_ in (line.split() for line in self._calls.read_text().splitlines())
+        ]
 
     def _iozone(self, variant: Variant) -> dict[str, Pass]:
         said = self._run(variant, ["iozone", *iozone_arguments(SIZE, [self._record]), "-f", str(self._file)])
@@ -115,11 +135,19 @@ class Rounds:
         return {name: Pass(1000 * SIZE / float(rate or 0), *calls[name]) for name, rate in rates.items()}
 
     def _fio(self, variant: Variant, operations: tuple[str, ...]) -> dict[str, Pass]:
-        cells = {str(cell.option["operation"]): cell for cell in round_cells("iozone2017", "x", "fio", SIZE, self._record, direct=True)}
+        cells = {
+            str(cell.option["operation"]): cell
+            for cell in sequence_cells("iozone2017", "x", "fio", SIZE, self._record, direct=True)
+        }
         return {name: self._one(variant, cells[name]) for name in ("write", *operations)}
 
     def _one(self, variant: Variant, cell: Cell) -> Pass:
-        options: dict[str, object] = {**FIO_OPTIONS, **cell.members[0].option, **variant.options, "randseed": random.randrange(1 << 30)}
+        options: dict[str, object] = {
+            **FIO_OPTIONS,
+            **cell.members[0].option,
+            **variant.options,
+            "randseed": random.randrange(1 << 30),
+        }
         job = self._scratch / "job.fio"
         lines = [f"{name}={value}" for name, value in options.items() if value is not None]
         job.write_text("\n".join(["[why]", f"filename={self._file}", *lines, ""]))
@@ -147,7 +175,10 @@ def main() -> None:
                 for operation, made in rounds.make(variant, operations).items():
                     found.setdefault((operation, variant.name), []).append(made)
     print(f"File of {SIZE >> 20} MiB, records of {record >> 10} KiB, {count} rounds of each.\n")
-    print("| Operation | Tool | MB/s | IOzone's rate over it, 95% | read or write, µs an I/O | flush, ms | rest, µs an I/O |")
+    print(
+        "| Operation | Tool | MB/s | IOzone's rate over it, 95% | read or write, µs an I/O | flush, ms | rest, µs an "
+        "I/O |"
+    )
     print("|---|---|---|---|---|---|---|")
     ios = SIZE // record
     for operation in operations:
@@ -156,7 +187,11 @@ def main() -> None:
             mine = found[operation, variant.name]
             ratios = [one.total / other.total for one, other in zip(mine, base, strict=True)]
             interval = log_t_interval(ratios)
-            ratio = "" if variant is variants[0] else f"{exp(fmean(map(log, ratios))):.2f} ({interval.low:.2f} to {interval.high:.2f})"
+            ratio = (
+                ""
+                if variant is variants[0]
+                else f"{exp(fmean(map(log, ratios))):.2f} ({interval.low:.2f} to {interval.high:.2f})"
+            )
             columns = [
                 operation,
                 variant.name,

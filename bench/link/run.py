@@ -17,7 +17,19 @@ SECONDS = 4
 
 
 def iperf(server):
-    words = ["iperf3", "--client", server, "--port", str(IPERF_PORT), "--reverse", "--time", str(SECONDS), "--omit", "1", "--json"]
+    words = [
+        "iperf3",
+        "--client",
+        server,
+        "--port",
+        str(IPERF_PORT),
+        "--reverse",
+        "--time",
+        str(SECONDS),
+        "--omit",
+        "1",
+        "--json",
+    ]
     data = json.loads(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
     if "sum_received" not in data.get("end", {}):
         raise SystemExit(f"iperf3: {data.get('error')}")
@@ -37,7 +49,12 @@ def fio(location, bs, depth):
         "--time_based",
     ]
     # Work in flight at the start and the burst of the token bucket fall into the first second, which is left out.
-    words += [f"--runtime={SECONDS + 1}", "--log_avg_msec=500", "--write_bw_log=/tmp/ioatlas-bench-link", "--output-format=json"]
+    words += [
+        f"--runtime={SECONDS + 1}",
+        "--log_avg_msec=500",
+        "--write_bw_log=/tmp/ioatlas-bench-link",
+        "--output-format=json",
+    ]
     subprocess.run(words, capture_output=True, check=True)
     with open("/tmp/ioatlas-bench-link_bw.1.log") as log:
         rows = [tuple(map(int, line.replace(",", " ").split()[:2])) for line in log]
@@ -50,13 +67,19 @@ def main():
     with contextlib.suppress(OSError), open("/proc/self/autogroup", "w") as out:
         out.write("-15")
     print(
-        "| link | ceiling of the token bucket MB/s | iperf3 | fio 64k depth 16 | fio 1M depth 4 | the same rate on real Ethernet, NBD 64k |"
+        "| link | ceiling of the token bucket MB/s | iperf3 | fio 64k depth 16 | fio 1M depth 4 | the same rate on "
+        "real Ethernet, NBD 64k |"
     )
     print("|---|---|---|---|---|---|")
     for name, rate, mtu in (
-        ("link-100m", 10**8, 1500), ("link-100m-jumbo", 10**8, 9000), ("link-1g", 10**9, 1500), ("link-1g-jumbo", 10**9, 9000),
-        ("link-1g", 25 * 10**8, 1500), ("link-1g", 10**10, 1500), ("link-1g-jumbo", 10**10, 9000),
-    ):  # fmt: skip
+        ("link-100m", 10**8, 1500),
+        ("link-100m-jumbo", 10**8, 9000),
+        ("link-1g", 10**9, 1500),
+        ("link-1g-jumbo", 10**9, 9000),
+        ("link-1g", 25 * 10**8, 1500),
+        ("link-1g", 10**10, 1500),
+        ("link-1g-jumbo", 10**10, 9000),
+    ):
         with lab.start(name, rate_bits_per_s=rate) as target:
             truth = target.value("bw_bytes_per_s")
             shown = [iperf(target.context["server"]), fio(target.location, "64k", 16), fio(target.location, "1m", 4)]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Visits made again because they seem to settle late: how often for nothing, and how often a change of level at each place is found.
+"""Visits made again because they seem to settle late: how often for nothing, and how often a change of level at each
+place is found.
 
 Run: nice -n 15 .venv/bin/python bench/overhead/late.py [SERIES] > bench/overhead/LATE.md
 """
@@ -15,7 +16,12 @@ from scipy.signal import lfilter
 from ioatlas.stats.verdict import judge
 
 INTERVALS, SEED = 50, 180
-NOISE = {"iid, CV 10%": (0.0, 0.1), "AR(1) 0.3, CV 20%": (0.3, 0.2), "AR(1) 0.6, CV 20%": (0.6, 0.2), "AR(1) 0.9, CV 20%": (0.9, 0.2)}
+NOISE = {
+    "iid, CV 10%": (0.0, 0.1),
+    "AR(1) 0.3, CV 20%": (0.3, 0.2),
+    "AR(1) 0.6, CV 20%": (0.6, 0.2),
+    "AR(1) 0.9, CV 20%": (0.9, 0.2),
+}
 LOGNORMAL = "lognormal, CV 42%"
 
 
@@ -45,15 +51,21 @@ def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
     columns = [*NOISE, LOGNORMAL]
     print("# Late cuts\n")
-    print(f"`.venv/bin/python bench/overhead/late.py {count}`: {count} series of {INTERVALS} intervals each, seed {SEED}.\n")
-    print("Share made again because the cut is late / cut early / labelled drifting, unstable or bistable; the rest is flat.\n")
+    print(
+        f"`.venv/bin/python bench/overhead/late.py {count}`: {count} series of {INTERVALS} intervals each, seed "
+        f"{SEED}.\n"
+    )
+    print(
+        "Share made again because the cut is late / cut early / labelled drifting, unstable or bistable; the rest is "
+        "flat.\n"
+    )
     print(f"| level | {' | '.join(columns)} |\n|---{'|---' * len(columns)}|")
     for name, shape in shapes():
         cells = []
         for column in columns:
             verdicts = [judge(row * shape, interval_ms=10) for row in noise(column, np.random.default_rng(SEED), count)]
-            late = np.mean([one.late_cut for one in verdicts])
-            early = np.mean([one.cut > 0 and not one.late_cut for one in verdicts])
+            late = np.mean([one.late for one in verdicts])
+            early = np.mean([one.cut > 0 and not one.late for one in verdicts])
             other = np.mean([one.label not in ("flat", "warm-up", "slowdown") for one in verdicts])
             cells.append(f"{late:.1%} / {early:.0%} / {other:.0%}")
         print(f"| {name} | {' | '.join(cells)} |", flush=True)

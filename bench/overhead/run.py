@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wall time per cell beyond the time its load ran: `ioatlas map` and bench-fio (fio-plot) on the same grid, in turn, in one run.
+"""Wall time per cell beyond the time its load ran: `ioatlas map` and bench-fio (fio-plot) on the same grid, in turn, in
+one run.
 
-    python bench/overhead/run.py [--directory DIR ...] [--rounds 3]
-    python bench/overhead/run.py --rounds 1 --onto rounds.json     # again and again: rounds add up in the file, the result is of all of them
-    python bench/overhead/run.py --rounds 2 --onto rounds.json --without-peer
+    python bench/overhead/run.py [--directory DIR ...] [--rounds 3] python bench/overhead/run.py --rounds 1 --onto
+    rounds.json     # again and again: rounds add up in the file, the result is of all of them python
+    bench/overhead/run.py --rounds 2 --onto rounds.json --without-peer
 
-Load counted as such: what fio says a kept visit's load ran, warm-up included. Everything else is overhead: fio's starts, throw-away
-sections, slack, gaps, discarded visits, parsing, journal. Files are laid out before anything is counted. bench-fio 1.1.21 comes from
-PyPI into a virtual environment of its own. Needs fio and a directory on a disk that takes direct I/O.
+Load counted as such: what fio says a kept visit's load ran, warm-up included. Everything else is overhead: fio's
+starts, throw-away sections, slack, gaps, discarded visits, parsing, journal. Files are laid out before anything is
+counted. bench-fio 1.1.21 comes from PyPI into a virtual environment of its own. Needs fio and a directory on a disk
+that takes direct I/O.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from ioatlas.model.reason import sentences
 from ioatlas.store.journal import Journal
 
 PEER = "fio-plot==1.1.21"
@@ -53,8 +56,8 @@ ioengine = "libaio"
 
 @dataclass(frozen=True)
 class Round:
-    """One tool, once over the grid. Seconds; `load` is what its kept results' loads ran; `thrown` those of visits it discarded; `twice` what of
-    `load` are visits that were made again and count all the same.
+    """One tool, once over the grid. Seconds; `load` is what its kept results' loads ran; `thrown` those of visits it
+    discarded; `twice` what of `load` are visits that were made again and count all the same.
     """
 
     cells: int
@@ -91,9 +94,11 @@ def run(*command: str) -> float:
 
 
 def ours(target: Path, scratch: Path, campaign_file: Path) -> tuple[Round, dict[str, float]]:
-    """`ioatlas map`; sweep: from the first sweep batch's start to the last one's end, journal and parsing between them included.
+    """`ioatlas map`; sweep: from the first sweep batch's start to the last one's end, journal and parsing between them
+    included.
 
-    The whole command also plans, lays the file out (subtracted), probes, measures the extreme cells again and writes the report.
+    The whole command also plans, lays the file out (subtracted), probes, measures the extreme cells again and writes
+    the report.
     """
     directory = Path(tempfile.mkdtemp(dir=scratch)) / "campaign"
     whole = run(
@@ -115,11 +120,14 @@ def ours(target: Path, scratch: Path, campaign_file: Path) -> tuple[Round, dict[
     journal.close()
     with sqlite3.connect(directory / "journal.sqlite") as rows:
         times = {
-            number: (begun, seconds or 0.0) for number, begun, seconds in rows.execute("SELECT batch_id, started_at, seconds FROM batch")
+            number: (begun, seconds or 0.0)
+            for number, begun, seconds in rows.execute("SELECT batch_id, started_at, seconds FROM batch")
         }
     load = sum(max(part.runtime_ms for part in visit.parts) for visit in kept) / 1000
-    thrown = sum(max((part.runtime_ms for part in visit.parts), default=0) for visit in visits if visit.discarded) / 1000
-    again = [visit for visit in kept if visit.verdict.startswith("flat: ")]
+    thrown = (
+        sum(max((part.runtime_ms for part in visit.parts), default=0) for visit in visits if visit.discarded) / 1000
+    )
+    again = [visit for visit in kept if visit.verdict.text.startswith("flat: ")]
     twice = sum(max(part.runtime_ms for part in visit.parts) for visit in again) / 1000
     sweep = max(sum(times[number]) for number in batch_ids) - min(times[number][0] for number in batch_ids)
     inside = sum(times[number][1] for number in batch_ids)
@@ -136,9 +144,10 @@ def ours(target: Path, scratch: Path, campaign_file: Path) -> tuple[Round, dict[
         "inside batches beyond their loads, ms per cell": (inside - load - thrown) / cells * 1000,
         "between batches, ms per cell": (sweep - inside) / cells * 1000,
         "batches": len(batch_ids),
-        "visits that seemed to settle late": len(again) + sum("second half" in visit.discarded for visit in visits),
-        "of them discarded": sum("second half" in visit.discarded for visit in visits),
-        "visits discarded, overlapped a neighbour": sum("overlapped" in visit.discarded for visit in visits),
+        "visits that seemed to settle late": len(again)
+        + sum("second half" in sentences(visit.discarded) for visit in visits),
+        "of them discarded": sum("second half" in sentences(visit.discarded) for visit in visits),
+        "visits discarded, overlapped a neighbour": sum("overlapped" in sentences(visit.discarded) for visit in visits),
         "visits discarded": len(visits) - len(kept),
         "probe and extreme cells' batches, s": others,
         "rest of the command (start, lay-out, clean-up, report), s": whole - sweep - others,
@@ -150,13 +159,36 @@ def theirs(bench_fio: Path, target: Path, scratch: Path) -> Round:
     """bench-fio on a file that is laid out; sweep: the command without what its dry run takes."""
     out = Path(tempfile.mkdtemp(dir=scratch))
     command = [
-        str(bench_fio), "--target", str(target), "--type", "file", "--size", SIZE, "--output", str(out), "--mode", *MODES, "--block-size", *BLOCKS,
-        "--iodepth", *map(str, DEPTHS), "--numjobs", *map(str, JOBS), "--runtime", str(WINDOW_SECONDS), "--time-based", "--destructive", "--quiet",
-    ]  # fmt: skip
+        str(bench_fio),
+        "--target",
+        str(target),
+        "--type",
+        "file",
+        "--size",
+        SIZE,
+        "--output",
+        str(out),
+        "--mode",
+        *MODES,
+        "--block-size",
+        *BLOCKS,
+        "--iodepth",
+        *map(str, DEPTHS),
+        "--numjobs",
+        *map(str, JOBS),
+        "--runtime",
+        str(WINDOW_SECONDS),
+        "--time-based",
+        "--destructive",
+        "--quiet",
+    ]
     start_up = run(*command, "--dry-run")
     whole = run(*command)
     results = [json.loads(path.read_text()) for path in out.rglob("*.json")]
-    load = sum(max(job[side]["runtime"] for job in result["jobs"] for side in ("read", "write")) for result in results) / 1000
+    load = (
+        sum(max(job[side]["runtime"] for job in result["jobs"] for side in ("read", "write")) for result in results)
+        / 1000
+    )
     return Round(len(results), load, whole - start_up, whole)
 
 
@@ -169,7 +201,9 @@ def main() -> None:
         help="where to measure, may be given several times (default: /var/tmp)",
     )
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--onto", type=Path, help="a file that rounds are added to (one directory only); the result is of all in it")
+    parser.add_argument(
+        "--onto", type=Path, help="a file that rounds are added to (one directory only); the result is of all in it"
+    )
     parser.add_argument("--without-peer", action="store_true", help="leave bench-fio out this time")
     options = parser.parse_args()
     directories = options.directory or [Path("/var/tmp")]
@@ -199,7 +233,11 @@ def earlier(path: Path | None) -> tuple[Rounds, Details, list[float]]:
     if path is None or not path.exists():
         return {name: [] for name in (*WINDOWS, PEER_NAME)}, {name: [] for name in WINDOWS}, []
     known = json.loads(path.read_text())
-    return {name: [Round(**one) for one in rows] for name, rows in known["rounds"].items()}, known["details"], known["loads"]
+    return (
+        {name: [Round(**one) for one in rows] for name, rows in known["rounds"].items()},
+        known["details"],
+        known["loads"],
+    )
 
 
 def measure(directory: Path, count: int, rounds: Rounds, details: Details, *, with_peer: bool) -> Iterator[None]:
@@ -216,7 +254,10 @@ def measure(directory: Path, count: int, rounds: Rounds, details: Details, *, wi
         target, file = place / "target", place / "file"
         target.mkdir()
         campaign_file = scratch / "grid.toml"
-        lay_out = f"--name=lay-out --filename={file} --size={SIZE} --rw=write --bs=1m --direct=1 --end_fsync=1 --output-format=json"
+        lay_out = (
+            f"--name=lay-out --filename={file} --size={SIZE} --rw=write --bs=1m --direct=1 --end_fsync=1 "
+            "--output-format=json"
+        )
         run("fio", *lay_out.split(" "))
         for number in range(before, before + count):
             for name in list(rounds) if number % 2 == 0 else reversed(rounds):
@@ -231,31 +272,59 @@ def measure(directory: Path, count: int, rounds: Rounds, details: Details, *, wi
 
 
 def heading(fio: str, loads: list[float]) -> str:
-    machine = f"{platform.system()} {platform.release()}, {os.cpu_count()} cores, load average {', '.join(f'{one:.1f}' for one in loads)} over the 15 minutes before"
-    grid = f"{' '.join(MODES)} x bs {' '.join(BLOCKS)} x iodepth {' '.join(map(str, DEPTHS))} x numjobs {' '.join(map(str, JOBS))}"
+    machine = (
+        f"{platform.system()} {platform.release()}, {os.cpu_count()} cores, load average "
+        f"{', '.join(f'{one:.1f}' for one in loads)} over the 15 minutes before"
+    )
+    grid = (
+        f"{' '.join(MODES)} x bs {' '.join(BLOCKS)} x iodepth {' '.join(map(str, DEPTHS))} x numjobs "
+        f"{' '.join(map(str, JOBS))}"
+    )
     lines = [
         "# Overhead of a cell",
         "",
         "One command: `python bench/overhead/run.py`.",
         "",
         f"{machine}, {fio}, Python {platform.python_version()}, {datetime.now(UTC):%Y-%m-%d}.",
-        f"Grid: {N_CELLS} cells = {grid}; libaio, direct, one file of {SIZE}, one visit. bench-fio takes no window under {WINDOW_SECONDS} s.",
+        (
+            f"Grid: {N_CELLS} cells = {grid}; libaio, direct, one file of {SIZE}, one visit. bench-fio takes no window "
+            f"under {WINDOW_SECONDS} s."
+        ),
         "Rounds of all columns in turn. Median [range].",
         "",
-        "Wall time per cell minus the time its load ran (warm-up included; throw-away sections, gaps and discarded visits are overhead).",
-        "A visit that overlaps its neighbour is discarded and made again in a fio of its own. One that seems to settle in its second half is made",
-        "again there too, four times as long; it is discarded when the longer visit shows such a change again, and counts as a visit when it does",
-        "not. The second row charges its load all the same; the third takes the load of all discarded visits as load. The sentinel visits that",
+        (
+            "Wall time per cell minus the time its load ran (warm-up included; throw-away sections, gaps and discarded "
+            "visits are overhead)."
+        ),
+        (
+            "A visit that overlaps its neighbour is discarded and made again in a fio of its own. One that seems to "
+            "settle in its second half is made"
+        ),
+        (
+            "again there too, four times as long; it is discarded when the longer visit shows such a change again, and "
+            "counts as a visit when it does"
+        ),
+        (
+            "not. The second row charges its load all the same; the third takes the load of all discarded visits as "
+            "load. "
+            "The sentinel visits that"
+        ),
         "watch over drift are load; what they take beyond it is charged to the cells.",
         "",
-        "The whole command of ours also lays the file out, probes, measures the extreme cells three times again and writes the report;",
+        (
+            "The whole command of ours also lays the file out, probes, measures the extreme cells three times again "
+            "and "
+            "writes the report;"
+        ),
         "bench-fio's does none of that.",
     ]
     return "\n".join(lines)
 
 
 def report(directory: Path, rounds: Rounds, details: Details) -> str:
-    kind = subprocess.run(["findmnt", "-no", "FSTYPE", "-T", str(directory)], capture_output=True, text=True, check=True).stdout.split()[0]
+    kind = subprocess.run(
+        ["findmnt", "-no", "FSTYPE", "-T", str(directory)], capture_output=True, text=True, check=True
+    ).stdout.split()[0]
     lines = [
         f"## {directory} ({kind})",
         "",
@@ -268,7 +337,9 @@ def report(directory: Path, rounds: Rounds, details: Details) -> str:
                 "the same, the load of discarded visits counted as load": {
                     name: [r.repeats_ms for r in rows] for name, rows in rounds.items()
                 },
-                "whole command charged to the cells, ms per cell": {name: [r.whole_ms for r in rows] for name, rows in rounds.items()},
+                "whole command charged to the cells, ms per cell": {
+                    name: [r.whole_ms for r in rows] for name, rows in rounds.items()
+                },
                 "rounds": {name: [len(rows)] for name, rows in rounds.items()},
                 "cells": {name: [r.cells for r in rows] for name, rows in rounds.items()},
                 "load, s": {name: [r.load for r in rows] for name, rows in rounds.items()},
@@ -279,7 +350,12 @@ def report(directory: Path, rounds: Rounds, details: Details) -> str:
         "",
         "Where ours goes:",
         "",
-        *_table({key: {name: [row[key] for row in rows] for name, rows in details.items()} for key in next(iter(details.values()))[0]}),
+        *_table(
+            {
+                key: {name: [row[key] for row in rows] for name, rows in details.items()}
+                for key in next(iter(details.values()))[0]
+            }
+        ),
     ]
     return "\n".join(lines)
 

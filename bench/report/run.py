@@ -4,8 +4,8 @@
     python bench/report/run.py [--keep FILE]      writes bench/report/RESULT.md
 
 Needs the built explorer (`make web`), its packages (`npm ci` in web/) and Chromium. The values in the page are made up
-(tests/browser/synthetic.py, kind `large`): a page's cost does not depend on what its numbers mean, only on how many there are and on
-how noisy they are, and these carry independent noise in every value and both interval bounds.
+(tests/browser/synthetic.py, kind `large`): a page's cost does not depend on what its numbers mean, only on how many
+there are and on how noisy they are, and these carry independent noise in every value and both interval bounds.
 """
 
 from __future__ import annotations
@@ -60,7 +60,10 @@ def main() -> int:
         resolution = report_data(result).cells.resolution
         seen = json.loads(
             subprocess.run(
-                [node, str(Path(__file__).with_name("measure.mjs")), str(page), chromium], check=True, capture_output=True, text=True
+                [node, str(Path(__file__).with_name("measure.mjs")), str(page), chromium],
+                check=True,
+                capture_output=True,
+                text=True,
             ).stdout
         )
         if options.keep:
@@ -73,25 +76,43 @@ def main() -> int:
         "",
         "One command: `python bench/report/run.py`.",
         "",
-        f"{platform.system()} {platform.release()}, {os.cpu_count()} cores (load average {os.getloadavg()[0]:.1f}), Python {platform.python_version()}, Chromium {seen['version']} headless, no GPU, {time.strftime('%Y-%m-%d')}.",
+        (
+            f"{platform.system()} {platform.release()}, {os.cpu_count()} cores (load average "
+            f"{os.getloadavg()[0]:.1f}), "
+            f"Python {platform.python_version()}, Chromium {seen['version']} headless, no GPU, "
+            f"{time.strftime('%Y-%m-%d')}."
+        ),
         "",
-        f"Campaign: {n_cells:,} cells ({len(result.estimates):,} with values, {len(result.unmeasured):,} unmeasured), throughput, IOPS, mean and p99 latency, each with its interval.",
+        (
+            f"Campaign: {n_cells:,} cells ({len(result.estimates):,} with values, {len(result.unmeasured):,} "
+            "unmeasured), "
+            "throughput, IOPS, mean and p99 latency, each with its interval."
+        ),
         "",
         "| what | measured | limit |",
         "|---|---|---|",
         f"| building the page, s, median of {len(builds)} | {spread(builds, 2)} | |",
         f"| file size, bytes | {size:,} | {SIZE_LIMIT_BYTES:,} |",
         f"| largest rounding of a value in it | {resolution:.4%} | |",
-        f"| first picture after opening, ms, median of {len(seen['firstPictureMs'])} | {spread(seen['firstPictureMs'])} | {FIRST_PICTURE_LIMIT_MS} |",
+        (
+            f"| first picture after opening, ms, median of {len(seen['firstPictureMs'])} | "
+            f"{spread(seen['firstPictureMs'])} | {FIRST_PICTURE_LIMIT_MS} |"
+        ),
         f"| of that, processor time of the page's main thread, ms | {spread(seen['firstPictureCpuMs'])} | |",
         f"| frame while the slider moves every frame, ms, median of {len(frames)} | {spread(frames, 1)} | |",
-        f"| script work per move, ms, median, 95th percentile | {statistics.median(work):.1f}, {work[int(len(work) * 0.95)]:.1f} | |",
+        (
+            f"| script work per move, ms, median, 95th percentile | {statistics.median(work):.1f}, "
+            f"{work[int(len(work) * 0.95)]:.1f} | |"
+        ),
         f"| main-thread processor time per move (script, layout, paint), ms, mean | {seen['moveCpuMs']:.1f} | |",
         f"| frames longer than 34 ms | {late} of {len(frames)} | |",
         "",
         "Elapsed times grow with what else the machine does (see the load average above); processor times do not.",
         "",
-        f"The slider moves the axis {seen['axis'].strip()!r} with {seen['tiles']} tiles (8,640 cells) on the map; each move repaints every tile and the chart beside them.",
+        (
+            f"The slider moves the axis {seen['axis'].strip()!r} with {seen['tiles']} tiles (8,640 cells) on the map; "
+            "each move repaints every tile and the chart beside them."
+        ),
         "",
     ]
     text = "\n".join(lines)

@@ -10,9 +10,9 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from ioatlas.dialect.fio_output import parse_fio_json
-from ioatlas.dialect.fio_records import FioDirection, FioJob, FioOutput
-from ioatlas.dialect.read.fio_options import block_size, fio_size
+from ioatlas.fio.output import parse_fio_json
+from ioatlas.fio.records import FioDirection, FioJob, FioOutput
+from ioatlas.interop.read.fio_options import block_size, fio_size
 from ioatlas.stats.gates import bytes_gate, error_gate, little_gate, no_io_gate
 from ioatlas.stats.verdict import judge
 
@@ -38,7 +38,12 @@ def judge_job(output: FioOutput, job: FioJob) -> tuple[list[str], list[str]]:
         reasons.append(no_io_gate(sum(part.total_ios or 0 for part in parts)))
     for part in parts:
         size = block_size(options, part.direction)
-        if size is None or part.io_bytes is None or not part.total_ios or any(name in options for name in ("bssplit", "bsrange")):
+        if (
+            size is None
+            or part.io_bytes is None
+            or not part.total_ios
+            or any(name in options for name in ("bssplit", "bsrange"))
+        ):
             skipped.append(f"bytes ({part.direction})")
         else:
             # fio 2.x prints whole KiB.
@@ -54,7 +59,9 @@ def judge_job(output: FioOutput, job: FioJob) -> tuple[list[str], list[str]]:
 
 def little_of(options: dict[str, str], parts: list[FioDirection]) -> str | None:
     paced = any(options.get(name) for name in ("rate", "rate_iops", "thinktime"))
-    latencies = [(part.total_ios, part.lat.mean_ns) for part in parts if part.total_ios and part.lat and part.lat.mean_ns]
+    latencies = [
+        (part.total_ios, part.lat.mean_ns) for part in parts if part.total_ios and part.lat and part.lat.mean_ns
+    ]
     known = fio_size(options.get("iodepth", "1")) and fio_size(options.get("numjobs", "1"))
     runtime = max((part.runtime_ms or 0 for part in parts), default=0)
     if paced or not known or not runtime or len(latencies) < len(parts) or not parts or "iodepth" not in options:
@@ -83,13 +90,14 @@ def main() -> None:
         reasons, skipped = judge_job(output, job)
         print(f"| {path.name} | {job.name} | {'; '.join(reasons) or 'passes'} | {', '.join(skipped)} |")
     print(
-        "\nThe one-job file of fio 3.1 ran with `ramp_time`: fio credits bytes of I/Os in flight when the ramp ends and does not count those I/Os (284 completions, 286 submissions in its latency figures)."
+        "\nThe one-job file of fio 3.1 ran with `ramp_time`: fio credits bytes of I/Os in flight when the ramp ends "
+        "and does not count those I/Os (284 completions, 286 submissions in its latency figures)."
     )
     print("\n## Verdicts on interval logs\n\n| log | intervals | verdict | why |\n|---|---|---|---|")
     for name, ends, values in logs(SAMPLES):
         verdict = judge(values, end_ms=ends)
-        late = ", late" if verdict.late_cut else ""
-        print(f"| {name} | {verdict.n} | {verdict}{late} | {verdict.reason} |")
+        late = ", late" if verdict.late else ""
+        print(f"| {name} | {verdict.n} | {verdict.verdict.text}{late} | {verdict.reason} |")
 
 
 if __name__ == "__main__":

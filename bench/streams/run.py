@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several streams at once: what a campaign says of each stream beside what fio does with it, in units of sampling error.
+"""Several streams at once: what a campaign says of each stream beside what fio does with it, in units of sampling
+error.
 
     python bench/streams/run.py
 
-Each load is written out by the campaign's own job writer and run once by fio on a file in a temporary folder, with a log of every I/O; about 40 s in all.
+Each load is written out by the campaign's own job writer and run once by fio on a file in a temporary folder, with a
+log of every I/O; about 40 s in all.
 """
 
 import math
@@ -14,14 +16,13 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
-from ioatlas.campaign.profiles import find_profile
-from ioatlas.campaign.spec import read_campaign
-from ioatlas.campaign.streams_plan import build_streams_plan, phases_of
-from ioatlas.dialect.campaign_text import render_campaigns
-from ioatlas.dialect.translate import translate
-from ioatlas.engine.batch import Batch, Section, job_text
+from ioatlas.fio.batch import Batch, Section, job_text
+from ioatlas.interop.campaign_text import render_campaigns
+from ioatlas.interop.translate import translate
 from ioatlas.model.cell import Cell
 from ioatlas.model.target import Target
+from ioatlas.procedures.load_points.plan import build_streams_plan, phases_of
+from ioatlas.procedures.options import find_profile, read_campaign
 from ioatlas.stats.stream_gates import offered_by_direction, offered_iops
 
 MIB = 1 << 20
@@ -80,7 +81,9 @@ class Table:
             self.rows.append((what, f"{100 * wanted:.2f}", "no I/O", 0, math.inf))
             return
         error = math.sqrt(wanted * (1 - wanted) / total) or 1 / total
-        self.rows.append((what, f"{100 * wanted:.2f} %", f"{100 * hits / total:.2f} %", total, (hits / total - wanted) / error))
+        self.rows.append(
+            (what, f"{100 * wanted:.2f} %", f"{100 * hits / total:.2f} %", total, (hits / total - wanted) / error)
+        )
 
     def rate(self, what, wanted, count, *, poisson):
         due = wanted * SECONDS
@@ -98,7 +101,9 @@ def run(cell: Cell, folder: Path) -> dict[str, list[tuple[str, int, int]]]:
     place = folder / "file"
     if not place.exists() or place.stat().st_size < cell.end_bytes:
         place.write_bytes(b"\x5a" * cell.end_bytes)
-    plain = tuple((name, tuple({**dict(options), "direct": 0, "ioengine": "libaio"}.items())) for name, options in cell.streams)
+    plain = tuple(
+        (name, tuple({**dict(options), "direct": 0, "ioengine": "libaio"}.items())) for name, options in cell.streams
+    )
     section = Section(1, replace(cell, streams=plain), 17, SECONDS * 1000, 300, (("filename", str(place)),))
     lines = []
     for line in job_text(Batch(1, folder, (section,))).splitlines():
@@ -127,14 +132,19 @@ def compare(table: Table, label: str, cell: Cell, done: dict[str, list[tuple[str
         what = f"{label}, {name}:"
         for direction, rate in offered_by_direction(member).items():
             table.rate(
-                f"{what} {direction}s", rate, sum(op == direction for op, _, _ in log), poisson=option.get("rate_process") == "poisson"
+                f"{what} {direction}s",
+                rate,
+                sum(op == direction for op, _, _ in log),
+                poisson=option.get("rate_process") == "poisson",
             )
         if sum(weights.values()):
             wanted = weights[name] / sum(weights.values())
             # flow stops a stream that is ahead by what it has in flight.
             table.near(f"{what} share of all I/Os", wanted, len(log) / total, total, 0.01 * wanted + 64 / total)
         if len(member.directions) > 1 and not paced:
-            table.share(f"{what} reads", int(option["rwmixread"]) / 100, sum(op == "read" for op, _, _ in log), len(log))
+            table.share(
+                f"{what} reads", int(option["rwmixread"]) / 100, sum(op == "read" for op, _, _ in log), len(log)
+            )
         sizes = Counter(length for _, _, length in log)
         mix = [entry.partition("/") for entry in str(option.get("bssplit", "")).split(":") if entry]
         for size, _, percent in mix or [(str(option.get("bs")), "", "100")]:
@@ -145,7 +155,11 @@ def compare(table: Table, label: str, cell: Cell, done: dict[str, list[tuple[str
         )
         table.share(f"{what} I/Os inside its region", 1.0, inside, len(log))
         if not str(option["rw"]).startswith("rand"):
-            steps = [(a, b) for direction in member.directions for a, b in pairwise([one for one in log if one[0] == direction])]
+            steps = [
+                (a, b)
+                for direction in member.directions
+                for a, b in pairwise([one for one in log if one[0] == direction])
+            ]
             end = int(option.get("offset", 0)) + int(option["size"])
             wraps = sum(b[1] < a[1] for a, b in steps)
             joined = sum(b[1] == a[1] + a[2] or (b[1] < a[1] and a[1] + a[2] + max(sizes) >= end) for a, b in steps)

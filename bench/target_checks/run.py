@@ -33,7 +33,8 @@ def tool(*command):
 def main():
     processes = sum(entry.isdigit() for entry in os.listdir("/proc"))
     print(
-        f"Linux {platform.release()}, {os.cpu_count()} processors, {processes} processes, load {os.getloadavg()[0]:.1f}, {REPEATS} repeats\n"
+        f"Linux {platform.release()}, {os.cpu_count()} processors, {processes} processes, load "
+        f"{os.getloadavg()[0]:.1f}, {REPEATS} repeats\n"
     )
     print("| check | median ms | 95th percentile ms |\n|---|---|---|")
     with tempfile.TemporaryDirectory(prefix="iob", dir="/tmp") as folder:
@@ -45,7 +46,11 @@ def main():
         try:
             while not Path(folder, "s").exists():
                 time.sleep(0.05)
-            directory, file, block = open_target(folder), open_target(str(Path(__file__).resolve())), open_target(device)
+            directory, file, block = (
+                open_target(folder),
+                open_target(str(Path(__file__).resolve())),
+                open_target(device),
+            )
             export = open_target(f"nbd+unix:///?socket={folder}/s")
             with Workspace(directory, "bench", lambda _: None) as workspace:
                 rows = {

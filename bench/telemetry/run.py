@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the telemetry sampler costs a load that is limited by the client's processor: many short pairs of stretches, with it and without.
+"""What the telemetry sampler costs a load that is limited by the client's processor: many short pairs of stretches,
+with it and without.
 
-A machine that others use makes throughput wander by tens of per cent within a second, so that pairs of throughputs tell nothing. Here each stretch is
-judged by the I/Os that fio makes for each second of processor time it was given (schedstat): what others take from it drops out, and what the sampler
-does to it through caches and interrupts stays in. The processor time of the sampler itself is counted apart and added.
+A machine that others use makes throughput wander by tens of per cent within a second, so that pairs of throughputs tell
+nothing. Here each stretch is judged by the I/Os that fio makes for each second of processor time it was given
+(schedstat): what others take from it drops out, and what the sampler does to it through caches and interrupts stays in.
+The processor time of the sampler itself is counted apart and added.
 
-In a pair one stretch has the sampler and one has not, in random order; the interval is a bootstrap over pairs. The rate is PER_SECOND samples a second;
-a campaign takes 1 to 10.
+In a pair one stretch has the sampler and one has not, in random order; the interval is a bootstrap over pairs. The rate
+is PER_SECOND samples a second; a campaign takes 1 to 10.
 
 One command: python bench/telemetry/run.py [SECONDS]
 """
@@ -20,7 +22,7 @@ import sys
 import tempfile
 import time
 
-from ioatlas.probe.telemetry import Sample, Sampler, Watched, cost_of
+from ioatlas.testbed.telemetry import Sample, Sampler, Watched, cost_of
 
 STRETCH_SECONDS = 0.1
 LOG_MS = 10
@@ -48,10 +50,26 @@ def processor_seconds(pid):
 
 
 def stretches(watched, seconds, generator):
-    """(with the sampler, began, ended, fio's processor seconds) of each stretch, and fio's I/Os by time: [(ms, I/Os a second)]."""
+    """(with the sampler, began, ended, fio's processor seconds) of each stretch, and fio's I/Os by time: [(ms, I/Os a
+    second)].
+    """
     with tempfile.TemporaryDirectory(prefix="ioatlas-telemetry-") as folder:
-        words = ["fio", "--name=j", "--ioengine=null", "--rw=randread", "--bs=4k", "--size=1g", "--norandommap", "--thread", "--time_based",
-                 f"--runtime={seconds}", f"--write_iops_log={folder}/l", f"--log_avg_msec={LOG_MS}", "--log_unix_epoch=1", "--output=/dev/null"]  # fmt: skip
+        words = [
+            "fio",
+            "--name=j",
+            "--ioengine=null",
+            "--rw=randread",
+            "--bs=4k",
+            "--size=1g",
+            "--norandommap",
+            "--thread",
+            "--time_based",
+            f"--runtime={seconds}",
+            f"--write_iops_log={folder}/l",
+            f"--log_avg_msec={LOG_MS}",
+            "--log_unix_epoch=1",
+            "--output=/dev/null",
+        ]
         load = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(1)
         found = []
@@ -106,13 +124,15 @@ def main(seconds=90):
             throughputs.append(math.log(on[1] / off[1]))
     change, low, high = interval(rates, generator)
     print(
-        f"I/Os for each second of processor time, {PER_SECOND} samples a second: {change:+.2%} (95%: {low:+.2%} to {high:+.2%}, {len(rates)} pairs of {STRETCH_SECONDS:g} s)"
+        f"I/Os for each second of processor time, {PER_SECOND} samples a second: {change:+.2%} (95%: {low:+.2%} to "
+        f"{high:+.2%}, {len(rates)} pairs of {STRETCH_SECONDS:g} s)"
     )
     change, low, high = interval(throughputs, generator)
     print(f"throughput as it was, others' work included: {change:+.2%} (95%: {low:+.2%} to {high:+.2%})")
     for rate in (1, 10):
         print(
-            f"at {rate} sample{'s' if rate > 1 else ''} a second the sampler itself takes {cost.processor_seconds * rate:.3%} of one core"
+            f"at {rate} sample{'s' if rate > 1 else ''} a second the sampler itself takes "
+            f"{cost.processor_seconds * rate:.3%} of one core"
         )
     print("load: fio's null engine, one job, 4 KiB: limited by the client's processor alone")
 

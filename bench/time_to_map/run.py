@@ -1,19 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time to the map of a target: `ioatlas map` on a few cells against bench-fio (fio-plot) over the full grid, in one run, both judged by a reference pass.
+"""Time to the map of a target: `ioatlas map` on a few cells against bench-fio (fio-plot) over the full grid, in one
+run, both judged by a reference pass.
 
-    python bench/time_to_map/run.py [--directory DIR] [--cells 96] [--state STATE]     about 65 minutes
-    python bench/time_to_map/run.py --quick                                            about 3 minutes, a reduced grid: checks the script
+    python bench/time_to_map/run.py [--directory DIR] [--cells 96] [--state STATE]     about 65 minutes python
+    bench/time_to_map/run.py --quick                                            about 3 minutes, a reduced grid: checks
+    the script
 
-The grid is that of the profile seed2021: read write x 12 sizes x 10 block sizes x 8 numjobs, 1,920 cells, 16 of them not admissible (a block larger
-than the file). bench-fio has no size axis: it runs once for each size, windows of 1 s (its shortest), same engine, same file, direct. Order:
-bench-fio over half of the sizes, ours, the reference pass, bench-fio over the other half, ours again. So the reference lies in the middle, and drift
-of the machine is no tool's advantage; both runs of ours are judged.
+The grid is that of the profile seed2021: read write x 12 sizes x 10 block sizes x 8 numjobs, 1,920 cells, 16 of them
+not admissible (a block larger than the file). bench-fio has no size axis: it runs once for each size, windows of 1 s
+(its shortest), same engine, same file, direct. Order: bench-fio over half of the sizes, ours, the reference pass,
+bench-fio over the other half, ours again. So the reference lies in the middle, and drift of the machine is no tool's
+advantage; both runs of ours are judged.
 
-Ours is charged with the whole command: lay-out of the file, probes, all visits, cliff and honesty cells, fresh visits of extreme cells, clean-up, report. bench-fio
-is charged with its commands alone; its file is laid out before. The reference is `ioatlas map` over every cell, one visit.
+Ours is charged with the whole command: lay-out of the file, probes, all visits, cliff and honesty cells, fresh visits
+of extreme cells, clean-up, report. bench-fio is charged with its commands alone; its file is laid out before. The
+reference is `ioatlas map` over every cell, one visit.
 
-Stages that are done are kept in the state directory; the same command goes on from there. bench-fio 1.1.21 comes from PyPI into a virtual
-environment of its own. Needs fio and a directory with 5 GiB free on a disk that takes direct I/O. Writes RESULT.md when the grid is the full one.
+Stages that are done are kept in the state directory; the same command goes on from there. bench-fio 1.1.21 comes from
+PyPI into a virtual environment of its own. Needs fio and a directory with 5 GiB free on a disk that takes direct I/O.
+Writes RESULT.md when the grid is the full one.
 """
 
 from __future__ import annotations
@@ -35,8 +40,8 @@ from typing import Any
 
 import numpy as np
 
-from ioatlas.campaign.profiles import PROFILES
-from ioatlas.campaign.result import load_result
+from ioatlas.campaign import load_result
+from ioatlas.procedures.options import find_profile
 
 PEER = "fio-plot==1.1.21"
 WINDOW_SECONDS = 1
@@ -62,16 +67,20 @@ class Grid:
         return len(self.rw) * len(self.size) * len(self.bs) * len(self.numjobs)
 
     def campaign(self) -> str:
-        axes = "\n".join(f"{name} = {json.dumps(list(getattr(self, name)))}" for name in ("rw", "size", "bs", "numjobs"))
+        axes = "\n".join(
+            f"{name} = {json.dumps(list(getattr(self, name)))}" for name in ("rw", "size", "bs", "numjobs")
+        )
         return f"[sweep]\n{axes}\nioengine = {json.dumps(ENGINE)}\n"
 
 
 def full_grid() -> Grid:
-    axes = PROFILES["seed2021"][1].axes
+    axes = find_profile("seed2021").axes
     return Grid(*(tuple(axes[name]) for name in ("rw", "size", "bs", "numjobs")), profile=True)  # type: ignore[arg-type]
 
 
-QUICK = Grid(("read", "write"), (64 << 20, 256 << 20), (4 << 10, 32 << 10, 256 << 10, 2 << 20), (1, 4, 16, 64), profile=False)
+QUICK = Grid(
+    ("read", "write"), (64 << 20, 256 << 20), (4 << 10, 32 << 10, 256 << 10, 2 << 20), (1, 4, 16, 64), profile=False
+)
 
 
 def key(rw: str, size: int, bs: int, numjobs: int) -> Key:
@@ -91,12 +100,21 @@ def run(command: list[str], log: Path) -> float:
 
 
 def ours(grid: Grid, target: Path, work: Path, extra: list[str]) -> dict[str, Any]:
-    """One `ioatlas map`; values: I/Os per second by cell, which of them measured, and what the map states of its error."""
+    """One `ioatlas map`; values: I/Os per second by cell, which were measured, and the error that the map states."""
     campaign_file = work / "grid.toml"
     campaign_file.write_text(grid.campaign())
     what = ["--profile", "seed2021"] if grid.profile else ["--campaign", str(campaign_file)]
     directory = work / "campaign"
-    command = [str(Path(sys.executable).parent / "ioatlas"), "map", str(target), *what, *extra, "-o", str(directory), "--yes"]
+    command = [
+        str(Path(sys.executable).parent / "ioatlas"),
+        "map",
+        str(target),
+        *what,
+        *extra,
+        "-o",
+        str(directory),
+        "--yes",
+    ]
     seconds = run(command, work / "log")
     result = load_result(directory)
     values, measured = {}, []
@@ -122,10 +140,31 @@ def theirs(grid: Grid, size: int, bench_fio: Path, file: Path, work: Path) -> di
     out = work / "out"
     blocks = [str(bs) for bs in grid.bs if bs <= size]
     command = [
-        str(bench_fio), "--target", str(file), "--type", "file", "--size", str(size), "--output", str(out), "--mode", *grid.rw, "--block-size", *blocks,
-        "--iodepth", "1", "--numjobs", *map(str, grid.numjobs), "--engine", ENGINE, "--runtime", str(WINDOW_SECONDS), "--time-based", "--destructive",
+        str(bench_fio),
+        "--target",
+        str(file),
+        "--type",
+        "file",
+        "--size",
+        str(size),
+        "--output",
+        str(out),
+        "--mode",
+        *grid.rw,
+        "--block-size",
+        *blocks,
+        "--iodepth",
+        "1",
+        "--numjobs",
+        *map(str, grid.numjobs),
+        "--engine",
+        ENGINE,
+        "--runtime",
+        str(WINDOW_SECONDS),
+        "--time-based",
+        "--destructive",
         "--quiet",
-    ]  # fmt: skip
+    ]
     seconds = run(command, work / "log")
     values: dict[Key, float] = {}
     for path in out.rglob("*.json"):
@@ -152,7 +191,9 @@ class Stages:
         state.mkdir(parents=True, exist_ok=True)
 
     def make(self, name: str, stage: Callable[[Path], dict[str, Any]]) -> dict[str, Any]:
-        """The stage's result: from its file, else by running it in a fresh directory of its own. A stage that was cut off starts again."""
+        """The stage's result: from its file, else by running it in a fresh directory of its own. A stage that was cut
+        off starts again.
+        """
         done = self.state / f"{name}.json"
         if not done.exists():
             print(f"{datetime.now(UTC):%H:%M:%S} {name}", file=sys.stderr, flush=True)
@@ -189,11 +230,14 @@ def main() -> None:
     parser.add_argument("--directory", type=Path, default=Path("/var/tmp"), help="where to measure (default: /var/tmp)")
     parser.add_argument("--cells", type=int, help="cells of ours (default: 96, quick 24)")
     parser.add_argument("--budget", help="time for ours, such as 3m, instead of a number of cells")
-    parser.add_argument("--error", help="stated median error for ours to stop at, such as 10%%, instead of a number of cells")
+    parser.add_argument(
+        "--error", help="stated median error for ours to stop at, such as 10%%, instead of a number of cells"
+    )
     parser.add_argument(
         "--state",
         type=Path,
-        help="where finished stages are kept (default: ioatlas-time-to-map[-quick] in the directory); same command: goes on",
+        help="where finished stages are kept (default: ioatlas-time-to-map[-quick] in the directory); same command: "
+        "goes on",
     )
     parser.add_argument("--quick", action="store_true", help="64 cells, to check the script; RESULT.md stays as it is")
     options = parser.parse_args()
@@ -211,7 +255,10 @@ def main() -> None:
         return {"bench_fio": str(work / "venv/bin/bench-fio")}
 
     def lay_out(work: Path) -> dict[str, Any]:
-        job = f"fio --name=lay-out --filename={file} --size={max(grid.size)} --rw=write --bs=1m --direct=1 --refill_buffers=1 --end_fsync=1"
+        job = (
+            f"fio --name=lay-out --filename={file} --size={max(grid.size)} --rw=write --bs=1m --direct=1 "
+            "--refill_buffers=1 --end_fsync=1"
+        )
         return {"seconds": run(job.split(), work / "log")}
 
     bench_fio = Path(stages.make("peer", peer)["bench_fio"])
@@ -219,10 +266,16 @@ def main() -> None:
     half = len(grid.size) // 2
     # Sizes by turns, so that neither half of bench-fio's time is all small files.
     turns = [grid.size[0::2], grid.size[1::2]] if half else [grid.size, ()]
-    full = [stages.make(f"bench-fio-{size}", lambda work, size=size: theirs(grid, size, bench_fio, file, work)) for size in turns[0]]  # type: ignore[misc]
+    full = [
+        stages.make(f"bench-fio-{size}", lambda work, size=size: theirs(grid, size, bench_fio, file, work))
+        for size in turns[0]
+    ]  # type: ignore[misc]
     ran = [stages.make("ours-1", lambda work: ours(grid, target, work, ask))]
     reference = stages.make("reference", lambda work: ours(grid, target, work, ["--visits", "1"]))
-    full += [stages.make(f"bench-fio-{size}", lambda work, size=size: theirs(grid, size, bench_fio, file, work)) for size in turns[1]]  # type: ignore[misc]
+    full += [
+        stages.make(f"bench-fio-{size}", lambda work, size=size: theirs(grid, size, bench_fio, file, work))
+        for size in turns[1]
+    ]  # type: ignore[misc]
     ran.append(stages.make("ours-2", lambda work: ours(grid, target, work, ask)))
     text = report(grid, ask, ran, full, reference)
     (state / "RESULT.md").write_text(text + "\n")
@@ -232,16 +285,29 @@ def main() -> None:
     file.unlink(missing_ok=True)
 
 
-def report(grid: Grid, ask: list[str], ran: list[dict[str, Any]], full: list[dict[str, Any]], reference: dict[str, Any]) -> str:
+def report(
+    grid: Grid, ask: list[str], ran: list[dict[str, Any]], full: list[dict[str, Any]], reference: dict[str, Any]
+) -> str:
     truth = reference["values"]
     theirs_values = {k: v for part in full for k, v in part["values"].items()}
     theirs_seconds = sum(part["seconds"] for part in full)
     # The same cells for both: those of the reference that bench-fio gave a result for; ours has a value for every cell.
     keys = sorted(k for k in truth if k in theirs_values)
     fio = subprocess.run(["fio", "--version"], capture_output=True, text=True, check=True).stdout.strip()
-    rows = [("bench-fio, full grid, 1 s", theirs_seconds, errors(theirs_values, truth, keys), f"{len(theirs_values)} measured", "")]
+    rows = [
+        (
+            "bench-fio, full grid, 1 s",
+            theirs_seconds,
+            errors(theirs_values, truth, keys),
+            f"{len(theirs_values)} measured",
+            "",
+        )
+    ]
     for number, one in enumerate(ran, 1):
-        what = f"{len(one['measured'])} measured in {one['visits']} visits, {len(one['values']) - len(one['measured'])} predicted"
+        what = (
+            f"{len(one['measured'])} measured in {one['visits']} visits, "
+            f"{len(one['values']) - len(one['measured'])} predicted"
+        )
         rows.append(
             (
                 f"ioatlas map {' '.join(ask)}, run {number}",
@@ -251,21 +317,35 @@ def report(grid: Grid, ask: list[str], ran: list[dict[str, Any]], full: list[dic
                 f"{theirs_seconds / one['seconds']:.1f}",
             )
         )
-    loads = ", ".join(f"{part['load_before']:.1f}" for part in sorted([*ran, *full, reference], key=lambda part: part["at"]))
+    loads = ", ".join(
+        f"{part['load_before']:.1f}" for part in sorted([*ran, *full, reference], key=lambda part: part["at"])
+    )
     lines = [
         "# Time to the map",
         "",
         f"One command: `python bench/time_to_map/run.py{'' if grid.profile else ' --quick'} {' '.join(ask)}`.",
         "",
-        f"{platform.system()} {platform.release()}, {os.cpu_count()} cores, {fio}, Python {platform.python_version()}, {PEER}, {datetime.now(UTC):%Y-%m-%d}.",
+        (
+            f"{platform.system()} {platform.release()}, {os.cpu_count()} cores, {fio}, Python "
+            f"{platform.python_version()}, {PEER}, {datetime.now(UTC):%Y-%m-%d}."
+        ),
         f"Load average before each stage, with the up to {max(grid.numjobs)} jobs of the stage before in it: {loads}.",
-        f"Grid: {grid.count} cells = {' '.join(grid.rw)} x {len(grid.size)} sizes x {len(grid.bs)} bs x {len(grid.numjobs)} numjobs"
+        (
+            f"Grid: {grid.count} cells = {' '.join(grid.rw)} x {len(grid.size)} sizes x {len(grid.bs)} bs x "
+            f"{len(grid.numjobs)} numjobs"
+        )
         + (" (profile seed2021)" if grid.profile else " (reduced: this checks the script, nothing more)")
         + f"; {ENGINE}, direct, one file shared by all jobs.",
-        "Order: bench-fio (half of the sizes), ours, reference, bench-fio (the others), ours again. A run that was stopped between two of these went on there.",
+        (
+            "Order: bench-fio (half of the sizes), ours, reference, bench-fio (the others), ours again. A run that was "
+            "stopped between two of these went on there."
+        ),
         f"Reference: every cell once, {len(reference['measured'])} cells in {reference['seconds']:.0f} s.",
         "",
-        f"|value / reference - 1| of I/Os per second over the {len(keys)} cells that both have; 95% intervals by resampling cells:",
+        (
+            f"|value / reference - 1| of I/Os per second over the {len(keys)} cells that both have; 95% intervals by "
+            "resampling cells:"
+        ),
         "",
         "| | seconds | cells | median error | P90 error | times faster |",
         "|---|---|---|---|---|---|",
@@ -282,8 +362,12 @@ def report(grid: Grid, ask: list[str], ran: list[dict[str, Any]], full: list[dic
     ]
     for number, one in enumerate(ran, 1):
         measured = set(one["measured"])
-        parts = [spoken(errors(one["values"], truth, [k for k in keys if (k in measured) is own])) for own in (False, True)]
-        lines.append(f"| {number} | {parts[0][0]} | {parts[0][1]} | {parts[1][0]} | {parts[1][1]} | {one['computing']} |")
+        parts = [
+            spoken(errors(one["values"], truth, [k for k in keys if (k in measured) is own])) for own in (False, True)
+        ]
+        lines.append(
+            f"| {number} | {parts[0][0]} | {parts[0][1]} | {parts[1][0]} | {parts[1][1]} | {one['computing']} |"
+        )
     lines += [
         "",
         "What ours said of itself:",

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every lab target measured against what is configured, over five seeds, with what is left explained.
 
-With DIR each target is kept there as soon as it is measured and taken from there afterwards, and a call ends with status 4 before a target that would
+With DIR each target is kept there as soon as it is measured and taken from there afterwards, and a call ends with
+status 4 before a target that would
 begin after SECONDS: repeated calls measure all in slices of at most four minutes.
 
 Run: .venv/bin/python bench/truth/run.py [DIR [SECONDS]] > bench/truth/RESULT.md
@@ -27,7 +28,9 @@ def outcomes(keep: Path, name: str, latest: float) -> list[dict[str, Any]]:
     if not record.exists():
         if time.monotonic() > latest:
             sys.exit(4)
-        done = subprocess.run([TOOL, "lab", "truth", name, "--seeds", str(SEEDS), "--json"], check=False, capture_output=True, text=True)
+        done = subprocess.run(
+            [TOOL, "lab", "truth", name, "--seeds", str(SEEDS), "--json"], check=False, capture_output=True, text=True
+        )
         if done.returncode not in (0, 3):
             raise SystemExit(done.stderr)
         record.write_text(done.stdout)
@@ -43,14 +46,17 @@ def row(seeds: list[dict[str, Any]]) -> str:
     explained = f"{sum(known) / len(known):+.2%}: {seeds[-1]['because']}" if known else first["because"]
     good = sum(one["ok"] for one in seeds)
     return (
-        f"| {first['scenario']} | {first['quantity']} | `{first['options']}` | {truth:.6g} | {measured:.6g} {first['unit']} "
+        f"| {first['scenario']} | {first['quantity']} | `{first['options']}` | {truth:.6g} | {measured:.6g} "
+        f"{first['unit']} "
         f"| {mean:+.2%} ({errors[0]:+.2%} .. {errors[-1]:+.2%}) | {explained} | {first['remark']} | {good}/{count} |"
     )
 
 
 def main() -> None:
     latest = time.monotonic() + (float(sys.argv[2]) if len(sys.argv) > 2 else float("inf"))
-    listed = json.loads(subprocess.run([TOOL, "lab", "list", "--json"], check=True, capture_output=True, text=True).stdout)
+    listed = json.loads(
+        subprocess.run([TOOL, "lab", "list", "--json"], check=True, capture_output=True, text=True).stdout
+    )
     lines, every, absent = [], [], []
     with tempfile.TemporaryDirectory() as scratch:
         keep = Path(sys.argv[1] if len(sys.argv) > 1 else scratch)
@@ -66,14 +72,26 @@ def main() -> None:
                 places.setdefault((one["quantity"], one["options"]), []).append(one)
             lines += [row(seeds) for seeds in places.values()]
     print("# Truth: measured against configured\n")
-    print(f"`.venv/bin/python bench/truth/run.py` (or `make truth`), as root; {SEEDS} seeds, plain fio, not the project's own engine.\n")
     print(
-        "Truth is what is configured, after the burst; of a delay it is the delay plus the same path without delay, measured in turn. Explained: the part of the error that was measured apart from fio\n"
-        "(how much longer than asked a sleep takes), and the share of the window's work that is in flight at its edges. The remark ends with the tolerance, relative or in the unit, and why it is wider than 1% of a rate or 2% of a latency.\n"
+        f"`.venv/bin/python bench/truth/run.py` (or `make truth`), as root; {SEEDS} seeds, plain fio, not the "
+        "project's own engine.\n"
     )
-    print("| target | quantity | load | truth | measured | error, mean (least .. most) | explained | remark | within |\n|---|---|---|---|---|---|---|---|---|")
+    print(
+        "Truth is what is configured, after the burst; of a delay it is the delay plus the same path without delay, "
+        "measured in turn. Explained: the part of the error that was measured apart from fio\n"
+        "(how much longer than asked a sleep takes), and the share of the window's work that is in flight at its "
+        "edges. The remark ends with the tolerance, relative or in the unit, and why it is wider than 1% of a rate or "
+        "2% of a latency.\n"
+    )
+    print(
+        "| target | quantity | load | truth | measured | error, mean (least .. most) | explained | remark | within "
+        "|\n|---|---|---|---|---|---|---|---|---|"
+    )
     print("\n".join(lines))
-    print(f"\n{sum(one['ok'] for one in every)} of {len(every)} values within their tolerance." + (f" Not measured, a package is missing: {', '.join(absent)}." if absent else ""))
+    print(
+        f"\n{sum(one['ok'] for one in every)} of {len(every)} values within their tolerance."
+        + (f" Not measured, a package is missing: {', '.join(absent)}." if absent else "")
+    )
 
 
 if __name__ == "__main__":

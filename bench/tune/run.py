@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Distance from the true optimum and seconds taken, on targets whose optimum is known by arithmetic.
 
-The target is an NBD server in memory that serves `threads` requests of a connection at once and takes `delay` for each: with one connection at most
-threads / delay IOPS, at a mean latency of max(delay, outstanding x delay / threads). Under a p99 limit above the delay all of that can be had.
+The target is an NBD server in memory that serves `threads` requests of a connection at once and takes `delay` for each:
+with one connection at most threads / delay IOPS, at a mean latency of max(delay, outstanding x delay / threads). Under
+a p99 limit above the delay all of that can be had.
 
 Compared, each with the same fio, limit, block size and bounds (one connection, iodepth up to 100):
-  ioatlas         `ioatlas tune`, the search, the fresh visits and the curve counted
-  binary search   of iodepth 1 to 100, then halving numjobs while none meets the limit: the method that PerfKitBenchmarker documents for its
+  ioatlas         `ioatlas tune`, the search, the fresh visits and the curve counted binary search   of iodepth 1 to
+  100, then halving numjobs while none meets the limit: the method that PerfKitBenchmarker documents for its
                   latency-limited fio benchmark, written anew here with trials of `--trial` seconds
-  latency_target  fio's own: one job that changes its depth until latency_percentile of the I/Os stay within latency_target
+  latency_target  fio's own: one job that changes its depth until latency_percentile of the I/Os stay within
+  latency_target
 The score of each is what its setting really gives: measured afterwards, the same way for all, in three runs of 3 s.
 
     python bench/tune/run.py [--rounds 1] [--trial 3]
@@ -93,19 +95,46 @@ runtime={round(seconds * 1000)}ms
 {more}
 """
     (directory / "job.fio").write_text(job)
-    text = subprocess.run(["fio", "--output-format=json", "job.fio"], cwd=directory, capture_output=True, text=True, check=True).stdout
+    text = subprocess.run(
+        ["fio", "--output-format=json", "job.fio"], cwd=directory, capture_output=True, text=True, check=True
+    ).stdout
     entry = json.loads(text[text.index("{") :])["jobs"][0]
     read = entry["read"]
-    return {"iops": read["iops"], "p99": read["lat_ns"]["percentile"]["99.000000"], "depth": entry.get("latency_depth", depth)}
+    return {
+        "iops": read["iops"],
+        "p99": read["lat_ns"]["percentile"]["99.000000"],
+        "depth": entry.get("latency_depth", depth),
+    }
 
 
 def ours(directory: Path, uri: str, limit_ms: int, _trial: float) -> Found | None:
     begin = time.monotonic()
     done = subprocess.run(
-        [sys.executable, "-m", "ioatlas", "tune", uri, "--rw", "randread", "--bs", "4k", "--p99", f"{limit_ms}ms", "--max-jobs", "1",
-         "--max-depth", str(MAX_DEPTH), "--read-only", "--json", "-o", str(directory / f"c{time.time_ns()}")],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "ioatlas",
+            "tune",
+            uri,
+            "--rw",
+            "randread",
+            "--bs",
+            "4k",
+            "--p99",
+            f"{limit_ms}ms",
+            "--max-jobs",
+            "1",
+            "--max-depth",
+            str(MAX_DEPTH),
+            "--read-only",
+            "--json",
+            "-o",
+            str(directory / f"c{time.time_ns()}"),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     seconds = time.monotonic() - begin
     best = json.loads(done.stdout)["best"]
     return Found(best["numjobs"], best["iodepth"], seconds) if best else None
@@ -178,14 +207,20 @@ def main() -> None:
                         )
                         print(rows[-1], file=sys.stderr)
             shutil.rmtree(directory / "scratch", ignore_errors=True)
-    print("| threads, delay, p99 limit | method | setting found | seconds | IOPS, share of the optimum | p99, ms | limit met |")
+    print(
+        "| threads, delay, p99 limit | method | setting found | seconds | IOPS, share of the optimum | p99, ms | "
+        "limit met |"
+    )
     print("|---|---|---|---|---|---|---|")
     for threads, delay_ms, limit_ms, method, setting, seconds, share, p99_ms in rows:
         if setting == "none":
             print(f"| {threads}, {delay_ms} ms, {limit_ms} ms | {method} | none | | | | |")
             continue
         met = "yes" if p99_ms <= limit_ms else "no"
-        print(f"| {threads}, {delay_ms} ms, {limit_ms} ms | {method} | {setting} | {seconds:.0f} | {share:.1%} | {p99_ms:.0f} | {met} |")
+        print(
+            f"| {threads}, {delay_ms} ms, {limit_ms} ms | {method} | {setting} | {seconds:.0f} | {share:.1%} | "
+            f"{p99_ms:.0f} | {met} |"
+        )
 
 
 if __name__ == "__main__":

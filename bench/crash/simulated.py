@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kill simulated campaigns at many moments: `python bench/crash/simulated.py [--moments 200] [--seed 1] [NAME ...]`.
+
+Each campaign of tests/unit/procedures/cases.py runs in a process of its own, which ends as by SIGKILL at a moment:
+a step of the executor, the begin or the end of a transaction, a change of a file. It is resumed and compared with
+one that nobody disturbed.
+"""
+
+import argparse
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from tests.unit.procedures.cases import EVERY, begin
+from tests.unit.procedures.test_kill_and_resume import BEGUN_AGAIN, assert_alike, swept
+from tests.unit.simulated import World, killed, moments, spread
+
+
+def trial(name, count, seed):
+    """(moments that the campaign has, finished visits lost, resumed campaigns that ended otherwise) of one kind of
+    campaign.
+    """
+    with tempfile.TemporaryDirectory() as place:
+        world = World(Path(place))
+        begin(world, name)
+        world.keep()
+        total = moments(world)
+        reference = world.made()
+        lost, others = 0, 0
+        for moment in spread(count, total, seed):
+            world.restore()
+            assert killed(world, moment)
+            before = world.finished()
+            world.session()
+            world.check()
+            after = world.finished()
+            lost += sum(after.get(key) != value for key, value in before.items())
+            try:
+                if name in BEGUN_AGAIN:
+                    assert_alike(world.made(), reference)
+                else:
+                    assert swept(name, world.made()) == swept(name, reference)
+            except AssertionError:
+                others += 1
+    return total, lost, others
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", default=list(EVERY))
+    parser.add_argument("--moments", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    bad = 0
+    for name in options.names:
+        begun = time.monotonic()
+        total, lost, others = trial(name, options.moments, options.seed)
+        bad += lost + others
+        seconds = time.monotonic() - begun
+        print(
+            f"{name}: killed at {options.moments} of {total} moments, {lost} finished visits lost or changed,"
+            f" {others} ended otherwise ({seconds:.0f} s)",
+            flush=True,
+        )
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
