@@ -34,6 +34,7 @@ _NETWORK_FILE_SYSTEMS = {
     "fuse.gvfsd-fuse": "GVfs",
 }
 _PORTS = {"nbd": 10809, "nbds": 10809, "nfs": 2049, "http": 80, "https": 443, "s3": 443}
+_MOUNT_PORTS = {"NFS": 2049, "SMB": 445, "SFTP": 22, "GlusterFS": 24007}
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,7 @@ def _mounted(sheet: Sheet, path: Path, kind: str) -> Route:
         _protocol_options(sheet, protocol, str(entry["options"]), source_of_facts)
         if server:
             sheet.known("server.address", server, source_of_facts, private=True)
+            mount_port(sheet, protocol, str(entry["options"]), source_of_facts)
     elif fs_type in {"tmpfs", "ramfs", "devtmpfs"}:
         sheet.known(
             "protocol.name", "memory", source_of_facts, note="what is written here stays in this machine's memory"
@@ -187,6 +189,15 @@ def _protocol_options(sheet: Sheet, protocol: str, options: str, source: str) ->
     for key in ("nconnect", "sec", "actimeo", "multichannel", "max_channels", "seal", "sign"):
         if key in values:
             sheet.known(f"protocol.{key}", values[key] or True, source)
+
+
+def mount_port(sheet: Sheet, protocol: str, options: str, source: str) -> None:
+    """Enter the server's port: a round trip is measured to it where ping is not installed or not answered."""
+    named = re.search(r"(?:^|,)port=(\d+)", options)
+    if named and int(named[1]):
+        sheet.known("protocol.port", int(named[1]), source)
+    elif protocol in _MOUNT_PORTS:
+        sheet.known("protocol.port", _MOUNT_PORTS[protocol], source, note="the default port; the mount names none")
 
 
 def _uri(sheet: Sheet, location: str) -> Route:

@@ -5,7 +5,7 @@ import pytest
 
 from ioatlas.testbed.drive import facts_of_nvme, facts_of_smartctl
 from ioatlas.testbed.nfs import parse_mountstats, section_of
-from ioatlas.testbed.path import server_of
+from ioatlas.testbed.path import mount_port, server_of
 from ioatlas.testbed.pcie import look_at_slot
 from ioatlas.testbed.sheet import Sheet
 
@@ -30,6 +30,23 @@ def values(sheet):
 )
 def test_the_server_in_a_mount_source(fs_type, source, server):
     assert server_of(fs_type, source) == server
+
+
+@pytest.mark.parametrize(
+    ("protocol", "options", "port"),
+    [
+        ("NFS", "rw,vers=4.2,port=20049,addr=10.1.2.3", 20049),
+        ("NFS", "rw,vers=4.2,port=0,clientaddr=10.1.2.4", 2049),
+        ("NFS", "rw,vers=3,mountport=635", 2049),
+        ("SMB", "rw,vers=3.1.1", 445),
+        ("SMB", "port=1445", 1445),
+        ("Lustre", "rw", None),
+    ],
+)
+def test_the_servers_port_is_the_mounts_or_the_protocols_own(protocol, options, port):
+    sheet = Sheet()
+    mount_port(sheet, protocol, options, "findmnt -J")
+    assert values(sheet).get("protocol.port") == port
 
 
 SATA_DISK = {
