@@ -243,6 +243,39 @@ describe("a crossed sweep", () => {
     await page.context().close();
   });
 
+  test("latency: percentiles of the cell and its neighbours, and their growth with load", async () => {
+    const { page, complaints } = await open(browser, reports.write("quick"));
+    await page.getByRole("radio", { name: "Latency", exact: true }).check();
+    expect(await page.getByRole("img", { name: /^Latency at percentiles 1 to 99.99/ }).count()).toBe(1);
+    expect(await page.getByRole("img", { name: /^Mean and 99th percentile of latency against/ }).count()).toBe(1);
+    await page.getByText("Numbers of these curves").click();
+    const table = page.locator(".latency table");
+    const row = await table.locator("tbody tr").first().innerText();
+    expect(row).toMatch(/\d [µm]s/);
+    const before = await table.locator("tbody").innerText();
+    await page.locator(".cell-chooser").getByLabel("Block size").selectOption({ index: 0 });
+    expect(await table.locator("tbody").innerText()).not.toBe(before);
+    await page.getByLabel("Compare along").selectOption({ label: "nothing: this cell alone" });
+    expect(await table.locator("tbody tr").count()).toBe(1);
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test("time: a strip for each visit, with what was cut, what stalled and what does not count", async () => {
+    const { page, complaints } = await open(browser, reports.write("quick"));
+    await page.getByRole("radio", { name: "Time", exact: true }).check();
+    await page.locator(".cell-chooser select").first().selectOption({ index: 0 });
+    for (const chooser of await page.locator(".cell-chooser select").all()) await chooser.selectOption({ index: 0 });
+    const told = await page.locator(".strip figcaption").allInnerTexts();
+    expect(told).toHaveLength(2);
+    expect(told[0]).toContain("80 ms of warm-up cut");
+    expect(told[1]).toContain("does not count: ran longer than asked");
+    expect(told[1]).toContain("stalled for 160 ms");
+    expect(await page.locator(".strip-stall").count()).toBe(4);
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test("dark mode follows the system, and the switch overrules it", async () => {
     const { page } = await open(browser, reports.write("seed2021"), { colorScheme: "dark" });
     const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
@@ -349,6 +382,8 @@ describe("accessibility", () => {
     ["adaptive", "dark", "Map"],
     ["mixed", "light", "Table"],
     ["nosize", "dark", "Table"],
+    ["quick", "light", "Latency"],
+    ["quick", "dark", "Time"],
     ["single", "light", "Map"],
     ["rounds", "light", "Map"],
     ["rounds", "dark", "Map"],
@@ -357,7 +392,7 @@ describe("accessibility", () => {
   ] as const) {
     test(`axe finds nothing: ${kind}, ${scheme}, ${view.toLowerCase()}`, async () => {
       const { page } = await open(browser, reports.write(kind), { colorScheme: scheme });
-      await page.getByRole("radio", { name: view }).check();
+      await page.getByRole("radio", { name: view, exact: true }).check();
       expect(await violations(page)).toEqual([]);
       await page.context().close();
     });

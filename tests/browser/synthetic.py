@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -17,9 +18,11 @@ from pathlib import Path
 
 import numpy as np
 
+from ioatlas.analysis.latencies import FEWEST_BEYOND
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import FindingCode
+from ioatlas.model.latency import PERCENTS, LatencyCurve, TimeCourse
 from ioatlas.model.load_curve import LoadCurve, LoadPoint, Spread, StreamPoint
 from ioatlas.model.reason import read_unmeasured
 from ioatlas.model.result import CampaignResult, Finding, Unmeasured
@@ -111,6 +114,42 @@ def sweep(targets: Sequence[str], axes: Mapping[str, Sequence[OptionValue]], sha
     ]
 
 
+def latencies_of(estimates: Sequence[Estimate]) -> tuple[LatencyCurve, ...]:
+    """Percentiles about the mean of every measured cell; the far tail has too few I/Os where the load is slow."""
+    curves = []
+    for e in estimates:
+        if e.kind == "measured" and e.lat_mean_ns and e.iops:
+            spread = [e.lat_mean_ns * (0.6 + 0.25 * -math.log10(1 - p / 100)) for p in PERCENTS]
+            n_ios = round(e.iops * 0.5)
+            known = [
+                ns if n_ios * (100 - p) / 100 >= FEWEST_BEYOND else None for p, ns in zip(PERCENTS, spread, strict=True)
+            ]
+            curves.append(LatencyCurve(e.cell.key, e.direction, n_ios, tuple(known)))
+    return tuple(curves)
+
+
+def courses_of(estimates: Sequence[Estimate]) -> tuple[TimeCourse, ...]:
+    """Two visits of every measured cell; the second of each fifth cell stalls and does not count."""
+    courses = []
+    for number, e in enumerate(estimates):
+        if e.kind != "measured" or not e.bw_bytes_per_s or not e.lat_mean_ns:
+            continue
+        for visit in range(2):
+            bad = visit == 1 and number % 5 == 0
+            rates = tuple(
+                0.0 if bad and 4 <= i < 8 else e.bw_bytes_per_s * (0.4 if i < 2 and not visit else 1.0)
+                for i in range(12)
+            )
+            waits = tuple(e.lat_mean_ns if rate else 0.0 for rate in rates)
+            cut, why = (0, "ran longer than asked") if bad else (80 * (1 - visit), "")
+            ends = tuple(40 * (i + 1) for i in range(12))
+            at = 0.6 * number + 300.0 * visit
+            courses.append(
+                TimeCourse(e.cell.key, e.direction, len(courses), "sweep", at, cut, "steady", why, ends, rates, waits)
+            )
+    return tuple(courses)
+
+
 def campaign(
     name: str,
     targets: Sequence[str],
@@ -173,6 +212,8 @@ def campaign(
         unmeasured=tuple(unmeasured),
         fresh=fresh,
         findings=findings,
+        latency_curves=latencies_of(estimates),
+        time_courses=courses_of(estimates),
         settings={
             "profile": "synthetic",
             "sharing": sharing,

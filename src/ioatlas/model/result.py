@@ -11,6 +11,7 @@ from ioatlas.model.chart import Chart, Table
 from ioatlas.model.drift import BaselineChart, ReplicateRow
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import FindingCode
+from ioatlas.model.latency import LatencyCurve, TimeCourse
 from ioatlas.model.load_curve import LoadCurve
 from ioatlas.model.reason import UnmeasuredReason
 from ioatlas.model.rounds import RoundsResult
@@ -83,3 +84,7 @@ class CampaignResult:
     sentinels: tuple[BaselineChart, ...] = ()
     blocks: tuple[ReplicateRow, ...] = ()
     """Random orders of the sweep, those that were voided included."""
+    latency_curves: tuple[LatencyCurve, ...] = ()
+    """Percentiles of every cell and direction that has latencies."""
+    time_courses: tuple[TimeCourse, ...] = ()
+    """Of the visits of the sweep and of those made afresh, in the order in which they ran."""

@@ -5,13 +5,18 @@ from __future__ import annotations
 
 import base64
 import gzip
+import json
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ioatlas.report.page_format import Column, Encoding
+from ioatlas.report.page_format import Column, Dictionary, Encoding
 
 Floats = NDArray[np.float64]
+
+PLAIN_TEXT_LETTERS = 20_000
+"""Texts of a column together; more are packed."""
 
 LOG16_CODES = 65535
 WIDTH8_CODES = 254
@@ -22,6 +27,16 @@ SMALLEST_WIDTH = 1e-6
 def pack_bytes(raw: bytes) -> str:
     """Base64 of gzip; equal input gives equal text."""
     return base64.b64encode(gzip.compress(raw, compresslevel=6, mtime=0)).decode("ascii")
+
+
+def pack_texts(texts: Sequence[str]) -> Dictionary:
+    """A text for each row, each written once."""
+    place = {text: i for i, text in enumerate(dict.fromkeys(texts))}
+    codes = np.fromiter((place[text] for text in texts), dtype=np.int64, count=len(texts))
+    kept = list(place)
+    if sum(map(len, kept)) <= PLAIN_TEXT_LETTERS:
+        return Dictionary(texts=kept, packed_texts="", codes=pack_integers(codes))
+    return Dictionary(texts=[], packed_texts=pack_bytes(json.dumps(kept).encode()), codes=pack_integers(codes))
 
 
 def pack_integers(values: NDArray[np.integer]) -> Column:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -20,7 +19,8 @@ from ioatlas.model.result import CampaignResult, Finding
 from ioatlas.model.target import Target
 from ioatlas.model.verdict import verdict_class
 from ioatlas.report.axes import Grid, Integers, unit_of
-from ioatlas.report.columns import Floats, pack_bytes, pack_f32, pack_integers, pack_interval, pack_log16
+from ioatlas.report.columns import Floats, pack_f32, pack_integers, pack_interval, pack_log16, pack_texts
+from ioatlas.report.latencies import packed_courses, packed_curves
 from ioatlas.report.load_curves import curve_data
 from ioatlas.report.page_format import (
     FORMAT,
@@ -49,9 +49,6 @@ from ioatlas.report.rounds import rounds_data
 EXACT_ROWS = 25_000
 """Up to this many rows values stay single-precision floats; above, they are rounded (see `Cells.resolution`)."""
 
-PLAIN_TEXT_LETTERS = 20_000
-"""Texts of a column together; more are packed."""
-
 NOTES_BYTES = 400_000
 """What packed notes may take of a page that should stay under 3 MB."""
 
@@ -78,6 +75,7 @@ def report_data(result: CampaignResult) -> ReportData:
     levels = {name: grid.rows[name][order] for name in grid.names}
     clean = redactor(result.targets)
     rows_of = _rows_by_key(estimates) if result.findings or result.fresh else {}
+    places = {(estimate.cell.key, estimate.direction): row for row, estimate in reversed([*enumerate(estimates)])}
     known = sorted({(estimate.verdict_text, verdict_class(estimate.verdict)) for estimate in estimates})
     return ReportData(
         format=FORMAT,
@@ -104,8 +102,8 @@ def report_data(result: CampaignResult) -> ReportData:
         unmeasured=UnmeasuredCells(
             n_rows=len(grid.unmeasured_reasons),
             axes=[pack_integers(grid.unmeasured[name]) for name in grid.names],
-            reason=_dictionary([clean(reason.text) for reason in grid.unmeasured_reasons]),
-            code=_dictionary([reason.code for reason in grid.unmeasured_reasons]),
+            reason=pack_texts([clean(reason.text) for reason in grid.unmeasured_reasons]),
+            code=pack_texts([reason.code for reason in grid.unmeasured_reasons]),
         ),
         fresh=[_fresh(estimate, rows_of, estimates, grid) for estimate in result.fresh],
         findings=[
@@ -129,6 +127,8 @@ def report_data(result: CampaignResult) -> ReportData:
         charts=[ChartData.model_validate({**asdict(chart), "title": clean(chart.title)}) for chart in result.charts],
         tables=[TableData.model_validate(asdict(table)) for table in result.tables],
         load_curves=[curve_data(curve, clean) for curve in result.load_curves],
+        latency_curves=packed_curves(result.latency_curves, places),
+        time_courses=packed_courses(result.time_courses, places),
         imported_methods=[
             ImportedMethod(target=name, facts=[Pair(name=fact, value=clean(value)) for fact, value in facts.items()])
             for name, facts in result.methods.items()
@@ -136,21 +136,12 @@ def report_data(result: CampaignResult) -> ReportData:
     )
 
 
-def _dictionary(texts: Sequence[str]) -> Dictionary:
-    place = {text: i for i, text in enumerate(dict.fromkeys(texts))}
-    codes = np.fromiter((place[text] for text in texts), dtype=np.int64, count=len(texts))
-    kept = list(place)
-    if sum(map(len, kept)) <= PLAIN_TEXT_LETTERS:
-        return Dictionary(texts=kept, packed_texts="", codes=pack_integers(codes))
-    return Dictionary(texts=[], packed_texts=pack_bytes(json.dumps(kept).encode()), codes=pack_integers(codes))
-
-
 def _texts(texts: Sequence[str]) -> tuple[Dictionary, bool]:
     """The texts of every row, and whether they had to be left out: 138,240 different sentences do not fit a page."""
-    packed = _dictionary(texts)
+    packed = pack_texts(texts)
     if len(packed.packed_texts) <= NOTES_BYTES:
         return packed, False
-    return _dictionary([""] * len(texts)), True
+    return pack_texts([""] * len(texts)), True
 
 
 def _why(estimate: Estimate) -> str:
@@ -187,16 +178,16 @@ def _pack_cells(estimates: list[Estimate], levels: dict[str, Integers], grid: Gr
     return Cells(
         n_rows=len(estimates),
         axes=[pack_integers(levels[name]) for name in grid.names],
-        kind=_dictionary([estimate.kind for estimate in estimates]),
-        verdict=_dictionary([estimate.verdict_text for estimate in estimates]),
-        method=_dictionary([estimate.method for estimate in estimates]),
-        lat_kind=_dictionary([estimate.lat_kind for estimate in estimates]),
-        loop=_dictionary(["" if estimate.kind == "imported" else estimate.cell.loop for estimate in estimates]),
-        seeds=_dictionary([", ".join(map(str, estimate.seeds)) if exact else "" for estimate in estimates]),
+        kind=pack_texts([estimate.kind for estimate in estimates]),
+        verdict=pack_texts([estimate.verdict_text for estimate in estimates]),
+        method=pack_texts([estimate.method for estimate in estimates]),
+        lat_kind=pack_texts([estimate.lat_kind for estimate in estimates]),
+        loop=pack_texts(["" if estimate.kind == "imported" else estimate.cell.loop for estimate in estimates]),
+        seeds=pack_texts([", ".join(map(str, estimate.seeds)) if exact else "" for estimate in estimates]),
         note=notes,
-        limit=_dictionary([estimate.limit.resource if estimate.limit else "" for estimate in estimates]),
+        limit=pack_texts([estimate.limit.resource if estimate.limit else "" for estimate in estimates]),
         limit_why=reasons,
-        ceiling=_dictionary([estimate.ceiling.name if estimate.ceiling else "" for estimate in estimates]),
+        ceiling=pack_texts([estimate.ceiling.name if estimate.ceiling else "" for estimate in estimates]),
         n_visits=pack_integers(np.fromiter((e.n_visits for e in estimates), dtype=np.int64, count=len(estimates))),
         n_discarded=pack_integers(
             np.fromiter((e.n_discarded for e in estimates), dtype=np.int64, count=len(estimates))

@@ -267,6 +267,45 @@ class LoadCurveData(_Model):
     latency_note: str
 
 
+class LatencyCurves(_Model):
+    """Latency percentiles of rows of `Cells`, over all I/Os of their visits.
+
+    row, n_ios: one for each curve. latencies: those of a curve one after the other, one for each of `percents`; NaN
+    where too few I/Os lie beyond. left_out: they were too many for a page; the campaign has them.
+    """
+
+    percents: list[float]
+    n: int
+    row: Column
+    n_ios: Column
+    latencies: Column
+    fewest_beyond: int = Field(description="I/Os that must lie beyond a percentile for it to be told")
+    left_out: bool
+
+
+class TimeCourses(_Model):
+    """Visits over time, in the order in which they ran; a visit of two directions is there twice.
+
+    row, purpose, verdict, discarded, started_seconds, cut_ms, n_points: one for each visit. discarded: why it does not
+    count, empty when it does. started_seconds: since the first one. cut_ms: end of the warm-up that was cut.
+    end_ms, bw_bytes_per_s, lat_mean_ns: those of all visits one after the other, `n_points` for each; 0 where nothing
+    completed. left_out: they were too many for a page; the campaign has them.
+    """
+
+    n: int
+    row: Column
+    purpose: Dictionary
+    verdict: Dictionary
+    discarded: Dictionary
+    started_seconds: Column
+    cut_ms: Column
+    n_points: Column
+    end_ms: Column
+    bw_bytes_per_s: Column
+    lat_mean_ns: Column
+    left_out: bool
+
+
 class Session(_Model):
     """The testbed of one run of the campaign. `n_withheld` entries that name the site (host, user, serial, path)
     are left out.
@@ -427,6 +466,8 @@ class ReportData(_Model):
     load_curves: list[LoadCurveData] = Field(
         description="of several streams at once, one for each target; empty for other campaigns"
     )
+    latency_curves: LatencyCurves
+    time_courses: TimeCourses
     imported_methods: list[ImportedMethod] = Field(
         description="one for each imported target; empty when nothing was imported"
     )

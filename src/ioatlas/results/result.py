@@ -14,6 +14,7 @@ from ioatlas.analysis.drift import baseline_charts, drift_findings, drift_pictur
 from ioatlas.analysis.estimates import estimate_cells, removed_blocks
 from ioatlas.analysis.footprints import before_after_findings, with_history
 from ioatlas.analysis.headlines import headlines
+from ioatlas.analysis.latencies import latency_curves, time_courses
 from ioatlas.analysis.reduction import reduction_findings
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.model.cell import Cell
@@ -135,6 +136,8 @@ def _result(parts: ResultParts) -> CampaignResult:
         dict(Counter(visit.discarded[0].code.text for visit in discarded)),
         sum((one.ended_at or one.started_at) - one.started_at for one in sessions),
         bool(row.complete),
+        latency_curves=latency_curves(read.cells, read.told) if parts.in_replicates else (),
+        time_courses=time_courses(read.cells, read.told) if parts.in_replicates else (),
     )
     return parts.finish(_with_drift(read, result, judged), read.visits, read.beds)
 

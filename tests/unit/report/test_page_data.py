@@ -27,7 +27,7 @@ from ioatlas.model.estimate import Estimate  # noqa: E402
 from ioatlas.model.finding import FindingCode  # noqa: E402
 from ioatlas.model.reason import read_unmeasured  # noqa: E402
 from ioatlas.model.result import CampaignResult, Finding, Unmeasured  # noqa: E402
-from ioatlas.report import columns, page, page_data, page_format  # noqa: E402
+from ioatlas.report import columns, latencies, page, page_data, page_format  # noqa: E402
 from ioatlas.report.page_format import Column, ReportData  # noqa: E402
 
 VALUE_NAMES = [name for triple in page_data._INTERVALS for name in triple]
@@ -213,6 +213,33 @@ def test_findings_point_at_their_rows():
     )
     table = rows(data)
     assert [[table[i]["direction"] for i in f.rows] for f in data.findings] == [["read", "write"], ["write"], []]
+
+
+def test_percentiles_and_courses_stand_at_the_rows_of_their_cells():
+    result = synthetic.KINDS["line"]()
+    data = page_data.report_data(result)
+    rows_of = {place(e, [a.name for a in data.axes]): e for e in result.estimates}
+    assert len(rows_of) == len(result.estimates)
+    at = [rows_of[tuple(row.values())].cell.key for row in rows(data)]
+    packed = data.latency_curves
+    assert [at[row] for row in unpack(packed.row, packed.n)] == [c.cell_key for c in result.latency_curves]
+    values = unpack(packed.latencies, packed.n * len(packed.percents)).reshape(packed.n, -1)
+    for curve, got in zip(result.latency_curves, values, strict=True):
+        wanted = [np.nan if ns is None else ns for ns in curve.latencies_ns]
+        np.testing.assert_allclose(got, wanted, rtol=1e-3)
+    courses = data.time_courses
+    assert [at[row] for row in unpack(courses.row, courses.n)] == [c.cell_key for c in result.time_courses]
+    rates = [rate for course in result.time_courses for rate in course.bw_bytes_per_s]
+    assert 0.0 in rates
+    np.testing.assert_allclose(np.nan_to_num(unpack(courses.bw_bytes_per_s, len(rates))), rates, rtol=1e-3)
+
+
+def test_too_many_courses_for_a_page_are_left_out_and_that_is_said(monkeypatch):
+    monkeypatch.setattr(latencies, "MOST_POINTS", 100)
+    monkeypatch.setattr(latencies, "MOST_CURVES", 3)
+    data = page_data.report_data(synthetic.KINDS["line"]())
+    assert (data.time_courses.n, data.time_courses.left_out) == (0, True)
+    assert (data.latency_curves.n, data.latency_curves.left_out) == (0, True)
 
 
 def test_nothing_names_the_site():

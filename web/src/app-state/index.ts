@@ -10,7 +10,7 @@ import { fittingKind, makeScale, type Scale, type ScaleKind } from "../lib/scale
 import type { UnitSystem } from "../lib/units";
 
 export type ThemeChoice = "auto" | "light" | "dark";
-export type View = "map" | "table";
+export type View = "map" | "latency" | "time" | "table";
 
 /** Thin lines that can still be told apart. */
 const MOST_LINES = 8;

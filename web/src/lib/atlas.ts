@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The campaign as the views see it: rows in typed arrays, and which row stands at a point of the sweep.
 import { type Codes, integers, packedTexts, Values } from "./decode";
+import { type Latencies, openLatencies } from "./latencies";
 import { type Axis, type Dictionary, type ReportData, UnmeasuredCode } from "./report-data.gen";
 
 /** A position on every axis, in the order of `Atlas.axes`; -1 on derived axes, which nobody navigates. */
@@ -43,6 +44,7 @@ export interface Atlas {
   ceiling: Texts;
   nVisits: Codes;
   nDiscarded: Codes;
+  latencies: Latencies;
   unmeasuredLevels: Codes[];
   reason: Texts;
   /** Why, as a code: `UnmeasuredCode`. */
@@ -179,6 +181,7 @@ export async function openAtlas(data: ReportData): Promise<Atlas> {
     ceiling,
     nVisits,
     nDiscarded,
+    latencies: await openLatencies(data),
     unmeasuredLevels,
     reason,
     unmeasuredCode,

@@ -37,7 +37,29 @@ export async function integers(column: Column): Promise<Codes> {
   }
 }
 
+/** A column of plain numbers, NaN where unknown. */
+export async function numbers(column: Column): Promise<Float64Array> {
+  const raw = await inflate(column.data);
+  const read = column.encoding === "log16" ? log16(raw, column) : f32(raw);
+  const n = raw.byteLength / (column.encoding === "log16" ? 2 : 4);
+  return Float64Array.from({ length: n }, (_, i) => read(i));
+}
+
 type Reader = (row: number) => number;
+
+function f32(raw: ArrayBuffer): Reader {
+  const floats = new Float32Array(raw);
+  return (row) => floats[row] ?? Number.NaN;
+}
+
+function log16(raw: ArrayBuffer, column: Column): Reader {
+  const planes = new Uint8Array(raw);
+  const n = planes.length / 2;
+  return (row) => {
+    const code = (planes[row] ?? 0) | ((planes[n + row] ?? 0) << 8);
+    return code === 0 ? Number.NaN : Math.exp(column.base + (code - 1) * column.step);
+  };
+}
 
 /**
  * The value columns of the cells. Reading one value costs nothing beyond it; a whole column is decoded when first asked for, so that a
@@ -97,18 +119,10 @@ export class Values {
   private makeReader(name: string, column: Column): Reader {
     const raw = this.raw.get(name) ?? new ArrayBuffer(0);
     switch (column.encoding) {
-      case "f32": {
-        const floats = new Float32Array(raw);
-        return (row) => floats[row] ?? Number.NaN;
-      }
-      case "log16": {
-        const planes = new Uint8Array(raw);
-        const n = planes.length / 2;
-        return (row) => {
-          const code = (planes[row] ?? 0) | ((planes[n + row] ?? 0) << 8);
-          return code === 0 ? Number.NaN : Math.exp(column.base + (code - 1) * column.step);
-        };
-      }
+      case "f32":
+        return f32(raw);
+      case "log16":
+        return log16(raw, column);
       case "quotient": {
         const of = this.reader(column.of);
         const a = this.axes.findIndex((axis) => axis.name === column.by);

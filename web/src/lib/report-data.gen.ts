@@ -40,6 +40,8 @@ export interface ReportData {
    * of several streams at once, one for each target; empty for other campaigns
    */
   load_curves: LoadCurveData[];
+  latency_curves: LatencyCurves;
+  time_courses: TimeCourses;
   /**
    * one for each imported target; empty when nothing was imported
    */
@@ -409,6 +411,46 @@ export interface StreamRow {
   lat_mean_ns: number | null;
   lat_p95_ns: number | null;
   lat_p99_ns: number | null;
+}
+/**
+ * Latency percentiles of rows of `Cells`, over all I/Os of their visits.
+ *
+ * row, n_ios: one for each curve. latencies: those of a curve one after the other, one for each of `percents`; NaN
+ * where too few I/Os lie beyond. left_out: they were too many for a page; the campaign has them.
+ */
+export interface LatencyCurves {
+  percents: number[];
+  n: number;
+  row: Column;
+  n_ios: Column;
+  latencies: Column;
+  /**
+   * I/Os that must lie beyond a percentile for it to be told
+   */
+  fewest_beyond: number;
+  left_out: boolean;
+}
+/**
+ * Visits over time, in the order in which they ran; a visit of two directions is there twice.
+ *
+ * row, purpose, verdict, discarded, started_seconds, cut_ms, n_points: one for each visit. discarded: why it does not
+ * count, empty when it does. started_seconds: since the first one. cut_ms: end of the warm-up that was cut.
+ * end_ms, bw_bytes_per_s, lat_mean_ns: those of all visits one after the other, `n_points` for each; 0 where nothing
+ * completed. left_out: they were too many for a page; the campaign has them.
+ */
+export interface TimeCourses {
+  n: number;
+  row: Column;
+  purpose: Dictionary;
+  verdict: Dictionary;
+  discarded: Dictionary;
+  started_seconds: Column;
+  cut_ms: Column;
+  n_points: Column;
+  end_ms: Column;
+  bw_bytes_per_s: Column;
+  lat_mean_ns: Column;
+  left_out: boolean;
 }
 /**
  * How the figures of an imported target came about, as far as their sources tell.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useLayoutEffect } from "preact/hooks";
+import type { View } from "../app-state";
 import { Charts } from "./Charts";
 import { ColorBar } from "./ColorBar";
 import { Controls } from "./Controls";
@@ -8,12 +9,14 @@ import { Detail } from "./Detail";
 import { Findings } from "./Findings";
 import { Header } from "./Header";
 import { ImportedMethods } from "./ImportedMethods";
+import { LatencyView } from "./LatencyView";
 import { Legend } from "./Legend";
 import { LoadCurves } from "./LoadCurves";
 import { MapView } from "./MapView";
 import { Rounds } from "./Rounds";
 import { Discards, Fresh, Method, NotMeasured } from "./Sections";
 import { TableView } from "./TableView";
+import { TimeView } from "./TimeView";
 
 /** The page in the order a reader needs it: what to know, the map, what is missing, how it was done. */
 export function App() {
@@ -36,17 +39,7 @@ export function App() {
         <Controls />
         <div class="explorer-body">
           <div class="explorer-main">
-            {state.view.value === "map" ? (
-              <>
-                <div class="key">
-                  <ColorBar />
-                  <Legend />
-                </div>
-                <MapView />
-              </>
-            ) : (
-              <TableView />
-            )}
+            <Shown view={state.view.value} />
           </div>
           <Detail />
         </div>
@@ -64,5 +57,21 @@ export function App() {
         </p>
       </footer>
     </main>
+  );
+}
+
+/** What stands in the middle of the explorer. */
+function Shown({ view }: { view: View }) {
+  if (view === "table") return <TableView />;
+  if (view === "latency") return <LatencyView />;
+  if (view === "time") return <TimeView />;
+  return (
+    <>
+      <div class="key">
+        <ColorBar />
+        <Legend />
+      </div>
+      <MapView />
+    </>
   );
 }

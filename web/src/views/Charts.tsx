@@ -3,6 +3,7 @@ import { useId } from "preact/hooks";
 import { BOX, drawChart, type Placed, pointText, valueText } from "../lib/chart";
 import type { ChartData, TableData } from "../lib/report-data.gen";
 import { useApp } from "./context";
+import { Frame } from "./Frame";
 
 const DASHES = ["", "6 3", "2 3", "8 3 2 3"];
 const [RIGHT, BOTTOM] = [BOX.width - BOX.right, BOX.height - BOX.bottom];
@@ -39,27 +40,13 @@ function Chart({ chart }: { chart: ChartData }) {
       <figcaption>
         <h3 id={`${id}-title`}>{chart.title}</h3>
       </figcaption>
-      <svg
-        viewBox={`0 0 ${BOX.width} ${BOX.height}`}
-        role="img"
-        aria-label={`${chart.y_name} over ${chart.x_name.toLowerCase()}, ${chart.lines.map((line) => line.name).join(", ")}. The numbers follow as a table.`}
+      <Frame
+        box={BOX}
+        label={`${chart.y_name} over ${chart.x_name.toLowerCase()}, ${chart.lines.map((line) => line.name).join(", ")}. The numbers follow as a table.`}
+        xName={chart.x_name}
+        xTicks={drawn.xTicks}
+        yTicks={drawn.yTicks}
       >
-        {drawn.yTicks.map((tick) => (
-          <g key={tick.at}>
-            <line class="chart-grid" x1={BOX.left} x2={RIGHT} y1={tick.at} y2={tick.at} />
-            <text class="chart-tick" x={BOX.left - 6} y={tick.at + 4} text-anchor="end">
-              {tick.text}
-            </text>
-          </g>
-        ))}
-        {drawn.xTicks.map((tick) => (
-          <text key={tick.at} class="chart-tick" x={tick.at} y={BOTTOM + 16} text-anchor="middle">
-            {tick.text}
-          </text>
-        ))}
-        <text class="chart-tick" x={(BOX.left + RIGHT) / 2} y={BOX.height - 6} text-anchor="middle">
-          {chart.x_name}
-        </text>
         {drawn.marks.map((mark) => (
           <g key={mark.name}>
             <line class="chart-bound" x1={mark.x} x2={mark.x} y1={BOX.top} y2={BOTTOM} />
@@ -88,7 +75,7 @@ function Chart({ chart }: { chart: ChartData }) {
             ))}
           </g>
         ))}
-      </svg>
+      </Frame>
       {chart.lines.length > 1 ? (
         <ul class="chart-names">
           {chart.lines.map((line, at) => (

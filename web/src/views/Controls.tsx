@@ -10,10 +10,11 @@ import { useApp } from "./context";
 
 export function Controls() {
   const state = useApp();
+  const { atlas } = state;
   const has = (id: QuantityId) => {
     const columns = QUANTITIES.find((q) => q.id === id)?.columns ?? [];
     const needed = id === "width" ? columns : columns.slice(0, 1);
-    return needed.every((name) => state.atlas.values.has(name));
+    return needed.every((name) => atlas.values.has(name));
   };
   return (
     <div class="controls">
@@ -46,11 +47,13 @@ export function Controls() {
           }}
           options={[
             ["map", "Map"],
+            ...(atlas.latencies.curves.size > 0 ? [["latency", "Latency"] as const] : []),
+            ...(atlas.latencies.courses.size > 0 ? [["time", "Time"] as const] : []),
             ["table", "Table"],
           ]}
         />
       </div>
-      {state.live.length > 0 ? (
+      {state.live.length > 0 && (state.view.value === "map" || state.view.value === "table") ? (
         <div class="controls-row axes">
           {state.live.length > 1 ? <AxisSelects /> : null}
           <Sliders />

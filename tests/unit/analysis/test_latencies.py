@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Percentiles and courses of visits, as people look at them."""
+
+from ioatlas.analysis.latencies import FEWEST_BEYOND, MOST_POINTS, latency_curves, time_courses
+from ioatlas.model.cell import Cell
+from ioatlas.model.histogram import Histogram
+from ioatlas.model.latency import PERCENTS
+from ioatlas.model.purpose import Purpose
+from ioatlas.model.reason import read_reasons
+from ioatlas.model.verdict import read_verdict
+from ioatlas.model.visit import Part, Series, Visit
+
+CELL = Cell.of("t", {"rw": "read", "bs": 4096, "size": 1 << 20})
+CELLS = {CELL.key: CELL}
+
+
+def visit(number, bins=(), rates=(), latencies=None, **more):
+    ios = sum(n for _, n in bins)
+    ends = tuple(10 * (i + 1) for i in range(len(rates)))
+    series = Series(10, ends, tuple(rates), tuple(latencies or [1e5] * len(rates)))
+    part = Part("read", ios * 4096, ios, 500, 1e5, Histogram(tuple(bins)), series)
+    fields = {"purpose": Purpose.SWEEP, "discarded": (), "verdict": read_verdict("flat"), "window_start_ms": 0, **more}
+    return Visit(number, CELL.key, 1, 0, number, number, 100.0 + number, (part,), **fields)
+
+
+def test_percentiles_are_over_the_ios_of_the_kept_visits_of_the_sweep():
+    kept = [visit(1, [(100, 500)]), visit(2, [(900, 500)])]
+    others = [
+        visit(3, [(5, 10**6)], discarded=read_reasons("error: 5")),
+        visit(4, [(7, 10**6)], purpose=Purpose.FRESH),
+    ]
+    [curve] = latency_curves(CELLS, [*kept, *others])
+    at = dict(zip(PERCENTS, curve.latencies_ns, strict=True))
+    assert curve.n_ios == 1000
+    assert (at[25], at[50], at[75], at[99]) == (100, 100, 900, 900)
+
+
+def test_a_percentile_with_too_few_ios_beyond_it_is_not_told():
+    [curve] = latency_curves(CELLS, [visit(1, [(100, FEWEST_BEYOND * 100)])])
+    at = dict(zip(PERCENTS, curve.latencies_ns, strict=True))
+    assert at[1] is not None
+    assert at[99] is not None
+    assert at[99.9] is None
+    assert latency_curves(CELLS, [visit(1, [])]) == ()
+
+
+def test_courses_are_those_of_the_result_in_order_the_discarded_ones_too():
+    [first, second] = time_courses(
+        CELLS,
+        [
+            visit(1, rates=[1e8, 2e8], window_start_ms=10),
+            visit(2, rates=[3e8], discarded=read_reasons("overlapped its neighbour by 3 ms")),
+            visit(3, rates=[9e9], purpose=Purpose.PROBE),
+        ],
+    )
+    assert (first.started_seconds, first.cut_ms, first.end_ms) == (0.0, 10, (10, 20))
+    assert (first.verdict, first.discarded) == ("steady", "")
+    assert (second.started_seconds, second.discarded) == (1.0, "overlapped its neighbour")
+
+
+def test_long_courses_join_neighbours_without_losing_bytes_or_latency():
+    n = MOST_POINTS * 3 - 1
+    rates, latencies = [1e6 * (i % 7) for i in range(n)], [1e3 * (1 + i % 5) if i % 7 else 0.0 for i in range(n)]
+    [course] = time_courses(CELLS, [visit(1, rates=rates, latencies=latencies)])
+    assert len(course.end_ms) == MOST_POINTS
+    assert course.end_ms[-1] == n * 10
+    widths = [b - a for a, b in zip((0, *course.end_ms), course.end_ms, strict=False)]
+    assert round(sum(w * r for w, r in zip(widths, course.bw_bytes_per_s, strict=True))) == round(10 * sum(rates))
+    assert course.lat_mean_ns[0] == sum(r * ns for r, ns in zip(rates[:3], latencies[:3], strict=True)) / sum(rates[:3])

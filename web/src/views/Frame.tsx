@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { ComponentChildren } from "preact";
+
+export interface Box {
+  width: number;
+  height: number;
+  left: number;
+  right: number;
+  top: number;
+  bottom: number;
+}
+
+interface Tick {
+  at: number;
+  text: string;
+}
+
+/** Axes, grid and ticks of a chart that is drawn as SVG. */
+export function Frame(props: {
+  box: Box;
+  label: string;
+  /** Empty: none is written. */
+  xName: string;
+  xTicks: readonly Tick[];
+  yTicks: readonly Tick[];
+  children: ComponentChildren;
+}) {
+  const { box } = props;
+  const [right, bottom] = [box.width - box.right, box.height - box.bottom];
+  return (
+    <svg viewBox={`0 0 ${box.width} ${box.height}`} role="img" aria-label={props.label}>
+      {props.yTicks.map((tick) => (
+        <g key={tick.at}>
+          <line class="chart-grid" x1={box.left} x2={right} y1={tick.at} y2={tick.at} />
+          <text class="chart-tick" x={box.left - 6} y={tick.at + 4} text-anchor="end">
+            {tick.text}
+          </text>
+        </g>
+      ))}
+      {props.xTicks.map((tick) => (
+        <text key={tick.at} class="chart-tick" x={tick.at} y={bottom + 16} text-anchor="middle">
+          {tick.text}
+        </text>
+      ))}
+      {props.xName ? (
+        <text class="chart-tick" x={(box.left + right) / 2} y={box.height - 6} text-anchor="middle">
+          {props.xName}
+        </text>
+      ) : null}
+      {props.children}
+    </svg>
+  );
+}
