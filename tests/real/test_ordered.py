@@ -265,21 +265,7 @@ def test_iozone_beside_fio_in_one_run(disk_dir, tmp_path):
     printed = {}
     for path in (tmp_path / "c" / "batches").glob("*/iozone.txt"):
         line = next(line for line in path.read_text().splitlines() if re.match(r"\s+1024\s+64\s+\d", line)).split()
-        for operation, value in zip(
-            [
-                "write",
-                "rewrite",
-                "read",
-                "reread",
-                "random read",
-                "random write",
-                "backward read",
-                "record rewrite",
-                "strided read",
-            ],
-            line[2:],
-            strict=True,
-        ):
+        for operation, value in zip(NINE, line[2:], strict=True):
             printed.setdefault((operation, int(line[1]) * 1024), []).append(int(value) * 1024)
     exported = json.loads(ioatlas("export", tmp_path / "c", "--format", "json").stdout)
     charts = {
