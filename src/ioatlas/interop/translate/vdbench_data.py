@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""vdbench's hot band, hit areas, and the compressible and repeated data it writes, as fio options with their errors."""
+"""What vdbench's parameters say about the data: hot band, hit areas, compressible and repeated contents, open flags.
+
+Each as fio options with their errors.
+"""
 
 from __future__ import annotations
 
@@ -193,3 +196,23 @@ def content(
             )
         )
     return options, notes
+
+
+def open_flags(*definitions: Definition) -> tuple[bool, str, list[Fidelity]]:
+    """direct, sync and notes of all openflags=."""
+    direct, sync, notes = False, "", []
+    for definition in definitions:
+        for flag in definition.all("openflags"):
+            word = flag.lower()
+            if word in ("o_direct", "directio", "direct"):
+                direct = True
+            elif word in ("o_sync", "o_rsync"):
+                sync = "sync"
+            elif word == "o_dsync":
+                sync = sync or "dsync"
+            elif word in ("none", "directio_off"):
+                continue
+            else:
+                notes.append(not_expressible("openflags", f"openflags={flag}: no fio option opens files so"))
+    notes.append(exact("caching", "openflags: direct" if direct else "the client's page cache is in use"))
+    return direct, sync, notes

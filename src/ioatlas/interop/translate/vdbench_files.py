@@ -3,16 +3,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ioatlas.errors import UsageError
 from ioatlas.interop.fidelity import Fidelity, approximate, exact, not_expressible
+from ioatlas.interop.translate.vdbench_data import open_flags
 from ioatlas.interop.translate.vdbench_parm import Definition, ParameterFile, expanded, matching, number, numbers
+from ioatlas.interop.translate.vdbench_runs import Run
 from ioatlas.interop.translation import safe_name
 from ioatlas.model.workload import Address, Arrival, Stream, Workload
-
-if TYPE_CHECKING:
-    from ioatlas.interop.translate.vdbench import Run
 
 _METADATA = frozenset(
     {"mkdir", "rmdir", "create", "open", "close", "getattr", "setattr", "access", "delete", "copy", "move"}
@@ -169,8 +166,6 @@ def _stream(
                 f"two of {threads} jobs are on one of {count} files for part of the time",
             )
         )
-    from ioatlas.interop.translate.vdbench import _flags
-
     if percent < 100:
         notes.append(
             approximate(
@@ -179,7 +174,7 @@ def _stream(
                 "how far the data can be compressed",
             )
         )
-    direct, sync, more = _flags(fsd, fwd, run.rd)
+    direct, sync, more = open_flags(fsd, fwd, run.rd)
     notes += more
     stream = Stream(
         name=safe_name(f"{run.name}.{fwd.name}.{fsd.name}"),
