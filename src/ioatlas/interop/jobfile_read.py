@@ -21,35 +21,14 @@ from fractions import Fraction
 
 from ioatlas.errors import UsageError
 from ioatlas.interop.command import Source
+from ioatlas.model.words import words
 
 NO_VALUE = frozenset(
-    {
-        "bs_unaligned",
-        "blocksize_unaligned",
-        "exitall",
-        "exitall_on_error",
-        "fixedbufs",
-        "group_reporting",
-        "hipri",
-        "libblkio_vectored",
-        "listen",
-        "new_group",
-        "no_completion_thread",
-        "norandommap",
-        "pingpong",
-        "refill_buffers",
-        "registerfiles",
-        "sqthread_poll",
-        "stonewall",
-        "wait_for_previous",
-        "thread",
-        "time_based",
-        "userspace_reap",
-        "verify_only",
-        "xnvme_iovec",
-        "zero_buffers",
-        "prep",
-    }
+    words("""
+    bs_unaligned blocksize_unaligned exitall exitall_on_error fixedbufs group_reporting hipri libblkio_vectored listen
+    new_group no_completion_thread norandommap pingpong refill_buffers registerfiles sqthread_poll stonewall
+    wait_for_previous thread time_based userspace_reap verify_only xnvme_iovec zero_buffers prep
+    """)
 )
 # Options of the fio program itself: whether a value follows.
 _CLI_ONLY = {

@@ -14,24 +14,15 @@ from ioatlas.errors import UsageError
 from ioatlas.fio.jobfile import JobValue
 from ioatlas.model.cell import OptionValue
 from ioatlas.model.options import read_option
+from ioatlas.model.words import words
 
 if TYPE_CHECKING:
     from ioatlas.interop.translation import Job, Translation
 
 _PLACE = frozenset(
-    {
-        "filename",
-        "filename_format",
-        "time_based",
-        "runtime",
-        "ramp_time",
-        "stonewall",
-        "new_group",
-        "filesize",
-        "unlink",
-        "group_reporting",
-        "thread",
-    }
+    words("""
+    filename filename_format time_based runtime ramp_time stonewall new_group filesize unlink group_reporting thread
+    """)
 )
 _FLOW = ("flow", "flow_id", "flow_sleep")
 _NOT_HERE = frozenset({"io_size", "number_ios", "loops", "rate", "offset_increment", "file_append"})

@@ -15,24 +15,15 @@ from ioatlas.errors import UsageError
 from ioatlas.fio.jobfile import JobSection, JobValue, render_job
 from ioatlas.interop.compile import compile_workload
 from ioatlas.interop.fidelity import Fidelity, located, merged
+from ioatlas.model.words import words
 from ioatlas.model.workload import Workload
 
 SECTIONS_MAX = 20_000
 _BYTES = frozenset(
-    {
-        "bs",
-        "size",
-        "io_size",
-        "offset",
-        "offset_increment",
-        "blockalign",
-        "filesize",
-        "zonesize",
-        "zonerange",
-        "zoneskip",
-        "buffer_compress_chunk",
-        "offset_align",
-    }
+    words("""
+    bs size io_size offset offset_increment blockalign filesize zonesize zonerange zoneskip buffer_compress_chunk
+    offset_align
+    """)
 )
 _SECONDS = frozenset({"runtime", "ramp_time", "startdelay"})
 _MODES = {"readwrite": "rw"}

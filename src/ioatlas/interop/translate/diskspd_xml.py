@@ -11,61 +11,21 @@ from ioatlas.errors import UsageError
 from ioatlas.interop.command import whole_number
 from ioatlas.interop.fidelity import Fidelity, exact, not_expressible
 from ioatlas.interop.translate.diskspd import REPORTING, Span, Spec, set_priority
+from ioatlas.model.words import words
 
 _TARGET_KNOWN = frozenset(
-    {
-        "Path",
-        "BlockSize",
-        "StrideSize",
-        "InterlockedSequential",
-        "BaseFileOffset",
-        "SequentialScan",
-        "RandomAccess",
-        "TemporaryFile",
-        "UseLargePages",
-        "RequestCount",
-        "Random",
-        "DisableAllCache",
-        "DisableLocalCache",
-        "DisableOSCache",
-        "WriteThrough",
-        "MemoryMappedIo",
-        "FlushType",
-        "WriteBufferContent",
-        "BurstSize",
-        "ThinkTime",
-        "Throughput",
-        "ThreadsPerFile",
-        "FileSize",
-        "MaxFileSize",
-        "WriteRatio",
-        "RandomRatio",
-        "ParallelAsyncIO",
-        "ThreadStride",
-        "IOPriority",
-        "Weight",
-        "ThreadTargets",
-        "Distribution",
-    }
+    words("""
+    Path BlockSize StrideSize InterlockedSequential BaseFileOffset SequentialScan RandomAccess TemporaryFile
+    UseLargePages RequestCount Random DisableAllCache DisableLocalCache DisableOSCache WriteThrough MemoryMappedIo
+    FlushType WriteBufferContent BurstSize ThinkTime Throughput ThreadsPerFile FileSize MaxFileSize WriteRatio
+    RandomRatio ParallelAsyncIO ThreadStride IOPriority Weight ThreadTargets Distribution
+    """)
 )
 _SPAN_KNOWN = frozenset(
-    {
-        "Targets",
-        "Duration",
-        "Warmup",
-        "Cooldown",
-        "RandSeed",
-        "RandomWriteData",
-        "ThreadCount",
-        "RequestCount",
-        "GroupAffinity",
-        "Affinity",
-        "DisableAffinity",
-        "CompletionRoutines",
-        "MeasureLatency",
-        "CalculateIopsStdDev",
-        "IoBucketDuration",
-    }
+    words("""
+    Targets Duration Warmup Cooldown RandSeed RandomWriteData ThreadCount RequestCount GroupAffinity Affinity
+    DisableAffinity CompletionRoutines MeasureLatency CalculateIopsStdDev IoBucketDuration
+    """)
 )
 
 

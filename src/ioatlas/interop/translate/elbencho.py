@@ -20,6 +20,7 @@ from ioatlas.interop.command import Source, binary_size, command_lines, whole_nu
 from ioatlas.interop.fidelity import Fidelity, approximate, exact, not_expressible
 from ioatlas.interop.translation import Translation, from_workloads
 from ioatlas.model.cell import OptionValue
+from ioatlas.model.words import words
 from ioatlas.model.workload import Address, Arrival, Stream, Workload
 
 _SHORT = {
@@ -38,7 +39,7 @@ _SHORT = {
     "h": "help",
 }
 _TAKES = frozenset(
-    """
+    words("""
     block blockvaralgo blockvarpct clients clientsfile configfile cores csvfile fadv flock gpuids hosts hostsfile
     iodepth iterations jsonfile label latpercent9s limitread limitwrite livecsv livejson liveint log madv files dirs
     netdevs numhosts numservers opslog phasedelay port randalgo randamount rankoffset recvbuf respsize resfile
@@ -47,10 +48,10 @@ _TAKES = frozenset(
     s3multidel s3objprefix s3sseckey s3ssekmskey s3region s3secret s3sessiontoken s3sign s3targetgbps sendbuf
     servers serversfile sharesize start svcpwfile svcupint svcwait threads timelimit treefile treeroundup treescan
     verify zones nodes path
-    """.split()  # noqa: SIM905 - a table of words
+    """)
 )
 _FLAGS = frozenset(
-    """
+    words("""
     allelapsed backward cpu cufile cufiledriveropen cuhostbufreg deldirs mkdirs direct dirsharing dirstats dropcache
     dryrun delfiles foreground gds gdsbufreg gpuperservice infloop interrupt lat lathisto latpercent live1 live1n
     livecsvex livejsonex mmap netbench no0usecerr nocsvlabels nodelerr nodiocheck nofdsharing nolive nopathexp
@@ -60,21 +61,21 @@ _FLAGS = frozenset(
     s3olockcfgverify s3otag s3otagverify s3randobj s3sse s3single s3statdirs s3virtaddr service stat statinline
     strided svcelapsed svcping sync trunc trunctosize verifydirect version write treerand treeroundrob base10 help
     nodetach nosvcpathshare althttpsvc hdfs s3mpusharing help-all help-large help-multi help-s3 help-dist
-    """.split()  # noqa: SIM905 - a table of words
+    """)
 )
 _REPORTING = frozenset(
-    """
+    words("""
     allelapsed cpu csvfile dirstats jsonfile label lat lathisto latpercent latpercent9s live1 live1n livecsv
     livecsvex livejson livejsonex liveint log no0usecerr nocsvlabels nolive opslog opsloglock resfile svcelapsed
     svcping svcupint base10 nodetach foreground port svcwait nodelerr nodiocheck blockvaralgo randalgo
-    """.split()  # noqa: SIM905 - a table of words
+    """)
 )
 _USED = frozenset(
-    """
+    words("""
     block size threads iodepth direct rand norandalign randamount backward strided rwmixpct rwmixthr blockvarpct
     limitread limitwrite timelimit infloop dirs files dirsharing dropcache fadv mmap cores trunctosize preallocfile
     read write iterations delfiles netbench
-    """.split()  # noqa: SIM905 - a table of words
+    """)
 )
 _INEXPRESSIBLE = {
     "hosts": "several hosts: one job file is one client's load; hosts are named when it is run",

@@ -17,34 +17,14 @@ from ioatlas.errors import UsageError
 from ioatlas.interop.command import Source, command_lines, whole_number
 from ioatlas.interop.fidelity import Fidelity, approximate, exact, not_expressible
 from ioatlas.interop.translation import Translation, from_workloads
+from ioatlas.model.words import words
 from ioatlas.model.workload import Address, Stream, Workload
 
 _TAKES = frozenset(
-    {
-        "run",
-        "testname",
-        "num_disks",
-        "size_small",
-        "size_large",
-        "type",
-        "num_streamio",
-        "simulate",
-        "write",
-        "cache_size",
-        "duration",
-        "num_small",
-        "num_large",
-        "matrix",
-        "stripe",
-        "storage_type",
-        "storax",
-        "buf_size",
-        "seed",
-        "min_small",
-        "max_small",
-        "min_large",
-        "max_large",
-    }
+    words("""
+    run testname num_disks size_small size_large type num_streamio simulate write cache_size duration num_small
+    num_large matrix stripe storage_type storax buf_size seed min_small max_small min_large max_large
+    """)
 )
 _FLAGS = frozenset({"verbose", "hugenotneeded", "help"})
 _RUNS = ("simple", "normal", "oltp", "dss", "advanced")
@@ -291,8 +271,8 @@ def translate(source: Source, tool: str) -> Translation:
     """A command line, or a script with several."""
     workloads: list[Workload] = []
     notes: list[Fidelity] = []
-    for where, words in command_lines(source, ("orion",)):
-        plan = read_command(words, where)
+    for where, command in command_lines(source, ("orion",)):
+        plan = read_command(command, where)
         for small, large in points(plan):
             workloads.append(_workload(plan, small, large))
         notes += _notes(plan)

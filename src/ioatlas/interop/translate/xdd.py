@@ -20,6 +20,7 @@ from ioatlas.interop.fidelity import Fidelity, approximate, exact, not_expressib
 from ioatlas.interop.options import Action, Read, fixed, lost, put, same, whole
 from ioatlas.interop.translation import Translation, from_workloads
 from ioatlas.model.cell import OptionValue
+from ioatlas.model.words import words
 from ioatlas.model.workload import Address, Arrival, Stream, Workload
 
 _ALIASES = {
@@ -110,50 +111,12 @@ _ALIASES = {
     "war": "writeafterread",
 }
 _PER_TARGET = frozenset(
-    {
-        "blocksize",
-        "bytes",
-        "kbytes",
-        "mbytes",
-        "numreqs",
-        "reqsize",
-        "operation",
-        "rwratio",
-        "seek",
-        "directio",
-        "datapattern",
-        "flushwrite",
-        "createnewfiles",
-        "deletefile",
-        "looseordering",
-        "noordering",
-        "serialordering",
-        "passoffset",
-        "preallocate",
-        "pretruncate",
-        "randomize",
-        "recreatefiles",
-        "reopen",
-        "queuedepth",
-        "startdelay",
-        "startoffset",
-        "syncwrite",
-        "targetdir",
-        "throttle",
-        "timelimit",
-        "timestamps",
-        "verify",
-        "memalign",
-        "scsigeneric",
-        "sharedmemory",
-        "retry",
-        "restart",
-        "endtoend",
-        "readafterwrite",
-        "reportthreshold",
-        "ordering",
-        "syncio",
-    }
+    words("""
+    blocksize bytes kbytes mbytes numreqs reqsize operation rwratio seek directio datapattern flushwrite
+    createnewfiles deletefile looseordering noordering serialordering passoffset preallocate pretruncate randomize
+    recreatefiles reopen queuedepth startdelay startoffset syncwrite targetdir throttle timelimit timestamps verify
+    memalign scsigeneric sharedmemory retry restart endtoend readafterwrite reportthreshold ordering syncio
+    """)
 )
 # Options without influence on the load: how many words follow.
 _SILENT = {
@@ -636,8 +599,8 @@ def translate(source: Source, tool: str) -> Translation:
     """A command line, or a script with several."""
 
     def plans() -> Iterator[tuple[Workload, list[Fidelity]]]:
-        for where, words in command_lines(source, ("xdd",)):
-            yield _workload(read_command(words, where))
+        for where, command in command_lines(source, ("xdd",)):
+            yield _workload(read_command(command, where))
 
     pairs = list(plans())
     return from_workloads(tool, source.where, [w for w, _ in pairs], [note for _, notes in pairs for note in notes])
