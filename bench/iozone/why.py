@@ -44,7 +44,7 @@ IOZONE_ORDER = (
     "backward read",
     "once more",
     "record rewrite",
-    ("strided read"),
+    "strided read",
 )
 """The openings of the file by IOzone that do I/O, in their order: it reads backward twice and reports the first."""
 

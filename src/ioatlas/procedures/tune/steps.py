@@ -44,20 +44,6 @@ MOST_ROUNDS = 150
 USUAL_TRIALS = 30
 """Trials a search takes as a rule: what the time left is reckoned from."""
 FRESH_REPLICATE = 1000
-_OURS = frozenset(
-    {
-        "numjobs",
-        "iodepth",
-        "rate_iops",
-        "rate",
-        "rate_process",
-        "thinktime",
-        "io_size",
-        "number_ios",
-        "loops",
-        "runtime",
-    }
-)
 
 
 class TuneSteps(Steps):
