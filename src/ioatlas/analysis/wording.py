@@ -7,23 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from ioatlas.model.cell import Cell, OptionValue
+from ioatlas.model.options import SIZE_OPTIONS
 from ioatlas.model.units import format_size
 
-SIZE_OPTIONS = frozenset(
-    {
-        "bs",
-        "size",
-        "io_size",
-        "offset",
-        "offset_increment",
-        "blockalign",
-        "zonesize",
-        "zonerange",
-        "zoneskip",
-        "buffer_compress_chunk",
-        "rate",
-    }
-)
 NAMED = ("rw", "bs", "bssplit", "numjobs", "iodepth", "ioengine")
 """Options with a place of their own in a cell's name, or (the engine) that follow from the others."""
 

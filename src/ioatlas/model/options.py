@@ -238,6 +238,8 @@ def _table() -> dict[str, Option]:
 
 ALLOWED: dict[str, Option] = _table()
 """Every option a campaign may set or sweep."""
+SIZE_OPTIONS = frozenset(name for name, option in ALLOWED.items() if option.read in (_size, _positive_size, _sizes))
+"""Options that hold bytes; `rate` holds bytes per second."""
 
 ALIASES = {
     "readwrite": "rw",

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ioatlas.model.cell import Cell, OptionValue
+from ioatlas.model.options import SIZE_OPTIONS
 from ioatlas.model.reason import UnmeasuredReason
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.units import format_size
@@ -16,20 +17,6 @@ from ioatlas.report.page_format import Axis, AxisRole, AxisUnit
 
 Integers = NDArray[np.int64]
 
-SIZE_OPTIONS = frozenset(
-    {
-        "bs",
-        "size",
-        "io_size",
-        "offset",
-        "offset_increment",
-        "blockalign",
-        "zonesize",
-        "zonerange",
-        "zoneskip",
-        "buffer_compress_chunk",
-    }
-)
 PERCENT_OPTIONS = frozenset(
     {"rwmixread", "rwmixwrite", "percentage_random", "buffer_compress_percentage", "dedupe_percentage"}
 )
@@ -160,7 +147,5 @@ def _axis(name: str, levels: list[OptionValue | None], *, derived: bool) -> Axis
 def unit_of(option: str) -> AxisUnit:
     """What the values of an option are counted in."""
     if option in SIZE_OPTIONS:
-        return "bytes"
-    if option == "rate":
-        return "bytes/s"
+        return "bytes/s" if option == "rate" else "bytes"
     return "percent" if option in PERCENT_OPTIONS else "none"

@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ioatlas.analysis.wording import SIZE_OPTIONS, size_text
+from ioatlas.analysis.wording import size_text
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import MIXED, OptionValue
+from ioatlas.model.options import SIZE_OPTIONS
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.verdict import verdict_class
 from ioatlas.report.table import Entry, entries
