@@ -21,11 +21,11 @@ import numpy as np
 from ioatlas.analysis.latencies import FEWEST_BEYOND
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.finding import FindingCode
+from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.latency import PERCENTS, LatencyCurve, TimeCourse
 from ioatlas.model.load_curve import LoadCurve, LoadPoint, Spread, StreamPoint
 from ioatlas.model.reason import read_unmeasured
-from ioatlas.model.result import CampaignResult, Finding, Unmeasured
+from ioatlas.model.result import CampaignResult, Unmeasured
 from ioatlas.model.rounds import RoundsCell, RoundsResult
 from ioatlas.model.target import Identity, Target
 from ioatlas.model.units import format_rate, format_size
@@ -331,8 +331,16 @@ def _findings(
             FindingCode.PEAK,
             f"Highest {top.direction} throughput: {format_rate(fresh[0].bw_bytes_per_s or 0)} at {place(top)}.",
             (top.cell.key,),
+            target=top.cell.target,
+            direction=top.direction,
         ),
-        Finding(FindingCode.KNEE, f"The smallest cell that reaches 90% of it: {place(small)}.", (small.cell.key,)),
+        Finding(
+            FindingCode.KNEE,
+            f"The smallest cell that reaches 90% of it: {place(small)}.",
+            (small.cell.key,),
+            target=small.cell.target,
+            direction=small.direction,
+        ),
         Finding(
             FindingCode.NOISE,
             f"Half of all intervals are narrower than {widths[len(widths) // 2] * 100:.1f}%; {len(shaky)} cells have "

@@ -30,9 +30,8 @@ from ioatlas.analysis.shape import EXCLUDED, REACHED, Candidate, Case, PathView,
 from ioatlas.analysis.wording import Namer, plural
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.finding import FindingCode
+from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.limit import UNDETERMINED, Limit
-from ioatlas.model.result import Finding
 from ioatlas.model.units import format_count, format_latency, format_rate
 from ioatlas.model.verdict import LOWER_BOUND, WITHHELD, VerdictClass, VerdictCode, verdict_class
 
@@ -94,6 +93,8 @@ class AttributionReport:
                     f"{head}: {what}.",
                     (best.cell.key,),
                     title=title,
+                    target=target,
+                    direction=direction,
                 )
             )
         counts = Counter(limit.resource for limit in self.limits.values())

@@ -9,9 +9,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ioatlas.model.finding import FindingCode
+from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.imported_reading import ImportedReading
-from ioatlas.model.result import Finding
 from ioatlas.model.testbed import Testbed
 from ioatlas.model.units import format_size_rounded
 from ioatlas.model.usage import Usage
@@ -95,7 +94,9 @@ def client_findings(readings: Iterable[ImportedReading]) -> tuple[Finding, ...]:
         if len(by_host) < 2 or len(shapes) > 1 or total < FEWEST_BYTES:
             continue
         finding = Finding(
-            FindingCode.BALANCE, _sentence(Group("clients", f"a load of {place[1]}s", tuple(carried)), carried, total)
+            FindingCode.BALANCE,
+            _sentence(Group("clients", f"a load of {place[1]}s", tuple(carried)), carried, total),
+            direction=str(place[1]),
         )
         least = min(carried.values()) / total * len(carried)
         if place[:2] not in worst or least < worst[place[:2]][0]:

@@ -19,10 +19,9 @@ from ioatlas.analysis.windows import window_values
 from ioatlas.analysis.wording import Namer, plural
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.finding import FindingCode
+from ioatlas.model.finding import Finding, FindingCode, common
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.purpose import Purpose
-from ioatlas.model.result import Finding
 from ioatlas.model.units import format_latency, format_rate, format_size, format_size_rounded
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.model.visit import Visit
@@ -156,6 +155,8 @@ class CacheReport:
                     FindingCode.CACHE,
                     sentence + (withheld if self.withheld else ""),
                     tuple(v.cell.key for v in flagged[:20]),
+                    target=common(v.cell.target for v in flagged),
+                    direction=common(v.direction for v in flagged),
                 )
             )
         elif self.withheld == total:
@@ -181,6 +182,8 @@ class CacheReport:
                     f"{namer.on(bracket.target)} falls {bracket.ratio:.3g}-fold: a cache on the way ends between the "
                     "two.",
                     bracket.cells,
+                    target=bracket.target,
+                    direction=bracket.direction,
                 )
             )
         return tuple(found)

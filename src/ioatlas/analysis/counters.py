@@ -8,9 +8,8 @@ from dataclasses import asdict, dataclass, field
 from statistics import median
 from typing import Any, Self
 
-from ioatlas.model.finding import FindingCode
+from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.outcomes import KeptRecord
-from ioatlas.model.result import Finding
 from ioatlas.model.units import format_size_rounded
 from ioatlas.stats.gates import COUNTER_TOLERANCE
 
@@ -161,9 +160,9 @@ class BatchCount:
         return max(0.0, self.counted_bytes - self._most)
 
 
-def counter_findings(path: str, counts: Sequence[BatchCount]) -> tuple[Finding, ...]:
+def counter_findings(path: str, counts: Sequence[BatchCount], target: str = "") -> tuple[Finding, ...]:
     """What the counters of one path say about each direction. Fewer bytes counted than claimed prove a cache in
-    between.
+    between. target: whose path it is, where it is of one.
 
     More bytes are trouble when those of all batches together are over 2% of the claims; a batch by itself may meet
     a moment's work of the system.
@@ -187,7 +186,7 @@ def counter_findings(path: str, counts: Sequence[BatchCount]) -> tuple[Finding, 
                 f"In {len(short)} of {len(judged)} batches {path} saw only {share:.1%} of the bytes claimed by {noun}: "
             )
             sentence += f"a cache answered {format_size_rounded(missing)} before they reached it."
-            found.append(Finding(FindingCode.CACHE, sentence))
+            found.append(Finding(FindingCode.CACHE, sentence, target=target, direction=direction))
             continue
         foreign = sum(count.excess_bytes for count in over)
         told = f"of the bytes claimed by {noun} (middle of {len(judged)} batches)"
@@ -204,5 +203,5 @@ def counter_findings(path: str, counts: Sequence[BatchCount]) -> tuple[Finding, 
                     f" In {len(over)} of them another load, or the file system, moved "
                     f"{format_size_rounded(foreign)} more: too little beside the whole to matter."
                 )
-        found.append(Finding(FindingCode.COUNTERS, sentence, in_order=not too_many))
+        found.append(Finding(FindingCode.COUNTERS, sentence, in_order=not too_many, target=target, direction=direction))
     return tuple(found)

@@ -16,11 +16,10 @@ from ioatlas.errors import UsageError
 from ioatlas.model.cell import Cell
 from ioatlas.model.chart import Chart, ChartBound, ChartLine, ChartPoint, Table
 from ioatlas.model.drift import BaselineChart, BaselinePoint, ReplicateRow
-from ioatlas.model.finding import FindingCode
+from ioatlas.model.finding import Finding, FindingCode, common
 from ioatlas.model.outcomes import VoidedReplicate
 from ioatlas.model.purpose import SWEPT, Purpose
 from ioatlas.model.reason import ReasonCode
-from ioatlas.model.result import Finding
 from ioatlas.model.visit import Visit
 from ioatlas.stats.drift import (
     RELEVANT_SHIFT,
@@ -350,13 +349,16 @@ def drift_findings(
                 FindingCode.DRIFT,
                 f"{len(voided)} random {noun} voided and measured again, the visits kept in the journal and out of "
                 f"every value: {told}.",
+                target=common(one.target for one in voided),
             )
         )
     for target, removal in (removed or {}).items():
         on = f" of {target}" if several else ""
         found.append(
             Finding(
-                FindingCode.DRIFT, f"The level{on} differed between the random blocks of the sweep: {removal.sentence}."
+                FindingCode.DRIFT,
+                f"The level{on} differed between the random blocks of the sweep: {removal.sentence}.",
+                target=target,
             )
         )
     moved = [state for state in states if state.reasons or state.doubt]
@@ -367,6 +369,7 @@ def drift_findings(
                 FindingCode.DRIFT,
                 f"{len(moved)} of {len(states)} random blocks moved and stand, for the target moved with most of "
                 f"them: {told}.",
+                target=common(state.target for state in moved),
             )
         )
     for chart in charts:
@@ -381,13 +384,23 @@ def drift_findings(
                 f"furthest {far.smoothed - 1:+.0%} after {far.seconds:.0f} s of the sweep. The target drifted "
                 "while it was measured."
             )
-            found.append(Finding(FindingCode.DRIFT, sentence, (chart.cell,)))
+            found.append(
+                Finding(FindingCode.DRIFT, sentence, (chart.cell,), target=chart.target, direction=chart.direction)
+            )
         elif chart.noise > LOUD:
             sentence = (
                 f"Sentinel {chart.label} ({chart.direction}): its {len(chart.points)} readings vary by "
                 f"{chart.noise:.0%} from one to the next, too much "
             )
-            found.append(Finding(FindingCode.BASELINE, sentence + "to tell drift from noise.", (chart.cell,)))
+            found.append(
+                Finding(
+                    FindingCode.BASELINE,
+                    sentence + "to tell drift from noise.",
+                    (chart.cell,),
+                    target=chart.target,
+                    direction=chart.direction,
+                )
+            )
         else:
             widest = max(abs(point.smoothed - 1) for point in chart.points)
             sentence = (
@@ -395,6 +408,12 @@ def drift_findings(
                 f"readings (at most {widest:.1%} off, "
             )
             found.append(
-                Finding(FindingCode.BASELINE, sentence + f"noise of one reading {chart.noise:.1%}).", (chart.cell,))
+                Finding(
+                    FindingCode.BASELINE,
+                    sentence + f"noise of one reading {chart.noise:.1%}).",
+                    (chart.cell,),
+                    target=chart.target,
+                    direction=chart.direction,
+                )
             )
     return tuple(found)

@@ -14,10 +14,9 @@ from ioatlas.analysis.windows import window_values
 from ioatlas.analysis.wording import plural
 from ioatlas.model.cell import Cell
 from ioatlas.model.chart import Chart, ChartBound, ChartLine, ChartPoint, Table
-from ioatlas.model.finding import FindingCode
+from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.fixed_work import FIO, IOZONE, operation_of, tool_of
 from ioatlas.model.purpose import Purpose
-from ioatlas.model.result import Finding
 from ioatlas.model.units import format_size
 from ioatlas.model.visit import Visit
 from ioatlas.stats.intervals import log_t_interval
@@ -284,7 +283,9 @@ def sequence_findings(found: Sequence[Reading], *, by_operation: bool) -> list[F
                 f"By {name}{where}, MB/s, means over {plural(records, 'record size')} (± standard deviation "
                 f"between them): {', '.join(told)}."
             )
-            made.append(Finding(FindingCode.OPERATIONS, sentence, _keys(found, target, tool), title=f"By {name}"))
+            made.append(
+                Finding(FindingCode.OPERATIONS, sentence, _keys(found, target, tool), title=f"By {name}", target=target)
+            )
     compared = agreements(found)
     if compared:
         apart = [each for each in compared if each.apart]
@@ -327,7 +328,7 @@ def _noise(found: Sequence[Reading]) -> list[Finding]:
         f"Standard deviation between visits: {middle:.1%} of the mean in the middle of "
         f"{plural(len(spreads), 'cell')}, {worst:.0%} at worst ({where})."
     )
-    return [Finding(FindingCode.NOISE, sentence, (key,))]
+    return [Finding(FindingCode.NOISE, sentence, (key,), target=cell.target)]
 
 
 def _keys(found: Sequence[Reading], target: str, tool: str) -> tuple[str, ...]:

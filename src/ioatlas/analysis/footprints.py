@@ -17,9 +17,8 @@ from ioatlas.analysis.windows import window_values
 from ioatlas.analysis.wording import plural
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.finding import FindingCode
+from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.purpose import Purpose
-from ioatlas.model.result import Finding
 from ioatlas.model.units import format_size_rounded
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.model.visit import Visit
@@ -194,4 +193,6 @@ def _compared(target: str, pairs: Mapping[str, tuple[list[float], list[float]]])
         FindingCode.READS_AFTER_WRITES,
         sentence,
         tuple(sorted(moved, key=lambda key: -abs(changes[key]))[:20]) or (worst,),
+        target=target,
+        direction="read",
     )

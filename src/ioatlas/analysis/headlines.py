@@ -6,13 +6,12 @@ The first TOP stand at the head of a report.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
-from ioatlas.model.finding import FindingCode
-from ioatlas.model.result import Finding
+from ioatlas.model.finding import Finding, FindingCode
 
 TOP = 10
 
@@ -73,7 +72,6 @@ _PLACES = {
     _F.LIMITS: "map",
 }
 """Section of the report that holds the evidence where no cell does."""
-_DIRECTIONS = ("read", "write", "trim")
 
 
 def headlines(findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -94,15 +92,25 @@ def headlines(findings: Iterable[Finding]) -> tuple[Finding, ...]:
         )
         for one in ordered
     ]
-    for tell in (_of_direction, _of_target, _of_number):
-        count = Counter(one.title for one in named)
-        seen: Counter[str] = Counter()
-        made = []
-        for one in named:
-            seen[one.title] += 1
-            made.append(replace(one, title=tell(one, seen[one.title])) if count[one.title] > 1 else one)
-        named = made
-    return tuple(named)
+    named = _told_apart(named, attrgetter("direction"), "{}, {}s")
+    named = _told_apart(named, attrgetter("target"), "{}, on {}")
+    count, seen = Counter(one.title for one in named), Counter[str]()
+    numbered = []
+    for one in named:
+        seen[one.title] += 1
+        numbered.append(replace(one, title=f"{one.title} ({seen[one.title]})") if count[one.title] > 1 else one)
+    return tuple(numbered)
+
+
+def _told_apart(findings: Sequence[Finding], by: Callable[[Finding], str], words: str) -> list[Finding]:
+    """Findings of one title that differ in something: it is added to their titles ('Peak, reads')."""
+    values: dict[str, set[str]] = {}
+    for one in findings:
+        values.setdefault(one.title, set()).add(by(one))
+    return [
+        replace(one, title=words.format(one.title, by(one))) if by(one) and len(values[one.title]) > 1 else one
+        for one in findings
+    ]
 
 
 def _rank(finding: Finding, *, first: bool) -> int:
@@ -122,19 +130,3 @@ def _troubled(finding: Finding) -> bool:
 
 def _title(code: FindingCode) -> str:
     return TITLES.get(code, code[:1].upper() + code[1:].replace("-", " "))
-
-
-def _of_direction(finding: Finding, _number: int) -> str:
-    """'Peak, reads': the direction that the sentence speaks of, when it is one."""
-    named = [word for word in _DIRECTIONS if re.search(rf"\b{word}s?\b", finding.sentence)]
-    return f"{finding.title}, {named[0]}s" if len(named) == 1 else finding.title
-
-
-def _of_target(finding: Finding, _number: int) -> str:
-    """'Peak, reads, on nas': the target that the sentence names as 'throughput on NAME'."""
-    found = re.search(r"(?:throughput|load|reads|writes) on (\S+?)[,:; ]", finding.sentence)
-    return f"{finding.title}, on {found[1]}" if found else finding.title
-
-
-def _of_number(finding: Finding, number: int) -> str:
-    return f"{finding.title} ({number})"

@@ -20,8 +20,7 @@ from ioatlas.analysis.ceilings import (
     pcie_generation,
 )
 from ioatlas.errors import UsageError
-from ioatlas.model.finding import FindingCode
-from ioatlas.model.result import Finding
+from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.testbed import Testbed
 
 LIMITED = 0.90

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from ioatlas.analysis.wording import Namer
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.finding import FindingCode
-from ioatlas.model.result import Finding
+from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.units import format_rate, format_size
 from ioatlas.model.verdict import VerdictClass, verdict_class
 
@@ -76,4 +75,10 @@ def _finding(line: Mapping[int, Estimate], namer: Namer, *, placed: bool) -> Fin
         if placed
         else " A file's place on its device is not known: these are offsets in the file, not on the device."
     )
-    return Finding(FindingCode.OFFSET, f"{head}; {told}.{place}", tuple(e.cell.key for _, e in points))
+    return Finding(
+        FindingCode.OFFSET,
+        f"{head}; {told}.{place}",
+        tuple(e.cell.key for _, e in points),
+        target=start.cell.target,
+        direction=start.direction,
+    )

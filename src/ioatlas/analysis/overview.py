@@ -16,9 +16,9 @@ from statistics import median
 from ioatlas.analysis.wording import Namer, plural
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.finding import FindingCode
+from ioatlas.model.finding import Finding, FindingCode, common
 from ioatlas.model.reason import UnmeasuredCode, UnmeasuredReason
-from ioatlas.model.result import CampaignResult, Finding
+from ioatlas.model.result import CampaignResult
 from ioatlas.model.units import format_rate, format_size
 from ioatlas.model.verdict import LOWER_BOUND, WITHHELD, VerdictClass, verdict_class
 
@@ -139,7 +139,7 @@ def _no_peak(group: Group, members: Sequence[Estimate], namer: Namer) -> Finding
         f"No {group[1]} value{namer.on(group[0])} may be named as a peak: of {plural(len(members), 'value')}, "
         f"{reasons}."
     )
-    return Finding(FindingCode.PEAK, sentence, _keys(members), title=_title("Peak of", group, namer))
+    return _finding(FindingCode.PEAK, sentence, _keys(members), group, namer)
 
 
 def _peak(
@@ -180,11 +180,20 @@ def _peak(
     if higher:
         words: Counter[str] = Counter(e.verdict for e in higher)
         sentence += f" Left out: {_count_words(words)} that read higher."
-    return Finding(FindingCode.PEAK, sentence, (chosen.cell.key,), title=_title("Peak of", group, namer))
+    return _finding(FindingCode.PEAK, sentence, (chosen.cell.key,), group, namer)
 
 
-def _title(words: str, group: Group, namer: Namer) -> str:
-    return f"{words} {group[1]}s{namer.on(group[0])}"
+_TITLES = {
+    FindingCode.PEAK: "Peak of",
+    FindingCode.KNEE: "90 % of the peak of",
+    FindingCode.SATURATION: "Saturation of",
+}
+
+
+def _finding(code: FindingCode, sentence: str, keys: tuple[str, ...], group: Group, namer: Namer) -> Finding:
+    target, direction = group
+    title = f"{_TITLES[code]} {direction}s{namer.on(target)}"
+    return Finding(code, sentence, keys, title=title, target=target, direction=direction)
 
 
 def _near(group: Group, named: Extreme, fresh: Mapping[tuple[str, str], Estimate], namer: Namer) -> Finding:
@@ -195,7 +204,7 @@ def _near(group: Group, named: Extreme, fresh: Mapping[tuple[str, str], Estimate
             f"No smaller {direction} load{namer.on(target)} comes within 10% of that peak: "
             f"{namer.load(named.peak.cell)} is needed."
         )
-        return Finding(FindingCode.KNEE, sentence, keys[:1], title=_title("90 % of the peak of", group, namer))
+        return _finding(FindingCode.KNEE, sentence, keys[:1], group, namer)
     again = {key: fresh.get((key, direction)) for key in keys}
     both_fresh = all(again.values())
     near, peak = again[keys[0]] or named.near, again[keys[1]] or named.peak
@@ -213,7 +222,7 @@ def _near(group: Group, named: Extreme, fresh: Mapping[tuple[str, str], Estimate
     )
     if share < NEAR_PEAK:
         sentence += " So the fresh visits do not confirm that it comes within 10%."
-    return Finding(FindingCode.KNEE, sentence, keys, title=_title("90 % of the peak of", group, namer))
+    return _finding(FindingCode.KNEE, sentence, keys, group, namer)
 
 
 @dataclass(frozen=True)
@@ -306,9 +315,7 @@ def _saturation(group: Group, named: Extreme, members: Sequence[Estimate], namer
             )
         sentences.append(text + ".")
     evidence = [e for _, e in line.points] if line is not None else [e for _, e in lines[0].points]
-    return Finding(
-        FindingCode.SATURATION, " ".join(sentences), _keys(evidence), title=_title("Saturation of", group, namer)
-    )
+    return _finding(FindingCode.SATURATION, " ".join(sentences), _keys(evidence), group, namer)
 
 
 def _unknown_saturation(group: Group, named: Extreme, members: Sequence[Estimate], namer: Namer) -> Finding:
@@ -333,7 +340,7 @@ def _unknown_saturation(group: Group, named: Extreme, members: Sequence[Estimate
             f"{plural(few, 'job')} {'reaches' if few == 1 else 'reach'}."
         )
     keys = _keys(e for _, e in line.points) if line is not None else _keys(members)
-    return Finding(FindingCode.SATURATION, sentence, keys, title=_title("Saturation of", group, namer))
+    return _finding(FindingCode.SATURATION, sentence, keys, group, namer)
 
 
 def _noise(estimates: Sequence[Estimate], namer: Namer) -> Finding:
@@ -369,7 +376,13 @@ def _noise(estimates: Sequence[Estimate], namer: Namer) -> Finding:
             f"A verdict on steadiness was withheld for {withheld:,} of {plural(len(measured), 'value')}: too few I/Os "
             "or too short a window."
         )
-    return Finding(FindingCode.NOISE, " ".join(sentences), _keys(evidence))
+    return Finding(
+        FindingCode.NOISE,
+        " ".join(sentences),
+        _keys(evidence),
+        target=common(e.cell.target for e in evidence),
+        direction=common(e.direction for e in evidence),
+    )
 
 
 def _not_measured(result: CampaignResult) -> Finding:

@@ -11,8 +11,7 @@ from statistics import median
 
 from ioatlas.analysis.wording import plural
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.finding import FindingCode
-from ioatlas.model.result import Finding
+from ioatlas.model.finding import Finding, FindingCode, common
 from ioatlas.model.verdict import LOWER_BOUND, VerdictClass, verdict_class
 
 RELEVANT = 1.10
@@ -95,10 +94,12 @@ def _finding(target: str, option: str, verb: str, says: str, pairs: list[Pair]) 
             FindingCode.DATA_REDUCTION,
             sentence,
             tuple(dict.fromkeys(pair.most.cell.key for pair in changed))[:EVIDENCE],
+            target=target,
+            direction=common(directions),
         )
     sentence = (
         f"{target}: no dependence on how far the data {verb} was found: {plural(len(pairs), 'load')} with {high}% "
         f"against {low}%, "
         f"ratio {median(pair.ratio for pair in pairs):.2f} (median)."
     )
-    return Finding(FindingCode.NO_DATA_REDUCTION, sentence)
+    return Finding(FindingCode.NO_DATA_REDUCTION, sentence, target=target)

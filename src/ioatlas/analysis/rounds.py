@@ -13,10 +13,9 @@ from statistics import mean, stdev
 from ioatlas.design.snia import METHOD, PROCEDURES, SATURATION_CAPACITIES, SATURATION_SECONDS, Procedure, Test
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.finding import FindingCode
+from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.purpose import Purpose
-from ioatlas.model.result import Finding
 from ioatlas.model.rounds import Quantity, RoundsCell, RoundsResult
 from ioatlas.model.units import format_count, format_latency, format_rate, format_size, format_size_rounded
 from ioatlas.model.verdict import VerdictCode
@@ -259,6 +258,7 @@ def rounds_finding(result: RoundsResult, keys: tuple[str, ...]) -> Finding:
             FindingCode.ROUNDS,
             f"{head}: {count} of at least {WINDOW} rounds made{_because(result)}; no steady state is claimed.",
             keys,
+            target=result.target,
         )
     value = format_value(result.average, result.quantity)
     if result.test == "saturation":
@@ -272,13 +272,16 @@ def rounds_finding(result: RoundsResult, keys: tuple[str, ...]) -> Finding:
             f"{result.tracked} began with {format_value(result.values[result.first - 1], result.quantity)} and "
             f"ended with {value} (last {WINDOW} rounds: {result.reason.split(': ', 1)[1]})."
         )
-        return Finding(FindingCode.ROUNDS, text, keys)
+        return Finding(FindingCode.ROUNDS, text, keys, target=result.target)
     text = (
         f"{head}: steady state {'met' if result.met else 'not met'} after {count} rounds{_because(result)}; "
         f"{result.reason}. "
     )
     return Finding(
-        FindingCode.ROUNDS, text + f"{result.tracked}: {value}, the average of the measurement window.", keys
+        FindingCode.ROUNDS,
+        text + f"{result.tracked}: {value}, the average of the measurement window.",
+        keys,
+        target=result.target,
     )
 
 

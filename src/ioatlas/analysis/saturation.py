@@ -27,9 +27,8 @@ from ioatlas.analysis.windows import window_values
 from ioatlas.analysis.wording import Namer, plural
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.finding import FindingCode
+from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.purpose import Purpose
-from ioatlas.model.result import Finding
 from ioatlas.model.units import format_count, format_latency
 from ioatlas.model.verdict import LOWER_BOUND, VerdictClass, verdict_class
 from ioatlas.model.visit import Visit
@@ -393,7 +392,15 @@ def saturation_findings(
         line = saturation(levels)
         if line is not None:
             keys = tuple(e.cell.key for e in measured if e.direction == key.direction and _same_line(e.cell, key))
-            found.append(Finding(FindingCode.SATURATION_LAW, sentence(key, line, namer), keys))
+            found.append(
+                Finding(
+                    FindingCode.SATURATION_LAW,
+                    sentence(key, line, namer),
+                    keys,
+                    target=key.target,
+                    direction=key.direction,
+                )
+            )
     return tuple(found)
 
 

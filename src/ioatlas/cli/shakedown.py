@@ -26,7 +26,7 @@ from ioatlas.analysis.shakedown import (
 )
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.fio.executor import SystemExecutor
-from ioatlas.model.result import Finding
+from ioatlas.model.finding import Finding
 from ioatlas.model.testbed import Testbed
 from ioatlas.testbed.inventory import testbed
 from ioatlas.testbed.measured import (

@@ -10,29 +10,12 @@ from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.chart import Chart, Table
 from ioatlas.model.drift import BaselineChart, ReplicateRow
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.finding import FindingCode
+from ioatlas.model.finding import Finding
 from ioatlas.model.latency import LatencyCurve, TimeCourse
 from ioatlas.model.load_curve import LoadCurve
 from ioatlas.model.reason import UnmeasuredReason
 from ioatlas.model.rounds import RoundsResult
 from ioatlas.model.target import Target
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A sentence with its evidence.
-
-    cells: keys of the cells that are the evidence. title: a few words, no two findings of a result alike.
-    place: section of the report that holds the evidence where no cell does.
-    in_order: a check that could have found trouble found none.
-    """
-
-    code: FindingCode
-    sentence: str
-    cells: tuple[str, ...] = ()
-    title: str = ""
-    place: str = ""
-    in_order: bool = False
 
 
 @dataclass(frozen=True)

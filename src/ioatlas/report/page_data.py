@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -15,7 +14,8 @@ from ioatlas.analysis.headlines import TOP, headlines
 from ioatlas.fio.jobfile import render_job
 from ioatlas.model.cell import TRACE, TRACE_SECONDS
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.result import CampaignResult, Finding
+from ioatlas.model.finding import Finding
+from ioatlas.model.result import CampaignResult
 from ioatlas.model.target import Target
 from ioatlas.model.verdict import verdict_class
 from ioatlas.report.axes import Grid, Integers, unit_of
@@ -113,6 +113,8 @@ def report_data(result: CampaignResult) -> ReportData:
                 sentence=clean(finding.sentence),
                 rows=_evidence(finding, rows_of, estimates),
                 place=finding.place,
+                target=finding.target,
+                direction=finding.direction,
             )
             for finding in headlines(result.findings)
         ],
@@ -251,10 +253,9 @@ def _rows_by_key(estimates: Sequence[Estimate]) -> dict[str, list[int]]:
 
 
 def _evidence(finding: Finding, rows_of: dict[str, list[int]], estimates: Sequence[Estimate]) -> list[int]:
-    """Rows of a finding's cells; of a cell with several directions only those the sentence names, when it names one."""
+    """Rows of a finding's cells; of a mix only those of the finding's direction, when it is of one."""
     rows = [row for key in finding.cells for row in rows_of.get(key, [])]
-    named = {word for word in ("read", "write", "trim") if re.search(rf"\b{word}s?\b", finding.sentence)}
-    return [row for row in rows if estimates[row].direction in named] or rows
+    return [row for row in rows if not finding.direction or estimates[row].direction == finding.direction]
 
 
 def _fresh(

@@ -167,6 +167,8 @@ class FindingData(_Model):
     sentence: str
     rows: list[int]
     place: str = Field(description="id of the page's section that holds the evidence where no row does; empty for none")
+    target: str = Field(default="", description="target of its evidence; empty for several, or none")
+    direction: str = Field(default="", description="direction of its evidence; empty for several, or none")
 
 
 class FreshEstimate(_Model):

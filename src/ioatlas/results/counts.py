@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ioatlas.analysis.counters import BatchCount, CountedPath, CountedPaths, counter_findings
-from ioatlas.model.result import Finding
+from ioatlas.model.finding import Finding, common
 from ioatlas.model.visit import Visit
 from ioatlas.store.journal import Journal
 
@@ -91,7 +91,13 @@ def batch_counts(journal: Journal, visits: Sequence[Visit]) -> Counts:
 def counted_findings(counts: Counts) -> tuple[Finding, ...]:
     """What the counters say of each path."""
     by_path: dict[str, dict[tuple[int, str], BatchCount]] = {}
-    for (_, batch_id), several in counts.items():
+    users: dict[str, set[str]] = {}
+    for (target, batch_id), several in counts.items():
         for count in several:
+            users.setdefault(count.path, set()).add(target)
             by_path.setdefault(count.path, {})[batch_id, count.direction] = count
-    return tuple(finding for name, mine in by_path.items() for finding in counter_findings(name, list(mine.values())))
+    return tuple(
+        finding
+        for name, mine in by_path.items()
+        for finding in counter_findings(name, list(mine.values()), common(users[name]))
+    )

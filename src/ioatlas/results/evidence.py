@@ -19,11 +19,11 @@ from ioatlas.analysis.saturation import iops_by_visit, saturation_findings
 from ioatlas.analysis.shape import PathView, Seen
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
+from ioatlas.model.finding import Finding
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.limit import Bound
 from ioatlas.model.outcomes import IdleWatts, Meters
 from ioatlas.model.purpose import COUNTED, Purpose
-from ioatlas.model.result import Finding
 from ioatlas.model.testbed import Testbed
 from ioatlas.model.usage import Usage
 from ioatlas.model.visit import Visit

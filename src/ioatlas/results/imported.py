@@ -13,9 +13,9 @@ from ioatlas.analysis.imported import ImportedMap, Labelled, imported_map
 from ioatlas.analysis.imported_methods import differences
 from ioatlas.analysis.wording import plural
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.finding import FindingCode
+from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.imported_reading import ImportedReading
-from ioatlas.model.result import CampaignResult, Finding
+from ioatlas.model.result import CampaignResult
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_rate
 from ioatlas.store.imported import FILE_NAME, Imported
@@ -178,6 +178,8 @@ def _findings(found: ImportedMap, problems: list[str]) -> tuple[Finding, ...]:
                     f"Highest imported {direction} throughput: {format_rate(value)} ({top.cell.target}, "
                     f"{top.statistic}, {top.notes[0]}).",
                     (top.cell.key,),
+                    target=top.cell.target,
+                    direction=direction,
                 )
             )
     differing = differences(found.methods)

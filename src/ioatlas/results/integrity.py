@@ -6,8 +6,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ioatlas.model.finding import FindingCode
-from ioatlas.model.result import Finding
+from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.units import format_size, format_size_rounded
 
 
@@ -45,7 +44,7 @@ def integrity_findings(outcome: list[dict[str, Any]]) -> tuple[Finding, ...]:
                 f"({check.message or f'fio error {check.error}'}). Trust none of its data before this is "
                 "explained."
             )
-            found.append(Finding(FindingCode.CORRUPTION, sentence))
+            found.append(Finding(FindingCode.CORRUPTION, sentence, target=check.target))
         else:
             sentence = (
                 f"{check.target} gave back what was written: {what}, "
@@ -53,7 +52,9 @@ def integrity_findings(outcome: list[dict[str, Any]]) -> tuple[Finding, ...]:
             )
             found.append(
                 Finding(
-                    FindingCode.INTEGRITY, sentence + f"{format_size_rounded(check.read_bytes)} read back and compared."
+                    FindingCode.INTEGRITY,
+                    sentence + f"{format_size_rounded(check.read_bytes)} read back and compared.",
+                    target=check.target,
                 )
             )
     return tuple(found)

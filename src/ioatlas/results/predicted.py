@@ -8,8 +8,7 @@ from typing import Any
 
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.finding import FindingCode
-from ioatlas.model.result import Finding
+from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.units import format_count, format_latency, format_rate, format_size_rounded
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.store.journal import Prediction
@@ -87,11 +86,13 @@ def map_findings(outcomes: Mapping[str, Any]) -> tuple[Finding, ...]:
                 f" {stated['p90']:.1%}{_range(stated['p90_low'], stated['p90_high'])};"
                 f" {stated['cover']:.0%} of the 90% intervals held."
             )
-        found.append(Finding(FindingCode.MAP_ERROR, sentence))
+        found.append(Finding(FindingCode.MAP_ERROR, sentence, target=target))
         for edge in value["edges"]:
-            found.append(Finding(FindingCode.CLIFF, _cliff(target, edge)))
+            found.append(
+                Finding(FindingCode.CLIFF, _cliff(target, edge), target=target, direction=edge["direction"] or "")
+            )
         found += [
-            Finding(FindingCode.WEAK_REGIME, f"{target}: {_weak(regime)}")
+            Finding(FindingCode.WEAK_REGIME, f"{target}: {_weak(regime)}", target=target)
             for regime in value.get("weak_regimes", [])[:WEAK_TOLD]
         ]
         known = [p for p in value["parameters"] if p.get("known")]
@@ -100,6 +101,7 @@ def map_findings(outcomes: Mapping[str, Any]) -> tuple[Finding, ...]:
                 Finding(
                     FindingCode.LAW,
                     f"{target}, as the model explains it: " + "; ".join(parameter_sentence(p) for p in known[:8]) + ".",
+                    target=target,
                 )
             )
     return tuple(found)

@@ -19,10 +19,11 @@ from ioatlas.analysis.reduction import reduction_findings
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
+from ioatlas.model.finding import Finding
 from ioatlas.model.outcomes import ComputeSeconds, HoleCheck, Voided
 from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import UnmeasuredCode, UnmeasuredReason, read_unmeasured
-from ioatlas.model.result import CampaignResult, Finding, Unmeasured
+from ioatlas.model.result import CampaignResult, Unmeasured
 from ioatlas.model.testbed import Testbed, value_text
 from ioatlas.model.units import format_duration
 from ioatlas.model.visit import Visit

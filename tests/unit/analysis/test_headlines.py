@@ -11,10 +11,9 @@ from ioatlas.analysis.headlines import _ORDER, TOP, headlines
 from ioatlas.analysis.offsets import offset_findings
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.finding import FindingCode
+from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.imported_reading import ImportedReading
-from ioatlas.model.result import Finding
 from ioatlas.model.testbed import Fact, Testbed
 from ioatlas.model.usage import DiskUsage, NicUsage, Usage
 from ioatlas.model.verdict import VerdictCode
@@ -73,17 +72,33 @@ def test_the_five_things_to_know_of_two_directions_stay_at_the_head_beside_troub
 
 def test_no_two_titles_are_alike_and_a_second_time_changes_nothing():
     given = [
-        Finding(FindingCode.PEAK, "Highest read throughput on a: 1"),
-        Finding(FindingCode.PEAK, "Highest write throughput on a: 1"),
-        Finding(FindingCode.PEAK, "Highest read throughput on b: 1"),
+        Finding(FindingCode.PEAK, "the first", target="a", direction="read"),
+        Finding(FindingCode.PEAK, "the second", target="a", direction="write"),
+        Finding(FindingCode.PEAK, "the third", target="b", direction="read"),
         Finding(FindingCode.LAW, "one"),
         Finding(FindingCode.LAW, "two"),
     ]
     made = headlines(given)
-    titles = [one.title for one in made]
-    assert len(set(titles)) == len(titles)
-    assert titles[1] == "Peak, writes"
+    assert [one.title for one in made] == [
+        "Peak, reads, on a",
+        "Peak, writes",
+        "Peak, reads, on b",
+        "Law of the map (1)",
+        "Law of the map (2)",
+    ]
     assert headlines(made) == made
+
+
+def test_titles_come_from_the_fields_and_never_from_the_sentence():
+    words = "Highest read throughput on nas: of writes, nothing"
+    [alone] = headlines([Finding(FindingCode.PEAK, words, target="nas", direction="write")])
+    assert alone.title == "Peak"
+    alike = headlines([Finding(FindingCode.PEAK, words, target="nas", direction="write")] * 2)
+    assert [one.title for one in alike] == ["Peak (1)", "Peak (2)"]
+    unlike = headlines(
+        [Finding(FindingCode.PEAK, words, direction="write"), Finding(FindingCode.PEAK, words, direction="trim")]
+    )
+    assert [one.title for one in unlike] == ["Peak, writes", "Peak, trims"]
 
 
 def test_every_finding_leads_somewhere():

@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 from ioatlas.analysis.overview import extremes, findings, in_flight_bytes, job_lines
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
+from ioatlas.model.finding import Finding
 from ioatlas.model.limit import Bound
 from ioatlas.model.reason import read_unmeasured
-from ioatlas.model.result import CampaignResult, Finding, Unmeasured
+from ioatlas.model.result import CampaignResult, Unmeasured
 from ioatlas.model.target import Target
 from ioatlas.model.verdict import LOWER_BOUND, VerdictClass, VerdictCode, verdict_class
 
@@ -296,6 +297,16 @@ def test_several_targets_are_told_apart() -> None:
     ]
 
 
+def test_findings_tell_in_fields_where_their_evidence_lies() -> None:
+    both = [*sweep(saturating, **GRID), *sweep(lambda **o: 2 * saturating(**o), target="san", **GRID)]
+    found = findings(result(both))
+    places = [(target, direction) for target in ("nas", "san") for direction in ("read", "write")]
+    for code in ("peak", "knee", "saturation"):
+        assert [(one.target, one.direction) for one in by_code(found, code)] == places
+    known = {e.cell.key: (e.cell.target, e.direction) for e in both}
+    assert all(known[key] == (one.target, one.direction) for one in found for key in one.cells if one.target)
+
+
 def test_mixed_cells_count_in_both_directions() -> None:
     cell = Cell.of("nas", {"rw": "randrw", "rwmixread": 70})
     found = findings(result([estimate(cell, 7e8, direction="read"), estimate(cell, 3e8, direction="write", width=0.2)]))
@@ -303,7 +314,9 @@ def test_mixed_cells_count_in_both_directions() -> None:
         "Highest read throughput",
         "Highest write throughput",
     ]
-    assert "write part of randrw" in by_code(found, "noise")[0].sentence
+    [noise] = by_code(found, "noise")
+    assert "write part of randrw" in noise.sentence
+    assert (noise.cells, noise.direction) == ((cell.key,), "write")
 
 
 def test_nothing_measured() -> None:

@@ -9,9 +9,9 @@ from typing import Any
 
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.finding import FindingCode
+from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.reason import read_unmeasured
-from ioatlas.model.result import CampaignResult, Finding, Unmeasured
+from ioatlas.model.result import CampaignResult, Unmeasured
 from ioatlas.model.target import Identity, Target
 from ioatlas.model.verdict import VerdictCode
 

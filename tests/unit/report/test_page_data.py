@@ -24,9 +24,9 @@ import synthetic  # noqa: E402
 from ioatlas.errors import IoAtlasError  # noqa: E402
 from ioatlas.model.cell import Cell  # noqa: E402
 from ioatlas.model.estimate import Estimate  # noqa: E402
-from ioatlas.model.finding import FindingCode  # noqa: E402
+from ioatlas.model.finding import Finding, FindingCode  # noqa: E402
 from ioatlas.model.reason import read_unmeasured  # noqa: E402
-from ioatlas.model.result import CampaignResult, Finding, Unmeasured  # noqa: E402
+from ioatlas.model.result import CampaignResult, Unmeasured  # noqa: E402
 from ioatlas.report import columns, latencies, page, page_data, page_format  # noqa: E402
 from ioatlas.report.page_format import Column, ReportData  # noqa: E402
 
@@ -206,13 +206,14 @@ def test_an_empty_campaign_is_a_page_too():
 def test_findings_point_at_their_rows():
     result = synthetic.KINDS["mixed"]()
     cell = next(e.cell for e in result.estimates if e.cell.rw == "randrw")
-    two = Finding(FindingCode.EXPLAINED, "both", (cell.key,))
-    one = Finding(FindingCode.EXPLAINED, "the write half", (cell.key,))
+    two = Finding(FindingCode.EXPLAINED, "whatever it says of reads", (cell.key,))
+    one = Finding(FindingCode.EXPLAINED, "half", (cell.key,), target=cell.target, direction="write")
     data = page_data.report_data(
         replace(result, findings=(two, one, Finding(FindingCode.EXPLAINED, "gone", ("0" * 16,))))
     )
     table = rows(data)
     assert [[table[i]["direction"] for i in f.rows] for f in data.findings] == [["read", "write"], ["write"], []]
+    assert [(f.target, f.direction) for f in data.findings] == [("", ""), (cell.target, "write"), ("", "")]
 
 
 def test_percentiles_and_courses_stand_at_the_rows_of_their_cells():

@@ -269,6 +269,14 @@ export interface FindingData {
    * id of the page's section that holds the evidence where no row does; empty for none
    */
   place: string;
+  /**
+   * target of its evidence; empty for several, or none
+   */
+  target: string;
+  /**
+   * direction of its evidence; empty for several, or none
+   */
+  direction: string;
 }
 /**
  * The testbed of one run of the campaign. `n_withheld` entries that name the site (host, user, serial, path)

@@ -13,11 +13,11 @@ from typing import Any
 from ioatlas.analysis.load_curve import LOAD, OFFERED, PHASE, STREAM, apart, load_point
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.model.cell import Cell, OptionValue
-from ioatlas.model.finding import FindingCode
+from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.load_curve import LoadCurve
 from ioatlas.model.outcomes import IdleWatts, KeptMeter, Meters
 from ioatlas.model.purpose import Purpose
-from ioatlas.model.result import CampaignResult, Finding
+from ioatlas.model.result import CampaignResult
 from ioatlas.model.testbed import Testbed
 from ioatlas.model.units import format_count, format_latency, format_rate, format_size_rounded
 from ioatlas.model.visit import Visit
@@ -168,7 +168,7 @@ def curve_findings(curves: Sequence[LoadCurve], streams: StreamsSpec) -> tuple[F
                 f"Highest load{name}{on} with a mean response time within {limit}: {format_count(iops)} I/Os "
                 f"per second; {why}."
             )
-            found.append(Finding(FindingCode.HIGHEST_LOAD, sentence, place=PLACE))
+            found.append(Finding(FindingCode.HIGHEST_LOAD, sentence, place=PLACE, target=curve.target))
         found += _latency_findings(curve, on)
         found += _power_findings(curve, on, wanted=streams.wants_power)
     return tuple(found)
@@ -188,6 +188,7 @@ def _latency_findings(curve: LoadCurve, on: str) -> list[Finding]:
                 FindingCode.RESPONSE_TIME,
                 f"Mean response time{name}{on} by load: {told} (lower bounds, open loop).",
                 place=PLACE,
+                target=curve.target,
             )
         )
     late = [point for point in curve.points if point.overloaded]
@@ -200,6 +201,7 @@ def _latency_findings(curve: LoadCurve, on: str) -> list[Finding]:
                 f"The generator fell behind{on} at {names}, by up to {worst.behind_ios or 0:.0f} I/Os: their "
                 "latencies are lower bounds that grow with time.",
                 place=PLACE,
+                target=curve.target,
             )
         )
     free = [point for point in curve.points if point.percent is None]
@@ -209,7 +211,13 @@ def _latency_findings(curve: LoadCurve, on: str) -> list[Finding]:
             for point in free
         )
         found.append(
-            Finding(FindingCode.THROUGHPUT, f"Several streams at once{on}: {told}.", title="Throughput", place=PLACE)
+            Finding(
+                FindingCode.THROUGHPUT,
+                f"Several streams at once{on}: {told}.",
+                title="Throughput",
+                place=PLACE,
+                target=curve.target,
+            )
         )
     return found
 
@@ -230,7 +238,11 @@ def _power_findings(curve: LoadCurve, on: str, *, wanted: bool) -> list[Finding]
         )
         figures.insert(0, f"{idle:.4g} W idle{what}")
     if figures:
-        return [Finding(FindingCode.POWER, f"Power{on} ({curve.power}): {'; '.join(figures)}.", place=PLACE)]
+        return [
+            Finding(
+                FindingCode.POWER, f"Power{on} ({curve.power}): {'; '.join(figures)}.", place=PLACE, target=curve.target
+            )
+        ]
     if not wanted:
         return []
     return [
@@ -238,5 +250,6 @@ def _power_findings(curve: LoadCurve, on: str, *, wanted: bool) -> list[Finding]
             FindingCode.POWER,
             f"Power{on}: not measured; name a meter in [power] of testbed.toml for IOPS/W, MB/s/W and GB/W.",
             place=PLACE,
+            target=curve.target,
         )
     ]

@@ -11,7 +11,8 @@ from ioatlas.config.spec import CampaignSpec
 from ioatlas.design.snia import PROCEDURES, deviations
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.result import CampaignResult, Finding
+from ioatlas.model.finding import Finding
+from ioatlas.model.result import CampaignResult
 from ioatlas.model.rounds import RoundsResult
 from ioatlas.model.testbed import Testbed
 from ioatlas.model.visit import Visit
