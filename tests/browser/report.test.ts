@@ -276,6 +276,52 @@ describe("a crossed sweep", () => {
     await page.context().close();
   });
 
+  test("a link opens the page on what somebody else saw", async () => {
+    const file = reports.write("quick");
+    const { page } = await open(browser, file);
+    expect(new URL(page.url()).hash).toBe("");
+    await page.getByRole("radio", { name: "IOPS" }).check();
+    const at = await cellPoint(page, 1, 2, 2, 1, 0);
+    await page.mouse.click(at.x, at.y);
+    const pinned = await page.locator(".detail .cell-name").innerText();
+    const link = page.url();
+    expect(link).toContain("#view=map&quantity=iops");
+    const other = await page.context().newPage();
+    await other.goto(link);
+    expect(await other.getByRole("radio", { name: "IOPS" }).isChecked()).toBe(true);
+    expect(await other.locator(".detail .cell-name").innerText()).toBe(pinned);
+    await page.context().close();
+  });
+
+  test("a click gives the keyboard to the cell", async () => {
+    const { page } = await open(browser, reports.write("seed2021"));
+    const at = await cellPoint(page, 0, 8, 10, 3, 3);
+    await page.mouse.click(at.x, at.y);
+    await page.waitForFunction(() => document.activeElement?.getAttribute("role") === "gridcell");
+    const before = await page.locator("[role=gridcell]").getAttribute("aria-label");
+    await page.keyboard.press("ArrowRight");
+    expect(await page.locator("[role=gridcell]").getAttribute("aria-label")).not.toBe(before);
+    await page.context().close();
+  });
+
+  test("the map is saved as a picture, with its words as words in SVG", async () => {
+    const { page, complaints } = await open(browser, reports.write("quick"));
+    const saved = async (name: RegExp) => {
+      const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name }).click()]);
+      return readFileSync(await download.path());
+    };
+    const png = await saved(/^PNG/);
+    expect(png.subarray(1, 4).toString()).toBe("PNG");
+    expect(png.readUInt32BE(16)).toBeGreaterThan(1500);
+    const svg = (await saved(/^SVG/)).toString();
+    const words = [...svg.matchAll(/<text[^>]*>([^<]*)</g)].map((m) => m[1]);
+    expect(words).toContain("4 KiB");
+    expect(words.join(" ")).toContain("Throughput");
+    expect(svg.match(/<image/g)?.length).toBeGreaterThan(2);
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test("dark mode follows the system, and the switch overrules it", async () => {
     const { page } = await open(browser, reports.write("seed2021"), { colorScheme: "dark" });
     const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);

@@ -2,6 +2,7 @@
 import { options, render } from "preact";
 import "uplot/dist/uPlot.min.css";
 import { type AppState, makeState } from "./app-state";
+import { keepLink } from "./app-state/link";
 import { openAtlas } from "./lib/atlas";
 import type { ReportData } from "./lib/report-data.gen";
 import { App } from "./views/App";
@@ -50,6 +51,7 @@ async function start(): Promise<void> {
   const atlas = await openAtlas(data);
   const state = makeState(atlas, window.innerWidth < NARROW_PX);
   followMedia(state);
+  keepLink(state);
   render(
     <AppContext.Provider value={state}>
       <App />

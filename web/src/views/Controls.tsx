@@ -7,6 +7,7 @@ import { QUANTITIES, type QuantityId } from "../lib/quantities";
 import type { ScaleKind } from "../lib/scale";
 import { Choice } from "./Choice";
 import { useApp } from "./context";
+import { Share } from "./Share";
 
 export function Controls() {
   const state = useApp();
@@ -52,6 +53,7 @@ export function Controls() {
             ["table", "Table"],
           ]}
         />
+        <Share />
       </div>
       {state.live.length > 0 && (state.view.value === "map" || state.view.value === "table") ? (
         <div class="controls-row axes">

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useState } from "preact/hooks";
 import { intervalText, othersAt } from "../lib/facts";
+import { copyText } from "../lib/files";
 import { jobText } from "../lib/job";
 import { rate } from "../lib/units";
 import { useApp } from "./context";
@@ -85,20 +86,4 @@ function Job({ text }: { text: string }) {
       </pre>
     </section>
   );
-}
-
-/** The clipboard needs permission in some browsers on file://; a hidden selection works in all. */
-async function copyText(text: string): Promise<boolean> {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    const area = document.createElement("textarea");
-    area.value = text;
-    document.body.append(area);
-    area.select();
-    const done = document.execCommand("copy");
-    area.remove();
-    return done;
-  }
 }

@@ -128,6 +128,9 @@ function Canvas({ layout }: { layout: Layout }) {
   const onClick = (event: MouseEvent) => {
     const at = placeUnder(event);
     if (at) pin(state, pointAt(state, at));
+    // The arrow keys go on from where the pointer was; the cell for them moves there with the next picture.
+    const focus = () => board.current?.querySelector<HTMLElement>("[role=gridcell]")?.focus({ preventScroll: true });
+    if (at) requestAnimationFrame(focus);
     if ((event as PointerEvent).pointerType !== "touch") return;
     state.hovered.value = at;
     setTipAt(at ? "pointer" : null);

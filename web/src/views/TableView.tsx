@@ -4,6 +4,7 @@ import { pin } from "../app-state";
 import { placed } from "../lib/arrange";
 import { pointOfRow } from "../lib/atlas";
 import { csv, fieldAt, fieldsOf } from "../lib/csv";
+import { save } from "../lib/files";
 import { type Sorting, sortedRows } from "../lib/order";
 import { count, latency, rate, size, type UnitSystem, whole } from "../lib/units";
 import { useApp } from "./context";
@@ -56,13 +57,7 @@ export function TableView() {
     setPage(0);
     setSorting((old) => (old?.field !== field ? { field, down: false } : old.down ? null : { field, down: true }));
   };
-  const download = () => {
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([csv(atlas, sorted)], { type: "text/csv" }));
-    link.download = `${(atlas.data.campaign.name || atlas.data.campaign.id).replace(/[^\w.-]+/g, "-")}.csv`;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-  };
+  const download = () => save(atlas, new Blob([csv(atlas, sorted)], { type: "text/csv" }), ".csv");
   return (
     <div class="table-view">
       <div class="table-tools">
