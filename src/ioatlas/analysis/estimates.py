@@ -296,7 +296,7 @@ def cell_verdict(verdicts: Sequence[VerdictCode], rate: Interval) -> VerdictCode
     if set(verdicts) == {VerdictCode.WORK_BOUNDED}:
         return VerdictCode.WORK_BOUNDED
     worst = next((code for code in _WORST_FIRST if code in verdicts), VerdictCode.STEADY)
-    if worst is VerdictCode.STEADY and rate.withheld and "further apart" in rate.reason:
+    if worst is VerdictCode.STEADY and rate.apart:
         return VerdictCode.UNSTABLE
     # A cut of the warm-up leaves a steady window.
     return VerdictCode.STEADY if worst is VerdictCode.WARM_UP else worst

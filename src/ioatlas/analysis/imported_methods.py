@@ -70,19 +70,17 @@ def methods(readings: Iterable[ImportedReading]) -> dict[str, str]:
     return {**told, "running time": _span(min(seconds), max(seconds)) if seconds else UNKNOWN}
 
 
-def differences(sets: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """One sentence for each fact in which the sets are not alike, or cannot be known to be."""
+def differences(sets: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """{fact: who has which value} of the facts in which the sets are not alike, or cannot be known to be."""
     names = list(dict.fromkeys(name for facts in sets.values() for name in facts))
-    sentences = []
+    found = {}
     for name in names:
         by_value: dict[str, list[str]] = {}
         for label, facts in sets.items():
             by_value.setdefault(facts.get(name, "no figure"), []).append(label)
         if len(by_value) > 1:
-            sentences.append(
-                f"{name}: " + "; ".join(f"{value} ({_several(labels, 4)})" for value, labels in by_value.items())
-            )
-    return sentences
+            found[name] = "; ".join(f"{value} ({_several(labels, 4)})" for value, labels in by_value.items())
+    return found
 
 
 def _several(values: Sequence[str], most: int = 6) -> str:

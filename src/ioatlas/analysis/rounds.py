@@ -140,11 +140,7 @@ def result_of(rounds: Rounds, *, ended: str, part: str, purge: str, deviations: 
         cells.append(RoundsCell(cell.key, cell.rw, cell.bs_bytes, read_percent(cell), average, procedure.tracks(cell)))
     reason = state.reason
     if window is not None and state.range_share is not None and state.slope_share is not None:
-        reason = (
-            f"rounds {window[0]} to {window[1]}: range {state.range_share:.1%} of the average (limit "
-            f"{RANGE_LIMIT:.0%}), "
-            f"slope {state.slope_share:.1%} (limit {SLOPE_LIMIT:.0%})"
-        )
+        reason = f"rounds {window[0]} to {window[1]}: {_spread(state.range_share, state.slope_share)}"
     return RoundsResult(
         tracked.target,
         procedure.test,
@@ -270,7 +266,7 @@ def rounds_finding(result: RoundsResult, keys: tuple[str, ...]) -> Finding:
         )
         text += (
             f"{result.tracked} began with {format_value(result.values[result.first - 1], result.quantity)} and "
-            f"ended with {value} (last {WINDOW} rounds: {result.reason.split(': ', 1)[1]})."
+            f"ended with {value} (last {WINDOW} rounds: {_spread(result.range_share, result.slope_share)})."
         )
         return Finding(FindingCode.ROUNDS, text, keys, target=result.target)
     text = (
@@ -282,6 +278,14 @@ def rounds_finding(result: RoundsResult, keys: tuple[str, ...]) -> Finding:
         text + f"{result.tracked}: {value}, the average of the measurement window.",
         keys,
         target=result.target,
+    )
+
+
+def _spread(range_share: float | None, slope_share: float | None) -> str:
+    """What decides about the steady state, in words."""
+    return (
+        f"range {range_share or 0:.1%} of the average (limit {RANGE_LIMIT:.0%}), "
+        f"slope {slope_share or 0:.1%} (limit {SLOPE_LIMIT:.0%})"
     )
 
 

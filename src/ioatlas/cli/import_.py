@@ -48,7 +48,7 @@ class _Read:
 
 
 def _finish(source: Any, count: int, named: bool) -> tuple[list[str], bool, bool]:
-    known = count > 0 or not any(problem.what == "no known result format" for problem in source.problems)
+    known = count > 0 or not source.unknown_format
     problems = [
         f"{source.name}:{problem.line}: {problem.what}" if problem.line else f"{source.name}: {problem.what}"
         for problem in source.problems

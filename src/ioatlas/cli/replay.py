@@ -116,6 +116,7 @@ def _result(recording: Recording, sweep: Sweep, outcome: Outcome, seconds: float
         "cliffs": [
             {
                 "direction": e.direction,
+                "axis": e.axis,
                 "along": e.axis or ("size * numjobs" if e.exponent else "size"),
                 "low": e.low,
                 "high": e.high,
@@ -130,6 +131,7 @@ def _result(recording: Recording, sweep: Sweep, outcome: Outcome, seconds: float
 
 
 def _print(result: dict[str, Any]) -> None:
+    from ioatlas.design.recording import SIZE_AXES
     from ioatlas.results.predicted import parameter_sentence
 
     def percent(value: float | None) -> str:
@@ -169,9 +171,9 @@ def _print(result: dict[str, Any]) -> None:
         f"{percent(result['interval_half_width'])}"
     )
     for cliff in result["cliffs"]:
-        size = "size" in cliff["along"] or cliff["along"].startswith("bs")
+        size = not cliff["axis"] or cliff["axis"] in SIZE_AXES
         low, high = (format_size(int(cliff[side])) if size else f"{cliff[side]:g}" for side in ("low", "high"))
-        kind = "cliff" if cliff["along"].startswith("size") else "step "
+        kind = "step " if cliff["axis"] else "cliff"
         click.echo(
             f"{kind}      {cliff['direction'] or 'all'}: {cliff['along']} between {low} and {high}, "
             f"{cliff['drop']:.2f} times as fast below"

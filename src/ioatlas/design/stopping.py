@@ -21,7 +21,7 @@ from math import ceil, log1p, sqrt
 from typing import Literal
 
 from ioatlas.errors import UsageError
-from ioatlas.stats.intervals import Interval, log_t_interval, median_interval, moderated_log_interval, t_quantile
+from ioatlas.stats.intervals import LOG_T, Interval, log_t_interval, median_interval, moderated_log_interval, t_quantile
 from ioatlas.stats.variance import PooledVariance
 
 MAP_METHOD = "log-t-looks/1"
@@ -82,9 +82,7 @@ def map_grade(
     else:
         looks = tuple(sorted({*(look for look in MAP_LOOKS if look < cap), cap}))
         plain = log_t_interval(values, look_confidence(len(looks)))
-        interval = replace(
-            plain, confidence=0.95, method=MAP_METHOD if plain.method.startswith("log-t") else plain.method
-        )
+        interval = replace(plain, confidence=0.95, method=MAP_METHOD if plain.method == LOG_T else plain.method)
     return _decide(interval, n, looks, precision, _map_needed(values, interval, precision, pooled))
 
 

@@ -71,3 +71,5 @@ class CampaignResult:
     """Percentiles of every cell and direction that has latencies."""
     time_courses: tuple[TimeCourse, ...] = ()
     """Of the visits of the sweep and of those made afresh, in the order in which they ran."""
+    ledger_bytes: Mapping[str, int] = field(default_factory=dict)
+    """Bytes written to the targets, by what they were written for."""

@@ -119,7 +119,13 @@ def report_data(result: CampaignResult) -> ReportData:
             for finding in headlines(result.findings)
         ],
         top_findings=TOP,
-        settings=[Pair(name=name, value=clean(value)) for name, value in result.settings.items()],
+        settings=[
+            *(Pair(name=name, value=clean(value)) for name, value in result.settings.items()),
+            *(
+                Pair(name=f"bytes of {what}", value=str(count), unit="bytes")
+                for what, count in result.ledger_bytes.items()
+            ),
+        ],
         sessions=[_session(session, clean) for session in result.sessions],
         discard_reasons=[
             Pair(name=clean(reason), value=str(count)) for reason, count in result.discard_reasons.items()

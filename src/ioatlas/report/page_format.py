@@ -49,6 +49,7 @@ class Pair(_Model):
 
     name: str
     value: str
+    unit: AxisUnit = "none"
 
 
 class Constant(_Model):

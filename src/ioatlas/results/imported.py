@@ -184,7 +184,7 @@ def _findings(found: ImportedMap, problems: list[str]) -> tuple[Finding, ...]:
             )
     differing = differences(found.methods)
     if len(found.series) > TOLD_ONE_BY_ONE and differing:
-        names = ", ".join(sentence.split(":")[0] for sentence in differing)
+        names = ", ".join(differing)
         sentences.append(
             Finding(
                 FindingCode.METHOD,
@@ -193,7 +193,9 @@ def _findings(found: ImportedMap, problems: list[str]) -> tuple[Finding, ...]:
             )
         )
     else:
-        sentences += [Finding(FindingCode.METHOD, f"Methods differ in {sentence}.") for sentence in differing]
+        sentences += [
+            Finding(FindingCode.METHOD, f"Methods differ in {name}: {values}.") for name, values in differing.items()
+        ]
     if problems:
         sentences.append(
             Finding(

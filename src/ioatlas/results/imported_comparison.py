@@ -66,7 +66,12 @@ def compare_imported(
         for label, facts in sets.items()
     }
     return ImportedComparison(
-        quantity, (names[0], names[1]), (first, second), result, methods, tuple(differences(methods))
+        quantity,
+        (names[0], names[1]),
+        (first, second),
+        result,
+        methods,
+        tuple(f"{name}: {values}" for name, values in differences(methods).items()),
     )
 
 

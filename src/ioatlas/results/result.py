@@ -137,6 +137,7 @@ def _result(parts: ResultParts) -> CampaignResult:
         dict(Counter(visit.discarded[0].code.text for visit in discarded)),
         sum((one.ended_at or one.started_at) - one.started_at for one in sessions),
         bool(row.complete),
+        ledger_bytes=_ledger(parts.journal),
         latency_curves=latency_curves(read.cells, read.told) if parts.in_replicates else (),
         time_courses=time_courses(read.cells, read.told) if parts.in_replicates else (),
     )
@@ -188,9 +189,6 @@ def _shared(cells: Iterable[Cell]) -> list[tuple[str, Any]]:
 
 def _settings(read: _Read) -> dict[str, str]:
     spec, journal = read.parts.spec, read.parts.journal
-    ledger: Counter[str] = Counter()
-    for _, what, count in journal.ledger():
-        ledger[what] += count
     state = next((cell.state for cell in read.cells.values()), "")
     wanted = spec.wanted
     settings = {
@@ -208,8 +206,15 @@ def _settings(read: _Read) -> dict[str, str]:
     computing = journal.kept(ComputeSeconds).seconds
     if computing is not None:
         settings["seconds of own computing"] = str(computing)
-    settings |= {f"bytes of {what}": str(count) for what, count in ledger.items()}
     return settings | {f"{kind} {number}": text for number, (kind, text) in enumerate(journal.remarks(), start=1)}
+
+
+def _ledger(journal: Journal) -> Counter[str]:
+    """Bytes written to all targets together, by what they were written for."""
+    ledger: Counter[str] = Counter()
+    for _, what, count in journal.ledger():
+        ledger[what] += count
+    return ledger
 
 
 def _with_drift(read: _Read, result: CampaignResult, judged: Sequence[Finding]) -> CampaignResult:

@@ -8,7 +8,7 @@ id and a version; a changed formula gets a new version and the old function stay
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import comb, exp, inf, isfinite, log, sqrt
 
@@ -31,6 +31,7 @@ class Interval:
 
     low, high:  None when withheld; `reason` then says why. low <= estimate <= high otherwise.
     confidence: what is claimed, 0..1. n: visits.
+    apart:      withheld because the visits are further apart than the pooled variance allows.
     """
 
     estimate: float | None
@@ -40,6 +41,7 @@ class Interval:
     confidence: float
     method: str
     reason: str = ""
+    apart: bool = False
 
     @property
     def withheld(self) -> bool:
@@ -102,9 +104,7 @@ def pooled_log_interval(
         return _with_a_zero(checked, confidence, POOLED_LOG)
     logs = np.log(checked)
     if n >= 2 and exceeds_pool(float(logs.var(ddof=1)), n - 1, pooled_variance_log, dof):
-        return _withheld(
-            checked, confidence, POOLED_LOG, "visits further apart than the pooled variance allows (p < 0.01)"
-        )
+        return _too_far_apart(checked, confidence, POOLED_LOG)
     return _log_interval(logs, pooled_variance_log, dof, confidence, POOLED_LOG)
 
 
@@ -126,9 +126,7 @@ def moderated_log_interval(values: Sequence[float], pooled: PooledVariance, conf
     if exceeds_pool(own, n - 1, pooled.variance_log, pooled.dof):
         if n >= 3:
             return log_t_interval(checked, confidence)
-        return _withheld(
-            checked, confidence, MODERATED_LOG, "visits further apart than the pooled variance allows (p < 0.01)"
-        )
+        return _too_far_apart(checked, confidence, MODERATED_LOG)
     if isfinite(pooled.dof):
         dof = pooled.dof + n - 1
         variance = (pooled.dof * pooled.variance_log + (n - 1) * own) / dof
@@ -211,6 +209,12 @@ def _withheld(values: Sequence[float], confidence: float, method: str, reason: s
     else:
         estimate = exp(sum(map(log, values)) / len(values)) if min(values) > 0 else float(np.mean(values))
     return Interval(estimate, None, None, len(values), confidence, method, reason)
+
+
+def _too_far_apart(values: Sequence[float], confidence: float, method: str) -> Interval:
+    """Of visits that the pooled variance cannot have brought forth."""
+    why = "visits further apart than the pooled variance allows (p < 0.01)"
+    return replace(_withheld(values, confidence, method, why), apart=True)
 
 
 def _with_a_zero(values: Sequence[float], confidence: float, method: str) -> Interval:

@@ -80,8 +80,9 @@ def look_at_path(sheet: Sheet, location: str) -> Route:
         sheet.known("target.size_bytes", status.st_size, "stat", unit="B")
         # st_blocks counts 512-byte units whatever the file system's block is (stat(2)).
         allocated = status.st_blocks * 512
-        holes = " (it has holes: they are read without a device)" if allocated < status.st_size * 0.99 else ""
-        sheet.known("target.allocated_bytes", allocated, "stat", unit="B", note=holes.strip())
+        sheet.known("target.allocated_bytes", allocated, "stat", unit="B")
+        if allocated < status.st_size * 0.99:
+            sheet.known("target.holes", True, "stat", note="(they are read without a device)")
     return _mounted(sheet, path, kind)
 
 

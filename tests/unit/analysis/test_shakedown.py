@@ -54,7 +54,7 @@ def test_clock_mtu_and_traps_of_the_path():
     assert clock_check(bed()).verdict == "unknown"
     assert [mtu_check(9000, passes).verdict for passes in (True, False, None)] == ["ok", "failed", "unknown"]
     assert verdicts(path_checks(bed(protocol__name="memory"))) == {"target": "failed"}
-    holes = Testbed("t", 0.0, (Fact("target.allocated_bytes", 0, "B", note="(it has holes: ...)"),))
+    holes = Testbed("t", 0.0, (Fact("target.holes", True),))
     assert verdicts(path_checks(holes)) == {"target": "failed"}
     assert verdicts(path_checks(bed(array__degraded=1, array__state="resync", cpu__governor="powersave"))) == {
         "power": "warning",

@@ -89,6 +89,7 @@ export interface TargetData {
 export interface Pair {
   name: string;
   value: string;
+  unit: "bytes" | "bytes/s" | "percent" | "none";
 }
 /**
  * One dimension of the sweep. Cells refer to levels by position.

@@ -277,11 +277,7 @@ function Pairs({ pairs }: { pairs: readonly Pair[] }) {
         <Entry
           key={pair.name}
           name={pair.name}
-          value={
-            /\bbytes\b/.test(pair.name) && /^\d+$/.test(pair.value)
-              ? bytes(Number(pair.value), units.value)
-              : pair.value
-          }
+          value={pair.unit === "bytes" ? bytes(Number(pair.value), units.value) : pair.value}
         />
       ))}
     </dl>

@@ -113,6 +113,7 @@ def read_source(source: Source) -> Iterator[ImportedReading]:
     formats = formats_of(source)
     if not formats:
         if not source.problems:
+            source.unknown_format = True
             source.problem(0, "no known result format")
         return
     layouts = [item for item in formats if item.name in _FIO_LAYOUTS]

@@ -85,6 +85,8 @@ class Source:
     name: str
     problems: list[Problem] = field(default_factory=list)
     unlisted: int = 0
+    unknown_format: bool = False
+    """Nothing in it was recognised."""
     margin: re.Pattern[str] | None = None
     """What is taken off the beginning of each line that has it."""
     _last_unended: int = 0

@@ -44,7 +44,10 @@ def document(result: CampaignResult) -> dict[str, Any]:
         "axes": {name: list(values) for name, values in result.axes.items()},
         "constants": dict(result.constants),
         "swept_options": list(swept_options(result)),
-        "settings": {name: clean(value) for name, value in result.settings.items() if not names_site(name)},
+        "settings": {
+            **{name: clean(value) for name, value in result.settings.items() if not names_site(name)},
+            **{f"bytes of {what}": str(count) for what, count in result.ledger_bytes.items()},
+        },
         "sessions": [
             {name: clean(str(value)) for name, value in session.items() if not names_site(name)}
             for session in result.sessions
