@@ -5,6 +5,7 @@ place.
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import tomllib
@@ -88,5 +89,7 @@ def test_package_list_is_well_formed() -> None:
 
 def test_the_version_is_told_everywhere_alike() -> None:
     assert f"\nversion: {__version__}\n" in (ROOT / "CITATION.cff").read_text()
+    page, lock = (json.loads((ROOT / "web" / name).read_text()) for name in ("package.json", "package-lock.json"))
+    assert page["version"] == lock["version"] == lock["packages"][""]["version"] == __version__
     changes = re.findall(r"^## (\S+) - \d{4}-\d\d-\d\d$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert changes[0] == __version__
