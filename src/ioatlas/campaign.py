@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from ioatlas import __version__
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import IoAtlasError, UsageError
-from ioatlas.fio.executor import Executor, SystemExecutor
+from ioatlas.fio.executor import Clock, Executor, SystemExecutor
 from ioatlas.model.events import Emit, Event
 from ioatlas.model.status import RemarkKind
 from ioatlas.model.target import Target
@@ -105,7 +105,7 @@ def start(
     if not procedure.shrinks_to_fit(plan):  # before anything is made: whether the files fit
         for target in plan.targets:
             check_space(target, sum(plan.files.get(target.name, {}).values()))
-    journal = _new_journal(directory)
+    journal = _new_journal(directory, executor.clock)
     procedure.keep(plan, directory)  # before there is a campaign to go on with
     journal.begin_campaign(uuid.uuid4().hex[:12], _name_of(plan), __version__, plan_record(plan), plan.targets)
     journal.add_cells(plan.cells)
@@ -122,7 +122,7 @@ def start(
     return journal
 
 
-def _new_journal(directory: Path) -> Journal:
+def _new_journal(directory: Path, clock: Clock) -> Journal:
     if directory.exists() and not directory.is_dir():
         raise UsageError("it is not a directory", where=str(directory), remedy="choose another -o")
     if directory.is_dir() and any(directory.iterdir()) and not (directory / "journal.sqlite").exists():
@@ -130,7 +130,7 @@ def _new_journal(directory: Path) -> Journal:
             "the directory is not empty", where=str(directory), remedy="choose a new or an empty one with -o"
         )
     try:
-        return Journal.create(directory)
+        return Journal.create(directory, clock.time)
     except OSError as error:
         raise IoAtlasError(
             f"the campaign's directory cannot be made: {error.strerror}",
@@ -151,8 +151,9 @@ def reopen(
     directory: Path, *, destroy: str | None = None, overwrite: str | None = None, executor: Executor | None = None
 ) -> Journal:
     """The journal of a campaign to go on with; confirmations are asked for again. Raises as `start`."""
-    (executor or SystemExecutor()).find("fio")
-    journal = Journal.open(directory)
+    executor = executor or SystemExecutor()
+    executor.find("fio")
+    journal = Journal.open(directory, executor.clock.time)
     journal.set_targets(recognise(target) for target in journal.targets())
     plan = recorded_plan(journal)
     for target in plan.targets:

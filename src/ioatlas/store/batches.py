@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,7 +41,7 @@ class Batches(Database):
         """
         with self._engine.begin() as link:
             key = link.execute(
-                t.batch.insert().values(directory="", status=BatchStatus.RUNNING, started_at=time.time(), note="")
+                t.batch.insert().values(directory="", status=BatchStatus.RUNNING, started_at=self._now(), note="")
             ).inserted_primary_key
             assert key is not None
             batch_id = int(key[0])
@@ -127,7 +126,7 @@ class Batches(Database):
                 .values(batch_id=None, section=None)
             )
             for (target, what), count in (written or {}).items():
-                link.execute(t.ledger.insert().values(at=time.time(), target=target, what=what, bytes=count))
+                link.execute(t.ledger.insert().values(at=self._now(), target=target, what=what, bytes=count))
             plan_visits(link, again)
 
     def running_batches(self) -> list[BatchRow]:

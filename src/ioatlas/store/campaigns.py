@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
@@ -30,7 +29,7 @@ class Campaigns(Database):
                 t.campaign.insert().values(
                     campaign_id=campaign_id,
                     name=name,
-                    created_at=time.time(),
+                    created_at=self._now(),
                     tool_version=tool_version,
                     plan_json=json.dumps(plan),
                     complete=0,
@@ -80,14 +79,14 @@ class Campaigns(Database):
     def begin_session(self, testbed: Mapping[str, Any]) -> int:
         with self._engine.begin() as link:
             key = link.execute(
-                t.session.insert().values(started_at=time.time(), testbed_json=json.dumps(testbed))
+                t.session.insert().values(started_at=self._now(), testbed_json=json.dumps(testbed))
             ).inserted_primary_key
         assert key is not None
         return int(key[0])
 
     def end_session(self, session_id: int) -> None:
         with self._engine.begin() as link:
-            link.execute(t.session.update().where(t.session.c.session_id == session_id).values(ended_at=time.time()))
+            link.execute(t.session.update().where(t.session.c.session_id == session_id).values(ended_at=self._now()))
 
     def sessions(self) -> list[sa.Row[Any]]:
         with self._engine.connect() as link:
@@ -122,7 +121,7 @@ class Campaigns(Database):
                 sa.select(sa.func.count()).where(t.remark.c.kind == kind, t.remark.c.text == text)
             ).scalar_one()
             if not known:
-                link.execute(t.remark.insert().values(at=time.time(), kind=kind, text=text))
+                link.execute(t.remark.insert().values(at=self._now(), kind=kind, text=text))
 
     def remarks(self) -> list[tuple[RemarkKind, str]]:
         with self._engine.connect() as link:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +12,14 @@ import sqlalchemy as sa
 
 
 class Database:
-    """An open file of tables. Every public method of what is built on it is one transaction."""
+    """An open file of tables. Every public method of what is built on it is one transaction.
 
-    def __init__(self, engine: sa.Engine, directory: Path) -> None:
+    now: seconds since the epoch, which everything written down is stamped with.
+    """
+
+    def __init__(self, engine: sa.Engine, directory: Path, now: Callable[[], float] = time.time) -> None:
         self._engine = engine
+        self._now = now
         self.directory = directory
 
     def close(self) -> None:

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import time
-
 import sqlalchemy as sa
 
 from ioatlas.store import schema as t
@@ -20,7 +18,7 @@ class Files(Database):
             link.execute(t.file_made.delete().where(t.file_made.c.path == path))
             link.execute(
                 t.file_made.insert().values(
-                    path=path, target=target, created_at=time.time(), size_bytes=size_bytes, ready=0
+                    path=path, target=target, created_at=self._now(), size_bytes=size_bytes, ready=0
                 )
             )
 
@@ -36,11 +34,11 @@ class Files(Database):
 
     def file_removed(self, path: str) -> None:
         with self._engine.begin() as link:
-            link.execute(t.file_made.update().where(t.file_made.c.path == path).values(removed_at=time.time()))
+            link.execute(t.file_made.update().where(t.file_made.c.path == path).values(removed_at=self._now()))
 
     def add_ledger(self, target: str, what: str, count_bytes: int) -> None:
         with self._engine.begin() as link:
-            link.execute(t.ledger.insert().values(at=time.time(), target=target, what=what, bytes=count_bytes))
+            link.execute(t.ledger.insert().values(at=self._now(), target=target, what=what, bytes=count_bytes))
 
     def ledger_in_time(self) -> list[tuple[float, str, str, int]]:
         """(seconds since the epoch, target, what, bytes) in the order written."""

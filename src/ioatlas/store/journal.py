@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -26,7 +28,7 @@ class Journal(Campaigns, Cells, Visits, Predictions, Batches, Files):
     """One open journal. Every public method is one transaction; those of one noun stand in the module of that noun."""
 
     @classmethod
-    def create(cls, directory: Path) -> Journal:
+    def create(cls, directory: Path, now: Callable[[], float] = time.time) -> Journal:
         """A new journal in `directory`, which must not hold one. Raises UsageError when it does."""
         path = directory / FILE_NAME
         if path.exists():
@@ -36,14 +38,14 @@ class Journal(Campaigns, Cells, Visits, Predictions, Batches, Files):
                 remedy=f"use `ioatlas resume {directory}` or another -o",
             )
         directory.mkdir(parents=True, exist_ok=True)
-        journal = cls(connect(path), directory)
+        journal = cls(connect(path), directory, now)
         with journal._engine.begin() as link:
             t.metadata.create_all(link)
             link.exec_driver_sql(f"PRAGMA user_version={t.VERSION}")
         return journal
 
     @classmethod
-    def open(cls, directory: Path) -> Journal:
+    def open(cls, directory: Path, now: Callable[[], float] = time.time) -> Journal:
         """The journal of an existing campaign. Raises IoAtlasError when there is none or it is of a newer format."""
         path = directory / FILE_NAME
         if not path.is_file():
@@ -81,4 +83,4 @@ class Journal(Campaigns, Cells, Visits, Predictions, Batches, Files):
                 where=str(path),
                 remedy="measure again",
             )
-        return cls(engine, directory)
+        return cls(engine, directory, now)

@@ -4,6 +4,7 @@
 import pytest
 
 from ioatlas.errors import IoAtlasError, PartialResultError
+from ioatlas.simulate.clock import BEGIN_SECONDS
 from ioatlas.simulate.faults import Fault, FaultKind
 from tests.unit.procedures.cases import EVERY, begin
 from tests.unit.simulated import World
@@ -37,6 +38,27 @@ def test_it_is_made_to_its_end(world):
     assert world.events[0].name == "campaign"
     assert {event.name for event in world.events} >= {"campaign", "progress", "visit"}
     assert summary.seconds == pytest.approx(world.clock.monotonic(), abs=0.01)
+
+
+def test_the_journal_is_stamped_in_the_time_of_the_loads(world):
+    world.session()
+    stamps = [
+        stamp
+        for table, column in (
+            ("campaign", "created_at"),
+            ("session", "started_at"),
+            ("session", "ended_at"),
+            ("batch", "started_at"),
+            ("file_made", "created_at"),
+            ("file_made", "removed_at"),
+            ("ledger", "at"),
+            ("remark", "at"),
+        )
+        for (stamp,) in world.rows(f"select {column} from {table}")
+    ]
+    assert len(stamps) > 4
+    assert min(stamps) == BEGIN_SECONDS
+    assert max(stamps) == world.clock.time() > BEGIN_SECONDS
 
 
 @pytest.mark.parametrize("share", STOPPED_AT)

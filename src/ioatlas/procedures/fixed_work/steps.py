@@ -10,7 +10,6 @@ tools, those of one file and record run side by side.
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
@@ -227,7 +226,8 @@ class SequenceSteps(Steps):
     def _started_at(self, directory: Path) -> float:
         """When the load of a batch was started, by the file written just before it."""
         files = [directory / name for name in ("job.fio", "iozone.command")]
-        return next((path.stat().st_mtime for path in files if path.exists()), time.time())
+        now = self.runner.environment.executor.clock.time()
+        return next((path.stat().st_mtime for path in files if path.exists()), now)
 
     def _timed(self, result: SectionResult, directory: Path) -> SectionResult:
         """The result with the time of its work: finer than fio's whole milliseconds, flush and close included where the
