@@ -145,7 +145,10 @@ class Visits(Database):
             return [(row.cell_key, row.block, row.design_json) for row in link.execute(query)]
 
     def visits(self, *, with_series: bool = False) -> list[Visit]:
-        """All finished visits, discarded ones included (`discarded` says why), in the order in which they were made."""
+        """All finished visits, discarded ones included (`discarded` says why), in the order in which they were made.
+
+        Not by their time: a clock may be set back between two sessions.
+        """
         parts: dict[int, list[Part]] = {}
         columns = [c for c in t.part.c if with_series or c.name != "series"]
         with self._engine.connect() as link:
@@ -154,7 +157,7 @@ class Visits(Database):
             rows = link.execute(
                 sa.select(t.visit)
                 .where(t.visit.c.status.in_((VisitStatus.DONE, VisitStatus.DISCARDED)))
-                .order_by(t.visit.c.started_at, t.visit.c.visit_id)
+                .order_by(t.visit.c.batch_id, t.visit.c.section)
             ).all()
         return [
             Visit(

@@ -45,18 +45,15 @@ def test_killed_and_resumed_it_ends_as_if_nothing_had_happened(undisturbed, numb
     if name in BEGUN_AGAIN:
         assert_alike(world.made(), reference)
     else:
-        assert swept(name, world.made()) == swept(name, reference)
+        assert swept(world.made()) == swept(reference)
 
 
-def swept(name, made):
-    """All visits; of an adaptive map without its baseline visits, whose places may shift by a batch.
-
-    A latency since each I/O was due comes from a log in whole milliseconds: apart by less than a thousandth it is
-    the same.
+def swept(made):
+    """All visits. A latency since each I/O was due comes from a log in whole milliseconds: apart by less than a
+    thousandth it is the same.
     """
-    kept = [row for row in made if name != "adaptive" or len(row) == 2 or row[2] not in ("sentinel", "baseline")]
     return [
-        (*row[:11], pytest.approx(row[11], rel=1e-3)) if len(row) > 2 and row[2] == "curve" else row for row in kept
+        (*row[:11], pytest.approx(row[11], rel=1e-3)) if len(row) > 2 and row[2] == "curve" else row for row in made
     ]
 
 

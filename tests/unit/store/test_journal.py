@@ -2,6 +2,7 @@
 """The journal: what goes in comes out, in one piece, also after an end in the middle."""
 
 import sqlite3
+from dataclasses import replace
 
 import pytest
 
@@ -47,6 +48,16 @@ def finished(visit_id, discarded=""):
         read_verdict("flat"),
         read_reasons(discarded),
     )
+
+
+def test_visits_come_in_the_order_in_which_they_were_made_though_the_clock_was_set_back(journal):
+    journal.add_visits([NewVisit(CELL.key, number, 7) for number in range(3)])
+    late, early, last = journal.planned(Purpose.SWEEP)
+    for batch, started_at in (((early, late), (200.0, 210.0)), ((last,), (100.0,))):
+        batch_id, _ = journal.begin_batch({visit.visit_id: 490 for visit in batch})
+        made = [replace(finished(one.visit_id), started_at=at) for one, at in zip(batch, started_at, strict=True)]
+        journal.finish_batch(batch_id, made, failed={}, seconds=1.0)
+    assert [visit.visit_id for visit in journal.visits()] == [visit.visit_id for visit in (early, late, last)]
 
 
 def test_a_visit_comes_back_as_it_went_in(journal):
