@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who may start a process, and why. The load of a campaign is started by fio/process.py alone."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[2] / "src" / "ioatlas"
+STARTERS = {
+    "fio/process.py": "the one place where a load is started, watched and ended",
+    "fio/executor.py": "asks a load generator for its version",
+    "cli/import_.py": "reads many files on several processors",
+    "cli/lab.py": "the command that `ioatlas lab run` was given",
+    "lab/check.py": "fio against a truth, without the rest of ioatlas; a process that only sleeps",
+    "lab/far_link.py": "ip, inside a namespace of its own",
+    "lab/instance.py": "takes down what a scenario set up: loop devices, mounts, namespaces",
+    "lab/network.py": "ip and tc, in namespaces of its own",
+    "lab/running.py": "sets a scenario up and starts its servers",
+    "target/nvme.py": "purges a device that was named, through nvme-cli",
+    "testbed/measured.py": "what carries bytes without a drive: nbdkit's null export, iperf3",
+    "testbed/sheet.py": "tools that only tell of the testbed",
+}
+OF_OS = ("system", "popen", "exec", "spawn", "posix_spawn", "fork")
+MODULES = {"subprocess", "multiprocessing", "pty", "_posixsubprocess"}
+NOT_STARTING = {"DEVNULL", "PIPE", "STDOUT", "TimeoutExpired", "CalledProcessError", "SubprocessError"}
+
+
+def starts(source):
+    """What in a source starts a process: names of os and of modules that do nothing else."""
+    tree, found = ast.parse(source), set()
+    called = {node.func for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            module = (node.module or "").partition(".")[0]
+            found |= {f"{module}.{name.name}" for name in node.names if module in MODULES}
+            found |= {name.name for name in node.names if name.name == "ProcessPoolExecutor"}
+            found |= {f"os.{name.name}" for name in node.names if module == "os" and name.name.startswith(OF_OS)}
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            module, name = node.value.id, node.attr
+            of_module = (module in MODULES and node in called) or (module == "os" and name.startswith(OF_OS))
+            if of_module or name == "ProcessPoolExecutor" or name.startswith("create_subprocess_"):
+                found.add(f"{module}.{name}")
+    return {name for name in found if name.rpartition(".")[2] not in NOT_STARTING}
+
+
+def test_only_these_modules_start_processes():
+    found = {
+        str(path.relative_to(SOURCE)): sorted(names)
+        for path in SOURCE.rglob("*.py")
+        if (names := starts(path.read_text()))
+    }
+    unknown = {path: names for path, names in found.items() if path not in STARTERS}
+    assert not unknown, "give the executor or the testbed's sheet the work, or say here why not"
+    assert sorted(STARTERS) == sorted(found), "they start none any more"
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("import subprocess\nsubprocess.run(['x'])", {"subprocess.run"}),
+        ("import subprocess\ndef f():\n    with subprocess.Popen('x') as p: pass", {"subprocess.Popen"}),
+        ("from subprocess import check_output as c", {"subprocess.check_output"}),
+        ("from subprocess import TimeoutExpired", set()),
+        ("import subprocess\ntry: pass\nexcept subprocess.TimeoutExpired: pass", set()),
+        ("import os\nos.execvp('x', [])", {"os.execvp"}),
+        ("import os\nos.posix_spawn('x', [], {})", {"os.posix_spawn"}),
+        ("from os import fork", {"os.fork"}),
+        ("import os\nos.kill(1, 9)", set()),
+        ("import multiprocessing\nmultiprocessing.Process(target=f)", {"multiprocessing.Process"}),
+        ("from concurrent.futures import ProcessPoolExecutor", {"ProcessPoolExecutor"}),
+        ("import asyncio\nasyncio.create_subprocess_exec('x')", {"asyncio.create_subprocess_exec"}),
+    ],
+)
+def test_every_way_to_start_one_is_seen(source, names):
+    assert starts(source) == names
