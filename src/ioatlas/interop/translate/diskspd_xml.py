@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 from ioatlas.errors import UsageError
 from ioatlas.interop.command import whole_number
 from ioatlas.interop.fidelity import Fidelity, exact, not_expressible
-from ioatlas.interop.translate.diskspd import REPORTING, Span, Spec, set_priority
+from ioatlas.interop.translate.diskspd_command import REPORTING, Span, Spec, set_priority
 from ioatlas.model.words import words
 
 _TARGET_KNOWN = frozenset(
