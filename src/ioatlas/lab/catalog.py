@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scenarios that need no root: nbdkit and QEMU's storage daemon on a unix socket, and plain files.
+"""The scenarios that need no root and stay as they are: nbdkit and QEMU's storage daemon on a unix socket, plain files.
 
 Each function is one row: settings in, recipe out. Rates and delays are configured, so they are the truth;
 what a piece of software adds to it (burst credit, a fixed cost per I/O) stands in the note of the truth.
@@ -7,96 +7,26 @@ what a piece of software adds to it (burst credit, a fixed cost per I/O) stands 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
-from ioatlas.lab.scenario import Check, MakeFile, Recipe, Requirement, Run, Scenario, Serve, Setting, Truth
-
-NBDKIT = Requirement("nbdkit", "nbdkit")
-PYTHON_PLUGIN = Requirement("nbdkit-python-plugin", "nbdkit-plugin-python")
-STORAGE_DAEMON = Requirement("qemu-storage-daemon", "qemu-system-common")
-FIO = Requirement("fio", "fio")
-
-SOCKET = "{dir}/disk.sock"
-URI = "nbd+unix:///?socket={dir}/disk.sock"
-NAMED_URI = "nbd+unix:///disk?socket={dir}/disk.sock"
-SIZE = 256 << 20
-REST = "half of each block is zeros, which compress to a little more than nothing; random bytes grow by their codes"
-PATH_NOTE = "the path over the socket adds 0.02 to 0.3 ms, measured on the same path without delay"
-
-REGISTRY: dict[str, Scenario] = {}
-
-
-def scenario(
-    name: str,
-    *,
-    limit: str,
-    summary: str,
-    requires: tuple[Requirement, ...],
-    needs_root: bool = False,
-    **settings: Setting,
-) -> Callable[[Callable[[Mapping[str, Setting]], Recipe]], Callable[[Mapping[str, Setting]], Recipe]]:
-    """Enter a function as a row of the registry."""
-
-    def enter(build: Callable[[Mapping[str, Setting]], Recipe]) -> Callable[[Mapping[str, Setting]], Recipe]:
-        REGISTRY[name] = Scenario(name, limit, summary, requires, settings, build, needs_root)
-        return build
-
-    return enter
-
-
-def whole(settings: Mapping[str, Setting], name: str) -> int:
-    """An integer setting."""
-    return int(settings[name])
-
-
-def number(settings: Mapping[str, Setting], name: str) -> float:
-    """A setting as a number."""
-    return float(settings[name])
-
-
-def per(amount: float, time: float) -> float:
-    """Rate of something that takes this long; without end where it takes no time."""
-    return amount / time if time else math.inf
-
-
-def nbdkit(
-    *words: str,
-    address: tuple[str, ...] = ("--unix", SOCKET),
-    ready: str = SOCKET,
-    environment: tuple[tuple[str, str], ...] = (),
-) -> Serve:
-    """Start nbdkit on the scenario's socket, with 64 threads a connection unless `words` says otherwise.
-
-    As a daemon, because nbdkit 1.32 in the foreground ends with the program that started it (it asks for a signal at
-    its parent's death).
-    """
-    argv = ("nbdkit", *address, "--pidfile", "{dir}/disk.pid", "--threads", "64", *words)
-    return Serve("disk", argv, ready, inside=ready != SOCKET, daemon=True, environment=environment)
-
-
-def throttled_null(size_bytes: Setting, **limits: int) -> Serve:
-    """QEMU's storage daemon throttling a device that keeps no data. limits: iops_total=2000 and so on, as its throttle
-    group names them.
-    """
-    rules = "".join(f",x-{name.replace('_', '-')}={value}" for name, value in limits.items())
-    argv = (
-        "qemu-storage-daemon",
-        "--object",
-        f"throttle-group,id=limit{rules}",
-        "--blockdev",
-        f"driver=null-co,node-name=raw,size={size_bytes}",
-        "--blockdev",
-        "driver=throttle,node-name=disk,throttle-group=limit,file=raw",
-        *storage_export(),
-    )
-    return Serve("disk", argv, SOCKET)
-
-
-def storage_export() -> tuple[str, ...]:
-    """Words by which the storage daemon exports its node 'disk' on the scenario's socket."""
-    export = "type=nbd,id=export,node-name=disk,name=disk,writable=on"
-    return ("--nbd-server", f"addr.type=unix,addr.path={SOCKET},max-connections=256", "--export", export)
+from ioatlas.lab.recipes import (
+    FIO,
+    NAMED_URI,
+    NBDKIT,
+    PATH_NOTE,
+    PYTHON_PLUGIN,
+    REST,
+    SIZE,
+    STORAGE_DAEMON,
+    URI,
+    nbdkit,
+    number,
+    per,
+    scenario,
+    throttled_null,
+    whole,
+)
+from ioatlas.lab.scenario import Check, MakeFile, Recipe, Setting, Truth
 
 
 @scenario(
@@ -331,117 +261,6 @@ def _cache_edge(s: Mapping[str, Setting]) -> Recipe:
 
 
 @scenario(
-    "drifting",
-    limit="drive bandwidth",
-    summary="the rate wanders between two values in a straight line, there and back",
-    requires=(NBDKIT,),
-    high_bytes_per_s=40_000_000,
-    low_bytes_per_s=20_000_000,
-    drift_seconds=60.0,
-    size_bytes=SIZE,
-)
-def _drifting(s: Mapping[str, Setting]) -> Recipe:
-    high, low, seconds = whole(s, "high_bytes_per_s"), whole(s, "low_bytes_per_s"), number(s, "drift_seconds")
-    server = nbdkit(
-        "--filter=rate",
-        "memory",
-        f"{s['size_bytes']}",
-        f"rate={high * 8}",
-        "rate-file={dir}/rate",
-        "burstiness=0.2",
-    )
-    mover = Serve(
-        "mover",
-        ("{python}", "{plugins}/mover.py", "drift", "{dir}/rate", str(high * 8), str(low * 8), str(seconds)),
-        "{dir}/rate",
-    )
-    truth = {
-        "high_bytes_per_s": Truth(high, "B/s", note="at the start, which the target's file 'rate' dates"),
-        "low_bytes_per_s": Truth(low, "B/s", note=f"after {seconds:g} s; then up again as slowly"),
-        "slope_bytes_per_s2": Truth(
-            (low - high) / seconds, "B/s per s", "arithmetic", "set every 0.2 s; the server looks once a second"
-        ),
-    }
-    checks = (
-        Check(
-            "slope_bytes_per_s2",
-            ("rw=read", "bs=64k", "iodepth=4"),
-            "slope",
-            2,
-            15,
-            0.03,
-            wider="the rate is set every 0.2 s and looked up once a second",
-        ),
-    )
-    return Recipe((mover, server), URI, truth, checks=checks)
-
-
-@scenario(
-    "stalling",
-    limit="latency",
-    summary="a server that stands still for a while again and again (SIGSTOP and SIGCONT)",
-    requires=(NBDKIT,),
-    lat_ms=1,
-    period_seconds=5.0,
-    stall_seconds=0.5,
-    size_bytes=SIZE,
-)
-def _stalling(s: Mapping[str, Setting]) -> Recipe:
-    delay, period, stall = whole(s, "lat_ms"), number(s, "period_seconds"), number(s, "stall_seconds")
-    server = nbdkit("--filter=delay", "memory", f"{s['size_bytes']}", f"rdelay={delay}ms", f"wdelay={delay}ms")
-    mover = Serve(
-        "mover", ("{python}", "{plugins}/mover.py", "stall", "{dir}/disk.pid", str(period), str(stall)), "{dir}/stalls"
-    )
-    truth = {
-        "stall_seconds": Truth(stall, "s", note="the longest I/O of every period takes this long"),
-        "period_seconds": Truth(period, "s", note="from the start of one stall to the next"),
-        "stalled_share": Truth(stall / period, "1", "arithmetic", "share of the time in which nothing is done"),
-        "lat_ms": Truth(delay, "ms", note=f"outside the stalls; {PATH_NOTE}"),
-    }
-    checks = (
-        Check(
-            "stall_seconds",
-            ("rw=randread", "bs=4k", "iodepth=1"),
-            "longest",
-            0,
-            2 * period,
-            0.01,
-            0.02,
-            wider="a process is stopped and continued, one I/O of the path on top",
-        ),
-    )
-    return Recipe((server, mover), URI, truth, checks=checks)
-
-
-@scenario(
-    "burst-credit",
-    limit="drive IOPS",
-    summary="a high IOPS rate for a few seconds of credit, then a low one, as cloud volumes have it",
-    requires=(STORAGE_DAEMON,),
-    iops=1000,
-    burst_iops=5000,
-    burst_seconds=3,
-    size_bytes=SIZE,
-)
-def _burst_credit(s: Mapping[str, Setting]) -> Recipe:
-    iops, burst, seconds = whole(s, "iops"), whole(s, "burst_iops"), whole(s, "burst_seconds")
-    server = throttled_null(s["size_bytes"], iops_total=iops, iops_total_max=burst, iops_total_max_length=seconds)
-    drain = burst * seconds / (burst - iops) if burst > iops else 0.0
-    truth = {
-        "iops": Truth(iops, "1/s", note="once the credit is used up"),
-        "burst_iops": Truth(burst, "1/s", note="while credit lasts; a tenth of a second more at the very start"),
-        "credit_ios": Truth(
-            burst * seconds,
-            "1",
-            "documented",
-            f"leaks at {iops} a second: full-speed load uses it up in about {drain:.1f} s",
-        ),
-    }
-    checks = (Check("iops", ("rw=randread", "bs=4k", "iodepth=16"), "iops", settle_seconds=drain + 1.5),)
-    return Recipe((server,), NAMED_URI, truth, checks=checks)
-
-
-@scenario(
     "throttled",
     limit="drive bandwidth",
     summary="IOPS and bytes a second limited together: small blocks meet the one, large blocks the other",
@@ -463,60 +282,6 @@ def _throttled(s: Mapping[str, Setting]) -> Recipe:
         Check("bw_bytes_per_s", ("rw=read", "bs=256k", "iodepth=4"), settle_seconds=1.5),
     )
     return Recipe((server,), NAMED_URI, truth, checks=checks)
-
-
-@scenario(
-    "corrupting",
-    limit="",
-    summary="a disk that flips one byte in some of the blocks written to it, and reports success",
-    requires=(NBDKIT, PYTHON_PLUGIN),
-    every_writes=500,
-    size_bytes=64 << 20,
-)
-def _corrupting(s: Mapping[str, Setting]) -> Recipe:
-    server = nbdkit("python", "{plugins}/corrupting_disk.py", f"size={s['size_bytes']}", f"every={s['every_writes']}")
-    truth = {
-        "every_writes": Truth(
-            whole(s, "every_writes"), "1", note="each write of this number stores one wrong byte and returns success"
-        ),
-    }
-    every = whole(s, "every_writes")
-    verify = ("rw=randwrite", "bs=4k", "iodepth=8", f"size={4 * every * 4096}", "verify=crc32c", "do_verify=1")
-    return Recipe((server,), URI, truth, checks=(Check("every_writes", verify, "writes_per_error", 0, 0, 0),))
-
-
-@scenario(
-    "corrupting-parallel",
-    limit="",
-    summary="a file on QEMU's FUSE export, which mixes up blocks that are written at the same time (QEMU before the "
-    "middle of 2025)",
-    requires=(STORAGE_DAEMON, Requirement("fusermount3", "fuse3"), Requirement("/dev/fuse", "a kernel with FUSE")),
-    size_bytes=64 << 20,
-)
-def _corrupting_parallel(s: Mapping[str, Setting]) -> Recipe:
-    server = Serve(
-        "disk",
-        (
-            "qemu-storage-daemon",
-            "--pidfile",
-            "{dir}/mounted",
-            "--blockdev",
-            "driver=file,node-name=disk,filename={dir}/content",
-            "--export",
-            "type=fuse,id=export,node-name=disk,mountpoint={dir}/disk,writable=on",
-        ),
-        "{dir}/mounted",
-    )
-    truth = {
-        "safe_iodepth": Truth(
-            1, "1", "documented", "writes in flight that are stored right; a newer QEMU stores any number right"
-        )
-    }
-    verify = ("rw=randwrite", "bs=4k", "ioengine=libaio", "direct=1", "size=16m", "verify=crc32c", "do_verify=1")
-    steps = (MakeFile("{dir}/content", whole(s, "size_bytes")), Run(("touch", "{dir}/disk")), server)
-    return Recipe(
-        steps, "{dir}/disk", truth, kind="file", checks=(Check("safe_iodepth", verify, "safe_iodepth", 0, 0, 0),)
-    )
 
 
 @scenario(
@@ -552,61 +317,6 @@ def _reducing(s: Mapping[str, Setting]) -> Recipe:
         else (plain,)
     )
     return Recipe((nbdkit("python", "{plugins}/reducing_disk.py", *settings),), URI, truth, checks=checks)
-
-
-@scenario(
-    "failing",
-    limit="",
-    summary="a disk that answers some I/Os with an error",
-    requires=(NBDKIT,),
-    error_percent=1.0,
-    size_bytes=SIZE,
-)
-def _failing(s: Mapping[str, Setting]) -> Recipe:
-    percent = number(s, "error_percent")
-    server = nbdkit("--filter=error", "memory", f"{s['size_bytes']}", "error=EIO", f"error-rate={percent:g}%")
-    truth = {"error_percent": Truth(percent, "%", note="chance of every single I/O to fail with EIO")}
-    return Recipe(
-        (server,),
-        URI,
-        truth,
-        checks=(
-            Check(
-                "error_percent",
-                ("rw=randread", "bs=4k", "iodepth=4"),
-                "error_percent",
-                0,
-                3,
-                0.15,
-                wider="chance: four standard deviations of 700 errors",
-            ),
-        ),
-    )
-
-
-@scenario(
-    "sector-4k",
-    limit="",
-    summary="a disk that refuses I/Os smaller than or not aligned to 4 KiB",
-    requires=(NBDKIT,),
-    sector_bytes=4096,
-    size_bytes=SIZE,
-)
-def _sector(s: Mapping[str, Setting]) -> Recipe:
-    sector = whole(s, "sector_bytes")
-    server = nbdkit(
-        "--filter=blocksize-policy",
-        "memory",
-        f"{s['size_bytes']}",
-        f"blocksize-minimum={sector}",
-        f"blocksize-preferred={sector}",
-        "blocksize-maximum=32M",
-        "blocksize-error-policy=error",
-    )
-    truth = {"sector_bytes": Truth(sector, "B", note="smaller or unaligned requests fail with EINVAL")}
-    return Recipe(
-        (server,), URI, truth, checks=(Check("sector_bytes", ("rw=randread", "iodepth=1"), "refused", 0, 1, 0),)
-    )
 
 
 @scenario(

@@ -6,10 +6,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ioatlas.errors import UsageError
-from ioatlas.lab.catalog import (
+from ioatlas.lab.network import goodput_bytes_per_s
+from ioatlas.lab.recipes import (
     FIO,
     NAMED_URI,
     NBDKIT,
+    REGISTRY,
     SIZE,
     SOCKET,
     STORAGE_DAEMON,
@@ -18,7 +20,6 @@ from ioatlas.lab.catalog import (
     storage_export,
     whole,
 )
-from ioatlas.lab.network import goodput_bytes_per_s
 from ioatlas.lab.scenario import (
     Check,
     FarLink,
@@ -48,7 +49,6 @@ OWN_BYTES = 24 << 20
 """What fio itself takes of a memory control group, at most."""
 
 SHARES = "a read leaves out one drive's parity in turn, so now and then a drive waits for the others"
-REGISTRY: dict[str, Scenario] = {}
 
 
 IPERF_SERVER = Serve(

@@ -22,6 +22,7 @@ from pathlib import Path
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.lab import instance
 from ioatlas.lab.network import lay_link
+from ioatlas.lab.recipes import REGISTRY
 from ioatlas.lab.scenario import (
     Check,
     FarLink,
@@ -108,9 +109,10 @@ def find(name: str) -> Scenario:
 
 def scenarios() -> dict[str, Scenario]:
     """All scenarios by name, in the order of the registry."""
-    from ioatlas.lab import catalog, catalog_root
+    # Each enters its own.
+    from ioatlas.lab import catalog, catalog_faulty, catalog_moving, catalog_root  # noqa: F401
 
-    return {**catalog.REGISTRY, **catalog_root.REGISTRY}
+    return dict(REGISTRY)
 
 
 def missing(scenario: Scenario) -> list[Requirement]:
