@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from ioatlas import __version__
 from ioatlas.config.spec import CampaignSpec
+from ioatlas.config.user import results_folder
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.fio.executor import Clock, Executor, SystemExecutor
 from ioatlas.model.events import Emit, Event
@@ -71,9 +72,9 @@ def _distinct(targets: list[Target]) -> tuple[Target, ...]:
 
 
 def default_directory(plan: Plan) -> Path:
-    """A new directory in the working directory, named after the first target and the time."""
+    """A new directory in the results folder, named after the first target and the time."""
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", plan.targets[0].name).strip("-.") or "map"
-    return Path(f"ioatlas-{name}-{time.strftime('%Y%m%d-%H%M%S')}")
+    return results_folder() / f"ioatlas-{name}-{time.strftime('%Y%m%d-%H%M%S')}"
 
 
 def start(

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import difflib
 import importlib
-import pkgutil
 import sys
 from typing import Any
 
@@ -14,26 +13,53 @@ import click
 from ioatlas import __version__
 from ioatlas.errors import IoAtlasError, UsageError
 
+SECTIONS = {
+    "Measure": {
+        "map": "Measure a performance map of a target.",
+        "plan": "Show what `map` would do; nothing is written.",
+        "resume": "Go on with a campaign that was stopped.",
+        "tune": "Find the jobs and depth with the most IOPS.",
+        "profiles": "List the built-in profiles.",
+    },
+    "Look": {
+        "show": "Show a campaign's answer in the terminal.",
+        "open": "Open a campaign's report in the browser.",
+        "list": "List the campaigns in a folder.",
+        "compare": "Compare two campaigns or result files.",
+        "report": "Write a campaign's report anew.",
+        "export": "Write tables, figures or gnuplot files.",
+    },
+    "Before and beside": {
+        "probe": "Facts about client, path and target.",
+        "shakedown": "Check whether this client can measure a target.",
+        "lab": "Run targets whose truth is known.",
+    },
+    "Other tools": {
+        "import": "Import result files of other tools.",
+        "translate": "Translate another tool's job into fio's.",
+        "replay": "Try the adaptive design on a recorded sweep.",
+        "completion": "Print completion for bash, zsh or fish.",
+    },
+}
+"""Commands as `ioatlas --help` lists them: their own modules are not loaded for that."""
+
 
 class _Commands(click.Group):
     """Finds `ioatlas NAME` in the module NAME of this package; a trailing underscore avoids keywords."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        return sorted(
-            info.name.rstrip("_").replace("_", "-")
-            for info in pkgutil.iter_modules(__path__)
-            if not info.name.startswith("_")
-        )
+        return [name for section in SECTIONS.values() for name in section]
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        names = {
-            info.name.rstrip("_").replace("_", "-"): info.name
-            for info in pkgutil.iter_modules(__path__)
-            if not info.name.startswith("_")
-        }
-        if cmd_name not in names:
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        for heading, commands in SECTIONS.items():
+            with formatter.section(heading):
+                formatter.write_dl(list(commands.items()))
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.list_commands(ctx):
             return None
-        command: click.Command = importlib.import_module(f"{__name__}.{names[cmd_name]}").command
+        module = {"import": "import_"}.get(cmd_name, cmd_name)
+        command: click.Command = importlib.import_module(f"{__name__}.{module}").command
         return command
 
     def resolve_command(
@@ -49,7 +75,7 @@ class _Commands(click.Group):
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
-@click.version_option(__version__, prog_name="ioatlas")
+@click.version_option(__version__, "-V", "--version", prog_name="ioatlas")
 def ioatlas() -> None:
     """Performance maps of storage: name a target, get a map whose every cell has an interval and a verdict."""
 

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from ioatlas.config.options import FLAG, Declared
 from ioatlas.config.profiles import profiles
@@ -23,21 +25,24 @@ if TYPE_CHECKING:
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
+WIDEST_CHOICE = 22
+"""Letters of a list of words that stand beside an option; longer ones stand in its help."""
+
 directory_option = functools.partial(click.option, "-o", "output", metavar="DIR", type=click.Path(path_type=Path))
 read_only_option = click.option(
     "--read-only",
     is_flag=True,
-    help="Only read: fio runs with --readonly, nothing is laid out, nothing needs confirming.",
+    help="Only read; nothing is laid out, nothing needs confirming.",
 )
 destroy_option = click.option(
     "--destroy",
     metavar="SERIAL-OR-SIZE",
-    help="Write to a block device: its serial number, or its size in bytes, typed in full.",
+    help="Write to a block device: type its serial number, or its size in bytes.",
 )
 overwrite_option = click.option(
     "--overwrite",
     metavar="'NAME SIZE'",
-    help="Write to an existing file or a URI: its full name and size in bytes, typed in full.",
+    help="Write to a file or a URI: type its full name and size in bytes.",
 )
 
 
@@ -48,35 +53,51 @@ def campaign_option(one: Declared, text: str = "") -> Decorator:
     if kind is FLAG:
         how = {"is_flag": True}
     elif kind.choices is not None:
-        how = {"type": click.Choice([word.value for word in kind.choices])}
+        words = [word.value for word in kind.choices]
+        short = len("|".join(words)) <= WIDEST_CHOICE
+        how = {"type": click.Choice(words), "metavar": None if short else one.key.upper()}
+        text = text or _first_sentence(one) + ("" if short else f" One of {', '.join(words)}.")
     elif kind.least is not None:
-        how = {"type": click.IntRange(kind.least, kind.most)}
+        how = {"type": click.IntRange(kind.least, kind.most), "metavar": "N"}
     default = "" if kind is FLAG or one.written_default is None else f" Default: {one.written_default}."
-    return click.option(_flag(one.key), one.key, help=text or one.option.help + default, **how)
+    return click.option(_flag(one.key), one.key, help=(text or _first_sentence(one)) + default, **how)
+
+
+def _first_sentence(one: Declared) -> str:
+    """Help on the command line is one sentence; the reference has all of it."""
+    return re.split(r"(?<=\.) |; ", one.option.help, maxsplit=1)[0].rstrip(".") + "."
 
 
 def _flag(key: str, *_: object) -> str:
     return f"--{key.replace('_', '-')}"
 
 
+def _complete_profile(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
+    return [CompletionItem(name, help=text) for name, text in profiles().items() if name.startswith(incomplete)]
+
+
 def sweep_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds [TARGET], everything that shapes the campaign (handed on as one `Asked`), --read-only and --json."""
-    known = "; ".join(f"{name}: {summary}" for name, summary in profiles().items())
     asked = [one for one in CAMPAIGN.options if one.option.flag]
     options: list[Decorator] = [
         click.argument("target", required=False),
-        click.option("--profile", metavar="NAME", help=f"Built-in profile. {known}. Default: quick."),
+        click.option(
+            "--profile",
+            metavar="NAME",
+            shell_complete=_complete_profile,
+            help="Built-in profile; `ioatlas profiles` lists them. Default: quick.",
+        ),
         click.option(
             "--campaign",
             "campaign_file",
             metavar="FILE.toml",
             type=click.Path(path_type=Path),
-            help="Campaign file (see docs/reference/campaign.md).",
+            help="Your own sweep (docs/reference/campaign.md).",
         ),
         click.option(
             "--size",
             metavar="SIZE",
-            help="Bytes of the target that are used, such as 64g; takes the place of the profile's sizes.",
+            help="Bytes of the target to use, such as 64g.",
         ),
         *map(campaign_option, asked),
         read_only_option,

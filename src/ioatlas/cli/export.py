@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from ioatlas.cli._campaigns import campaign_argument
 from ioatlas.errors import IoAtlasError, UsageError
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ Examples:
 \b
 Without -o, csv and json go to standard output, the others into DIR.""",
 )
-@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
+@campaign_argument
 @click.option(
     "--format", "kind", required=True, type=click.Choice((*TABLES, "gnuplot", *FIGURES)), help="What to write."
 )

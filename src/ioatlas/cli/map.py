@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from ioatlas.cli._groups import GroupedCommand
 from ioatlas.cli._options import (
     Asked,
     check_read_only,
@@ -21,33 +22,33 @@ from ioatlas.cli._options import (
 
 @click.command(
     name="map",
+    cls=GroupedCommand,
     epilog="""\b
 Examples:
   ioatlas map /mnt/nas                              a first look within a minute
   ioatlas map /mnt/nas --profile standard -o nas1   the usual map, into directory nas1
   ioatlas map --campaign nas.toml --budget 10m      your own sweep
   ioatlas map nbd://server --read-only              an NBD export, without writing to it
-  ioatlas map /mnt/nas --iperf nas                  with the network path's ceiling measured first
-  ioatlas map /mnt/raid --drive /dev/sdx            with what a drive below it gives alone
   ioatlas map /dev/sdx --destroy S3Z9NB0K123456     a whole disk, all of its data lost
 
 \b
 Exit status: 0 done, 1 failed, 2 refused or wrong usage, 4 stopped early with a partial result.""",
 )
 @sweep_options
-@directory_option(help="Directory of the campaign. Default: a new one here.")
+@directory_option(help="Directory of the campaign. Default: a new one (see `ioatlas list`).")
 @click.option(
     "--facts",
     metavar="FILE.toml",
     type=click.Path(path_type=Path),
-    help="Typed-in facts, meters of power (docs/guide/testbed.md). Default: ./testbed.toml.",
+    help="Typed-in facts and meters. Default: ./testbed.toml.",
 )
 @click.option("--iperf", metavar="HOST[:PORT]", help="Measure the path first: a host that runs `iperf3 -s`.")
 @click.option(
     "--drive",
     metavar="PATH",
-    help="Read a drive alone first, as a ceiling: a block device, or a file on it; it is not written.",
+    help="Read a drive below the target alone first, as a ceiling.",
 )
+@click.option("--open", "open_report", is_flag=True, help="Open the report in the browser at the end.")
 @click.option("--yes", is_flag=True, help="Do not ask whether to go on.")
 @destroy_option
 @overwrite_option
@@ -62,13 +63,14 @@ def command(
     facts: Path | None,
     iperf: str | None,
     drive: str | None,
+    open_report: bool,
 ) -> None:
     """Measure a performance map of TARGET: a directory, a file, a block device or a URI.
 
     In a directory everything is written inside one marked subdirectory, which is removed at the end.
     """
     from ioatlas.campaign import default_directory, open_plan, start
-    from ioatlas.cli._session import run_session
+    from ioatlas.cli._session import REPORT, run_session
     from ioatlas.cli.plan import describe, summary_of
     from ioatlas.procedures.registry import procedure_of
 
@@ -88,3 +90,7 @@ def command(
         plan, directory, destroy=destroy, overwrite=overwrite, facts=facts, measure={"iperf": iperf, "drive": drive}
     )
     run_session(journal, as_json=as_json)
+    if open_report:
+        from ioatlas.cli.open import open_report as show
+
+        show(directory / REPORT)

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from ioatlas.cli._groups import GroupedCommand
 from ioatlas.cli._options import Asked, check_read_only, sweep_options
 from ioatlas.model.units import format_duration, format_rate, format_size, format_size_rounded
 from ioatlas.procedures.options import CAMPAIGN
@@ -19,6 +20,7 @@ from ioatlas.target.preparation import WORDS
 
 @click.command(
     name="plan",
+    cls=GroupedCommand,
     epilog="""\b
 Examples:
   ioatlas plan /mnt/nas                        what the quick profile would do there

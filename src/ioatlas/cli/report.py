@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from ioatlas.cli._campaigns import campaign_argument
+
 
 @click.command(
     name="report",
@@ -15,7 +17,7 @@ Examples:
   ioatlas report nas1                  writes nas1/report.html
   ioatlas report nas1 -o nas1.html""",
 )
-@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
+@campaign_argument
 @click.option(
     "-o", "output", metavar="FILE", type=click.Path(path_type=Path), help="Where to write it. Default: DIR/report.html."
 )

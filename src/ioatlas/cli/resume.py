@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from ioatlas.cli._campaigns import campaign_argument
+
 
 @click.command(
     name="resume",
@@ -15,7 +17,7 @@ Examples:
   ioatlas resume nas1
   ioatlas resume /dev-maps/sdx --destroy S3Z9NB0K123456""",
 )
-@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
+@campaign_argument
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line while it works.")
 @click.option(
     "--destroy", metavar="SERIAL-OR-SIZE", help="As for `map`: writing to a block device is confirmed each time."

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ioatlas.cli._campaigns import campaign_argument
 from ioatlas.cli._curves import curve_tables
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ Examples:
   ioatlas show nas1 --cells                           every cell with its interval, visits and verdict
   ioatlas show nas1 --json | jq '.rows[0]'""",
 )
-@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
+@campaign_argument
 @click.option(
     "--quantity",
     "quantity_name",

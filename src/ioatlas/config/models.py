@@ -50,6 +50,9 @@ class _ShippedFrame(_Frame):
 
     rank: int
     summary: str
+    n_cells: int | None = None
+    time: str
+    reader: str
     remarks: list[str] = Field(default_factory=list)
 
 

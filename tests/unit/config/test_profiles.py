@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ioatlas.config.profiles import profiles
+from ioatlas.config.profiles import described, profiles
 from ioatlas.errors import UsageError
 from ioatlas.model.target import Target
 from ioatlas.procedures.fixed_work import plan as fixed_work
@@ -33,6 +33,11 @@ def test_a_profile_makes_the_cells_it_has_always_made(name, tmp_path, monkeypatc
     monkeypatch.setattr(fixed_work, "known_memory", lambda: {"client": 16 * GIB})
     keys = [cell.key for cell, _ in planned(name, tmp_path).cells]
     assert {"cells": len(keys), "sha256": hashlib.sha256("\n".join(keys).encode()).hexdigest()} == CELLS[name]
+
+
+def test_the_number_of_cells_that_a_profile_tells_is_that_of_its_plan():
+    told = {each.name: each.n_cells for each in described() if each.n_cells}
+    assert {name: CELLS[name]["cells"] for name in told} == told
 
 
 def test_every_profile_has_its_place_and_its_sentence():

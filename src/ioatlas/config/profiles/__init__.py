@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Built-in profiles: campaign files beside this module that lack only a target.
 
-Besides the keys of a campaign file one may say `rank` (its place in lists), `summary` (one sentence), `remarks` (what
-its maps note) and `study` (the fixed-work sequence it makes).
+Besides the keys of a campaign file one may say `rank` (its place in lists), `summary` (one sentence), `n_cells` (how
+many cells it has, where that does not depend on the target), `time` (about how long it takes), `reader` (whom it
+serves), `remarks` (what its maps note) and `study` (the fixed-work sequence it makes).
 """
 
 from __future__ import annotations
@@ -10,7 +11,10 @@ from __future__ import annotations
 import difflib
 import functools
 import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.resources import files
+from typing import Any
 
 from ioatlas.errors import UsageError
 
@@ -26,11 +30,40 @@ def _texts() -> dict[str, str]:
     }
 
 
+@dataclass(frozen=True)
+class Profile:
+    """What a list tells of a profile. n_cells: None where they depend on the target. size: the largest footprint of a
+    cell, as the profile writes it; '' where that depends on the target.
+    """
+
+    name: str
+    summary: str
+    n_cells: int | None
+    time: str
+    size: str
+    reader: str
+
+
+@functools.cache
+def described() -> tuple[Profile, ...]:
+    """Every profile, in the order of their ranks."""
+    read = {name: tomllib.loads(text) for name, text in _texts().items()}
+    return tuple(
+        Profile(name, each["summary"], each.get("n_cells"), each["time"], _largest(each), each["reader"])
+        for name, each in sorted(read.items(), key=lambda item: item[1]["rank"])
+    )
+
+
+def _largest(profile: Mapping[str, Any]) -> str:
+    """Sizes stand in rising order, as a list or as LOW..HIGH."""
+    sizes = profile.get("sweep", {}).get("size", "")
+    return str(sizes[-1] if isinstance(sizes, list) else sizes.rpartition("..")[2])
+
+
 @functools.cache
 def profiles() -> dict[str, str]:
     """Name and summary of every profile, in the order of their ranks."""
-    read = {name: tomllib.loads(text) for name, text in _texts().items()}
-    return {name: read[name]["summary"] for name in sorted(read, key=lambda name: read[name]["rank"])}
+    return {each.name: each.summary for each in described()}
 
 
 def text_of(name: str) -> str:

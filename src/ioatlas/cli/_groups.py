@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Help of a command with many options: in groups, and the rarer ones only when all are asked for."""
+
+from __future__ import annotations
+
+import click
+
+OPTION_GROUPS: dict[str, tuple[str, ...]] = {
+    "What to measure": ("profile", "campaign_file", "size", "prepare", "trace", "engine"),
+    "How long, how precise": ("budget", "visits", "cells", "precision", "error", "grade", "max_visits", "window"),
+    "What may be written": ("read_only", "verify", "destroy", "overwrite"),
+    "What else is known": ("iperf", "drive", "facts"),
+    "Results": ("output", "open_report", "as_json", "yes", "help", "help_all"),
+}
+REST = "Other options"
+RARE = frozenset({"trace", "engine", "error", "grade", "max_visits", "window", "drive", "facts"})
+SHOWING_ALL = "ioatlas.help_all"
+
+
+def _show_all(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
+    if asked:
+        ctx.meta[SHOWING_ALL] = True
+        click.echo(ctx.get_help())
+        ctx.exit()
+
+
+def _name(option: click.Option) -> str:
+    """The name of an option; that of --help is click's own business."""
+    return "help" if "--help" in option.opts else option.name or ""
+
+
+class GroupedCommand(click.Command):
+    """A command whose options stand under the headings of `OPTION_GROUPS`."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Its own, --help, and --help-all."""
+        every = click.Option(
+            ["--help-all"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_show_all,
+            help="Show all options.",
+        )
+        return [*super().get_params(ctx), every]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
+        records = {_name(option): record for option in options if (record := option.get_help_record(ctx))}
+        if not ctx.meta.get(SHOWING_ALL):
+            records = {name: record for name, record in records.items() if name not in RARE}
+        grouped = {name for names in OPTION_GROUPS.values() for name in names}
+        rest = tuple(name for name in records if name not in grouped)
+        for heading, names in {**OPTION_GROUPS, REST: rest}.items():
+            rows = [records[name] for name in names if name in records]
+            if rows:
+                with formatter.section(heading):
+                    formatter.write_dl(rows, col_max=26)

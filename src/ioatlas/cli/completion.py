@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ioatlas completion`: completion for a shell."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import get_completion_class
+
+SHELLS = ("bash", "zsh", "fish")
+VARIABLE = "_IOATLAS_COMPLETE"
+
+
+@click.command(
+    name="completion",
+    epilog="""\b
+Examples:
+  eval "$(ioatlas completion bash)"      in ~/.bashrc
+  eval "$(ioatlas completion zsh)"       in ~/.zshrc
+  ioatlas completion fish > ~/.config/fish/completions/ioatlas.fish""",
+)
+@click.argument("shell", type=click.Choice(SHELLS))
+def command(shell: str) -> None:
+    """Print what makes SHELL complete commands, options, profiles and campaigns."""
+    from ioatlas.cli import ioatlas
+
+    kind = get_completion_class(shell)
+    assert kind is not None, shell
+    click.echo(kind(ioatlas, {}, "ioatlas", VARIABLE).source())

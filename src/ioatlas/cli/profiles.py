@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ioatlas profiles`: the built-in campaigns."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+import click
+
+from ioatlas.config.profiles import check, described, text_of
+
+
+@click.command(
+    name="profiles",
+    epilog="""\b
+Examples:
+  ioatlas profiles                       all of them
+  ioatlas profiles standard > mine.toml  one as a campaign file, to change and use with `map --campaign mine.toml`
+  ioatlas profiles --json | jq '.[].name'""",
+)
+@click.argument("name", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(name: str | None, as_json: bool) -> None:
+    """List the built-in profiles, or print the one called NAME as a campaign file."""
+    if name is not None:
+        check(name, "NAME")
+        click.echo(text_of(name).rstrip())
+        return
+    if as_json:
+        click.echo(json.dumps([asdict(each) for each in described()], indent=2))
+        return
+    rows = [("PROFILE", "CELLS", "TIME", "FILE", "FOR")]
+    rows += [
+        (each.name, f"{each.n_cells:,}" if each.n_cells else "-", each.time, each.size or "-", each.reader)
+        for each in described()
+    ]
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    for profile, cells, time, size, reader in rows:
+        click.echo(f"{profile:<{widths[0]}}  {cells:>{widths[1]}}  {time:<{widths[2]}}  {size:>{widths[3]}}  {reader}")
+    click.echo()
+    click.echo("TIME is about what two visits of each cell take. FILE is the largest file; - depends on the target.")
+    click.echo("In a directory, a map writes only inside a subdirectory of its own, which is removed at the end.")
