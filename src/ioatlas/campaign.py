@@ -25,7 +25,7 @@ from ioatlas.fio.executor import Clock, Executor, SystemExecutor
 from ioatlas.model.events import Emit, Event
 from ioatlas.model.status import RemarkKind
 from ioatlas.model.target import Target
-from ioatlas.procedures.options import campaign_toml
+from ioatlas.procedures.options import CAMPAIGN, campaign_toml
 from ioatlas.procedures.registry import PROCEDURES, parts_of, procedure_of
 from ioatlas.run.plan import Plan
 from ioatlas.run.procedure import Procedure
@@ -156,7 +156,7 @@ def reopen(
     executor.find("fio")
     journal = Journal.open(directory, executor.clock.time)
     journal.set_targets(recognise(target) for target in journal.targets())
-    plan = recorded_plan(journal)
+    plan = recorded_plan(journal, CAMPAIGN.tables)
     for target in plan.targets:
         check_journal_place(str(directory.absolute()), target)
     _confirm(plan, destroy, overwrite)
@@ -196,7 +196,7 @@ def run(
 
     environment = environment or system_environment()
     began = environment.executor.clock.monotonic()
-    plan, row = recorded_plan(journal), journal.campaign()
+    plan, row = recorded_plan(journal, CAMPAIGN.tables), journal.campaign()
     procedure = procedure_of(plan.spec, journal.outcomes())
     cells = [cell for cell, _ in plan.cells]
     sites = Sites(

@@ -9,6 +9,7 @@ table in the docs and the journal's record are made from it.
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, asdict, dataclass, fields, replace
 from enum import StrEnum
@@ -30,6 +31,7 @@ Where = Callable[..., str]
 
 Made = TypeVar("Made")
 
+LONGEST_TEXT = 4096
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 
 
@@ -75,6 +77,23 @@ class Kind:
     path: bool = False
     read: Callable[[Any, str], Any] = _same
     write: Callable[[Any], Any] = plain
+
+    def check(self, value: Any, where: str) -> None:
+        """Raises UsageError for a value of a specification that nobody could have written into a file."""
+        try:
+            written = self.write(value)
+            inside = self.least is None or self.least <= written
+            inside = inside and (self.most is None or written <= self.most)
+            inside = inside and (not self.pattern or bool(re.fullmatch(self.pattern, written)))
+            inside = inside and (not isinstance(written, str) or len(written) <= LONGEST_TEXT)
+        except (ArithmeticError, LookupError, StopIteration, TypeError, ValueError):
+            inside = False
+        if not inside:
+            raise UsageError("it has a value that it cannot have", where=where, remedy="write another one")
+        try:
+            self.read(written, where)
+        except (KeyError, ValueError) as error:
+            raise UsageError("it is none of its words", where=where, remedy="write one of them") from error
 
 
 TEXT = Kind((str,), "TEXT")
@@ -214,6 +233,13 @@ class Table:
             if one.key in given
         }
         return replace(self, **read)
+
+    def check(self, where: Where) -> None:
+        """Raises UsageError for what was kept and nobody could have asked for; the types are right already."""
+        for one in declared(type(self)):
+            value = getattr(self, one.field)
+            if value != one.default and value not in (None, ""):
+                one.option.kind.check(value, where(one.key))
 
     def settled(self, spec: CampaignSpec, given: Given) -> CampaignSpec:  # noqa: ARG002
         """The campaign once all is read: what follows from what was given together with this table."""

@@ -17,16 +17,24 @@ from ioatlas.config.options import (
     Constants,
     Option,
     Table,
+    Where,
     choice,
     duration,
     integer,
 )
+from ioatlas.errors import UsageError
+from ioatlas.model.cell import TRACE, TRACE_SECONDS, OptionValue
 from ioatlas.model.choices import GradeName, Preparation, Sharing
+from ioatlas.model.options import check_option
 
 if TYPE_CHECKING:
     from ioatlas.analysis.grade import Grade
 
 MAX_CELLS = 2_000_000
+MAX_TARGETS, MAX_REMARKS = 256, 1000
+LABELS = frozenset({"operation", "tool", "phase", "load", "load_iops", TRACE, TRACE_SECONDS})
+"""Axes and constants that say which cell it is, and that fio never sees."""
+LONGEST_LABEL = 100
 MIN_WINDOW_SECONDS = 0.1
 MAX_WINDOW_SECONDS = 86_400.0
 
@@ -37,6 +45,14 @@ WINDOW = duration(
     "a window is at least 100 ms, at most a day",
     "write a time such as 500ms or 60s",
 )
+
+
+def check_kept_option(name: str, value: OptionValue, where: str) -> None:
+    """An option of fio, or a label of cells, as a record has it. Raises UsageError."""
+    if name not in LABELS:
+        check_option(name, value, where=where)
+    elif isinstance(value, str) and len(value) > LONGEST_LABEL:
+        raise UsageError("it is too long", where=where, remedy="use a short one")
 
 
 @dataclass(frozen=True)
@@ -153,6 +169,22 @@ class CampaignSpec(Table):
             * max(1, len(self.targets))
             * max(1, len(self.patterns))
         )
+
+    def check(self, where: Where) -> None:
+        """As of every table; axes and options too. Labels of cells may stand among them."""
+        super().check(where)
+        if self.cell_count > MAX_CELLS or len(self.targets) > MAX_TARGETS or len(self.remarks) > MAX_REMARKS:
+            raise UsageError(
+                f"it has more than {MAX_CELLS} cells, {MAX_TARGETS} targets or {MAX_REMARKS} remarks",
+                where=where("axes"),
+                remedy="use fewer",
+            )
+        for name, values in self.axes.items():
+            for value in values:
+                check_kept_option(name, value, where("axes", name))
+        for options in (self.constants, *self.patterns):
+            for name, value in options.items():
+                check_kept_option(name, value, where("constants", name))
 
     def to_record(self) -> dict[str, Any]:
         """What the journal keeps: one flat table, the procedures' options among the others."""

@@ -19,6 +19,11 @@ from ioatlas.model.words import words
 RW_VALUES = words("read write randread randwrite rw readwrite randrw trim randtrim trimwrite randtrimwrite")
 SYNCHRONOUS_ENGINES = frozenset({"sync", "psync", "vsync", "pvsync", "pvsync2", "mmap"})
 ASYNCHRONOUS_ENGINES = frozenset({"libaio", "io_uring", "posixaio", "nbd", "windowsaio"})
+LARGEST = 2**63 - 1
+LONGEST_VALUE = 4000
+"""Characters of a value; fio cuts a line after 4,095."""
+GROWING = ("file_append", "nrfiles", "zonerange")
+"""Options with which fio leaves the range of the one file it was given: for directories only."""
 ENGINES = (*sorted(SYNCHRONOUS_ENGINES), *sorted(ASYNCHRONOUS_ENGINES), "null")
 
 
@@ -32,7 +37,8 @@ class Option:
 
 
 def _bad(value: object, where: str, expected: str) -> UsageError:
-    return UsageError(f"{value!r} is not {expected}", where=where, remedy=f"write {expected}")
+    said = repr(value)[:60]
+    return UsageError(f"{said} is not {expected}", where=where, remedy=f"write {expected}")
 
 
 def _integer(low: int | None = None, high: int | None = None) -> Callable[[object, str], OptionValue]:
@@ -43,7 +49,7 @@ def _integer(low: int | None = None, high: int | None = None) -> Callable[[objec
             number = int(value) if isinstance(value, float) else int(str(value).strip())
         except (ValueError, OverflowError) as error:
             raise _bad(value, where, "a whole number") from error
-        if (low is not None and number < low) or (high is not None and number > high):
+        if (low is not None and number < low) or number > (high if high is not None else LARGEST):
             raise _bad(
                 value,
                 where,
@@ -297,6 +303,10 @@ def read_option(name: str, value: object, *, where: str = "") -> tuple[str, Opti
     """
     name = ALIASES.get(name.strip(), name.strip())
     where = where or name
+    if isinstance(value, str) and len(value) > LONGEST_VALUE:
+        raise UsageError(
+            f"the value has {len(value)} characters, fio takes {LONGEST_VALUE}", where=where, remedy="write less"
+        )
     if name in REFUSED:
         raise UsageError(f"option {name!r} is not taken: {REFUSED[name]}", where=where, remedy="remove it")
     option = ALLOWED.get(name)
@@ -309,3 +319,10 @@ def read_option(name: str, value: object, *, where: str = "") -> tuple[str, Opti
         )
         raise UsageError(f"option {name!r} is not one that ioatlas takes", where=where, remedy=hint)
     return name, option.read(value, where)
+
+
+def check_option(name: str, value: object, *, where: str = "") -> None:
+    """An option as it was kept: one that a person could have set, in its normal form. Raises UsageError."""
+    known, normal = read_option(name, value, where=where)
+    if known != name or isinstance(value, bool) or str(normal) != str(value):
+        raise UsageError(f"option {name!r} is not in its normal form", where=where, remedy="write it as fio names it")

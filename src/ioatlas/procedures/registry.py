@@ -11,11 +11,12 @@ from ioatlas.procedures.adaptive_map.procedure import AdaptiveMap
 from ioatlas.procedures.dense_map.procedure import DenseMap
 from ioatlas.procedures.fixed_work.procedure import FixedWork
 from ioatlas.procedures.load_points.procedure import LoadPoints
+from ioatlas.procedures.options import CAMPAIGN
 from ioatlas.procedures.snia.procedure import SniaRounds
 from ioatlas.procedures.trace.procedure import TraceReplay
 from ioatlas.procedures.tune.procedure import Tune
 from ioatlas.run.procedure import Procedure
-from ioatlas.run.record import spec_from_plan
+from ioatlas.run.record import recorded_spec
 from ioatlas.store.journal import Journal
 
 if TYPE_CHECKING:
@@ -39,9 +40,10 @@ def procedure_of(spec: CampaignSpec, outcomes: Mapping[str, Any] | None = None) 
 
 def procedure_of_journal(journal: Journal) -> Procedure:
     """The procedure of a campaign that was begun."""
-    return procedure_of(spec_from_plan(journal.plan()), journal.outcomes())
+    return procedure_of(recorded_spec(journal, CAMPAIGN.tables), journal.outcomes())
 
 
 def parts_of(journal: Journal) -> ResultParts:
     """What of its result the campaign's procedure says."""
-    return procedure_of_journal(journal).result(journal, spec_from_plan(journal.plan()))
+    spec = recorded_spec(journal, CAMPAIGN.tables)
+    return procedure_of(spec, journal.outcomes()).result(journal, spec)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -95,7 +94,7 @@ class _Read:
         visits = [visit for visit in made if visit.purpose not in parts.hidden_purposes]
         rows, told = parts.rows([row for row in journal.cells() if row[1] not in parts.hidden_reasons], visits)
         sessions = journal.sessions()
-        last = json.loads(sessions[-1].testbed_json) if sessions else {"targets": {}}
+        last = journal.testbed(sessions[-1]) if sessions else {"targets": {}}
         return cls(
             parts,
             rows,
@@ -131,7 +130,7 @@ def _result(parts: ResultParts) -> CampaignResult:
         fresh,
         (),
         {name: value for name, value in _settings(read).items() if value},
-        tuple(session_facts(json.loads(one.testbed_json)) for one in sessions),
+        tuple(session_facts(parts.journal.testbed(one)) for one in sessions),
         len(read.visits) - len(discarded),
         len(discarded),
         dict(Counter(visit.discarded[0].code.text for visit in discarded)),

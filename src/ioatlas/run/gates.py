@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -116,7 +115,7 @@ class Gates:
     def _testbeds(self) -> Mapping[str, Testbed]:
         if self._beds is None:
             sessions = self._journal.sessions()
-            self._beds = testbeds(json.loads(sessions[-1].testbed_json), self._journal.directory) if sessions else {}
+            self._beds = testbeds(self._journal.testbed(sessions[-1]), self._journal.directory) if sessions else {}
         return self._beds
 
 

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plan as the journal keeps it."""
+"""A plan as the journal keeps it, and the one place where it is read back."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ioatlas.config.options import Table
 from ioatlas.config.spec import CampaignSpec
+from ioatlas.errors import UsageError
 from ioatlas.run.plan import Plan
 from ioatlas.store.journal import Journal
+from ioatlas.store.stored import Row, check_files, check_on_target
 
 
 def plan_record(plan: Plan) -> dict[str, Any]:
@@ -17,12 +20,52 @@ def plan_record(plan: Plan) -> dict[str, Any]:
 
 
 def spec_from_plan(record: Mapping[str, Any]) -> CampaignSpec:
-    """The specification of a stored plan."""
+    """The specification of a plan's record."""
     return CampaignSpec.from_record(record["spec"])
 
 
-def recorded_plan(journal: Journal) -> Plan:
-    """The plan of a campaign that was begun."""
-    record = journal.plan()
-    cells = tuple(journal.cells())
-    return Plan(spec_from_plan(record), journal.targets(), cells, tuple(record["remarks"]), record["files"])
+def recorded_spec(journal: Journal, tables: Iterable[type[Table]]) -> CampaignSpec:
+    """The specification of a campaign that was begun. tables: those of its procedures.
+
+    Raises IoAtlasError for what nobody could have asked for, on the command line or in a campaign file.
+    """
+    place = _place(journal)
+    try:
+        spec = spec_from_plan(journal.plan())
+        spec.check(_key)
+        for table in tables:
+            spec.of(table).check(_key)
+    except UsageError as error:
+        place.bad(error.what, f"plan_json, {error.where}")
+    except ValueError as error:  # pydantic's, among them
+        place.bad(f"the plan has values of another type: {_first(error)}", "plan_json")
+    return spec
+
+
+def _key(*path: str | int) -> str:
+    return ".".join(map(str, path))
+
+
+def _first(error: ValueError) -> str:
+    told: list[dict[str, Any]] = getattr(error, "errors", list)()
+    return _key(*told[0]["loc"]) if told else "spec"
+
+
+def _place(journal: Journal) -> Row:
+    return journal.row("campaign", journal.campaign().campaign_id)
+
+
+def recorded_plan(journal: Journal, tables: Iterable[type[Table]]) -> Plan:
+    """The plan of a campaign that was begun. Raises as `recorded_spec`."""
+    place, record = _place(journal), journal.plan()
+    spec, targets, cells = recorded_spec(journal, tables), journal.targets(), tuple(journal.cells())
+    by_name = {target.name: target for target in targets}
+    if not targets:
+        place.bad("it has no target")
+    for cell, _ in cells:
+        check_on_target(journal.row("cell", cell.key), cell, by_name[cell.target])
+    files = check_files(place, record.get("files"), [*by_name])
+    remarks = record.get("remarks")
+    if not isinstance(remarks, list) or not all(isinstance(one, str) for one in remarks):
+        place.bad("these are no remarks", "plan_json, remarks")
+    return Plan(spec, targets, cells, tuple(remarks), files)

@@ -11,6 +11,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from ioatlas import beneath
 from ioatlas.model.reason import sentences
 from ioatlas.model.status import BatchStatus, VisitStatus
 from ioatlas.model.visit import Visit
@@ -22,7 +23,7 @@ from ioatlas.store.visits import NewVisit, PlannedVisit, plan_visits, planned_vi
 
 @dataclass(frozen=True)
 class BatchRow:
-    """A batch as the journal knows it."""
+    """A batch as the journal knows it; `directory` follows from its number."""
 
     batch_id: int
     directory: str
@@ -30,6 +31,11 @@ class BatchRow:
     pid: int | None
     pid_started: int | None
     note: str
+
+
+def batch_directory(batch_id: int) -> str:
+    """Below the campaign's directory: made from the number, never taken from the journal."""
+    return f"batches/{batch_id:05d}"
 
 
 class Batches(Database):
@@ -45,7 +51,7 @@ class Batches(Database):
             ).inserted_primary_key
             assert key is not None
             batch_id = int(key[0])
-            name = f"batches/{batch_id:05d}"
+            name = batch_directory(batch_id)
             link.execute(t.batch.update().where(t.batch.c.batch_id == batch_id).values(directory=name))
             for section, (visit_id, runtime_ms) in enumerate(visits.items()):
                 link.execute(
@@ -53,9 +59,7 @@ class Batches(Database):
                     .where(t.visit.c.visit_id == visit_id)
                     .values(batch_id=batch_id, section=section, runtime_ms=runtime_ms)
                 )
-        directory = self.directory / name
-        directory.mkdir(parents=True, exist_ok=True)
-        return batch_id, directory
+        return batch_id, beneath.make_directory(self.directory, name, fresh=True)
 
     def set_batch_process(self, batch_id: int, pid: int, pid_started: int) -> None:
         with self._engine.begin() as link:
@@ -136,7 +140,10 @@ class Batches(Database):
     def batches(self) -> list[BatchRow]:
         with self._engine.connect() as link:
             rows = link.execute(sa.select(t.batch).order_by(t.batch.c.batch_id)).all()
-        return [BatchRow(r.batch_id, r.directory, BatchStatus(r.status), r.pid, r.pid_started, r.note) for r in rows]
+        return [
+            BatchRow(r.batch_id, batch_directory(r.batch_id), BatchStatus(r.status), r.pid, r.pid_started, r.note)
+            for r in rows
+        ]
 
     def batch_times(self) -> list[tuple[float, float, int]]:
         """(seconds, load_seconds, finished visits) of every batch that is done."""
@@ -156,7 +163,7 @@ class Batches(Database):
             rows = link.execute(
                 sa.select(t.batch.c.batch_id, t.batch.c.usage_json).where(t.batch.c.usage_json.is_not(None))
             ).all()
-        return {int(batch_id): json.loads(text) for batch_id, text in rows}
+        return {int(batch_id): self.row("batch", batch_id).json(text, "usage_json") for batch_id, text in rows}
 
     def batch_visits(self, batch_id: int) -> list[PlannedVisit]:
         """Visits of a batch in the order of its sections, whatever became of them."""

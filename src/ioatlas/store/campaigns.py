@@ -11,9 +11,10 @@ import sqlalchemy as sa
 
 from ioatlas.model.outcomes import KeptRecord
 from ioatlas.model.status import RemarkKind
-from ioatlas.model.target import Identity, Target
+from ioatlas.model.target import Target
 from ioatlas.store import schema as t
 from ioatlas.store.database import Database
+from ioatlas.store.stored import CAMPAIGN_ID, read_target, short
 
 KindOfRecord = TypeVar("KindOfRecord", bound=KeptRecord)
 
@@ -46,10 +47,22 @@ class Campaigns(Database):
 
     def campaign(self) -> sa.Row[Any]:
         with self._engine.connect() as link:
-            return link.execute(sa.select(t.campaign)).one()
+            rows = link.execute(sa.select(t.campaign).limit(2)).all()
+        if len(rows) != 1:
+            self.row("campaign").bad("there is none, or more than one")
+        row = rows[0]
+        if not CAMPAIGN_ID.fullmatch(row.campaign_id):
+            self.row("campaign").bad(f"{short(row.campaign_id)} cannot name a campaign", "campaign_id")
+        return row
 
     def plan(self) -> dict[str, Any]:
-        return dict(json.loads(self.campaign().plan_json))
+        """The plan's record; `run.record` reads it."""
+        row = self.campaign()
+        place = self.row("campaign", row.campaign_id)
+        plan = place.json(row.plan_json, "plan_json")
+        if not isinstance(plan, dict) or not isinstance(plan.get("spec"), dict):
+            place.bad("this is no plan", "plan_json")
+        return plan
 
     def set_plan(self, plan: Mapping[str, Any]) -> None:
         with self._engine.begin() as link:
@@ -62,19 +75,7 @@ class Campaigns(Database):
     def targets(self) -> tuple[Target, ...]:
         with self._engine.connect() as link:
             rows = link.execute(sa.select(t.target)).all()
-        return tuple(
-            Target(
-                row.name,
-                row.kind,
-                row.location,
-                Identity(tuple((str(name), str(value)) for name, value in json.loads(row.identity_json))),
-                row.size_bytes,
-                None,
-                row.logical_block_bytes,
-                row.ioengine,
-            )
-            for row in rows
-        )
+        return tuple(read_target(self.row("target", row.name), row) for row in rows)
 
     def begin_session(self, testbed: Mapping[str, Any]) -> int:
         with self._engine.begin() as link:
@@ -91,6 +92,14 @@ class Campaigns(Database):
     def sessions(self) -> list[sa.Row[Any]]:
         with self._engine.connect() as link:
             return list(link.execute(sa.select(t.session).order_by(t.session.c.session_id)).all())
+
+    def testbed(self, session: sa.Row[Any]) -> dict[str, Any]:
+        """The testbed that a session recorded."""
+        place = self.row("session", session.session_id)
+        record = place.json(session.testbed_json, "testbed_json")
+        if not isinstance(record, dict) or not isinstance(record.get("targets"), dict):
+            place.bad("this is no testbed", "testbed_json")
+        return record
 
     def set_outcome(self, name: str, value: Any) -> None:
         """Write down what was found out about the campaign as a whole; `value` is JSON."""
@@ -113,7 +122,8 @@ class Campaigns(Database):
 
     def outcomes(self) -> dict[str, Any]:
         with self._engine.connect() as link:
-            return {row.name: json.loads(row.value_json) for row in link.execute(sa.select(t.outcome))}
+            rows = link.execute(sa.select(t.outcome)).all()
+        return {row.name: self.row("outcome", row.name).json(row.value_json, "value_json") for row in rows}
 
     def add_remark(self, kind: RemarkKind, text: str) -> None:
         with self._engine.begin() as link:

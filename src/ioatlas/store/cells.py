@@ -12,6 +12,7 @@ from ioatlas.model.cell import Cell
 from ioatlas.model.status import VisitStatus
 from ioatlas.store import schema as t
 from ioatlas.store.database import Database
+from ioatlas.store.stored import read_cell
 
 
 class Cells(Database):
@@ -39,25 +40,10 @@ class Cells(Database):
                 link.execute(t.cell.insert(), rows)
 
     def cells(self) -> list[tuple[Cell, str]]:
-        """All cells in sweep order with the reason why they are not measured."""
+        """All cells in sweep order with the reason why they are not measured. Raises IoAtlasError as `read_cell`."""
         with self._engine.connect() as link:
             rows = link.execute(sa.select(t.cell).order_by(t.cell.c.position)).all()
-        return [
-            (
-                Cell(
-                    row.target,
-                    tuple((name, value) for name, value in json.loads(row.options_json)),
-                    row.sharing,
-                    row.state,
-                    tuple(
-                        (stream, tuple((name, value) for name, value in options))
-                        for stream, options in json.loads(row.streams_json)
-                    ),
-                ),
-                row.reason,
-            )
-            for row in rows
-        ]
+        return [(read_cell(self.row("cell", row.cell_key), row), row.reason) for row in rows]
 
     def leave_out(self, reasons: Mapping[str, str]) -> None:
         """Mark cells as not measured, and drop their planned visits."""

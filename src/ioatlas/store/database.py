@@ -3,12 +3,19 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
+
+from ioatlas.store.stored import Row
+
+FILE_NAME = "journal.sqlite"
+LARGEST_FIELD = 32 << 20
+"""Bytes of one field; SQLite itself refuses longer ones."""
 
 
 class Database:
@@ -25,6 +32,10 @@ class Database:
     def close(self) -> None:
         self._engine.dispose()
 
+    def row(self, table: str, key: object = "") -> Row:
+        """A row of the file, for messages."""
+        return Row(self.directory / FILE_NAME, table, key)
+
 
 def connect(path: Path) -> sa.Engine:
     """The file at `path`, made when it is not there; every commit is on the disk when it returns."""
@@ -33,6 +44,8 @@ def connect(path: Path) -> sa.Engine:
     @sa.event.listens_for(engine, "connect")
     def _durable(connection: Any, _record: object) -> None:
         # A finished batch must survive a crash of the machine, not only of the process.
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_FIELD)
+        connection.execute("PRAGMA trusted_schema=OFF")
         connection.execute("PRAGMA journal_mode=DELETE")
         connection.execute("PRAGMA synchronous=FULL")
         connection.execute("PRAGMA foreign_keys=ON")

@@ -9,19 +9,19 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
+from ioatlas import beneath
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.store import schema as t
 from ioatlas.store.batches import Batches, BatchRow
 from ioatlas.store.campaigns import Campaigns
 from ioatlas.store.cells import Cells
-from ioatlas.store.database import connect, missing
+from ioatlas.store.database import FILE_NAME, connect, missing
 from ioatlas.store.files import Files
 from ioatlas.store.predictions import Prediction, Predictions
+from ioatlas.store.rules import check_file, check_objects, check_rows
 from ioatlas.store.visits import NewVisit, PlannedVisit, Visits
 
 __all__ = ["FILE_NAME", "BatchRow", "Journal", "NewVisit", "PlannedVisit", "Prediction"]
-
-FILE_NAME = "journal.sqlite"
 
 
 class Journal(Campaigns, Cells, Visits, Predictions, Batches, Files):
@@ -46,21 +46,27 @@ class Journal(Campaigns, Cells, Visits, Predictions, Batches, Files):
 
     @classmethod
     def open(cls, directory: Path, now: Callable[[], float] = time.time) -> Journal:
-        """The journal of an existing campaign. Raises IoAtlasError when there is none or it is of a newer format."""
+        """The journal of an existing campaign, checked as a whole. Raises IoAtlasError when there is none, it is of a
+        newer format, or it holds what no campaign writes.
+        """
         path = directory / FILE_NAME
-        if not path.is_file():
+        if not beneath.is_ordinary(path):
             raise UsageError(
                 "this is not the directory of a campaign: it has no journal",
                 where=str(directory),
                 remedy="name the DIR that `ioatlas map -o` wrote",
             )
+        check_file(path)
         engine = connect(path)
         try:
             with engine.connect() as link:
                 version = int(link.exec_driver_sql("PRAGMA user_version").scalar_one())
+                check_objects(link, path, t.metadata.tables)
                 inspector = sa.inspect(link)
                 known = inspector.has_table("campaign")
                 lacking = missing(t.metadata, inspector) if known and version <= t.VERSION else ""
+                if known and not lacking and version <= t.VERSION:
+                    check_rows(link, path)
         except sa.exc.DatabaseError as error:
             raise IoAtlasError(
                 "the journal cannot be read",

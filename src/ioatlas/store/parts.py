@@ -12,6 +12,11 @@ import sqlalchemy as sa
 
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.visit import Part, Series
+from ioatlas.store.stored import LARGEST, Row
+
+MOST_BINS, MOST_POINTS = 100_000, 100_000
+LARGEST_UNPACKED = 8 << 20
+_COLUMNS = ("end_ms", "bw_bytes_per_s", "lat_mean_ns")
 
 
 def part_row(part: Part) -> dict[str, Any]:
@@ -31,24 +36,18 @@ def part_row(part: Part) -> dict[str, Any]:
     }
 
 
-def read_part(row: sa.Row[Any], *, with_series: bool) -> Part:
-    """The part of a row; without `with_series` its series is empty."""
+def read_part(place: Row, row: sa.Row[Any], *, with_series: bool) -> Part:
+    """The part of a row; without `with_series` its series is empty. place: the row, for messages."""
     series = Series(0)
     if with_series:
-        stored = _unpack(row.series)
-        series = Series(
-            stored["interval_ms"],
-            tuple(stored["end_ms"]),
-            tuple(stored["bw_bytes_per_s"]),
-            tuple(stored["lat_mean_ns"]),
-        )
+        series = _series(place, _unpack(place, row.series, "series"))
     return Part(
         row.direction,
         row.io_bytes,
         row.total_ios,
         row.runtime_ms,
         row.lat_mean_ns,
-        Histogram(tuple((ns, n) for ns, n in _unpack(row.histogram))),
+        _histogram(place, _unpack(place, row.histogram, "histogram")),
         series,
         row.lat_kind,
         row.short_ios,
@@ -57,9 +56,43 @@ def read_part(row: sa.Row[Any], *, with_series: bool) -> Part:
     )
 
 
+def _histogram(place: Row, stored: Any) -> Histogram:
+    if not isinstance(stored, list) or len(stored) > MOST_BINS:
+        place.bad(f"it has more than {MOST_BINS} bins, or none", "histogram")
+    try:
+        bins = tuple((ns, n) for ns, n in stored)
+    except (TypeError, ValueError):
+        place.bad("this is no histogram", "histogram")
+    if not all(type(ns) is int and type(n) is int and 0 <= ns <= LARGEST and 0 <= n <= LARGEST for ns, n in bins):
+        place.bad("these are no latencies with their counts", "histogram")
+    return Histogram(bins)
+
+
+def _series(place: Row, stored: Any) -> Series:
+    values: list[Any] = [stored.get(name) for name in _COLUMNS] if isinstance(stored, dict) else []
+    lists = bool(values) and all(isinstance(one, list) for one in values)
+    if not lists or {len(one) for one in values} != {min(len(values[0]), MOST_POINTS)}:
+        place.bad(f"this is no series of at most {MOST_POINTS} points", "series")
+    interval_ms = stored.get("interval_ms")
+    if type(interval_ms) is not int or not 0 <= interval_ms <= LARGEST:
+        place.bad("it has no interval", "series")
+    if not all(type(value) in (int, float) and 0 <= value <= LARGEST for one in values for value in one):
+        place.bad("these are no times and rates", "series")
+    end_ms, rates, latencies = values
+    return Series(interval_ms, tuple(end_ms), tuple(rates), tuple(latencies))
+
+
 def _pack(value: Any) -> bytes:
     return zlib.compress(json.dumps(value, separators=(",", ":")).encode(), 1)
 
 
-def _unpack(blob: bytes) -> Any:
-    return json.loads(zlib.decompress(blob))
+def _unpack(place: Row, blob: bytes, column: str) -> Any:
+    """The JSON in a packed column; a small blob that unpacks to a large one is refused."""
+    unpacking = zlib.decompressobj()
+    try:
+        text = unpacking.decompress(blob, LARGEST_UNPACKED)
+        if unpacking.unconsumed_tail or not unpacking.eof:
+            place.bad(f"it unpacks to more than {LARGEST_UNPACKED} bytes, or is cut off", column)
+        return json.loads(text)
+    except (zlib.error, ValueError, RecursionError):
+        place.bad("it cannot be unpacked", column)

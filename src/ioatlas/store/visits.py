@@ -153,7 +153,8 @@ class Visits(Database):
         columns = [c for c in t.part.c if with_series or c.name != "series"]
         with self._engine.connect() as link:
             for row in link.execute(sa.select(*columns)):
-                parts.setdefault(row.visit_id, []).append(read_part(row, with_series=with_series))
+                part = read_part(self.row("part", row.visit_id), row, with_series=with_series)
+                parts.setdefault(row.visit_id, []).append(part)
             rows = link.execute(
                 sa.select(t.visit)
                 .where(t.visit.c.status.in_((VisitStatus.DONE, VisitStatus.DISCARDED)))

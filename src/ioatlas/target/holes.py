@@ -13,12 +13,12 @@ import fcntl
 import os
 import struct
 
+from ioatlas.beneath import NEW_FILE
 from ioatlas.errors import IoAtlasError
 from ioatlas.target.trouble import spoken
 
 _BLKDISCARD = 0x1277
 _KEEP_SIZE, _PUNCH_HOLE = 1, 2
-_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _CANNOT = (errno.EOPNOTSUPP, errno.ENOTTY, errno.EINVAL, errno.ENOSYS)
 
 
@@ -55,7 +55,7 @@ def make_sparse(directory: int, name: str, size_bytes: int, where: str) -> None:
     try:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name, dir_fd=directory)
-        fd = os.open(name, _NEW_FILE, 0o600, dir_fd=directory)
+        fd = os.open(name, NEW_FILE, 0o600, dir_fd=directory)
         try:
             os.ftruncate(fd, size_bytes)
         finally:

@@ -21,6 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from ioatlas.beneath import DIRECTORY, NEW_FILE
 from ioatlas.errors import IoAtlasError, RefusedError, UsageError
 from ioatlas.model.target import Target
 from ioatlas.target.direct import DirectIo, probe_directory
@@ -33,8 +34,6 @@ _MARKER_NEW = "ioatlas-marker.new"
 _MARKER_MAX_BYTES = 4096
 _CAMPAIGN_ID = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")
 _FILE_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @dataclass(frozen=True)
@@ -261,7 +260,7 @@ def leftovers(directory: str, own_campaign_id: str | None = None) -> list[Leftov
             if not name.startswith(WORKSPACE_PREFIX) or name == own:
                 continue
             try:
-                child = os.open(name, _DIRECTORY, dir_fd=parent)
+                child = os.open(name, DIRECTORY, dir_fd=parent)
             except OSError:  # a file or a link of that name, or not ours to read
                 continue
             try:
@@ -280,7 +279,7 @@ class _open_parent:  # noqa: N801 - used as a function
 
     def __init__(self, path: str) -> None:
         try:
-            self.fd = os.open(path, _DIRECTORY)
+            self.fd = os.open(path, DIRECTORY)
         except OSError as error:
             raise spoken(error, path) from error
 
@@ -307,7 +306,7 @@ def _open_child(parent: int, path: str) -> int:
     """
     name = os.path.basename(path)
     try:
-        child = os.open(name, _DIRECTORY, dir_fd=parent)
+        child = os.open(name, DIRECTORY, dir_fd=parent)
     except FileNotFoundError:
         raise
     except OSError as error:
@@ -341,7 +340,7 @@ def _adopt(fd: int, path: str, campaign_id: str) -> None:
     try:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(_MARKER_NEW, dir_fd=fd)  # a crash may have left it half written
-        new = os.open(_MARKER_NEW, _NEW_FILE, 0o600, dir_fd=fd)
+        new = os.open(_MARKER_NEW, NEW_FILE, 0o600, dir_fd=fd)
         try:
             os.write(new, json.dumps({"format": 1, **asdict(marker)}).encode())
             os.fsync(new)

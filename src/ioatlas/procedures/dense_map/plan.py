@@ -11,7 +11,7 @@ from dataclasses import replace
 from ioatlas.config.spec import MAX_CELLS, CampaignSpec
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import Cell, OptionValue, directions_of
-from ioatlas.model.options import SYNCHRONOUS_ENGINES
+from ioatlas.model.options import GROWING, SYNCHRONOUS_ENGINES
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_size
 from ioatlas.run.plan import Plan, files_of
@@ -19,8 +19,6 @@ from ioatlas.target.placing import ALIGNMENT, DATA_OPTIONS, Places
 from ioatlas.target.preparation import BY_WRITING
 
 DEFAULT_SIZE_BYTES = 1 << 30
-_GROWING = ("file_append", "nrfiles", "zonerange")
-"""Options with which fio leaves the range of the one file it was given."""
 
 
 def build_plan(spec: CampaignSpec, targets: tuple[Target, ...], *, read_only: bool = False) -> Plan:
@@ -171,7 +169,7 @@ def _check(spec: CampaignSpec, axes: Mapping[str, tuple[OptionValue, ...]], targ
                     remedy=f"use multiples of {target.logical_block_bytes}, or direct=0 to measure through the page "
                     "cache" + (f"; if {odd[0]} means KiB, write {odd[0]}k" if odd[0] < 4096 else ""),
                 )
-        growing = [name for name in _GROWING if any(_values(spec, axes, name, 0))]
+        growing = [name for name in GROWING if any(_values(spec, axes, name, 0))]
         if growing and target.kind != "directory":
             raise UsageError(
                 f"{growing[0]} makes fio work beside or beyond the {target.kind} that was named",

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -24,7 +25,7 @@ from ioatlas.config.options import (
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import OptionValue
-from ioatlas.model.options import read_option
+from ioatlas.model.options import check_option, read_option
 from ioatlas.model.units import exact_duration, parse_duration_seconds, parse_size_bytes
 
 FREE, HIGHEST = "free", "highest"
@@ -227,6 +228,15 @@ class LoadPointsOptions(Table):
         spec = replace(spec, streams=read)
         _check(spec, where)
         return replace(self, streams=spec)
+
+    def check(self, where: Where) -> None:
+        if self.streams is None:
+            return
+        self.streams.check(lambda key: where("streams", key))
+        for number, stream in enumerate(self.streams.streams):
+            stream.check(functools.partial(where, "stream", number))
+            for name, value in stream.options.items():
+                check_option(name, value, where=where("stream", number, name))
 
     def entries(self, spec: CampaignSpec | None = None) -> dict[str, Any]:  # noqa: ARG002
         if self.streams is None:

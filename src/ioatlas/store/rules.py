@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every table and column of a journal may hold, and the check of a whole journal before anything is read from it.
+
+SQLite itself checks no type, and a file that claims to be a database may be made to never end. So the file's form comes
+first, then the number of rows, then types, bounds and references, each by one statement that stops at the first fault.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from ioatlas import beneath
+from ioatlas.errors import IoAtlasError
+from ioatlas.model.purpose import Purpose
+from ioatlas.model.reason import UnmeasuredCode
+from ioatlas.model.status import BatchStatus, RemarkKind, VisitStatus
+from ioatlas.model.words import words
+from ioatlas.store import schema as t
+from ioatlas.store.stored import LARGEST, REMEDY, STATES, Row, short
+
+LARGEST_FILE = 64 << 30
+SMALLEST_ROW = 8
+"""Bytes that a row takes in the file, at the least."""
+MOST_ROWS = {
+    "campaign": 1,
+    "target": 256,
+    "session": 100_000,
+    "outcome": 1000,
+    "remark": 20_000,
+    "batch": 1_000_000,
+    "cell": 2_000_000,
+    "prediction": 2_000_000,
+    "file_made": 1_000_000,
+    "ledger": 2_000_000,
+    "visit": 10_000_000,
+    "part": 40_000_000,
+}
+LONGEST_TEXT, LONGEST_SENTENCE, LONGEST_JSON = 1024, 1 << 16, 16 << 20
+LONGEST_RUNTIME_MS = 8 * 86_400_000
+MOST_VISITS_OF_A_CELL = 100_000
+LATEST = 4e9
+"""Seconds since the epoch: in the year 2096."""
+_STATEMENT = re.compile(r"[A-Za-z_]\w*")
+_UNKNOWN_TO_US = frozenset(words("as check collate default generated on trigger using view virtual without"))
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A whole number within bounds."""
+
+    low: int = 0
+    high: int = LARGEST
+
+    def wrong(self, column: str) -> str:
+        """The condition under which a value that is not NULL is wrong, in SQL."""
+        return f"typeof({column}) != 'integer' OR {column} NOT BETWEEN {self.low} AND {self.high}"
+
+
+@dataclass(frozen=True)
+class Number:
+    """A finite number within bounds."""
+
+    low: float = -1e18
+    high: float = 1e18
+
+    def wrong(self, column: str) -> str:
+        return f"typeof({column}) NOT IN ('real', 'integer') OR {column} NOT BETWEEN {self.low!r} AND {self.high!r}"
+
+
+@dataclass(frozen=True)
+class Words:
+    """One of some words."""
+
+    words: tuple[str, ...]
+
+    def wrong(self, column: str) -> str:
+        return f"{column} NOT IN ({', '.join(repr(str(word)) for word in self.words)})"
+
+
+@dataclass(frozen=True)
+class Length:
+    """A text, or bytes, of a length; a text has no control characters."""
+
+    longest: int
+    shortest: int = 0
+    kind: str = "text"
+
+    def wrong(self, column: str) -> str:
+        size = f"length(CAST({column} AS BLOB))" if self.kind == "text" else f"length({column})"
+        control = f" OR {column} GLOB {_CONTROL_GLOB} OR instr({column}, char(0))" if self.kind == "text" else ""
+        return f"typeof({column}) != '{self.kind}' OR {size} NOT BETWEEN {self.shortest} AND {self.longest}{control}"
+
+
+_CONTROL_GLOB = "'*[' || char(1) || '-' || char(8) || char(11) || '-' || char(31) || char(127) || ']*'"
+Rule = Whole | Number | Words | Length
+_FLAG, _SENTENCE, _JSON, _TIME = Whole(0, 1), Length(LONGEST_SENTENCE), Length(LONGEST_JSON), Number(0.0, LATEST)
+_COUNT, _FLOAT = Whole(), Number()
+_POSITIVE = Number(0.0)
+RULES: dict[str, Rule] = {
+    "campaign.campaign_id": Length(64, 1),
+    "campaign.created_at": _TIME,
+    "campaign.complete": _FLAG,
+    "session.started_at": _TIME,
+    "session.ended_at": _TIME,
+    "target.name": Length(255, 1),
+    "target.kind": Words(("directory", "file", "block", "uri")),
+    "target.location": Length(4096, 1),
+    "cell.cell_key": Length(64, 1),
+    "cell.position": Whole(0, 2**32),
+    "cell.sharing": Words(("shared", "private")),
+    "cell.state": Words(tuple(sorted(STATES))),
+    "cell.reason": _SENTENCE,
+    "visit.block": Whole(-1, 1_000_000),
+    "visit.seed": Whole(0, 2**32),
+    "visit.purpose": Words((*Purpose, "baseline")),
+    "visit.alone": _FLAG,
+    "visit.runtime_ms": Whole(0, LONGEST_RUNTIME_MS),
+    "visit.status": Words(tuple(VisitStatus)),
+    "visit.section": Whole(0, 1_000_000),
+    "visit.started_at": _TIME,
+    "visit.cpu_percent": Number(0.0, 1e7),
+    "visit.window_start_ms": Whole(0, LONGEST_RUNTIME_MS),
+    "visit.verdict": _SENTENCE,
+    "visit.reason": _SENTENCE,
+    "part.stream": Length(255),
+    "part.direction": Words(("read", "write", "trim")),
+    "part.runtime_ms": Number(0.0, 1e12),
+    "part.lat_mean_ns": _POSITIVE,
+    "part.lat_kind": Length(64),
+    "part.histogram": Length(4 << 20, kind="blob"),
+    "part.series": Length(4 << 20, kind="blob"),
+    "outcome.name": Length(300, 1),
+    "batch.batch_id": Whole(1, 10**9),
+    "batch.directory": Length(64),
+    "batch.status": Words(tuple(BatchStatus)),
+    "batch.started_at": _TIME,
+    "batch.seconds": Number(0.0, 1e9),
+    "batch.load_seconds": Number(0.0, 1e9),
+    "batch.pid": Whole(0, 2**31 - 1),
+    "batch.exit_code": Whole(-4096, 4096),
+    "batch.note": _SENTENCE,
+    "file_made.path": Length(4096, 1),
+    "file_made.created_at": _TIME,
+    "file_made.removed_at": _TIME,
+    "ledger.at": _TIME,
+    "remark.at": _TIME,
+    "remark.kind": Words(tuple(RemarkKind)),
+    "remark.text": _SENTENCE,
+}
+"""Rules of columns that are not the usual one of their type."""
+
+
+def rule_of(column: sa.Column[Any]) -> Rule:
+    """What a column may hold, where it is not empty."""
+    known = RULES.get(f"{column.table.name}.{column.name}")
+    if known is not None:
+        return known
+    if column.name.endswith("_json"):
+        return _JSON
+    usual: dict[type, Rule] = {sa.Integer: _COUNT, sa.Float: _FLOAT, sa.Text: Length(LONGEST_TEXT)}
+    return usual[type(column.type)]
+
+
+_TOLD_REASONS = f"('', '{UnmeasuredCode.NOT_OF_THE_MAP}', '{UnmeasuredCode.FIRST_LOOK}')"
+_MADE = "status IN ('done', 'discarded')"
+REFERENCES: tuple[tuple[str, str, str], ...] = (
+    ("cell", "target NOT IN (SELECT name FROM target)", "it is of a target that is not there"),
+    ("visit", "cell_key NOT IN (SELECT cell_key FROM cell)", "it is of a cell that is not there"),
+    (
+        "visit",
+        "batch_id IS NOT NULL AND batch_id NOT IN (SELECT batch_id FROM batch)",
+        "it is of a batch that is not there",
+    ),
+    (
+        "visit",
+        f"{_MADE} AND (batch_id IS NULL OR section IS NULL OR started_at IS NULL)",
+        "it is said to be made, and in no batch",
+    ),
+    (
+        "visit",
+        f"status = 'planned' AND cell_key IN (SELECT cell_key FROM cell WHERE reason NOT IN {_TOLD_REASONS})",
+        "it is planned for a cell that is not to be measured",
+    ),
+    (
+        "visit",
+        f"cell_key IN (SELECT cell_key FROM visit GROUP BY cell_key HAVING count(*) > {MOST_VISITS_OF_A_CELL})",
+        "its cell has more visits than there can be",
+    ),
+    ("part", "visit_id NOT IN (SELECT visit_id FROM visit)", "it is of a visit that is not there"),
+    ("prediction", "cell_key NOT IN (SELECT cell_key FROM cell)", "it is of a cell that is not there"),
+    ("file_made", "target NOT IN (SELECT name FROM target)", "it is of a target that is not there"),
+    ("batch", "directory != printf('batches/%05d', batch_id)", "its directory is not that of its number"),
+)
+"""(table, condition of a row that is wrong, what is wrong)."""
+
+
+# -- the file ------------------------------------------------------------------------------------------------
+
+
+def check_file(path: Path) -> None:
+    """Before SQLite opens a file: it and what SQLite keeps beside it are ordinary files, and none sends it elsewhere.
+
+    Raises RefusedError or IoAtlasError. A rollback journal that names another file would have SQLite delete that one.
+    """
+    beneath.is_ordinary(path, most_bytes=LARGEST_FILE)
+    for ending in ("-wal", "-shm"):
+        if beneath.is_ordinary(path.with_name(path.name + ending)):
+            raise _refused(path, f"beside it lies {path.name}{ending}, which ioatlas never makes")
+    rollback = path.with_name(f"{path.name}-journal")
+    if beneath.is_ordinary(rollback, most_bytes=LARGEST_FILE):
+        with rollback.open("rb") as file:
+            file.seek(max(0, rollback.stat().st_size - 8))
+            if file.read(8) == bytes.fromhex("d9d505f920a163d7"):
+                raise _refused(rollback, "it names another file, which would be deleted")
+    with path.open("rb") as file:
+        head = file.read(20)
+    if head[:16] == b"SQLite format 3\0" and head[18:20] != b"\x01\x01":
+        raise _refused(path, "its format has a log beside it, which ioatlas never makes")
+
+
+def _refused(path: Path, what: str) -> IoAtlasError:
+    return IoAtlasError(what, where=str(path), remedy=REMEDY)
+
+
+def check_objects(link: sa.Connection, file: Path, tables: Iterable[str]) -> None:
+    """Raises IoAtlasError for a view, a trigger, a rule or a table of another kind: they would run when rows are read
+    or written.
+    """
+    known = set(tables)
+    query = "SELECT type, name, sql FROM sqlite_master LIMIT 1000"
+    for kind, name, sql in link.exec_driver_sql(query).all():
+        row = Row(file, "sqlite_master", name)
+        if kind == "index" and sql is None:
+            continue
+        if kind != "table":
+            row.bad(f"it has a {kind}, which ioatlas never makes")
+        said = {word.lower() for word in _STATEMENT.findall(str(sql).partition("(")[2])}
+        if name in known and said & _UNKNOWN_TO_US:
+            row.bad(f"its columns have {min(said & _UNKNOWN_TO_US).upper()!r}, which ioatlas never makes")
+
+
+# -- rows ----------------------------------------------------------------------------------------------------
+
+
+def check_rows(link: sa.Connection, file: Path) -> None:
+    """Number of rows, types, bounds and references of a whole journal. Raises IoAtlasError at the first fault."""
+    size = file.stat().st_size
+    for table in t.metadata.sorted_tables:
+        _check_count(link, file, table.name, min(MOST_ROWS[table.name], size // SMALLEST_ROW))
+    for table in t.metadata.sorted_tables:
+        _check_columns(link, file, table)
+    for name, condition, what in REFERENCES:
+        key = _key_of(t.metadata.tables[name])
+        found = link.exec_driver_sql(f"SELECT {key} FROM {name} WHERE {condition} LIMIT 1").first()
+        if found is not None:
+            Row(file, name, found[0]).bad(what)
+
+
+def _check_count(link: sa.Connection, file: Path, table: str, most: int) -> None:
+    query = f"SELECT count(*) FROM (SELECT 1 FROM {table} LIMIT {most + 1})"
+    if int(link.exec_driver_sql(query).scalar_one()) > most:
+        Row(file, table).bad(f"it has more than {most} rows")
+
+
+def _check_columns(link: sa.Connection, file: Path, table: sa.Table) -> None:
+    wrong = {}
+    for column in table.columns:
+        empty = f"{column.name} IS NULL OR " if not column.nullable else f"{column.name} IS NOT NULL AND "
+        wrong[column.name] = f"({empty}({rule_of(column).wrong(column.name)}))"
+    key = _key_of(table)
+    query = f"SELECT {key} FROM {table.name} WHERE {' OR '.join(wrong.values())} LIMIT 1"
+    if link.exec_driver_sql(query).first() is None:
+        return
+    for name, condition in wrong.items():
+        cut = f"CASE WHEN typeof({name}) IN ('text', 'blob') THEN substr({name}, 1, 80) ELSE {name} END"
+        found = link.exec_driver_sql(f"SELECT {key}, {cut} FROM {table.name} WHERE {condition} LIMIT 1").first()
+        if found is not None:
+            Row(file, table.name, found[0]).bad(f"this is none of the values it may have: {short(found[1])}", name)
+
+
+def _key_of(table: sa.Table) -> str:
+    return next(iter(table.primary_key.columns)).name
