@@ -14,9 +14,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from tests.unit.procedures.cases import EVERY, begin
+from tests.unit.procedures.cases import EVERY, make_world
 from tests.unit.procedures.test_kill_and_resume import BEGUN_AGAIN, assert_alike, swept
-from tests.unit.simulated import World, killed, moments, spread
+from tests.unit.simulated import killed, moments, spread
 
 
 def trial(name, count, seed):
@@ -24,8 +24,7 @@ def trial(name, count, seed):
     campaign.
     """
     with tempfile.TemporaryDirectory() as place:
-        world = World(Path(place))
-        begin(world, name)
+        world = make_world(Path(place), name)
         world.keep()
         total = moments(world)
         reference = world.made()

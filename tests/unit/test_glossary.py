@@ -4,6 +4,7 @@
 import io
 import re
 import tokenize
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,27 @@ STILL_TOLD: dict[str, tuple[str, ...]] = {
     "study in order": ("docs/reference/command-line.md", "web/src/views/Charts.tsx"),
 }
 """Pages that still use one: what is made from the code follows when the code does."""
+
+
+@cache
+def names_in_code() -> dict[str, set[str]]:
+    """Every name of the code: the paths below src/ioatlas that use it."""
+    found: dict[str, set[str]] = {}
+    for path in (ROOT / "src" / "ioatlas").rglob("*.py"):
+        for name in names(path.read_text()):
+            found.setdefault(name, set()).add(str(path.relative_to(ROOT / "src" / "ioatlas")))
+    return found
+
+
+@cache
+def lines_told() -> list[tuple[str, int, str]]:
+    """(path, number, text) of every line of the documentation and of the report's page."""
+    web = [path for kind in ("*.ts", "*.tsx", "*.css") for path in (ROOT / "web" / "src").rglob(kind)]
+    return [
+        (str(path.relative_to(ROOT)), number, line)
+        for path in (*pages(), *web)
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+    ]
 
 
 def names(text: str) -> set[str]:
@@ -81,24 +103,17 @@ def test_words_are_told_apart_in_names():
 def test_no_name_in_the_code_is_a_retired_word(word):
     look, allowed = pattern(word), (*PLAIN.get(word, ()), *STILL_THERE.get(word, ()))
     found = {
-        f"{path.relative_to(ROOT)}: {name}"
-        for path in (ROOT / "src" / "ioatlas").rglob("*.py")
-        if not str(path.relative_to(ROOT / "src" / "ioatlas")).startswith(allowed)
-        for name in names(path.read_text())
+        f"{path}: {name}"
+        for name, paths in names_in_code().items()
         if look.search(name)
+        for path in paths
+        if not path.startswith(allowed)
     }
     assert not found, f"say {SAY[word]!r}"
 
 
 @pytest.mark.parametrize("word", [row[0] for row in RETIRED if row[2] == "everywhere"])
 def test_no_page_and_no_text_of_the_report_has_a_retired_word(word):
-    look = pattern(word)
-    web = [path for kind in ("*.ts", "*.tsx", "*.css") for path in (ROOT / "web" / "src").rglob(kind)]
-    found = {
-        f"{path.relative_to(ROOT)}:{number}"
-        for path in (*pages(), *web)
-        if str(path.relative_to(ROOT)) not in STILL_TOLD.get(word, ())
-        for number, line in enumerate(path.read_text().splitlines(), 1)
-        if look.search(line)
-    }
+    look, allowed = pattern(word), STILL_TOLD.get(word, ())
+    found = {f"{path}:{number}" for path, number, line in lines_told() if path not in allowed and look.search(line)}
     assert not found, f"say {SAY[word]!r}"

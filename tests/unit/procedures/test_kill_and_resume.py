@@ -2,11 +2,12 @@
 """A campaign that is killed at any moment and resumed ends with the cells and values of one that nobody disturbed."""
 
 from collections import defaultdict
+from functools import cache
 
 import pytest
 
-from tests.unit.procedures.cases import EVERY, begin
-from tests.unit.simulated import World, killed, moments, spread
+from tests.unit.procedures.cases import EVERY, make_world
+from tests.unit.simulated import killed, moments, spread
 
 MOMENTS = {"dense": 25}
 FEWER = 5
@@ -17,23 +18,25 @@ of their own.
 
 
 @pytest.fixture(scope="module")
-def undisturbed(request, tmp_path_factory):
-    """(world, what it came to without a kill, how many moments that has)."""
-    world = World(tmp_path_factory.mktemp("killed"))
-    begin(world, request.param)
-    world.keep()
-    total = moments(world)
-    world.check()
-    return request.param, world, world.made(), total
+def undisturbed(tmp_path_factory):
+    """Of a procedure's name: (world, what it came to without a kill, how many moments that has)."""
+
+    @cache
+    def made(name):
+        world = make_world(tmp_path_factory.mktemp("killed"), name)
+        world.keep()
+        total = moments(world)
+        world.check()
+        return world, world.made(), total
+
+    return made
 
 
 @pytest.mark.parametrize(
-    ("undisturbed", "number"),
-    [(name, number) for name in EVERY for number in range(MOMENTS.get(name, FEWER))],
-    indirect=["undisturbed"],
+    ("name", "number"), [(name, number) for name in EVERY for number in range(MOMENTS.get(name, FEWER))]
 )
-def test_killed_and_resumed_it_ends_as_if_nothing_had_happened(undisturbed, number):
-    name, world, reference, total = undisturbed
+def test_killed_and_resumed_it_ends_as_if_nothing_had_happened(undisturbed, name, number):
+    world, reference, total = undisturbed(name)
     count = MOMENTS.get(name, FEWER)
     world.restore()
     assert killed(world, spread(count, total)[number])

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Campaigns of every procedure from their start to their end on a simulated target, and what may come in between."""
 
+import tempfile
+from functools import cache
+from pathlib import Path
+
 import pytest
 
 from ioatlas.errors import IoAtlasError, PartialResultError
 from ioatlas.simulate.clock import BEGIN_SECONDS
 from ioatlas.simulate.faults import Fault, FaultKind
-from tests.unit.procedures.cases import EVERY, begin
-from tests.unit.simulated import World
+from tests.unit.procedures.cases import EVERY, make_world
 
 STOPPED_AT = (0.3, 0.8)
 
@@ -19,9 +22,14 @@ def name(request):
 
 @pytest.fixture
 def world(tmp_path, name):
-    made = World(tmp_path)
-    begin(made, name)
-    return made
+    return make_world(tmp_path, name)
+
+
+@cache
+def whole_seconds(name):
+    """How long the campaign of that name lasts, in its virtual time, when nothing comes in between."""
+    with tempfile.TemporaryDirectory() as place:
+        return make_world(Path(place), name).session().seconds
 
 
 def statuses(world, where="1"):
@@ -62,11 +70,8 @@ def test_the_journal_is_stamped_in_the_time_of_the_loads(world):
 
 
 @pytest.mark.parametrize("share", STOPPED_AT)
-def test_stopped_it_cleans_keeps_what_is_finished_and_goes_on(world, share):
-    world.keep()
-    whole = world.session().seconds
-    world.restore()
-    end = world.clock.monotonic() + share * whole
+def test_stopped_it_cleans_keeps_what_is_finished_and_goes_on(world, name, share):
+    end = world.clock.monotonic() + share * whole_seconds(name)
     with pytest.raises(PartialResultError, match="stopped") as error:
         world.session(lambda: world.clock.monotonic() >= end)
     assert "ioatlas resume" in error.value.remedy
@@ -79,11 +84,8 @@ def test_stopped_it_cleans_keeps_what_is_finished_and_goes_on(world, share):
     assert {key: after[key] for key in before} == before
 
 
-def test_a_server_that_hangs_costs_no_finished_visit(world):
-    world.keep()
-    whole = world.session().seconds
-    world.restore()
-    world.fail(Fault(FaultKind.HANG, from_seconds=world.clock.monotonic() + whole / 2))
+def test_a_server_that_hangs_costs_no_finished_visit(world, name):
+    world.fail(Fault(FaultKind.HANG, from_seconds=world.clock.monotonic() + whole_seconds(name) / 2))
     with pytest.raises(PartialResultError, match="did not end in time"):
         world.session()
     world.check(complete=False)

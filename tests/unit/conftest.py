@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all unit tests share: linear algebra on one thread, and the same drawn examples in every run.
+
+`pytest --hypothesis-profile new` draws others.
+"""
+
+import os
+
+from hypothesis import settings
+
+# Set before numpy comes. A worker for each processor runs beside this one: threads of each would wait for each other.
+for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
+
+settings.register_profile("steady", deadline=None, derandomize=True)
+settings.register_profile("new", deadline=None)
+settings.load_profile("steady")
