@@ -3,6 +3,8 @@
 
 A linter counts as one check; a test runner's counts come from the report it writes, never from its exit code alone:
 one that fails without a failed test, or writes no report, adds one failure. Nothing is run twice.
+Tests that measure run one at a time, or they would disturb each other; unit tests and real tests that are
+marked `unmeasured` run in parallel.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import tempfile
 import time
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -46,8 +48,6 @@ class Step:
     report: Path | None = None
     counts: Callable[[Path], Counts] | None = None
     environment: tuple[tuple[str, str], ...] = ()
-    measures: bool = False
-    """Its tests measure real targets, which another load on the machine disturbs."""
 
 
 def junit_counts(report: Path) -> Counts:
@@ -106,24 +106,19 @@ def npm_test_step(name: str, script: str, text: str, scratch: Path) -> Step:
 
 
 def steps(scratch: Path) -> dict[str, list[Step]]:
-    """All steps, by group. Tests that drive real tools and disks run one at a time, or they would disturb each
-    other.
-    """
+    """All steps, by group."""
     lint = [
         Step("ruff", [str(BIN / "ruff"), "check", "."]),
         Step("format", [str(BIN / "ruff"), "format", "--check", "."]),
         Step("mypy", [str(BIN / "mypy")]),
         Step("import rules", [str(BIN / "lint-imports")]),
     ]
-    workers = str(min(os.cpu_count() or 1, 4))
-    tests = [pytest_step("unit tests", scratch, "tests/unit", "-n", workers)]
-    others = sorted(
-        str(path.relative_to(ROOT))
-        for path in (ROOT / "tests").iterdir()
-        if path.is_dir() and path.name != "unit" and any(path.rglob("test_*.py"))
-    )
-    if others:
-        tests.append(replace(pytest_step("real tests", scratch, *others), measures=True))
+    parallel = ["-n", str(min(os.cpu_count() or 1, 4))]
+    tests = [pytest_step("unit tests", scratch, "tests/unit", *parallel)]
+    tests += [
+        pytest_step("real tests that measure nothing", scratch, "tests/real", "-m", "unmeasured", *parallel),
+        pytest_step("real tests that measure", scratch, "tests/real", "-m", "not unmeasured"),
+    ]
     package = ROOT / "web" / "package.json"
     if package.exists():
         scripts: dict[str, str] = json.loads(package.read_text()).get("scripts", {})
@@ -171,19 +166,6 @@ def run(step: Step) -> Counts:
     return counts
 
 
-def look_again(step: Step, first: Counts) -> Counts:
-    """Tells a fault from a disturbed measurement: what failed is run once more, and never counts as passed.
-
-
-    It counts as skipped, and its names stand above this step's line, so that an unsteady test is seen and mended.
-    """
-    again = ["--last-failed", "--last-failed-no-failures=none", "-v"]
-    second = run(replace(step, name=f"{step.name} that failed, looked at again", command=[*step.command, *again]))
-    unsteady = first.failed - second.failed
-    print(f"{first.failed} failed, {second.failed} of them again: {unsteady} unsteady, counted as skipped", flush=True)
-    return Counts(first.passed, second.failed, first.skipped + unsteady)
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", choices=("lint", "test"), help="run one group")
@@ -195,8 +177,6 @@ def main() -> int:
             if only in (None, group):
                 for step in members:
                     counts = run(step)
-                    if step.measures and counts.failed:
-                        counts = look_again(step, counts)
                     total += counts
                     failed += [step.name] if counts.failed else []
     print(f"\nfailed: {', '.join(failed)}" if failed else "\nall is well")

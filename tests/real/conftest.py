@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What tests on real targets share."""
 
+import contextlib
 import os
 import shutil
 import sqlite3
@@ -11,27 +12,41 @@ from pathlib import Path
 
 import pytest
 
+from tests.command_line import call
 
-def ioatlas(*arguments, **options):
-    """Run the tool as a user would; returns the finished process."""
-    return subprocess.run(
+
+def ioatlas(*arguments, cwd=None):
+    """Run the tool; returns what it ended with and printed. What is sent signals is started by `start`."""
+    return call(*arguments, cwd=cwd)
+
+
+def start(*arguments):
+    """Start the tool as a user would, in a process of its own."""
+    return subprocess.Popen(
         [sys.executable, "-m", "ioatlas", *map(str, arguments)],
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        check=False,
-        timeout=options.pop("timeout", 120),
         stdin=subprocess.DEVNULL,
-        **options,
     )
+
+
+@contextlib.contextmanager
+def disk_directory():
+    """A directory on a real disk (not a tmpfs) that takes direct I/O."""
+    place = Path(os.environ.get("IOATLAS_TEST_DISK", "/var/tmp")) / f"ioatlas-test-{os.getpid()}-{os.urandom(3).hex()}"
+    place.mkdir()
+    try:
+        yield place
+    finally:
+        shutil.rmtree(place)
 
 
 @pytest.fixture
 def disk_dir():
-    """A directory on a real disk (not a tmpfs) that takes direct I/O."""
-    place = Path(os.environ.get("IOATLAS_TEST_DISK", "/var/tmp")) / f"ioatlas-test-{os.getpid()}-{os.urandom(3).hex()}"
-    place.mkdir()
-    yield place
-    shutil.rmtree(place)
+    """A directory on a real disk of one test alone."""
+    with disk_directory() as place:
+        yield place
 
 
 @pytest.fixture

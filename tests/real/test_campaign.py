@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The main job with a real fio on a real disk: map, resume, stop, crash, fill the disk, lose the server."""
+"""The main job with a real fio on a real disk: map, resume, stop, crash, fill the disk, lose the server.
+
+What needs no real disk of this is in tests/unit/cli/test_map_simulated.py and tests/unit/procedures.
+"""
 
 import csv
 import io
@@ -8,13 +11,12 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from tests.real.conftest import ioatlas, rows
+from tests.real.conftest import disk_directory, ioatlas, rows, start
 
 pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
 
@@ -38,16 +40,6 @@ def campaign(directory, target, *, rw=("read", "randwrite"), visits=2):
     return path
 
 
-def start(*arguments):
-    return subprocess.Popen(
-        [sys.executable, "-m", "ioatlas", *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        stdin=subprocess.DEVNULL,
-    )
-
-
 def wait_for(condition, seconds=60):
     deadline = time.monotonic() + seconds
     while not condition():
@@ -68,31 +60,42 @@ def fio_below(pid):
     return [int(child) for child in children if Path(f"/proc/{child}/comm").read_text().strip() == "fio"]
 
 
-def test_map_measures_reports_exports_and_leaves_nothing(disk_dir, tmp_path):
-    target = disk_dir / "share"
-    target.mkdir()
-    (target / "precious").write_text("keep me")
-    done = ioatlas(
-        "map", "--campaign", campaign(tmp_path, f'path = "{target}"\nname = "nas"'), "-o", tmp_path / "c", "--json"
-    )
-    assert done.returncode == 0, done.stderr
-    events = [json.loads(line) for line in done.stdout.splitlines()]
-    last = events[-1]
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A finished campaign on a directory that holds a file of its user and a directory of another campaign:
+    (the last event, the campaign's directory, the target).
+    """
+    scratch = tmp_path_factory.mktemp("finished")
+    with disk_directory() as target:
+        (target / "precious").write_text("keep me")
+        other = target / ".ioatlas-abc123"
+        other.mkdir()
+        (other / "shared.dat").write_bytes(b"x" * 100)
+        file = campaign(scratch, f'path = "{target}"\nname = "nas"')
+        process = start("map", "--campaign", file, "-o", scratch / "c", "--json")
+        stdout, stderr = process.communicate(timeout=120)
+        assert process.returncode == 0, stderr
+        yield json.loads(stdout.splitlines()[-1]), scratch / "c", target
+
+
+def test_map_measures_reports_exports_and_leaves_nothing(finished):
+    last, directory, target = finished
     assert last["event"] == "done"
     assert last["cells"] == 8
     assert last["visits"] >= 16
     assert last["seconds"] > 3
-    assert Path(last["directory"]) == tmp_path / "c"
-    assert sorted(p.name for p in target.iterdir()) == ["precious"]
+    assert Path(last["directory"]) == directory
+    assert sorted(p.name for p in target.iterdir()) == [".ioatlas-abc123", "precious"]
     assert (target / "precious").read_text() == "keep me"
+    assert (target / ".ioatlas-abc123" / "shared.dat").read_bytes() == b"x" * 100, "another campaign's"
 
-    html = (tmp_path / "c" / "report.html").read_text()
+    html = (directory / "report.html").read_text()
     assert "http://" not in html.replace("http://www.w3.org", "")
-    jobs = sorted((tmp_path / "c" / "batches").glob("*/job.fio"))
+    jobs = sorted((directory / "batches").glob("*/job.fio"))
     assert jobs
     assert all((job.parent / "fio.json").is_file() for job in jobs)
 
-    table = ioatlas("export", tmp_path / "c", "--format", "csv")
+    table = ioatlas("export", directory, "--format", "csv")
     assert table.returncode == 0, table.stderr
     found = list(csv.DictReader(io.StringIO(table.stdout)))
     assert len(found) == 8
@@ -105,34 +108,29 @@ def test_map_measures_reports_exports_and_leaves_nothing(disk_dir, tmp_path):
         assert float(row["bw_low"]) <= float(row["bw_bytes_per_s"]) <= float(row["bw_high"]) if row["bw_low"] else True
 
 
-def test_the_figures_are_those_of_fios_own_output(disk_dir, tmp_path):
-    done = ioatlas(
-        "map",
-        "--campaign",
-        campaign(tmp_path, f'path = "{disk_dir}"', rw=["read"], visits=1),
-        "-o",
-        tmp_path / "c",
-        "--json",
-    )
-    assert done.returncode == 0, done.stderr
+def test_the_figures_are_those_of_fios_own_output(finished):
+    _, directory, _ = finished
     wanted = {}
-    for raw in (tmp_path / "c" / "batches").glob("*/fio.json"):
+    for raw in (directory / "batches").glob("*/fio.json"):
         for job in json.loads(raw.read_text())["jobs"]:
             if job["jobname"].startswith("v"):
-                wanted[int(job["jobname"][1:])] = job["read"]
+                wanted[int(job["jobname"][1:])] = job
     parts = rows(
-        tmp_path / "c",
-        "select p.visit_id, io_bytes, total_ios, p.runtime_ms, lat_mean_ns from part p join visit v using (visit_id)",
+        directory,
+        "select p.visit_id, p.direction, io_bytes, total_ios, p.runtime_ms, lat_mean_ns"
+        " from part p join visit v using (visit_id)",
     )
-    assert len(parts) >= 4
-    for visit_id, io_bytes, total_ios, runtime_ms, lat_mean_ns in parts:
-        figures = wanted[visit_id]
+    assert len(parts) >= 16
+    assert {direction for _, direction, *_ in parts} == {"read", "write"}
+    for visit_id, direction, io_bytes, total_ios, runtime_ms, lat_mean_ns in parts:
+        figures = wanted[visit_id][direction]
         assert (io_bytes, total_ios, runtime_ms) == (figures["io_bytes"], figures["total_ios"], figures["runtime"])
         assert lat_mean_ns == figures["lat_ns"]["mean"]
 
 
 def test_a_killed_campaign_goes_on_where_it_was(disk_dir, tmp_path):
-    process = start("map", "--campaign", campaign(tmp_path, f'path = "{disk_dir}"', visits=3), "-o", tmp_path / "c")
+    file = campaign(tmp_path, f'path = "{disk_dir}"', rw=["read"], visits=3)
+    process = start("map", "--campaign", file, "-o", tmp_path / "c")
     journal = tmp_path / "c"
     wait_for(lambda: running(journal))
     (fio,) = fio_below(process.pid)
@@ -148,7 +146,8 @@ def test_a_killed_campaign_goes_on_where_it_was(disk_dir, tmp_path):
     assert resumed.returncode == 0, resumed.stderr
     assert done_before <= set(rows(journal, "select visit_id from visit where status='done'"))
     per_cell = rows(journal, "select count(*) from visit where status='done' and purpose='sweep' group by cell_key")
-    assert per_cell == [(3,)] * 8
+    assert len(per_cell) == 4
+    assert min(per_cell) == (3,)
     assert list(disk_dir.iterdir()) == []
 
 
@@ -157,7 +156,7 @@ def test_a_stopped_campaign_cleans_keeps_and_tells_the_signal(disk_dir, tmp_path
     process = start("map", "--campaign", campaign(tmp_path, f'path = "{disk_dir}"', visits=20), "-o", tmp_path / "c")
     journal = tmp_path / "c"
     wait_for(lambda: running(journal))
-    time.sleep(2)
+    time.sleep(1.5)  # so that a section of it ends
     process.send_signal(signum)
     _, stderr = process.communicate(timeout=60)
     assert process.returncode == -signum
@@ -168,27 +167,7 @@ def test_a_stopped_campaign_cleans_keeps_and_tells_the_signal(disk_dir, tmp_path
     )
 
 
-def test_another_campaigns_directory_is_left_alone(disk_dir, tmp_path):
-    other = disk_dir / ".ioatlas-abc123"
-    other.mkdir()
-    (other / "shared.dat").write_bytes(b"x" * 100)
-    done = ioatlas(
-        "map", "--campaign", campaign(tmp_path, f'path = "{disk_dir}"', rw=["read"], visits=1), "-o", tmp_path / "c"
-    )
-    assert done.returncode == 0, done.stderr
-    assert (other / "shared.dat").read_bytes() == b"x" * 100
-
-
-def test_a_budget_too_small_coarsens_and_says_so(disk_dir, tmp_path):
-    done = ioatlas("map", disk_dir, "--profile", "standard", "--budget", "20s", "-o", tmp_path / "c", "--json")
-    assert done.returncode == 0, done.stderr
-    events = [json.loads(line) for line in done.stdout.splitlines()]
-    assert events[-1]["seconds"] <= 30
-    assert any("left out" in event.get("text", "") for event in events)
-    shown = json.loads(ioatlas("export", tmp_path / "c", "--format", "json").stdout)
-    assert any("left out" in json.dumps(value) for value in shown.values())
-
-
+@pytest.mark.unmeasured
 def test_plan_writes_nothing(disk_dir, tmp_path):
     plan = ioatlas("plan", disk_dir, "--profile", "seed2021", "--json", cwd=tmp_path)
     assert plan.returncode == 0, plan.stderr
@@ -202,6 +181,7 @@ def test_plan_writes_nothing(disk_dir, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -250,12 +230,17 @@ def nbd(tmp_path):
 
 def test_an_export_is_read_without_confirmation_and_written_only_with(nbd, tmp_path):
     reading = ioatlas(
-        "map", "--campaign", campaign(tmp_path, f'uri = "{nbd.uri}"', rw=["read"]), "-o", tmp_path / "r", "--json"
+        "map",
+        "--campaign",
+        campaign(tmp_path, f'uri = "{nbd.uri}"', rw=["read"], visits=1),
+        "-o",
+        tmp_path / "r",
+        "--json",
     )
     assert reading.returncode == 0, reading.stderr
     assert "--readonly" not in reading.stderr
     assert not (tmp_path / "r" / "layout").exists()
-    file = campaign(tmp_path, f'uri = "{nbd.uri}"', rw=["write"])
+    file = campaign(tmp_path, f'uri = "{nbd.uri}"', rw=["write"], visits=1)
     refused = ioatlas("map", "--campaign", file, "-o", tmp_path / "w")
     assert refused.returncode == 2
     assert f"{nbd.uri} {64 << 20}" in refused.stderr
@@ -282,6 +267,7 @@ def test_a_server_that_dies_costs_no_finished_visit(nbd, tmp_path):
     assert rows(journal, "select count(*) from visit where status='done'")[0][0] == before
 
 
+@pytest.mark.unmeasured
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
 def test_a_full_file_system_is_one_clear_message(tmp_path, disk_dir):
     image = disk_dir / "small.img"

@@ -12,6 +12,8 @@ import pytest
 
 from ioatlas.fio.process import Fio, run_fio, start_time_ticks, stop_orphan
 
+pytestmark = pytest.mark.unmeasured
+
 
 def map_with_path(disk_dir, tmp_path, path):
     return subprocess.run(

@@ -13,6 +13,7 @@ import pytest
 from ioatlas.interop.read.importer import read_source
 from ioatlas.interop.read.source import Source
 
+pytestmark = pytest.mark.unmeasured
 MIB = 1 << 20
 
 

@@ -27,6 +27,7 @@ def needs(name):
         pytest.skip(f"{name} needs root")
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("name", list(lab.scenarios()))
 def test_starts_and_leaves_nothing(name):
     needs(name)
@@ -70,6 +71,7 @@ def test_a_setting_changes_the_target():
     assert rate == pytest.approx(10_000_000, rel=0.01)
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("name", ["stalling", "array", "san-drive"])
 def test_an_owner_that_is_killed_leaves_a_target_that_the_next_start_sweeps(name):
     needs(name)
@@ -92,6 +94,7 @@ def test_an_owner_that_is_killed_leaves_a_target_that_the_next_start_sweeps(name
     assert not os.path.exists(f"/run/netns/{instance.namespace_of(directory)}")
 
 
+@pytest.mark.unmeasured
 def test_a_server_that_dies_at_the_start_is_one_error_and_leaves_nothing():
     needs("memory")
     with pytest.raises(IoAtlasError, match="ended with status"), lab.start("failing", error_percent=1000):
@@ -99,6 +102,7 @@ def test_a_server_that_dies_at_the_start_is_one_error_and_leaves_nothing():
     assert instance.instances() == []
 
 
+@pytest.mark.unmeasured
 def test_links_started_at_once_get_networks_of_their_own():
     needs("link-1g")
     program = "from ioatlas import lab\nwith lab.start('link-1g') as t: print(t.location, flush=True); input()"
@@ -113,6 +117,7 @@ def test_links_started_at_once_get_networks_of_their_own():
     assert len(locations) == 4
 
 
+@pytest.mark.unmeasured
 def test_unknown_names_and_settings_are_refused():
     with pytest.raises(UsageError, match="no lab scenario"), lab.start("nonsense"):
         pass
@@ -124,6 +129,7 @@ def test_unknown_names_and_settings_are_refused():
         pass
 
 
+@pytest.mark.unmeasured
 def test_a_missing_package_is_named(monkeypatch):
     monkeypatch.setattr("ioatlas.lab.running._search_path", lambda: "/nonexistent")
     with pytest.raises(IoAtlasError) as raised:
@@ -131,6 +137,7 @@ def test_a_missing_package_is_named(monkeypatch):
     assert "apt-get install nbdkit iperf3 iproute2" in str(raised.value)
 
 
+@pytest.mark.unmeasured
 def test_up_and_down_from_the_command_line():
     needs("memory")
     run = [sys.executable, "-c", "from ioatlas.cli import main; main()", "lab"]
@@ -146,6 +153,7 @@ def test_up_and_down_from_the_command_line():
     assert instance.instances() == []
 
 
+@pytest.mark.unmeasured
 def test_a_directory_of_somebody_else_is_refused(tmp_path, monkeypatch):
     open_to_all = tmp_path / "lab"
     open_to_all.mkdir(mode=0o777)

@@ -41,40 +41,27 @@ def measured(tmp_path, scenario, sweep, window="1s", **settings):
 
 
 def test_waiting_behind_a_stall_is_charged_and_a_rate_beyond_the_target_is_overloaded(tmp_path):
-    """A server that stands still for half a second makes a hundred I/Os late, of which fio's own clock sees one."""
+    """A server that stands still for a quarter of a second makes fifty I/Os late, of which fio's own clock sees one."""
     rows = measured(
         tmp_path,
         "stalling",
         "rate_iops = [200, 20000]\niodepth = 1",
-        window="4s",
-        period_seconds=2.0,
-        stall_seconds=0.5,
+        window="2s",
+        period_seconds=1.0,
+        stall_seconds=0.25,
     )
     paced = rows["200"]
     assert paced["loop"] == "open"
     assert paced["lat_kind"] == "intended"
-    # Of every 2 s, I/Os due in the half second wait for a quarter of one on average: 62 ms in the mean of all; fio's
-    # clock alone tells about 3 ms.
-    assert paced["lat_mean_ns"] > 40e6
-    assert paced["lat_p99_ns"] > 250e6
+    # Of every second, I/Os due in its quarter wait for an eighth on average: 31 ms in the mean of all; fio's
+    # clock alone tells about 2 ms.
+    assert paced["lat_mean_ns"] > 20e6
+    assert paced["lat_p99_ns"] > 125e6
     beyond = rows["20000"]
     assert beyond["verdict"] == "overloaded"
     assert any("backlog" in note for note in beyond["notes"])
     logs = list((tmp_path / "c" / "batches").glob("*/logs.zip"))
     assert logs
-
-
-def test_random_arrivals_and_fast_loads_are_lower_bounds_and_say_so(tmp_path):
-    rows = measured(tmp_path, "memory", 'rate_iops = [500]\nrate_process = "poisson"\niodepth = 4')
-    (row,) = rows.values()
-    assert row["loop"] == "open"
-    assert row["lat_kind"] == "total"
-    assert any("lower bound" in note and "backlog" in note for note in row["notes"])
-
-
-def test_a_closed_loop_is_called_so(tmp_path):
-    rows = measured(tmp_path, "memory", "numjobs = [1, 2]", window="200ms")
-    assert {row["loop"] for row in rows.values()} == {"closed"}
 
 
 def test_a_replayed_trace_is_charged_from_its_own_times(tmp_path):
@@ -104,6 +91,7 @@ def test_a_replayed_trace_is_charged_from_its_own_times(tmp_path):
     assert own["lat_ns"]["mean"] < row["lat_mean_ns"] / 3
 
 
+@pytest.mark.unmeasured
 def test_a_trace_beyond_the_target_or_beside_a_sweep_is_refused(tmp_path):
     (tmp_path / "disk").write_bytes(bytes(8192))
     (tmp_path / "t.iolog").write_text("fio version 3 iolog\n5 f read 8192 4096\n")

@@ -4,18 +4,15 @@
 import csv
 import io
 import json
-import os
 import re
 import shutil
-import signal
 import subprocess
-import sys
 import time
 from statistics import fmean, stdev
 
 import pytest
 
-from tests.real.conftest import ioatlas, rows
+from tests.real.conftest import ioatlas, rows, start
 
 pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
 
@@ -56,41 +53,19 @@ def table(directory):
     return list(csv.DictReader(io.StringIO(ioatlas("export", directory, "--format", "csv").stdout)))
 
 
-def test_nine_operations_in_order_of_a_fixed_amount_of_work(disk_dir, tmp_path):
-    done = ioatlas("map", "--campaign", study(tmp_path, disk_dir, visits=2), "-o", tmp_path / "c", "--json")
-    assert done.returncode == 0, done.stderr
-    assert list(disk_dir.iterdir()) == []
-    made = visits_of(tmp_path / "c")
-    assert len(made) == 2 * 2 * 9
-    for first in range(0, len(made), 9):
-        one = made[first : first + 9]
-        assert [operation for operation, *_ in one] == NINE
-        assert len({tuple(rest) for _, *rest in one}) == 1, "the operations of a round belong together"
-    assert (
-        {record for _, _, record, block in made if block == 0}
-        == {record for _, _, record, block in made if block == 1}
-        == {65536, 262144}
-    )
-    jobs = [path.read_text() for path in sorted((tmp_path / "c" / "batches").glob("*/job.fio"))]
-    assert jobs
-    assert not any("time_based" in job for job in jobs)
-    found = table(tmp_path / "c")
-    assert len(found) == 18
-    assert {row["verdict"] for row in found} <= {"work-bounded", "cached", "suspect"}
-    assert all("work-bounded" in row["notes"] for row in found)
-    assert all(int(row["size_bytes"]) == 1 << 20 and int(row["n_visits"]) == 2 for row in found)
-    moved = rows(
-        tmp_path / "c", "select distinct p.io_bytes from part p join visit v using (visit_id) where v.purpose='sweep'"
-    )
-    assert moved == [(1 << 20,)]
-
-
-def test_fio_goes_where_the_operations_say(disk_dir, tmp_path):
-    """The offsets fio really sends, from its own log of them."""
+def test_nine_operations_go_where_they_say(disk_dir, tmp_path):
+    """In their order, over a fixed amount of work, and at the offsets that fio really sends, from its own log."""
     done = ioatlas(
         "map", "--campaign", study(tmp_path, disk_dir, size='"512k"', bs='["64k"]'), "-o", tmp_path / "c", "--json"
     )
     assert done.returncode == 0, done.stderr
+    assert list(disk_dir.iterdir()) == []
+    assert [operation for operation, *_ in visits_of(tmp_path / "c")] == NINE
+    moved = rows(
+        tmp_path / "c", "select distinct p.io_bytes from part p join visit v using (visit_id) where v.purpose='sweep'"
+    )
+    assert moved == [(512 << 10,)]
+    assert {row["verdict"] for row in table(tmp_path / "c")} <= {"work-bounded", "cached", "suspect"}
     record, positions = 65536, {}
     for job in sorted((tmp_path / "c" / "batches").glob("*/job.fio")):
         place = tmp_path / "again"
@@ -112,44 +87,20 @@ def test_fio_goes_where_the_operations_say(disk_dir, tmp_path):
     assert by_operation["record rewrite"] == [0] * n
 
 
-def test_file_is_new_for_each_round_and_needs_a_directory(disk_dir, tmp_path):
-    file = disk_dir / "file"
-    file.write_bytes(bytes(1 << 20))
-    refused = ioatlas("plan", file, "--profile", "iozone2017")
-    assert refused.returncode == 2
-    assert "new file" in refused.stderr
-    for name, words in (("rw", 'rw = ["read"]'), ("numjobs", "numjobs = 4")):
-        path = study(tmp_path, disk_dir, more="")
-        path.write_text(path.read_text() + words + "\n")
-        refused = ioatlas("plan", "--campaign", path)
-        assert refused.returncode == 2
-        assert name in refused.stderr
-
-
 def test_a_round_that_was_killed_begins_again_with_its_first_operation(disk_dir, tmp_path):
     """Kill -9 in the middle of a round: no visit lost, no fio left, the rest of the round is not read from a file
     that is gone.
     """
     where = tmp_path / "c"
-    command = [
-        sys.executable,
-        "-m",
-        "ioatlas",
-        "map",
-        "--campaign",
-        str(study(tmp_path, disk_dir, size='"8m"', bs='["64k"]')),
-        "-o",
-        str(where),
-        "--json",
-    ]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+    file = study(tmp_path, disk_dir, size='"8m"', bs='["64k"]')
+    process = start("map", "--campaign", file, "-o", where, "--json")
     deadline = time.monotonic() + 60
     while not (where / "journal.sqlite").exists() or len(rows(where, "select 1 from visit where status='done'")) < 3:
         assert time.monotonic() < deadline
         assert process.poll() is None
         time.sleep(0.02)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    process.kill()
+    process.communicate()
     before = visits_of(where)
     resumed = ioatlas("resume", where, "--json")
     assert resumed.returncode == 0, resumed.stderr
@@ -169,73 +120,6 @@ def test_a_round_that_was_killed_begins_again_with_its_first_operation(disk_dir,
             assert NINE.index(other["operation"]) == NINE.index(one["operation"]) + 1
             assert other["bs"] == one["bs"]
     assert list(disk_dir.iterdir()) == []
-
-
-def test_stopping_keeps_finished_operations(disk_dir, tmp_path):
-    where = tmp_path / "c"
-    command = [
-        sys.executable,
-        "-m",
-        "ioatlas",
-        "map",
-        "--campaign",
-        str(study(tmp_path, disk_dir, size='"8m"')),
-        "-o",
-        str(where),
-        "--json",
-    ]
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True
-    )
-    deadline = time.monotonic() + 60
-    while not (where / "journal.sqlite").exists() or not rows(where, "select 1 from visit where status='done'"):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
-    assert list(disk_dir.iterdir()) == []
-    short = rows(
-        where,
-        "select p.io_bytes from part p join visit v using (visit_id) where v.status='done' and p.io_bytes <> 8388608",
-    )
-    assert short == [], "an operation that was cut short is no result"
-
-
-def test_a_small_budget_shrinks_the_file_and_says_so(disk_dir, tmp_path):
-    done = ioatlas(
-        "map", disk_dir, "--profile", "iozone2017", "--budget", "10s", "-o", tmp_path / "c", "--json", timeout=300
-    )
-    assert done.returncode == 0, done.stderr
-    events = [json.loads(line) for line in done.stdout.splitlines()]
-    told = [event["text"] for event in events if event["event"] == "remark"]
-    assert any("the budget leaves" in text for text in told), told
-    found = table(tmp_path / "c")
-    measured = [row for row in found if row["kind"] == "measured"]
-    assert measured
-    assert all(int(row["size_bytes"]) < 4 << 30 for row in measured)
-    left = [row for row in found if row["kind"] != "measured"]
-    assert any("left out" in row["verdict"] and row["size_bytes"] == str(4 << 30) for row in left)
-    assert not any("first look" in row["verdict"] for row in found)
-
-
-def test_nascharts_goes_over_file_sizes_through_the_page_cache(disk_dir, tmp_path):
-    done = ioatlas(
-        "map",
-        "--campaign",
-        study(tmp_path, disk_dir, profile="nascharts2008", size='"64k..256k"', bs='"64k"'),
-        "-o",
-        tmp_path / "c",
-        "--json",
-    )
-    assert done.returncode == 0, done.stderr
-    found = table(tmp_path / "c")
-    assert {(row["operation"], int(row["size_bytes"])) for row in found} == {
-        (o, 65536 << k) for o in ("write", "read") for k in range(3)
-    }
-    assert all("direct=0" in path.read_text() for path in (tmp_path / "c" / "batches").glob("*/job.fio"))
-    figure = ioatlas("export", tmp_path / "c", "--format", "svg", "-o", tmp_path / "figure.svg")
-    assert figure.returncode == 0, figure.stderr
-    assert "against file size" in (tmp_path / "figure.svg").read_text()
 
 
 @pytest.mark.skipif(shutil.which("iozone") is None, reason="iozone is not installed")
@@ -297,15 +181,11 @@ def test_iozone_beside_fio_in_one_run(disk_dir, tmp_path):
             )
 
 
-def test_without_iozone_the_engine_is_refused_with_a_remedy(disk_dir):
-    bare = {**os.environ, "PATH": "/nonexistent"}
-    refused = subprocess.run(
-        [sys.executable, "-m", "ioatlas", "plan", str(disk_dir), "--profile", "iozone2017", "--engine", "iozone"],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=bare,
-    )
+@pytest.mark.unmeasured
+def test_without_iozone_the_engine_is_refused_with_a_remedy(disk_dir, monkeypatch):
+    with monkeypatch.context() as bare:
+        bare.setenv("PATH", "/nonexistent")
+        refused = ioatlas("plan", disk_dir, "--profile", "iozone2017", "--engine", "iozone")
     assert refused.returncode == 2
     assert "iozone is not installed" in refused.stderr
     assert "--engine fio" in refused.stderr

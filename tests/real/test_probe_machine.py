@@ -16,7 +16,7 @@ from ioatlas.lab.running import missing
 from ioatlas.testbed import testbed
 
 root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
-pytestmark = pytest.mark.usefixtures("own_lab")
+pytestmark = [pytest.mark.usefixtures("own_lab"), pytest.mark.unmeasured]
 
 
 def needs(name):

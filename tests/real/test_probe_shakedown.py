@@ -47,6 +47,7 @@ def needs(name):
         pytest.skip(f"{name} needs {missing(lab.scenarios()[name])}")
 
 
+@pytest.mark.unmeasured
 def test_typed_in_results_are_explained(tmp_path):
     path = tmp_path / "network.toml"
     path.write_text(NETWORK)
@@ -60,6 +61,7 @@ def test_typed_in_results_are_explained(tmp_path):
     assert {"code", "sentence"} == data[0].keys()
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -82,6 +84,7 @@ def test_bad_results_are_one_clear_error(tmp_path, text, words):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.unmeasured
 @pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio")
 def test_a_file_in_memory_is_refused_as_a_target():
     if not os.path.ismount("/dev/shm"):
@@ -105,6 +108,7 @@ def test_the_measured_ceiling_of_a_link_is_the_computed_one():
             network_rate(target.context["server"], port=9)
 
 
+@pytest.mark.unmeasured
 @root
 def test_a_path_that_does_not_carry_large_packets_is_found():
     needs("link-1g-jumbo")
@@ -136,6 +140,7 @@ def test_a_path_to_memory_costs_more_than_nothing(kind):
     assert set(os.listdir("/proc/self/fd")) == before
 
 
+@pytest.mark.unmeasured
 def test_a_program_that_is_missing_is_named(monkeypatch):
     monkeypatch.setenv("PATH", "/nonexistent")
     with pytest.raises(IoAtlasError, match="fio is not installed"):

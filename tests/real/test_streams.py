@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several streams at once with a real fio: load points in order, the search, stop and resume, a crash, what exports
-say.
+"""Several streams at once with a real fio: load points in order, each stream a job of its own.
+
+The search, a crash and what exports say are in tests/unit/cli/test_load_points_simulated.py.
 """
 
 import json
-import os
 import shutil
-import signal
 
 import pytest
 
-from tests.real.conftest import ioatlas
-from tests.real.test_campaign import rows, start, wait_for
+from tests.real.conftest import ioatlas, rows
 
 pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
 
@@ -116,26 +114,3 @@ def test_power_typed_in_and_a_free_load(tmp_path):
         shares[stream["stream"]] += stream["share"]
     # flow counts I/Os: shares are kept but for the last ones in flight.
     assert shares["big"] == pytest.approx(0.3, abs=0.02)
-
-
-def test_a_crash_loses_nothing_that_was_finished(tmp_path):
-    path = campaign(tmp_path, "load = 400\npoints = [100, 80, 60, 40, 20]", window="500ms")
-    process = start("map", "--campaign", path, "-o", tmp_path / "out", "--yes", "--visits", "1")
-    wait_for(
-        lambda: (
-            (tmp_path / "out/journal.sqlite").exists()
-            and rows(tmp_path / "out", "select 1 from batch where status='running' and pid > 0")
-        )
-    )
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
-    assert rows(tmp_path / "out", "select count(*) from visit where purpose='sweep'") == [(5,)]
-    assert ioatlas("resume", tmp_path / "out").returncode == 0
-    (curve,) = shown(tmp_path / "out")["load_curves"]
-    assert [point["percent"] for point in curve["points"]] == [100, 80, 60, 40, 20]
-    assert not list((tmp_path / "target").iterdir())
-    again = rows(tmp_path / "out", "select count(*) from visit where purpose='sweep'")[0][0]
-    written = rows(tmp_path / "out", "select sum(bytes) from ledger")
-    assert ioatlas("resume", tmp_path / "out").returncode == 0
-    assert rows(tmp_path / "out", "select count(*) from visit where purpose='sweep'")[0][0] == again
-    assert rows(tmp_path / "out", "select sum(bytes) from ledger") == written

@@ -30,7 +30,7 @@ from ioatlas.target import (
 )
 from tests.real.target_lab import Bench, needs, root_only, run, wait_for
 
-pytestmark = [root_only, pytest.mark.root]
+pytestmark = [root_only, pytest.mark.root, pytest.mark.unmeasured]
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from ioatlas.target import (
 from ioatlas.target.nbd import read_export
 from tests.real.target_lab import Bench, needs, wait_for
 
-pytestmark = needs("nbdkit")
+pytestmark = [needs("nbdkit"), pytest.mark.unmeasured]
 
 
 @pytest.fixture

@@ -83,6 +83,7 @@ MIXES = [
 ]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(("tool", "command"), MIXES, ids=[tool for tool, _ in MIXES])
 def test_read_share(tool, command, tmp_path):
     translation = translate(tool, command)
@@ -92,6 +93,7 @@ def test_read_share(tool, command, tmp_path):
     assert within(reads, len(log), int(translation.jobs[0].section.options["rwmixread"]) / 100)
 
 
+@pytest.mark.unmeasured
 def test_size_mix(tmp_path):
     text = (
         "sd=s,lun=x,size=8m\nwd=w,sd=s,rdpct=100,xfersize=(4k,40,8k,35,64k,25)\n"
@@ -103,6 +105,7 @@ def test_size_mix(tmp_path):
         assert within(sum(length == size for _, _, length in log), len(log), share)
 
 
+@pytest.mark.unmeasured
 def test_random_share_of_partly_random_load(tmp_path):
     translation = translate("diskspd", "diskspd -c1G -b4K -o1 -rs30 x")
     assert translation.is_exact
@@ -115,6 +118,7 @@ def test_random_share_of_partly_random_load(tmp_path):
     assert within(jumps - wraps, len(log), 0.3 * (1 - 1 / blocks), sigmas=6)
 
 
+@pytest.mark.unmeasured
 def test_zones_of_a_distribution(tmp_path):
     translation = translate("diskspd", "diskspd -c8M -b4K -o1 -rdpct60/10:0/10:30/20 x")
     assert translation.is_exact
@@ -128,6 +132,7 @@ def test_zones_of_a_distribution(tmp_path):
         assert abs(count - n * share) <= 4.5 * math.sqrt(n * share * (1 - share)) + slack + 1
 
 
+@pytest.mark.unmeasured
 def test_uniform_offsets_are_independent_and_aligned(tmp_path):
     translation = translate("diskspd", "diskspd -c8M -b4K -r16K -o1 x")
     _, (log,) = run(scaled(translation), tmp_path)
@@ -173,6 +178,7 @@ def test_throughput_limit(tmp_path):
     assert found[0]["read"]["io_bytes"] / 3 == pytest.approx(4_000_000, rel=0.06)
 
 
+@pytest.mark.unmeasured
 def test_iozone_operations_move_the_work_they_name(tmp_path):
     translation = translate("iozone", "iozone -i 0 -i 1 -i 2 -i 3 -i 4 -i 5 -e -s 4m -r 64k -w")
     found, logs = run(scaled(translation), tmp_path)
@@ -199,6 +205,7 @@ def test_iozone_operations_move_the_work_they_name(tmp_path):
     assert all(job["error"] == 0 for job in found)
 
 
+@pytest.mark.unmeasured
 @pytest.mark.skipif(shutil.which("iozone") is None, reason="iozone is not installed")
 def test_what_iozone_writes_is_what_the_translation_says(tmp_path):
     command = ["iozone", "-i", "0", "-i", "2", "-e", "-s", "1m", "-r", "64k", "-w", "-f", str(tmp_path / "iozone.dat")]
@@ -213,6 +220,7 @@ def pages(data):
     return (data[at : at + 4096] for at in range(0, len(data), 4096))
 
 
+@pytest.mark.unmeasured
 def test_interlocked_threads_cover_the_file_once(tmp_path):
     translation = translate("diskspd", "diskspd -c8M -b64K -t4 -o1 -si -d60 x")
     options = dict(translation.jobs[0].section.options)
@@ -227,6 +235,7 @@ def test_interlocked_threads_cover_the_file_once(tmp_path):
     assert sorted(offsets) == list(range(128))
 
 
+@pytest.mark.unmeasured
 def test_elbencho_threads_have_their_own_parts(tmp_path):
     translation = translate("elbencho", "elbencho -w -r -b 64k -t 4 -s 8m /x/file1")
     found, _ = run(replace(translation), tmp_path, log=False)
@@ -234,6 +243,7 @@ def test_elbencho_threads_have_their_own_parts(tmp_path):
     assert (tmp_path / "ioatlas-target-1").stat().st_size == 8 * MIB
 
 
+@pytest.mark.unmeasured
 def test_vdbench_files(tmp_path):
     text = (
         "fsd=f,anchor=/d,depth=1,width=2,files=5,size=64k\n"
@@ -248,6 +258,7 @@ def test_vdbench_files(tmp_path):
     assert {file.stat().st_size for file in files} == {65536}
 
 
+@pytest.mark.unmeasured
 @pytest.mark.skipif(not SAMPLES.exists(), reason="the samples are not here")
 def test_every_example_of_fio_parses_and_what_is_written_is_accepted(tmp_path):
     """`pytest -s` prints how many translate exactly."""

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.unmeasured
 ROOT = Path(__file__).resolve().parents[2]
 EXPLORER = ROOT / "src" / "ioatlas" / "report" / "explorer"
 
@@ -42,7 +43,8 @@ def test_a_wheel_without_the_explorer_is_refused(source: Path, tmp_path: Path) -
 
 
 @pytest.mark.skipif(not EXPLORER.is_dir(), reason="needs the built explorer (make web)")
-def test_the_wheel_works_on_its_own(source: Path, tmp_path: Path) -> None:
+def test_the_wheel_works_on_its_own(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYTHONPATH", raising=False)
     shutil.copytree(EXPLORER, source / "src" / "ioatlas" / "report" / "explorer")
     done = build(source, tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr

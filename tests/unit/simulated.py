@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import os
 import random
 import shutil
@@ -19,7 +17,6 @@ from unittest import mock
 import sqlalchemy as sa
 
 from ioatlas import __version__, campaign
-from ioatlas.cli import main
 from ioatlas.errors import IoAtlasError
 from ioatlas.procedures.options import read_campaign
 from ioatlas.run.environment import Environment
@@ -32,6 +29,7 @@ from ioatlas.simulate.output import VERSION
 from ioatlas.store.journal import Journal
 from ioatlas.testbed.power_log import PowerLog
 from ioatlas.testbed.telemetry import Sample, Watched
+from tests.command_line import call
 
 KIB, MIB = 1 << 10, 1 << 20
 LAW = Law(
@@ -111,9 +109,9 @@ class World:
             return error
         return None
 
-    def session(self, stop_asked: Callable[[], bool] = lambda: False):
+    def session(self, stop_asked: Callable[[], bool] = lambda: False, **options):
         """One session, from the journal as it is on the disk."""
-        journal = campaign.reopen(self.directory, executor=self.executor)
+        journal = campaign.reopen(self.directory, executor=self.executor, **options)
         try:
             return campaign.run(
                 journal, emit=self.events.append, stop_asked=stop_asked, environment=environment(self.executor)
@@ -288,17 +286,8 @@ class Shell:
         self.executor = SimulatedExecutor(law, faults=faults, **executor)
 
     def __call__(self, *arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
-        out, err = io.StringIO(), io.StringIO()
         with (
             mock.patch("ioatlas.run.environment.system_environment", return_value=environment(self.executor)),
             mock.patch("ioatlas.campaign.SystemExecutor", return_value=self.executor),
-            mock.patch.dict(os.environ, {"COLUMNS": "100", **variables}),
-            contextlib.redirect_stdout(out),
-            contextlib.redirect_stderr(err),
         ):
-            code = 0
-            try:
-                main([str(one) for one in arguments])
-            except SystemExit as ended:
-                code = int(ended.code or 0)
-        return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
+            return call(*arguments, **{"COLUMNS": "100", **variables})
