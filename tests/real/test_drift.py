@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A target that wanders while it is measured is told, by its blocks and by its sentinels; what was voided stays in the
+"""A target that wanders while it is measured is told, by its replicates; what was voided stays in the
 journal.
 
 The baseline visits of a larger sweep are in tests/unit/cli/test_map_simulated.py.
