@@ -15,17 +15,16 @@ from ioatlas.errors import IoAtlasError
 from ioatlas.procedures.options import CAMPAIGN
 from ioatlas.run.record import recorded_plan
 from ioatlas.store.journal import Journal
-from tests.unit.procedures.cases import DENSE, begin
+from tests.unit.procedures.cases import DENSE, make_world
 from tests.unit.simulated import World
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     """A campaign that was made to its end, and one of streams that was begun."""
-    dense, points = World(tmp_path_factory.mktemp("dense")), World(tmp_path_factory.mktemp("points"))
+    dense, points = World(tmp_path_factory.mktemp("dense")), make_world(tmp_path_factory.mktemp("points"), "points")
     dense.run(DENSE.replace("visits = 3", "visits = 1"))
     dense.keep()
-    begin(points, "points")
     points.keep()
     return {"dense": dense, "points": points}
 
