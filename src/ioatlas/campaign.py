@@ -197,7 +197,7 @@ def run(
     environment = environment or system_environment()
     began = environment.executor.clock.monotonic()
     plan, row = recorded_plan(journal, CAMPAIGN.tables), journal.campaign()
-    procedure = procedure_of(plan.spec, journal.outcomes())
+    procedure = procedure_of(plan.spec, journal.record_names())
     cells = [cell for cell, _ in plan.cells]
     sites = Sites(
         journal,

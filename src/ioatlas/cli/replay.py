@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.model.map_model import Parameter
 from ioatlas.model.units import format_size
 
 if TYPE_CHECKING:
@@ -187,7 +188,7 @@ def _print(result: dict[str, Any]) -> None:
         )
     for p in result["parameters"]:
         if p["known"]:
-            click.echo(f"parameter  {parameter_sentence(p)}")
+            click.echo(f"parameter  {parameter_sentence(Parameter(**p))}")
     for note in result["notes"]:
         click.echo(f"note       {note}")
     click.echo(f"computing  {result['compute_seconds']:.2f} s")

@@ -24,11 +24,11 @@ import numpy as np
 
 from ioatlas.design import cliff_pass
 from ioatlas.design.acquire import reduce_error, spread_out
-from ioatlas.design.holdout import Pick, StatedError, state, width_factor
-from ioatlas.design.regimes import WeakRegime, failing_regimes, regime_of, weak_regimes
+from ioatlas.design.holdout import Pick, state, width_factor
+from ioatlas.design.regimes import failing_regimes, regime_of, weak_regimes
 from ioatlas.errors import UsageError
+from ioatlas.model.map_model import ChangePoint, StatedError, WeakRegime
 from ioatlas.surrogate.change_points import find_change_points, fit_with, footprint, undecided
-from ioatlas.surrogate.law import ChangePoint
 from ioatlas.surrogate.space import Floats, Ints, Space
 from ioatlas.surrogate.surrogate import Surrogate, Training
 from ioatlas.surrogate.threads import one_thread

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ioatlas.model.map_model import ChangePoint
 from ioatlas.surrogate.change_points import exponents, footprint
-from ioatlas.surrogate.law import ChangePoint
 from ioatlas.surrogate.noise import PRIOR_SD
 from ioatlas.surrogate.space import SIZE_NAMES, Ints, Space
 

@@ -12,6 +12,7 @@ from math import comb
 
 import numpy as np
 
+from ioatlas.model.map_model import StatedError
 from ioatlas.surrogate.space import Floats
 
 COVER = 0.9
@@ -60,24 +61,6 @@ class Pick:
     @property
     def covered(self) -> bool:
         return self.standard <= self.factor
-
-
-@dataclass(frozen=True)
-class StatedError:
-    """Median and P90 of |predicted / measured - 1| over the picks, each with a 95% interval, and how many intervals
-    held.
-
-    n: picks it rests on. Bounds are None when so few picks do not give them.
-    """
-
-    n: int
-    median: float | None
-    median_low: float | None
-    median_high: float | None
-    p90: float | None
-    p90_low: float | None
-    p90_high: float | None
-    cover: float | None
 
 
 def quantile(values: Floats, q: float) -> float:

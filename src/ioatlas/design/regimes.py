@@ -6,10 +6,10 @@ named.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 import numpy as np
 
+from ioatlas.model.map_model import WeakRegime
 from ioatlas.surrogate.space import Floats, Ints
 from ioatlas.surrogate.surrogate import Surrogate
 
@@ -22,24 +22,6 @@ NOISE_TIMES = 2.0
 """What noise alone would make the median error is never called a failure, nor twice that."""
 FAILED_LEAST = 4
 MEDIAN_OF_NORMAL = 0.6744897501960817
-
-
-@dataclass(frozen=True)
-class WeakRegime:
-    """A regime where the readings were not foreseen, or that was measured densely because they had not been.
-
-    cells, measured, dense: cells of the regime, those with a reading, those asked for because the model failed there.
-    median_error: median |predicted / measured - 1| of its readings, each foretold from the others. failing: whether
-    that is still beyond
-    the limit and cells are left: its predictions should be measured, not believed.
-    """
-
-    name: str
-    cells: int
-    measured: int
-    dense: int
-    median_error: float
-    failing: bool
 
 
 def regime_of(model: Surrogate) -> Ints:

@@ -12,12 +12,10 @@ from itertools import combinations
 import numpy as np
 
 from ioatlas.design.adaptive import AdaptiveDesign, Reading, Request, Settings
-from ioatlas.design.holdout import StatedError
 from ioatlas.design.predicted import predicted_map
 from ioatlas.design.recording import Recording
-from ioatlas.design.regimes import WeakRegime
 from ioatlas.errors import IoAtlasError
-from ioatlas.surrogate.law import ChangePoint
+from ioatlas.model.map_model import ChangePoint, StatedError, WeakRegime
 from ioatlas.surrogate.space import Floats, Space
 from ioatlas.surrogate.surrogate import Surrogate
 from ioatlas.surrogate.threads import one_thread

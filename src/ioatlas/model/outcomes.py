@@ -8,8 +8,8 @@ stood there alone; that is read as well.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 from ioatlas.errors import IoAtlasError
@@ -33,6 +33,13 @@ class KeptRecord(ABC):
     @abstractmethod
     def of_content(cls, content: Any) -> Self:
         """The record that says this."""
+
+    @classmethod
+    def of_outcomes(cls, outcomes: Mapping[str, Any], targets: Sequence[str]) -> Self | None:  # noqa: ARG003
+        """The record among all that a journal holds, None when it is not there. targets: names, of which an early
+        journal may have kept a record each.
+        """
+        return cls.from_json(outcomes[cls.NAME]) if cls.NAME in outcomes else None
 
     def to_json(self) -> dict[str, Any]:
         return {"version": self.version, self.CONTENT: self.content()}
@@ -198,3 +205,127 @@ class ComputeSeconds(KeptRecord):
     @classmethod
     def of_content(cls, content: Any) -> Self:
         return cls(content)
+
+
+@dataclass(frozen=True)
+class AdaptiveLimit(KeptRecord):
+    """That the adaptive design took over a map whose plan did not fit its budget: cells it measures at most."""
+
+    NAME, CONTENT = "adaptive", "limit"
+    cells: int | None = None
+
+    def content(self) -> Any:
+        return {"cells": self.cells}
+
+    @classmethod
+    def of_content(cls, content: Any) -> Self:
+        return cls(content["cells"])
+
+
+@dataclass(frozen=True)
+class BaselineCells(KeptRecord):
+    """Keys of the cells that come back in baseline visits, by target."""
+
+    NAME, CONTENT = "sentinels", "cells"
+    cells: Mapping[str, str] = field(default_factory=dict)
+
+    def content(self) -> Any:
+        return dict(self.cells)
+
+    @classmethod
+    def of_content(cls, content: Any) -> Self:
+        return cls(dict(content))
+
+
+@dataclass(frozen=True)
+class IntegrityCheck:
+    """One target's check: bytes written and read back, what fio said of those that did not match ('' when all did)."""
+
+    target: str
+    bs_bytes: int
+    iodepth: int
+    size_bytes: int
+    written_bytes: int
+    read_bytes: int
+    mismatches: int
+    error: int
+    message: str
+
+
+@dataclass(frozen=True)
+class Integrity(KeptRecord):
+    """The checks of `--verify`, target by target."""
+
+    NAME, CONTENT = "integrity", "checks"
+    checks: tuple[IntegrityCheck, ...] = ()
+
+    def content(self) -> Any:
+        return [asdict(check) for check in self.checks]
+
+    @classmethod
+    def of_content(cls, content: Any) -> Self:
+        return cls(tuple(IntegrityCheck(**check) for check in content))
+
+
+@dataclass(frozen=True)
+class SniaPass:
+    """A pass of a test in rounds: how the target was purged before it, the number (from 0) of the first round after
+    its last preparation, and why no further round is run ('' while the test goes on).
+    """
+
+    purge: str = ""
+    first: int = 0
+    ended: str = ""
+
+
+@dataclass(frozen=True)
+class SniaPasses(KeptRecord):
+    """The passes that were begun, by their names."""
+
+    NAME, CONTENT = "rounds", "passes"
+    passes: Mapping[str, SniaPass] = field(default_factory=dict)
+
+    def content(self) -> Any:
+        return {name: asdict(one) for name, one in self.passes.items()}
+
+    @classmethod
+    def of_content(cls, content: Any) -> Self:
+        return cls({name: SniaPass(**one) for name, one in content.items()})
+
+
+@dataclass(frozen=True)
+class HighestLoad:
+    """The highest load that a target carried, in I/Os per second, and what kept it from more.
+
+    refused: the lowest load that it did not carry; None when none was tried. trials: how many loads were tried.
+    """
+
+    iops: float
+    limited_by: str
+    refused: float | None = None
+    trials: int = 0
+
+
+@dataclass(frozen=True)
+class HighestLoads(KeptRecord):
+    """What the searches for the highest load came to, one for each target and phase. Not told apart but by `of`."""
+
+    NAME, CONTENT = "stream_loads", "loads"
+    loads: Mapping[str, HighestLoad] = field(default_factory=dict)
+
+    def of(self, target: str, phase: str) -> HighestLoad | None:
+        return self.loads.get(self._key(target, phase))
+
+    def with_load(self, target: str, phase: str, load: HighestLoad) -> Self:
+        return replace(self, loads={**self.loads, self._key(target, phase): load})
+
+    def content(self) -> Any:
+        return {key: asdict(load) for key, load in self.loads.items()}
+
+    @classmethod
+    def of_content(cls, content: Any) -> Self:
+        return cls({key: HighestLoad(**load) for key, load in content.items()})
+
+    @staticmethod
+    def _key(target: str, phase: str) -> str:
+        return f"{target}\t{phase}"

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.procedures.adaptive_map.procedure import AdaptiveMap
@@ -33,17 +33,17 @@ PROCEDURES: tuple[Procedure, ...] = (
 )
 
 
-def procedure_of(spec: CampaignSpec, outcomes: Mapping[str, Any] | None = None) -> Procedure:
-    """The procedure of a campaign. outcomes: of its journal; None before it has one."""
-    return next(one for one in PROCEDURES if one.claims(spec, outcomes or {}))
+def procedure_of(spec: CampaignSpec, records: Collection[str] = ()) -> Procedure:
+    """The procedure of a campaign. records: names of those that its journal keeps; none before it has one."""
+    return next(one for one in PROCEDURES if one.claims(spec, records))
 
 
 def procedure_of_journal(journal: Journal) -> Procedure:
     """The procedure of a campaign that was begun."""
-    return procedure_of(recorded_spec(journal, CAMPAIGN.tables), journal.outcomes())
+    return procedure_of(recorded_spec(journal, CAMPAIGN.tables), journal.record_names())
 
 
 def parts_of(journal: Journal) -> ResultParts:
     """What of its result the campaign's procedure says."""
     spec = recorded_spec(journal, CAMPAIGN.tables)
-    return procedure_of(spec, journal.outcomes()).result(journal, spec)
+    return procedure_of(spec, journal.record_names()).result(journal, spec)

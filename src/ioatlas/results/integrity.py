@@ -3,36 +3,17 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Sequence
 
 from ioatlas.model.finding import Finding, FindingCode
+from ioatlas.model.outcomes import IntegrityCheck
 from ioatlas.model.units import format_size, format_size_rounded
 
 
-@dataclass(frozen=True)
-class Check:
-    """One target's check: bytes written and read back, what fio said of those that did not match ('' when all did)."""
-
-    target: str
-    bs_bytes: int
-    iodepth: int
-    size_bytes: int
-    written_bytes: int
-    read_bytes: int
-    mismatches: int
-    error: int
-    message: str
-
-
-def as_outcome(checks: list[Check]) -> list[dict[str, Any]]:
-    return [asdict(check) for check in checks]
-
-
-def integrity_findings(outcome: list[dict[str, Any]]) -> tuple[Finding, ...]:
+def integrity_findings(checks: Sequence[IntegrityCheck]) -> tuple[Finding, ...]:
     """What the checks found, mismatches first."""
     found = []
-    for check in sorted((Check(**row) for row in outcome), key=lambda check: not check.error):
+    for check in sorted(checks, key=lambda check: not check.error):
         what = f"blocks of {format_size(check.bs_bytes)} at depth {check.iodepth}"
         if check.error or check.mismatches:
             sentence = (

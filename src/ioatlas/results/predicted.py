@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode
+from ioatlas.model.map_model import ChangePoint, Maps, Parameter, WeakRegime
 from ioatlas.model.units import format_count, format_latency, format_rate, format_size_rounded
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.store.journal import Prediction
@@ -66,36 +66,29 @@ def _share(cell: Cell, direction: str) -> float:
     return reads if direction == "read" else 1 - reads
 
 
-def map_findings(outcomes: Mapping[str, Any]) -> tuple[Finding, ...]:
+def map_findings(maps: Maps) -> tuple[Finding, ...]:
     """How good the map is, where its cliffs are, and what the law's parameters say."""
     found = []
-    for name, value in outcomes.items():
-        if not name.startswith("map of "):
-            continue
-        target = name.removeprefix("map of ")
-        stated = value["stated_error"]
-        sentence = (
-            f"{target}: {value['measured']:,} of {value['cells']:,} cells were measured, the others are predicted."
-        )
-        if stated["median"] is None:
+    for target, outcome in maps.targets.items():
+        stated = outcome.stated_error
+        sentence = f"{target}: {outcome.measured:,} of {outcome.cells:,} cells were measured, the others are predicted."
+        if stated.median is None or stated.p90 is None or stated.cover is None:
             sentence += " Too few random cells were predicted before they were measured to state an error."
         else:
             sentence += (
-                f" Of {stated['n']} random cells that were predicted before they were measured the median error was"
-                f" {stated['median']:.1%}{_range(stated['median_low'], stated['median_high'])}, the 90th percentile"
-                f" {stated['p90']:.1%}{_range(stated['p90_low'], stated['p90_high'])};"
-                f" {stated['cover']:.0%} of the 90% intervals held."
+                f" Of {stated.n} random cells that were predicted before they were measured the median error was"
+                f" {stated.median:.1%}{_range(stated.median_low, stated.median_high)}, the 90th percentile"
+                f" {stated.p90:.1%}{_range(stated.p90_low, stated.p90_high)};"
+                f" {stated.cover:.0%} of the 90% intervals held."
             )
         found.append(Finding(FindingCode.MAP_ERROR, sentence, target=target))
-        for edge in value["edges"]:
-            found.append(
-                Finding(FindingCode.CLIFF, _cliff(target, edge), target=target, direction=edge["direction"] or "")
-            )
+        for edge in outcome.change_points:
+            found.append(Finding(FindingCode.CLIFF, _cliff(target, edge), target=target, direction=edge.direction))
         found += [
             Finding(FindingCode.WEAK_REGIME, f"{target}: {_weak(regime)}", target=target)
-            for regime in value.get("weak_regimes", [])[:WEAK_TOLD]
+            for regime in outcome.weak_regimes[:WEAK_TOLD]
         ]
-        known = [p for p in value["parameters"] if p.get("known")]
+        known = [parameter for parameter in outcome.parameters if parameter.known]
         if known:
             found.append(
                 Finding(
@@ -107,23 +100,19 @@ def map_findings(outcomes: Mapping[str, Any]) -> tuple[Finding, ...]:
     return tuple(found)
 
 
-def _weak(regime: Mapping[str, Any]) -> str:
+def _weak(regime: WeakRegime) -> str:
     """Where the model failed, what was done about it, and what is left. Old journals know only where."""
-    where = f"{regime['name']} (median error {regime['median_error']:.0%})"
-    if "measured" not in regime:
+    where = f"{regime.name} (median error {regime.median_error:.0%})"
+    if regime.measured is None:
         return f"the model fails in {where}: measure rather than believe its predictions."
-    known = f"{regime['measured']:,} of its {regime['cells']:,} cells are measured"
+    known = f"{regime.measured:,} of its {regime.cells:,} cells are measured"
     done = (
-        f"so it was measured densely, {regime['dense']:,} cells more"
-        if regime["dense"]
-        else "too late for more cells there"
+        f"so it was measured densely, {regime.dense:,} cells more" if regime.dense else "too late for more cells there"
     )
-    if regime["failing"]:
+    if regime.failing:
         return f"the model fails in {where}, {done}: {known}; measure the others rather than believe their predictions."
-    if regime["measured"] == regime["cells"]:
-        return (
-            f"the model failed in {where}, {done}: all its {regime['cells']:,} cells are measured, none is predicted."
-        )
+    if regime.measured == regime.cells:
+        return f"the model failed in {where}, {done}: all its {regime.cells:,} cells are measured, none is predicted."
     return f"the model failed in {where}, {done}: {known}, and its readings are foretold now."
 
 
@@ -131,22 +120,20 @@ def _range(low: float | None, high: float | None) -> str:
     return f" (95%: {low:.1%} to {high:.1%})" if low is not None and high is not None else ""
 
 
-def _cliff(target: str, edge: Mapping[str, Any]) -> str:
-    along = edge["axis"] or ("size x numjobs" if edge["exponent"] else "size")
-    low, high = (
-        (format_size_rounded(edge[end]) if not edge["axis"] else format_count(edge[end])) for end in ("low", "high")
-    )
-    which = f" {edge['direction']}" if edge["direction"] else ""
-    change = f"{edge['drop']:.1f} times faster" if edge["drop"] >= 1 else f"{1 / edge['drop']:.1f} times slower"
+def _cliff(target: str, edge: ChangePoint) -> str:
+    along = edge.axis or ("size x numjobs" if edge.exponent else "size")
+    low, high = (format_count(value) if edge.axis else format_size_rounded(value) for value in (edge.low, edge.high))
+    which = f" {edge.direction}" if edge.direction else ""
+    change = f"{edge.drop:.1f} times faster" if edge.drop >= 1 else f"{1 / edge.drop:.1f} times slower"
     return (
         f"{target}: a cliff in{which} throughput between {along} {low} and {high}: {change} below it."
         " No prediction crosses it."
     )
 
 
-def parameter_sentence(parameter: Mapping[str, Any]) -> str:
-    """A parameter of the law (`surrogate.law.Parameter` as a mapping) with its interval, in units people use."""
-    spoken = _SPOKEN.get(parameter["unit"], format_count)
-    mode = f" ({parameter['mode']})" if parameter["mode"] else ""
-    low, high = spoken(parameter["low"]), spoken(parameter["high"])
-    return f"{parameter['name']}{mode} {spoken(parameter['value'])} (90%: {low} to {high})"
+def parameter_sentence(parameter: Parameter) -> str:
+    """A parameter of the law with its interval, in units people use."""
+    spoken = _SPOKEN.get(parameter.unit, format_count)
+    mode = f" ({parameter.mode})" if parameter.mode else ""
+    low, high = spoken(parameter.low), spoken(parameter.high)
+    return f"{parameter.name}{mode} {spoken(parameter.value)} (90%: {low} to {high})"

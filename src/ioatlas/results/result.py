@@ -19,7 +19,8 @@ from ioatlas.config.spec import CampaignSpec
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding
-from ioatlas.model.outcomes import ComputeSeconds, HoleCheck, Voided
+from ioatlas.model.map_model import Maps
+from ioatlas.model.outcomes import ComputeSeconds, HoleCheck, Integrity, Voided
 from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import UnmeasuredCode, UnmeasuredReason, read_unmeasured
 from ioatlas.model.result import CampaignResult, Unmeasured
@@ -84,7 +85,6 @@ class _Read:
     told: list[Visit]
     cells: Mapping[str, Cell]
     beds: Mapping[str, Testbed]
-    outcomes: Mapping[str, Any]
     counts: Counts
 
     @classmethod
@@ -103,7 +103,6 @@ class _Read:
             told,
             {cell.key: cell for cell, _ in rows},
             testbeds(last, journal.directory),
-            journal.outcomes(),
             batch_counts(journal, made),
         )
 
@@ -230,8 +229,8 @@ def _with_drift(read: _Read, result: CampaignResult, judged: Sequence[Finding]) 
         charts=charts,
         tables=tables,
         findings=(
-            *integrity_findings(read.outcomes.get("integrity", [])),
-            *map_findings(read.outcomes),
+            *integrity_findings(read.parts.journal.kept(Integrity).checks),
+            *map_findings(read.parts.journal.kept(Maps)),
             *read.parts.findings(result),
             *judged,
             *drift_findings(states, sentinels, voided, removed_blocks(read.cells, told)),

@@ -16,7 +16,7 @@ from ioatlas.fio.single import run_job
 from ioatlas.model.cell import Cell
 from ioatlas.model.events import Emit, Event
 from ioatlas.model.options import SYNCHRONOUS_ENGINES
-from ioatlas.results.integrity import Check
+from ioatlas.model.outcomes import IntegrityCheck
 from ioatlas.run.plan import Plan
 from ioatlas.target.sites import Sites
 
@@ -28,7 +28,7 @@ _MISMATCH = re.compile(r"^(verify: |.*verify: bad |crc32c: verify failed|fio: ve
 
 def check_targets(
     plan: Plan, sites: Sites, executor: Executor, directory: Path, *, stop_asked: Callable[[], bool], emit: Emit
-) -> list[Check]:
+) -> tuple[IntegrityCheck, ...]:
     """Check every target that the campaign writes. Raises PartialResultError when stopped."""
     checks = []
     for target in plan.targets:
@@ -38,7 +38,7 @@ def check_targets(
             emit(Event("verify", {"target": target.name, "bs_bytes": cell.bs_bytes}))
             sites.check([cell])
             checks.append(_check(cell, sites, executor, directory / "verify" / target.name, stop_asked))
-    return checks
+    return tuple(checks)
 
 
 def verify_job(cell: Cell, location: Mapping[str, JobValue]) -> str:
@@ -67,7 +67,9 @@ def _range_bytes(cell: Cell) -> int:
     return min(cell.size_bytes, LARGEST_BYTES) // cell.bs_bytes * cell.bs_bytes
 
 
-def _check(cell: Cell, sites: Sites, executor: Executor, directory: Path, stop_asked: Callable[[], bool]) -> Check:
+def _check(
+    cell: Cell, sites: Sites, executor: Executor, directory: Path, stop_asked: Callable[[], bool]
+) -> IntegrityCheck:
     location = dict(sites.location(cell))
     location.pop("filename_format", None)
     size = _range_bytes(cell)
@@ -85,7 +87,7 @@ def _check(cell: Cell, sites: Sites, executor: Executor, directory: Path, stop_a
     job = output.jobs[0] if output is not None and output.jobs else None
     lines = [line.strip() for line in outcome.stderr.splitlines() if _MISMATCH.match(line.strip())]
     written, read = ((job.directions[d].io_bytes or 0) if job and d in job.directions else 0 for d in ("write", "read"))
-    return Check(
+    return IntegrityCheck(
         cell.target,
         cell.bs_bytes,
         DEPTH,

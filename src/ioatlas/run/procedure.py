@@ -8,7 +8,7 @@ above it ask the methods here, never which procedure it is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -53,9 +53,9 @@ class Procedure:
     odd_sizes: ClassVar[OddSizes] = "refuse"
     """What becomes of cells whose blocks direct I/O cannot move."""
 
-    def claims(self, spec: CampaignSpec, outcomes: Mapping[str, Any]) -> bool:
-        """Whether a campaign asked for in this way is of this kind. outcomes: of a journal; empty before there is
-        one.
+    def claims(self, spec: CampaignSpec, records: Collection[str]) -> bool:
+        """Whether a campaign asked for in this way is of this kind. records: names of those that its journal
+        keeps; none before there is one.
         """
         raise NotImplementedError
 

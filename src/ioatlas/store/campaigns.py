@@ -113,14 +113,22 @@ class Campaigns(Database):
 
     def kept(self, kind: type[KindOfRecord]) -> KindOfRecord:
         """The record of a kind; an empty one when nothing of it was kept. Raises as `KeptRecord.from_json`."""
-        outcomes = self.outcomes()
-        return kind.from_json(outcomes[kind.NAME]) if kind.NAME in outcomes else kind()
+        return self._record(kind) or kind()
 
-    def is_kept(self, kind: type[KeptRecord]) -> bool:
+    def is_kept(self, kind: type[KindOfRecord]) -> bool:
         """Whether a record of a kind was written down."""
-        return kind.NAME in self.outcomes()
+        return self._record(kind) is not None
+
+    def _record(self, kind: type[KindOfRecord]) -> KindOfRecord | None:
+        return kind.of_outcomes(self.outcomes(), [target.name for target in self.targets()])
+
+    def record_names(self) -> frozenset[str]:
+        """Names of the records that are kept."""
+        with self._engine.connect() as link:
+            return frozenset(link.execute(sa.select(t.outcome.c.name)).scalars())
 
     def outcomes(self) -> dict[str, Any]:
+        """The records as they stand in the journal: `kept` reads one of a kind."""
         with self._engine.connect() as link:
             rows = link.execute(sa.select(t.outcome)).all()
         return {row.name: self.row("outcome", row.name).json(row.value_json, "value_json") for row in rows}

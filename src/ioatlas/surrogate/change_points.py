@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ioatlas.model.map_model import ChangePoint
 from ioatlas.surrogate.gp import Posterior
-from ioatlas.surrogate.law import ChangePoint
 from ioatlas.surrogate.space import SIZE_NAMES, Floats, Ints, Space
 from ioatlas.surrogate.surrogate import FIT_ITERATIONS, Surrogate, Training, fit
 

@@ -11,7 +11,8 @@ from math import exp, log, sqrt
 
 import numpy as np
 
-from ioatlas.surrogate.law import Law, Parameter, Service
+from ioatlas.model.map_model import Parameter
+from ioatlas.surrogate.law import Law, Service
 from ioatlas.surrogate.space import Floats
 from ioatlas.surrogate.surrogate import Surrogate
 

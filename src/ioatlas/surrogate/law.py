@@ -28,6 +28,7 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ioatlas.model.map_model import ChangePoint
 from ioatlas.surrogate.space import Floats, Ints, Space
 
 T = TypeVar("T")
@@ -47,40 +48,6 @@ DAMPINGS, LONGEST_STEP, QUIET_GAIN = 8, 2.0, 1e-4
 PHYSICAL_AXES = frozenset(
     {"bs_bytes", "bs", "size_bytes", "size", "numjobs", "iodepth", "footprint_bytes", "outstanding"}
 )
-
-
-@dataclass(frozen=True)
-class ChangePoint:
-    """A place where throughput jumps: between two measured levels of the footprint, or of another axis.
-
-    axis:      '' for the footprint `size * numjobs^exponent` in bytes, a cliff that a cache makes: the law behind it
-    has
-               parameters of its own and no residual crosses it. Else the axis' name: a plain step (small writes, a
-               stripe
-               unit, a queue limit).
-    direction: the direction it was seen in; '' for all.
-    drop:      throughput on the low side over throughput on the high side.
-    """
-
-    low: float
-    high: float
-    exponent: int = 0
-    direction: str = ""
-    drop: float = 1.0
-    axis: str = ""
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A parameter of the law with a 90% interval. `known` is False when the data say nothing about it."""
-
-    name: str
-    mode: str
-    value: float
-    low: float
-    high: float
-    unit: str
-    known: bool
 
 
 class _Record(Generic[T]):

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ioatlas.model.map_model import ChangePoint
 from ioatlas.surrogate.gp import GridKernel, Hyper, Posterior
-from ioatlas.surrogate.law import ChangePoint, Law
+from ioatlas.surrogate.law import Law
 from ioatlas.surrogate.noise import STUDENT_DOF, Noise, measure_noise
 from ioatlas.surrogate.space import Floats, Ints, Space
 

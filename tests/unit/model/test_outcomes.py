@@ -6,19 +6,31 @@ import json
 import pytest
 
 from ioatlas.analysis.counters import CountedPath, CountedPaths
+from ioatlas.design.latency_search import Goal
 from ioatlas.errors import IoAtlasError
+from ioatlas.model.map_model import ChangePoint, MapOutcome, Maps, Parameter, StatedError, WeakRegime
 from ioatlas.model.outcomes import (
+    AdaptiveLimit,
+    BaselineCells,
     ComputeSeconds,
+    HighestLoad,
+    HighestLoads,
     HoleCheck,
     IdleWatts,
+    Integrity,
+    IntegrityCheck,
     KeptMeter,
     KnownMemory,
     Meters,
     PreparedTarget,
     PreparedTargets,
+    SniaPass,
+    SniaPasses,
     Voided,
     VoidedReplicate,
 )
+from ioatlas.model.target import Target
+from ioatlas.procedures.tune.kept import Refuted, TuneEnd, TuneGoal, Unrunnable
 from ioatlas.store.journal import Journal
 
 KNOWN = [
@@ -55,6 +67,50 @@ KNOWN = [
         ],
     ),
     (ComputeSeconds(1.25), "compute_seconds", 1.25),
+    (AdaptiveLimit(240), "adaptive", {"cells": 240}),
+    (BaselineCells({"nas": "8b2f"}), "sentinels", {"nas": "8b2f"}),
+    (
+        Integrity((IntegrityCheck("nas", 4096, 8, 1 << 20, 1 << 20, 1 << 20, 0, 0, ""),)),
+        "integrity",
+        [
+            {
+                "target": "nas",
+                "bs_bytes": 4096,
+                "iodepth": 8,
+                "size_bytes": 1 << 20,
+                "written_bytes": 1 << 20,
+                "read_bytes": 1 << 20,
+                "mismatches": 0,
+                "error": 0,
+                "message": "",
+            }
+        ],
+    ),
+    (
+        SniaPasses({"ssd/bs 4 KiB": SniaPass("discarded", 3, "steady state met")}),
+        "rounds",
+        {"ssd/bs 4 KiB": {"purge": "discarded", "first": 3, "ended": "steady state met"}},
+    ),
+    (
+        HighestLoads().with_load("nas", "video", HighestLoad(900.0, "response time", 1000.0, 7)),
+        "stream_loads",
+        {"nas\tvideo": {"iops": 900.0, "limited_by": "response time", "refused": 1000.0, "trials": 7}},
+    ),
+    (
+        TuneGoal(Goal("mean", 5e6, 16, 32)),
+        "tune",
+        {
+            "quantity": "mean",
+            "limit_ns": 5e6,
+            "max_jobs": 16,
+            "max_depth": 32,
+            "exceed_ratio": 0.5,
+            "trials": 3,
+        },
+    ),
+    (TuneEnd(by_budget=True), "tune_ended", "budget"),
+    (Refuted(((1, 8), (2, 16))), "tune_refuted", [[1, 8], [2, 16]]),
+    (Unrunnable(((64, 256),)), "tune_failed", [[64, 256]]),
     (
         CountedPaths({"disk": CountedPath(("sda", "sdb")), "nas": CountedPath(nfs=True)}),
         "counted",
@@ -86,3 +142,44 @@ def test_a_record_is_read_as_it_was_written_early_and_now(record, name, early, t
 def test_a_record_of_a_later_version_is_refused():
     with pytest.raises(IoAtlasError, match="'idle_watts' has version 2, this ioatlas reads up to 1"):
         IdleWatts.from_json({"version": 2, "watts": {}})
+
+
+EARLY_MAP = {
+    "cells": 200,
+    "measured": 60,
+    "stated_error": {"n": 0, "median": None},
+    "edges": [{"low": 1.0, "high": 2.0, "exponent": 1, "direction": "read", "drop": 3.0, "axis": ""}],
+    "parameters": [{"name": "t0", "mode": "", "value": 1.0, "low": 0.5, "high": 2.0, "unit": "seconds", "known": True}],
+}
+THE_MAP = MapOutcome(
+    200,
+    60,
+    StatedError(0),
+    (ChangePoint(1.0, 2.0, 1, "read", 3.0),),
+    (Parameter("t0", "", 1.0, 0.5, 2.0, "seconds", known=True),),
+)
+
+
+def test_maps_that_had_an_outcome_each_are_read_beside_those_of_now(tmp_path):
+    journal = Journal.create(tmp_path)
+    try:
+        journal.set_targets([Target(name, "file", f"/{name}") for name in ("ssd", "map of ssd", "nas")])
+        for name in ("ssd", "map of ssd"):
+            journal.set_outcome(f"map of {name}", EARLY_MAP)
+        assert journal.kept(Maps) == Maps({"ssd": THE_MAP, "map of ssd": THE_MAP})
+        regime = WeakRegime("rw=read", 40, 20, 9, 0.4, failing=False)
+        later = MapOutcome(200, 80, StatedError(4, 0.1), weak_regimes=(regime,))
+        journal.keep(Maps({**journal.kept(Maps).targets, "ssd": later, "nas": later}))
+        assert journal.kept(Maps) == Maps({"ssd": later, "map of ssd": THE_MAP, "nas": later})
+    finally:
+        journal.close()
+
+
+def test_the_first_journals_told_only_where_a_map_is_weak():
+    early = {**EARLY_MAP, "weak_regimes": [{"name": "rw=read", "cells": 7, "median_error": 0.4, "share": 0.1}]}
+    [regime] = MapOutcome.of_content(early).weak_regimes
+    assert regime == WeakRegime("rw=read", 7, None, 0, 0.4, failing=True)
+
+
+def test_a_pass_that_was_only_prepared_is_read():
+    assert SniaPasses.from_json({"ssd/": {"purge": "none", "first": 0}}).passes == {"ssd/": SniaPass("none")}

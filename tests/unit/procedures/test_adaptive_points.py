@@ -6,6 +6,7 @@ import itertools
 import pytest
 
 from ioatlas.model.cell import Cell
+from ioatlas.model.map_model import Maps
 from ioatlas.procedures.adaptive_map.maps import _points
 from ioatlas.results.predicted import map_findings, predicted_estimates
 from ioatlas.store.journal import Prediction
@@ -63,12 +64,14 @@ def test_what_was_done_about_a_failing_regime_is_told():
         "parameters": [],
         "weak_regimes": regimes,
     }
-    told = [finding.sentence for finding in map_findings({"map of t": outcome}) if finding.code == "weak-regime"]
+    told = [
+        finding.sentence for finding in map_findings(Maps.of_content({"t": outcome})) if finding.code == "weak-regime"
+    ]
     assert "measured densely, 30 cells more: all its 40 cells are measured, none is predicted" in told[0]
     assert "25 cells more: 35 of its 40 cells are measured; measure the others" in told[1]
     assert "foretold now" in told[2]
     assert "too late" in told[3]
     old = {**outcome, "weak_regimes": [{"name": "rw=read", "cells": 7, "median_error": 0.4, "measured_share": 0.1}]}
     assert "rw=read (median error 40%)" in next(
-        f.sentence for f in map_findings({"map of t": old}) if f.code == "weak-regime"
+        f.sentence for f in map_findings(Maps.of_content({"t": old})) if f.code == "weak-regime"
     )

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from ioatlas.errors import UsageError
+from ioatlas.model.map_model import ChangePoint
 from ioatlas.surrogate.change_points import find_change_points as find_on_all_threads
 from ioatlas.surrogate.change_points import regimes, undecided
 from ioatlas.surrogate.explain import explain
-from ioatlas.surrogate.law import ChangePoint
 from ioatlas.surrogate.noise import measure_noise
 from ioatlas.surrogate.space import Space
 from ioatlas.surrogate.surrogate import Training, fit

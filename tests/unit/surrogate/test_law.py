@@ -4,9 +4,10 @@
 import numpy as np
 import pytest
 
+from ioatlas.model.map_model import ChangePoint
 from ioatlas.surrogate.change_points import find_change_points
 from ioatlas.surrogate.explain import explain
-from ioatlas.surrogate.law import ChangePoint, Law
+from ioatlas.surrogate.law import Law
 from ioatlas.surrogate.space import Space
 from ioatlas.surrogate.surrogate import Training, fit
 

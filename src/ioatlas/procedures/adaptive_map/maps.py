@@ -16,6 +16,8 @@ from ioatlas.design.adaptive import AdaptiveDesign, Reading, Request, Settings
 from ioatlas.design.predicted import METHOD, PredictedMap, predicted_map
 from ioatlas.model.cell import Cell
 from ioatlas.model.histogram import Histogram
+from ioatlas.model.map_model import MapOutcome, Maps
+from ioatlas.model.outcomes import AdaptiveLimit
 from ioatlas.model.purpose import Purpose
 from ioatlas.model.visit import Visit
 from ioatlas.procedures.adaptive_map.sweep import FEWEST_MEASURED
@@ -104,17 +106,15 @@ class AdaptiveMap:
         rows = [self._prediction(said, number) for number in range(len(self._cells)) if number not in measured]
         others = [row for row in self._journal.predictions() if row.cell_key not in self._number]
         self._journal.set_predictions([*others, *rows])
-        self._journal.set_outcome(
-            f"map of {self._target}",
-            {
-                "cells": len(self._cells),
-                "measured": len(measured),
-                "stated_error": asdict(self._design.stated_error(history, model)),
-                "edges": [asdict(edge) for edge in model.change_points],
-                "parameters": [vars(parameter) for parameter in explain(model)],
-                "weak_regimes": [asdict(regime) for regime in self._design.weak_regimes(history, model)],
-            },
+        outcome = MapOutcome(
+            len(self._cells),
+            len(measured),
+            self._design.stated_error(history, model),
+            tuple(model.change_points),
+            tuple(explain(model)),
+            tuple(self._design.weak_regimes(history, model)),
         )
+        self._journal.keep(Maps({**self._journal.kept(Maps).targets, self._target: outcome}))
 
     def _prediction(self, said: PredictedMap, number: int) -> Prediction:
         """One cell's row; the intervals are those of one reading."""
@@ -181,7 +181,7 @@ def adaptive_maps(
     for cell in cells:
         by_target.setdefault(cell.target, []).append(cell)
     share = None if limit is None else max(FEWEST_MEASURED, limit // len(by_target))
-    certain = "adaptive" not in journal.outcomes()
+    certain = not journal.is_kept(AdaptiveLimit)
     return [
         AdaptiveMap(journal, target, mine, limit=share, error=error, seed=seed, certain=certain)
         for target, mine in by_target.items()

@@ -5,12 +5,13 @@ stated.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import UsageError
 from ioatlas.fio.executor import Executor
+from ioatlas.model.outcomes import AdaptiveLimit
 from ioatlas.model.target import Target
 from ioatlas.procedures.adaptive_map.options import AdaptiveOptions
 from ioatlas.procedures.dense_map.plan import build_plan
@@ -25,11 +26,11 @@ if TYPE_CHECKING:
 class AdaptiveMap(Procedure):
     name = "adaptive_map"
 
-    def claims(self, spec: CampaignSpec, outcomes: Mapping[str, Any]) -> bool:
+    def claims(self, spec: CampaignSpec, records: Collection[str]) -> bool:
         return (
             spec.of(AdaptiveOptions).cells is not None
             or spec.of(AdaptiveOptions).error is not None
-            or "adaptive" in outcomes
+            or AdaptiveLimit.NAME in records
         )
 
     def plan(self, spec: CampaignSpec, targets: tuple[Target, ...], *, read_only: bool) -> Plan:

@@ -6,15 +6,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ioatlas.model.cell import Cell
-from ioatlas.model.outcomes import ComputeSeconds
+from ioatlas.model.outcomes import AdaptiveLimit, ComputeSeconds
 from ioatlas.model.purpose import Purpose
 from ioatlas.model.status import RemarkKind
 from ioatlas.model.units import format_duration
 from ioatlas.procedures.adaptive_map.options import AdaptiveOptions
 from ioatlas.run.runner import Runner
 
-ADAPTIVE = "adaptive"
-"""Name of the outcome that holds how many cells are measured at most."""
 FEWEST_CELLS = 60
 """Maps smaller than this are measured whole or coarsened: a model has nothing to save there."""
 FEWEST_MEASURED = 24
@@ -33,7 +31,7 @@ def hand_over(runner: Runner, limit: int, *, need_seconds: float, left_seconds: 
     """
     count = len(runner.plan.to_measure)
     runner.journal.drop_planned("left to the adaptive design", purpose=Purpose.SWEEP)
-    runner.journal.set_outcome(ADAPTIVE, {"cells": limit})
+    runner.journal.keep(AdaptiveLimit(limit))
     runner.remark(
         RemarkKind.LEFT_OUT,
         f"The full plan takes about {format_duration(need_seconds)}, the budget leaves "
@@ -49,8 +47,7 @@ def adaptive_sweep(runner: Runner) -> None:
     from ioatlas.procedures.adaptive_map.maps import adaptive_maps  # the model is imported where a map is made
 
     spec, now = runner.plan.spec, runner.environment.executor.clock.monotonic
-    known = runner.journal.outcomes().get(ADAPTIVE)
-    limit = known["cells"] if known else spec.of(AdaptiveOptions).cells
+    limit = runner.journal.kept(AdaptiveLimit).cells or spec.of(AdaptiveOptions).cells
     maps = adaptive_maps(
         runner.journal, runner.plan.to_measure, limit=limit, error=spec.of(AdaptiveOptions).error, seed=spec.order_seed
     )

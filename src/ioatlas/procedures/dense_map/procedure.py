@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.design.exhaustive import random_blocks
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class DenseMap(Procedure):
     name = "dense_map"
 
-    def claims(self, spec: CampaignSpec, outcomes: Mapping[str, Any]) -> bool:  # noqa: ARG002
+    def claims(self, spec: CampaignSpec, records: Collection[str]) -> bool:  # noqa: ARG002
         return True
 
     def plan(self, spec: CampaignSpec, targets: tuple[Target, ...], *, read_only: bool) -> Plan:

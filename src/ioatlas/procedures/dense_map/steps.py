@@ -13,7 +13,7 @@ from ioatlas.analysis.spend import plan_spending
 from ioatlas.design.exhaustive import random_blocks
 from ioatlas.model.cell import Cell
 from ioatlas.model.events import Event
-from ioatlas.model.outcomes import Voided
+from ioatlas.model.outcomes import Integrity, Voided
 from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import Reason, ReasonCode
 from ioatlas.model.visit import Visit
@@ -21,7 +21,6 @@ from ioatlas.procedures.dense_map.fitting import CLEAN_SECONDS, Fitting, seconds
 from ioatlas.procedures.dense_map.initial_reads import initial_reads
 from ioatlas.procedures.dense_map.probe import probe
 from ioatlas.procedures.dense_map.watch import Watch, plan_repair
-from ioatlas.results.integrity import as_outcome
 from ioatlas.results.result import estimates_so_far
 from ioatlas.run.integrity import check_targets
 from ioatlas.run.plan import FIO_SECONDS
@@ -181,7 +180,7 @@ class MapSteps(Steps):
     def _verify(self) -> None:
         """Once, at the end: it overwrites what the reads of the sweep have read."""
         runner = self.runner
-        if not runner.plan.spec.verify or "integrity" in self.journal.outcomes():
+        if not runner.plan.spec.verify or self.journal.is_kept(Integrity):
             return
         checks = check_targets(
             runner.plan,
@@ -193,4 +192,4 @@ class MapSteps(Steps):
         )
         for check in checks:
             self.journal.add_ledger(check.target, "verified write", check.written_bytes)
-        self.journal.set_outcome("integrity", as_outcome(checks))
+        self.journal.keep(Integrity(checks))

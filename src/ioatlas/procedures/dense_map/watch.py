@@ -12,7 +12,7 @@ from ioatlas.analysis.drift import ReplicateState, in_doubt, replicate_states, t
 from ioatlas.design.exhaustive import random_blocks
 from ioatlas.design.sentinels import USUAL_SPACING, choose_sentinel, places_for, spacing
 from ioatlas.model.cell import Cell
-from ioatlas.model.outcomes import VoidedReplicate
+from ioatlas.model.outcomes import BaselineCells, VoidedReplicate
 from ioatlas.model.purpose import SWEPT, Purpose
 from ioatlas.model.visit import Visit
 from ioatlas.run.plan import Plan
@@ -74,14 +74,14 @@ class Watch:
         return NewVisit(keys[number % len(keys)], replicate, generator.randrange(1, 2**31), Purpose.BASELINE)
 
     def _keys(self) -> list[str]:
-        known: dict[str, str] = self._journal.outcomes().get("sentinels", {})
+        known = dict(self._journal.kept(BaselineCells).cells)
         wanted = [target.name for target in self._plan.targets]
         if not known:
             for name in wanted:
                 cell = choose_sentinel(cell for cell in self._plan.to_measure if cell.target == name)
                 if cell is not None:
                     known[name] = cell.key
-            self._journal.set_outcome("sentinels", known)
+            self._journal.keep(BaselineCells(known))
         return list(known.values())
 
 

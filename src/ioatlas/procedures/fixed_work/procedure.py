@@ -5,7 +5,7 @@ turns.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ioatlas.config.spec import CampaignSpec
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class FixedWork(Procedure):
     name = "fixed_work"
 
-    def claims(self, spec: CampaignSpec, outcomes: Mapping[str, Any]) -> bool:  # noqa: ARG002
+    def claims(self, spec: CampaignSpec, records: Collection[str]) -> bool:  # noqa: ARG002
         return bool(spec.of(FixedWorkOptions).ordered)
 
     def refuse_in(self, spec: CampaignSpec) -> None:

@@ -5,7 +5,7 @@ for.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ioatlas.config.spec import CampaignSpec
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class LoadPoints(Procedure):
     name = "load_points"
 
-    def claims(self, spec: CampaignSpec, outcomes: Mapping[str, Any]) -> bool:  # noqa: ARG002
+    def claims(self, spec: CampaignSpec, records: Collection[str]) -> bool:  # noqa: ARG002
         return spec.own.get("streams") is not None
 
     def plan(self, spec: CampaignSpec, targets: tuple[Target, ...], *, read_only: bool) -> Plan:

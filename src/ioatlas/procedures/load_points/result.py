@@ -8,21 +8,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any
 
 from ioatlas.analysis.load_curve import LOAD, OFFERED, PHASE, STREAM, apart, load_point
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.load_curve import LoadCurve
-from ioatlas.model.outcomes import IdleWatts, KeptMeter, Meters
+from ioatlas.model.outcomes import HighestLoads, IdleWatts, KeptMeter, Meters
 from ioatlas.model.purpose import Purpose
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.testbed import Testbed
 from ioatlas.model.units import format_count, format_latency, format_rate, format_size_rounded
 from ioatlas.model.visit import Visit
 from ioatlas.procedures.load_points.options import HIGHEST, StreamsSpec, streams_of
-from ioatlas.procedures.load_points.steps import LOADS, TRIAL, load_key
+from ioatlas.procedures.load_points.steps import TRIAL
 from ioatlas.results.parts import Axes, ResultParts, Row
 from ioatlas.store.journal import Journal
 
@@ -74,7 +73,7 @@ def load_cells(journal: Journal) -> dict[str, Cell]:
 def load_curves(journal: Journal, spec: CampaignSpec, files: Mapping[str, Mapping[str, int]]) -> tuple[LoadCurve, ...]:
     """One curve for each target, as far as the campaign has come. files: what was laid out, {target: {name: bytes}}."""
     streams = streams_of(spec)
-    loads: Mapping[str, Any] = journal.outcomes().get(LOADS, {})
+    loads = journal.kept(HighestLoads)
     idle = journal.kept(IdleWatts).watts
     meters = journal.kept(Meters).meters
     watts = _watts(journal, meters)
@@ -85,9 +84,7 @@ def load_curves(journal: Journal, spec: CampaignSpec, files: Mapping[str, Mappin
         mine = [cell for cell in cells.values() if cell.target == target.name]
         points = [load_point(cell, [visit for visit in visits if visit.cell_key == cell.key], watts) for cell in mine]
         names = {str(cell.option.get(PHASE, "")) for cell in mine}
-        found = {
-            name: loads[load_key(target.name, name)] for name in sorted(names) if load_key(target.name, name) in loads
-        }
+        found = {name: load for name in sorted(names) if (load := loads.of(target.name, name)) is not None}
         curves.append(
             LoadCurve(
                 target.name,
@@ -95,8 +92,8 @@ def load_curves(journal: Journal, spec: CampaignSpec, files: Mapping[str, Mappin
                 next(iter(files.get(target.name, {}).values()), 0) or max((cell.end_bytes for cell in mine), default=0),
                 streams.capacity_bytes or target.size_bytes,
                 streams.limit_seconds * 1e9 if streams.load == HIGHEST else None,
-                tuple((name, float(entry["iops"])) for name, entry in found.items()),
-                tuple((name, str(entry["limited_by"])) for name, entry in found.items()),
+                tuple((name, load.iops) for name, load in found.items()),
+                tuple((name, load.limited_by) for name, load in found.items()),
                 tuple(sorted(idle.items())),
                 "; ".join(f"{meter.name}: {meter.source} (the {meter.of}'s)" for meter in meters) or NOT_MEASURED,
                 tuple(meter.name for meter in meters if meter.of == "target"),

@@ -14,7 +14,7 @@ from ioatlas.design.load_search import LoadTrial, search_load
 from ioatlas.errors import IoAtlasError
 from ioatlas.fio.batch import TURN_MS, Section
 from ioatlas.model.events import Event
-from ioatlas.model.outcomes import IdleWatts
+from ioatlas.model.outcomes import HighestLoad, HighestLoads, IdleWatts
 from ioatlas.model.purpose import Purpose
 from ioatlas.model.status import RemarkKind
 from ioatlas.model.target import Target
@@ -45,16 +45,10 @@ from ioatlas.store.journal import NewVisit, PlannedVisit
 
 TRIAL = "a trial of the search for the highest load"
 """Why a cell of the search is no load point."""
-LOADS = "stream_loads"
-"""Name of an outcome in the journal."""
 SHORTEST_WINDOW_SECONDS = 0.5
 LONG = 0.95
 FRUITLESS_TRIALS = 3
 CORES_BUSY = 0.9
-
-
-def load_key(target: str, phase: str) -> str:
-    return f"{target}\t{phase}"
 
 
 class LoadPointSteps(Steps):
@@ -109,25 +103,22 @@ class LoadPointSteps(Steps):
         """
         if phase.load_iops is not None:
             return phase.load_iops
-        key = load_key(target.name, phase.name)
-        known = self.journal.outcomes().get(LOADS, {})
-        if key not in known:
+        known = self.journal.kept(HighestLoads).of(target.name, phase.name)
+        if known is None:
             self.runner.emit(
                 Event(
                     "phase",
                     {"phase": "search", "text": "searching the highest load", "seconds_left": self._search_seconds()},
                 )
             )
-            self.journal.set_outcome(
-                LOADS, {**self.journal.outcomes().get(LOADS, {}), key: self._highest(phase, target)}
-            )
-            known = self.journal.outcomes()[LOADS]
-        return float(known[key]["iops"])
+            known = self._highest(phase, target)
+            self.journal.keep(self.journal.kept(HighestLoads).with_load(target.name, phase.name, known))
+        return known.iops
 
     def _search_seconds(self) -> float:
         return round(10 * (trial_seconds(self.runner.plan.spec) + FIO_SECONDS) + 2 * self._window_ms / 1000, 1)
 
-    def _highest(self, phase: Phase, target: Target) -> dict[str, object]:
+    def _highest(self, phase: Phase, target: Target) -> HighestLoad:
         """The highest load that the target carries within the limit on the response time, by trials."""
         limit_ns = self._streams.limit_seconds * 1e9
         self.runner.make(Purpose.SEARCH, lambda _visits: self._next_trial(phase, target, limit_ns))
@@ -156,7 +147,7 @@ class LoadPointSteps(Steps):
         limited_by = answer.limited_by
         if refused and all(self._client_busy(visit) for visit in refused):
             limited_by = "client"
-        return {"iops": highest, "limited_by": limited_by, "refused": answer.refused, "trials": len(made)}
+        return HighestLoad(highest, limited_by, answer.refused, len(made))
 
     def _next_trial(self, phase: Phase, target: Target, limit_ns: float) -> list[NewVisit]:
         made = self._trials(phase, target)

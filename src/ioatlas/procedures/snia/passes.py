@@ -10,8 +10,6 @@ from ioatlas.model.cell import Cell
 from ioatlas.model.units import format_size
 from ioatlas.store.journal import Journal
 
-OUTCOME = "rounds"
-
 
 def pass_name(procedure: Procedure, target: str, cells: Sequence[Cell]) -> str:
     """What a pass is called in the journal: the target, and what has a purge and fill of its own."""

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,7 @@ class SniaRounds(Procedure):
     shown_first = True
     odd_sizes = "leave out"  # the grid begins at 512 B whatever the file system takes
 
-    def claims(self, spec: CampaignSpec, outcomes: Mapping[str, Any]) -> bool:  # noqa: ARG002
+    def claims(self, spec: CampaignSpec, records: Collection[str]) -> bool:  # noqa: ARG002
         return spec.of(SniaOptions).snia is not None
 
     def refuse_in(self, spec: CampaignSpec) -> None:

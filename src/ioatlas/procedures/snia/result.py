@@ -12,12 +12,13 @@ from ioatlas.design.snia import PROCEDURES, deviations
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding
+from ioatlas.model.outcomes import SniaPass, SniaPasses
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.rounds import RoundsResult
 from ioatlas.model.testbed import Testbed
 from ioatlas.model.visit import Visit
 from ioatlas.procedures.snia.options import SniaOptions
-from ioatlas.procedures.snia.passes import OUTCOME, part_of, pass_name, passes_of
+from ioatlas.procedures.snia.passes import part_of, pass_name, passes_of
 from ioatlas.results.parts import ResultParts
 from ioatlas.store.journal import Journal
 
@@ -35,22 +36,22 @@ class RoundsParts(ResultParts):
     def estimates(self, cells: Mapping[str, Cell], visits: Sequence[Visit]) -> tuple[Estimate, ...]:  # noqa: ARG002
         journal, spec, test = self.journal, self.spec, self.spec.of(SniaOptions).snia
         assert test is not None
-        procedure, known = PROCEDURES[test], journal.outcomes().get(OUTCOME, {})
+        procedure, known = PROCEDURES[test], journal.kept(SniaPasses).passes
         sizes = {target.name: target.size_bytes for target in journal.targets()}
         estimates: list[Estimate] = []
         for made in passes_of(journal, test):
             target = made[0].target
-            facts = known.get(pass_name(procedure, target, made), {})
-            rounds = rounds_of(test, made, visits, facts.get("first", 0))
+            facts = known.get(pass_name(procedure, target, made), SniaPass())
+            rounds = rounds_of(test, made, visits, facts.first)
             if not rounds.complete:
                 continue
             all_cells = [cell for cell, _ in journal.cells() if cell.target == target]
             odd = deviations(test, all_cells, window_seconds=spec.window_seconds, capacity_bytes=sizes[target])
             result = result_of(
                 rounds,
-                ended=facts.get("ended", ""),
+                ended=facts.ended,
                 part=part_of(procedure, made),
-                purge=facts.get("purge", ""),
+                purge=facts.purge,
                 deviations=odd,
             )
             self._results.append(result)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ioatlas.analysis.rounds import Rounds, format_value, rounds_of, words
 from ioatlas.design.snia import PROCEDURES, Test
@@ -14,11 +15,12 @@ from ioatlas.errors import PartialResultError
 from ioatlas.fio.batch import Batch
 from ioatlas.model.cell import Cell
 from ioatlas.model.events import Event
+from ioatlas.model.outcomes import SniaPass, SniaPasses
 from ioatlas.model.purpose import Purpose
 from ioatlas.model.status import RemarkKind, VisitStatus
 from ioatlas.model.visit import Visit
 from ioatlas.procedures.snia.options import SniaOptions
-from ioatlas.procedures.snia.passes import OUTCOME, pass_name, passes_of
+from ioatlas.procedures.snia.passes import pass_name, passes_of
 from ioatlas.run.plan import FIO_SECONDS
 from ioatlas.run.runner import Runner
 from ioatlas.run.steps import REPORT_SECONDS, Steps
@@ -51,15 +53,15 @@ class RoundsSteps(Steps):
         for cells in passes_of(self.journal, self._test):
             if not self._make_pass(cells):
                 break
-        ended = [known.get("ended") for known in self.journal.outcomes().get(OUTCOME, {}).values()]
-        return bool(ended) and all(ended)
+        begun = self.journal.kept(SniaPasses).passes.values()
+        return bool(begun) and all(one.ended for one in begun)
 
     # -- one pass --------------------------------------------------------------------------------------------
 
     def _make_pass(self, cells: tuple[Cell, ...]) -> bool:
         """True when it has come to its end, False when the budget has."""
         name = pass_name(self._procedure, cells[0].target, cells)
-        if self._known(name).get("ended"):
+        if self._known(name).ended:
             return True
         self._prepare(name, cells)
         # What direct I/O on this file system cannot move was left out while it was prepared.
@@ -70,24 +72,21 @@ class RoundsSteps(Steps):
             rounds = self._rounds(name, cells)
             ended = rounds.ended(self.runner.plan.spec.window_seconds)
             if ended:
-                self._note(name, ended=ended)
+                self._note(name, replace(self._known(name), ended=ended))
                 return True
             if self._over_budget(rounds):
                 return False
             self._make_round(rounds, rounds.complete)
             self._tell_round(self._rounds(name, cells))
 
-    def _known(self, name: str) -> dict[str, object]:
-        return dict(self.journal.outcomes().get(OUTCOME, {}).get(name, {}))
+    def _known(self, name: str) -> SniaPass:
+        return self.journal.kept(SniaPasses).passes.get(name, SniaPass())
 
-    def _note(self, name: str, **facts: object) -> None:
-        every = self.journal.outcomes().get(OUTCOME, {})
-        self.journal.set_outcome(OUTCOME, {**every, name: {**every.get(name, {}), **facts}})
+    def _note(self, name: str, known: SniaPass) -> None:
+        self.journal.keep(SniaPasses({**self.journal.kept(SniaPasses).passes, name: known}))
 
     def _rounds(self, name: str, cells: Sequence[Cell]) -> Rounds:
-        first = self._known(name).get("first", 0)
-        assert isinstance(first, int)
-        return rounds_of(self._test, cells, self._visits, first)
+        return rounds_of(self._test, cells, self._visits, self._known(name).first)
 
     def _prepare(self, name: str, cells: tuple[Cell, ...]) -> None:
         """Purge and fill. What was filled stays filled on a device; files in a directory were removed and are made
@@ -97,17 +96,16 @@ class RoundsSteps(Steps):
         kept = self.runner.sites.is_prepared(target, self.runner.target_use, once=name)
         if not kept:
             done = self._rounds(name, cells).complete
-            self._note(
-                name, purge=self.runner.sites.purge(target, self.runner.plan.spec.of(SniaOptions).purge), first=done
-            )
-            if done > int(str(known.get("first", 0))):
+            purge = self.runner.sites.purge(target, self.runner.plan.spec.of(SniaOptions).purge)
+            self._note(name, replace(known, purge=purge, first=done))
+            if done > known.first:
                 self.runner.remark(
                     RemarkKind.WARNING,
                     f"The test on {target} was interrupted after round {done} and its files were removed: it was "
                     "filled again, and no "
                     "measurement window spans the interruption.",
                 )
-        elif known:
+        elif name in self.journal.kept(SniaPasses).passes:
             self.runner.remark(
                 RemarkKind.WARNING, f"The test on {target} was interrupted and went on without a new purge and fill."
             )

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.model.target import Target
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class TraceReplay(Procedure):
     name = "trace"
 
-    def claims(self, spec: CampaignSpec, outcomes: Mapping[str, Any]) -> bool:  # noqa: ARG002
+    def claims(self, spec: CampaignSpec, records: Collection[str]) -> bool:  # noqa: ARG002
         return bool(spec.of(TraceOptions).trace)
 
     def plan(self, spec: CampaignSpec, targets: tuple[Target, ...], *, read_only: bool) -> Plan:

@@ -5,14 +5,15 @@ curve.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import UsageError
 from ioatlas.model.target import Target
 from ioatlas.procedures.dense_map.plan import build_plan
+from ioatlas.procedures.tune.kept import TuneGoal
 from ioatlas.run.plan import Plan
 from ioatlas.run.procedure import Procedure
 
@@ -47,8 +48,8 @@ class Tune(Procedure):
     name = "tune"
     goal: Goal | None = None
 
-    def claims(self, spec: CampaignSpec, outcomes: Mapping[str, Any]) -> bool:  # noqa: ARG002
-        return "tune" in outcomes
+    def claims(self, spec: CampaignSpec, records: Collection[str]) -> bool:  # noqa: ARG002
+        return TuneGoal.NAME in records
 
     def plan(self, spec: CampaignSpec, targets: tuple[Target, ...], *, read_only: bool) -> Plan:
         """Raises UsageError for what the search itself decides on."""
@@ -61,7 +62,7 @@ class Tune(Procedure):
     def begin(self, journal: Journal, plan: Plan) -> None:  # noqa: ARG002
         if self.goal is None:
             raise UsageError("a search needs a goal", where="tune", remedy="write for example --p99 5ms")
-        journal.set_outcome("tune", asdict(self.goal))
+        journal.keep(TuneGoal(self.goal))
 
     def steps(self, runner: Runner) -> Steps:
         from ioatlas.procedures.tune.steps import TuneSteps

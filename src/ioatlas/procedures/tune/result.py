@@ -16,6 +16,7 @@ from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import UnmeasuredCode
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.model.visit import Visit
+from ioatlas.procedures.tune.kept import Refuted, TuneEnd, TuneGoal, Unrunnable
 from ioatlas.results.parts import ResultParts
 from ioatlas.stats.intervals import log_t_interval
 from ioatlas.store.journal import Journal
@@ -139,15 +140,6 @@ def _known(load: Load) -> dict[str, Any]:
     }
 
 
-def read_goal(journal: Journal) -> Goal:
-    return Goal(**journal.outcomes()["tune"])
-
-
-def refuted(journal: Journal) -> list[Point]:
-    """Settings whose fresh visits did not hold what their trials promised."""
-    return [(int(jobs), int(depth)) for jobs, depth in journal.outcomes().get("tune_refuted", [])]
-
-
 def trial_of(cell: Cell, visit: Visit) -> Trial:
     """A visit as a trial: all directions together, latencies of the slower one."""
     values = [window_values(part, visit.window_start_ms) for part in visit.parts]
@@ -265,21 +257,19 @@ def _best(cell: Cell, visits: Iterable[Visit]) -> Best | None:
 
 def load_tuning(journal: Journal) -> Tuning:
     """The result of the search in a journal, as far as it has come."""
-    goal = read_goal(journal)
+    goal = journal.kept(TuneGoal).goal
     cells = {cell.key: cell for cell, _ in journal.cells()}
     visits = journal.visits(with_series=True)
     trials = trials_of(cells, visits)
-    outcomes = journal.outcomes()
-    failed = [(int(jobs), int(depth)) for jobs, depth in outcomes.get("tune_failed", [])]
-    gone = refuted(journal)
-    outcome = conclude(goal, trials, failed, gone)
+    gone = journal.kept(Refuted).points
+    outcome = conclude(goal, trials, journal.kept(Unrunnable).points, gone)
     best = None
     if outcome.best is not None:
         for cell in cells.values():
             if (cell.numjobs, cell.iodepth) == outcome.best.point and "rate_iops" not in cell.option:
                 best = _best(cell, visits) if holds(goal, fresh_trials(cell, visits)) else None
     curve = [curve_point(cells[v.cell_key], v) for v in visits if v.purpose == CURVE and not v.discarded and v.parts]
-    limited_by = "budget" if outcomes.get("tune_ended") == "budget" else outcome.limited_by
+    limited_by = "budget" if journal.kept(TuneEnd).by_budget else outcome.limited_by
     seconds = sum((row.ended_at or row.started_at) - row.started_at for row in journal.sessions())
     return Tuning(
         goal,
@@ -289,6 +279,6 @@ def load_tuning(journal: Journal) -> Tuning:
         tuple(sorted(curve, key=lambda point: point.offered)),
         len(trials),
         seconds,
-        tuple(gone),
+        gone,
         tuple(text for _, text in journal.remarks()),
     )

@@ -15,6 +15,7 @@ from ioatlas.model.purpose import Purpose
 from ioatlas.model.status import RemarkKind, VisitStatus
 from ioatlas.model.visit import Visit
 from ioatlas.procedures.dense_map.plan import build_plan
+from ioatlas.procedures.tune.kept import Refuted, TuneEnd, TuneGoal, Unrunnable
 from ioatlas.procedures.tune.result import (
     CURVE,
     FEWEST_FRESH,
@@ -25,8 +26,6 @@ from ioatlas.procedures.tune.result import (
     fresh_trials,
     holds,
     load_tuning,
-    read_goal,
-    refuted,
     trials_of,
 )
 from ioatlas.run.plan import FIO_SECONDS
@@ -51,13 +50,13 @@ class TuneSteps(Steps):
 
     def __init__(self, runner: Runner) -> None:
         super().__init__(runner)
-        self._goal = read_goal(self.journal)
+        self._goal = self.journal.kept(TuneGoal).goal
         self._spec = runner.plan.spec
         self._phase = SEARCH
 
     def make(self) -> bool:
         self.runner.prepare()
-        self.journal.set_outcome("tune_ended", "" if self._search() else "budget")
+        self.journal.keep(TuneEnd(by_budget=not self._search()))
         if self._confirm():
             self._make_curve()
         self._show_as_a_map()
@@ -93,7 +92,7 @@ class TuneSteps(Steps):
 
     def _failed(self, visits: Sequence[Visit]) -> set[Point]:
         """Loads that could not be run, or whose visits are discarded again and again."""
-        given_up = {(int(jobs), int(depth)) for jobs, depth in self.journal.outcomes().get("tune_failed", [])}
+        given_up = set(self.journal.kept(Unrunnable).points)
         good = {visit.cell_key for visit in visits if visit.purpose == SEARCH and not visit.discarded}
         bad = [visit.cell_key for visit in visits if visit.purpose == SEARCH and visit.discarded]
         bad += [key for key, _ in self.journal.failures()]
@@ -106,7 +105,8 @@ class TuneSteps(Steps):
         """Fresh visits of the best setting; one that they refute gives way to the next best. True when one holds."""
         for _ in range(REFUTALS):
             visits = self.journal.visits(with_series=True)
-            outcome = conclude(self._goal, trials_of(self.cells, visits), self._failed(visits), refuted(self.journal))
+            refuted = self.journal.kept(Refuted).points
+            outcome = conclude(self._goal, trials_of(self.cells, visits), self._failed(visits), refuted)
             if outcome.best is None:
                 return False
             self._begin(FRESH)
@@ -128,7 +128,7 @@ class TuneSteps(Steps):
                 visits = self.journal.visits(with_series=True)
             if holds(self._goal, fresh_trials(cell, visits)):
                 return True
-            self.journal.set_outcome("tune_refuted", [*refuted(self.journal), outcome.best.point])
+            self.journal.keep(Refuted((*refuted, outcome.best.point)))
         return False
 
     def _make_curve(self) -> None:
@@ -225,8 +225,8 @@ class TuneSteps(Steps):
         if not self.runner.finished or self._phase != SEARCH or not waiting:
             return True
         heaviest = max(waiting, key=lambda cell: (cell.outstanding, cell.numjobs))
-        known = self.journal.outcomes().get("tune_failed", [])
-        self.journal.set_outcome("tune_failed", [*known, (heaviest.numjobs, heaviest.iodepth)])
+        known = self.journal.kept(Unrunnable).points
+        self.journal.keep(Unrunnable((*known, (heaviest.numjobs, heaviest.iodepth))))
         self.journal.leave_out({heaviest.key: f"failed: {reason}"})
         return False
 
