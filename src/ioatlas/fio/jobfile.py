@@ -5,15 +5,15 @@ else.
 Facts about fio's own reader that the checks rest on (fio 3.33, `init.c` and `parse.c`): a line ends at the first `;` or
 `#` wherever it stands, a section whose name begins with `global` is a global section, `${NAME}` is replaced from the
 environment and `$pagesize`, `$mb_memory` and `$ncpus` by numbers, `:` separates file names unless a backslash stands
-before it, and a line longer than 4,095 bytes is cut. None of these but `:` can be escaped, so a value that holds one is
-refused.
+before it, the names of all `filename` lines of a section count, and a line longer than 4,095 bytes is cut. None of
+these but `:` can be escaped, so a value that holds one is refused.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ioatlas.errors import UsageError
@@ -138,6 +138,10 @@ def _checked_text(name: str, text: str) -> str:
     return text
 
 
+def _paths(name: str, paths: tuple[str, ...]) -> list[str]:
+    return [escape_path(_checked_text(name, path)) for path in paths]
+
+
 def render_value(name: str, value: JobValue) -> str | None:
     """The text after `name=`, or None for a bare option. Raises UsageError for what fio would read differently."""
     if value is None:
@@ -153,7 +157,7 @@ def render_value(name: str, value: JobValue) -> str | None:
     if isinstance(value, tuple):
         if name not in _PATH_LISTS:
             raise _refuse("only filename and directory take a list of paths", name, "give one value")
-        return ":".join(escape_path(_checked_text(name, path)) for path in value)
+        return ":".join(_paths(name, value))
     text = _checked_text(name, value)
     return escape_path(text) if name in _PATH_LISTS else text
 
@@ -163,16 +167,30 @@ def _render_options(options: Mapping[str, JobValue], where: str) -> list[str]:
     for name in sorted(options, key=lambda option: (_RANK.get(option, len(_RANK)), option)):
         if not _NAME.match(name) or name.startswith("include"):
             raise _refuse(f"{name!r} is not the name of a fio option", where, "use fio's own option names")
-        text = render_value(name, options[name])
-        line = name if text is None else f"{name}={text}"
-        if len(line.encode()) > _LINE_MAX:
-            raise _refuse(
-                f"the line of {name!r} is longer than fio's {_LINE_MAX} bytes",
-                where,
-                "use shorter paths or fewer of them",
-            )
-        lines.append(line)
+        for line in _option_lines(name, options[name]):
+            if len(line.encode()) > _LINE_MAX:
+                raise _refuse(
+                    f"the line of {name!r} is longer than fio's {_LINE_MAX} bytes",
+                    where,
+                    "use shorter paths or fewer of them",
+                )
+            lines.append(line)
     return lines
+
+
+def _option_lines(name: str, value: JobValue) -> Iterator[str]:
+    """An option's line; of a list of file names as many as it takes, for those of all `filename` lines count."""
+    if name != "filename" or not isinstance(value, tuple):
+        text = render_value(name, value)
+        yield name if text is None else f"{name}={text}"
+        return
+    line = ""
+    for path in _paths(name, value):
+        if line and len(line.encode()) + len(path.encode()) >= _LINE_MAX:
+            yield line
+            line = ""
+        line = f"{line}:{path}" if line else f"{name}={path}"
+    yield line
 
 
 def check_section_name(name: str) -> str:

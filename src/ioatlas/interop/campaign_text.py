@@ -6,8 +6,10 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ioatlas.fio.jobfile import JobSection
 from ioatlas.interop.streams_text import campaign_document, groups, normalised, render_streams, seconds_of
 from ioatlas.model.cell import OptionValue
 from ioatlas.model.units import exact_duration
@@ -17,13 +19,43 @@ if TYPE_CHECKING:
 
 Cell = tuple[tuple[str, OptionValue], ...]
 _OWN_FILES = "filename_format"
+_OF_FILES = ("nrfiles", "openfiles", "file_service_type")
 
 
 def _cell(job: Job) -> tuple[Cell, tuple[str, ...]]:
     """The options of a job that a campaign takes, normalised, and the names of those it does not."""
-    own = ("filename", _OWN_FILES, "time_based", "runtime", "ramp_time", "stonewall", "filesize", "unlink")
+    own = ("filename", _OWN_FILES, "time_based", "runtime", "ramp_time", "stonewall", "filesize", "unlink", *_OF_FILES)
     kept, left = normalised(job.section.options, own)
     return tuple(sorted(kept.items())), tuple(left)
+
+
+def _file_count(job: Job) -> int:
+    """How many files the job works on, each of its jobs for itself."""
+    names = job.section.options.get("filename")
+    return len(names) if isinstance(names, tuple) else int(str(job.section.options.get("nrfiles", 1)))
+
+
+def _has_own_files(job: Job) -> bool:
+    """Whether each of a section's jobs has files of its own; fio names them so when nobody else does."""
+    options = job.section.options
+    if _OWN_FILES in options:
+        return "$jobnum" in str(options[_OWN_FILES])
+    return "filename" not in options and str(options.get("numjobs", 1)) != "1"
+
+
+def _parts_together(jobs: Sequence[Job]) -> list[Job]:
+    """Parts of one load as one job with as many jobs; where each had files of its own, by a pattern of names."""
+    found: list[Job] = []
+    for job in jobs:
+        if not job.joined:
+            found.append(job)
+            continue
+        options = dict(found[-1].section.options)
+        if str(options.get("numjobs", 1)) == "1" and "offset_increment" not in options:
+            options = {name: value for name, value in options.items() if name not in ("filename", _OWN_FILES)}
+        options["numjobs"] = int(str(options.get("numjobs", 1))) + int(str(job.section.options.get("numjobs", 1)))
+        found[-1] = replace(found[-1], section=JobSection(found[-1].section.name, options))
+    return found
 
 
 def _rectangles(cells: Sequence[Cell]) -> list[tuple[dict[str, OptionValue], dict[str, list[OptionValue]]]]:
@@ -57,17 +89,20 @@ def render_campaigns(translation: Translation) -> list[str]:
     families: dict[tuple[str, float | None], list[Cell]] = {}
     left: set[str] = set()
     together = False
+    most_files = 1
     streams = render_streams(translation)
     used = streams.jobs if streams else frozenset()
-    for job in (job for number, job in enumerate(translation.jobs) if number not in used):
+    for job in _parts_together([job for number, job in enumerate(translation.jobs) if number not in used]):
         cell, omitted = _cell(job)
         left |= set(omitted)
         options = job.section.options
-        sharing = "private" if _OWN_FILES in options and "$jobnum" in str(options[_OWN_FILES]) else "shared"
+        sharing = "private" if _has_own_files(job) else "shared"
+        most_files = max(most_files, _file_count(job))
         window = seconds_of(options["runtime"]) if "runtime" in options else None
         families.setdefault((sharing, window), []).append(cell)
     for members in groups(translation.jobs):
-        together = together or (len(members) > 1 and not used.issuperset(members))
+        loads = [number for number in members if not translation.jobs[number].joined]
+        together = together or (len(loads) > 1 and not used.issuperset(members))
     documents: list[tuple[int, str]] = []
     for (sharing, window), cells in families.items():
         for constants, axes in _rectangles(cells):
@@ -84,6 +119,9 @@ def render_campaigns(translation: Translation) -> list[str]:
                 head.append(
                     "The source runs streams at once; here each is a cell of its own. The job file runs them together."
                 )
+            if most_files > 1:
+                whose = "each job's" if sharing == "private" else "the source's"
+                head.append(f"Here {whose} files (up to {most_files}) are one file of their whole size.")
             if left:
                 head.append("Kept in the job file only: " + ", ".join(sorted(left)) + ".")
             settings = {"name": f"{translation.tool}-translated", "sharing": sharing}

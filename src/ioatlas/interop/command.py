@@ -33,16 +33,19 @@ class Source:
     directory: Path
     from_file: bool
 
+    def included(self, name: str) -> Path:
+        """Where a file that this one includes should be."""
+        path = Path(name) if Path(name).is_absolute() else self.directory / name
+        # An absolute path is of the machine the file was written on.
+        return path if path.exists() else self.directory / path.name
+
     def include(self, name: str, *, depth: int) -> Source:
         """Another file, beside this one unless `name` is absolute. Raises UsageError."""
         if depth > 10:
             raise UsageError(
                 "files include each other more than ten deep", where=self.where, remedy="remove the circle"
             )
-        path = Path(name) if Path(name).is_absolute() else self.directory / name
-        beside = self.directory / path.name  # an absolute path is of the machine the file was written on
-        if not path.exists():
-            path = beside
+        path = self.included(name)
         if self.from_file and not path.exists():
             raise UsageError(
                 "there is no such file",

@@ -22,6 +22,8 @@ _FLOW_NOTE = approximate(
     "fewer I/Os in flight than stated while a stream waits; the total of very fast targets is held down (29% of the "
     "free rate on a cached file)",
 )
+_FILE_ENTRIES = 250_000
+"""fio 3.33 ends with "smalloc: OOM" at about 320,000."""
 _RANDOM = frozenset({"random", "part-random", "zipf", "pareto", "normal", "zoned", "hierarchical-reuse"})
 
 
@@ -318,15 +320,37 @@ def _region_percent(low: float, high: float, options: dict[str, JobValue]) -> Fi
     return exact("region", f"{low:g}% to {high:g}% of the target")
 
 
-def _region(stream: Stream, workload: Workload, options: dict[str, JobValue]) -> list[Fidelity]:
+def _files(stream: Stream, options: dict[str, JobValue]) -> None:
+    """The names of the files. Jobs that share several have a list of them: of a pattern without a number of the job,
+    only the first job gets the files, and the others move nothing (seen with fio 3.33).
+    """
+    target, first = f"ioatlas-target-{stream.target}", stream.first_file or 0
     if stream.private:
-        options["filename_format"] = f"ioatlas-target-{stream.target}.$jobnum.$filenum"
-        options["nrfiles"] = stream.files
-    elif stream.files > 1:
-        options["filename_format"] = f"ioatlas-target-{stream.target}.$filenum"
-        options["nrfiles"] = stream.files
+        options["filename_format"], options["nrfiles"] = f"{target}.$jobnum.$filenum", stream.files
+    elif stream.files == 1:
+        options["filename"] = target if stream.first_file is None else f"{target}.{first}"
+    elif stream.jobs == 1 and not first:
+        options["filename_format"], options["nrfiles"] = f"{target}.$filenum", stream.files
     else:
-        options["filename"] = f"ioatlas-target-{stream.target}"
+        options["filename"] = tuple(f"{target}.{number}" for number in range(first, first + stream.files))
+
+
+def _fewer_files(stream: Stream) -> tuple[Stream, list[Fidelity]]:
+    """The stream with no more files than fio can hold, all jobs together."""
+    most = max(1, _FILE_ENTRIES // stream.jobs)
+    if stream.files <= most:
+        return stream, []
+    note = approximate(
+        "files",
+        f"fio holds about {_FILE_ENTRIES:,} files, counted for each job: {most:,} of {stream.files:,} are used",
+        f"{100 * most / stream.files:.2g}% of the footprint",
+    )
+    size = stream.size_bytes and stream.size_bytes * most // stream.files
+    return replace(stream, files=most, size_bytes=size), [note]
+
+
+def _region(stream: Stream, workload: Workload, options: dict[str, JobValue]) -> list[Fidelity]:
+    _files(stream, options)
     notes = [
         exact(
             "target",
@@ -365,7 +389,9 @@ def _duration(stream: Stream, workload: Workload, options: dict[str, JobValue]) 
 
 def compile_stream(stream: Stream, workload: Workload) -> tuple[JobSection, list[Fidelity]]:
     options: dict[str, JobValue] = {}
+    stream, fewer = _fewer_files(stream)
     rw, notes = _direction(stream)
+    notes += fewer
     notes += _sizes(stream, options)
     notes += _address(stream, workload, rw, options)
     notes += _arrival(stream, options)

@@ -45,6 +45,12 @@ def not_expressible(attribute: str, reason: str) -> Fidelity:
     return Fidelity(attribute, "not expressible", reason)
 
 
+def missing_include(name: str) -> Fidelity:
+    return not_expressible(
+        "include", f"{name}: there is no such file; what it sets is missing. Put it beside the file that includes it"
+    )
+
+
 _WORSE = {"not expressible": 0, "approximate": 1, "exact": 2}
 
 

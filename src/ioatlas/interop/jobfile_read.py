@@ -3,8 +3,8 @@
 
 Facts (fio's HOWTO and behaviour, 3.33): a comment begins with `;` or `#` anywhere in a line; global sections hold for
 the jobs after them; `include` splices another file's options in; `${NAME}` comes from the environment, empty where it
-is not set; a number may be an expression in brackets; k, m, g, t, p are binary and ki, KiB, Mi, ... decimal unless
-`kb_base=1000` swaps them.
+is not set; the names of all `filename` lines count; a number may be an expression in brackets; k, m, g, t, p are binary
+and ki, KiB, Mi, ... decimal unless `kb_base=1000` swaps them.
 """
 
 from __future__ import annotations
@@ -233,10 +233,15 @@ class _Sections:
             self._section = RawSection(name or "job", self.current, where)
 
     def set(self, name: str, value: str | None) -> None:
-        """An option of the current section; a repeated one takes its new place in the order."""
+        """An option of the current section; a repeated one takes its new place in the order, and its last value counts.
+
+        Only file names add up (seen with fio 3.33): those of the globals, of the job, and of each further line.
+        """
         if self.current is None:
             self.current = self.general
-        self.current.pop(name, None)
+        before = self.current.pop(name, None)
+        if name == "filename" and before and value:
+            value = ":".join(dict.fromkeys(re.split(r"(?<!\\):", f"{before}:{value}")))
         self.current[name] = value
         self._own.add(name)
 
@@ -270,7 +275,7 @@ def _read_lines(source: Source, depth: int, sections: _Sections) -> None:
             sections.begin(header.group(1).strip(), where)
         elif include:
             name = include.group(1).strip()
-            if (source.directory / name).is_file():
+            if source.included(name).is_file():
                 sections.result.included.append(name)
                 _read_lines(source.include(name, depth=depth + 1), depth + 1, sections)
             else:

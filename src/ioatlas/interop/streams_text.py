@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _PLACE = frozenset(
     words("""
     filename filename_format time_based runtime ramp_time stonewall new_group filesize unlink group_reporting thread
+    nrfiles openfiles file_service_type
     """)
 )
 _FLOW = ("flow", "flow_id", "flow_sleep")
@@ -64,7 +65,7 @@ def render_streams(translation: Translation) -> StreamsText | None:
     used: set[int] = set()
     left: set[str] = set()
     for members in groups(translation.jobs):
-        if len(members) < 2:
+        if len(members) < 2 or any(translation.jobs[number].joined for number in members):
             continue
         entries = [_entry(translation.jobs[number], left) for number in members]
         windows = [seconds_of(translation.jobs[number].section.options.get("runtime")) for number in members]
@@ -102,9 +103,10 @@ def _entry(job: Job, left: set[str]) -> _Entry | None:
     own = _PLACE | set(_FLOW) | ({"offset", "size"} if percent else set())
     kept, omitted = normalised(options, own)
     left.update(omitted)
+    names = options.get("filename", "")
     return _Entry(
         job.section.name,
-        str(options.get("filename", "")),
+        ":".join(names) if isinstance(names, tuple) else str(names),
         kept,
         percent,
         float(str(weight)) * jobs if weight is not None else None,
@@ -200,6 +202,8 @@ def _document(
     head.append("Name the target when it is run: ioatlas map TARGET --campaign FILE")
     if len(places) > 1:
         head.append(f"The source's {len(places)} targets lie one behind the other in one file or device here.")
+    if any(":" in entry.target for entry in entries):
+        head.append("Several files of one stream are one file of their whole size here.")
     if len(ends) < len(entries):
         head.append("The source leaves the size to the target: add --size.")
     if len(windows) > 1:

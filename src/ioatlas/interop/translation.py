@@ -38,6 +38,8 @@ class Job:
     origin: str = ""
     waits: bool = False
     operation: str = ""
+    joined: bool = False
+    """Whether it is a further part of the section before it: reported with it."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +64,8 @@ class Translation:
         for index, job in enumerate(self.jobs):
             # With group_reporting, streams that run at once would be summed into one result without a group of their
             # own.
-            mark: dict[str, JobValue] = (
-                {"stonewall": None} if job.waits else {"new_group": None} if index and not self.own_groups else {}
-            )
+            grouped = self.own_groups or job.joined or not index
+            mark: dict[str, JobValue] = {"stonewall": None} if job.waits else {} if grouped else {"new_group": None}
             sections.append(JobSection(job.section.name, {**job.section.options, **mark}))
         return render_job(sections, {} if self.own_groups else {"group_reporting": 1, "thread": 1})
 
@@ -107,10 +108,13 @@ def _rates(value: JobValue) -> Any:
 
 
 def _bssplit(value: JobValue) -> list[Any]:
-    """[[bytes, per cent], ...] for both directions, or one such list each for reads and writes."""
+    """[[bytes, per cent], ...] for all directions, or one such list each for reads, writes and trims; an empty one has
+    no split.
+    """
     directions = []
     for direction in str(value).split(","):
-        directions.append([[_number(part) for part in entry.split("/")] for entry in direction.split(":")])
+        entries = direction.split(":") if direction else []
+        directions.append([[_number(part) for part in entry.split("/")] for entry in entries])
     return directions[0] if len(directions) == 1 else directions
 
 
@@ -145,11 +149,14 @@ def job_to_dict(job: Job) -> dict[str, Any]:
         entry["operation"] = job.operation
     rw = str(options.get("rw", options.get("readwrite", "read")))
     entry["rw"] = _MODES.get(rw, rw)
-    entry["bs_bytes"] = None if "bssplit" in options or "bsrange" in options else 4096
+    whole_split = "bssplit" in options and all(str(options["bssplit"]).split(","))
+    entry["bs_bytes"] = None if whole_split or "bsrange" in options else 4096
     entry["size_bytes"] = None
     for name, value in options.items():
         if name not in _SHOWN_BEFORE:
             entry |= _shown(name, value)
+    if isinstance(options.get("filename"), tuple):
+        entry["nrfiles"] = len(options["filename"])  # type: ignore[arg-type]
     for name, default in (("iodepth", 1), ("numjobs", 1), ("direct", 0)):
         entry.setdefault(name, default)
     base = entry["rw"].split(":", 1)[0]
@@ -183,7 +190,9 @@ def from_workloads(
             named = section if count == 1 else JobSection(f"{section.name}.{count}", section.options)
             for entry in entries:
                 found.setdefault(entry, []).append(stream.operation or named.name)
-            jobs.append(Job(named, stream.origin, index > 0 and position == 0, stream.operation))
+            before = workload.streams[position - 1].part_of if position else ""
+            joined = bool(before) and stream.part_of == before
+            jobs.append(Job(named, stream.origin, index > 0 and position == 0, stream.operation, joined))
         if len(jobs) > SECTIONS_MAX:
             raise UsageError(
                 f"it expands into more than {SECTIONS_MAX:,} fio sections",

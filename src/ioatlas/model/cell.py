@@ -105,10 +105,10 @@ class Cell:
         if self.streams:
             return tuple(sorted({size for one in self.members for size in one.block_sizes}))
         mix = str(self.option.get("bssplit", ""))
-        sizes = (
-            [entry.partition("/")[0] for direction in mix.split(",") for entry in direction.split(":")] if mix else []
-        )
-        sizes = sizes or str(self.option.get("bs", 4096)).split(",")
+        directions = mix.split(",") if mix else []
+        sizes = [entry.partition("/")[0] for direction in directions for entry in direction.split(":")]
+        if not all(directions) or not sizes:  # a direction without a split has `bs`
+            sizes += str(self.option.get("bs", 4096)).split(",")
         return tuple(sorted({int(size) for size in sizes if size}))
 
     @property

@@ -112,10 +112,15 @@ def _rw(value: object, where: str) -> OptionValue:
 
 
 def _bssplit(value: object, where: str) -> OptionValue:
-    """`4k/40:8k/60`, with `,` between directions; percentages may be left out, as in fio."""
+    """`4k/40:8k/60`, with `,` between directions; percentages may be left out, and a direction without a split (it has
+    `bs`) is empty, as in fio.
+    """
     directions = []
     for direction in str(value).split(","):
-        entries = []
+        entries: list[str] = []
+        if not direction.strip() and str(value).strip(", "):
+            directions.append("")
+            continue
         for entry in direction.split(":"):
             size, slash, percent = entry.partition("/")
             if percent and not (percent.isascii() and percent.isdigit() and int(percent) <= 100):

@@ -77,9 +77,10 @@ class SimulatedJob:
         """Mean size of an I/O in one direction."""
         place = ("read", "write", "trim").index(direction)
         mixed = self.options.get("bssplit", "")
-        if mixed:
-            parts = mixed.split(",")
-            entries = [entry.split("/") for entry in parts[min(place, len(parts) - 1)].split(":")]
+        parts = mixed.split(",")
+        split = parts[min(place, len(parts) - 1)]
+        if split:
+            entries = [entry.split("/") for entry in split.split(":")]
             weights = [float(entry[1]) if len(entry) > 1 and entry[1] else 100 / len(entries) for entry in entries]
             total = sum(weights)
             return sum(float(entry[0]) * weight / total for entry, weight in zip(entries, weights, strict=True))

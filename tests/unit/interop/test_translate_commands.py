@@ -416,8 +416,10 @@ def test_what_shells_do_to_command_lines(tmp_path):
 
 
 def test_paths_that_stand_for_several():
-    (job,) = jobs("elbencho", "elbencho -w -t 16 -s 128m -b 1m --direct /mnt/f{1..16}")
-    assert job["nrfiles"] == 16
+    found = jobs("elbencho", "elbencho -w -t 16 -s 128m -b 1m --direct /mnt/f{1..16}")
+    assert [(job["numjobs"], job["size_bytes"]) for job in found] == [(1, 128 * MIB)] * 16
+    (job,) = jobs("elbencho", "elbencho -w -t 1 -s 128m -b 1m --direct /mnt/f{1..16}")
+    assert (job["nrfiles"], job["size_bytes"]) == (16, 16 * 128 * MIB)
     assert jobs("iozone", "iozone -t1 -i0 -r1k -s1g /tmp")[0]["bs_bytes"] == 1024
 
 

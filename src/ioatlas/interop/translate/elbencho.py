@@ -314,7 +314,6 @@ def _phase(command: Command, phase: str, *, directory: bool) -> tuple[Workload, 
         read_percent=100.0 if phase == "read" else float(mixed),
         address=address,
         sizes=((block, 100.0),),
-        arrival=_arrival(limit, threads),
         jobs=threads,
         depth=command.number("iodepth", 1, high=65536) or 1,
         origin=" ".join(command.paths),
@@ -322,18 +321,22 @@ def _phase(command: Command, phase: str, *, directory: bool) -> tuple[Workload, 
         engine="mmap" if command.given("mmap") else "",
         options=options,
     )
-    stream = _directory(command, stream, size, notes) if directory else _file(command, stream, size, paths, notes)
+    mixed_threads = command.number("rwmixthr", 0) if phase == "write" else 0
+    if directory:
+        parts = [_directory(command, stream, size, notes)]
+    else:
+        parts = _file(command, stream, size, paths, notes, dealt=not mixed_threads)
     limit_seconds = command.number("timelimit", 0)
     endless = command.given("infloop")
     if endless and not limit_seconds:
         reason = "--infloop without --timelimit runs until it is stopped; here the work is done once"
         notes.append(not_expressible("duration", reason))
     if limit_seconds and not endless:
-        stream = replace(stream, options={**stream.options, "runtime": limit_seconds})
+        parts = [replace(part, options={**part.options, "runtime": limit_seconds}) for part in parts]
         notes.append(exact("time limit", f"a cap of {limit_seconds} s: the phase ends earlier when its work is done"))
-    streams: tuple[Stream, ...] = (stream,)
-    if phase == "write" and command.number("rwmixthr", 0):
-        streams = _with_readers(command, stream, limit, notes)
+    streams = tuple(replace(part, arrival=_arrival(limit, part.jobs)) for part in parts)
+    if mixed_threads:
+        streams = _with_readers(command, parts[0], limit, notes)
     runtime = limit_seconds if endless and limit_seconds else None
     return Workload(f"elbencho-{phase}", streams, runtime_seconds=runtime), notes
 
@@ -395,38 +398,27 @@ def _arrival(limit: int, threads: int) -> Arrival:
     return Arrival("constant" if limit else "closed", rate_bytes_per_s=float(limit * threads) or None)
 
 
-def _file(command: Command, stream: Stream, size: int, paths: int, notes: list[Fidelity]) -> Stream:
+def _file(
+    command: Command, stream: Stream, size: int, paths: int, notes: list[Fidelity], *, dealt: bool
+) -> list[Stream]:
+    """The load on files or devices. Random threads share all blocks; others each have a contiguous part of them, which
+    several files take a section each for (`dealt`; False leaves every thread on all files).
+    """
     block, threads = stream.sizes[0][0], stream.jobs
-    if paths > 1:
-        notes.append(
-            approximate(
-                "files",
-                f"{paths} files or devices: elbencho spreads its threads over the blocks "
-                "of all; fio's jobs change file after each I/O",
-                "which thread is on which file",
-            )
-        )
+    shared = stream.address.law in ("random", "strided")
+    if paths > 1 and (shared or not size or not dealt):
+        reason = f"{paths} files or devices: elbencho spreads its threads over the blocks of all"
+        notes.append(approximate("files", f"{reason}; fio's jobs change file after each I/O", "the order of the files"))
         stream = replace(stream, files=paths, options={**stream.options, "file_service_type": "roundrobin"})
     total = size * paths
     if not size:
-        if stream.address.law != "random" and threads > 1:
-            notes.append(
-                not_expressible(
-                    "partition",
-                    "each thread has its own part of the target, whose size is not given (-s); here each covers all "
-                    "of it",
-                )
-            )
-        return stream
+        if not shared and threads > 1:
+            reason = "each thread has its own part of the target, whose size is not given (-s)"
+            notes.append(not_expressible("partition", f"{reason}; here each covers all of it"))
+        return [stream]
     if stream.address.law == "random":
         amount = command.size("randamount", total)
-        return replace(stream, size_bytes=total, work_bytes=max(block, amount // threads // block * block))
-    if stream.address.law == "strided":
-        notes.append(exact("partition", f"--strided: thread k takes blocks k, k+{threads}, k+{2 * threads}, ..."))
-        part = total // threads // block * block
-        return replace(stream, size_bytes=total, work_bytes=max(block, part), offset_increment_bytes=block)
-    if threads == 1:
-        return replace(stream, size_bytes=total)
+        return [replace(stream, size_bytes=total, work_bytes=max(block, amount // threads // block * block))]
     part = total // block // threads * block
     if not part:
         raise UsageError(
@@ -434,19 +426,60 @@ def _file(command: Command, stream: Stream, size: int, paths: int, notes: list[F
             where=command.where,
             remedy="use a larger -s, a smaller -b or fewer -t",
         )
-    if total % (part * threads):
+    if stream.address.law == "strided":
+        notes.append(exact("partition", f"--strided: thread k takes blocks k, k+{threads}, k+{2 * threads}, ..."))
+        return [replace(stream, size_bytes=total, work_bytes=part, offset_increment_bytes=block)]
+    if paths > 1 and dealt:
+        return _dealt(stream, size, paths, notes)
+    if paths > 1:
+        return [replace(stream, size_bytes=total, work_bytes=part)]
+    if threads == 1:
+        return [replace(stream, size_bytes=total)]
+    left = total - part * threads
+    notes.append(
+        approximate("partition", "blocks that do not divide by the threads are left out at the end", f"{left} bytes")
+        if left
+        else exact("partition", f"each of {threads} threads has its own contiguous {part} bytes")
+    )
+    return [replace(stream, size_bytes=part, offset_increment_bytes=part)]
+
+
+def _dealt(stream: Stream, size: int, paths: int, notes: list[Fidelity]) -> list[Stream]:
+    """Whole files for each thread, or several threads side by side in each file."""
+    threads, block = stream.jobs, stream.sizes[0][0]
+    sections = min(paths, threads)
+    count, jobs = (
+        ([whole * (k + 1) // sections - whole * k // sections for k in range(sections)]) for whole in (paths, threads)
+    )
+    parts, first = [], 0
+    for files, side_by_side in zip(count, jobs, strict=True):
+        each = size * files if side_by_side == 1 else size // block // side_by_side * block
+        options = {**stream.options, "file_service_type": "sequential"} if files > 1 else stream.options
+        parts.append(
+            replace(
+                stream,
+                jobs=side_by_side,
+                files=files,
+                first_file=first,
+                part_of=stream.name,
+                size_bytes=each,
+                offset_increment_bytes=each if side_by_side > 1 else 0,
+                options=options,
+            )
+        )
+        first += files
+    moved = [part.size_bytes or 0 for part in parts for _ in range(part.jobs)]
+    if len(set(moved)) == 1 and sum(moved) == size * paths:
+        notes.append(exact("partition", f"each of {threads} threads has its own contiguous {moved[0]} bytes"))
+    else:
         notes.append(
             approximate(
                 "partition",
-                "blocks that do not divide by the threads are left out at the end",
-                f"{total - part * threads} bytes",
+                f"{threads} threads do not divide {paths} files: each has whole files, or an even part of one",
+                f"a thread moves {min(moved)} to {max(moved)} bytes; {size * paths - sum(moved)} bytes are left out",
             )
         )
-    else:
-        notes.append(exact("partition", f"each of {threads} threads has its own contiguous {part} bytes"))
-    if paths > 1:
-        return replace(stream, size_bytes=total)
-    return replace(stream, size_bytes=part, offset_increment_bytes=part)
+    return parts
 
 
 def _directory(command: Command, stream: Stream, size: int, notes: list[Fidelity]) -> Stream:

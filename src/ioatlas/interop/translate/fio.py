@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import os
 import re
+import sys
+from collections.abc import Mapping
 
 from ioatlas.errors import UsageError
 from ioatlas.fio.jobfile import JobSection, JobValue
 from ioatlas.interop.command import Source, command_lines
-from ioatlas.interop.fidelity import Fidelity, approximate, exact, located, merged, not_expressible
+from ioatlas.interop.fidelity import Fidelity, approximate, exact, located, merged, missing_include, not_expressible
 from ioatlas.interop.jobfile_read import RawJobFile, RawSection, parse_command, parse_job_file
 from ioatlas.interop.translate.fio_options import (
     ALIASES,
@@ -120,7 +122,7 @@ class _Reader:
         elif key == "verify" and value in ("0", "none", "null"):
             notes.append(exact(key, f"{value}: no verification"))
         elif key == "ioengine":
-            notes.append(_engine(str(value), options))
+            notes.append(_engine(str(value), raw.options, options))
         else:
             where = f"{raw.where}, {key}"
             try:
@@ -144,7 +146,15 @@ class _Reader:
         raise error
 
 
-def _engine(engine: str, options: dict[str, JobValue]) -> Fidelity:
+def _engine(engine: str, given: Mapping[str, str | None], options: dict[str, JobValue]) -> Fidelity:
+    if engine == "windowsaio" and sys.platform != "win32":
+        direct = given.get("direct", "0") in (None, "1") or given.get("buffered") == "0"
+        options["ioengine"] = "libaio" if direct else "io_uring"
+        return approximate(
+            "ioengine",
+            f"windowsaio: fio has it on Windows only; {options['ioengine']} keeps as many I/Os in flight here",
+            "what an I/O costs the client",
+        )
     if engine in ENGINES:
         options["ioengine"] = engine
         return exact("ioengine", engine)
@@ -205,7 +215,7 @@ def _program(raw: RawJobFile) -> list[Fidelity]:
     for name in raw.included:
         notes.append(exact("include", f"{name}: read in its place"))
     for name in raw.missing:
-        notes.append(not_expressible("include", f"{name}: there is no such file; what it sets is missing"))
+        notes.append(missing_include(name))
     return notes
 
 

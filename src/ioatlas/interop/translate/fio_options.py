@@ -133,10 +133,13 @@ def _range(value: str, size: Callable[[str], object]) -> str:
 
 
 def _bssplit(value: str, size: Callable[[str], object]) -> str:
-    """Sizes in bytes; a range of sizes inside a split stays a range."""
+    """Sizes in bytes; a range of sizes inside a split stays a range, and a direction without a split stays empty."""
     directions = []
     for direction in value.split(","):
-        entries = []
+        entries: list[str] = []
+        if not direction.strip():
+            directions.append("")
+            continue
         for entry in direction.split(":"):
             sizes, slash, percent = entry.partition("/")
             text = "-".join(str(size(part)) for part in sizes.split("-"))

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from ioatlas.errors import UsageError
 from ioatlas.interop.command import Source, command_lines
-from ioatlas.interop.fidelity import Fidelity, exact, not_expressible
+from ioatlas.interop.fidelity import Fidelity, exact, missing_include, not_expressible
 from ioatlas.interop.translate.vdbench_files import file_workload
 from ioatlas.interop.translate.vdbench_parm import ParameterFile, parse
 from ioatlas.interop.translate.vdbench_raw import raw_workload
@@ -47,6 +47,7 @@ def _general_notes(parm: ParameterFile) -> Iterator[Fidelity]:
             "hosts",
             f"{len(hosts)} hosts named in the file: one job file is one client's load; hosts are named when it is run",
         )
+    yield from (missing_include(name) for name in parm.missing)
     for keyword in parm.general.values:
         if keyword in ("compratio", "compression", "dedupratio", "dedupunit"):
             continue

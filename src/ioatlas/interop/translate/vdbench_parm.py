@@ -100,6 +100,8 @@ class ParameterFile:
     general: Definition = field(default_factory=lambda: Definition("general", ""))
     definitions: dict[str, list[Definition]] = field(default_factory=lambda: {kind: [] for kind in KINDS})
     passed_over: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    """Files it includes that are not there."""
     """Lines that hold no keyword=value: text between the definitions, as vdbench's own examples have it."""
 
 
@@ -154,8 +156,12 @@ def numbers(texts: list[str], what: str, where: str) -> list[float]:
     return [number(text, what, where) for text in texts]
 
 
-def logical_lines(source: Source, substitutions: Mapping[str, str], depth: int = 0) -> Iterator[tuple[str, str]]:
-    """(where, line) without comments, continued lines joined, include files in their place."""
+def logical_lines(
+    source: Source, substitutions: Mapping[str, str], missing: list[str], depth: int = 0
+) -> Iterator[tuple[str, str]]:
+    """(where, line) without comments, continued lines joined, include files in their place; the names of those that are
+    not there join `missing`.
+    """
     pending, place = "", ""
     for index, raw in enumerate(source.text.split("\n"), 1):
         line = raw.strip()
@@ -166,9 +172,11 @@ def logical_lines(source: Source, substitutions: Mapping[str, str], depth: int =
             continue
         line = re.sub(r"\$([A-Za-z]\w*)", lambda m: substitutions.get(m.group(1), m.group(0)), line)
         if line.startswith("include="):
-            yield from logical_lines(
-                source.include(line.partition("=")[2].split()[0], depth=depth + 1), substitutions, depth + 1
-            )
+            name = "".join(line.partition("=")[2].split()[:1])
+            if source.included(name).is_file():
+                yield from logical_lines(source.include(name, depth=depth + 1), substitutions, missing, depth + 1)
+            else:
+                missing.append(name)
             continue
         line = _without_comment(line)
         place = place or where
@@ -265,7 +273,7 @@ def parse(source: Source, substitutions: Mapping[str, str] | None = None) -> Par
     result = ParameterFile()
     defaults = {kind: Definition(kind, "default") for kind in KINDS}
     current = result.general
-    for where, line in logical_lines(source, substitutions or {}):
+    for where, line in logical_lines(source, substitutions or {}, result.missing):
         if "=" not in line.partition(",")[0]:
             result.passed_over.append(f"{where}: {line[:60]}")
             continue

@@ -144,12 +144,15 @@ def _whole_blocks(options: Mapping[str, OptionValue], target: Target) -> dict[st
     mix = str(options.get("bssplit", ""))
     if not mix or least <= 512:
         return {}
-    shares: dict[int, int] = {}
-    for entry in mix.split(":"):
-        size, _, percent = entry.partition("/")
-        lifted = -(-int(size) // least) * least
-        shares[lifted] = shares.get(lifted, 0) + int(percent)
-    return {"bssplit": ":".join(f"{size}/{percent}" for size, percent in shares.items())}
+    directions = []
+    for direction in mix.split(","):
+        shares: dict[int, int] = {}
+        entries = [entry.partition("/") for entry in direction.split(":") if entry]
+        for size, _, percent in entries:
+            lifted = -(-int(size) // least) * least
+            shares[lifted] = shares.get(lifted, 0) + int(percent or 100 // len(entries))
+        directions.append(":".join(f"{size}/{percent}" for size, percent in shares.items()))
+    return {"bssplit": ",".join(directions)}
 
 
 def _phase(
