@@ -18,7 +18,7 @@ from ioatlas.errors import IoAtlasError, RefusedError
 
 DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-MOST_BYTES = 1 << 30
+MOST_BYTES = 4 << 30
 """Largest file of text that is read whole."""
 MOST_ENTRIES, MOST_LEVELS = 2_000_000, 8
 """Of a campaign's directory: entries in it, and levels of its sub-directories."""

@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ioatlas import __version__
+from ioatlas import __version__, beneath
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.config.user import results_folder
 from ioatlas.errors import IoAtlasError, UsageError
@@ -25,6 +25,7 @@ from ioatlas.fio.executor import Clock, Executor, SystemExecutor
 from ioatlas.model.events import Emit, Event
 from ioatlas.model.status import RemarkKind
 from ioatlas.model.target import Target
+from ioatlas.model.words import words
 from ioatlas.procedures.options import CAMPAIGN, campaign_toml
 from ioatlas.procedures.registry import PROCEDURES, parts_of, procedure_of
 from ioatlas.run.plan import Plan
@@ -42,6 +43,15 @@ if TYPE_CHECKING:
     from ioatlas.model.result import CampaignResult
     from ioatlas.run.environment import Environment
     from ioatlas.run.runner import Summary
+
+
+OURS = frozenset(
+    words(
+        "journal.sqlite journal.sqlite-journal imported.sqlite campaign.toml testbed.toml report.html tune.json "
+        "batches layout verify trace trace.iolog"
+    )
+)
+"""What a session reads, writes or removes in a campaign's directory."""
 
 
 def open_plan(spec: CampaignSpec, *, read_only: bool = False, procedure: Procedure | None = None) -> Plan:
@@ -155,11 +165,17 @@ def reopen(
     executor = executor or SystemExecutor()
     executor.find("fio")
     journal = Journal.open(directory, executor.clock.time)
-    journal.set_targets(recognise(target) for target in journal.targets())
-    plan = recorded_plan(journal, CAMPAIGN.tables)
-    for target in plan.targets:
-        check_journal_place(str(directory.absolute()), target)
-    _confirm(plan, destroy, overwrite)
+    try:
+        beneath.check_tree(directory, OURS)
+        plan = recorded_plan(journal, CAMPAIGN.tables)
+        procedure_of(plan.spec, journal.outcomes()).restore(plan, directory)
+        journal.set_targets(recognise(target) for target in plan.targets)
+        for target in plan.targets:
+            check_journal_place(str(directory.absolute()), target)
+        _confirm(replace(plan, targets=journal.targets()), destroy, overwrite)
+    except BaseException:
+        journal.close()
+        raise
     return journal
 
 

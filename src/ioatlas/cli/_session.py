@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import click
 
+from ioatlas import beneath
 from ioatlas.analysis.wording import plural
 from ioatlas.campaign import run
 from ioatlas.cli._live import Stop, TerminalLine, choose, paragraph
@@ -79,6 +80,7 @@ def _write_report(journal: Journal) -> str:
     from ioatlas.report.page import write_report
 
     path = journal.directory / REPORT
+    beneath.is_ordinary(path, linked=False)
     write_report(load_result(journal.directory), path)
     return str(path)
 

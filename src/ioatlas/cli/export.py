@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from ioatlas import beneath
 from ioatlas.cli._campaigns import campaign_argument
 from ioatlas.errors import IoAtlasError, UsageError
 
@@ -84,6 +85,8 @@ def command(directory: Path, kind: str, output: Path | None, as_json: bool, **ch
     from ioatlas.campaign import load_result
 
     result = load_result(directory)
+    if output is None and kind not in TABLES and directory.is_dir():
+        _check_default(directory)
     try:
         written = (
             _table(result, kind, output)
@@ -105,6 +108,14 @@ def command(directory: Path, kind: str, output: Path | None, as_json: bool, **ch
     else:
         for path in written:
             click.echo(path)
+
+
+def _check_default(directory: Path) -> None:
+    """Raises RefusedError when a figure that is written beside the journal would go where a link leads."""
+    endings = {f".{kind}" for kind in FIGURES}
+    beneath.check_tree(
+        directory, {path.name for path in directory.iterdir() if path.suffix in endings or path.name == "gnuplot"}
+    )
 
 
 def _option(name: str) -> str:

@@ -26,10 +26,13 @@ def command(directory: Path, output: Path | None, as_json: bool) -> None:
     """Write the report of the campaign in DIR: one HTML file that works offline."""
     import json
 
+    from ioatlas import beneath
     from ioatlas.campaign import load_result
     from ioatlas.report.page import write_report
 
     path = output or directory / "report.html"
+    if output is None:
+        beneath.is_ordinary(path, linked=False)  # a link in somebody else's directory leads elsewhere
     result = load_result(directory)
     write_report(result, path)
     click.echo(

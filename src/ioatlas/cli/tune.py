@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ioatlas import beneath
 from ioatlas.cli._options import (
     campaign_option,
     check_read_only,
@@ -191,7 +192,7 @@ def finish(journal: Journal, *, as_json: bool) -> None:
             emit.close()
         journal.close()
     document = {"directory": str(journal.directory), **tuning.as_json()}
-    (journal.directory / RESULT).write_text(json.dumps(document, indent=1) + "\n")
+    beneath.write_text(journal.directory / RESULT, json.dumps(document, indent=1) + "\n", in_root=True)
     if as_json:
         click.echo(json.dumps(document, indent=1))
     else:

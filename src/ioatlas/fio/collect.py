@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ioatlas import beneath
 from ioatlas.fio.batch import Section
 from ioatlas.fio.io_log import read_io_log
 from ioatlas.fio.output import parse_fio_json
@@ -80,7 +81,7 @@ def _parts(job: FioJob, series: dict[str, Series], stream: str) -> tuple[Part, .
 def complete_output(directory: Path) -> FioOutput | None:
     """Fio's JSON of a batch when it is there in full, else None."""
     try:
-        text = (directory / OUTPUT).read_text(errors="replace")
+        text = beneath.read_text(directory / OUTPUT)
     except OSError:
         return None
     reading = parse_fio_json(text)

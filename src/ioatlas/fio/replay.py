@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ioatlas import beneath
 from ioatlas.errors import IoAtlasError
 from ioatlas.fio.io_log import RESOLUTION_NS, IoLog, series_of_rows
 from ioatlas.fio.iolog import TimedIo, Trace, due_ms, lane_of, lane_text, read_trace, trace_text
@@ -41,12 +42,11 @@ def cap_ms(cell: Cell) -> int:
 
 def write_trace(directory: Path, trace: Trace, lane_counts: set[int]) -> None:
     """The trace and its lanes, where batches of the campaign in `directory` find them."""
-    (directory / FILE).write_text(trace_text(trace))
+    beneath.write_text(directory / FILE, trace_text(trace), in_root=True)
     for count in lane_counts:
-        folder = directory / LANES / str(count)
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = beneath.make_directory(directory, f"{LANES}/{count}")
         for number in range(count):
-            (folder / str(number)).write_text(lane_text(lane_of(trace, number, count), LEAD_MS))
+            beneath.write_text(folder / str(number), lane_text(lane_of(trace, number, count), LEAD_MS))
 
 
 def lane_name(name: str, number: int) -> str:
@@ -90,7 +90,7 @@ class _Done:
 def read_replay(directory: Path, name: str, cell: Cell) -> tuple[IoLog, SectionState, str]:
     """The logs of all lanes against the trace; the state of its section; and why it is not finished."""
     try:
-        trace = read_trace((directory / ".." / ".." / FILE).read_text(), FILE)
+        trace = read_trace(beneath.read_text(directory / ".." / ".." / FILE), FILE)
     except OSError as error:
         raise IoAtlasError(
             f"the trace of this campaign cannot be read: {error.strerror}", where=FILE, remedy="start a new campaign"

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ioatlas import beneath
 from ioatlas.model.visit import Series
 
 DIRECTIONS = ("read", "write", "trim")
@@ -29,7 +30,7 @@ def load_rows(path: Path, columns: tuple[int, ...] = (0, 1, 2)) -> NDArray[np.in
     """
     empty = np.empty((0, len(columns)), dtype=np.int64)
     try:
-        lines = path.read_text().splitlines()
+        lines = beneath.read_text(path).splitlines()
     except OSError:
         return empty
     rows = [line for line in lines if line.count(",") >= 4]

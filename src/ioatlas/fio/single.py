@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from ioatlas import beneath
 from ioatlas.fio.collect import JOB_FILE, OUTPUT, complete_output
 from ioatlas.fio.executor import Executor, LoadProcess, limit_seconds
 from ioatlas.fio.process import ProcessOutcome
@@ -29,7 +30,7 @@ def run_job(
     """
     directory.mkdir(parents=True, exist_ok=True)
     (directory / OUTPUT).unlink(missing_ok=True)  # of a run that was interrupted
-    (directory / JOB_FILE).write_text(job)
+    beneath.write_text(directory / JOB_FILE, job)
     arguments = (*options, "--output-format=json", f"--output={OUTPUT}", "--eta=never", JOB_FILE)
     load = LoadProcess("fio", arguments, directory, "fio.err", limit_seconds(expected_seconds))
     outcome = executor.run(load, stop_asked=stop_asked, started=started, tick=tick)

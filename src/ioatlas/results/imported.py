@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from ioatlas import beneath
 from ioatlas.analysis.balance import client_findings
 from ioatlas.analysis.imported import ImportedMap, Labelled, imported_map
 from ioatlas.analysis.imported_methods import differences
@@ -28,7 +29,7 @@ TOLD_ONE_BY_ONE = 4
 
 def is_imported(place: Path) -> bool:
     """Whether there are imported readings in a directory; `place` may be the file that holds them, too."""
-    return (place if place.name == FILE_NAME else place / FILE_NAME).is_file()
+    return beneath.is_ordinary(place if place.name == FILE_NAME else place / FILE_NAME)
 
 
 def read_imported(place: Path) -> ImportedMap:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ioatlas import __version__
+from ioatlas import __version__, beneath
 from ioatlas.errors import IoAtlasError
 from ioatlas.fio.batch import Section
 from ioatlas.fio.executor import Executor
@@ -38,7 +38,7 @@ def conditions(
     What was measured stands under 'measured.'.
     """
     path = directory / FACTS_FILE
-    facts_file = path if path.is_file() else None
+    facts_file = path if beneath.is_ordinary(path) else None
     alone = read_measure(path) if facts_file and measure else {}
     named = [
         *(_network(alone["iperf"]) if "iperf" in alone else ()),

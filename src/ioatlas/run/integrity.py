@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from ioatlas import beneath
 from ioatlas.errors import PartialResultError
 from ioatlas.fio.executor import Executor
 from ioatlas.fio.jobfile import JobSection, JobValue, render_job
@@ -37,7 +38,8 @@ def check_targets(
             cell = min(cells, key=lambda each: (each.bs_bytes, -each.outstanding))
             emit(Event("verify", {"target": target.name, "bs_bytes": cell.bs_bytes}))
             sites.check([cell])
-            checks.append(_check(cell, sites, executor, directory / "verify" / target.name, stop_asked))
+            place = beneath.make_directory(directory, f"verify/{beneath.plain_name(target.name)}")
+            checks.append(_check(cell, sites, executor, place, stop_asked))
     return tuple(checks)
 
 

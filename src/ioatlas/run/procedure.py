@@ -90,6 +90,9 @@ class Procedure:
     def keep(self, plan: Plan, directory: Path) -> None:
         """Put into a new campaign's directory what its plan refers to."""
 
+    def restore(self, plan: Plan, directory: Path) -> None:
+        """Look at what `keep` put there before a session goes on with it. Raises IoAtlasError when it is another."""
+
     def begin(self, journal: Journal, plan: Plan) -> None:
         """Write into a new journal what the first session needs besides plan and cells: visits that are known
         beforehand.

@@ -13,9 +13,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from ioatlas import beneath
 from ioatlas.analysis.counters import CountedPaths
 from ioatlas.analysis.windows import window_values
-from ioatlas.errors import IoAtlasError, PartialResultError
+from ioatlas.errors import IoAtlasError, PartialResultError, RefusedError
 from ioatlas.fio.archive import pack_logs
 from ioatlas.fio.batch import MAX_SLACK_MS, SLACK_MS, TURN_MS, Batch, Section, job_text, take_sections
 from ioatlas.fio.collect import ERRORS, JOB_FILE, OUTPUT
@@ -102,6 +103,7 @@ class Runner:
         self._gates = Gates(journal, watched)
         journal.keep(CountedPaths(self._gates.paths))
         self._odd_sizes = procedure.odd_sizes
+        self._confirmed = {target.name for target in plan.targets if plan.writes(target.name)}
         self.steps = procedure.steps(self)
 
     # -- a session -------------------------------------------------------------------------------------------
@@ -305,6 +307,13 @@ class Runner:
 
     def _check(self, cells: Sequence[Cell]) -> None:
         """All guards of the places that the next load touches, and new places for cells that are to find no data."""
+        unconfirmed = {cell.target for cell in cells if cell.writes} - self._confirmed
+        if unconfirmed:
+            raise RefusedError(
+                "a load would write to it, and the plan that was confirmed does not",
+                where=min(unconfirmed),
+                remedy="start a new campaign: this journal was changed",
+            )
         try:
             self.sites.check(cells)
             self.sites.renew(cells)
@@ -436,7 +445,7 @@ class Runner:
 
 def fio_process(batch: Batch) -> LoadProcess:
     """The job file of a batch, written, and the fio that runs it."""
-    (batch.directory / JOB_FILE).write_text(job_text(batch))
+    beneath.write_text(batch.directory / JOB_FILE, job_text(batch))
     arguments: tuple[str, ...] = ("--output-format=json+", f"--output={OUTPUT}", "--eta=never", JOB_FILE)
     if batch.readonly:
         arguments = ("--readonly", *arguments)

@@ -11,7 +11,6 @@ Format history (the file's `PRAGMA user_version`):
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +18,11 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from ioatlas import beneath
 from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.store.database import LARGEST_FIELD
+from ioatlas.store.rules import OBJECTS, check_count, check_file, check_objects
+from ioatlas.store.stored import Row
 
 FILE_NAME = "imported.sqlite"
 VERSION = 1
@@ -54,6 +57,14 @@ CREATE TABLE problem (
     text TEXT NOT NULL            -- what could not be read, one line
 );
 """
+MOST_READINGS = 10_000_000
+_WRONG = {
+    "import_run": "typeof(started_at) NOT IN ('real', 'integer') OR started_at NOT BETWEEN 0 AND 4e9 OR "
+    "typeof(tool_version) != 'text' OR length(tool_version) > 1024 OR typeof(label) != 'text' OR length(label) > 1024",
+    "reading": "typeof(record) != 'text'",
+    "problem": "typeof(text) != 'text' OR length(text) > 65536",
+}
+"""The condition of a row that is wrong."""
 _KNOWN = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN ('import_run', 'reading', 'problem')"
 
 
@@ -67,6 +78,7 @@ class Imported:
 
     def __init__(self, link: sqlite3.Connection, directory: Path) -> None:
         self._link = link
+        self._row = Row(directory / FILE_NAME, "reading")
         self.directory = directory
 
     @classmethod
@@ -93,12 +105,18 @@ class Imported:
         cannot be used.
         """
         path = directory / FILE_NAME
-        if not path.is_file():
+        if not beneath.is_ordinary(path):
             raise UsageError(
                 "nothing was imported here", where=str(directory), remedy=f"`ioatlas import FILES -o {directory}` does"
             )
         try:
+            check_file(path)
             link = _connect(path)
+            check_objects(link.execute(OBJECTS).fetchall(), path, ("import_run", "problem"))
+            check_count(lambda query: link.execute(query).fetchone()[0], path, "reading", MOST_READINGS)
+            for table, wrong in _WRONG.items():
+                if link.execute(f"SELECT 1 FROM {table} WHERE {wrong} LIMIT 1").fetchone() is not None:  # noqa: S608
+                    Row(path, table).bad("it has values of another type, or without end")
             version = int(link.execute("PRAGMA user_version").fetchone()[0])
             known = int(link.execute(_KNOWN).fetchone()[0])
         except sqlite3.Error as error:
@@ -163,7 +181,7 @@ class Imported:
             "(import_id) ORDER BY reading_id"
         )
         for label, record in self._link.execute(query):
-            yield label, json.loads(record)
+            yield label, self._row.json(record, "record")
 
     def imports(self) -> list[tuple[float, str, str]]:
         """(seconds since the epoch, version of ioatlas, label) of every import."""
@@ -176,6 +194,7 @@ class Imported:
 
 def _connect(path: Path) -> sqlite3.Connection:
     link = sqlite3.connect(path, isolation_level=None)
+    link.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_FIELD)
     link.execute("PRAGMA journal_mode=DELETE")
     link.execute("PRAGMA synchronous=FULL")
     return link

@@ -18,7 +18,7 @@ from ioatlas.store.cells import Cells
 from ioatlas.store.database import FILE_NAME, connect, missing
 from ioatlas.store.files import Files
 from ioatlas.store.predictions import Prediction, Predictions
-from ioatlas.store.rules import check_file, check_objects, check_rows
+from ioatlas.store.rules import OBJECTS, check_file, check_objects, check_rows
 from ioatlas.store.visits import NewVisit, PlannedVisit, Visits
 
 __all__ = ["FILE_NAME", "BatchRow", "Journal", "NewVisit", "PlannedVisit", "Prediction"]
@@ -61,7 +61,7 @@ class Journal(Campaigns, Cells, Visits, Predictions, Batches, Files):
         try:
             with engine.connect() as link:
                 version = int(link.exec_driver_sql("PRAGMA user_version").scalar_one())
-                check_objects(link, path, t.metadata.tables)
+                check_objects(link.exec_driver_sql(OBJECTS).all(), path, t.metadata.tables)
                 inspector = sa.inspect(link)
                 known = inspector.has_table("campaign")
                 lacking = missing(t.metadata, inspector) if known and version <= t.VERSION else ""

@@ -8,7 +8,7 @@ first, then the number of rows, then types, bounds and references, each by one s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -228,20 +228,23 @@ def _refused(path: Path, what: str) -> IoAtlasError:
     return IoAtlasError(what, where=str(path), remedy=REMEDY)
 
 
-def check_objects(link: sa.Connection, file: Path, tables: Iterable[str]) -> None:
+OBJECTS = "SELECT type, name, sql FROM sqlite_master LIMIT 1000"
+
+
+def check_objects(rows: Iterable[Sequence[Any]], file: Path, tables: Collection[str]) -> None:
     """Raises IoAtlasError for a view, a trigger, a rule or a table of another kind: they would run when rows are read
     or written.
+
+    rows: of `OBJECTS`. tables: those of the format that have plain columns only.
     """
-    known = set(tables)
-    query = "SELECT type, name, sql FROM sqlite_master LIMIT 1000"
-    for kind, name, sql in link.exec_driver_sql(query).all():
+    for kind, name, sql in rows:
         row = Row(file, "sqlite_master", name)
         if kind == "index" and sql is None:
             continue
         if kind != "table":
             row.bad(f"it has a {kind}, which ioatlas never makes")
         said = {word.lower() for word in _STATEMENT.findall(str(sql).partition("(")[2])}
-        if name in known and said & _UNKNOWN_TO_US:
+        if name in tables and said & _UNKNOWN_TO_US:
             row.bad(f"its columns have {min(said & _UNKNOWN_TO_US).upper()!r}, which ioatlas never makes")
 
 
@@ -250,9 +253,8 @@ def check_objects(link: sa.Connection, file: Path, tables: Iterable[str]) -> Non
 
 def check_rows(link: sa.Connection, file: Path) -> None:
     """Number of rows, types, bounds and references of a whole journal. Raises IoAtlasError at the first fault."""
-    size = file.stat().st_size
     for table in t.metadata.sorted_tables:
-        _check_count(link, file, table.name, min(MOST_ROWS[table.name], size // SMALLEST_ROW))
+        check_count(lambda query: link.exec_driver_sql(query).scalar_one(), file, table.name, MOST_ROWS[table.name])
     for table in t.metadata.sorted_tables:
         _check_columns(link, file, table)
     for name, condition, what in REFERENCES:
@@ -262,9 +264,13 @@ def check_rows(link: sa.Connection, file: Path) -> None:
             Row(file, name, found[0]).bad(what)
 
 
-def _check_count(link: sa.Connection, file: Path, table: str, most: int) -> None:
+def check_count(ask: Callable[[str], int], file: Path, table: str, most: int) -> None:
+    """Raises IoAtlasError for more rows than there can be, or than the file has room for: its pages lead in circles
+    then. ask: runs a query that gives one number.
+    """
+    most = min(most, file.stat().st_size // SMALLEST_ROW)
     query = f"SELECT count(*) FROM (SELECT 1 FROM {table} LIMIT {most + 1})"
-    if int(link.exec_driver_sql(query).scalar_one()) > most:
+    if ask(query) > most:
         Row(file, table).bad(f"it has more than {most} rows")
 
 

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from ioatlas import beneath
 from ioatlas.errors import IoAtlasError, PartialResultError
 from ioatlas.fio.collect import OUTPUT
 from ioatlas.fio.executor import Executor
@@ -109,7 +110,7 @@ def write_steps(
             places,
             extents,
             direct=direct,
-            directory=directory / step.what.replace(" ", "-"),
+            directory=beneath.make_directory(directory, step.what.replace(" ", "-")),
             stop_asked=stop_asked,
             progress=progress,
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from ioatlas import beneath
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.fio.executor import Executor
 from ioatlas.fio.jobfile import JobValue
@@ -223,7 +224,7 @@ class Sites:
                 places,
                 wanted,
                 direct=use.needs_direct(target.name),
-                directory=self._journal.directory / "layout" / target.name,
+                directory=beneath.make_directory(self._journal.directory, f"layout/{beneath.plain_name(target.name)}"),
                 stop_asked=self._stop_asked,
                 emit=self._emit,
                 book=lambda what, count_bytes: self._journal.add_ledger(target.name, what, count_bytes),

@@ -14,12 +14,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ioatlas import beneath
 from ioatlas.errors import UsageError
 from ioatlas.model.testbed import Fact, Testbed
 from ioatlas.testbed.power import Meter, open_meters
 from ioatlas.testbed.typed_in import MEASURED, corrected, read_facts, read_power
 
 FACTS_FILE = "testbed.toml"
+MOST_BYTES = 4 << 20
 
 
 def facts_text(facts: Path | None, measure: Mapping[str, str | None]) -> str:
@@ -53,7 +55,7 @@ def facts_text(facts: Path | None, measure: Mapping[str, str | None]) -> str:
 def typed_facts(directory: Path) -> tuple[Fact, ...]:
     """What the campaign's facts file says now; nothing without one."""
     path = directory / FACTS_FILE
-    return read_facts(path) if path.is_file() else ()
+    return read_facts(path) if _is_there(path) else ()
 
 
 def testbeds(record: Mapping[str, Any], directory: Path) -> dict[str, Testbed]:
@@ -74,4 +76,9 @@ def testbeds(record: Mapping[str, Any], directory: Path) -> dict[str, Testbed]:
 def meters_of(directory: Path) -> list[Meter]:
     """The meters of the campaign's facts file."""
     path = directory / FACTS_FILE
-    return open_meters(read_power(path), where=str(path)) if path.is_file() else []
+    return open_meters(read_power(path), where=str(path)) if _is_there(path) else []
+
+
+def _is_there(path: Path) -> bool:
+    """Whether a campaign has a facts file. Raises RefusedError for a link, or for one that is none."""
+    return beneath.is_ordinary(path, most_bytes=MOST_BYTES)

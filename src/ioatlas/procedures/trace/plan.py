@@ -9,16 +9,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from ioatlas import beneath
 from ioatlas.config.spec import CampaignSpec
-from ioatlas.errors import UsageError
+from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.fio.iolog import Trace, read_trace
 from ioatlas.fio.replay import write_trace
 from ioatlas.model.cell import TRACE, TRACE_SECONDS, OptionValue
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_size, format_size_rounded
-from ioatlas.procedures.trace.options import TraceOptions
+from ioatlas.procedures.trace.options import TRACE_FILE, TraceOptions
 from ioatlas.run.plan import Plan
 
+MOST_BYTES = 1 << 30
 MOST_LANES = 64
 """I/Os in flight, each in a job of its own, unless `numjobs` says otherwise."""
 _ALIGNMENT = 4096
@@ -117,6 +119,24 @@ def keep_trace(plan: Plan, directory: Path) -> None:
         raise UsageError(
             "the trace has changed while this was planned", where=plan.spec.of(TraceOptions).trace, remedy="start again"
         )
+    write_trace(directory, trace, {cell.numjobs for cell in cells})
+
+
+def restore_trace(plan: Plan, directory: Path) -> None:
+    """Make the lanes of a campaign's trace anew from its copy: fio opens the files that a lane names.
+
+    Raises IoAtlasError when the copy is not the trace of the plan's cells.
+    """
+    path = directory / TRACE_FILE
+    try:
+        trace = read_trace(beneath.read_text(path, most_bytes=MOST_BYTES), str(path))
+    except OSError as error:
+        raise IoAtlasError(
+            f"the trace of this campaign cannot be read: {error.strerror}", where=str(path), remedy="start a new one"
+        ) from error
+    cells = [cell for cell, _ in plan.cells]
+    if {cell.trace for cell in cells} != {trace.digest}:
+        raise IoAtlasError("this is not the trace that was planned", where=str(path), remedy="start a new campaign")
     write_trace(directory, trace, {cell.numjobs for cell in cells})
 
 

@@ -12,7 +12,7 @@ from ioatlas.model.target import Target
 from ioatlas.procedures.dense_map.plan import build_plan
 from ioatlas.procedures.dense_map.procedure import plan_replicates
 from ioatlas.procedures.trace.options import TraceOptions
-from ioatlas.procedures.trace.plan import keep_trace, summed_up
+from ioatlas.procedures.trace.plan import keep_trace, restore_trace, summed_up
 from ioatlas.run.plan import Plan
 from ioatlas.run.procedure import Procedure
 
@@ -33,6 +33,9 @@ class TraceReplay(Procedure):
 
     def keep(self, plan: Plan, directory: Path) -> None:
         keep_trace(plan, directory)
+
+    def restore(self, plan: Plan, directory: Path) -> None:
+        restore_trace(plan, directory)
 
     def begin(self, journal: Journal, plan: Plan) -> None:
         plan_replicates(journal, plan)
