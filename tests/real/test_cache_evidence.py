@@ -6,6 +6,7 @@ accordingly.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -138,7 +139,9 @@ def test_a_file_server_whose_answers_come_from_the_clients_memory(tmp_path: Path
         (direct,) = mapped(target.location, tmp_path / "direct", axes, visits=1, size=MIB, direct=1, facts=facts)
     assert cached.verdict == "cached"
     said = " ".join(cached.notes)
-    assert "took less than the path's round trip of 4." in said
+    # At least the 4 ms of the link, and what a busy machine adds to it.
+    (round_trip_ms,) = re.findall(r"took less than the path's round trip of ([\d.]+) ms", said)
+    assert float(round_trip_ms) >= 4
     assert "of what the 100 Mb/s link, MTU 1500 can carry" in said
     assert "were not seen at the device or on the wire" in said
     assert cached.limit is not None

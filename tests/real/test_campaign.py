@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.real.conftest import disk_directory, ioatlas, rows, start
+from tests.real.target_lab import wait_for
 
 pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
 
@@ -38,13 +39,6 @@ def campaign(directory, target, *, rw=("read", "randwrite"), visits=2):
     path = directory / "campaign.toml"
     path.write_text(SWEEP.format(target=target, rw=json.dumps(list(rw)), visits=visits))
     return path
-
-
-def wait_for(condition, seconds=60):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come to pass"
-        time.sleep(0.02)
 
 
 def running(journal):
@@ -132,12 +126,12 @@ def test_a_killed_campaign_goes_on_where_it_was(disk_dir, tmp_path):
     file = campaign(tmp_path, f'path = "{disk_dir}"', rw=["read"], visits=3)
     process = start("map", "--campaign", file, "-o", tmp_path / "c")
     journal = tmp_path / "c"
-    wait_for(lambda: running(journal))
+    wait_for(lambda: running(journal), 60)
     (fio,) = fio_below(process.pid)
     process.send_signal(signal.SIGKILL)
     process.wait()
     wait_for(
-        lambda: not Path(f"/proc/{fio}").exists() or "Z" in Path(f"/proc/{fio}/stat").read_text().split(")")[1][:3], 5
+        lambda: not Path(f"/proc/{fio}").exists() or "Z" in Path(f"/proc/{fio}/stat").read_text().split(")")[1][:3]
     )
     done_before = set(rows(journal, "select visit_id from visit where status='done'"))
     assert any(disk_dir.iterdir()), "the crash left its files"
@@ -155,7 +149,7 @@ def test_a_killed_campaign_goes_on_where_it_was(disk_dir, tmp_path):
 def test_a_stopped_campaign_cleans_keeps_and_tells_the_signal(disk_dir, tmp_path, signum):
     process = start("map", "--campaign", campaign(tmp_path, f'path = "{disk_dir}"', visits=20), "-o", tmp_path / "c")
     journal = tmp_path / "c"
-    wait_for(lambda: running(journal))
+    wait_for(lambda: running(journal), 60)
     time.sleep(1.5)  # so that a section of it ends
     process.send_signal(signum)
     _, stderr = process.communicate(timeout=60)
@@ -254,7 +248,9 @@ def test_a_server_that_dies_costs_no_finished_visit(nbd, tmp_path):
     process = start(
         "map", "--campaign", campaign(tmp_path, f'uri = "{nbd.uri}"', rw=["read", "randread"], visits=40), "-o", journal
     )
-    wait_for(lambda: running(journal) and rows(journal, "select 1 from visit where status='done' and purpose='sweep'"))
+    wait_for(
+        lambda: running(journal) and rows(journal, "select 1 from visit where status='done' and purpose='sweep'"), 60
+    )
     nbd.kill()
     _, stderr = process.communicate(timeout=90)
     assert process.returncode == 4, stderr

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """No fio, or one that is too old: one clear message, before anything is written."""
 
-import os
 import shutil
 import subprocess
 import sys
@@ -11,19 +10,10 @@ from pathlib import Path
 import pytest
 
 from ioatlas.fio.process import Fio, run_fio, start_time_ticks, stop_orphan
+from tests.command_line import call
+from tests.real.target_lab import wait_for
 
 pytestmark = pytest.mark.unmeasured
-
-
-def map_with_path(disk_dir, tmp_path, path):
-    return subprocess.run(
-        [sys.executable, "-m", "ioatlas", "map", str(disk_dir), "-o", str(tmp_path / "c")],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PATH": str(path)},
-        stdin=subprocess.DEVNULL,
-    )
 
 
 @pytest.mark.parametrize(
@@ -41,7 +31,7 @@ def test_without_a_usable_fio_nothing_is_touched(disk_dir, tmp_path, answer, wor
     if answer is not None:
         (tools / "fio").write_text(f"#!/bin/sh\necho '{answer}'\n")
         (tools / "fio").chmod(0o755)
-    process = map_with_path(disk_dir, tmp_path, tools)
+    process = call("map", disk_dir, "-o", tmp_path / "c", PATH=str(tools))
     assert process.returncode == 1
     assert words in process.stderr
     assert "Traceback" not in process.stderr
@@ -81,14 +71,10 @@ def test_fio_dies_with_the_process_that_started_it(tmp_path):
         "started=lambda pid, ticks: (Path(sys.argv[1]) / 'pid').write_text(f'{pid} {ticks}'))"
     )
     parent = subprocess.Popen([sys.executable, "-c", script, str(tmp_path)])
-    deadline = time.monotonic() + 20
-    while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_for(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text(), 20)
     pid, ticks = map(int, (tmp_path / "pid").read_text().split())
     time.sleep(0.3)
     assert Path(f"/proc/{pid}").exists()
     parent.kill()
     parent.wait()
-    time.sleep(0.5)
-    assert start_time_ticks(pid) != ticks
+    wait_for(lambda: start_time_ticks(pid) != ticks)

@@ -99,7 +99,7 @@ def test_a_client_that_cannot_keep_the_load_in_flight_is_labelled(tmp_path):
     needs("memory")
     with lab.start("memory") as target:
         done = ioatlas(
-            *arguments(tmp_path, target.location, 'rw = ["write"]\nbs = ["4m"]\nsize = "64m"'),
+            *arguments(tmp_path, target.location, 'rw = ["write"]\nbs = ["4m"]\nsize = "64m"', window="600ms"),
             *confirmed(target.location),
         )
     assert done.returncode == 0, done.stderr

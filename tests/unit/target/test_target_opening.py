@@ -305,8 +305,8 @@ def test_waiting_has_an_end():
     stuck = threading.Event()
     start = time.monotonic()
     with pytest.raises(IoAtlasError, match=r"does not answer within 0\.05 s"):
-        answer_within(lambda: stuck.wait(5), "there", 0.05)
-    assert time.monotonic() - start < 2
+        answer_within(lambda: stuck.wait(60), "there", 0.05)
+    assert time.monotonic() - start < 30
     stuck.set()
     assert answer_within(lambda: 42, "there") == 42
     with pytest.raises(ZeroDivisionError):
