@@ -2,13 +2,11 @@
 """The adaptive design: history in, next batch out; the live campaign and the replay of a recording use the same code.
 
 The next batch is a function of the settings and of the history alone: a campaign that was killed and resumed asks for
-the
-same cells as one that was not.
+the same cells as one that was not.
 
 Order of work: cliff pass, start that touches every level, then batches that mix cells chosen for what they teach,
-random
-hold-out cells that are predicted before they are measured, and second visits at distant times. A reading far from its
-prediction is measured again; if it stays there, so are its neighbours.
+random hold-out cells that are predicted before they are measured, and second visits at distant times. A reading far
+from its prediction is measured again; if it stays there, so are its neighbours.
 """
 
 from __future__ import annotations
@@ -214,8 +212,7 @@ class AdaptiveDesign:
         """The model of all readings so far, with the change points of the last search.
 
         Searches stand at fixed numbers of cells, each `SEARCH_GROWTH` times the one before, and begin from nothing:
-        which
-        readings a search saw follows from the history, not from when it was asked for.
+        which readings a search saw follows from the history, not from when it was asked for.
         """
         return self._modelled(tuple(history))
 
@@ -341,9 +338,8 @@ class AdaptiveDesign:
         """How many of the next batch are random.
 
         With a known number of cells they come towards the end, so that they judge a nearly final map, in a few
-        batches, so that
-        later ones profit from earlier ones; a reserve is kept for what they bring up. Else the share is kept in every
-        batch.
+        batches, so that later ones profit from earlier ones; a reserve is kept for what they bring up. Else the share
+        is kept in every batch.
         """
         if not self._end_is_known:
             return max(1, round(size * self.settings.hold_out_share))

@@ -26,9 +26,8 @@ def coarsen(axes: Axes, visits: int, seconds: Callable[[Axes, int], float], budg
     """Drop levels until `seconds(axes, visits)` is within the budget.
 
     The axis with the most levels loses the inner level that is nearest to its neighbours (on a log scale), so that
-    ends and
-    coverage stay; only axes of numbers lose levels. Then the number of visits falls to 1, last the axes keep one level.
-    `fits` is False when even the smallest plan takes longer than the budget.
+    ends and coverage stay; only axes of numbers lose levels. Then the number of visits falls to 1, last the axes keep
+    one level. `fits` is False when even the smallest plan takes longer than the budget.
     """
     left: dict[str, list[OptionValue]] = {name: list(values) for name, values in axes.items()}
     numeric = [name for name, values in axes.items() if all(isinstance(value, (int, float)) for value in values)]

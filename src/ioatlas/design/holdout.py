@@ -134,8 +134,7 @@ def width_factor(picks: Sequence[Pick], leave_one_out: Floats) -> float:
 
     leave_one_out: |standardised| residuals of the training cells; they stand in while there are few picks, with a total
     weight of `PRIOR_PICKS`, as does the normal law itself. Never below the normal law's 1.645: picks were judged by
-    the wider sd of
-    an earlier map, so they may widen the final intervals but not narrow them.
+    the wider sd of an earlier map, so they may widen the final intervals but not narrow them.
     """
     own = np.array([pick.standard for pick in picks])
     others = np.abs(leave_one_out)

@@ -6,13 +6,11 @@ at most half of the
 duration summed over its trials exceeded the limit whatever the trials still missing would say, an upper bound when
 more than half did.
 The search runs over a plane instead of a line: doubling along iodepth, then along numjobs while that gains anything,
-then bisection
-between the last load that meets the limit and the first that does not, and other splits of about the same I/Os in
-flight.
+then bisection between the last load that meets the limit and the first that does not, and other splits of about the
+same I/Os in flight.
 
 It is written as straight code over `_View.need`, which stops it where a trial is missing: every call goes through the
-whole search again
-with what is known by then. That makes it resumable by construction.
+whole search again with what is known by then. That makes it resumable by construction.
 """
 
 from __future__ import annotations

@@ -24,10 +24,9 @@ class Pace:
     """Upper bounds of the time one I/O takes, learned from visits.
 
     An I/O takes no less when blocks are larger or more are in flight, and at most in proportion to both; so any
-    reading of the
-    same target and mode bounds the latency of every other cell. By Little's law the bytes in flight divided by the
-    bandwidth are
-    that latency, so one figure gives the window (10 times the bytes in flight, 20 completions a job) and the gap.
+    reading of the same target and mode bounds the latency of every other cell. By Little's law the bytes in flight
+    divided by the bandwidth are that latency, so one figure gives the window (10 times the bytes in flight, 20
+    completions a job) and the gap.
     """
 
     slots_ms: int

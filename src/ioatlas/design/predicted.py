@@ -21,8 +21,7 @@ METHOD = "adaptive-law-gp/2"
 @dataclass(frozen=True)
 class PredictedMap:
     """Arrays over all cells of the space, shape (n,); natural logarithms. `measured`: cells with a reading of their
-    own; what
-    stands here for them is the model's smoothing, not their estimate.
+    own; what stands here for them is the model's smoothing, not their estimate.
 
     log_half_width: half-width of the 90% interval of a cell's true value.
     log_lat_mean:   seconds; None without latency readings. Follows from throughput by Little's law, outstanding =

@@ -81,11 +81,9 @@ def read_recording(text: str, where: str) -> Recording:
     """Parses a dense sweep with one row per pass and cell.
 
     Any of the columns pass, rw, bs_bytes, size_bytes, numjobs, bw_bytes_per_s, iops, lat_mean_ns, lat_p99_ns may be
-    missing as
-    long as one quantity and one axis are there; other columns are axes when they are fio options or tell cells apart.
-    Rows of
-    a cell that repeat within a pass, or without a pass column, are passes in the order of the file. Raises
-    IoAtlasError.
+    missing as long as one quantity and one axis are there; other columns are axes when they are fio options or tell
+    cells apart. Rows of a cell that repeat within a pass, or without a pass column, are passes in the order of the
+    file. Raises IoAtlasError.
     """
     left_out: list[str] = []
     rows = _with_usual_names(_rows(text, where), left_out)

@@ -164,8 +164,7 @@ class SniaPlan:
     """What a test on one target costs, before it is started.
 
     fill_bytes, fill_seconds, round_seconds: of one pass. least_, most_: of the whole test, with 5 and with 25 rounds
-    (write saturation: until
-    4 times the footprint is written, and after 24 hours), at the rates that were expected.
+    (write saturation: until 4 times the footprint is written, and after 24 hours), at the rates that were expected.
     """
 
     test: Test

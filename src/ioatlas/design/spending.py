@@ -21,8 +21,7 @@ class Levels:
     """Two-level variance of log throughput.
 
     between: variance between visits beyond what their windows explain. within: variance of one window unit
-    (`unit_seconds` long) around
-    its visit. Both dimensionless.
+    (`unit_seconds` long) around its visit. Both dimensionless.
     """
 
     between: float
@@ -59,9 +58,8 @@ def window_seconds(levels: Levels, start_seconds: float, *, shortest: float = 0.
     """Window length that gives the narrowest interval for the time spent.
 
     Kalibera and Jones (2013, ISMM, section 5): units in a visit = sqrt(cost of a start / cost of a unit x within /
-    between). start_seconds: what
-    a visit costs besides its window. Without variance between visits, or without cost of a start, the bound is
-    returned.
+    between). start_seconds: what a visit costs besides its window. Without variance between visits, or without cost of
+    a start, the bound is returned.
     """
     if start_seconds <= 0:
         return shortest
@@ -91,8 +89,8 @@ def allocate(
     deviations: standard deviation of one visit's logarithm by cell; cost_seconds: cost of one visit; done: visits
     already made;
     least, most: visits in all a cell gets at least and at most. Greedy to whole visits: each goes where it lowers the
-    summed variance of
-    the cells' means most for its cost, which is Neyman's optimum for whole numbers. Never spends above the budget.
+    summed variance of the cells' means most for its cost, which is Neyman's optimum for whole numbers. Never spends
+    above the budget.
     """
     made = {cell: (done or {}).get(cell, 0) for cell in deviations}
     more = dict.fromkeys(deviations, 0)

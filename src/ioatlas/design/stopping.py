@@ -2,8 +2,7 @@
 """When a cell has been visited often enough: by precision, not by count. Pure: visit values in, decision out.
 
 Looking at the interval after every visit and stopping at the first narrow one picks the lucky moments: a nominal 95%
-then covers as
-little as 90%. Three guards, one for each situation, are counted in `bench/coverage`:
+then covers as little as 90%. Three guards, one for each situation, are counted in `bench/coverage`:
 
 - with a variance pooled over cells, the moderated interval is the posterior of a model whose prior was learnt from
 the cells themselves;

@@ -2,11 +2,10 @@
 """A batch: several visits as sections of one fio process, placed one after the other by `startdelay`.
 
 fio starts sections from a loop that sleeps 100 ms a turn; a section starts at the first turn after its `startdelay`.
-Turns take
-100.1 ms, and every start of a section delays them by 0 to 13 ms more (1.4 to 3.5 on average, measured; more on a busy
-machine). A section is due half a turn before the turn that it is meant for: turns may run 50 ms ahead of the schedule
-or behind it before one is missed. Some slack a section makes that rather too late, which costs a turn, than too early,
-which makes neighbours overlap.
+Turns take 100.1 ms, and every start of a section delays them by 0 to 13 ms more (1.4 to 3.5 on average, measured; more
+on a busy machine). A section is due half a turn before the turn that it is meant for: turns may run 50 ms ahead of the
+schedule or behind it before one is missed. Some slack a section makes that rather too late, which costs a turn, than
+too early, which makes neighbours overlap.
 """
 
 from __future__ import annotations

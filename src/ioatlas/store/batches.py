@@ -85,8 +85,7 @@ class Batches(Database):
         """Everything a batch gave, in one transaction.
 
         visits: finished ones, `discarded` set on those that a gate refused. failed: {visit_id: reason}; visits of
-        the batch in neither
-        stay planned. written: {(target, what): bytes} for the ledger. again: visits to be planned.
+        the batch in neither stay planned. written: {(target, what): bytes} for the ledger. again: visits to be planned.
         """
         with self._engine.begin() as link:
             for visit in visits:

@@ -117,9 +117,8 @@ def _alone(law: Law, mean: Floats, cell: int) -> tuple[float, Floats]:
     """(logarithm of the time of a lone I/O over t0, its derivative by the parameters).
 
     The law divides t0 by n and by m servers, so that a lone I/O takes t0 (1 + m^-p)^(1/p): for one server and fewer
-    that
-    is not t0, which is then nobody's time. Told are the time a lone I/O takes and how many such are served at once,
-    (1 + m^p)^(1/p), at least one.
+    that is not t0, which is then nobody's time. Told are the time a lone I/O takes and how many such are served at
+    once, (1 + m^p)^(1/p), at least one.
     """
     servers = law.contrast(law.physics.service.servers, cell)
     sharpness = law.contrast(law.physics.scaling.sharpness, cell)

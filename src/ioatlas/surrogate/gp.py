@@ -4,10 +4,8 @@
     k(x, x') = v1 sum_d k_d + v2 sum_{d<e} k_d k_e + v3 prod_d k_d        (additive kernels: Duvenaud et al., NIPS 2011)
 
 k_d is Matern-5/2 along a numeric axis and (1 if same, else c_d) along a categorical one. Few cells fix main effects;
-pairs
-and the interaction get variance only where the data ask for it. Every k_d is a small table over levels, so
-covariances of
-thousands of cells are look-ups. Hyperparameters are the most probable ones under weak log-normal priors.
+pairs and the interaction get variance only where the data ask for it. Every k_d is a small table over levels, so
+covariances of thousands of cells are look-ups. Hyperparameters are the most probable ones under weak log-normal priors.
 """
 
 from __future__ import annotations

@@ -226,8 +226,7 @@ def _first_weights(training: Training, law: Law | None, theta: Floats, start: Su
 
 def _weights(smooth: Floats, nugget: Floats, residual: Floats, weight: Floats) -> Floats:
     """Weights of a Student-t about the smooth surface: a cell far from where the others put it pulls less, however
-    often
-    it was read.
+    often it was read.
 
     A repeat can show that the cell is outlying, not that its neighbours are; when they are, they say so themselves.
     Leave-one-out, so that no cell vouches for itself; shape (n,).
