@@ -2,7 +2,9 @@
 """Written blocks read back: a sound target passes, a corrupting one is named before anything else."""
 
 import json
+import re
 import shutil
+import subprocess
 
 import pytest
 
@@ -28,6 +30,13 @@ def verified(tmp_path, uri, size):
     return json.loads(ioatlas("export", tmp_path / "c", "--format", "json").stdout)["findings"]
 
 
+def mixes_up_parallel_writes():
+    """Known of QEMU 7; a newer one is tried, and may look right by chance."""
+    said = subprocess.run(["qemu-storage-daemon", "--version"], capture_output=True, text=True, check=True).stdout
+    major = int(re.search(r"version (\d+)", said)[1])
+    return major <= 7 or next(lab_check.check("corrupting-parallel")).measured == 1
+
+
 @pytest.mark.parametrize(
     ("scenario", "code"), [("memory", "integrity"), ("corrupting", "corruption"), ("corrupting-parallel", "corruption")]
 )
@@ -36,7 +45,7 @@ def test_a_corrupting_target_is_found_and_a_sound_one_passes(tmp_path, scenario,
     if lacking:
         pytest.skip(f"{scenario} needs {lacking}")
     with lab.start(scenario) as target:
-        if scenario == "corrupting-parallel" and next(lab_check.check(scenario)).measured != 1:
+        if scenario == "corrupting-parallel" and not mixes_up_parallel_writes():
             pytest.skip("this QEMU stores parallel writes right")
         findings = verified(tmp_path, target.location, open_target(target.location).size_bytes)
     told = [finding["code"] for finding in findings]
