@@ -27,6 +27,7 @@ import surfaces
 from ioatlas.design.adaptive import Settings
 from ioatlas.design.recording import read_recording
 from ioatlas.design.replay import Sweep, replay, sweep_of
+from ioatlas.model.purpose import DesignPurpose
 
 SIZES = (48, 96, 192)
 
@@ -51,7 +52,7 @@ def run(task: tuple[float, int, int]) -> tuple:
     error = np.abs(np.expm1(outcome.log_predicted - np.nanmean(sweep.log_value[rest], axis=1)))
     held = np.abs(outcome.log_predicted - np.nanmean(sweep.log_value[rest], axis=1)) <= outcome.log_half_width
     there = notch[rest]
-    honest = sum(1 for r in outcome.history if r.request.purpose == "honesty" and notch[r.request.cell])
+    honest = sum(1 for r in outcome.history if r.request.purpose is DesignPurpose.HOLD_OUT and notch[r.request.cell])
     return (
         sd,
         n,

@@ -33,7 +33,6 @@ STILL_THERE: dict[str, tuple[str, ...]] = {
 STILL_TOLD: dict[str, tuple[str, ...]] = {
     # the purpose's name in journals of version 1, and in the data of a report
     "sentinel": ("docs/reference/journal.md", "web/src/lib/report-data.gen.ts"),
-    "honesty": ("docs/reference/command-line.md",),  # replay's help
     "study in order": ("docs/reference/command-line.md", "web/src/views/Charts.tsx"),
 }
 """Pages that still use one: what is made from the code follows when the code does."""

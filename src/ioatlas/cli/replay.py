@@ -12,6 +12,7 @@ import click
 
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.model.map_model import Parameter
+from ioatlas.model.purpose import DesignPurpose
 from ioatlas.model.units import format_size
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ Examples:
     "-n",
     type=int,
     required=True,
-    help="Distinct cells to measure: cliff pass, honesty sample and repeats included.",
+    help="Distinct cells to measure: cliff pass, hold-out sample and repeats included.",
 )
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Seed of every random choice.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of text.")
@@ -142,7 +143,7 @@ def _print(result: dict[str, Any]) -> None:
     click.echo(f"sweep      {result['cells_total']} cells, {result['passes']} pass(es): {axes}; {result['quantity']}")
     click.echo(
         f"measured   {result['cells_measured']} cells in {result['visits']} visits: "
-        + ", ".join(f"{k} {v}" for k, v in result["visits_by_purpose"].items())
+        + ", ".join(f"{DesignPurpose(name).told} {count}" for name, count in result["visits_by_purpose"].items())
     )
     click.echo(
         f"noise      median {percent(result['noise_median'])}, P90 {percent(result['noise_p90'])} between passes"

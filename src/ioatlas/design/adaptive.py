@@ -16,7 +16,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
-from typing import Literal
 
 import numpy as np
 
@@ -26,12 +25,11 @@ from ioatlas.design.holdout import Pick, state, width_factor
 from ioatlas.design.regimes import failing_regimes, regime_of, weak_regimes
 from ioatlas.errors import UsageError
 from ioatlas.model.map_model import ChangePoint, StatedError, WeakRegime
+from ioatlas.model.purpose import DesignPurpose
 from ioatlas.surrogate.change_points import find_change_points, fit_with, footprint, undecided
 from ioatlas.surrogate.space import Floats, Ints, Space
 from ioatlas.surrogate.surrogate import Surrogate, Training
 from ioatlas.surrogate.threads import one_thread
-
-Purpose = Literal["cliff", "start", "learn", "honesty", "repeat", "surprise", "neighbour", "dense", "closing"]
 
 SURPRISE_SDS = 3.0
 SURPRISE_LEAST = 0.2
@@ -84,7 +82,7 @@ class Request:
     """One visit to make. log_predicted, sd, factor: what the model said beforehand; only hold-out picks carry it."""
 
     cell: int
-    purpose: Purpose
+    purpose: DesignPurpose
     log_predicted: float | None = None
     smooth_sd: float = 0.0
     factor: float = 0.0
@@ -171,7 +169,8 @@ class AdaptiveDesign:
                 return []
             count = min(left, max(start - len(asked), 3))
             first = [
-                Request(c, "start") for c in spread_out(self.space, np.array(sorted(asked), dtype=np.int64), count, rng)
+                Request(c, DesignPurpose.START)
+                for c in spread_out(self.space, np.array(sorted(asked), dtype=np.int64), count, rng)
             ]
             # A budget of time may end any moment; else they wait for the first model, so that more time lies between
             # the visits.
@@ -180,7 +179,7 @@ class AdaptiveDesign:
             return self._closing_repeats(history)
         model = self.model(history)
         size = min(left, self.settings.batch or max(4, ceil(self._plan / 10)))
-        made = sum(1 for reading in history if reading.request.purpose == "honesty")
+        made = sum(1 for reading in history if reading.request.purpose is DesignPurpose.HOLD_OUT)
         # Cells that are still owed to the hold-out sample are nobody else's.
         owed = max(0, self._hold_out_wanted - made) if self._end_is_known else 0
         requests = self._surprises(history, readings, model, max(0, left - owed))
@@ -198,10 +197,11 @@ class AdaptiveDesign:
             failing = np.intersect1d(open_cells, self._failing_cells(model))
             dense = reduce_error(model, failing, room, weight, cost, rng) if len(failing) else []
             others = np.setdiff1d(open_cells, dense)
-            requests += [Request(c, "dense") for c in dense]
+            requests += [Request(c, DesignPurpose.DENSE) for c in dense]
             if room > len(dense) and len(others):
                 requests += [
-                    Request(c, "learn") for c in reduce_error(model, others, room - len(dense), weight, cost, rng)
+                    Request(c, DesignPurpose.LEARN)
+                    for c in reduce_error(model, others, room - len(dense), weight, cost, rng)
                 ]
         requests += self._repeats(history, requests)
         return [requests[i] for i in rng.permutation(len(requests))]
@@ -267,7 +267,11 @@ class AdaptiveDesign:
             share = min(1.0, (len(known) - 1) / now)
             if share < JUDGED_SHARE:
                 continue
-            if request.purpose != "honesty" or request.log_predicted is None or request.cell not in by_cell:
+            if (
+                request.purpose is not DesignPurpose.HOLD_OUT
+                or request.log_predicted is None
+                or request.cell not in by_cell
+            ):
                 continue
             visits = by_cell[request.cell]
             noise, (missed, var) = model.training.noise.var, without[request.cell]
@@ -285,7 +289,7 @@ class AdaptiveDesign:
     def weak_regimes(self, history: Sequence[Reading], model: Surrogate) -> tuple[WeakRegime, ...]:
         """Where the model fails, and where it failed and cells were asked for densely."""
         return weak_regimes(
-            model, {r.request.cell for r in history if r.request.purpose == "dense"}, self.settings.error
+            model, {r.request.cell for r in history if r.request.purpose is DesignPurpose.DENSE}, self.settings.error
         )
 
     def factor(self, history: Sequence[Reading], model: Surrogate) -> float:
@@ -297,7 +301,7 @@ class AdaptiveDesign:
     def _stop_reached(self, history: Sequence[Reading]) -> bool:
         if self.settings.error is None:
             return False
-        if sum(reading.request.purpose == "honesty" for reading in history) < PICKS_TO_STOP:
+        if sum(reading.request.purpose is DesignPurpose.HOLD_OUT for reading in history) < PICKS_TO_STOP:
             return False
         model = self.model(history)
         stated = self.stated_error(history, model)
@@ -317,7 +321,7 @@ class AdaptiveDesign:
         wanted: list[int] = []
         for line in self._lines:
             wanted += [c for c in cliff_pass.next_cells(line, means, None, most) if c not in asked]
-        return [Request(c, "cliff") for c in wanted[:room]]
+        return [Request(c, DesignPurpose.CLIFF) for c in wanted[:room]]
 
     def _bracket_requests(self, model: Surrogate, asked: set[int], left: int) -> list[Request]:
         """A cell in the middle of each bracket that the levels of the axes allow to be finer."""
@@ -331,7 +335,7 @@ class AdaptiveDesign:
                 busy = 0.01 * np.log(self.space.outstanding[inside]) + 0.01 * np.abs(
                     np.log(self.space.block_bytes[inside] / 16384)
                 )
-                requests.append(Request(int(inside[np.argmin(away + busy)]), "cliff"))
+                requests.append(Request(int(inside[np.argmin(away + busy)]), DesignPurpose.CLIFF))
         return requests
 
     def _hold_out_count(self, owed: int, size: int, left: int) -> int:
@@ -357,7 +361,8 @@ class AdaptiveDesign:
         factor = self.factor(history, model)
         sd = np.sqrt(said.variance())
         return [
-            Request(int(c), "honesty", float(m), float(s), factor) for c, m, s in zip(cells, said.mean, sd, strict=True)
+            Request(int(c), DesignPurpose.HOLD_OUT, float(m), float(s), factor)
+            for c, m, s in zip(cells, said.mean, sd, strict=True)
         ]
 
     def _surprises(
@@ -371,17 +376,17 @@ class AdaptiveDesign:
         }
         requests: list[Request] = []
         asked = {r.request.cell for r in history}
-        spent = sum(1 for r in history if r.request.purpose == "neighbour")
+        spent = sum(1 for r in history if r.request.purpose is DesignPurpose.NEIGHBOUR)
         room = min(left, max(0, round(0.15 * self._plan) - spent)) if self._is_grown(model) else 0
         order = np.argsort(-np.abs(gap))
         for at in order[far[order]]:
             cell = int(model.training.cells[at])
             if visits[cell] < self.settings.visits_limit and len(requests) < max(2, self._plan // 16):
-                requests.append(Request(cell, "surprise"))
+                requests.append(Request(cell, DesignPurpose.SURPRISE))
             elif len(readings[cell]) >= min(2, self.settings.visits_limit) and room > 0:
                 for other in self._neighbours(cell):
                     if room > 0 and other not in asked and all(r.cell != other for r in requests):
-                        requests.append(Request(other, "neighbour"))
+                        requests.append(Request(other, DesignPurpose.NEIGHBOUR))
                         room -= 1
         return requests
 
@@ -412,7 +417,7 @@ class AdaptiveDesign:
         once = [cell for cell in dict.fromkeys(read) if asked.count(cell) == 1]
         # From all over the start, not its first cells: one direction or mode may be noisier than another.
         wanted = min(max(0, POOL_CELLS - twice), len(once))
-        return [Request(once[at * len(once) // wanted], "repeat") for at in range(wanted)]
+        return [Request(once[at * len(once) // wanted], DesignPurpose.REPEAT) for at in range(wanted)]
 
     def _closing_repeats(self, history: Sequence[Reading]) -> list[Request]:
         """When the cells are spent: second visits of the hold-out cells that have none, then of the most outlying, or
@@ -426,8 +431,8 @@ class AdaptiveDesign:
             int(cell) for cell in model.training.cells[np.argsort(model.weight, kind="stable")][: int(worth.sum())]
         ]
         once = [cell for cell in order if visits[cell] < min(2, self.settings.visits_limit)]
-        closing = sum(1 for reading in history if reading.request.purpose == "closing")
-        return owed + [Request(cell, "closing") for cell in once[: max(0, CLOSING_VISITS - closing)]]
+        closing = sum(1 for reading in history if reading.request.purpose is DesignPurpose.CLOSING)
+        return owed + [Request(cell, DesignPurpose.CLOSING) for cell in once[: max(0, CLOSING_VISITS - closing)]]
 
     def _second_visits(self, of: Sequence[Reading], history: Sequence[Reading], without: set[int]) -> list[Request]:
         visits: dict[int, int] = {}
@@ -436,9 +441,10 @@ class AdaptiveDesign:
         cells = [
             r.request.cell
             for r in of
-            if r.request.purpose == "honesty" and visits[r.request.cell] < min(2, self.settings.visits_limit)
+            if r.request.purpose is DesignPurpose.HOLD_OUT
+            and visits[r.request.cell] < min(2, self.settings.visits_limit)
         ]
-        return [Request(c, "repeat") for c in dict.fromkeys(cells) if c not in without]
+        return [Request(c, DesignPurpose.REPEAT) for c in dict.fromkeys(cells) if c not in without]
 
     def _weights(self, model: Surrogate) -> Floats:
         """How much a cell's error matters: more in the regimes (mode and side of the cliffs) where the model has been

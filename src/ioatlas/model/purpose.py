@@ -34,3 +34,33 @@ SWEPT = frozenset({Purpose.SWEEP, Purpose.BASELINE})
 """Visits that show how a target was over the time of the sweep."""
 COUNTED = frozenset({Purpose.SWEEP, Purpose.FRESH})
 """Visits that give the values of a result."""
+
+
+class DesignPurpose(StrEnum):
+    """Why the adaptive design asks for a visit. The texts stand in journals and in `replay --json`, and stay as they
+    are.
+    """
+
+    CLIFF = "cliff"
+    """Part of a line along the footprint, in search of a cliff."""
+    START = "start"
+    """One of the cells spread over the map from which the first model is made."""
+    LEARN = "learn"
+    """Where a reading takes most off the model's error."""
+    HOLD_OUT = "honesty"
+    """A random cell that was predicted before: only these state the map's error."""
+    REPEAT = "repeat"
+    """A second visit, so that the spread between visits is known."""
+    SURPRISE = "surprise"
+    """Again, because the reading was far from what was expected."""
+    NEIGHBOUR = "neighbour"
+    """Next to a surprise that was confirmed."""
+    DENSE = "dense"
+    """In a regime where the model fails."""
+    CLOSING = "closing"
+    """A second visit at the end, of a cell that has one."""
+
+    @property
+    def told(self) -> str:
+        """The purpose for people."""
+        return "hold-out" if self is DesignPurpose.HOLD_OUT else self.value

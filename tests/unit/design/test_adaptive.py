@@ -14,6 +14,7 @@ from ioatlas.design.predicted import predicted_map
 from ioatlas.design.recording import read_recording
 from ioatlas.design.replay import read_pass, replay, sweep_of
 from ioatlas.errors import UsageError
+from ioatlas.model.purpose import DesignPurpose
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "bench/adaptive"))
 import histories
@@ -48,7 +49,7 @@ def test_budget_shares_and_levels(array, done):
     _, history = done
     cells = {r.request.cell for r in history}
     assert len(cells) == 96
-    honest = [r for r in history if r.request.purpose == "honesty"]
+    honest = [r for r in history if r.request.purpose is DesignPurpose.HOLD_OUT]
     assert 0.2 * 96 <= len(honest) <= 96 / 3
     for number in array.space.own_axes:
         assert len(set(array.space.index[list(cells), number])) == len(array.space.axes[number].levels)
@@ -59,7 +60,7 @@ def test_honesty_picks_are_random_and_predicted_before_their_first_visit(done):
     _, history = done
     seen = set()
     for reading in history:
-        if reading.request.purpose == "honesty":
+        if reading.request.purpose is DesignPurpose.HOLD_OUT:
             assert reading.request.cell not in seen
             assert reading.request.log_predicted is not None
         seen.add(reading.request.cell)
@@ -150,7 +151,7 @@ def test_cost_moves_the_choice_to_cheap_cells(array):
     paid = run(array, cells=24, seed=1, cost=lambda _: cost)[1]
 
     def share(history):
-        learn = [r.request.cell for r in history if r.request.purpose == "learn"]
+        learn = [r.request.cell for r in history if r.request.purpose is DesignPurpose.LEARN]
         return np.mean(slow[learn])
 
     assert share(paid) < share(plain)
@@ -170,7 +171,7 @@ def test_a_confirmed_surprise_brings_its_neighbours():
     _, history = run(s, cells=192, seed=1)
     notch = [r for r in history if surfaces.in_notch(dict(s.space.points[r.request.cell]))]
     assert any(r.request.purpose in ("surprise", "repeat") for r in notch)
-    assert any(r.request.purpose == "neighbour" for r in history)
+    assert any(r.request.purpose is DesignPurpose.NEIGHBOUR for r in history)
 
 
 def test_more_cells_than_there_are_is_refused(array):
@@ -210,7 +211,7 @@ def test_where_noise_is_large_the_cells_of_a_small_map_are_read_twice(array):
     noisy = run(sweep(surfaces.disk(1)), cells=24, seed=1)[1]
     assert set(np.bincount([r.request.cell for r in noisy])) == {0, 2}
     large = run(sweep(surfaces.disk(1)), cells=96, seed=1)[1]
-    assert 0 < sum(r.request.purpose == "closing" for r in large) <= 16
+    assert 0 < sum(r.request.purpose is DesignPurpose.CLOSING for r in large) <= 16
     assert 1 in np.bincount([r.request.cell for r in run(array, cells=43, seed=1)[1]])
 
 
@@ -253,7 +254,7 @@ def wild():
 def test_a_regime_where_the_model_fails_is_measured_densely_and_named(wild):
     outcome = replay(wild, Settings(cells=80, seed=3))
     writes = np.array([point["rw"] == "randwrite" for point in wild.space.points])
-    dense = [r.request.cell for r in outcome.history if r.request.purpose == "dense"]
+    dense = [r.request.cell for r in outcome.history if r.request.purpose is DesignPurpose.DENSE]
     assert len(dense) >= 5
     assert writes[dense].mean() > 0.9
     (named,) = [regime for regime in outcome.weak_regimes if regime.failing]
@@ -296,6 +297,6 @@ def test_one_pass_is_never_visited_twice(array):
 def test_honesty_picks_start_early_when_the_end_is_not_certain(array):
     def first(**settings):
         _, history = run(array, cells=48, seed=1, **settings)
-        return next(number for number, r in enumerate(history) if r.request.purpose == "honesty")
+        return next(number for number, r in enumerate(history) if r.request.purpose is DesignPurpose.HOLD_OUT)
 
     assert first(certain=False) < first()

@@ -18,7 +18,7 @@ from ioatlas.model.cell import Cell
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.map_model import MapOutcome, Maps
 from ioatlas.model.outcomes import AdaptiveLimit
-from ioatlas.model.purpose import Purpose
+from ioatlas.model.purpose import DesignPurpose, Purpose
 from ioatlas.model.visit import Visit
 from ioatlas.procedures.adaptive_map.sweep import FEWEST_MEASURED
 from ioatlas.store.journal import Journal, NewVisit, Prediction
@@ -90,6 +90,7 @@ class AdaptiveMap:
             said = json.loads(text)
             if said.pop("target") != self._target or key not in self._number:
                 continue
+            said["purpose"] = DesignPurpose(said["purpose"])
             readings.append(Reading(Request(self._number[key], **said), *values.get((key, block), (None, None, None))))
         return readings
 
