@@ -145,7 +145,11 @@ def attribute(
     find_shapes(cases, fast_share or {})
     limits = {}
     for place, case in cases.items():
-        limits[place] = _limit(case, fastest[case.estimate.cell.target, case.estimate.direction])
+        limit = _limit(case, fastest[case.estimate.cell.target, case.estimate.direction])
+        if not limit.determined and case.estimate.verdict in LOWER_BOUND:
+            # The generator itself says so, whatever else might be one.
+            limit = Limit("client CPU", None, evidence=("the load generator did not keep its I/Os in flight",))
+        limits[place] = limit
     return AttributionReport(limits)
 
 

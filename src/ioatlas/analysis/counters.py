@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from statistics import median
 from typing import Any, Self
 
+from ioatlas.model.checks import OtherTraffic
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.outcomes import KeptRecord
 from ioatlas.model.units import format_size_rounded
@@ -155,9 +156,26 @@ class BatchCount:
         )
 
     @property
+    def judged(self) -> bool:
+        """Enough bytes to say something."""
+        return self.claimed_bytes >= FEWEST_BYTES or self.excess_bytes >= FEWEST_FOREIGN_BYTES
+
+    @property
     def excess_bytes(self) -> float:
         """Counted beyond what the claim and its protocol take; 0 when there is none."""
         return max(0.0, self.counted_bytes - self._most)
+
+
+def other_traffic(path: str, counts: Sequence[BatchCount]) -> tuple[OtherTraffic, ...]:
+    """What else used a path, in each direction in which it was too much: over 2% of all batches' claims together."""
+    found = []
+    for direction in ("read", "write"):
+        judged = [count for count in counts if count.direction == direction and count.claimed_bytes and count.judged]
+        over = [count for count in judged if count.failed and count.counted_bytes > count.claimed_bytes]
+        excess, claimed = sum(count.excess_bytes for count in over), sum(count.claimed_bytes for count in judged)
+        if excess > COUNTER_TOLERANCE * claimed:
+            found.append(OtherTraffic(path, direction, excess, excess / claimed, len(over), len(judged)))
+    return tuple(found)
 
 
 def counter_findings(path: str, counts: Sequence[BatchCount], target: str = "") -> tuple[Finding, ...]:
@@ -170,9 +188,7 @@ def counter_findings(path: str, counts: Sequence[BatchCount], target: str = "") 
     found = []
     for direction in ("read", "write"):
         mine = [count for count in counts if count.direction == direction and count.claimed_bytes]
-        judged = [
-            count for count in mine if count.claimed_bytes >= FEWEST_BYTES or count.excess_bytes >= FEWEST_FOREIGN_BYTES
-        ]
+        judged = [count for count in mine if count.judged]
         if not judged:
             continue
         share = median(count.counted_bytes / count.claimed_bytes for count in judged)

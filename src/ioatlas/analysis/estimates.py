@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import exp
 
+from ioatlas.analysis.best import NUMBER_WIDTH, STEADY_WIDTH
 from ioatlas.analysis.grade import Grade
 from ioatlas.analysis.windows import WindowValues, window_values
 from ioatlas.model.cell import Cell
@@ -289,14 +290,21 @@ def undecided(cells: Mapping[str, Cell], visits: Iterable[Visit], grade: Grade) 
     return waiting
 
 
+_MAY_BE_STEADY = frozenset({VerdictCode.STEADY, VerdictCode.WARM_UP, VerdictCode.SLOWDOWN, VerdictCode.TOO_SHORT})
+
+
 def cell_verdict(verdicts: Sequence[VerdictCode], rate: Interval) -> VerdictCode:
-    """The least steady of the verdicts on a cell's visits; UNSTABLE too when visits disagree more than the map's
-    noise.
+    """The least steady of the verdicts on a cell's visits. What is steady within each visit is not called so when the
+    visits lie too far apart.
     """
     if set(verdicts) == {VerdictCode.WORK_BOUNDED}:
         return VerdictCode.WORK_BOUNDED
     worst = next((code for code in _WORST_FIRST if code in verdicts), VerdictCode.STEADY)
-    if worst is VerdictCode.STEADY and rate.apart:
-        return VerdictCode.UNSTABLE
+    if worst in _MAY_BE_STEADY:
+        width = 0.0 if rate.withheld else rate.relative_half_width
+        if rate.apart or width > NUMBER_WIDTH:
+            return VerdictCode.RUNS_DISAGREE
+        if width > STEADY_WIDTH and worst is not VerdictCode.TOO_SHORT:
+            return VerdictCode.UNCERTAIN
     # A cut of the warm-up leaves a steady window.
     return VerdictCode.STEADY if worst is VerdictCode.WARM_UP else worst

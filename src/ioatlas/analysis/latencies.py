@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from ioatlas.model.cell import Cell
 from ioatlas.model.histogram import Histogram
@@ -19,12 +19,19 @@ MOST_POINTS = 120
 """Points of one visit's time course; a longer one has neighbours joined."""
 
 
-def latency_curves(cells: Mapping[str, Cell], visits: Sequence[Visit]) -> tuple[LatencyCurve, ...]:
-    """A curve for each cell and direction of the sweep whose visits have a histogram."""
+def latency_curves(
+    cells: Mapping[str, Cell], visits: Sequence[Visit], afresh: Collection[tuple[str, str]] = ()
+) -> tuple[LatencyCurve, ...]:
+    """A curve for each cell and direction whose visits have a histogram. afresh: cells and directions whose values are
+    those of their fresh visits, not of the sweep.
+    """
     histograms: dict[tuple[str, str], list[Histogram]] = {}
     for visit in visits:
-        if visit.purpose is Purpose.SWEEP and not visit.discarded and visit.cell_key in cells:
-            for part in visit.parts:
+        if visit.discarded or visit.cell_key not in cells:
+            continue
+        for part in visit.parts:
+            wanted = Purpose.FRESH if (visit.cell_key, part.direction) in afresh else Purpose.SWEEP
+            if visit.purpose is wanted:
                 histograms.setdefault((visit.cell_key, part.direction), []).append(part.histogram)
     curves = []
     for (key, direction), each in histograms.items():

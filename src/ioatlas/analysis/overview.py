@@ -9,21 +9,37 @@ largest of many noisy values is too high on average (selection bias), its repeti
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from ioatlas.analysis.wording import Namer, plural
+from ioatlas.analysis.best import (
+    NEAR_PEAK,
+    NUMBER_WIDTH,
+    Best,
+    Group,
+    best_of,
+    client_limited,
+    disagrees,
+    found_unsteady,
+    groups,
+    half_interval,
+    named_by_sweep,
+    speed,
+    tie_words,
+    usable,
+    with_fresh,
+)
+from ioatlas.analysis.wording import Namer, per_cent, plural
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode, common
+from ioatlas.model.limit import Bound
 from ioatlas.model.reason import UnmeasuredCode, UnmeasuredReason
 from ioatlas.model.result import CampaignResult
-from ioatlas.model.units import format_rate, format_size
-from ioatlas.model.verdict import LOWER_BOUND, WITHHELD, VerdictClass, verdict_class
+from ioatlas.model.units import format_rate, format_rate_like
+from ioatlas.model.verdict import LOWER_BOUND, VerdictClass, VerdictCode, verdict_class
 
-NEAR_PEAK = 0.9
-"""Share of the peak, or of a line's best, that counts as reaching it."""
 NEAR_CEILING = 0.1
 """Share of a ceiling from which it is told in per cent."""
 FEWEST_JOBS_VALUES = 3
@@ -31,30 +47,15 @@ FEWEST_JOBS_VALUES = 3
 EVIDENCE = 20
 """Most cells listed as evidence of one finding."""
 
-Group = tuple[str, str]
-"""Target and direction."""
-
-
-@dataclass(frozen=True)
-class Extreme:
-    """What the sweep named in one group: the fastest cell, and the smallest load that comes within 10% of it (may
-    be the same).
-    """
-
-    peak: Estimate
-    near: Estimate
-
 
 def extremes(estimates: Iterable[Estimate]) -> tuple[Cell, ...]:
     """Cells to measure again because they are named: peak and smallest cell near it, of each target and direction.
     No duplicates.
     """
     cells: dict[str, Cell] = {}
-    for members in _groups(estimates).values():
-        named = _extreme(members)
+    for members in groups(estimates).values():
         # A replayed trace has the rate of its own times: no other visit would be a better one.
-        if named is not None and not named.peak.cell.trace:
-            cells |= {named.peak.cell.key: named.peak.cell, named.near.cell.key: named.near.cell}
+        cells |= {e.cell.key: e.cell for e in named_by_sweep(members) if not e.cell.trace}
     return tuple(cells.values())
 
 
@@ -62,125 +63,56 @@ def findings(result: CampaignResult) -> tuple[Finding, ...]:
     """The things to know, in the order to read them; for each target and direction where that makes sense."""
     cells = [*(e.cell for e in result.estimates), *(u.cell for u in result.unmeasured)]
     namer = Namer(cells, [target.name for target in result.targets], tuple(result.axes))
-    fresh = {(e.cell.key, e.direction): e for e in result.fresh if _usable(e)}
+    estimates = with_fresh(result.estimates, result.fresh)
     found: list[Finding] = []
-    for group, members in _groups(result.estimates).items():
-        named = _extreme(members)
-        if named is None:
+    for group, members in groups(estimates).items():
+        best = best_of(members)
+        if best is None:
             found.append(_no_peak(group, members, namer))
             continue
-        found += [
-            _peak(group, named, members, fresh, namer),
-            _near(group, named, fresh, namer),
-            _saturation(group, named, members, namer),
-        ]
-    found += [_noise(result.estimates, namer), _not_measured(result)]
-    return tuple(found)
-
-
-def in_flight_bytes(cell: Cell) -> int:
-    """Bytes a closed loop keeps in flight: the size of a load."""
-    return cell.bs_bytes * cell.outstanding
-
-
-def _value(estimate: Estimate) -> float | None:
-    """Throughput, where there is a positive one."""
-    value = estimate.bw_bytes_per_s
-    return value if value is not None and value > 0 else None
-
-
-def _speed(estimate: Estimate) -> float:
-    return _value(estimate) or 0.0
-
-
-def _usable(estimate: Estimate) -> bool:
-    """A value of the target, if only a lower bound of what it can do."""
-    return _value(estimate) is not None and (
-        verdict_class(estimate.verdict) is not VerdictClass.SUSPECT or estimate.verdict in LOWER_BOUND
-    )
-
-
-def _found_unsteady(estimate: Estimate) -> bool:
-    return verdict_class(estimate.verdict) is VerdictClass.UNSTABLE and estimate.verdict not in WITHHELD
-
-
-def _groups(estimates: Iterable[Estimate]) -> dict[Group, list[Estimate]]:
-    """Measured estimates by target (in order of appearance) and direction (read, write, trim)."""
-    groups: dict[Group, list[Estimate]] = defaultdict(list)
-    targets: dict[str, int] = {}
-    for estimate in estimates:
-        if estimate.kind == "measured":
-            targets.setdefault(estimate.cell.target, len(targets))
-            groups[estimate.cell.target, estimate.direction].append(estimate)
-    order = {"read": 0, "write": 1, "trim": 2}
-    return dict(sorted(groups.items(), key=lambda item: (targets[item[0][0]], order.get(item[0][1], 3))))
-
-
-def _eligible(members: Iterable[Estimate]) -> list[Estimate]:
-    """Values that may be named: not suspect; none found unsteady if there are others."""
-    usable = [e for e in members if _usable(e)]
-    return [e for e in usable if not _found_unsteady(e)] or usable
-
-
-def _extreme(members: Sequence[Estimate]) -> Extreme | None:
-    eligible = _eligible(members)
-    if not eligible:
-        return None
-    peak = max(eligible, key=_speed)
-    reaching = [e for e in eligible if _speed(e) >= NEAR_PEAK * _speed(peak)]
-    near = min(reaching, key=lambda e: (in_flight_bytes(e.cell), e.cell.outstanding, -_speed(e)))
-    return Extreme(peak, near)
+        found += [_peak(group, best, namer), _near(group, best, namer), _saturation(group, best, members, namer)]
+    noise, missing = _noise(estimates, namer), _not_measured(result)
+    return (*found, noise, *([missing] if missing.sentence else []))
 
 
 def _no_peak(group: Group, members: Sequence[Estimate], namer: Namer) -> Finding:
-    words: Counter[str] = Counter(e.verdict or "no throughput" for e in members)
+    words: Counter[str] = Counter(e.verdict or "without throughput" for e in members)
     reasons = ", ".join(f"{count:,} {word}" for word, count in words.most_common())
-    sentence = (
-        f"No {group[1]} value{namer.on(group[0])} may be named as a peak: of {plural(len(members), 'value')}, "
-        f"{reasons}."
-    )
+    sentence = f"No {group[1]} value{namer.on(group[0])} can be named the best: {reasons}."
     return _finding(FindingCode.PEAK, sentence, _keys(members), group, namer)
 
 
-def _peak(
-    group: Group, named: Extreme, members: Sequence[Estimate], fresh: Mapping[tuple[str, str], Estimate], namer: Namer
-) -> Finding:
+def _peak(group: Group, best: Best, namer: Namer) -> Finding:
     target, direction = group
-    chosen = named.peak
-    again = fresh.get((chosen.cell.key, direction))
-    where = namer.cell(chosen.cell)
-    head = f"Highest {direction} throughput{namer.on(target)}:"
-    if again is not None:
-        sentence = (
-            f"{head} {_rate(again)} with {where}, from {plural(again.n_visits, 'fresh visit')} made after the sweep "
-            "had named this cell"
-            f" (the sweep itself gave {format_rate(_speed(chosen))})."
-        )
-    else:
-        sentence = (
-            f"{head} {_rate(chosen)} with {where}, from the "
-            f"{f'same {chosen.n_visits:,} visits' if chosen.n_visits > 1 else 'only visit'} that named it,"
-            " so it is probably a little high; it was not measured again."
-        )
-    if chosen.ceiling is not None:
-        bound = chosen.ceiling.bw_bytes_per_s
-        share = _speed(again or chosen) / bound
-        ceiling = f"the nearest ceiling known, the {chosen.ceiling.name} ({format_rate(bound)})"
-        # A small share of a high bound says only that it is not near.
-        sentence += (
-            f" That is {share:.0%} of {ceiling}."
-            if share >= NEAR_CEILING
-            else f" T{ceiling[1:]}, lies {_times(1 / share)} as high."
-        )
-    if _found_unsteady(again or chosen):
-        sentence += f" The load found no steady state there ({(again or chosen).verdict})."
-    if (again or chosen).verdict in LOWER_BOUND:
-        sentence += " There the client was the limit: the target may do more."
-    higher = [e for e in members if e is not chosen and _speed(e) > _speed(chosen)]
-    if higher:
-        words: Counter[str] = Counter(e.verdict for e in higher)
-        sentence += f" Left out: {_count_words(words)} that read higher."
-    return _finding(FindingCode.PEAK, sentence, (chosen.cell.key,), group, namer)
+    e = best.peak
+    sentences = [f"Best {direction}{namer.on(target)}: {value_text(e)}, {namer.short(e.cell)}."]
+    if e.bw_first:
+        times = f"{e.n_visits:,} times" if e.n_visits > 1 else "once"
+        sentences.append(f"Re-measured {times}; the first pass gave {format_rate_like(e.bw_first, speed(e))}.")
+    elif not e.cell.trace:
+        sentences.append("It was not re-measured, so it is probably a little high.")
+    if tie := tie_words(best, namer):
+        sentences.append(f"{tie[:1].upper()}{tie[1:]}.")
+    if e.ceiling is not None:
+        sentences.append(_ceiling(e.ceiling, speed(e)))
+    if found_unsteady(e):
+        sentences.append(f"It was not steady ({e.verdict}).")
+    if client_limited(e):
+        sentences.append("The client was the bottleneck; treat this as a minimum.")
+    if best.higher:
+        words: Counter[str] = Counter("whose runs disagree" if disagrees(one) else one.verdict for one in best.higher)
+        sentences.append(f"Higher readings are left out: {_count_words(words)}.")
+    return _finding(FindingCode.PEAK, " ".join(sentences), (e.cell.key,), group, namer)
+
+
+def _ceiling(bound: Bound, value: float) -> str:
+    """Of the nearest ceiling known. A small share of a high bound says only that it is not near."""
+    share = value / bound.bw_bytes_per_s
+    used = f"{share:.0%} used" if share >= NEAR_CEILING else f"{_times(1 / share)} as much"
+    rate = format_rate(bound.bw_bytes_per_s)
+    if bound.name.startswith("path to a target in memory"):
+        return f"The same test against RAM reaches {rate} on this client ({used})."
+    return f"The {bound.name} allows {rate} ({used})."
 
 
 _TITLES = {
@@ -196,33 +128,32 @@ def _finding(code: FindingCode, sentence: str, keys: tuple[str, ...], group: Gro
     return Finding(code, sentence, keys, title=title, target=target, direction=direction)
 
 
-def _near(group: Group, named: Extreme, fresh: Mapping[tuple[str, str], Estimate], namer: Namer) -> Finding:
+def _near(group: Group, best: Best, namer: Namer) -> Finding:
     target, direction = group
-    keys = (named.near.cell.key, named.peak.cell.key)
-    if named.near is named.peak:
-        sentence = (
-            f"No smaller {direction} load{namer.on(target)} comes within 10% of that peak: "
-            f"{namer.load(named.peak.cell)} is needed."
-        )
-        return _finding(FindingCode.KNEE, sentence, keys[:1], group, namer)
-    again = {key: fresh.get((key, direction)) for key in keys}
-    both_fresh = all(again.values())
-    near, peak = again[keys[0]] or named.near, again[keys[1]] or named.peak
-    if not both_fresh:
-        near, peak = named.near, named.peak  # a fresh value and a selected one are not compared
-    share = _speed(near) / _speed(peak)
-    head = (
-        f"Smallest {direction} load{namer.on(target)} that the sweep found within 10% of its peak: "
-        f"{namer.cell(named.near.cell)}"
-    )
-    source = f"in {plural(near.n_visits, 'fresh visit')}" if both_fresh else "by the sweep, not measured again"
+    keys = tuple(dict.fromkeys((best.near.cell.key, best.peak.cell.key)))
+    if best.near is best.peak:
+        sentence = f"Reaching 90% of the best {direction}{namer.on(target)} takes {_load(best.peak.cell, namer)}."
+        return _finding(FindingCode.KNEE, sentence, keys, group, namer)
+    share = speed(best.near) / speed(best.peak)
+    part = "as much as" if share >= 1 else f"{share:.0%} of"
     sentence = (
-        f"{head}, {format_size(in_flight_bytes(named.near.cell))} in flight; {_rate(near)}, {share:.0%} of the "
-        f"peak, {source}."
+        f"{_capital(_load(best.near.cell, namer))} already give {part} the best {direction}{namer.on(target)}: "
+        f"{value_text(best.near)}."
     )
-    if share < NEAR_PEAK:
-        sentence += " So the fresh visits do not confirm that it comes within 10%."
+    if best.checked and best.near.bw_first is None:
+        sentence += " It was not re-measured."
     return _finding(FindingCode.KNEE, sentence, keys, group, namer)
+
+
+def _load(cell: Cell, namer: Namer) -> str:
+    """'1 MiB blocks and 16 jobs', '4 KiB random blocks, 2 jobs and iodepth 8'."""
+    size, *rest = namer.short(cell).split(", ")
+    parts = [f"{size} blocks", *rest]
+    return " and ".join([", ".join(parts[:-1]), parts[-1]])
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 @dataclass(frozen=True)
@@ -233,12 +164,12 @@ class Line:
 
     @property
     def best(self) -> tuple[int, Estimate]:
-        return max(self.points, key=lambda point: _speed(point[1]))
+        return max(self.points, key=lambda point: speed(point[1]))
 
     @property
     def knee(self) -> int:
         """Fewest jobs that come within 10% of the line's best."""
-        return next(jobs for jobs, e in self.points if _speed(e) >= NEAR_PEAK * _speed(self.best[1]))
+        return next(jobs for jobs, e in self.points if speed(e) >= NEAR_PEAK * speed(self.best[1]))
 
     @property
     def rising(self) -> bool:
@@ -249,133 +180,135 @@ def job_lines(members: Iterable[Estimate]) -> list[Line]:
     """Lines along numjobs of at least two different values."""
     lines: dict[tuple[object, ...], dict[int, Estimate]] = defaultdict(dict)
     for e in members:
-        if not _usable(e):
+        if not usable(e):
             continue
         rest = tuple(pair for pair in e.cell.options if pair[0] != "numjobs")
         lines[e.cell.target, e.direction, e.cell.sharing, e.cell.state, rest][e.cell.numjobs] = e
     return [Line(tuple(sorted(points.items()))) for points in lines.values() if len(points) > 1]
 
 
-def _saturation(group: Group, named: Extreme, members: Sequence[Estimate], namer: Namer) -> Finding:
-    target, direction = group
+_VERBS = {"read": "reads", "write": "writes", "trim": "trims"}
+
+
+def _saturation(group: Group, best: Best, members: Sequence[Estimate], namer: Namer) -> Finding:
+    direction = group[1]
     lines = [line for line in job_lines(members) if len(line.points) >= FEWEST_JOBS_VALUES]
     if not lines:
-        return _unknown_saturation(group, named, members, namer)
-    peak_key = named.peak.cell.key
+        return _unknown_saturation(group, best, members, namer)
+    peak_key = best.peak.cell.key
     line = next((line for line in lines if any(e.cell.key == peak_key for _, e in line.points)), None)
-    sentences: list[str] = []
-    if line is not None:
-        at = namer.cell(named.peak.cell, without=("numjobs",))
-        last_jobs, last = line.points[-1]
-        best_jobs, best = line.best
-        if line.rising:
-            sentences.append(
-                f"With {at} {direction}s{namer.on(target)} still gain more than 10% at the last step, "
-                f"{plural(last_jobs, 'job')}:"
-                " no saturation within the sweep."
-            )
-        else:
-            sentences.append(
-                f"With {at} {direction}s{namer.on(target)} saturate at {plural(line.knee, 'job')}:"
-                f" more jobs, up to {last_jobs}, gain at most another 10%."
-            )
-        if (
-            best_jobs != last_jobs
-            and last.bw_high is not None
-            and best.bw_low is not None
-            and last.bw_high < best.bw_low
-        ):
-            fall = 1 - _speed(last) / _speed(best)
-            sentences.append(
-                f"At {plural(last_jobs, 'job')} throughput is {fall:.0%} below its best, at {plural(best_jobs, 'job')}."
-            )
-        limited = sum(e.verdict in LOWER_BOUND for _, e in line.points)
-        if limited:
-            sentences.append(
-                f"The client was the limit at {limited} of these {len(line.points)} points, so the target may "
-                "saturate later."
-            )
+    sentences = [] if line is None else _saturation_of(line, direction, namer)
     others = [other for other in lines if other is not line]
     if others:
         settled = sorted(other.knee for other in lines if not other.rising)
-        rising = len(lines) - len(settled)
-        if not settled:
-            text = f"None of the {len(lines):,} lines along numjobs saturates"
+        if settled:
+            more = plural(settled[-1], "job")
+            sentences.append(f"In {len(settled):,} of {len(lines):,} tests, more than {more} did not help.")
         else:
-            middle = settled[(len(settled) - 1) // 2]
-            text = (
-                f"Of all {len(lines):,} lines along numjobs, {len(settled):,} saturate, the middle one at "
-                f"{plural(middle, 'job')}"
-            )
-            text += f" ({settled[0]} to {settled[-1]})"
-            text += (
-                f"; {rising:,} still {'gains' if rising == 1 else 'gain'} more than 10% at the last step"
-                if rising
-                else ""
-            )
-        sentences.append(text + ".")
+            sentences.append(f"In all {len(lines):,} tests the most jobs were the fastest.")
     evidence = [e for _, e in line.points] if line is not None else [e for _, e in lines[0].points]
     return _finding(FindingCode.SATURATION, " ".join(sentences), _keys(evidence), group, namer)
 
 
-def _unknown_saturation(group: Group, named: Extreme, members: Sequence[Estimate], namer: Namer) -> Finding:
+def _saturation_of(line: Line, direction: str, namer: Namer) -> list[str]:
+    """What more jobs gain on the line of the best cell."""
+    last_jobs, last = line.points[-1]
+    best_jobs, best = line.best
+    on = namer.on(best.cell.target)
+    blocks = f"{namer.short(best.cell).split(', ')[0]} blocks{on}"
+    if line.rising:
+        sentences = [f"More jobs than {last_jobs} may {direction} {blocks} faster still: test more."]
+    else:
+        few = "One job" if line.knee == 1 else plural(line.knee, "job")
+        verb = _VERBS[direction] if line.knee == 1 else direction
+        sentences = [f"{few} already {verb} {blocks} at nearly full speed; {last_jobs} add at most 10%."]
+    fallen = (
+        best_jobs != last_jobs and last.bw_high is not None and best.bw_low is not None and last.bw_high < best.bw_low
+    )
+    if fallen:
+        fall = 1 - speed(last) / speed(best)
+        sentences.append(f"{plural(last_jobs, 'job')} are {fall:.0%} slower than {plural(best_jobs, 'job')}.")
+    limited = sum(client_limited(e) for _, e in line.points)
+    if limited:
+        sentences.append(
+            f"The client limited {limited} of these {len(line.points)} points: the target may gain further."
+        )
+    return sentences
+
+
+def _unknown_saturation(group: Group, best: Best, members: Sequence[Estimate], namer: Namer) -> Finding:
     """Too few values of numjobs for a saturation point; what the two there are say of it."""
     target, direction = group
-    jobs = sorted({e.cell.numjobs for e in members})
-    too_few = len(jobs) < FEWEST_JOBS_VALUES
-    tried = f"it was {' and '.join(str(n) for n in jobs)}" if too_few else "no line along them was measured that far"
     sentence = (
-        f"Where {direction}s{namer.on(target)} saturate with jobs is not known: that takes {FEWEST_JOBS_VALUES} "
-        "values of numjobs"
-        f" with everything else equal, and here {tried}."
+        f"Can't tell how many jobs {direction}s{namer.on(target)} need: "
+        "too few job counts were measured under equal conditions."
     )
     line = next(
-        (line for line in job_lines(members) if any(e.cell.key == named.peak.cell.key for _, e in line.points)), None
+        (line for line in job_lines(members) if any(e.cell.key == best.peak.cell.key for _, e in line.points)), None
     )
     if line is not None:
         (few, start), (many, end) = line.points[0], line.points[-1]
-        at = namer.cell(named.peak.cell, without=("numjobs",))
         sentence += (
-            f" With {at}, {plural(many, 'job')} reach {_speed(end) / _speed(start):.2g} times what "
-            f"{plural(few, 'job')} {'reaches' if few == 1 else 'reach'}."
+            f" {plural(many, 'job')} reach {speed(end) / speed(start):.2g} times what {plural(few, 'job')} "
+            f"{'reaches' if few == 1 else 'reach'}."
         )
     keys = _keys(e for _, e in line.points) if line is not None else _keys(members)
     return _finding(FindingCode.SATURATION, sentence, keys, group, namer)
 
 
+# -- how sure, and what is missing ---------------------------------------------------------------------------
+
+_UNSTEADY = {
+    VerdictCode.DRIFTING: "still changing speed when {its} ended",
+    VerdictCode.BISTABLE: "switching between two speeds",
+    VerdictCode.UNSTABLE: "not steady within {its}",
+    VerdictCode.NO_STEADY_STATE: "not steady within {its}",
+    VerdictCode.OVERLOADED: "offered more than the target carries",
+}
+
+
 def _noise(estimates: Sequence[Estimate], namer: Namer) -> Finding:
-    measured = [e for e in estimates if e.kind == "measured" and _usable(e)]
-    widths = [
-        ((e.bw_high - e.bw_low) / 2 / _speed(e), e) for e in measured if e.bw_low is not None and e.bw_high is not None
-    ]  # shape (values,), relative
+    measured = [e for e in estimates if e.kind == "measured" and usable(e)]
+    if not measured:
+        return Finding(FindingCode.NOISE, "Uncertainty is unknown: nothing was measured.")
+    widths = [(width, e) for e in measured if (width := half_interval(e)) is not None]
     sentences: list[str] = []
     evidence: list[Estimate] = []
-    if not measured:
-        return Finding(FindingCode.NOISE, "Noise is not known: there is no measured value.")
+    apart = [e for e in measured if disagrees(e)]
     if widths:
         width, worst = max(widths, key=lambda pair: pair[0])
         middle = median(pair[0] for pair in widths)
-        evidence.append(worst)
-        side = f"{worst.direction} part of " if len(worst.cell.directions) > 1 else ""
         sentences.append(
-            f"Noise between visits: the 95% interval is ±{_percent(middle)} of the value in the middle of "
-            f"{plural(len(widths), 'value')}"
-            f" and ±{_percent(width)} at worst ({side}{namer.cell(worst.cell, with_target=True)})."
+            f"Typical uncertainty ±{per_cent(middle)}."
+            if middle <= NUMBER_WIDTH
+            else "The runs of most cells disagree."
         )
-    bare = len(measured) - len(widths)
-    if not widths:
-        sentences.append(f"Noise between visits is not known: none of {plural(bare, 'value')} has an interval.")
+        if not apart and len(widths) > 1:
+            evidence.append(worst)
+            sentences.append(f"The widest is ±{per_cent(width)}: {_named(worst, namer)}.")
+    if apart:
+        evidence += apart
+        which = _named(apart[0], namer) if len(apart) == 1 else f"{len(apart):,} cells"
+        sentences.append(f"Ignore {which}: {'its' if len(apart) == 1 else 'their'} runs disagree.")
+    bare = sum(half_interval(e) is None and not disagrees(e) for e in measured)
+    if bare == len(measured):
+        sentences.append("Uncertainty is unknown: no cell was measured often enough.")
     elif bare:
-        sentences.append(f"{bare:,} of {plural(len(measured), 'value')} {'has' if bare == 1 else 'have'} no interval.")
-    unsteady: Counter[str] = Counter(e.verdict for e in measured if _found_unsteady(e))
-    if unsteady:
-        sentences.append(f"No steady state within the window: {_count_words(unsteady)}, of {len(measured):,}.")
-    withheld = sum(e.verdict in WITHHELD for e in measured)
-    if withheld:
+        was = "was" if bare == 1 else "were"
+        sentences.append(f"{bare:,} of {plural(len(measured), 'value')} {was} measured too rarely to tell.")
+    for code, text in _UNSTEADY.items():
+        count = sum(e.verdict is code for e in measured)
+        if count:
+            was, its = ("was", "its run") if count == 1 else ("were", "their runs")
+            sentences.append(f"{count:,} of {plural(len(measured), 'cell')} {was} {text.format(its=its)}.")
+    unsure = sum(e.verdict is VerdictCode.UNCERTAIN for e in measured)
+    if unsure:
         sentences.append(
-            f"A verdict on steadiness was withheld for {withheld:,} of {plural(len(measured), 'value')}: too few I/Os "
-            "or too short a window."
+            f"{plural(unsure, 'cell')} {'is' if unsure == 1 else 'are'} too uncertain to be called steady."
         )
+    short = sum(e.verdict is VerdictCode.TOO_SHORT for e in measured)
+    if short:
+        sentences.append(f"The runs of {plural(short, 'cell')} were too short to tell whether they are steady.")
     return Finding(
         FindingCode.NOISE,
         " ".join(sentences),
@@ -385,41 +318,46 @@ def _noise(estimates: Sequence[Estimate], namer: Namer) -> Finding:
     )
 
 
+def _named(e: Estimate, namer: Namer) -> str:
+    """'write, 4 KiB random, 16 jobs', with its target where there are several."""
+    return f"{e.direction}, {namer.short(e.cell)}{namer.on(e.cell.target)}"
+
+
 def _not_measured(result: CampaignResult) -> Finding:
+    """What is missing; without a sentence where nothing is."""
     measured = {e.cell.key for e in result.estimates if e.kind == "measured"}
     predicted = {e.cell.key for e in result.estimates if e.kind == "predicted"} - measured
     missing = {u.cell.key: u for u in result.unmeasured if u.cell.key not in measured}
     imported = {e.cell.key for e in result.estimates if e.kind == "imported"} - measured - predicted
     total = len(measured | predicted | imported | missing.keys())
     sentences = []
-    if len(measured) == total:
-        every = "The only cell" if total == 1 else f"Every one of the {total:,} cells"
-        sentences.append(f"{every} of the sweep was measured." if total else "Nothing was measured.")
-    else:
-        parts = [f"{len(predicted):,} predicted from the others"] if predicted else []
-        parts += [f"{len(imported):,} brought in from elsewhere"] if imported else []
+    if not total:
+        sentences.append("Nothing was measured.")
+    elif len(measured) < total:
+        parts = [f"{len(predicted):,} estimated from the others"] if predicted else []
+        parts += [f"{len(imported):,} from another tool"] if imported else []
         parts += _reasons([u.reason for key, u in missing.items() if key not in predicted | imported])
-        sentences.append(f"Not measured: {total - len(measured):,} of {plural(total, 'cell')}: {'; '.join(parts)}.")
+        lost = total - len(measured)
+        was = "was" if lost == 1 else "were"
+        sentences.append(f"{lost:,} of {plural(total, 'cell')} {was} not measured: {'; '.join(parts)}.")
     bare = _bare_levels(result, measured)
     if bare:
-        sentences.append(f"Nothing at all was measured with {', '.join(bare)}.")
-    limited = sum(e.kind == "measured" and e.verdict in LOWER_BOUND for e in result.estimates)
+        sentences.append(f"Nothing was measured with {', '.join(bare)}.")
+    limited = sum(e.kind == "measured" and client_limited(e) for e in result.estimates)
     if limited:
-        sentences.append(
-            f"In {plural(limited, 'value')} the client was the limit, so {'it is' if limited == 1 else 'they are'} "
-            "what the target does at least."
-        )
+        were, them = ("was", "it as a minimum") if limited == 1 else ("were", "them as minimums")
+        sentences.append(f"{plural(limited, 'value')} {were} client-limited: read {them}.")
     suspect: Counter[str] = Counter(
         e.verdict
         for e in result.estimates
         if e.kind == "measured" and verdict_class(e.verdict) is VerdictClass.SUSPECT and e.verdict not in LOWER_BOUND
     )
     if suspect:
-        sentences.append(f"Measured, but not to be trusted: {_count_words(suspect)}.")
+        sentences.append(f"Measured, but not ranked: {_count_words(suspect)}.")
     if result.n_discarded:
         why = ", ".join(f"{count:,} {reason}" for reason, count in result.discard_reasons.items())
         sentences.append(
-            f"{plural(result.n_discarded, 'window')} {'was' if result.n_discarded == 1 else 'were'} "
+            f"{plural(result.n_discarded, 'run')} {'was' if result.n_discarded == 1 else 'were'} "
             f"discarded{f' ({why})' if why else ''}."
         )
     if not result.complete:
@@ -456,18 +394,15 @@ def _bare_levels(result: CampaignResult, measured: set[str]) -> list[str]:
     ]
 
 
-def _rate(estimate: Estimate) -> str:
-    if estimate.bw_low is None or estimate.bw_high is None:
-        return f"{format_rate(_speed(estimate))} (no interval)"
-    return f"{format_rate(_speed(estimate))} (95%: {format_rate(estimate.bw_low)} to {format_rate(estimate.bw_high)})"
+def value_text(estimate: Estimate) -> str:
+    """'744 MiB/s ±16%'; without a number of uncertainty where its runs disagree."""
+    width = half_interval(estimate)
+    told = "" if width is None else f" ±{per_cent(width)}" if width <= NUMBER_WIDTH else " (runs disagree)"
+    return f"{format_rate(speed(estimate))}{told}"
 
 
 def _times(ratio: float) -> str:
     return f"{float(f'{ratio:.2g}'):,.0f} times"
-
-
-def _percent(share: float) -> str:
-    return f"{share:.0%}" if share >= 0.1 else f"{share * 100:.2g}%"
 
 
 def _count_words(words: Counter[str]) -> str:

@@ -19,6 +19,11 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
+def per_cent(share: float) -> str:
+    """'31%', '7.6%': two digits."""
+    return f"{share:.0%}" if share >= 0.1 else f"{share * 100:.2g}%"
+
+
 class Namer:
     """Names cells of one campaign.
 
@@ -81,6 +86,22 @@ class Namer:
             parts.append(f"file {cell.state}")
         text = ", ".join(parts)
         return f"{text}{self.on(cell.target)}" if with_target else text
+
+    def short(self, cell: Cell, *, without: Sequence[str] = ()) -> str:
+        """'1 MiB random, 16 jobs': what a line that tells the direction needs, then whatever else varies."""
+        size = size_text(cell.option.get("bs", cell.bs_bytes)) if "bssplit" not in cell.option else "mixed sizes"
+        mixed = f" {cell.rw}" if len(cell.directions) > 1 else " random" if cell.rw.startswith("rand") else ""
+        parts = [f"{size}{mixed}", plural(cell.numjobs, "job")]
+        if cell.iodepth > 1:
+            parts.append(f"iodepth {cell.iodepth}")
+        parts += [
+            self.option(name, cell.option[name])
+            for name in self._varied
+            if name in cell.option and name not in (*NAMED, *without)
+        ]
+        if self._several_sharings:
+            parts.append("shared file" if cell.sharing == "shared" else "own files")
+        return ", ".join(parts)
 
     def load(self, cell: Cell) -> str:
         """The size of the load only: 'bs 1 MiB, 8 jobs, iodepth 4'."""

@@ -23,7 +23,7 @@ def curve_tables(curve: LoadCurve, result: CampaignResult, console: Console) -> 
     parts: list[RenderableType] = []
     if len(result.targets) > 1:
         parts.append(Text(curve.target, style="bold"))
-    parts.append(_points(curve, wide=console.width >= WIDE))
+    parts.append(points_table(curve, wide=console.width >= WIDE))
     if any(point.loop == "open" for point in curve.points):
         parts.append(
             Text(
@@ -40,7 +40,7 @@ def curve_tables(curve: LoadCurve, result: CampaignResult, console: Console) -> 
     return parts
 
 
-def _points(curve: LoadCurve, *, wide: bool) -> RenderableType:
+def points_table(curve: LoadCurve, *, wide: bool) -> RenderableType:
     from rich.table import Table
     from rich.text import Text
 

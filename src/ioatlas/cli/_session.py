@@ -3,22 +3,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from ioatlas import beneath
-from ioatlas.analysis.wording import plural
 from ioatlas.campaign import run
 from ioatlas.cli._live import Stop, TerminalLine, choose, paragraph
 from ioatlas.errors import IoAtlasError, PartialResultError
 from ioatlas.model.events import Event
 from ioatlas.model.status import VisitStatus
-from ioatlas.model.units import format_duration
 from ioatlas.store.journal import Journal
 
 REPORT = "report.html"
 
 
-def run_session(journal: Journal, *, as_json: bool) -> None:
+def run_session(journal: Journal, *, as_json: bool, verbose: bool = False) -> None:
     """Make all visits that are planned, then the report. A stopped campaign gets the report of what it has."""
     stop = Stop()
     emit = choose(as_json)
@@ -59,20 +59,18 @@ def run_session(journal: Journal, *, as_json: bool) -> None:
     if as_json:
         emit(Event("done", done))
         return
-    for sentence in _closing(directory):
-        click.echo(paragraph(sentence))
-    click.echo(
-        f"{plural(summary.cells, 'cell')}, {plural(summary.visits, 'visit')} in {format_duration(summary.seconds)}"
-    )
-    click.echo(f"report: {report or 'not written'}")
+    _answer(directory, report, verbose=verbose)
 
 
-def _closing(directory: object) -> list[str]:
-    from pathlib import Path
-
+def _answer(directory: Path, report: str, *, verbose: bool) -> None:
     from ioatlas.campaign import load_result
+    from ioatlas.cli._screen import console_of, show
 
-    return [finding.sentence for finding in load_result(Path(str(directory))).findings]
+    result = load_result(directory)
+    show(result, console_of(), place=str(directory), report=report)
+    if verbose:
+        for finding in result.findings:
+            click.echo(paragraph(f"{finding.title}: {finding.sentence}"))
 
 
 def _write_report(journal: Journal) -> str:

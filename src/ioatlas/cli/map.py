@@ -49,6 +49,7 @@ Exit status: 0 done, 1 failed, 2 refused or wrong usage, 4 stopped early with a 
     help="Read a drive below the target alone first, as a ceiling.",
 )
 @click.option("--open", "open_report", is_flag=True, help="Open the report in the browser at the end.")
+@click.option("-v", "--verbose", is_flag=True, help="At the end every finding, not only the answer.")
 @click.option("--yes", is_flag=True, help="Do not ask whether to go on.")
 @destroy_option
 @overwrite_option
@@ -57,6 +58,7 @@ def command(
     read_only: bool,
     as_json: bool,
     output: Path | None,
+    verbose: bool,
     yes: bool,
     destroy: str | None,
     overwrite: str | None,
@@ -89,7 +91,7 @@ def command(
     journal = start(
         plan, directory, destroy=destroy, overwrite=overwrite, facts=facts, measure={"iperf": iperf, "drive": drive}
     )
-    run_session(journal, as_json=as_json)
+    run_session(journal, as_json=as_json, verbose=verbose)
     if open_report:
         from ioatlas.cli.open import open_report as show
 

@@ -19,13 +19,14 @@ Examples:
 )
 @campaign_argument
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line while it works.")
+@click.option("-v", "--verbose", is_flag=True, help="At the end every finding, not only the answer.")
 @click.option(
     "--destroy", metavar="SERIAL-OR-SIZE", help="As for `map`: writing to a block device is confirmed each time."
 )
 @click.option(
     "--overwrite", metavar="'NAME SIZE'", help="As for `map`: writing to a file or URI is confirmed each time."
 )
-def command(directory: Path, as_json: bool, destroy: str | None, overwrite: str | None) -> None:
+def command(directory: Path, as_json: bool, verbose: bool, destroy: str | None, overwrite: str | None) -> None:
     """Go on with the campaign in DIR: the same plan, the visits that are still to be made."""
     from ioatlas.campaign import reopen
     from ioatlas.cli._session import run_session
@@ -34,5 +35,7 @@ def command(directory: Path, as_json: bool, destroy: str | None, overwrite: str 
     from ioatlas.procedures.tune.procedure import Tune
 
     journal = reopen(directory, destroy=destroy, overwrite=overwrite)
-    ends = {Tune.name: finish}  # those that end with an answer of their own instead of a report
-    ends.get(procedure_of_journal(journal).name, run_session)(journal, as_json=as_json)
+    if procedure_of_journal(journal).name == Tune.name:  # it ends with an answer of its own
+        finish(journal, as_json=as_json)
+    else:
+        run_session(journal, as_json=as_json, verbose=verbose)

@@ -11,6 +11,7 @@ import click
 
 from ioatlas.cli._campaigns import campaign_argument
 from ioatlas.cli._curves import curve_tables
+from ioatlas.cli._heatmap import LEGEND, MISSING, mark_of
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -29,7 +30,8 @@ BEST_IS_LOWEST = ("lat_mean", "lat_p99")
     name="show",
     epilog="""\b
 Examples:
-  ioatlas show nas1                                   what to know, and throughput over block size and jobs
+  ioatlas show nas1                                   the answer on one screen
+  ioatlas show nas1 -v                                every finding, and throughput over block size and jobs
   ioatlas show nas1 --quantity lat_p99 --x iodepth
   ioatlas show nas1 --cells                           every cell with its interval, visits and verdict
   ioatlas show nas1 --json | jq '.rows[0]'""",
@@ -39,9 +41,7 @@ Examples:
     "--quantity",
     "quantity_name",
     type=click.Choice(("bw", "iops", "lat_mean", "lat_p99", "bw_per_job")),
-    default="bw",
-    show_default=True,
-    help="What the map shows.",
+    help="The map of one quantity. Default: bw.",
 )
 @click.option(
     "--x",
@@ -50,10 +50,13 @@ Examples:
     help="Axis of the columns. Default: numjobs, or the first of iodepth and size that varies.",
 )
 @click.option("--y", metavar="AXIS", default="", help="Axis of the rows. Default: bs.")
+@click.option("-v", "--verbose", is_flag=True, help="Every finding and the whole map.")
 @click.option("--cells", "all_cells", is_flag=True, help="List every cell instead of the map.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, as `export --format json` does.")
-def command(directory: Path, quantity_name: str, x: str, y: str, all_cells: bool, as_json: bool) -> None:
-    """Show what there is to know about the campaign in DIR, then its map as a table."""
+def command(
+    directory: Path, quantity_name: str | None, x: str, y: str, verbose: bool, all_cells: bool, as_json: bool
+) -> None:
+    """Show the answer of the campaign in DIR on one screen, or its map as a table."""
     import sys
 
     from ioatlas.campaign import load_result
@@ -64,25 +67,39 @@ def command(directory: Path, quantity_name: str, x: str, y: str, all_cells: bool
 
         write_json(result, sys.stdout)
         return
-    from rich.console import Console
+    from rich.text import Text
 
+    from ioatlas.cli._rounds import rounds_tables
+    from ioatlas.cli._screen import console_of, print_lines, show
     from ioatlas.report.export.quantities import quantity
     from ioatlas.report.export.to_charts import in_order
 
-    console = Console(highlight=False, markup=False, emoji=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, markup=False, emoji=False, width=PIPE_WIDTH)
     plain = not (all_cells or x or y)
+    asked = bool(quantity_name) or not plain
+    if not asked:
+        page = directory / "report.html"
+        show(result, console_of(), place=str(directory), report=str(page) if page.is_file() else "")
+        if not verbose:
+            return
+    console = console_of()
+    if not console.is_terminal:
+        console = console_of(PIPE_WIDTH)
     if result.load_curves and plain:
         parts = [table for curve in result.load_curves for table in curve_tables(curve, result, console)]
     elif in_order(result) and plain:
         parts = _charts(result)
     else:
         parts = [
-            *_rounds(result),
-            *(_cell_list(result, console) if all_cells else _maps(result, quantity(quantity_name), x, y, console)),
+            *rounds_tables(result),
+            *(
+                _cell_list(result, console)
+                if all_cells
+                else _maps(result, quantity(quantity_name or "bw"), x, y, console)
+            ),
         ]
-    _print([*_head(result), *parts], console)
+    if not asked:
+        print_lines([Text("")], console)
+    _print([*(_findings(result) if verbose else [_head(result)]), *parts], console)
 
 
 def _print(parts: Sequence[RenderableType], console: Console) -> None:
@@ -98,9 +115,20 @@ def _print(parts: Sequence[RenderableType], console: Console) -> None:
         click.echo(line.rstrip())
 
 
-def _head(result: CampaignResult) -> list[RenderableType]:
+def _findings(result: CampaignResult) -> list[RenderableType]:
+    """Every one under its title."""
     from rich.padding import Padding
     from rich.table import Table
+    from rich.text import Text
+
+    findings = Table.grid(padding=(0, 1))
+    for finding in result.findings:
+        sentence = Text(f"{finding.title}: ", style="bold")
+        findings.add_row("•", sentence.append(finding.sentence, style="not bold"))
+    return [Padding(findings, (0, 0, 1, 0))]
+
+
+def _head(result: CampaignResult) -> RenderableType:
     from rich.text import Text
 
     from ioatlas.analysis.wording import plural
@@ -113,10 +141,7 @@ def _head(result: CampaignResult) -> list[RenderableType]:
     facts += [] if result.complete else ["not finished"]
     head = Text(result.name or result.campaign_id, style="bold")
     head.append("  " + ", ".join(facts), style="not bold")
-    findings = Table.grid(padding=(0, 1))
-    for finding in result.findings:
-        findings.add_row("•", Text(finding.sentence))
-    return [head, Padding(findings, (1, 0, 1, 0))]
+    return head
 
 
 def _charts(result: CampaignResult) -> list[RenderableType]:
@@ -141,25 +166,6 @@ def _charts(result: CampaignResult) -> list[RenderableType]:
         for row in each.rows:
             table.add_row(*row[:-1])
         parts.append(table)
-    return parts
-
-
-def _rounds(result: CampaignResult) -> list[RenderableType]:
-    """A table for each test in rounds: block sizes down, read shares across, averages of the measurement window."""
-    from rich.table import Table
-    from rich.text import Text
-
-    from ioatlas.report.rounds import table_of
-
-    parts: list[RenderableType] = []
-    for test in result.rounds:
-        title, heads, lines = table_of(test)
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        for head in heads:
-            table.add_column(head, justify="right", no_wrap=True)
-        for line in lines:
-            table.add_row(*(Text(text) for text in line))
-        parts += [Text(title, style="bold"), table, Text("")]
     return parts
 
 
@@ -193,7 +199,7 @@ def _maps(
         at = coordinates(entry, ("target", "rw", x_name, y_name))
         groups.setdefault((at["target"], at["rw"]), {}).setdefault((at[x_name], at[y_name]), []).append(entry)
     parts: list[RenderableType] = []
-    marks: set[Status] = set()
+    marks: set[str] = set()
     top = max((v for entry in found if (v := quantity.shown(entry)) is not None), default=0.0)
     for (target, rw), cells in groups.items():
         several = len(axes["target"].levels) > 1
@@ -202,21 +208,11 @@ def _maps(
         if folded:
             best = "lowest" if quantity.name in BEST_IS_LOWEST else "highest"
             title += f", the {best} over {', '.join(f'{name} ({len(axes[name].levels)} values)' for name in folded)}"
-        parts += _map_table(title, axes[x_name], axes[y_name], cells, quantity, unit, top, marks, console.width)
-    legend = [f"{MARKS[mark]} {WORDS[mark]}" for mark in MARKS if mark in marks]
+        parts += _map_table(title, axes[x_name], axes[y_name], cells, quantity, unit, top, marks, console)
+    legend = [f"{mark} {words}" for mark, words in LEGEND.items() if mark in marks]
     if legend:
         parts.append(Text("   ".join(legend), style="dim"))
     return parts
-
-
-MARKS: dict[Status, str] = {"unsteady": "!", "suspect": "?", "predicted": "~", "imported": "^", "missing": "·"}
-WORDS: dict[Status, str] = {
-    "unsteady": "no steady state",
-    "suspect": "suspect: see its verdict",
-    "predicted": "predicted",
-    "imported": ("from elsewhere"),
-    "missing": ("no value"),
-}
 
 
 def _first(order: Sequence[str], there: Sequence[str]) -> str:
@@ -231,27 +227,30 @@ def _map_table(
     quantity: Quantity,
     unit: Unit,
     top: float,
-    marks: set[Status],
-    width: int,
+    marks: set[str],
+    console: Console,
 ) -> list[RenderableType]:
     """The table, in as many strips of columns as the terminal's width asks for. Adds the marks it used to `marks`."""
     from rich.table import Table
     from rich.text import Text
 
+    from ioatlas.cli._screen import style_of
+
+    style = style_of(console)
     texts: dict[tuple[Level, Level], Text] = {}
     for at in ((i, j) for i in x.levels for j in y.levels):
-        chosen, mark = _choose(cells.get(at, []), quantity)
+        chosen = _choose(cells.get(at, []), quantity)
         value = quantity.shown(chosen) if chosen is not None else None
-        if mark != "measured":
-            marks.add(mark)
+        mark = mark_of(chosen.estimate) if chosen is not None and chosen.estimate is not None else MISSING
+        marks.add(mark)
         number = "" if value is None else _number(value / unit.factor)
-        texts[at] = Text(f" {number}{MARKS.get(mark, ' ')}", style=_style(value, top))
+        texts[at] = Text(f" {number}{mark or ' '}", style=style(value / top if value is not None and top > 0 else None))
     heads = {level: x.label(level) for level in x.levels}
     side = max(len(y.heading), *(len(y.label(level)) for level in y.levels)) + 2
     columns = {level: max(len(heads[level]), *(len(texts[level, j]) for j in y.levels)) + 1 for level in x.levels}
     strips: list[list[Level]] = [[]]
     for level in x.levels:
-        if strips[-1] and side + sum(columns[v] for v in strips[-1]) + columns[level] > width:
+        if strips[-1] and side + sum(columns[v] for v in strips[-1]) + columns[level] > console.width:
             strips.append([])
         strips[-1].append(level)
     parts: list[RenderableType] = [Text(title, style="bold")]
@@ -266,32 +265,21 @@ def _map_table(
     return parts
 
 
-def _choose(candidates: Sequence[Entry], quantity: Quantity) -> tuple[Entry | None, Status]:
-    """The best of the cells folded into one place: measured and steady before others; and how to mark it."""
+def _choose(candidates: Sequence[Entry], quantity: Quantity) -> Entry | None:
+    """The best of the cells folded into one place: measured and steady before others."""
     from ioatlas.report.export.grid import status
 
     order: tuple[Status, ...] = ("measured", "unsteady", "suspect", "imported", "predicted")
     for wanted in order:
         there = [(v, e) for e in candidates if status(e) == wanted and (v := quantity.shown(e)) is not None]
         if there:
-            best = (min if quantity.name in BEST_IS_LOWEST else max)(there, key=lambda pair: pair[0])
-            return best[1], wanted
-    return None, "missing"
+            return (min if quantity.name in BEST_IS_LOWEST else max)(there, key=lambda pair: pair[0])[1]
+    return None
 
 
 def _number(value: float) -> str:
     """Three significant digits, no exponent."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
-
-
-def _style(value: float | None, top: float) -> str:
-    """The colour map as background; terminals without colour, and NO_COLOR, drop it and lose nothing."""
-    from ioatlas.report.export.palette import CIVIDIS
-
-    if value is None or top <= 0:
-        return "dim"
-    place = min(int(max(value, 0) / top * len(CIVIDIS)), len(CIVIDIS) - 1)
-    return f"{'black' if place > len(CIVIDIS) // 2 else 'white'} on {CIVIDIS[place]}"
 
 
 def _cell_list(result: CampaignResult, console: Console) -> list[RenderableType]:

@@ -59,6 +59,8 @@ class Estimate:
     ceiling: Bound | None = None
     watts: float | None = None
     statistic: str = ""
+    bw_first: float | None = None
+    """What the sweep gave of a cell that was named and measured again: its value is that of the fresh visits."""
 
     @property
     def verdict_text(self) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.chart import Chart, Table
+from ioatlas.model.checks import BlindCheck, OtherTraffic
 from ioatlas.model.drift import BaselineChart, ReplicateRow
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding
@@ -73,3 +74,12 @@ class CampaignResult:
     """Of the visits of the sweep and of those made afresh, in the order in which they ran."""
     ledger_bytes: Mapping[str, int] = field(default_factory=dict)
     """Bytes written to the targets, by what they were written for."""
+    other_traffic: tuple[OtherTraffic, ...] = ()
+    """What else was on the paths while they were measured, where it was too much."""
+    blind_checks: tuple[BlindCheck, ...] = ()
+    """Of an adaptive map: one for each target."""
+
+    @property
+    def baselines(self) -> tuple[BaselineChart, ...]:
+        """The charts of the baseline visits."""
+        return self.sentinels

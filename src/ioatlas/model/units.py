@@ -145,6 +145,16 @@ def format_rate(bytes_per_second: float) -> str:
     return f"{format_size_rounded(bytes_per_second)}/s"
 
 
+def format_rate_like(bytes_per_second: float, other: float) -> str:
+    """In the unit in which another rate is told, so that both can be compared at a glance: '1,008 MiB/s' beside 744."""
+    value, like = bytes_per_second, other
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if like < 999.5 or unit == "TiB":
+            return f"{value:,.0f} {unit}/s" if abs(value) >= 999.5 else f"{_three_digits(value)} {unit}/s"
+        value, like = value / 1024, like / 1024
+    raise AssertionError("unreachable")
+
+
 def format_count(value: float) -> str:
     """IOPS and counts for people: '950', '12.4 k', '1.2 M'."""
     for unit, factor in (("M", 1e6), ("k", 1e3)):

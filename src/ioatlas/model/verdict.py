@@ -37,6 +37,10 @@ class VerdictCode(StrEnum):
     BISTABLE = "bistable"
     NO_STEADY_STATE = "no steady state"
     OVERLOADED = "overloaded"
+    RUNS_DISAGREE = "runs disagree"
+    """Its visits lie too far apart for a number: an interval beyond ±100%, or none that could be given."""
+    UNCERTAIN = "uncertain"
+    """Each visit was steady, but too few or too noisy visits leave an interval beyond ±50%."""
     TOO_SHORT = "too short"
     """No verdict could be given: too few I/Os, or too short a window."""
     CLIENT_LIMITED = "client-limited"
@@ -70,11 +74,13 @@ _UNSTABLE = frozenset(
         VerdictCode.DRIFTING,
         VerdictCode.BISTABLE,
         VerdictCode.NO_STEADY_STATE,
+        VerdictCode.RUNS_DISAGREE,
+        VerdictCode.UNCERTAIN,
         VerdictCode.TOO_SHORT,
         VerdictCode.OVERLOADED,
     }
 )
-WITHHELD = frozenset({VerdictCode.TOO_SHORT})
+WITHHELD = frozenset({VerdictCode.TOO_SHORT, VerdictCode.UNCERTAIN})
 """Of the unsteady ones, those that say that no verdict could be given, not that the load was found unsteady."""
 LOWER_BOUND = frozenset({VerdictCode.CLIENT_LIMITED})
 """The load did not ask more of the target: what was measured is a lower bound of what it does. Marked as suspect."""

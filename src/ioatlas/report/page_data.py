@@ -45,6 +45,7 @@ from ioatlas.report.page_format import (
 )
 from ioatlas.report.redact import PUBLIC_FACTS, names_site, redactor
 from ioatlas.report.rounds import rounds_data
+from ioatlas.report.summary import summary_data
 
 EXACT_ROWS = 25_000
 """Up to this many rows values stay single-precision floats; above, they are rounded (see `Cells.resolution`)."""
@@ -92,6 +93,7 @@ def report_data(result: CampaignResult) -> ReportData:
             n_visits=result.n_visits,
             n_discarded=result.n_discarded,
         ),
+        summary=summary_data(result, _rows_by_key(estimates), estimates, clean),
         targets=[_target_data(target) for target in result.targets],
         axes=grid.axes,
         constants=[

@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ioatlas.model.finding import FindingCode
 from ioatlas.model.reason import UnmeasuredCode
+from ioatlas.model.summary import DoubtCode, Trust
 from ioatlas.model.verdict import VerdictClass, VerdictCode
 
 FORMAT: Final = "ioatlas-report"
@@ -444,12 +445,111 @@ class Campaign(_Model):
     n_discarded: int
 
 
+class DoubtData(_Model):
+    """One reason why the badge is not good. rows: of `Cells`, its evidence."""
+
+    code: str = Field(description="`DoubtCode`")
+    level: Trust
+    sentence: str
+    advice: str
+    rows: list[int]
+
+
+class HeadlineData(_Model):
+    """The best value of one target and direction, or the answer of a test of another kind (`ioatlas.model.summary`).
+
+    value, low, high, first: of `quantity`. uncertainty: half the 95% interval, a share of the value; null unknown.
+    row: in `Cells`, whose value it is; null where it is no cell. ties: rows of cells that are as fast.
+    first, moved: what the sweep gave before the cell was measured again, and the change since, a share.
+    """
+
+    label: str
+    target: str
+    direction: str
+    quantity: Literal["bw_bytes_per_s", "iops", "lat_mean_ns"]
+    value: float
+    low: float | None
+    high: float | None
+    uncertainty: float | None
+    where: str
+    row: int | None
+    n_visits: int
+    lower_bound: bool
+    estimated: bool
+    first: float | None
+    moved: float | None
+    tie: str
+    ties: list[int]
+    limit: str
+
+
+class LoadReadingData(_Model):
+    """What one load gave. in_flight: I/Os."""
+
+    row: int | None
+    in_flight: int
+    iops: float
+    lat_mean_ns: float | None
+    lat_p99_ns: float | None
+    estimated: bool
+
+
+class SmallIoData(_Model):
+    """Small blocks at the lightest load and at the one with most IOPS."""
+
+    label: str
+    target: str
+    direction: str
+    rw: str
+    bs_bytes: int
+    lightest: LoadReadingData
+    best: LoadReadingData
+
+
+class CountData(_Model):
+    """How often something was found."""
+
+    name: str
+    count: int
+
+
+class WorstCellData(_Model):
+    """A cell whose value is worth least. uncertainty: a share; null where its runs disagree too far to say."""
+
+    row: int | None
+    label: str
+    uncertainty: float | None
+
+
+class SummaryData(_Model):
+    """The first screen: how fast, whether to believe it, what limits it, what to do next. doubts: worst first."""
+
+    name: str
+    profile: str
+    seconds: float
+    n_cells: int
+    n_measured: int
+    n_estimated: int
+    n_imported: int
+    n_visits: int
+    complete: bool
+    trust: Trust
+    doubts: list[DoubtData]
+    headlines: list[HeadlineData]
+    small: list[SmallIoData]
+    bottlenecks: list[CountData] = Field(description="of measured values; 'undetermined' last")
+    typical_uncertainty: float | None
+    worst: list[WorstCellData]
+    next_step: str
+
+
 class ReportData(_Model):
     """Everything a report page shows."""
 
     format: Literal["ioatlas-report"]
     version: Literal[1]
     campaign: Campaign
+    summary: SummaryData
     targets: list[TargetData]
     axes: list[Axis]
     constants: list[Constant]
@@ -484,7 +584,8 @@ def schema() -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **ReportData.model_json_schema(),
         "x-enumerations": {
-            each.__name__: {one.name: one.value for one in each} for each in (FindingCode, UnmeasuredCode, VerdictCode)
+            each.__name__: {one.name: one.value for one in each}
+            for each in (FindingCode, UnmeasuredCode, VerdictCode, DoubtCode)
         },
     }
 

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ioatlas.analysis.counters import BatchCount, CountedPath, CountedPaths, counter_findings
+from ioatlas.analysis.counters import BatchCount, CountedPath, CountedPaths, counter_findings, other_traffic
+from ioatlas.model.checks import OtherTraffic
 from ioatlas.model.finding import Finding, common
 from ioatlas.model.visit import Visit
 from ioatlas.store.journal import Journal
@@ -90,14 +91,26 @@ def batch_counts(journal: Journal, visits: Sequence[Visit]) -> Counts:
 
 def counted_findings(counts: Counts) -> tuple[Finding, ...]:
     """What the counters say of each path."""
-    by_path: dict[str, dict[tuple[int, str], BatchCount]] = {}
     users: dict[str, set[str]] = {}
-    for (target, batch_id), several in counts.items():
+    for (target, _), several in counts.items():
         for count in several:
             users.setdefault(count.path, set()).add(target)
-            by_path.setdefault(count.path, {})[batch_id, count.direction] = count
     return tuple(
         finding
-        for name, mine in by_path.items()
-        for finding in counter_findings(name, list(mine.values()), common(users[name]))
+        for name, mine in _by_path(counts).items()
+        for finding in counter_findings(name, mine, common(users[name]))
     )
+
+
+def foreign_traffic(counts: Counts) -> tuple[OtherTraffic, ...]:
+    """What else was on each path."""
+    return tuple(one for name, mine in _by_path(counts).items() for one in other_traffic(name, mine))
+
+
+def _by_path(counts: Counts) -> dict[str, list[BatchCount]]:
+    """Counts of each path, those that several targets share once."""
+    by_path: dict[str, dict[tuple[int, str], BatchCount]] = {}
+    for (_, batch_id), several in counts.items():
+        for count in several:
+            by_path.setdefault(count.path, {})[batch_id, count.direction] = count
+    return {name: list(mine.values()) for name, mine in by_path.items()}

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from ioatlas.model.cell import Cell
+from ioatlas.model.checks import BlindCheck
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.map_model import ChangePoint, Maps, Parameter, WeakRegime
@@ -98,6 +99,14 @@ def map_findings(maps: Maps) -> tuple[Finding, ...]:
                 )
             )
     return tuple(found)
+
+
+def blind_checks(maps: Maps) -> tuple[BlindCheck, ...]:
+    """What the hold-out sample of each target says."""
+    return tuple(
+        BlindCheck(name, said.n, said.median, said.median_low, said.median_high)
+        for name, said in ((name, outcome.stated_error) for name, outcome in maps.targets.items())
+    )
 
 
 def _weak(regime: WeakRegime) -> str:

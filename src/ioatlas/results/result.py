@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ioatlas.analysis.best import with_fresh
 from ioatlas.analysis.drift import baseline_charts, drift_findings, drift_pictures, replicate_rows, replicate_states
 from ioatlas.analysis.estimates import estimate_cells, removed_blocks
 from ioatlas.analysis.footprints import before_after_findings, with_history
@@ -27,13 +28,13 @@ from ioatlas.model.result import CampaignResult, Unmeasured
 from ioatlas.model.testbed import Testbed, value_text
 from ioatlas.model.units import format_duration
 from ioatlas.model.visit import Visit
-from ioatlas.results.counts import Counts, batch_counts, counted_findings, counted_paths
+from ioatlas.results.counts import Counts, batch_counts, counted_findings, counted_paths, foreign_traffic
 from ioatlas.results.evidence import judge, meter_facts
 from ioatlas.results.history import load_history
 from ioatlas.results.imported import is_imported, load_imported, with_imported
 from ioatlas.results.integrity import integrity_findings
 from ioatlas.results.parts import ResultParts, Row
-from ioatlas.results.predicted import map_findings, predicted_estimates
+from ioatlas.results.predicted import blind_checks, map_findings, predicted_estimates
 from ioatlas.store.journal import FILE_NAME, Journal
 from ioatlas.target.preparation import WORDS
 from ioatlas.testbed.facts_file import testbeds
@@ -64,7 +65,7 @@ def load_result(directory: Path, parts_of: PartsOf) -> CampaignResult:
         finally:
             journal.close()
         result = with_imported(result, directory) if imported else result
-    return replace(result, findings=headlines(result.findings))
+    return replace(result, findings=headlines(result.findings), estimates=with_fresh(result.estimates, result.fresh))
 
 
 def estimates_so_far(journal: Journal) -> tuple[Estimate, ...]:
@@ -114,6 +115,7 @@ def _result(parts: ResultParts) -> CampaignResult:
     rows = [row for row in parts.journal.predictions() if row.cell_key not in measured]
     predicted = predicted_estimates(read.cells, rows)
     axes = parts.axes(read.cells)
+    afresh = {(e.cell.key, e.direction) for e in with_fresh(estimates, fresh) if e.bw_first is not None}
     row, sessions = parts.journal.campaign(), parts.journal.sessions()
     discarded = [visit for visit in read.visits if visit.discarded]
     result = CampaignResult(
@@ -136,7 +138,7 @@ def _result(parts: ResultParts) -> CampaignResult:
         sum((one.ended_at or one.started_at) - one.started_at for one in sessions),
         bool(row.complete),
         ledger_bytes=_ledger(parts.journal),
-        latency_curves=latency_curves(read.cells, read.told) if parts.in_replicates else (),
+        latency_curves=latency_curves(read.cells, read.told, afresh) if parts.in_replicates else (),
         time_courses=time_courses(read.cells, read.told) if parts.in_replicates else (),
     )
     return parts.finish(_with_drift(read, result, judged), read.visits, read.beds)
@@ -228,6 +230,8 @@ def _with_drift(read: _Read, result: CampaignResult, judged: Sequence[Finding]) 
         blocks=blocks,
         charts=charts,
         tables=tables,
+        other_traffic=foreign_traffic(read.counts),
+        blind_checks=blind_checks(read.parts.journal.kept(Maps)),
         findings=(
             *integrity_findings(read.parts.journal.kept(Integrity).checks),
             *map_findings(read.parts.journal.kept(Maps)),

@@ -14,6 +14,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
+from ioatlas.analysis.summary import summarise
 from ioatlas.model.drift import BaselinePoint, ReplicateRow
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.target import Target
@@ -40,6 +41,7 @@ def document(result: CampaignResult) -> dict[str, Any]:
         "n_visits": result.n_visits,
         "n_discarded": result.n_discarded,
         "discard_reasons": {clean(reason): count for reason, count in result.discard_reasons.items()},
+        "summary": _cleaned(asdict(summarise(result)), clean),
         "targets": [_target(target) for target in result.targets],
         "axes": {name: list(values) for name, values in result.axes.items()},
         "constants": dict(result.constants),

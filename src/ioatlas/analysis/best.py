@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which cell of a target and direction is the best one, what ties with it, and the smallest load that comes near it.
+
+A cell is named extreme by the sweep and valued by the fresh visits made afterwards: the largest of many noisy values is
+too high on average (selection bias), its repetition is not. So the value of a cell that was measured again is that of
+its fresh visits, wherever it is shown.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import inf, isfinite
+
+from ioatlas.analysis.wording import Namer, plural
+from ioatlas.model.cell import Cell
+from ioatlas.model.estimate import Estimate
+from ioatlas.model.units import format_rate_like
+from ioatlas.model.verdict import LOWER_BOUND, WITHHELD, VerdictClass, VerdictCode, verdict_class
+
+NEAR_PEAK = 0.9
+"""Share of the peak, or of a line's best, that counts as reaching it."""
+STEADY_WIDTH = 0.5
+"""Half interval, a share of the value, up to which a cell may be called steady."""
+NUMBER_WIDTH = 1.0
+"""Half interval, a share of the value, beyond which no number is told: the runs disagree."""
+
+CLIENT = "client CPU"
+"""The limit that makes a value a minimum of what the target does."""
+
+Group = tuple[str, str]
+"""Target and direction."""
+
+
+def speed(estimate: Estimate) -> float:
+    """Throughput; 0 where there is no positive one."""
+    value = estimate.bw_bytes_per_s
+    return value if value is not None and 0 < value < inf else 0.0
+
+
+def usable(estimate: Estimate) -> bool:
+    """A value of the target, if only a lower bound of what it can do."""
+    return speed(estimate) > 0 and (
+        verdict_class(estimate.verdict) is not VerdictClass.SUSPECT or estimate.verdict in LOWER_BOUND
+    )
+
+
+def client_limited(estimate: Estimate) -> bool:
+    """The client was the limit: what was measured is a minimum."""
+    if estimate.limit is not None and estimate.limit.determined:
+        return estimate.limit.resource == CLIENT
+    return estimate.verdict in LOWER_BOUND
+
+
+def found_unsteady(estimate: Estimate) -> bool:
+    return verdict_class(estimate.verdict) is VerdictClass.UNSTABLE and estimate.verdict not in WITHHELD
+
+
+def in_flight_bytes(cell: Cell) -> int:
+    """Bytes a closed loop keeps in flight: the size of a load."""
+    return cell.bs_bytes * cell.outstanding
+
+
+def groups(estimates: Iterable[Estimate]) -> dict[Group, list[Estimate]]:
+    """Measured estimates by target (in order of appearance) and direction (read, write, trim)."""
+    found: dict[Group, list[Estimate]] = defaultdict(list)
+    targets: dict[str, int] = {}
+    for estimate in estimates:
+        if estimate.kind == "measured":
+            targets.setdefault(estimate.cell.target, len(targets))
+            found[estimate.cell.target, estimate.direction].append(estimate)
+    order = {"read": 0, "write": 1, "trim": 2}
+    return dict(sorted(found.items(), key=lambda item: (targets[item[0][0]], order.get(item[0][1], 3))))
+
+
+def eligible(members: Iterable[Estimate]) -> list[Estimate]:
+    """Values that may be named: not suspect; none found unsteady, or whose runs disagree, if there are others."""
+    found = [e for e in members if usable(e)]
+    return [e for e in found if not found_unsteady(e) and not disagrees(e)] or found
+
+
+def with_fresh(estimates: Iterable[Estimate], fresh: Iterable[Estimate]) -> tuple[Estimate, ...]:
+    """The estimates with the values of fresh visits where a cell has them, and what the sweep gave in `bw_first`.
+
+    Limits, ceilings, caches and watts stay those of the sweep. Once replaced, an estimate stays as it is.
+    """
+    again = {(e.cell.key, e.direction): e for e in fresh if usable(e)}
+    return tuple(
+        _replaced(e, again[place])
+        if (place := (e.cell.key, e.direction)) in again and e.kind == "measured" and e.bw_first is None and usable(e)
+        else e
+        for e in estimates
+    )
+
+
+def _replaced(swept: Estimate, fresh: Estimate) -> Estimate:
+    runs = f"{fresh.n_visits:,} times" if fresh.n_visits > 1 else "once"
+    note = f"re-measured {runs}; the first pass gave {format_rate_like(speed(swept), speed(fresh))}"
+    verdict = swept.verdict if swept.verdict in LOWER_BOUND else fresh.verdict
+    if verdict is VerdictCode.NONE:
+        verdict = swept.verdict
+    return replace(
+        fresh,
+        verdict=verdict,
+        bw_first=swept.bw_bytes_per_s,
+        n_discarded=swept.n_discarded + fresh.n_discarded,
+        notes=(*dict.fromkeys((*swept.notes, *fresh.notes)), note),
+        written_before_bytes=swept.written_before_bytes,
+        limit=swept.limit,
+        ceiling=swept.ceiling,
+        watts=swept.watts,
+    )
+
+
+@dataclass(frozen=True)
+class Best:
+    """Of one target and direction.
+
+    near: the smallest load that reaches 90% of the peak, which may be the peak itself.
+    ties: other cells within 10% of the peak that cannot be told from it, those of the smallest load first.
+    higher: cells that read higher and may not be named, because their values are suspect or unsteady.
+    """
+
+    peak: Estimate
+    near: Estimate
+    ties: tuple[Estimate, ...] = ()
+    higher: tuple[Estimate, ...] = ()
+
+    @property
+    def checked(self) -> bool:
+        """Measured again after it was named."""
+        return self.peak.bw_first is not None
+
+
+def best_of(members: Sequence[Estimate]) -> Best | None:
+    """None when no value may be named. A cell that was measured again goes before one that was not, unless that one is
+    clearly faster.
+    """
+    able = eligible(members)
+    if not able:
+        return None
+    peak = max([e for e in able if e.bw_first is not None] or able, key=speed)
+    rival = max(able, key=speed)
+    if clearly_faster(rival, peak):
+        peak = rival
+    reaching = [e for e in able if speed(e) >= NEAR_PEAK * speed(peak)]
+    near = min(reaching, key=_load)
+    ties = [e for e in reaching if e is not peak and not clearly_faster(peak, e)]
+    higher = tuple(e for e in members if speed(e) > speed(peak) and not any(e is one for one in able))
+    return Best(peak, near, tuple(sorted(ties, key=_load)), higher)
+
+
+def _load(estimate: Estimate) -> tuple[float, float, float]:
+    return in_flight_bytes(estimate.cell), estimate.cell.outstanding, -speed(estimate)
+
+
+def clearly_faster(one: Estimate, other: Estimate) -> bool:
+    """Beyond both intervals; where one has none, by more than a tenth."""
+    if one.bw_low is not None and other.bw_high is not None:
+        return one.bw_low > other.bw_high
+    return NEAR_PEAK * speed(one) > speed(other)
+
+
+def named_by_sweep(members: Iterable[Estimate]) -> tuple[Estimate, ...]:
+    """What the sweep alone names as extreme: the fastest cell, and the smallest load within 10% of it if not the same.
+    Nothing where no value may be named.
+    """
+    able = eligible(members)
+    if not able:
+        return ()
+    peak = max(able, key=speed)
+    near = min((e for e in able if speed(e) >= NEAR_PEAK * speed(peak)), key=_load)
+    return (peak,) if near is peak else (peak, near)
+
+
+def half_interval(estimate: Estimate) -> float | None:
+    """Half of its 95% interval, a share of its value; None where it has none."""
+    value = speed(estimate)
+    if not value or estimate.bw_low is None or estimate.bw_high is None:
+        return None
+    width = (estimate.bw_high - estimate.bw_low) / 2 / value
+    return width if isfinite(width) else None
+
+
+def disagrees(estimate: Estimate) -> bool:
+    """Whether its runs lie too far apart for a number."""
+    width = half_interval(estimate)
+    return estimate.verdict is VerdictCode.RUNS_DISAGREE or (width is not None and width > NUMBER_WIDTH)
+
+
+def tie_words(best: Best, namer: Namer) -> str:
+    """'1 job is as fast': the smallest load that ties, or one that reads higher; nothing when all ties are bigger and
+    slower.
+    """
+    peak = best.peak
+    if best.ties and _load(best.ties[0])[:2] < _load(peak)[:2]:
+        chosen = best.ties[0]
+    else:
+        higher = [e for e in best.ties if speed(e) > speed(peak)]
+        if not higher:
+            return ""
+        chosen = max(higher, key=speed)
+    if _but_jobs(chosen.cell) == _but_jobs(peak.cell):
+        jobs = chosen.cell.numjobs
+        return f"{plural(jobs, 'job')} {'is' if jobs == 1 else 'are'} as fast"
+    return f"ties with {namer.short(chosen.cell)}"
+
+
+def _but_jobs(cell: Cell) -> list[tuple[str, object]]:
+    return [pair for pair in cell.options if pair[0] != "numjobs"]

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The first screen of a campaign, computed from its result: headline numbers, small I/O, limits, trust, the next step.
+
+The terminal and the report's page draw the same model, so that they cannot disagree.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from ioatlas.analysis.best import (
+    Best,
+    Group,
+    best_of,
+    client_limited,
+    disagrees,
+    groups,
+    half_interval,
+    speed,
+    tie_words,
+    usable,
+    with_fresh,
+)
+from ioatlas.analysis.trust import badge, doubts_of, typical_uncertainty
+from ioatlas.analysis.wording import Namer, size_text
+from ioatlas.model.estimate import Estimate
+from ioatlas.model.limit import UNDETERMINED
+from ioatlas.model.load_curve import LoadCurve
+from ioatlas.model.result import CampaignResult
+from ioatlas.model.rounds import RoundsResult
+from ioatlas.model.summary import Count, Doubt, Headline, LoadReading, SmallIo, Summary, Trust, WorstCell
+
+SMALL_BYTES = 4096
+"""Block size whose latency is told; the nearest one where the sweep has other sizes, up to MOST_SMALL_BYTES."""
+MOST_SMALL_BYTES = 64 << 10
+MOST_WORST = 5
+UNCLEAR = 0.5
+"""Share of values whose limit is unclear from which the next step is to find it."""
+
+
+def summarise(result: CampaignResult) -> Summary:
+    """Pure: equal results give equal summaries."""
+    estimates = with_fresh(result.estimates, result.fresh)
+    cells = [*(e.cell for e in estimates), *(u.cell for u in result.unmeasured)]
+    namer = Namer(cells, [target.name for target in result.targets], tuple(result.axes))
+    kinds: dict[str, set[str]] = defaultdict(set)
+    for e in estimates:
+        kinds[e.kind].add(e.cell.key)
+    headlines = tuple(_headlines(result, estimates, namer))
+    doubts = doubts_of(result, headlines)
+    bottlenecks = _bottlenecks(estimates)
+    return Summary(
+        name=_name(result),
+        profile=str(result.settings.get("profile", "")),
+        seconds=result.seconds,
+        n_cells=len({cell.key for cell in cells}),
+        n_measured=len(kinds["measured"]),
+        n_estimated=len(kinds["predicted"] - kinds["measured"]),
+        n_imported=len(kinds["imported"]),
+        n_visits=result.n_visits,
+        complete=result.complete,
+        trust=badge(doubts),
+        doubts=doubts,
+        headlines=headlines,
+        small=tuple(_small_io(estimates, namer)),
+        bottlenecks=bottlenecks,
+        typical_uncertainty=typical_uncertainty(estimates),
+        worst=tuple(_worst(estimates, namer)),
+        next_step=_next_step(doubts, bottlenecks, result),
+    )
+
+
+def _name(result: CampaignResult) -> str:
+    """Without the profile, which a campaign's default name ends with."""
+    profile = result.settings.get("profile", "")
+    return (result.name or result.campaign_id).removesuffix(f" ({profile})")
+
+
+# -- headlines -----------------------------------------------------------------------------------------------
+
+
+def _headlines(result: CampaignResult, estimates: Sequence[Estimate], namer: Namer) -> Iterator[Headline]:
+    """Of a test in rounds, of load points or of a map."""
+    for test in result.rounds:
+        if test.average is not None:
+            yield _of_rounds(test, several=len(result.targets) > 1)
+    for curve in result.load_curves:
+        yield from _of_curve(curve, several=len(result.targets) > 1)
+    if result.rounds or result.load_curves:
+        return
+    for group, members in groups(estimates).items():
+        best = best_of(members)
+        if best is not None:
+            yield _of_map(group, best, estimates, namer)
+    if not any(e.kind == "measured" for e in estimates):
+        yield from _of_imported(estimates, namer)
+
+
+def _of_map(group: Group, best: Best, estimates: Iterable[Estimate], namer: Namer) -> Headline:
+    """The best measured value, or an estimate of the model that is clearly higher."""
+    e = best.peak
+    predicted = [
+        p for p in estimates if p.kind == "predicted" and (p.cell.target, p.direction) == group and p.bw_low is not None
+    ]
+    top = max(predicted, key=speed, default=None)
+    if top is not None and top.bw_low is not None and top.bw_low > speed(e):
+        return _headline(group, top, namer, estimated=True)
+    return _headline(
+        group, e, namer, tie=tie_words(best, namer), ties=tuple(one.cell.key for one in best.ties), first=e.bw_first
+    )
+
+
+def _headline(
+    group: Group,
+    e: Estimate,
+    namer: Namer,
+    *,
+    tie: str = "",
+    ties: tuple[str, ...] = (),
+    first: float | None = None,
+    estimated: bool = False,
+) -> Headline:
+    target, direction = group
+    return Headline(
+        label=f"Best {direction}{namer.on(target)}",
+        target=target,
+        direction=direction,
+        quantity="bw_bytes_per_s",
+        value=speed(e),
+        low=e.bw_low,
+        high=e.bw_high,
+        where=namer.short(e.cell),
+        cell=e.cell.key,
+        n_visits=e.n_visits,
+        lower_bound=client_limited(e),
+        estimated=estimated,
+        first=first,
+        tie=tie,
+        ties=ties,
+        limit=e.limit.resource if e.limit else "",
+    )
+
+
+def _of_imported(estimates: Sequence[Estimate], namer: Namer) -> Iterator[Headline]:
+    """The highest reading of each direction; its source says neither an interval nor how it was checked."""
+    best: dict[Group, Estimate] = {}
+    for e in estimates:
+        group = (e.cell.target, e.direction)
+        if e.kind == "imported" and speed(e) > (speed(best[group]) if group in best else 0.0):
+            best[group] = e
+    for group, e in best.items():
+        yield _headline(group, e, namer)
+
+
+def _of_rounds(test: RoundsResult, *, several: bool) -> Headline:
+    where = ", ".join(text for text in (test.part, test.target if several else "") if text)
+    if not test.met:
+        where += f"{'; ' if where else ''}no steady state"
+    return Headline(
+        label=test.title,
+        target=test.target,
+        direction="",
+        quantity=test.quantity,
+        value=test.average or 0.0,
+        where=where or f"steady, rounds {test.window[0]}-{test.window[1]}" if test.window else where,
+    )
+
+
+def _of_curve(curve: LoadCurve, *, several: bool) -> Iterator[Headline]:
+    """The highest load that was carried, with its response time beside it."""
+    carried = [point for point in curve.points if not point.overloaded]
+    if not carried:
+        return
+    point = max(carried, key=lambda one: one.iops.value)
+    on = f" on {curve.target}" if several else ""
+    yield Headline(
+        f"Highest load{on}", curve.target, "", "iops", point.iops.value, point.iops.low, point.iops.high, point.name
+    )
+    if point.lat_mean_ns is not None:
+        lat = point.lat_mean_ns
+        yield Headline(
+            f"Response time{on}", curve.target, "", "lat_mean_ns", lat.value, lat.low, lat.high, "mean there"
+        )
+
+
+# -- small I/O, limits, doubtful cells -----------------------------------------------------------------------
+
+
+def _small_io(estimates: Sequence[Estimate], namer: Namer) -> Iterator[SmallIo]:
+    """For each target and direction: random I/O where the sweep has it, of the block size nearest to 4 KiB."""
+    for (target, direction), members in _small_groups(estimates).items():
+        random = [e for e in members if e.cell.rw.startswith("rand")]
+        chosen = random or members
+        bs = min({e.cell.bs_bytes for e in chosen}, key=lambda size: abs(size - SMALL_BYTES))
+        chosen = [e for e in chosen if e.cell.bs_bytes == bs]
+        if bs > MOST_SMALL_BYTES:
+            continue
+        lightest = min(chosen, key=lambda e: (e.cell.outstanding, e.kind != "measured", -(e.iops or 0.0)))
+        best = max(chosen, key=lambda e: e.iops or 0.0)
+        rw = lightest.cell.rw
+        word = f"{'random ' if rw.startswith('rand') else ''}{direction}"
+        yield SmallIo(
+            f"{size_text(bs)} {word}{namer.on(target)}", target, direction, rw, bs, _reading(lightest), _reading(best)
+        )
+
+
+def _small_groups(estimates: Sequence[Estimate]) -> dict[Group, list[Estimate]]:
+    found: dict[Group, list[Estimate]] = defaultdict(list)
+    for e in estimates:
+        able = e.kind == "predicted" or (e.kind == "measured" and usable(e))
+        if able and e.iops and len(e.cell.directions) == 1 and not e.cell.streams and not disagrees(e):
+            found[e.cell.target, e.direction].append(e)
+    return found
+
+
+def _reading(e: Estimate) -> LoadReading:
+    return LoadReading(
+        e.cell.key, e.cell.outstanding, e.iops or 0.0, e.lat_mean_ns, e.lat_p99_ns, estimated=e.kind == "predicted"
+    )
+
+
+def _bottlenecks(estimates: Iterable[Estimate]) -> tuple[Count, ...]:
+    counts = Counter(e.limit.resource for e in estimates if e.limit is not None and e.kind == "measured")
+    return tuple(
+        Count(name, count)
+        for name, count in sorted(counts.items(), key=lambda item: (item[0] == UNDETERMINED, -item[1]))
+    )
+
+
+def _worst(estimates: Iterable[Estimate], namer: Namer) -> Iterator[WorstCell]:
+    """Those whose runs disagree, then those with the widest intervals."""
+    wide = [
+        (disagrees(e), half_interval(e) or 0.0, e)
+        for e in estimates
+        if e.kind == "measured" and usable(e) and (disagrees(e) or half_interval(e) is not None)
+    ]
+    for apart, width, e in sorted(wide, key=lambda row: row[:2], reverse=True)[:MOST_WORST]:
+        label = f"{e.direction}, {namer.short(e.cell)}"
+        yield WorstCell(e.cell.key, e.direction, label, None if apart else width)
+
+
+def _next_step(doubts: Sequence[Doubt], bottlenecks: Sequence[Count], result: CampaignResult) -> str:
+    """What the two worst doubts ask for; without a doubt, what would be worth knowing."""
+    advice = list(dict.fromkeys(doubt.advice for doubt in doubts if doubt.advice))
+    worst = [doubt for doubt in doubts if doubt.level is Trust.LOW] or list(doubts)
+    chosen = list(dict.fromkeys(doubt.advice for doubt in worst if doubt.advice))[:2] or advice[:1]
+    if chosen:
+        return ", ".join(_without_repeats(chosen))
+    total = sum(one.count for one in bottlenecks)
+    unclear = sum(one.count for one in bottlenecks if one.name == UNDETERMINED)
+    if total and unclear > UNCLEAR * total:
+        return "test more jobs and block sizes to find what limits it"
+    if result.rounds or result.load_curves or any(e.kind == "imported" for e in result.estimates):
+        return "`ioatlas compare` it with another campaign"
+    return "`ioatlas tune TARGET --p99 5ms` finds the best load within a latency limit"
+
+
+def _without_repeats(advice: Sequence[str]) -> list[str]:
+    """'re-run with more --visits' says nothing beside '--visits 5', and a second 're-run' says it twice."""
+    exact = any("--visits " in text and any(c.isdigit() for c in text) for text in advice)
+    kept = [text for text in advice if not (exact and text == "re-run with more --visits")]
+    return [text.removeprefix("re-run ") if n and kept[0].startswith("re-run") else text for n, text in enumerate(kept)]

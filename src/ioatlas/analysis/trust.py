@@ -1,0 +1,326 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a campaign is to be believed: fixed rules, each with the limit from which it makes the badge fair or low.
+
+docs/method/trust.md has the same table for readers. The badge is the worst of what the rules say; without a doubt it
+is good.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from ioatlas.analysis.best import NUMBER_WIDTH, client_limited, disagrees, half_interval, usable
+from ioatlas.analysis.wording import per_cent, plural
+from ioatlas.model.estimate import Estimate
+from ioatlas.model.finding import FindingCode
+from ioatlas.model.reason import UnmeasuredCode
+from ioatlas.model.result import CampaignResult
+from ioatlas.model.summary import Doubt, DoubtCode, Headline, Trust
+from ioatlas.model.units import format_rate, format_rate_like, format_size_rounded, parse_duration_seconds
+from ioatlas.model.verdict import VerdictCode
+
+
+@dataclass(frozen=True)
+class Limit:
+    """Shares from which a rule makes the badge fair, and low."""
+
+    fair: float
+    low: float
+
+    def level(self, share: float) -> Trust:
+        return Trust.LOW if share >= self.low else Trust.FAIR if share >= self.fair else Trust.GOOD
+
+
+UNCERTAINTY = Limit(0.10, 0.30)
+"""Half of the 95% interval in the middle of all values."""
+MOVED = Limit(0.10, 0.25)
+"""Change of a best value when it was measured again, unless it lies within its own interval and below 10%."""
+OTHER_LOAD = Limit(0.02, 0.10)
+"""Bytes on the path that the load did not move, of those it moved."""
+SHIFT = Limit(0.10, 0.50)
+"""Level of a pass or of the baseline cell against the others."""
+CELLS = Limit(0.05, 0.25)
+"""Cells that are unsteady, disagree or are cached, of those measured; visits that were discarded."""
+LEFT_OUT = Limit(0.10, 0.50)
+"""Cells that the time did not suffice for."""
+MAP_ERROR = Limit(0.15, 0.30)
+"""Middle error of blind checks."""
+ENOUGH_CHECKS = 10
+"""Blind checks from which their middle says something of the whole map."""
+CLIENT_SHARE = 0.5
+
+_UNSTEADY_WORDS = {
+    VerdictCode.DRIFTING: "still changing speed when their runs ended",
+    VerdictCode.BISTABLE: "switching between two speeds",
+    VerdictCode.UNSTABLE: "not steady",
+    VerdictCode.NO_STEADY_STATE: "not steady",
+    VerdictCode.OVERLOADED: "offered more than they could carry",
+}
+
+
+def typical_uncertainty(estimates: Sequence[Estimate]) -> float | None:
+    """The middle of the half intervals of measured values."""
+    widths = [w for e in estimates if e.kind == "measured" and usable(e) and (w := half_interval(e)) is not None]
+    return median(widths) if widths else None
+
+
+def doubts_of(result: CampaignResult, headlines: Sequence[Headline]) -> tuple[Doubt, ...]:
+    """Every doubt, those that make the badge low first; within a level in the order of the rules."""
+    measured = [e for e in result.estimates if e.kind == "measured"]
+    found = [doubt for rule in _RULES for doubt in rule(result, measured, headlines)]
+    return tuple(sorted(found, key=lambda doubt: doubt.level is not Trust.LOW))
+
+
+def badge(doubts: Sequence[Doubt]) -> Trust:
+    """The worst that the doubts say."""
+    levels = {doubt.level for doubt in doubts}
+    return Trust.LOW if Trust.LOW in levels else Trust.FAIR if levels else Trust.GOOD
+
+
+_Rule = Callable[[CampaignResult, Sequence[Estimate], Sequence[Headline]], Iterator[Doubt]]
+
+
+def _corrupted(result: CampaignResult, _measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
+    if any(finding.code is FindingCode.CORRUPTION for finding in result.findings):
+        text = "Data that were read back differ from what was written."
+        yield Doubt(DoubtCode.CORRUPTION, Trust.LOW, text, "stop using this target until that is explained")
+
+
+def _nothing(result: CampaignResult, _measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
+    if not any(e.bw_bytes_per_s for e in result.estimates):
+        yield Doubt(DoubtCode.NOTHING, Trust.LOW, "Nothing was measured.", "look at `ioatlas show DIR -v` for why")
+
+
+def _cached(_result: CampaignResult, measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
+    flagged = [e for e in measured if e.verdict in (VerdictCode.CACHED, VerdictCode.SUSPECT, VerdictCode.HOLE)]
+    share = len(flagged) / len(measured) if measured else 0.0
+    if CELLS.level(share) is Trust.GOOD:
+        return
+    sure = sum(e.verdict is VerdictCode.CACHED for e in flagged)
+    text = f"A cache {'answered' if sure else 'may have answered'} {_of(len(flagged), measured)}; not ranked."
+    yield Doubt(DoubtCode.CACHED, CELLS.level(share), text, "use a larger --size than any cache", _keys(flagged))
+
+
+def _other_load(result: CampaignResult, _measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
+    level = max((OTHER_LOAD.level(one.share) for one in result.other_traffic), key=_rank, default=Trust.GOOD)
+    if level is Trust.GOOD:
+        return
+    told = " and ".join(
+        f"{format_size_rounded(one.excess_bytes)} more {'read' if one.direction == 'read' else 'written'}"
+        for one in result.other_traffic[:2]
+    )
+    yield Doubt(DoubtCode.OTHER_LOAD, level, f"Other disk activity: {told} than asked for.", "re-run when idle")
+
+
+def _moved(_result: CampaignResult, _measured: Sequence[Estimate], best: Sequence[Headline]) -> Iterator[Doubt]:
+    for one in best:
+        if one.moved is None or one.first is None or MOVED.level(abs(one.moved)) is Trust.GOOD:
+            continue
+        word = "fell" if one.moved < 0 else "rose"
+        text = (
+            f"{one.label} {word} {abs(one.moved):.0%} when it was re-measured: "
+            f"{format_rate_like(one.first, one.value)} to {format_rate(one.value)}."
+        )
+        yield Doubt(DoubtCode.MOVED, MOVED.level(abs(one.moved)), text, "re-run with more --visits", (one.cell,))
+
+
+def _uncertain(result: CampaignResult, measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
+    typical = typical_uncertainty(measured)
+    if typical is not None and UNCERTAINTY.level(typical) is not Trust.GOOD:
+        told = (
+            f"Typical uncertainty ±{per_cent(typical)}"
+            if typical <= NUMBER_WIDTH
+            else "The runs of most cells disagree"
+        )
+        yield Doubt(DoubtCode.UNCERTAIN, UNCERTAINTY.level(typical), f"{told}.", _more_visits(result, typical))
+
+
+def _disagreeing(_result: CampaignResult, measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
+    apart = [e for e in measured if usable(e) and disagrees(e)]
+    share = len(apart) / len(measured) if measured else 0.0
+    if CELLS.level(share) is not Trust.GOOD:
+        text = f"The runs of {_of(len(apart), measured)} disagree: ignore their values."
+        yield Doubt(DoubtCode.DISAGREE, CELLS.level(share), text, "re-run with more --visits", _keys(apart))
+
+
+def _drifted(result: CampaignResult, _measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
+    """Passes that were voided and repeated are out of every value, so they are no doubt."""
+    passes = [
+        (abs(row.effect), f"pass {row.replicate} was {_level(row.effect)}")
+        for row in result.blocks
+        if row.effect is not None
+        and not row.note.startswith("voided")
+        and (row.note or (row.error is not None and abs(row.effect) > 4 * row.error))
+    ]
+    readings = [
+        (abs(point.smoothed - 1), f"the control test read {_level(point.smoothed - 1)}")
+        for chart in result.baselines
+        for point in chart.points
+        if point.signal and not point.voided
+    ]
+    share, text = max([*passes, *readings], default=(0.0, ""))
+    if SHIFT.level(share) is not Trust.GOOD:
+        yield Doubt(DoubtCode.DRIFT, SHIFT.level(share), f"Speed shifted during the run: {text}.", "re-run when idle")
+
+
+def _level(effect: float) -> str:
+    """'twice as fast as usual', '21% slower than usual'."""
+    if effect >= 0.8:
+        return f"{1 + effect:.2g} times as fast as usual"
+    return f"{abs(effect):.0%} {'faster' if effect > 0 else 'slower'} than usual"
+
+
+def _unsteady(_result: CampaignResult, measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
+    found = [e for e in measured if e.verdict in _UNSTEADY_WORDS]
+    share = len(found) / len(measured) if measured else 0.0
+    if CELLS.level(share) is Trust.GOOD:
+        return
+    code, _ = Counter(e.verdict for e in found).most_common(1)[0]
+    alike = all(e.verdict is code for e in found)
+    words = _UNSTEADY_WORDS[code] if alike else "not steady"
+    if len(found) == 1:
+        words = words.replace("their runs", "its run").replace("they", "it")
+    text = f"{_of(len(found), measured)} {'was' if len(found) == 1 else 'were'} {words}."
+    yield Doubt(DoubtCode.UNSTEADY, CELLS.level(share), text, "re-run with a longer --window", _keys(found))
+
+
+def _rounds(result: CampaignResult, _measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
+    open_ = [test for test in result.rounds if not test.met and test.test != "saturation"]
+    if open_:
+        text = f"{len(open_)} of {plural(len(result.rounds), 'test')} did not reach steady state."
+        yield Doubt(DoubtCode.NO_STEADY_STATE, Trust.LOW, text, "allow more rounds or time")
+
+
+def _reduced(result: CampaignResult, _measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
+    if any(finding.code is FindingCode.DATA_REDUCTION for finding in result.findings):
+        text = "The target compresses or deduplicates: other data would give other values."
+        yield Doubt(DoubtCode.DATA_REDUCTION, Trust.FAIR, text)
+
+
+def _map_error(result: CampaignResult, _measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
+    if not any(e.kind == "predicted" for e in result.estimates):
+        return
+    for check in result.blind_checks or ():
+        if check.median is None:
+            text = "No blind check says how far off the estimates are."
+            yield Doubt(DoubtCode.FEW_CHECKS, Trust.LOW, text, "re-run with a longer --budget")
+            continue
+        if MAP_ERROR.level(check.median) is not Trust.GOOD:
+            text = f"Estimates were typically {check.median:.0%} off in {plural(check.n, 'blind check')}."
+            yield Doubt(DoubtCode.MAP_ERROR, MAP_ERROR.level(check.median), text, "re-run with a longer --budget")
+        if check.n < ENOUGH_CHECKS:
+            text = f"Few blind checks: {check.n} of the estimates' {ENOUGH_CHECKS} needed."
+            yield Doubt(DoubtCode.FEW_CHECKS, Trust.FAIR, text, "re-run with a longer --budget")
+
+
+def _skipped(result: CampaignResult, measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
+    have = {e.cell.key for e in result.estimates}
+    lost = [
+        u
+        for u in result.unmeasured
+        if u.cell.key not in have and (u.reason.code is UnmeasuredCode.NOT_REACHED or "budget" in u.reason.text)
+    ]
+    n_measured = len({e.cell.key for e in measured})
+    total = n_measured + len(lost)
+    share = len(lost) / total if total else 0.0
+    if LEFT_OUT.level(share) is not Trust.GOOD:
+        text = f"{len(lost):,} of {plural(total, 'cell')} were left out: time was up."
+        advice = f"re-run with {_more_time(result, total, n_measured)}"
+        yield Doubt(DoubtCode.SKIPPED, LEFT_OUT.level(share), text, advice)
+    for note, count in _dropped(result):
+        if not lost:
+            yield Doubt(DoubtCode.SKIPPED, Trust.FAIR, f"{count} planned runs were skipped: time was up.", note)
+
+
+def _dropped(result: CampaignResult) -> Iterator[tuple[str, int]]:
+    """Visits that the time did not suffice for, from the campaign's remarks."""
+    for value in result.settings.values():
+        found = re.search(r"The budget ended with (\d+) planned visits? not made", str(value))
+        if found and int(found[1]) >= CELLS.fair * max(1, result.n_visits):
+            time = _more_time(result, result.n_visits + int(found[1]), result.n_visits)
+            yield f"re-run with {time}", int(found[1])
+
+
+def _discarded(result: CampaignResult, _measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
+    made = result.n_visits + result.n_discarded
+    share = result.n_discarded / made if made else 0.0
+    if CELLS.level(share) is Trust.GOOD:
+        return
+    why = next(iter(sorted(result.discard_reasons, key=lambda name: -result.discard_reasons[name])), "")
+    text = f"{result.n_discarded:,} of {plural(made, 'run')} were discarded{f', most: {why}' if why else ''}."
+    yield Doubt(DoubtCode.DISCARDED, CELLS.level(share), text, "re-run when idle")
+
+
+def _client(_result: CampaignResult, measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
+    limited = [e for e in measured if client_limited(e)]
+    if measured and len(limited) >= CLIENT_SHARE * len(measured):
+        text = f"{_of(len(limited), measured)} were client-limited: read them as minimums."
+        yield Doubt(DoubtCode.CLIENT_LIMITED, Trust.FAIR, text, "use a faster client, or several", _keys(limited))
+
+
+def _once(result: CampaignResult, measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
+    values = [e for e in measured if usable(e)]
+    if values and all(half_interval(e) is None for e in values) and not any(disagrees(e) for e in values):
+        if result.rounds or all(e.cell.trace for e in values):
+            return
+        once = "Each cell was measured once: its uncertainty is unknown."
+        text = once if all(e.n_visits < 2 for e in values) else "Too few runs to tell how uncertain the values are."
+        yield Doubt(DoubtCode.MEASURED_ONCE, Trust.FAIR, text, "re-run with --visits 3")
+
+
+def _unfinished(result: CampaignResult, _measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
+    if not result.complete:
+        text = "The campaign is not finished."
+        yield Doubt(DoubtCode.UNFINISHED, Trust.FAIR, text, "`ioatlas resume DIR` goes on with it")
+
+
+def _imported(result: CampaignResult, measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
+    if not measured and any(e.kind == "imported" for e in result.estimates):
+        text = "Another tool's values: nothing here could check how they were measured."
+        yield Doubt(DoubtCode.IMPORTED, Trust.FAIR, text, "measure the same loads with `ioatlas map`, then `compare`")
+
+
+_RULES: tuple[_Rule, ...] = (
+    *(_corrupted, _nothing, _cached, _other_load, _moved, _uncertain, _disagreeing, _drifted, _unsteady),
+    *(_rounds, _reduced, _map_error, _skipped, _discarded, _client, _once, _unfinished, _imported),
+)
+
+
+def _rank(level: Trust) -> int:
+    return (Trust.GOOD, Trust.FAIR, Trust.LOW).index(level)
+
+
+def _of(count: int, measured: Sequence[Estimate]) -> str:
+    """'3 of 24 cells'; of a load with two directions each value counts."""
+    noun = "cell" if len({e.cell.key for e in measured}) == len(measured) else "value"
+    return f"{count:,} of {plural(len(measured), noun)}"
+
+
+def _keys(estimates: Sequence[Estimate]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(e.cell.key for e in estimates))[:20]
+
+
+def _more_visits(result: CampaignResult, typical: float) -> str:
+    """'--visits 5': what would bring the middle interval to about a tenth, but no more than a reader waits for.
+
+    With the time that it takes where the campaign's time is bounded.
+    """
+    text = str(result.settings.get("visits", "1"))
+    visits = int(text) if text.isdigit() else 1
+    wanted = min(max(visits + 2, round(visits * (typical / UNCERTAINTY.fair) ** 2)), max(10, visits + 2))
+    bounded = result.settings.get("budget", "none") != "none"
+    return f"re-run with --visits {wanted}" + (f" {_more_time(result, wanted, visits)}" if bounded else "")
+
+
+_BUDGETS = ("1m", "2m", "5m", "10m", "20m", "30m", "1h", "2h", "4h", "8h", "24h")
+
+
+def _more_time(result: CampaignResult, wanted: int, made: int) -> str:
+    """'--budget 5m': the first round time in which all of it fits."""
+    seconds = result.seconds * wanted / made * 1.1 if made else 0.0
+    budget = next((text for text in _BUDGETS if parse_duration_seconds(text) >= seconds), "")
+    return f"--budget {budget}" if budget and seconds else "--budget with more time"

@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The small heat map of the first screen: kinds of load side by side, block sizes down, jobs across.
+
+Marks say what a colour cannot: they are there in pipes, without colour and for readers who do not see it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ioatlas.analysis.best import (
+    STEADY_WIDTH,
+    client_limited,
+    disagrees,
+    found_unsteady,
+    half_interval,
+    speed,
+    with_fresh,
+)
+from ioatlas.model.verdict import LOWER_BOUND, VerdictClass, verdict_class
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from ioatlas.model.estimate import Estimate
+    from ioatlas.model.result import CampaignResult
+    from ioatlas.report.export.grid import Axis, Level
+    from ioatlas.report.table import Entry
+
+DISAGREE, MISSING = "??", "·"
+LEGEND = {
+    "*": "re-measured",
+    "!": "not steady",
+    "≥": "client-limited",
+    "±": "beyond ±50%",
+    "?": "suspect",
+    "~": "estimated",
+    "^": "imported",
+    DISAGREE: "runs disagree",
+    MISSING: "no value",
+}
+"""Every mark with its words, in the order of the legend."""
+_LOADS = {"randread": "rand read", "randwrite": "rand write"}
+_MIB, _KIB, _GIB = 1 << 20, 1 << 10, 1 << 30
+GAP = 2
+"""Blanks between two kinds of load."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """What stands in one place: its text without the mark, the mark, and its share of the largest value."""
+
+    text: str
+    mark: str = ""
+    share: float | None = None
+
+
+@dataclass(frozen=True)
+class SmallMap:
+    """columns: of each kind of load. left_out: what does not fit or is folded, in words."""
+
+    unit: str
+    x: Axis
+    y: Axis
+    values: Mapping[tuple[Level, Level, Level], Value]
+    loads: tuple[Level, ...]
+    folded: tuple[str, ...]
+
+    @property
+    def marks(self) -> list[str]:
+        used = {value.mark or value.text for value in self.values.values()}
+        return [mark for mark in LEGEND if mark in used]
+
+
+def mark_of(e: Estimate) -> str:
+    """The one thing to know of a value, the gravest first; '' for a steady one."""
+    if e.kind == "predicted":
+        return "~"
+    if e.kind == "imported":
+        return "^"
+    if disagrees(e):
+        return DISAGREE
+    if verdict_class(e.verdict) is VerdictClass.SUSPECT and e.verdict not in LOWER_BOUND:
+        return "?"
+    if found_unsteady(e):
+        return "!"
+    if client_limited(e):
+        return "≥"
+    if (half_interval(e) or 0.0) > STEADY_WIDTH:
+        return "±"
+    return "*" if e.bw_first is not None else ""
+
+
+def small_map(result: CampaignResult) -> SmallMap | None:
+    """None where there are no two axes to draw, as with a single cell."""
+    from ioatlas.report.export.grid import axes_of, coordinates
+    from ioatlas.report.table import Entry, entries
+
+    found = [
+        Entry(entry.cell, entry.direction, e, entry.reason)
+        for entry, e in _merged(entries(result), result)
+        if not entry.cell.streams
+    ]
+    axes = {axis.name: axis for axis in axes_of(result, found)}
+    varied = [name for name, axis in axes.items() if len(axis.levels) > 1 and name not in ("rw", "target")]
+    y = "bs" if "bs" in axes else next(iter(varied), "")
+    rest = [name for name in varied if name != y]
+    x = next((name for name in ("numjobs", "iodepth", "size") if name in rest), rest[0] if rest else "numjobs")
+    if not found or y not in axes or x not in axes or x == y or (len(found) < 2 and not varied):
+        return None
+    places: dict[tuple[Level, Level, Level], list[Entry]] = {}
+    several = len(axes["target"].levels) > 1
+    for entry in found:
+        at = coordinates(entry, ("target", "rw", x, y))
+        word = str(entry.cell.option.get("operation", at["rw"]))
+        load = _LOADS.get(word, word)
+        places.setdefault((f"{at['target']}: {load}" if several else load, at[x], at[y]), []).append(entry)
+    chosen = {place: _chosen(candidates) for place, candidates in places.items()}
+    top = max((speed(e) for e in chosen.values() if e is not None), default=0.0)
+    unit, factor = _unit(top)
+    values = {place: _value(e, factor, top) for place, e in chosen.items()}
+    folded = tuple(f"{name} ({len(axes[name].levels)})" for name in rest if name != x)
+    return SmallMap(unit, axes[x], axes[y], values, tuple(dict.fromkeys(load for load, _, _ in values)), folded)
+
+
+def _merged(found: Sequence[Entry], result: CampaignResult) -> Iterator[tuple[Entry, Estimate | None]]:
+    merged = with_fresh(result.estimates, result.fresh)
+    again = {(e.cell.key, e.direction, e.kind): e for e in merged}
+    for entry in found:
+        e = entry.estimate
+        yield entry, again.get((e.cell.key, e.direction, e.kind), e) if e is not None else None
+
+
+def _chosen(candidates: Sequence[Entry]) -> Estimate | None:
+    """The best of what is folded into one place: what may be named before what may not, measured before estimated where
+    they are as good.
+    """
+    there = [entry.estimate for entry in candidates if entry.estimate is not None and speed(entry.estimate) > 0]
+    if not there:
+        return None
+    order = ("*", "", "±", "≥", "~", "^", "!", DISAGREE, "?")
+    sound = [e for e in there if mark_of(e) in order[:5]]
+    return max(sound or there, key=lambda e: (-order.index(mark_of(e)) if not sound else 0, speed(e)))
+
+
+def _unit(top: float) -> tuple[str, int]:
+    if top >= 100 * _GIB:
+        return "GiB/s", _GIB
+    return ("MiB/s", _MIB) if top >= 10 * _MIB else ("KiB/s", _KIB)
+
+
+def _value(e: Estimate | None, factor: int, top: float) -> Value:
+    if e is None:
+        return Value(MISSING)
+    mark = mark_of(e)
+    if mark == DISAGREE:
+        return Value(DISAGREE)
+    number = speed(e) / factor
+    text = f"{number:.0f}" if number >= 9.995 else f"{number:.1f}" if number >= 0.995 else f"{number:.2f}"
+    return Value(text, mark, speed(e) / top if top else None)
+
+
+# -- drawing -------------------------------------------------------------------------------------------------
+
+
+def draw(found: SmallMap, *, width: int, lines: int, style: Callable[[float | None], str], more: str) -> list[Text]:
+    """At most `lines` lines of `width`; what does not fit is named. more: where all of it is."""
+    from rich.text import Text
+
+    left: list[str] = []
+    rows = list(reversed(found.y.levels))
+    bands = _bands(found, width, left)
+    note = bool(found.folded)
+    room = max(1, (lines - 1 - note) // len(bands) - 2)
+    while room < min(2, len(rows)) and len(bands) > 1:
+        bands.pop()
+        room = max(1, (lines - 1 - note) // len(bands) - 2)
+    shown = [load for band, _ in bands for load in band]
+    if len(shown) < len(found.loads):
+        left.append(", ".join(str(load) for load in found.loads if load not in shown))
+    if room < len(rows):
+        rows = _thinned(rows, room)
+        left.append(f"{len(found.y.levels) - len(rows)} of {len(found.y.levels)} {found.y.name} values")
+    drawn: list[Text] = []
+    for band, columns in bands:
+        drawn += _band(found, band, columns, rows, style)
+    if found.folded:
+        drawn.append(Text(f"highest over {', '.join(found.folded)}", style="italic"))
+    legend = "  ".join(f"{mark} {LEGEND[mark]}" for mark in found.marks)
+    if left:
+        legend += f"{'  ' if legend else ''}Not shown: {'; '.join(left)} ({more})"
+    if legend:
+        drawn.append(Text(legend))
+    return drawn
+
+
+def _bands(found: SmallMap, width: int, left: list[str]) -> list[tuple[list[Level], list[Level]]]:
+    """Kinds of load that stand side by side, and the columns that fit; all bands have the same columns."""
+    side = _side(found)
+    columns = list(found.x.levels)
+    while len(columns) > 2 and side + _width(found, found.loads[0], columns) > width:
+        columns = _thinned(columns, len(columns) - 1)
+    if len(columns) < len(found.x.levels):
+        left.append(f"{len(found.x.levels) - len(columns)} of {len(found.x.levels)} {found.x.name} values")
+    bands: list[tuple[list[Level], list[Level]]] = []
+    for load in found.loads:
+        used = side + sum(_width(found, one, columns) for one in bands[-1][0]) if bands else width + 1
+        if bands and used + _width(found, load, columns) <= width:
+            bands[-1][0].append(load)
+        else:
+            bands.append(([load], columns))
+    return bands
+
+
+def _thinned(levels: Sequence[Level], count: int) -> list[Level]:
+    """So many of them, the first and the last included, evenly spread."""
+    if count >= len(levels):
+        return list(levels)
+    if count < 2:
+        return [levels[0]]
+    return [levels[round(n * (len(levels) - 1) / (count - 1))] for n in range(count)]
+
+
+def _side(found: SmallMap) -> int:
+    return max(len(found.unit), len(found.x.name), *(len(found.y.label(level)) for level in found.y.levels))
+
+
+def _column(found: SmallMap, load: Level, level: Level) -> int:
+    """Width of one column without its mark."""
+    texts = [found.values[load, level, j].text for j in found.y.levels if (load, level, j) in found.values]
+    return max(len(found.x.label(level)), *(len(text) for text in texts), 2)
+
+
+def _width(found: SmallMap, load: Level, columns: Sequence[Level]) -> int:
+    """Of a kind of load: each column with a blank before and a mark after it."""
+    return GAP + max(len(str(load)), sum(_column(found, load, level) + 2 for level in columns))
+
+
+def _band(
+    found: SmallMap,
+    loads: Sequence[Level],
+    columns: Sequence[Level],
+    rows: Sequence[Level],
+    style: Callable[[float | None], str],
+) -> list[Text]:
+    from rich.text import Text
+
+    side = _side(found)
+    head = Text(found.unit.ljust(side), style="bold")
+    under = Text(_AXIS_WORDS.get(found.x.name, found.x.name).ljust(side), style="bold")
+    lines = [Text(found.y.label(j).rjust(side)) for j in rows]
+    for load in loads:
+        width = _width(found, load, columns)
+        spare = width - GAP - sum(_column(found, load, level) + 2 for level in columns)
+        head.append(" " * GAP + f" {load}".ljust(width - GAP))
+        under.append(" " * GAP)
+        for line in lines:
+            line.append(" " * GAP)
+        for level in columns:
+            room = _column(found, load, level) + 1
+            under.append(found.x.label(level).rjust(room) + " ")
+            for line, j in zip(lines, rows, strict=True):
+                value = found.values.get((load, level, j), Value(""))
+                line.append(f"{value.text.rjust(room)}{value.mark or ' '}", style=style(value.share))
+        for line in (under, *lines):
+            line.append(" " * spare)
+    return [head, under, *lines]
+
+
+_AXIS_WORDS = {"numjobs": "jobs", "size": "size"}

@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The first screen of a campaign in the terminal: at most 25 lines of 100 columns, whatever the campaign."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from ioatlas.analysis.best import NUMBER_WIDTH
+from ioatlas.analysis.wording import per_cent, plural
+from ioatlas.model.limit import UNDETERMINED
+from ioatlas.model.summary import Headline, LoadReading, SmallIo, Summary, Trust
+from ioatlas.model.units import format_count, format_duration, format_latency, format_rate
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+    from ioatlas.model.result import CampaignResult
+
+LINES = 25
+WIDEST = 100
+MOST_HEADLINES = 4
+MOST_SMALL = 4
+MOST_DOUBTS = 3
+LABEL = 13
+"""Columns of the label of a line."""
+LEAST_MAP_LINES = 4
+
+_BADGES = {
+    Trust.GOOD: "bold black on green",
+    Trust.FAIR: "bold black on yellow",
+    Trust.LOW: "bold white on red",
+}
+
+
+def console_of(width: int | None = None) -> Console:
+    """A console on standard output. Elsewhere than on a terminal it is as wide as a screen may be."""
+    from rich.console import Console
+
+    console = Console(highlight=False, markup=False, emoji=False, soft_wrap=False)
+    if console.is_terminal and width is None:
+        return console
+    return Console(highlight=False, markup=False, emoji=False, width=width or WIDEST)
+
+
+def show(result: CampaignResult, console: Console, *, place: str, report: str) -> None:
+    """Print it. place: the campaign's directory as the user named it; report: the page's path, or ''."""
+    from ioatlas.analysis.summary import summarise
+
+    print_lines(screen(summarise(result), result, console, place=place, report=report), console)
+
+
+def print_lines(lines: Sequence[Text], console: Console) -> None:
+    """On a terminal with its styles; elsewhere without the blanks that fill lines up."""
+    if console.is_terminal:
+        for line in lines:
+            console.print(line, no_wrap=True, overflow="ignore", crop=False)
+        return
+    for line in lines:
+        click.echo(line.plain.rstrip())
+
+
+def screen(summary: Summary, result: CampaignResult, console: Console, *, place: str, report: str) -> list[Text]:
+    """The lines, in the order in which they answer: how fast, whether to believe it, where, why not, what next."""
+    width = min(console.width, WIDEST)
+    top = [*_title(summary, width), *_numbers(summary, width)]
+    end = [*_doubts(summary, width), *_end(summary, place, report, width)]
+    room = max(LEAST_MAP_LINES, LINES - len(top) - len(end) - 2)
+    middle = _middle(result, console, width, room, f"ioatlas show {place} -v")
+    from rich.text import Text
+
+    return [*top, Text(""), *middle, *([Text("")] if middle else []), *end]
+
+
+# -- parts ---------------------------------------------------------------------------------------------------
+
+
+def _title(summary: Summary, width: int) -> list[Text]:
+    from rich.text import Text
+
+    cells = f"{plural(summary.n_cells, 'cell')}"
+    if summary.n_estimated:
+        cells = (
+            f"{summary.n_measured:,} measured + {summary.n_estimated:,} estimated of {plural(summary.n_cells, 'cell')}"
+        )
+    elif summary.n_imported and not summary.n_measured:
+        cells += " imported"
+    elif summary.n_measured < summary.n_cells:
+        cells = f"{summary.n_measured:,} of {plural(summary.n_cells, 'cell')}"
+    parts = [summary.name, summary.profile, cells]
+    parts += [format_duration(summary.seconds)] if summary.seconds else []
+    parts += [] if summary.complete else ["not finished"]
+    text = " · ".join(part for part in parts if part)
+    badge = f" TRUST: {summary.trust.upper()} "
+    line = Text(text, style="bold")
+    if len(text) + len(badge) + 2 > width:
+        return [
+            *(Text(part, style="bold") for part in _fold(text, width, 0)),
+            Text(badge, style=_BADGES[summary.trust]),
+        ]
+    line.append(" " * (width - len(text) - len(badge)))
+    line.append(badge, style=_BADGES[summary.trust])
+    return [line]
+
+
+def _numbers(summary: Summary, width: int) -> list[Text]:
+    shown = summary.headlines[:MOST_HEADLINES]
+    label = max([LABEL, *(len(one.label) + 2 for one in shown)])
+    lines: list[Text] = []
+    values = [_value(one) for one in shown]
+    widest = max((len(value) for value in values), default=0)
+    for one, value in zip(shown, values, strict=True):
+        lines += labelled(one.label, f"{value.ljust(widest)}   {_told(one)}".rstrip(), width, label)
+    more = len(summary.headlines) - len(shown)
+    if more:
+        lines += labelled("", f"and {more} more of other targets or tests: `ioatlas show DIR -v`", width, label)
+    small = summary.small[: MOST_SMALL if len(shown) < MOST_HEADLINES else 2]
+    wide = max((len(one.label) + 2 for one in small), default=0)
+    for io in small:
+        lines += labelled(io.label, _small(io), width, max(wide, label))
+    if summary.bottlenecks:
+        parts = [f"{'unclear' if one.name == UNDETERMINED else one.name} {one.count:,}" for one in summary.bottlenecks]
+        parts[0] += " cell" if summary.bottlenecks[0].count == 1 else " cells"
+        lines += labelled("Bottleneck", " · ".join(parts), width, label)
+    return lines
+
+
+def _value(one: Headline) -> str:
+    number = {
+        "bw_bytes_per_s": format_rate,
+        "iops": lambda value: f"{format_count(value)} IOPS",
+        "lat_mean_ns": format_latency,
+    }[one.quantity](one.value)
+    wide = one.uncertainty
+    told = "" if wide is None else f" ±{per_cent(wide)}" if wide <= NUMBER_WIDTH else " (runs disagree)"
+    return f"{'~' if one.estimated else '≥' if one.lower_bound else ''}{number}{told}"
+
+
+def _told(one: Headline) -> str:
+    notes = [one.tie] if one.tie else []
+    if one.lower_bound:
+        notes.append("client-limited")
+    if one.estimated:
+        notes.append("estimated")
+    return f"{one.where} ({'; '.join(notes)})" if notes else one.where
+
+
+def _small(io: SmallIo) -> str:
+    text = _reading(io.lightest)
+    return text if io.lightest.cell == io.best.cell else f"{text} → {_reading(io.best)}"
+
+
+def _reading(one: LoadReading) -> str:
+    """'7.6 k IOPS 129 us p99 272 us @1': I/Os in flight after the @."""
+    text = f"{'~' if one.estimated else ''}{format_count(one.iops)} IOPS"
+    text += f" {format_latency(one.lat_mean_ns)}" if one.lat_mean_ns else ""
+    text += f" p99 {format_latency(one.lat_p99_ns)}" if one.lat_p99_ns else ""
+    return f"{text} @{one.in_flight}"
+
+
+def _doubts(summary: Summary, width: int) -> list[Text]:
+    from rich.text import Text
+
+    if not summary.doubts:
+        return []
+    shown = summary.doubts[:MOST_DOUBTS]
+    more = len(summary.doubts) - len(shown)
+    lines = [Text(f"Why {summary.trust}{f' ({more} more: -v)' if more else ''}:", style="bold")]
+    for doubt in shown:
+        lines += [Text(line) for line in _fold(f"  • {doubt.sentence.rstrip('.')}", width, 4)]
+    return lines
+
+
+def _end(summary: Summary, place: str, report: str, width: int) -> list[Text]:
+    step = summary.next_step.replace("DIR", place)
+    more = f"ioatlas show {place} -v"
+    if not report:
+        return [*labelled("Next", step, width, 8), *labelled("More", more, width, 8)]
+    if len(report) + len(more) + 16 <= width:
+        return [*labelled("Next", step, width, 8), *labelled("Report", f"{report}   More: {more}", width, 8)]
+    return [*labelled("Next", step, width, 8), *labelled("Report", report, width, 8), *labelled("More", more, width, 8)]
+
+
+def _middle(result: CampaignResult, console: Console, width: int, room: int, more: str) -> list[Text]:
+    """A table of load points or rounds, else the small heat map."""
+    if result.load_curves:
+        from ioatlas.cli._curves import points_table
+
+        tables = [points_table(curve, wide=width >= WIDEST) for curve in result.load_curves]
+        return _cut(_rendered(tables, width), room, more)
+    if result.rounds:
+        from ioatlas.cli._rounds import rounds_tables
+
+        return _cut(_rendered(rounds_tables(result), width), room, more)
+    from ioatlas.cli._heatmap import draw, small_map
+
+    found = small_map(result)
+    if found is None:
+        return []
+    return draw(found, width=width, lines=room, style=style_of(console), more=more)
+
+
+# -- helpers -------------------------------------------------------------------------------------------------
+
+
+def labelled(label: str, text: str, width: int, indent: int) -> list[Text]:
+    """A line under its label, folded where it is too long."""
+    from rich.text import Text
+
+    lines = []
+    for n, line in enumerate(_fold(label.ljust(indent) + text, width, indent)):
+        made = Text(line)
+        if n == 0 and label:
+            made.stylize("bold", 0, len(label))
+        lines.append(made)
+    return lines
+
+
+def _fold(text: str, width: int, indent: int) -> list[str]:
+    return textwrap.wrap(
+        text,
+        max(width, 40),
+        subsequent_indent=" " * indent,
+        break_on_hyphens=False,
+        break_long_words=False,
+        drop_whitespace=True,
+        replace_whitespace=False,
+    ) or [""]
+
+
+def _rendered(tables: Sequence[object], width: int) -> list[Text]:
+    """Tables of Rich as lines."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(width=width, highlight=False, markup=False, emoji=False, color_system=None)
+    with console.capture() as captured:
+        for table in tables:
+            console.print(table)
+    return [Text(line) for line in captured.get().rstrip("\n").splitlines()]
+
+
+def _cut(lines: list[Text], room: int, more: str) -> list[Text]:
+    """What does not fit is counted."""
+    from rich.text import Text
+
+    if len(lines) <= room:
+        return lines
+    return [*lines[: room - 1], Text(f"... {len(lines) - room + 1} more lines: {more}")]
+
+
+# Steps from slow to fast, each with the letters that can be read on it.
+_RAMP = (
+    ("#ffffff", "#00224e"),
+    ("#ffffff", "#35456c"),
+    ("#ffffff", "#575d6d"),
+    ("#000000", "#948e77"),
+    ("#000000", "#c8b866"),
+    ("#000000", "#fee838"),
+)
+_FEW_COLOURS = ("", "", "bold", "bold", "bold reverse", "bold reverse")
+
+
+def style_of(console: Console) -> Callable[[float | None], str]:
+    """How a value is coloured by its share of the largest one.
+
+    Both letters and ground are set, so that it can be read on light and dark terminals. Where there are 16 colours
+    only, whose shades are the user's, weight stands for colour.
+    """
+    rich_enough = console.color_system in ("256", "truecolor", "windows")
+
+    def style(share: float | None) -> str:
+        if share is None or console.color_system is None:
+            return ""
+        step = min(len(_RAMP) - 1, int(max(share, 0.0) * len(_RAMP)))
+        return f"{_RAMP[step][0]} on {_RAMP[step][1]}" if rich_enough else _FEW_COLOURS[step]
+
+    return style

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The answer of a campaign on one screen: how fast, whether to believe it, what limits it, what to do next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+Quantity = Literal["bw_bytes_per_s", "iops", "lat_mean_ns"]
+
+
+class Trust(StrEnum):
+    """How far a campaign's values are to be believed. The rules are in docs/method/trust.md."""
+
+    GOOD = "good"
+    FAIR = "fair"
+    LOW = "low"
+
+
+class DoubtCode(StrEnum):
+    """What makes a campaign less than good. The texts stand in exports and pages, and stay as they are."""
+
+    CORRUPTION = "corruption"
+    NOTHING = "nothing-measured"
+    CACHED = "cached"
+    OTHER_LOAD = "other-load"
+    MOVED = "moved"
+    UNCERTAIN = "uncertain"
+    DISAGREE = "runs-disagree"
+    DRIFT = "drift"
+    UNSTEADY = "unsteady"
+    NO_STEADY_STATE = "no-steady-state"
+    DATA_REDUCTION = "data-reduction"
+    MAP_ERROR = "map-error"
+    FEW_CHECKS = "few-checks"
+    SKIPPED = "skipped"
+    DISCARDED = "discarded"
+    CLIENT_LIMITED = "client-limited"
+    MEASURED_ONCE = "measured-once"
+    UNFINISHED = "unfinished"
+    IMPORTED = "imported"
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """One reason why the badge is not good. level: 'fair' or 'low'. advice: what the reader can do, or ''."""
+
+    code: DoubtCode
+    level: Trust
+    sentence: str
+    advice: str = ""
+    cells: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The best value of one target and direction, or the answer of a test of another kind. It is the map's value.
+
+    value, low, high: of `quantity`, in its unit. uncertainty: half the 95% interval, a share of the value, or None.
+    where:      the cell in words. cell: its key, '' where it is no cell.
+    lower_bound: the client was the limit, the target may do more. estimated: predicted by the model, not measured.
+    first:      what the sweep gave before the cell was measured again; None when it was not.
+    tie:        a smaller load, or another cell, that is as fast, in words; ties: keys of all such cells.
+    limit:      what limits it; 'undetermined' or '' where that was not told.
+    """
+
+    label: str
+    target: str
+    direction: str
+    quantity: Quantity
+    value: float
+    low: float | None = None
+    high: float | None = None
+    where: str = ""
+    cell: str = ""
+    n_visits: int = 0
+    lower_bound: bool = False
+    estimated: bool = False
+    first: float | None = None
+    tie: str = ""
+    ties: tuple[str, ...] = ()
+    limit: str = ""
+
+    @property
+    def uncertainty(self) -> float | None:
+        if self.low is None or self.high is None or not self.value:
+            return None
+        return (self.high - self.low) / 2 / self.value
+
+    @property
+    def moved(self) -> float | None:
+        """Change from the first pass to the check, a share; None where it was not measured again."""
+        return self.value / self.first - 1 if self.first else None
+
+
+@dataclass(frozen=True)
+class LoadReading:
+    """What one load of a small-I/O line gave. in_flight: I/Os."""
+
+    cell: str
+    in_flight: int
+    iops: float
+    lat_mean_ns: float | None
+    lat_p99_ns: float | None
+    estimated: bool = False
+
+
+@dataclass(frozen=True)
+class SmallIo:
+    """Small blocks at the lightest load and at the one with most IOPS, of one target and kind of load."""
+
+    label: str
+    target: str
+    direction: str
+    rw: str
+    bs_bytes: int
+    lightest: LoadReading
+    best: LoadReading
+
+
+@dataclass(frozen=True)
+class Count:
+    """How often something was found."""
+
+    name: str
+    count: int
+
+
+@dataclass(frozen=True)
+class WorstCell:
+    """A cell whose value is worth least. uncertainty: a share; None where its runs disagree too far to say."""
+
+    cell: str
+    direction: str
+    label: str
+    uncertainty: float | None
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What stands on the first screen, in the terminal and of the report.
+
+    doubts:     worst first. next_step: what the reader can do now.
+    bottlenecks: most frequent first, 'undetermined' last; of measured values.
+    typical_uncertainty: the middle of the measured values' half intervals, a share; None where there is none.
+    """
+
+    name: str
+    profile: str
+    seconds: float
+    n_cells: int
+    n_measured: int
+    n_estimated: int
+    n_imported: int
+    n_visits: int
+    complete: bool
+    trust: Trust
+    doubts: tuple[Doubt, ...]
+    headlines: tuple[Headline, ...]
+    small: tuple[SmallIo, ...]
+    bottlenecks: tuple[Count, ...]
+    typical_uncertainty: float | None
+    worst: tuple[WorstCell, ...]
+    next_step: str

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The first screen's model: every rule of the badge at its limits, ties, the moved winner, what to do next."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ioatlas.analysis import trust
+from ioatlas.analysis.best import NUMBER_WIDTH, STEADY_WIDTH
+from ioatlas.analysis.summary import summarise
+from ioatlas.analysis.trust import badge
+from ioatlas.model.cell import Cell
+from ioatlas.model.checks import BlindCheck, OtherTraffic
+from ioatlas.model.drift import ReplicateRow
+from ioatlas.model.estimate import Estimate
+from ioatlas.model.finding import Finding, FindingCode
+from ioatlas.model.limit import Limit
+from ioatlas.model.reason import read_unmeasured
+from ioatlas.model.result import CampaignResult, Unmeasured
+from ioatlas.model.summary import DoubtCode, Trust
+from ioatlas.model.target import Target
+from ioatlas.model.verdict import VerdictCode
+
+MIB = 1 << 20
+
+
+def value(mib, width=0.05, *, rw="read", bs=MIB, jobs=1, direction="", **changes):
+    cell = Cell.of("nas", {"rw": rw, "bs": bs, "numjobs": jobs})
+    bw = mib * MIB
+    low, high = (bw * (1 - width), bw * (1 + width)) if width is not None else (None, None)
+    fields = {"verdict": VerdictCode.STEADY, "iops": bw / bs, **changes}
+    return Estimate(cell, direction or cell.directions[0], "measured", 3, bw, low, high, **fields)
+
+
+def result(estimates, **changes):
+    fields = {"axes": {}, "constants": {}, "n_visits": 100, **changes}
+    return CampaignResult(
+        "id", "t (quick)", 0.0, "0", (Target("nas", "directory", "/nas"),), estimates=tuple(estimates), **fields
+    )
+
+
+def row(n=20, width=0.05, **changes):
+    """A line of cells that rises with the jobs."""
+    return [value(100 + jobs, width, jobs=jobs, **changes) for jobs in range(1, n + 1)]
+
+
+def codes(summary):
+    return {doubt.code: doubt.level for doubt in summary.doubts}
+
+
+def test_a_quiet_campaign_is_good_and_says_what_comes_next():
+    summary = summarise(result(row()))
+    assert (summary.trust, summary.doubts) == (Trust.GOOD, ())
+    assert "ioatlas tune" in summary.next_step
+    assert summary.typical_uncertainty == pytest.approx(0.05)
+    [best] = summary.headlines
+    assert (best.label, best.where, best.value) == ("Best read", "1 MiB, 20 jobs", 120 * MIB)
+
+
+@pytest.mark.parametrize(
+    ("changes", "code", "level"),
+    [
+        ({"estimates": row(width=0.099)}, None, Trust.GOOD),
+        ({"estimates": row(width=0.11)}, DoubtCode.UNCERTAIN, Trust.FAIR),
+        ({"estimates": row(width=0.31)}, DoubtCode.UNCERTAIN, Trust.LOW),
+        ({"estimates": row(width=None)}, DoubtCode.MEASURED_ONCE, Trust.FAIR),
+        ({"other_traffic": (OtherTraffic("vda", "read", 1e9, 0.05, 3, 9),)}, DoubtCode.OTHER_LOAD, Trust.FAIR),
+        ({"other_traffic": (OtherTraffic("vda", "read", 1e9, 0.10, 3, 9),)}, DoubtCode.OTHER_LOAD, Trust.LOW),
+        ({"blocks": (ReplicateRow("nas", 2, 9, 0, 0.09, 0.01),)}, None, Trust.GOOD),
+        ({"blocks": (ReplicateRow("nas", 2, 9, 0, 0.11, 0.01),)}, DoubtCode.DRIFT, Trust.FAIR),
+        ({"blocks": (ReplicateRow("nas", 2, 9, 0, 1.1, 0.1),)}, DoubtCode.DRIFT, Trust.LOW),
+        ({"blocks": (ReplicateRow("nas", 2, 9, 0, 1.1, 0.1, "voided and repeated"),)}, None, Trust.GOOD),
+        ({"n_discarded": 4}, None, Trust.GOOD),
+        ({"n_discarded": 6}, DoubtCode.DISCARDED, Trust.FAIR),
+        ({"n_discarded": 40}, DoubtCode.DISCARDED, Trust.LOW),
+        ({"complete": False}, DoubtCode.UNFINISHED, Trust.FAIR),
+        ({"findings": (Finding(FindingCode.CORRUPTION, "x"),)}, DoubtCode.CORRUPTION, Trust.LOW),
+        ({"findings": (Finding(FindingCode.DATA_REDUCTION, "x"),)}, DoubtCode.DATA_REDUCTION, Trust.FAIR),
+        ({"estimates": [*row(19), value(9, verdict=VerdictCode.CACHED)]}, DoubtCode.CACHED, Trust.FAIR),
+        ({"estimates": [*row(3), value(9, verdict=VerdictCode.SUSPECT, jobs=9)]}, DoubtCode.CACHED, Trust.LOW),
+        ({"estimates": [*row(19), value(9, verdict=VerdictCode.DRIFTING)]}, DoubtCode.UNSTEADY, Trust.FAIR),
+        ({"estimates": [*row(19), value(9, 2.0)]}, DoubtCode.DISAGREE, Trust.FAIR),
+        ({"estimates": [*row(39), value(9, 2.0, jobs=40)]}, None, Trust.GOOD),
+        ({"estimates": row(verdict=VerdictCode.CLIENT_LIMITED)}, DoubtCode.CLIENT_LIMITED, Trust.FAIR),
+        ({"estimates": []}, DoubtCode.NOTHING, Trust.LOW),
+    ],
+)
+def test_each_rule_at_its_limits(changes, code, level):
+    changes = {"estimates": row(), **changes}
+    summary = summarise(result(changes.pop("estimates"), **changes))
+    assert summary.trust is level
+    assert codes(summary) == ({} if code is None else {code: level})
+
+
+@pytest.mark.parametrize(("lost", "level"), [(1, Trust.GOOD), (3, Trust.FAIR), (25, Trust.LOW)])
+def test_cells_that_time_did_not_suffice_for(lost, level):
+    cells = [Cell.of("nas", {"rw": "read", "bs": MIB, "numjobs": 100 + n}) for n in range(lost)]
+    missing = tuple(Unmeasured(cell, read_unmeasured("left out: the budget did not allow it")) for cell in cells)
+    summary = summarise(result(row(), unmeasured=missing, seconds=60.0))
+    assert summary.trust is level
+    if lost == 25:
+        assert "--budget 5m" in summary.next_step
+    other = tuple(Unmeasured(cell, read_unmeasured("not admissible: too large")) for cell in cells)
+    assert summarise(result(row(), unmeasured=other)).trust is Trust.GOOD
+
+
+@pytest.mark.parametrize(
+    ("check", "found"),
+    [
+        (BlindCheck("nas", 20, 0.08), {}),
+        (BlindCheck("nas", 4, 0.08), {DoubtCode.FEW_CHECKS: Trust.FAIR}),
+        (BlindCheck("nas", 20, 0.2), {DoubtCode.MAP_ERROR: Trust.FAIR}),
+        (BlindCheck("nas", 20, 0.4), {DoubtCode.MAP_ERROR: Trust.LOW}),
+        (BlindCheck("nas", 0, None), {DoubtCode.FEW_CHECKS: Trust.LOW}),
+    ],
+)
+def test_estimates_are_believed_as_far_as_blind_checks_go(check, found):
+    guess = replace(value(90, jobs=99), kind="predicted", verdict=VerdictCode.PREDICTED, n_visits=0)
+    assert codes(summarise(result([*row(), guess], blind_checks=(check,)))) == found
+    assert codes(summarise(result(row(), blind_checks=(check,)))) == {}
+
+
+def test_a_value_that_moved_when_it_was_checked_is_the_news_and_stands_in_the_map():
+    swept = [value(1008, 0.4, jobs=16), value(700, 0.2, jobs=4), value(300, jobs=1)]
+    fresh = (value(744, 0.16, jobs=16),)
+    summary = summarise(result(swept, fresh=fresh))
+    [best] = summary.headlines
+    assert (best.value, best.first) == (744 * MIB, 1008 * MIB)
+    assert best.moved == pytest.approx(744 / 1008 - 1)
+    assert best.tie == "4 jobs are as fast"
+    [doubt] = [doubt for doubt in summary.doubts if doubt.code is DoubtCode.MOVED]
+    assert doubt.level is Trust.LOW
+    assert doubt.sentence == "Best read fell 26% when it was re-measured: 1,008 MiB/s to 744 MiB/s."
+
+
+def test_what_is_clearly_faster_than_the_checked_one_is_the_best():
+    swept = [value(1000, 0.05, jobs=16), value(950, 0.02, jobs=4)]
+    [best] = summarise(result(swept, fresh=(value(500, 0.05, jobs=16),))).headlines
+    assert (best.where, best.first) == ("1 MiB, 4 jobs", None)
+
+
+def test_no_tie_without_overlap_and_none_with_a_bigger_slower_load():
+    [best] = summarise(result([value(100, 0.02, jobs=4), value(92, 0.02, jobs=1)])).headlines
+    assert best.tie == ""
+    [best] = summarise(result([value(100, 0.05, jobs=4), value(95, 0.05, jobs=16)])).headlines
+    assert (best.tie, len(best.ties)) == ("", 1)
+
+
+def test_small_io_at_the_lightest_and_the_best_load():
+    cells = [
+        value(mib, rw="randread", bs=4096, jobs=jobs, lat_mean_ns=1e5 * jobs, lat_p99_ns=2e5 * jobs)
+        for jobs, mib in ((1, 30), (4, 90), (16, 80))
+    ]
+    apart = value(900, 3.0, rw="randread", bs=4096, jobs=32)
+    [line] = summarise(result([*cells, apart, value(500)])).small
+    assert (line.label, line.bs_bytes) == ("4 KiB random read", 4096)
+    assert (line.lightest.in_flight, line.best.in_flight) == (1, 4)
+    assert line.best.iops == pytest.approx(90 * MIB / 4096)
+    assert (line.lightest.lat_mean_ns, line.lightest.lat_p99_ns) == (1e5, 2e5)
+
+
+def test_limits_are_counted_and_an_unclear_one_asks_for_more_loads():
+    limits = [Limit("drive"), Limit("drive"), Limit(), Limit(), Limit(), Limit(), Limit()]
+    cells = [replace(e, limit=limit) for e, limit in zip(row(7), limits, strict=True)]
+    summary = summarise(result(cells))
+    assert [(one.name, one.count) for one in summary.bottlenecks] == [("drive", 2), ("undetermined", 5)]
+    assert "test more jobs" in summary.next_step
+
+
+def test_worst_cells_have_no_number_where_their_runs_disagree():
+    summary = summarise(result([*row(), value(50, 5.0, jobs=30), value(50, 0.4, jobs=31)]))
+    assert [one.uncertainty for one in summary.worst[:2]] == [None, pytest.approx(0.4)]
+
+
+def test_the_badge_is_the_worst_of_its_doubts():
+    assert badge(()) is Trust.GOOD
+    doubts = summarise(result(row(width=0.4), complete=False)).doubts
+    assert [doubt.level for doubt in doubts] == [Trust.LOW, Trust.FAIR]
+    assert badge(doubts[1:]) is Trust.FAIR
+
+
+def test_the_page_about_the_badge_has_the_limits_of_the_code():
+    page = (Path(__file__).resolve().parents[3] / "docs" / "method" / "trust.md").read_text()
+    for name, limit in {
+        "uncertain": trust.UNCERTAINTY,
+        "moved": trust.MOVED,
+        "other load": trust.OTHER_LOAD,
+        "drift": trust.SHIFT,
+        "runs disagree": trust.CELLS,
+        "unsteady": trust.CELLS,
+        "cached": trust.CELLS,
+        "discarded": trust.CELLS,
+        "skipped": trust.LEFT_OUT,
+        "map error": trust.MAP_ERROR,
+    }.items():
+        assert re.search(rf"^\| {name} \|.*\| {limit.fair:.0%} \| {limit.low:.0%} \|$", page, re.MULTILINE), name
+    assert f"±{STEADY_WIDTH:.0%}" in page
+    assert f"±{NUMBER_WIDTH:.0%}" in page
+    assert f"fewer than {trust.ENOUGH_CHECKS} blind checks" in page
