@@ -116,7 +116,7 @@ RULES: dict[str, Rule] = {
     "cell.sharing": Words(("shared", "private")),
     "cell.state": Words(tuple(sorted(STATES))),
     "cell.reason": _SENTENCE,
-    "visit.block": Whole(-1, 1_000_000),
+    "visit.block": Whole(-2, 1_000_000),
     "visit.seed": Whole(0, 2**32),
     "visit.purpose": Words((*Purpose, "baseline")),
     "visit.alone": _FLAG,
