@@ -42,7 +42,7 @@ def tune(*arguments, code=0):
 @pytest.fixture(scope="module")
 def found(uri, tmp_path_factory):
     directory = tmp_path_factory.mktemp("tune") / "d"
-    limits = ["--max-jobs", "1", "--max-depth", "64", "--p99", "300ms"]
+    limits = ["--max-jobs", "1", "--max-depth", "32", "--p99", "300ms"]
     result, told = tune(uri, "--rw", "randread", "--bs", "4k", *limits, "--read-only", "-o", directory)
     return result, told, directory
 
