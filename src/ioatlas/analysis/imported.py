@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from ioatlas.analysis.imported_methods import caching, methods, statistic
+from ioatlas.analysis.imported_physics import doubts
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.estimate import Estimate, LatKind
 from ioatlas.model.imported_reading import ImportedReading
@@ -138,7 +139,7 @@ def _alike(one: ImportedReading, other: ImportedReading) -> bool:
 def _options(reading: ImportedReading, *, worded: bool) -> dict[str, OptionValue]:
     """The cell's options: only what the source says."""
     told: dict[str, OptionValue | None] = {
-        "operation": (reading.operation or reading.rw or NOT_TOLD) if worded else None,
+        "operation": (reading.operation or reading.rw or _untold(reading)) if worded else None,
         "rw": reading.rw,
         "bs": reading.bs_bytes,
         "size": reading.size_bytes,
@@ -148,6 +149,11 @@ def _options(reading: ImportedReading, *, worded: bool) -> dict[str, OptionValue
         "rate_iops": _offered(reading),
     }
     return {name: int(v) if isinstance(v, float) and v.is_integer() else v for name, v in told.items() if v is not None}
+
+
+def _untold(reading: ImportedReading) -> str:
+    """The direction, where the source does not say whether it was sequential or random."""
+    return f"{reading.direction}, pattern not told" if reading.direction else NOT_TOLD
 
 
 def _offered(reading: ImportedReading) -> float | None:
@@ -275,4 +281,4 @@ def _notes(reading: ImportedReading, file: str) -> tuple[str, ...]:
         notes.append(f"errors told by the tool: {reading.errors}")
     if reading.lat_p99_ns is not None and reading.lat_p99_kind != reading.lat_kind and reading.lat_mean_ns is not None:
         notes.append(f"mean latency is {reading.lat_kind or NOT_TOLD}, p99 is {reading.lat_p99_kind or NOT_TOLD}")
-    return (*notes, *reading.notes)
+    return (*notes, *reading.notes, *(sentence for sentence in doubts(reading) if sentence not in reading.notes))

@@ -11,6 +11,7 @@ from math import exp, log
 from statistics import fmean, median
 
 from ioatlas.analysis.compare import FALSE_DISCOVERY_RATE, TOLERANCE, CellComparison, Reading, compare
+from ioatlas.analysis.imported import NOT_TOLD
 from ioatlas.model.cell import MIXED, Cell
 
 AXES = ("bs", "size", "numjobs", "iodepth", "rwmixread", "rate_iops")
@@ -121,7 +122,7 @@ def _by_load(values: Sequence[ImportedValue]) -> dict[_Key, list[ImportedValue]]
 def _key(value: ImportedValue) -> _Key:
     option = value.cell.option
     operation = str(option.get("operation") or option.get("rw") or "")
-    operation = {"readwrite": "rw"}.get(operation, operation)
+    operation = "" if operation.endswith(NOT_TOLD) else {"readwrite": "rw"}.get(operation, operation)
     load = tuple(
         (name, option[name]) for name in AXES if name in option and (name != "rwmixread" or operation in MIXED)
     )

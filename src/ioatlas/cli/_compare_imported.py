@@ -101,7 +101,9 @@ def _value(quantity: str, value: float) -> str:
 def _words(row: ImportedRow) -> str:
     from ioatlas.model.units import format_size
 
-    words = [row.load[0][1] or "operation not told"]
+    words = [
+        row.load[0][1] or (f"{row.direction}, pattern not told" if row.direction != "no data" else "operation not told")
+    ]
     words += [
         f"{name} {format_size(value) if name in ('bs', 'size') and isinstance(value, int) else value}"
         for name, value in row.load[1:]

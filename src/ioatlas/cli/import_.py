@@ -22,6 +22,8 @@ _TABLE_LIMIT = 500
 _MANY = 64
 _CHUNK = 100
 _AT_ONCE = 1000
+_TOLD_LIMIT = 20
+"""Readings of one file whose contradictions are printed; the notes of all are kept."""
 _KEPT_MESSAGES = 10_000
 _Batch = tuple[list[bytes], list[bytes]]
 """JSON lines and their digests."""
@@ -62,6 +64,18 @@ def _finish(source: Any, count: int, named: bool) -> tuple[list[str], bool, bool
     return problems, source.lost or (known and not count), known
 
 
+def _judged(readings: Iterator[Any], told: list[str]) -> Iterator[Any]:
+    """The readings, each with what its own figures contradict in its notes; `told` gets the same, a line each."""
+    from dataclasses import replace
+
+    from ioatlas.analysis.imported_physics import doubts
+
+    for reading in readings:
+        found = doubts(reading)
+        told += (f"{reading.origin}: {sentence}" for sentence in found)
+        yield replace(reading, notes=(*reading.notes, *found)) if found else reading
+
+
 def _encode(record: dict[str, Any]) -> bytes:
     import orjson
 
@@ -82,9 +96,16 @@ def _read_files(items: list[tuple[str, bool]]) -> _Read:
     for name, named in items:
         source = Source.of(name)
         before = len(lines)
-        lines += [_encode(reading.as_dict()) for reading in read_source(source)]
-        files.append((len(lines) - before, *_finish(source, len(lines) - before, named)))
+        told: list[str] = []
+        lines += [_encode(reading.as_dict()) for reading in _judged(read_source(source), told)]
+        problems, lost, known = _finish(source, len(lines) - before, named)
+        files.append((len(lines) - before, problems + _some(told, name), lost, known))
     return _Read(b"\n".join(lines), b"".join(map(digest_of, lines)), files)
+
+
+def _some(told: list[str], name: str) -> list[str]:
+    more = [f"{name}: {len(told) - _TOLD_LIMIT} more readings like these; their notes tell"]
+    return told[:_TOLD_LIMIT] + (more if len(told) > _TOLD_LIMIT else [])
 
 
 def _no_collector() -> None:
@@ -121,11 +142,13 @@ def _few(files: list[tuple[str, bool]], tally: _Tally) -> Iterator[_Batch]:
     for name, named in files:
         source = Source.of(name)
         count = 0
-        readings = read_source(source)
+        told: list[str] = []
+        readings = _judged(read_source(source), told)
         while lines := [_encode(reading.as_dict()) for reading in islice(readings, _AT_ONCE)]:
             count += len(lines)
             yield lines, [digest_of(line) for line in lines]
-        _count(tally, count, *_finish(source, count, named))
+        problems, lost, known = _finish(source, count, named)
+        _count(tally, count, problems + _some(told, name), lost, known)
 
 
 def _count(tally: _Tally, readings: int, problems: list[str], lost: bool, known: bool) -> None:
@@ -220,6 +243,13 @@ def _print_lines(batches: Iterator[_Batch], *, to_the_end: bool) -> None:
             return
 
 
+def _can_end(path: Path) -> bool:
+    """A file, a folder, or a pipe that a shell made for this command (`<(command)`): not a named pipe nobody may write
+    to, nor a device.
+    """
+    return path.is_file() or path.is_dir() or (path.is_fifo() and str(path.resolve()).startswith("/proc/"))
+
+
 _HELP = f"""Read result files of other tools: {", ".join(TOOLS)}.
 
 Formats are recognised by content. Folders are walked. A reading is imported: it keeps its file and line, and what its
@@ -261,8 +291,19 @@ def command(files: tuple[Path, ...], directory: Path | None, label: str, as_json
             raise UsageError(
                 "no such file or directory", where=str(path), remedy="name result files, or a folder of them"
             )
+        if not _can_end(path):
+            raise UsageError(
+                "neither a file nor a folder: reading it might never end",
+                where=str(path),
+                remedy="write what it gives into a file, and name that",
+            )
     tally = _Tally()
-    found = list(walk(str(path) for path in files))
+    unreadable: list[str] = []
+    found = list(walk((str(path) for path in files), unreadable))
+    for problem in unreadable:
+        tally.lost = True
+        click.echo(f"ioatlas: {problem}", err=True)
+    tally.messages += unreadable
     batches = _many(found, tally) if len(found) >= _MANY else _few(found, tally)
     if directory is not None:
         batches = _kept(batches, directory, label.strip(), tally)

@@ -9,6 +9,7 @@ that was cut in the middle is never used.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from ioatlas.model.words import words
 _START = re.compile(r"\{\s*(?=[\"}])")
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|["{}\[\],]', re.DOTALL)
 _MAX_DEPTH = 100
+_MAX_DIGITS = 400
 _MAX_REPAIRS = 50
 _LIST_KEYS = frozenset({"jobs", "client_stats", "disk_util"})
 _FIGURES = frozenset(
@@ -98,9 +100,15 @@ def whole_document(raw: bytes) -> Any:
     return value if raw.count(b":") == orjson.dumps(value).count(b":") else None
 
 
+def _whole(digits: str) -> float:
+    """A whole number; one with more digits than Python reads is beyond any measurement, and must not lose the file."""
+    return int(digits) if len(digits) < _MAX_DIGITS else math.inf
+
+
 def _decode(text: str, position: int) -> tuple[Any, int, list[str]]:
     pairs = _Pairs()
-    value, end = json.JSONDecoder(object_pairs_hook=pairs, strict=False).raw_decode(text, position)
+    decoder = json.JSONDecoder(object_pairs_hook=pairs, strict=False, parse_int=_whole)
+    value, end = decoder.raw_decode(text, position)
     return value, end, pairs.repeated
 
 

@@ -17,7 +17,9 @@ from typing import Any
 from ioatlas.fio.figures import count_of, direction_of, number
 from ioatlas.fio.loose_json import Document, Problem, documents, line_of, whole_document
 from ioatlas.fio.records import FioJob, FioOutput, FioReading
+from ioatlas.model.words import words
 
+_LATENCIES = words("slat clat lat slat_ns clat_ns lat_ns slat_us clat_us lat_us slat_ms clat_ms lat_ms")
 DIRECTIONS = ("read", "write", "trim", "mixed")
 _VERSION = re.compile(r"fio-(\d+)\.(\d+)")
 _JOB_START = re.compile(r'\{\s*"jobname"\s*:')
@@ -70,6 +72,36 @@ def _job(record: Mapping[str, Any], *, kib_bytes: bool, line: int) -> FioJob:
     )
 
 
+_FIGURES = (*words("io_bytes bw bw_bytes iops runtime total_ios"), "mean")
+
+
+def _not_figures(record: Mapping[str, Any]) -> Iterator[str]:
+    """Names of figures of a job that stand there but are none: NaN, infinite, negative, or words."""
+    for direction in DIRECTIONS:
+        part = record.get(direction)
+        if not isinstance(part, dict):
+            continue
+        groups = [("", part), *((f"{name}.", part[name]) for name in _LATENCIES if isinstance(part.get(name), dict))]
+        for prefix, group in groups:
+            for name in _FIGURES:
+                if (value := group.get(name)) is not None and number(value) is None:
+                    yield f"{direction}.{prefix}{name} is {str(value)[:20]}"
+            listed = group.get("percentile")
+            for name, value in listed.items() if isinstance(listed, dict) else ():
+                if value is not None and number(value) is None:
+                    yield f"{direction}.{prefix}percentile {name[:12]} is {str(value)[:20]}"
+
+
+def _left_out(record: Mapping[str, Any], line: int) -> list[Problem]:
+    """What is said of figures that are none."""
+    found = list(_not_figures(record))
+    if not found:
+        return []
+    more = f" and {len(found) - 5} more" if len(found) > 5 else ""
+    name = str(record.get("jobname", ""))[:40]
+    return [Problem(line, f"job {name!r}: no figures, left out: {', '.join(found[:5])}{more}")]
+
+
 def looks_like_job(record: Any) -> bool:
     return (
         isinstance(record, dict)
@@ -82,7 +114,9 @@ def _entries(value: Any) -> list[dict[str, Any]]:
     return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 
-def _jobs(document: Document, text: str, line: int, *, kib_bytes: bool) -> tuple[list[FioJob], int]:
+def _jobs(
+    document: Document, text: str, line: int, problems: list[Problem], *, kib_bytes: bool
+) -> tuple[list[FioJob], int]:
     """The jobs of a document that starts in `line`, and how many "All clients" records were left out."""
     jobs: list[FioJob] = []
     left_out = 0
@@ -99,6 +133,7 @@ def _jobs(document: Document, text: str, line: int, *, kib_bytes: bool) -> tuple
                 left_out += 1
             else:
                 jobs.append(_job(entry, kib_bytes=kib_bytes, line=cursor_line))
+                problems += _left_out(entry, cursor_line)
             if place is not None:
                 cursor = place.end()
     if jobs and not document.complete:
@@ -112,7 +147,7 @@ def _output(document: Document, text: str, problems: list[Problem], first_line: 
         return None
     version = _text(value.get("fio version"))
     line = line_of(text, document.start, first_line)
-    jobs, left_out = _jobs(document, text, line, kib_bytes=_counts_kib(version))
+    jobs, left_out = _jobs(document, text, line, problems, kib_bytes=_counts_kib(version))
     if not jobs and not document.complete:
         problems.append(Problem(line, "cut off before the first job"))
     elif not jobs and not left_out:
@@ -214,6 +249,7 @@ def parse_fio_json(text: str, *, first_line: int = 1) -> FioReading:
         elif looks_like_job(document.value):
             line = line_of(text, document.start, first_line)
             job = _job(document.value, kib_bytes=_counts_kib(_version_in(text)), line=line)
+            problems += _left_out(document.value, line)
             outputs.append(_bare(text, (job,)))
             covered.append((document.start, document.end))
     if broken or (problems and not outputs):

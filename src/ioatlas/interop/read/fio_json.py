@@ -12,12 +12,13 @@ from functools import lru_cache
 from ioatlas.fio.output import parse_fio_json, parse_whole_fio_json
 from ioatlas.fio.records import FioDirection, FioJob, FioOutput, FioReading, LatencyStats
 from ioatlas.interop.read.fio_options import workload_fields
-from ioatlas.interop.read.source import TEXT_LIMIT, Source
+from ioatlas.interop.read.source import TEXT_LIMIT, Source, encoding_of
 from ioatlas.model.imported_reading import ImportedReading
 from ioatlas.model.words import words
 
 SIGNATURE = re.compile(r'"(?:fio version|client_stats|jobname)"\s*:')
 _VERSION = re.compile(r'"fio version"\s*:\s*"[^"]{0,80}"')
+_JOB = re.compile(r'(?:\{\s*)?(?="jobname")')
 _PIECE_LIMIT = 8 << 20
 _ONE: Counter[tuple[str, int | None, str | None]] = Counter()
 
@@ -157,7 +158,9 @@ def _reading(
     for name in ("groupid", "usr_cpu_percent", "sys_cpu_percent", "job_runtime_ms", "job_start_ms"):
         if (value := getattr(job, name)) is not None:
             details[name] = value
-    for name in words("ioengine direct filename directory runtime ramp_time time_based group_reporting"):
+    for name in words(
+        "ioengine direct filename directory runtime ramp_time time_based group_reporting rate rate_iops thinktime"
+    ):
         if name in options:
             details[name] = options[name]
     return ImportedReading(
@@ -191,25 +194,26 @@ def _stream(source: Source) -> Iterator[ImportedReading]:
     piece: list[str] = []
     size = 0
     start = 0
-    for number, whole in source.lines():
-        line = whole
+    plain = source.margin is None and encoding_of(source.head(4096))[0] == "utf-8"
+    for number, line in source.pieces() if plain else source.lines():
         if not version and (match := _VERSION.search(line)):
             version = match.group()
-        if '"jobname"' in line:
-            if piece:
-                yield from _piece(source, version, piece, start)
-            piece, size, start = [], 0, number
-            line = "{" + line[line.index('"jobname"') :]
-        elif not start:
-            continue
-        size += len(line) + 1
-        if size > _PIECE_LIMIT:
-            if piece:
-                source.problem(number, f"a job entry larger than {_PIECE_LIMIT >> 20} MiB was cut there")
-                yield from _piece(source, version, piece, start)
-            piece, start = [], 0
-            continue
-        piece.append(line)
+        rest, *jobs = _JOB.split(line) if '"jobname"' in line else [line]
+        for place, part in enumerate([rest, *jobs]):
+            if place:
+                if piece:
+                    yield from _piece(source, version, piece, start)
+                piece, size, start = [], 0, number
+            elif not start:
+                continue
+            size += len(part) + 2
+            if size > _PIECE_LIMIT:
+                if piece:
+                    source.problem(number, f"a job entry larger than {_PIECE_LIMIT >> 20} MiB was cut there")
+                    yield from _piece(source, version, piece, start)
+                piece, start = [], 0
+                continue
+            piece.append("{" + part if place else part)
     if piece:
         yield from _piece(source, version, piece, start)
 

@@ -19,11 +19,11 @@ from ioatlas.model.imported_reading import ImportedReading
 
 SIGNATURE = re.compile(
     r"^(?:<[^>\n]{1,200}> ?)?[^\n]{0,400}\(groupid=\d+, jobs=\d+\): err="
-    r"|^[ \t]*(?:READ|WRITE|TRIM|MIXED): (?:bw=[\d.]+\s?[kKMGT]?i?B/s|io=[\d.]+\w+, aggrb=)",
+    r"|^[ \t]*(?:READ|WRITE|TRIM|MIXED): (?:bw=[\d.]+\s?[kKMGT]?i?(?:B|bit)/s|io=[\d.]+\w+, aggrb=)",
     re.MULTILINE,
 )
 _GROUP = re.compile(
-    r"^\s*(READ|WRITE|TRIM|MIXED): (?:bw=([\d.]+\s?[kKMGTP]?i?B/s)"
+    r"^\s*(READ|WRITE|TRIM|MIXED): (?:bw=([\d.]+\s?[kKMGTP]?i?(?:B|bit)/s)"
     r"(?:.*?\bio=([\d.]+\s?[kKMGTP]?i?B)\b)?(?:.*?\brun=\d+-(\d+)msec)?"
     r"|io=([\d.]+\s?\w+), aggrb=([\d.]+\s?[\w/]+)(?:.*?\bmaxt=(\d+)msec)?)"
 )
@@ -38,8 +38,8 @@ _OLD = re.compile(
     r"\s*runt=\s*(\d+)\s*msec"
 )
 _NEW = re.compile(
-    r"^\s*(read|write|trim|mixed): IOPS=\s*([\d.]+[kKMGT]?), BW=\s*([\d.]+\s?[kKMGTP]?i?B/s)"
-    r"(?: \([\d.]+\s?[kKMGTP]?i?B/s\))?\s*\(([\d.]+\s?[kKMGTP]?i?B)/(\d+)(msec|sec)\)"
+    r"^\s*(read|write|trim|mixed): IOPS=\s*([\d.]+[kKMGT]?), BW=\s*([\d.]+\s?[kKMGTP]?i?(?:B|bit)/s)"
+    r"(?: \([\d.]+\s?[kKMGTP]?i?(?:B|bit)/s\))?\s*\(([\d.]+\s?[kKMGTP]?i?B)/(\d+)(msec|sec)\)"
 )
 _LAT = re.compile(
     r"^\s*(slat|clat|lat)\s*\((nsec|usec|msec|sec)\s*\): min=\s*([\d.]+)\s*([kKMG]?)\s*, max=\s*([\d.]+)\s*([kKMG]?)"
@@ -51,7 +51,7 @@ _ISSUED = re.compile(r"issued\s+(?:rwtsz?|rwt)?\s*: total=(?:r=)?(\d+)[,/](?:w=)
 _VERSION = re.compile(r"^\s*(fio[ -]\d[\w.+-]*)\s*$")
 _NS = {"nsec": 1, "usec": 1_000, "msec": 1_000_000, "sec": 1_000_000_000}
 _SI = {"": 1, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
-_QUANTITY = re.compile(r"^([\d.]+)\s?([kKMGTP]?)(i?)B(?:/s)?$")
+_QUANTITY = re.compile(r"^([\d.]+)\s?([kKMGTP]?)(i?)(B|bit)(?:/s)?$")
 _RW = {"readwrite": "rw"}
 _MOST_JOBS = 10_000
 _KINDS = {"lat": "total", "clat": "completion"}
@@ -60,13 +60,16 @@ _UNITS = ("figures rounded as printed", "KB and MB of this fio version are binar
 
 
 def _bytes(text: str, *, old: bool) -> float | None:
-    """Bytes (or bytes a second). `old`: KB is 1024."""
+    """Bytes (or bytes a second), also where fio was told to print bits. `old`: KB is 1024."""
     match = _QUANTITY.match(text.strip())
     if match is None:
         return None
     value = num(match[1])
     base = 1024 if old or match[3] else 1000
-    return None if value is None else value * base ** " KMGTP".index(match[2].upper() or " ")
+    if value is None:
+        return None
+    factor: int = base ** " KMGTP".index(match[2].upper() or " ")
+    return value * factor / (8 if match[4] == "bit" else 1)
 
 
 def _count(text: str) -> float | None:

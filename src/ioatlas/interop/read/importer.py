@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from ioatlas.interop.read import fio_json
@@ -163,15 +163,30 @@ def _one_of_each(source: Source, layouts: Iterable[Format]) -> Iterator[Imported
     yield from kept.values()
 
 
-def walk(paths: Iterable[str]) -> Iterator[tuple[str, bool]]:
-    """Files to read, in order; for each whether it was named itself. Symbolic links inside folders are not followed."""
+def walk(paths: Iterable[str], problems: list[str] | None = None) -> Iterator[tuple[str, bool]]:
+    """Files to read, in order; for each whether it was named itself. Symbolic links inside folders are not followed.
+    Folders that cannot be read join `problems`.
+    """
+
+    def unreadable(error: OSError) -> None:
+        if problems is not None:
+            problems.append(f"{error.filename}: cannot be read: {error.strerror}")
+
     for path in paths:
         if not os.path.isdir(path):  # noqa: PTH112 - plain strings: pathlib costs more than reading a small file
             yield path, True
             continue
-        for folder, folders, files in os.walk(path, followlinks=False):
+        for folder, folders, files in os.walk(path, onerror=unreadable, followlinks=False):
             folders[:] = sorted(name for name in folders if not name.startswith("."))
             for name in sorted(files):
                 item = f"{folder.rstrip('/')}/{name}"
-                if not name.startswith(".") and stat.S_ISREG(os.lstat(item).st_mode):
+                if not name.startswith(".") and _is_regular(item, unreadable):
                     yield item, False
+
+
+def _is_regular(path: str, unreadable: Callable[[OSError], None]) -> bool:
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode)
+    except OSError as error:  # the folder may be listed but not entered, or the file is gone
+        unreadable(error)
+        return False

@@ -196,6 +196,30 @@ class Source:
             (number, line[match.end() :] if (match := margin.match(line)) else line) for number, line in self._lines()
         )
 
+    def pieces(self) -> Iterator[tuple[int, str]]:
+        """(line number, text) of lines, of which very long ones come in several pieces that end at a comma: a whole
+        document in one line is read with bounded memory. For UTF-8 without a margin.
+        """
+        number, total, carried, ended = 0, 0, b"", True
+        try:
+            with self.open() as file:
+                while raw := file.readline(LINE_LIMIT):
+                    number += ended
+                    ended = raw.endswith(b"\n")
+                    total += len(raw)
+                    raw, carried = carried + raw, b""
+                    if not ended:
+                        end = raw.rfind(b",") + 1
+                        raw, carried = raw[:end], raw[end:]
+                    if total > EXPANDED_LIMIT or len(carried) > 8 * LINE_LIMIT:
+                        self.problem(number, "too much text to read; the rest was not read")
+                        return
+                    yield number, decode(raw).rstrip("\r\n")
+                if carried:
+                    yield number, decode(carried)
+        except _BROKEN as error:
+            self.problem(0, f"damaged: {error}")
+
     def _lines(self) -> Iterator[tuple[int, str]]:
         try:
             with self.open() if self._kept is None else io.BytesIO(self._kept) as file:

@@ -19,13 +19,15 @@ from ioatlas.model.imported_reading import ImportedReading
 
 SIGNATURE = re.compile(
     r"^[^\n]{0,200}Starting RD=\S|^\s*tod\s+(?:timestamp\s+)?Run\s+Interval\s"
-    r"|^[^\n]{0,40}\.{1,3}Interval\.{1,3}\s+\.+ReqstdOps|^[^\n]{0,40}\binterval\s+i/o\s+MB/sec",
+    r"|^[^\n]{0,40}\.{1,3}Interval\.{1,3}\s+\.+ReqstdOps"
+    r"|^[^\n]{0,40}\binterval\b(?=[^\n]{0,120}\bi/o\b)[^\n]{0,120}\bMB/sec",
     re.MULTILINE | re.IGNORECASE,
 )
 _TAG = re.compile(r"<[^<>]{0,300}>")
 _START = re.compile(r"Starting RD=([^;\s]+(?:\s*\([^)]*\))?);?(.*)$")
-_ROW = re.compile(r"^\s*(\d\d:\d\d:\d\d[.,]\d{3})\s+(\d+|avg_\S+|std_\S+|max_\S+)\s+(.*)$")
-_HEADER = re.compile(r"\binterval\b\s+i/o\s+MB/sec", re.IGNORECASE)
+_ROW = re.compile(r"^\s*(?:\d\d:\d\d:\d\d[.,]\d{3}\s+(\d+)|(?:\S+\s+)?(avg_\S+|std_\S+|max_\S+))\s+(.*)$")
+"""An interval has its time before it; an average may stand without."""
+_HEADER = re.compile(r"\binterval\b(?=.*\bi/o\b)(?=.*\bMB/sec\b)", re.IGNORECASE)
 _GROUPS = re.compile(r"\.{1,3}Interval\.{1,3}\s+(\.+ReqstdOps.*)$", re.IGNORECASE)
 _SMALLEST_BLOCK = 512
 _DATA_OPS = frozenset({"read", "write", "reqstdops", "cpu%", "mb/sec", "xfer"})
@@ -76,7 +78,7 @@ class _Text:
         elif self.flat and (record := _flat_row(self.source, self.flat, number, line)):
             yield from _flat(self.source, number, record)
         elif not self._header(line) and self.columns and (match := _ROW.match(line)):
-            yield from self._row(number, match[2], match[3])
+            yield from self._row(number, match[1] or match[2], match[3])
 
     def _header(self, line: str) -> bool:
         if match := _GROUPS.search(line):
@@ -85,7 +87,7 @@ class _Text:
             self.groups, self.first_line = "", line[match.start() :].split()[1:]
         elif self.groups and re.match(r"\s*rate\s+resp\b", line):
             self.columns, self.groups = _grouped(self.groups, line.split()), ""
-        elif self.first_line and re.match(r"\s*rate\s+1024", line):
+        elif self.first_line and "1024**2" in line and len(line.split()) >= len(self.first_line) - 3:
             pairs = zip(self.first_line, line.split(), strict=False)
             self.columns, self.first_line = [f"{top} {low}".lower() for top, low in pairs], []
         else:
@@ -207,6 +209,9 @@ def raw_readings(
     rate, mb, percent, size = values.get("rate"), values.get("mb"), values.get("pct"), values.get("bytes")
     if rate is None:
         source.problem(number, "an average line without an I/O rate")
+        return
+    if not rate:
+        source.problem(number, "an average line of zeros: no I/O was measured", lost=False)
         return
     if common.get("bs_bytes") is None and rate > 0 and _whole_block(size):
         common = {**common, "bs_bytes": int(size or 0)}

@@ -32,6 +32,10 @@ _OLD_ROW = re.compile(r"^\s*(TARGET\s+(?:PASS(?P<pass>\d+)|Average)|COMBINED)[\s
 _KINDS = ("TARGET_PASS", "TARGET_AVERAGE", "COMBINED", "QUEUE_PASS", "QUEUE_AVERAGE", "TARGET_COMBINED")
 
 
+_KEPT = {"Seek pattern": ("seek_pattern", 40), "Direct I/O": ("direct", 20)}
+"""Settings that are kept as they are: under which name, and how much of them."""
+
+
 @dataclass
 class _Run:
     version: str | None = None
@@ -41,6 +45,8 @@ class _Run:
     read_percent: float | None = None
     size: int | None = None
     depth: int | None = None
+    requests: set[int] = field(default_factory=set)
+    """Request sizes that its targets were given."""
     columns: list[str] = field(default_factory=list)
     commas: bool = False
     """Whether the columns stand between commas, as -csvout writes them."""
@@ -92,18 +98,19 @@ def _add(source: Source, run: _Run, number: int, cells: list[str]) -> None:
 def _setting(run: _Run, text: str) -> None:
     name, _, value = text.partition(",")
     value = value.strip()
-    if name == "Passes":
+    if name in _KEPT:
+        key, most = _KEPT[name]
+        run.settings[key] = value[:most]
+    elif name == "Passes":
         run.passes = whole(value)
     elif name == "Number of Targets":
         run.targets = whole(value)
+    elif name == "Request size":
+        run.requests |= {int(match[:18]) for match in re.findall(r"(\d+),\s*bytes", value)}
     elif name == "Queue Depth":
         run.depth = whole(value)
-    elif name == "Seek pattern":
-        run.settings["seek_pattern"] = value[:40]
     elif name == "Pass seek randomization" and value != "disabled":
         run.settings["pass_seek_randomization"] = value[:40]
-    elif name == "Direct I/O":
-        run.settings["direct"] = value[:20]
     elif name == "Read/write ratio":
         run.read_percent = num(value.split(",")[0].replace("READ", "").strip())
     elif text.startswith("ID for this run,"):
@@ -166,6 +173,14 @@ def _row(source: Source, run: _Run, number: int, row: dict[str, str]) -> Iterato
         statistic, n = f"mean of {run.passes}", run.passes
     elif kind in ("TARGET_AVERAGE", "TARGET_COMBINED") and run.passes and run.passes > 1:
         statistic, n = f"mean of {run.passes}", run.passes
+    size = values["size"]
+    if run.requests:
+        told = min(run.requests) if len(run.requests) == 1 else None
+        if told is None:
+            notes.append("its targets have request sizes of their own")
+        elif size and size != told:
+            notes.append(f"the last request was {int(size)} bytes; the run was given {told}")
+        size = told
     if "end_to_end" in run.settings:
         notes.append(f"end-to-end copy, {run.settings['end_to_end']} side")
     details: dict[str, Any] = {
@@ -187,7 +202,7 @@ def _row(source: Source, run: _Run, number: int, row: dict[str, str]) -> Iterato
         label=run.settings.get("target") or run.settings.get("id"),
         direction=direction,
         rw=rw,
-        bs_bytes=None if values["size"] is None else int(values["size"]),
+        bs_bytes=None if size is None else int(size),
         numjobs=int(values["targets"])
         if kind == "COMBINED" and values["targets"]
         else 1

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from ioatlas.analysis.imported import NO_DATA
 from ioatlas.analysis.wording import size_text
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import MIXED, OptionValue
@@ -154,7 +155,9 @@ def load_name(entry: Entry) -> str:
     word where fio has none.
     """
     if entry.estimate is not None and entry.estimate.kind == "imported":
-        word = str(entry.cell.option.get("operation") or entry.cell.option.get("rw") or "operation not told")
+        told = entry.cell.option.get("operation") or entry.cell.option.get("rw")
+        known = entry.direction if entry.direction != NO_DATA else ""
+        word = str(told or (f"{known}, pattern not told" if known else "operation not told"))
         return f"{word}, {entry.direction} part" if word in MIXED and entry.direction in ("read", "write") else word
     return entry.cell.rw if len(entry.cell.directions) == 1 else f"{entry.cell.rw}, {entry.direction} part"
 

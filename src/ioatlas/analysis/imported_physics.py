@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the figures of an imported reading say about each other: arithmetic that every measurement obeys.
+
+A contradiction is told at the reading and never corrected: which of its figures is wrong, the source does not say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from ioatlas.model.imported_reading import ImportedReading
+from ioatlas.model.units import format_count, format_latency, format_rate, format_size
+
+_TOLERANCE = 0.1
+"""Relative: tools round what they print, and count their seconds in their own ways."""
+_FEW_IN_FLIGHT = 0.5
+"""Below this share of the depth the queue was not full, or the latency is not that of one I/O."""
+_ONE_WAY = frozenset({"read", "write", "randread", "randwrite", "trim", "randtrim"})
+
+
+def doubts(reading: ImportedReading) -> tuple[str, ...]:
+    """Sentences on what cannot be, or what a failed run left; empty for most readings."""
+    return tuple(sentence for check in _CHECKS for sentence in check(reading))
+
+
+def _differ(one: float, other: float, tolerance: float = _TOLERANCE) -> bool:
+    return abs(one - other) > tolerance * max(one, other)
+
+
+def _errors(reading: ImportedReading) -> Iterator[str]:
+    if reading.errors:
+        code = any("error code" in note for note in reading.notes)
+        what = f"error {reading.errors}" if code else f"{reading.errors} errors"
+        yield f"the tool reported {what}: the run failed, at least in part"
+
+
+def _latency_and_time(reading: ImportedReading) -> Iterator[str]:
+    """No I/O takes longer than its run."""
+    seconds = reading.runtime_seconds
+    for name, value in (("mean", reading.lat_mean_ns), ("99th percentile", reading.lat_p99_ns)):
+        if seconds and value and value / 1e9 > seconds * (1 + _TOLERANCE):
+            yield (
+                f"contradiction: a {name} latency of {format_latency(value)} in a run of {seconds:g} s; "
+                "one of them is wrong"
+            )
+
+
+def _bytes_and_time(reading: ImportedReading) -> Iterator[str]:
+    """Bytes are rate times time."""
+    moved, rate, seconds = reading.io_bytes, reading.bw_bytes_per_s, reading.runtime_seconds
+    if moved and rate and seconds and seconds >= 0.1 and _differ(rate * seconds, moved):
+        yield (
+            f"contradiction: {format_rate(rate)} for {seconds:g} s make {format_size(round(rate * seconds))}, "
+            f"but {format_size(moved)} were moved"
+        )
+
+
+def _rate_and_size(reading: ImportedReading) -> Iterator[str]:
+    """Bandwidth is I/Os times block size, where all I/Os have one size."""
+    rate, iops, block = reading.bw_bytes_per_s, reading.iops, reading.bs_bytes
+    if rate and iops and block and iops >= 1 and _differ(iops * block, rate):
+        yield (
+            f"contradiction: {format_count(iops)} I/Os per second of {format_size(block)} make "
+            f"{format_rate(iops * block)}, not {format_rate(rate)}; the sizes are not all alike, or one is wrong"
+        )
+
+
+def _littles_law(reading: ImportedReading) -> Iterator[str]:
+    """I/Os in flight are I/Os per second times their latency, and at most jobs times depth."""
+    if reading.iops is None or not reading.lat_mean_ns or not reading.iodepth or not reading.numjobs:
+        return
+    if any("of each SD or FWD" in note or "entry's share" in note for note in reading.notes):
+        return  # what part of the load the figures are of is not told
+    in_flight = reading.iops * reading.lat_mean_ns / 1e9
+    asked = reading.numjobs * reading.iodepth
+    known = f"{format_count(reading.iops)} IOPS with {format_latency(reading.lat_mean_ns)} are {in_flight:.2g} I/Os"
+    if in_flight > asked * (1 + _TOLERANCE):
+        yield f"contradiction (Little's law): {known} in flight, but the run had at most {asked}"
+    elif in_flight < asked * _FEW_IN_FLIGHT and _is_whole(reading):
+        yield (
+            f"Little's law: {known} in flight, but {asked} were asked for; "
+            "the queue was not full, or the latency is not that of one I/O"
+        )
+
+
+def _is_whole(reading: ImportedReading) -> bool:
+    """Whether the reading has all I/Os of a load that was not paced: only then its I/Os in flight can be too few."""
+    paced = any(reading.details.get(name) for name in ("reqrate", "requested_rate", "rate", "rate_iops", "thinktime"))
+    return not paced and (reading.direction == "mixed" or reading.rw in _ONE_WAY or reading.tool == "xdd")
+
+
+_CHECKS: tuple[Callable[[ImportedReading], Iterator[str]], ...] = (
+    _errors,
+    _latency_and_time,
+    _bytes_and_time,
+    _rate_and_size,
+    _littles_law,
+)
