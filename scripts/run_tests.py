@@ -3,8 +3,8 @@
 
 A linter counts as one check; a test runner's counts come from the report it writes, never from its exit code alone:
 one that fails without a failed test, or writes no report, adds one failure. Nothing is run twice.
-Tests that measure run one at a time, or they would disturb each other; unit tests and real tests that are
-marked `unmeasured` run in parallel.
+Linters run two at a time, unit tests and real tests marked `unmeasured` in parallel. Tests that measure run one at a
+time, or they would disturb each other.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ import tempfile
 import time
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -108,9 +110,9 @@ def npm_test_step(name: str, script: str, text: str, scratch: Path) -> Step:
 def steps(scratch: Path) -> dict[str, list[Step]]:
     """All steps, by group."""
     lint = [
+        Step("mypy", [str(BIN / "mypy")]),  # the longest first
         Step("ruff", [str(BIN / "ruff"), "check", "."]),
         Step("format", [str(BIN / "ruff"), "format", "--check", "."]),
-        Step("mypy", [str(BIN / "mypy")]),
         Step("import rules", [str(BIN / "lint-imports")]),
     ]
     parallel = ["-n", str(min(os.cpu_count() or 1, 4))]
@@ -135,17 +137,26 @@ def steps(scratch: Path) -> dict[str, list[Step]]:
     return {"lint": lint, "test": tests}
 
 
-def run(step: Step) -> Counts:
-    print(f"\n== {step.name}", flush=True)
+def run(step: Step, *, at_once: bool = True) -> Counts:
+    """Run one step. at_once: print what it says as it comes; False for steps that run beside each other."""
+    head = f"\n== {step.name}"
+    if at_once:
+        print(head, flush=True)
     begun = time.monotonic()
     try:
-        code = subprocess.run(
+        done = subprocess.run(
             step.command,
             cwd=step.cwd,
             env={**os.environ, **dict(step.environment)},
             stdin=subprocess.DEVNULL,
+            stdout=None if at_once else subprocess.PIPE,
+            stderr=None if at_once else subprocess.STDOUT,
+            text=True,
             check=False,
-        ).returncode
+        )
+        code = done.returncode
+        if not at_once:
+            print(f"{head}\n{done.stdout}", end="", flush=True)
     except OSError as error:
         print(f"{step.command[0]} could not be started: {error.strerror}")
         code = 127
@@ -175,10 +186,12 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="ioatlas-tests-") as scratch:
         for group, members in steps(Path(scratch)).items():
             if only in (None, group):
-                for step in members:
-                    counts = run(step)
-                    total += counts
-                    failed += [step.name] if counts.failed else []
+                linters = group == "lint"
+                with ThreadPoolExecutor(2 if linters else 1) as pool:
+                    found = pool.map(partial(run, at_once=not linters), members)
+                    for step, counts in zip(members, found, strict=True):
+                        total += counts
+                        failed += [step.name] if counts.failed else []
     print(f"\nfailed: {', '.join(failed)}" if failed else "\nall is well")
     print(total)
     return 1 if failed else 0
