@@ -12,9 +12,11 @@ import pytest
 
 from ioatlas.campaign import load_result
 from ioatlas.errors import IoAtlasError
+from ioatlas.procedures.dense_map import initial_reads, probe
 from ioatlas.procedures.options import CAMPAIGN
 from ioatlas.run.record import recorded_plan
 from ioatlas.store.journal import Journal
+from ioatlas.store.rules import RULES
 from tests.unit.procedures.cases import DENSE, make_world
 from tests.unit.simulated import World
 
@@ -214,3 +216,7 @@ def test_a_rollback_journal_cannot_have_another_file_deleted(dense):
         load_result(dense.directory)
     assert victim.read_text() == "kept"
     (dense.directory / "journal.sqlite-journal").unlink()
+
+
+def test_replicates_below_0_are_those_of_probes_and_initial_reads():
+    assert RULES["visit.block"].low == min(initial_reads.REPLICATE, probe.PROBE_REPLICATE)

@@ -16,7 +16,7 @@ from ioatlas.target.placing import Places
 MOST_CELLS = 12
 """Read cells that are visited before anything writes; drawn at random from all."""
 WINDOW_MS = 1000
-BLOCK = -2
+REPLICATE = -2
 PREPARED = frozenset({"filled", "preconditioned"})
 
 
@@ -37,6 +37,6 @@ def initial_reads(plan: Plan) -> list[NewVisit]:
     chosen = generator.sample(reads, min(MOST_CELLS, len(reads)))
     window = max(WINDOW_MS, round(plan.spec.window_seconds * 1000))
     return [
-        NewVisit(cell.key, BLOCK, generator.randrange(1, 2**31), Purpose.INITIAL, alone=True, runtime_ms=window)
+        NewVisit(cell.key, REPLICATE, generator.randrange(1, 2**31), Purpose.INITIAL, alone=True, runtime_ms=window)
         for cell in chosen
     ]
