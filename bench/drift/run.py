@@ -17,7 +17,7 @@ import numpy as np
 
 from ioatlas.analysis.drift import baseline_charts, in_doubt, replicate_states, to_repeat
 from ioatlas.analysis.estimates import estimate_cells
-from ioatlas.design.sentinels import spacing
+from ioatlas.design.baseline import spacing
 from ioatlas.model.cell import Cell
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.purpose import Purpose

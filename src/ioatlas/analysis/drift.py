@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the visits of a campaign say about drift: block effects, the blocks to void and repeat, and the control
-chart of the sentinels.
+"""What the visits of a campaign say about drift: replicate effects, the replicates to void and repeat, and the control
+chart of the baseline visits.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from ioatlas.model.visit import Visit
 from ioatlas.stats.drift import (
     RELEVANT_SHIFT,
     SMOOTHED_CHART_METHOD,
-    BlockFit,
     Removal,
-    block_shift,
+    ReplicateFit,
     control_chart,
-    fit_blocks,
+    fit_replicates,
     lost_cells,
+    replicate_shift,
     shift_within,
     without_lone_readings,
 )
 
-"""How the reason of visits begins whose block was voided."""
+"""How the reason of visits begins whose replicate was voided."""
 FEWEST_READINGS = 4
 CHART_WIDTH = 3.5
 """Limits in standard deviations: with 3.0 one unchanging sweep in eight signals over a hundred readings, with 3.5
@@ -49,12 +49,12 @@ RELEVANT_SIGNAL = RELEVANT_SHIFT / 2
 
 @dataclass(frozen=True)
 class ReplicateState:
-    """One block of one target.
+    """One replicate of one target.
 
-    n_visits, n_discarded: of the sweep. effect, error: level against the mean of all blocks and its standard error,
+    n_visits, n_discarded: of the sweep. effect, error: level against the mean of all replicates and its standard error,
     logarithms.
-    voided: reasons to void it and run it again; shift: a change of level inside the block, or ''; doubt: one of two
-    blocks that differ, or ''.
+    voided: reasons to void it and run it again; shift: a change of level inside the replicate, or ''; doubt: one of two
+    replicates that differ, or ''.
     """
 
     target: str
@@ -75,15 +75,17 @@ class ReplicateState:
     @property
     def sentence(self) -> str:
         moved = f"level {expm1(self.effect):+.1%} (standard error {self.error:.1%})"
-        return "; ".join([f"block {self.replicate}: {moved}", *self.reasons, *([self.doubt] if self.doubt else [])])
+        return "; ".join([f"replicate {self.replicate}: {moved}", *self.reasons, *([self.doubt] if self.doubt else [])])
 
 
 def replicate_states(cells: Mapping[str, Cell], visits: Iterable[Visit]) -> tuple[ReplicateState, ...]:
-    """State of every block of the sweep, from the throughput of its visits and sentinels; cells by key, all visits
+    """State of every replicate of the sweep, from the throughput of its visits and baseline visits; cells by key, all
+    visits
     of the campaign.
 
-    Targets with fewer than two blocks, or whose blocks share no cell, are left out: nothing can be said of their
-    drift. Voided blocks are left out too.
+    Targets with fewer than two replicates, or whose replicates share no cell, are left out: nothing can be said of
+    their
+    drift. Voided replicates are left out too.
     """
     swept: dict[str, list[Visit]] = {}
     for visit in visits:
@@ -93,8 +95,8 @@ def replicate_states(cells: Mapping[str, Cell], visits: Iterable[Visit]) -> tupl
 
 
 def to_repeat(states: Sequence[ReplicateState]) -> dict[str, list[ReplicateState]]:
-    """{target: blocks to void and repeat}: those with a reason, as long as they are fewer than the others; else the
-    target moves, not a block.
+    """{target: replicates to void and repeat}: those with a reason, as long as they are fewer than the others; else the
+    target moves, not a replicate.
     """
     chosen: dict[str, list[ReplicateState]] = {}
     for target in dict.fromkeys(state.target for state in states):
@@ -106,7 +108,7 @@ def to_repeat(states: Sequence[ReplicateState]) -> dict[str, list[ReplicateState
 
 
 def in_doubt(states: Sequence[ReplicateState]) -> dict[str, ReplicateState]:
-    """{target: one of its two blocks that differ}: a third block decides which of them moved."""
+    """{target: one of its two replicates that differ}: a third replicate decides which of them moved."""
     return {state.target: state for state in states if state.doubt}
 
 
@@ -123,31 +125,31 @@ def _states(target: str, visits: list[Visit]) -> list[ReplicateState]:
             value = window_values(part, visit.window_start_ms).bw_bytes_per_s
             if value > 0:
                 rows.append((f"{visit.cell_key}/{part.direction}", visit.replicate, value))
-    if len({block for _, block, _ in rows}) < 2:
+    if len({replicate for _, replicate, _ in rows}) < 2:
         return []
     try:
-        fit = fit_blocks([row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows])
+        fit = fit_replicates([row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows])
     except UsageError:
-        return []  # the blocks share no cell
+        return []  # the replicates share no cell
     states = []
-    lost = {block: _lost(visits, block) for block in fit.effects}
-    for block in sorted(fit.effects):
-        inside = [float(residual) for residual, row in zip(fit.residuals, rows, strict=True) if row[1] == block]
-        total = [visit for visit in visits if visit.replicate == block and visit.purpose is Purpose.SWEEP]
-        others = [lost[other] for other in lost if other != block]
+    lost = {replicate: _lost(visits, replicate) for replicate in fit.effects}
+    for replicate in sorted(fit.effects):
+        inside = [float(residual) for residual, row in zip(fit.residuals, rows, strict=True) if row[1] == replicate]
+        total = [visit for visit in visits if visit.replicate == replicate and visit.purpose is Purpose.SWEEP]
+        others = [lost[other] for other in lost if other != replicate]
         reasons = [
-            block_shift(fit, block),
-            lost_cells(*lost[block], sum(n for n, _ in others), sum(n for _, n in others)),
+            replicate_shift(fit, replicate),
+            lost_cells(*lost[replicate], sum(n for n, _ in others), sum(n for _, n in others)),
         ]
         shift = shift_within(inside)
         states.append(
             ReplicateState(
                 target,
-                block,
+                replicate,
                 len(total),
                 sum(bool(visit.discarded) for visit in total),
-                fit.effects[block],
-                fit.errors[block],
+                fit.effects[replicate],
+                fit.errors[replicate],
                 tuple(reason for reason in reasons if reason),
                 shift[1] if shift else "",
             )
@@ -158,7 +160,7 @@ def _states(target: str, visits: list[Visit]) -> list[ReplicateState]:
 def _in_company(visits: list[Visit]) -> list[Visit]:
     """The visits without those that ran in a fio of their own, unless most did.
 
-    What is made again runs by itself, after its block and after a pause in which a target may save credit: it would
+    What is made again runs by itself, after its replicate and after a pause in which a target may save credit: it would
     pass for a shift.
     """
     size = Counter(visit.batch_id for visit in visits)
@@ -166,15 +168,15 @@ def _in_company(visits: list[Visit]) -> list[Visit]:
     return together if 2 * len(together) > len(visits) else visits
 
 
-def _lost(visits: Sequence[Visit], block: int) -> tuple[int, int]:
-    """Cells of a block that no visit counts for, and its cells."""
-    mine = [visit for visit in visits if visit.replicate == block and visit.purpose is Purpose.SWEEP]
+def _lost(visits: Sequence[Visit], replicate: int) -> tuple[int, int]:
+    """Cells of a replicate that no visit counts for, and its cells."""
+    mine = [visit for visit in visits if visit.replicate == replicate and visit.purpose is Purpose.SWEEP]
     cells = {visit.cell_key for visit in mine}
     return len(cells - {visit.cell_key for visit in mine if not visit.discarded}), len(cells)
 
 
-def _doubted(states: list[ReplicateState], fit: BlockFit) -> list[ReplicateState]:
-    """Of two blocks that differ by a relevant shift, four standard errors away, nobody knows which one moved."""
+def _doubted(states: list[ReplicateState], fit: ReplicateFit) -> list[ReplicateState]:
+    """Of two replicates that differ by a relevant shift, four standard errors away, nobody knows which one moved."""
     if len(states) != 2:
         return states
     first, second = states
@@ -182,15 +184,15 @@ def _doubted(states: list[ReplicateState], fit: BlockFit) -> list[ReplicateState
     error = (fit.errors[first.replicate] ** 2 + fit.errors[second.replicate] ** 2) ** 0.5
     if abs(expm1(difference)) < RELEVANT_SHIFT or abs(difference) < 4 * error:
         return states
-    said = f"blocks {first.replicate} and {second.replicate} differ by {expm1(difference):+.0%}"
+    said = f"replicates {first.replicate} and {second.replicate} differ by {expm1(difference):+.0%}"
     return [replace(state, doubt=said) for state in states]
 
 
-# -- sentinels -----------------------------------------------------------------------------------------------
+# -- baseline visits -----------------------------------------------------------------------------------------------
 
 
 def baseline_charts(cells: Mapping[str, Cell], visits: Iterable[Visit]) -> tuple[BaselineChart, ...]:
-    """A chart for each sentinel cell and direction with four readings and more, from all its sentinel visits that a
+    """A chart for each baseline cell and direction with four readings and more, from all its baseline visits that a
     gate let pass.
     """
     namer = Namer(cells.values(), sorted({cell.target for cell in cells.values()}))
@@ -248,7 +250,7 @@ def _chart(cell: Cell, direction: str, rows: Sequence[tuple[Visit, float]], name
 
 
 def replicate_rows(states: Sequence[ReplicateState], voided: Sequence[VoidedReplicate]) -> tuple[ReplicateRow, ...]:
-    """Every block for tables: those that stand, and those that were voided (as the journal keeps them)."""
+    """Every replicate for tables: those that stand, and those that were voided (as the journal keeps them)."""
     rows = [
         ReplicateRow(
             state.target,
@@ -262,7 +264,7 @@ def replicate_rows(states: Sequence[ReplicateState], voided: Sequence[VoidedRepl
         for state in states
     ]
     for one in voided:
-        again = f"voided and repeated as block {one.again}: {one.reason}"
+        again = f"voided and repeated as replicate {one.again}: {one.reason}"
         rows.append(ReplicateRow(one.target, one.replicate, one.visits, one.discarded, one.effect, one.error, again))
     return tuple(sorted(rows, key=lambda row: (row.target, row.replicate)))
 
@@ -270,13 +272,13 @@ def replicate_rows(states: Sequence[ReplicateState], voided: Sequence[VoidedRepl
 def drift_pictures(
     charts: Sequence[BaselineChart], rows: Sequence[ReplicateRow]
 ) -> tuple[tuple[Chart, ...], tuple[Table, ...]]:
-    """The sentinels' control charts, and the table of blocks, as a report draws them."""
+    """The baseline visits' control charts, and the table of replicates, as a report draws them."""
     drawn = []
     for chart in charts:
         begins = {point.replicate: point.seconds for point in reversed(chart.points)}
         drawn.append(
             Chart(
-                f"Sentinel: {chart.label} ({chart.direction})",
+                f"Baseline cell: {chart.label} ({chart.direction})",
                 "time since the first reading, s",
                 "none",
                 "throughput over its middle",
@@ -292,7 +294,10 @@ def drift_pictures(
                     ),
                 ),
                 (ChartBound("upper limit", chart.points[-1].high), ChartBound("lower", chart.points[-1].low)),
-                tuple(ChartBound(f"block {block}", round(at, 1)) for block, at in sorted(begins.items())[1:MOST_MARKS]),
+                tuple(
+                    ChartBound(f"replicate {replicate}", round(at, 1))
+                    for replicate, at in sorted(begins.items())[1:MOST_MARKS]
+                ),
                 f"One cell measured again at regular places of the sweep. The moving average ({chart.method}) of a "
                 "target that does not move stays between "
                 f"the limits; the middle is {chart.centre_bytes_per_s / 1e6:.1f} MB/s, the noise of one reading "
@@ -315,16 +320,16 @@ def drift_pictures(
     ]
     columns = (
         *(("target",) if several else ()),
-        "block",
+        "replicate",
         "visits",
         "discarded",
         "level",
         "standard error",
         "what became of it",
     )
-    note = "A block visits the cells once, in an order of its own. Levels are against the mean of the blocks."
+    note = "A replicate visits the cells once, in an order of its own. Levels are against the mean of the replicates."
     return tuple(drawn), (
-        Table("Random blocks of the sweep", columns, tuple(texts), note, after_map=True),
+        Table("Replicates of the sweep", columns, tuple(texts), note, after_map=True),
     ) if texts else ()
 
 
@@ -334,20 +339,21 @@ def drift_findings(
     voided: Sequence[VoidedReplicate],
     removed: Mapping[str, Removal] | None = None,
 ) -> tuple[Finding, ...]:
-    """What is to be said of drift: blocks voided and repeated, blocks that stand although they moved, sentinels out
+    """What is to be said of drift: replicates voided and repeated, replicates that stand although they moved,
+    baseline visits out
     of control.
     """
     found = []
     several = len({state.target for state in states} | {chart.target for chart in charts}) > 1
     if voided:
         told = "; ".join(
-            (f"{one.target}: " if several else "") + f"block {one.replicate}, {one.reason}" for one in voided[:3]
+            (f"{one.target}: " if several else "") + f"replicate {one.replicate}, {one.reason}" for one in voided[:3]
         )
-        noun = "block was" if len(voided) == 1 else "blocks were"
+        noun = "replicate was" if len(voided) == 1 else "replicates were"
         found.append(
             Finding(
                 FindingCode.DRIFT,
-                f"{len(voided)} random {noun} voided and measured again, the visits kept in the journal and out of "
+                f"{len(voided)} {noun} voided and measured again, the visits kept in the journal and out of "
                 f"every value: {told}.",
                 target=common(one.target for one in voided),
             )
@@ -357,7 +363,7 @@ def drift_findings(
         found.append(
             Finding(
                 FindingCode.DRIFT,
-                f"The level{on} differed between the random blocks of the sweep: {removal.sentence}.",
+                f"The level{on} differed between the replicates of the sweep: {removal.sentence}.",
                 target=target,
             )
         )
@@ -367,7 +373,7 @@ def drift_findings(
         found.append(
             Finding(
                 FindingCode.DRIFT,
-                f"{len(moved)} of {len(states)} random blocks moved and stand, for the target moved with most of "
+                f"{len(moved)} of {len(states)} replicates moved and stand, for the target moved with most of "
                 f"them: {told}.",
                 target=common(state.target for state in moved),
             )
@@ -377,7 +383,7 @@ def drift_findings(
         if signals:
             far = max(signals, key=lambda point: abs(point.smoothed - 1))
             sentence = (
-                f"Sentinel {chart.label} ({chart.direction}): in {len(signals)} of {len(chart.points)} "
+                f"Baseline cell {chart.label} ({chart.direction}): in {len(signals)} of {len(chart.points)} "
                 "readings out of control, "
             )
             sentence += (
@@ -389,7 +395,7 @@ def drift_findings(
             )
         elif chart.noise > LOUD:
             sentence = (
-                f"Sentinel {chart.label} ({chart.direction}): its {len(chart.points)} readings vary by "
+                f"Baseline cell {chart.label} ({chart.direction}): its {len(chart.points)} readings vary by "
                 f"{chart.noise:.0%} from one to the next, too much "
             )
             found.append(
@@ -404,7 +410,7 @@ def drift_findings(
         else:
             widest = max(abs(point.smoothed - 1) for point in chart.points)
             sentence = (
-                f"Sentinel {chart.label} ({chart.direction}) stayed in control over {len(chart.points)} "
+                f"Baseline cell {chart.label} ({chart.direction}) stayed in control over {len(chart.points)} "
                 f"readings (at most {widest:.1%} off, "
             )
             found.append(

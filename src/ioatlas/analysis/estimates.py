@@ -153,7 +153,7 @@ def without_shifts(cells: Mapping[str, Cell], readings: _Rows) -> tuple[_Rows, d
     return corrected, removals
 
 
-def removed_blocks(cells: Mapping[str, Cell], visits: Iterable[Visit]) -> dict[str, Removal]:
+def removed_effects(cells: Mapping[str, Cell], visits: Iterable[Visit]) -> dict[str, Removal]:
     """What `estimate_cells` takes out of each target's throughput."""
     return without_shifts(
         cells, _readings(visit for visit in visits if visit.purpose is Purpose.SWEEP and visit.cell_key in cells)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a study in order says: lines of mean and standard deviation for each operation, and two tools beside each
+"""What a fixed-work sequence says: lines of mean and standard deviation for each operation, and two tools beside each
 other.
 """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Foreign readings as rows of a map: imported estimates without visits and without intervals."""
+"""Imported readings as rows of a map: imported estimates without visits and without intervals."""
 
 from __future__ import annotations
 

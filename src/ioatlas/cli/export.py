@@ -63,7 +63,7 @@ Without -o, csv and json go to standard output, the others into DIR.""",
     "--figure",
     "style",
     type=click.Choice(("map", "lines", "charts", "rounds")),
-    help="Heat maps, lines with error bars, the charts a study in order brings itself, or the steady-state plot of a "
+    help="Heat maps, lines with error bars, the charts of a fixed-work sequence, or the steady-state plot of a "
     "SNIA test. Default: charts or rounds where there are any, else map.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the names of the written files as JSON.")

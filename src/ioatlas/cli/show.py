@@ -145,7 +145,7 @@ def _head(result: CampaignResult) -> RenderableType:
 
 
 def _charts(result: CampaignResult) -> list[RenderableType]:
-    """The charts of a study in order as tables: mean ± standard deviation (visits)."""
+    """The charts of a fixed-work sequence as tables: mean ± standard deviation (visits)."""
     from rich.table import Table
 
     from ioatlas.report.export.to_charts import chart_rows

@@ -50,7 +50,7 @@ SEARCH_GROWTH = 1.25
 REFIT_ITERATIONS = 12
 """Steps of the optimiser between two searches, from what the last search found."""
 PICKS_TO_STOP = 12
-"""Honesty picks below which no stated error ends a campaign."""
+"""Hold-out picks below which no stated error ends a campaign."""
 
 
 @dataclass(frozen=True)

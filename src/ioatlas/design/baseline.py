@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sentinel visits: one cell of each target that comes back at regular places of a sweep, so that drift shows apart
+"""Baseline visits: one cell of each target that comes back at regular places of a sweep, so that drift shows apart
 from the cells.
 """
 
@@ -12,14 +12,14 @@ from statistics import median
 from ioatlas.model.cell import Cell
 
 SHARE = 0.05
-"""Of the visits of a sweep that may be sentinels."""
+"""Of the visits of a sweep that may be baseline visits."""
 FEWEST = 4
 """Fewer readings draw no chart: the sweep goes without."""
 USUAL_SPACING = 25
-"""Visits from one sentinel to the next where the number of visits is not known beforehand."""
+"""Visits from one baseline visit to the next where the number of visits is not known beforehand."""
 
 
-def choose_sentinel(cells: Iterable[Cell]) -> Cell | None:
+def choose_baseline_cell(cells: Iterable[Cell]) -> Cell | None:
     """The cell of one target that stands for it: bounded by time, reading where any reads, in the middle of block
     size, load and footprint.
 
@@ -45,7 +45,8 @@ def choose_sentinel(cells: Iterable[Cell]) -> Cell | None:
 
 
 def spacing(visits: int | None) -> int | None:
-    """Visits from one sentinel to the next, so that one stands at the start and one at the end; None for a sweep that
+    """Visits from one baseline visit to the next, so that one stands at the start and one at the end; None for a
+    sweep that
     is too short.
 
     visits: of the whole sweep; None when it is not known.
@@ -57,8 +58,8 @@ def spacing(visits: int | None) -> int | None:
 
 
 def places_for(done: int, made: int, waiting: Sequence[object], step: int, *, first: int = 0) -> list[int]:
-    """Indices into the waiting visits before which a sentinel is due.
+    """Indices into the waiting visits before which a baseline visit is due.
 
-    done: visits of the sweep begun so far; made: sentinels so far; first: visits before the first one.
+    done: visits of the sweep begun so far; made: baseline visits so far; first: visits before the first one.
     """
     return list(range(max(0, first + made * step - done), len(waiting), step))

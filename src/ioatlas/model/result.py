@@ -65,8 +65,8 @@ class CampaignResult:
     tables: tuple[Table, ...] = ()
     rounds: tuple[RoundsResult, ...] = ()
     """Of a test in rounds: one for each target and pass."""
-    sentinels: tuple[BaselineChart, ...] = ()
-    blocks: tuple[ReplicateRow, ...] = ()
+    baselines: tuple[BaselineChart, ...] = ()
+    replicates: tuple[ReplicateRow, ...] = ()
     """Random orders of the sweep, those that were voided included."""
     latency_curves: tuple[LatencyCurve, ...] = ()
     """Percentiles of every cell and direction that has latencies."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from ioatlas.analysis.best import with_fresh
 from ioatlas.analysis.drift import baseline_charts, drift_findings, drift_pictures, replicate_rows, replicate_states
-from ioatlas.analysis.estimates import estimate_cells, removed_blocks
+from ioatlas.analysis.estimates import estimate_cells, removed_effects
 from ioatlas.analysis.footprints import before_after_findings, with_history
 from ioatlas.analysis.headlines import headlines
 from ioatlas.analysis.latencies import latency_curves, time_courses
@@ -221,13 +221,13 @@ def _with_drift(read: _Read, result: CampaignResult, judged: Sequence[Finding]) 
     """The result with how the target was over time, and with all findings in their order."""
     told = read.told if read.parts.in_replicates else []
     states = replicate_states(read.cells, told)
-    sentinels, voided = baseline_charts(read.cells, read.visits), read.parts.journal.kept(Voided).replicates
-    blocks = replicate_rows(states, voided)
-    charts, tables = drift_pictures(sentinels, blocks)
+    baselines, voided = baseline_charts(read.cells, read.visits), read.parts.journal.kept(Voided).replicates
+    replicates = replicate_rows(states, voided)
+    charts, tables = drift_pictures(baselines, replicates)
     return replace(
         result,
-        sentinels=sentinels,
-        blocks=blocks,
+        baselines=baselines,
+        replicates=replicates,
         charts=charts,
         tables=tables,
         other_traffic=foreign_traffic(read.counts),
@@ -237,7 +237,7 @@ def _with_drift(read: _Read, result: CampaignResult, judged: Sequence[Finding]) 
             *map_findings(read.parts.journal.kept(Maps)),
             *read.parts.findings(result),
             *judged,
-            *drift_findings(states, sentinels, voided, removed_blocks(read.cells, told)),
+            *drift_findings(states, baselines, voided, removed_effects(read.cells, told)),
             *counted_findings(read.counts),
         ),
     )

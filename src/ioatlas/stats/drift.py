@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Drift over a campaign: effects of replicates, the control chart of the baseline cells, and the test that voids a
-replicate. A parameter `block` is a replicate, the passes over the cells that a two-way fit calls blocks.
+replicate. A replicate is the passes over the cells that a two-way fit calls blocks.
 
 Everything works on natural logarithms: an effect of -0.10 is a level 10% lower, whatever the cell.
 """
@@ -30,15 +30,17 @@ LOST_METHOD = "lost-cells/1"
 EFFECT_METHOD = "block-effects/1"
 
 RELEVANT_SHIFT = 0.15
-"""A block is voided for nothing less than a 15% change of level: smaller ones are what the fitted block effect is for.
+"""A replicate is voided for nothing less than a 15% change of level: smaller ones are what the fitted replicate
+effect is for.
 """
 LOST_SHARE = 0.05
-"""Share of a block's cells that may be left without a visit that counts."""
+"""Share of a replicate's cells that may be left without a visit that counts."""
 LOST_CHANCE = 0.001
 RELEVANT_EFFECT = 0.02
 EFFECT_CHANCE = 0.01
-FEWEST_IN_BLOCK = 20
-"""Visits from which a block's effect is known well enough (a fifth of one visit's noise) to be taken out of the others.
+FEWEST_IN_REPLICATE = 20
+"""Visits from which a replicate's effect is known well enough (a fifth of one visit's noise) to be taken out of the
+others.
 """
 
 FEWEST_EACH_SIDE, SHARE_EACH_SIDE = 5, 0.2
@@ -46,11 +48,12 @@ _HUBER = 1.5
 
 
 @dataclass(frozen=True)
-class BlockFit:
-    """Additive model ln(value) = cell + block, fitted so that single wild visits count less.
+class ReplicateFit:
+    """Additive model ln(value) = cell + replicate, fitted so that single wild visits count less.
 
-    effects, errors: by block, logarithms and their standard errors; effects are relative to the mean over visits.
-    levels: by cell, logarithm of the value with block effects taken out. residual_sd: of one visit, degrees of freedom
+    effects, errors: by replicate, logarithms and their standard errors; effects are relative to the mean over visits.
+    levels: by cell, logarithm of the value with replicate effects taken out. residual_sd: of one visit, degrees of
+    freedom
             accounted for.
     residuals: shape (n,), in the order of the input.
     """
@@ -63,49 +66,53 @@ class BlockFit:
     method: str = FIT_METHOD
 
 
-def fit_blocks(cells: Sequence[Hashable], blocks: Sequence[int], values: Sequence[float]) -> BlockFit:
-    """Fit cell levels and block effects to visits; all three have the same length, values are positive, NaN is refused.
+def fit_replicates(cells: Sequence[Hashable], replicates: Sequence[int], values: Sequence[float]) -> ReplicateFit:
+    """Fit cell levels and replicate effects to visits; all three have the same length, values are positive, NaN is
+    refused.
 
     Huber's M-estimate (k = 1.5) by iteratively reweighted means (Huber and Ronchetti 2009, section 7.8). A cell visited
-    once tells nothing of blocks. Blocks that share no cell with the others cannot be compared with them and raise
+    once tells nothing of replicates. Replicates that share no cell with the others cannot be compared with them and
+    raise
     UsageError.
     """
-    if not len(cells) == len(blocks) == len(values) or not len(values):
+    if not len(cells) == len(replicates) == len(values) or not len(values):
         raise UsageError(
-            "cells, blocks and values of a block fit differ in length or are empty",
+            "cells, replicates and values of a replicate fit differ in length or are empty",
             remedy="pass one of each for every visit",
         )
     array = np.asarray(values, dtype=float)
     if not np.all(np.isfinite(array) & (array > 0)):
-        raise UsageError("a block fit takes positive values", remedy="leave visits that measured zero or nothing out")
+        raise UsageError(
+            "a replicate fit takes positive values", remedy="leave visits that measured zero or nothing out"
+        )
     logs = np.log(array)
     cell_names, cell = _codes(cells)
-    block_names, block = _codes(blocks)
-    _need_connected(cell, block, len(block_names))
+    replicate_names, replicate = _codes(replicates)
+    _need_connected(cell, replicate, len(replicate_names))
     weights = np.ones(logs.size)
     level: Floats = np.zeros(len(cell_names))
-    effect: Floats = np.zeros(len(block_names))
-    dof = max(1, logs.size - len(cell_names) - len(block_names) + 1)
+    effect: Floats = np.zeros(len(replicate_names))
+    dof = max(1, logs.size - len(cell_names) - len(replicate_names) + 1)
     # Residuals of k visits of one cell are smaller than the noise by sqrt((k - 1) / k) and more; the median is raised
     # for it.
     shrink = sqrt(dof / logs.size)
     residuals: Floats = logs
     for _ in range(200):
         before = effect.copy()
-        level = _means(cell, weights, logs - effect[block], len(cell_names))
-        effect = _means(block, weights, logs - level[cell], len(block_names))
-        effect -= float(np.average(effect[block]))
-        residuals = logs - level[cell] - effect[block]
+        level = _means(cell, weights, logs - effect[replicate], len(cell_names))
+        effect = _means(replicate, weights, logs - level[cell], len(replicate_names))
+        effect -= float(np.average(effect[replicate]))
+        residuals = logs - level[cell] - effect[replicate]
         scale = 1.4826 * float(np.median(np.abs(residuals))) / shrink
         if scale > 0:
             weights = np.minimum(1.0, _HUBER * scale / np.maximum(np.abs(residuals), 1e-12))
         if np.max(np.abs(effect - before)) < 1e-7:
             break
     sd = sqrt(float(np.sum(weights * residuals**2)) / dof)
-    seen = np.array([np.sum(weights[block == index]) for index in range(len(block_names))])
-    return BlockFit(
-        {name: float(effect[index]) for index, name in enumerate(block_names)},
-        {name: sd / sqrt(float(seen[index])) for index, name in enumerate(block_names)},
+    seen = np.array([np.sum(weights[replicate == index]) for index in range(len(replicate_names))])
+    return ReplicateFit(
+        {name: float(effect[index]) for index, name in enumerate(replicate_names)},
+        {name: sd / sqrt(float(seen[index])) for index, name in enumerate(replicate_names)},
         {name: float(level[index]) for index, name in enumerate(cell_names)},
         sd,
         residuals,
@@ -123,12 +130,12 @@ def _means(group: Codes, weights: Floats, values: Floats, count: int) -> Floats:
     return total
 
 
-def _need_connected(cell: Codes, block: Codes, blocks: int) -> None:
+def _need_connected(cell: Codes, replicate: Codes, replicates: int) -> None:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
     cells = int(cell.max()) + 1
-    graph = coo_array((np.ones(cell.size), (cell, block + cells)), shape=(cells + blocks, cells + blocks))
+    graph = coo_array((np.ones(cell.size), (cell, replicate + cells)), shape=(cells + replicates, cells + replicates))
     parts, label = connected_components(graph, directed=False)
     if parts > 1 and len(set(label[cells:])) > 1:
         raise UsageError(
@@ -163,7 +170,8 @@ def control_chart(
 
     z_i = weight ln(x_i) + (1 - weight) z_(i-1); limits centre +- width sd sqrt(weight / (2 - weight) (1 - (1 -
     weight)^(2 i)) + 1 / baseline) (Lucas and Saccucci 1990, Technometrics 32(1); the last term is the uncertainty of
-    the centre). sd: of one reading's logarithm where known (residual_sd of the block fit); else from the median moving
+    the centre). sd: of one reading's logarithm where known (residual_sd of the replicate fit); else from the median
+    moving
     range of the baseline. baseline: first readings the centre comes from; default all. Weight 0.3 and width 3: a false
     signal about every 465 readings; a shift of 2 sd is signalled after about 4.
     """
@@ -204,26 +212,29 @@ def without_lone_readings(values: Sequence[float]) -> Floats:
     return np.concatenate([[first], middle, [last]])
 
 
-def block_shift(fit: BlockFit, block: int, *, relevant: float = RELEVANT_SHIFT, width: float = 4.0) -> str:
-    """Why the block's level is out of line with the other blocks, or ''. Needs three blocks: of two nobody knows which
+def replicate_shift(fit: ReplicateFit, replicate: int, *, relevant: float = RELEVANT_SHIFT, width: float = 4.0) -> str:
+    """Why the replicate's level is out of line with the other replicates, or ''. Needs three replicates: of two
+    nobody knows which
     one moved.
 
-    Both are asked for: a difference from the median of the other blocks above `relevant`, and above `width` times its
-    standard error, to which the usual spread of the blocks (1.4826 x median absolute deviation) belongs.
+    Both are asked for: a difference from the median of the other replicates above `relevant`, and above `width` times
+    its
+    standard error, to which the usual spread of the replicates (1.4826 x median absolute deviation) belongs.
     """
-    others = [effect for name, effect in fit.effects.items() if name != block]
-    if len(others) < 2 or block not in fit.effects:
+    others = [effect for name, effect in fit.effects.items() if name != replicate]
+    if len(others) < 2 or replicate not in fit.effects:
         return ""
     centre = float(np.median(others))
     usual = 1.4826 * float(np.median(np.abs(np.array(others) - centre))) if len(others) >= 3 else 0.0
-    difference = fit.effects[block] - centre
-    if abs(expm1(difference)) < relevant or abs(difference) < width * sqrt(fit.errors[block] ** 2 + usual**2):
+    difference = fit.effects[replicate] - centre
+    if abs(expm1(difference)) < relevant or abs(difference) < width * sqrt(fit.errors[replicate] ** 2 + usual**2):
         return ""
-    return f"block {block}: level {expm1(difference):+.0%} against the other blocks"
+    return f"replicate {replicate}: level {expm1(difference):+.0%} against the other replicates"
 
 
 def shift_within(residuals: Sequence[float] | Floats, *, relevant: float = RELEVANT_SHIFT) -> tuple[int, str] | None:
-    """(index, reason) of a change of level inside a block, from its visits' log residuals in the order of time; None
+    """(index, reason) of a change of level inside a replicate, from its visits' log residuals in the order of time;
+    None
     when there is none.
 
     A fifth of the visits, and five of them, must lie on either side: a few odd visits at one end are not another level
@@ -247,16 +258,18 @@ def shift_within(residuals: Sequence[float] | Floats, *, relevant: float = RELEV
     step = float(series[first:].mean() - series[:first].mean())
     if abs(exp(step) - 1) < relevant:
         return None
-    return first, f"level {expm1(step):+.0%} from visit {first + 1} of the block on"
+    return first, f"level {expm1(step):+.0%} from visit {first + 1} of the replicate on"
 
 
 def lost_cells(lost: int, cells: int, lost_elsewhere: int, cells_elsewhere: int) -> str:
-    """Why a block is to be voided for cells that were left without a visit that counts, after all were tried again; ''
+    """Why a replicate is to be voided for cells that were left without a visit that counts, after all were tried
+    again; ''
     when it stands.
 
-    More than 5% must be lost, more than chance makes of 5% (binomial, p < 0.001), and more than in the other blocks
-    (Fisher's exact test, p < 0.001): what is lost in every block is lost by the target or the sweep, and no repetition
-    of a block brings it back.
+    More than 5% must be lost, more than chance makes of 5% (binomial, p < 0.001), and more than in the other replicates
+    (Fisher's exact test, p < 0.001): what is lost in every replicate is lost by the target or the sweep, and no
+    repetition
+    of a replicate brings it back.
     """
     if not cells or lost < 2 or lost <= LOST_SHARE * cells:
         return ""
@@ -274,7 +287,8 @@ def lost_cells(lost: int, cells: int, lost_elsewhere: int, cells_elsewhere: int)
 
 @dataclass(frozen=True)
 class Removal:
-    """Block effects that are taken out of visits' values. effects: by block, logarithms, 0 where nothing is removed;
+    """Replicate effects that are taken out of visits' values. effects: by replicate, logarithms, 0 where nothing is
+    removed;
     chance: of the F test.
     """
 
@@ -286,41 +300,45 @@ class Removal:
     def sentence(self) -> str:
         found = [effect for effect in self.effects.values() if effect]
         return (
-            f"block effects of {expm1(min(found)):+.1%} to {expm1(max(found)):+.1%} taken out (F test, p "
+            f"replicate effects of {expm1(min(found)):+.1%} to {expm1(max(found)):+.1%} taken out (F test, p "
             f"{_chance(self.chance)})"
         )
 
 
-def removable_effects(cells: Sequence[Hashable], blocks: Sequence[int], values: Sequence[float]) -> Removal | None:
-    """Effects to take out of each block's values, or None when they are not significant (F test, p < 0.01) or none
+def removable_effects(cells: Sequence[Hashable], replicates: Sequence[int], values: Sequence[float]) -> Removal | None:
+    """Effects to take out of each replicate's values, or None when they are not significant (F test, p < 0.01) or none
     reaches 2%.
 
-    Only blocks with 20 visits and more of cells that other blocks visited too; their effects are relative to their
-    common mean, so that no level moves where every block visited every cell. Blocks that cannot be compared have none.
+    Only replicates with 20 visits and more of cells that other replicates visited too; their effects are relative to
+    their
+    common mean, so that no level moves where every replicate visited every cell. Replicates that cannot be compared
+    have none.
     """
     seen: dict[Hashable, set[int]] = {}
-    for cell, block in zip(cells, blocks, strict=True):
-        seen.setdefault(cell, set()).add(block)
+    for cell, replicate in zip(cells, replicates, strict=True):
+        seen.setdefault(cell, set()).add(replicate)
     counts: dict[int, int] = {}
-    for cell, block in zip(cells, blocks, strict=True):
-        counts[block] = counts.get(block, 0) + (len(seen[cell]) > 1)
-    large = {block for block, count in counts.items() if count >= FEWEST_IN_BLOCK}
-    rows = [row for row in zip(cells, blocks, values, strict=True) if row[1] in large]
+    for cell, replicate in zip(cells, replicates, strict=True):
+        counts[replicate] = counts.get(replicate, 0) + (len(seen[cell]) > 1)
+    large = {replicate for replicate, count in counts.items() if count >= FEWEST_IN_REPLICATE}
+    rows = [row for row in zip(cells, replicates, values, strict=True) if row[1] in large]
     if len(large) < 2:
         return None
     try:
-        fit = fit_blocks([row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows])
+        fit = fit_replicates([row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows])
     except UsageError:
         return None
-    weights = {block: counts[block] for block in large}
-    mean = sum(weights[block] * fit.effects[block] for block in large) / sum(weights.values())
-    effects = {block: fit.effects[block] - mean for block in large}
+    weights = {replicate: counts[replicate] for replicate in large}
+    mean = sum(weights[replicate] * fit.effects[replicate] for replicate in large) / sum(weights.values())
+    effects = {replicate: fit.effects[replicate] - mean for replicate in large}
     dof = len(rows) - len(fit.levels) - len(large) + 1
     if dof < 1 or fit.residual_sd <= 0 or max(abs(expm1(effect)) for effect in effects.values()) < RELEVANT_EFFECT:
         return None
     from scipy.stats import f
 
-    ratio = sum(weights[block] * effects[block] ** 2 for block in large) / (len(large) - 1) / fit.residual_sd**2
+    ratio = (
+        sum(weights[replicate] * effects[replicate] ** 2 for replicate in large) / (len(large) - 1) / fit.residual_sd**2
+    )
     chance = float(f.sf(ratio, len(large) - 1, dof))
     return Removal(effects, chance) if chance < EFFECT_CHANCE else None
 

@@ -95,12 +95,12 @@ def test_a_voided_block_is_out_of_the_count_and_in_the_table():
     record = VoidedReplicate("t", 1, 4, "level -33%", 30, 0, -0.33, 0.01)
     rows = replicate_rows(states, [record])
     assert [row.replicate for row in rows] == [0, 1, 2, 3]
-    assert rows[1].note == "voided and repeated as block 4: level -33%"
+    assert rows[1].note == "voided and repeated as replicate 4: level -33%"
     (finding,) = drift_findings(states, (), [record])
-    assert "block 1, level -33%" in finding.sentence
+    assert "replicate 1, level -33%" in finding.sentence
 
 
-def sentinels(levels, sd=0.02):
+def baseline_visits(levels, sd=0.02):
     rng = np.random.default_rng(3)
     key = next(iter(CELLS))
     return [
@@ -119,19 +119,19 @@ def sentinels(levels, sd=0.02):
     ]
 
 
-def test_a_sentinel_chart_signals_drift_and_not_noise():
-    (quiet,) = baseline_charts(CELLS, sentinels([1.0] * 20))
+def test_a_baseline_chart_signals_drift_and_not_noise():
+    (quiet,) = baseline_charts(CELLS, baseline_visits([1.0] * 20))
     assert not any(point.signal for point in quiet.points)
     assert quiet.noise == pytest.approx(0.02, abs=0.012)
     assert quiet.points[3].seconds == 90
     assert drift_findings((), (quiet,), [])[0].code == "sentinel"
-    (drifting,) = baseline_charts(CELLS, sentinels(np.linspace(1.0, 0.5, 20)))
+    (drifting,) = baseline_charts(CELLS, baseline_visits(np.linspace(1.0, 0.5, 20)))
     assert drifting.points[-1].signal
     assert drifting.points[0].signal
     finding = drift_findings((), (drifting,), [])[0]
     assert finding.code == "drift"
     assert "out of control" in finding.sentence
-    assert baseline_charts(CELLS, sentinels([1.0] * 3)) == (), "three readings draw no chart"
+    assert baseline_charts(CELLS, baseline_visits([1.0] * 3)) == (), "three readings draw no chart"
 
 
 def test_a_change_inside_a_block_is_reported():

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sentinels stand in the middle of the map, at regular places, and stay below their share."""
+"""Baseline visits stand in the middle of the map, at regular places, and stay below their share."""
 
 import pytest
 
-from ioatlas.design.sentinels import SHARE, choose_sentinel, places_for, spacing
+from ioatlas.design.baseline import SHARE, choose_baseline_cell, places_for, spacing
 from ioatlas.model.cell import Cell
 
 
@@ -16,17 +16,17 @@ def cells(**more):
     ]
 
 
-def test_the_sentinel_reads_in_the_middle_of_the_map():
-    cell = choose_sentinel(cells())
+def test_the_baseline_cell_reads_in_the_middle_of_the_map():
+    cell = choose_baseline_cell(cells())
     assert cell is not None
     assert (cell.rw, cell.bs_bytes, cell.numjobs) == ("read", 64 << 10, 4)
-    assert choose_sentinel([cell for cell in cells() if cell.rw == "randwrite"]).rw == "randwrite"
-    assert choose_sentinel(cells(io_size=1 << 20)) is None
-    assert choose_sentinel([]) is None
+    assert choose_baseline_cell([cell for cell in cells() if cell.rw == "randwrite"]).rw == "randwrite"
+    assert choose_baseline_cell(cells(io_size=1 << 20)) is None
+    assert choose_baseline_cell([]) is None
 
 
 @pytest.mark.parametrize("visits", [80, 96, 100, 257, 600, 5000])
-def test_sentinels_stand_at_both_ends_and_cost_at_most_their_share(visits):
+def test_baseline_visits_stand_at_both_ends_and_cost_at_most_their_share(visits):
     step = spacing(visits)
     # The last one comes after the sweep.
     count = len(places_for(0, 0, range(visits), step)) + 1

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from ioatlas.design.coarsen import coarsen
-from ioatlas.design.exhaustive import random_blocks
+from ioatlas.design.exhaustive import random_replicates
 from ioatlas.design.pace import Pace
 from ioatlas.model.cell import Cell
 
@@ -76,9 +76,9 @@ def test_another_mode_serves_until_the_own_is_known():
 
 def test_blocks_visit_every_cell_once_each_in_an_order_of_their_own():
     keys = [str(i) for i in range(40)]
-    order = random_blocks(keys, 3, seed=5)
-    assert order == random_blocks(keys, 3, seed=5)
-    assert order != random_blocks(keys, 3, seed=6)
+    order = random_replicates(keys, 3, seed=5)
+    assert order == random_replicates(keys, 3, seed=5)
+    assert order != random_replicates(keys, 3, seed=6)
     blocks = [[key for key, block, _ in order if block == b] for b in range(3)]
     assert all(sorted(block) == sorted(keys) for block in blocks)
     assert blocks[0] != blocks[1]

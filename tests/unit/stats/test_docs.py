@@ -8,7 +8,7 @@ import pytest
 from ioatlas.analysis import compare
 from ioatlas.analysis.drift import CHART_WIDTH
 from ioatlas.design import spending, stopping
-from ioatlas.design.sentinels import SHARE
+from ioatlas.design.baseline import SHARE
 from ioatlas.fio.io_log import MOST_ROWS
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.stats import drift, gates, intervals, level, openloop, steadystate, variance, verdict, warmup

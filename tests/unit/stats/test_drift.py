@@ -7,12 +7,12 @@ import scipy.stats
 
 from ioatlas.errors import UsageError
 from ioatlas.stats.drift import (
-    BlockFit,
-    block_shift,
+    ReplicateFit,
     control_chart,
-    fit_blocks,
+    fit_replicates,
     lost_cells,
     removable_effects,
+    replicate_shift,
     shift_within,
 )
 
@@ -28,7 +28,7 @@ def campaign(seed, effects, cells=60, sd=0.12):
 
 def test_block_effects_of_a_full_table_are_least_squares():
     cells, blocks, values = campaign(0, [0.1, -0.1, 0.0], sd=0.01)
-    fit = fit_blocks(cells, blocks, values)
+    fit = fit_replicates(cells, blocks, values)
     table = np.log(values).reshape(3, 60)
     expected = table.mean(axis=1) - table.mean()
     # Huber's weights move them by a fraction of their error.
@@ -40,14 +40,14 @@ def test_block_effects_do_not_mind_wild_visits():
     cells, blocks, values = campaign(1, [0.0, 0.05, -0.05], sd=0.02)
     for index in range(0, 12, 2):
         values[index] *= 20
-    fit = fit_blocks(cells, blocks, values)
+    fit = fit_replicates(cells, blocks, values)
     assert fit.effects[0] == pytest.approx(0.0, abs=0.02)
 
 
 def test_standard_errors_of_block_effects_are_about_right():
     scores = []
     for seed in range(150):
-        fit = fit_blocks(*campaign(seed, [0.03, -0.03, 0.0, 0.0]))
+        fit = fit_replicates(*campaign(seed, [0.03, -0.03, 0.0, 0.0]))
         scores += [(fit.effects[b] - e) / fit.errors[b] for b, e in enumerate([0.03, -0.03, 0.0, 0.0])]
     assert 0.75 <= np.std(scores) <= 1.15
 
@@ -55,25 +55,25 @@ def test_standard_errors_of_block_effects_are_about_right():
 def test_an_unbalanced_campaign_keeps_its_levels():
     cells, blocks, values = campaign(2, [0.0, 0.2], cells=40, sd=0.001)
     keep = [i for i in range(80) if i < 40 or i % 3]
-    fit = fit_blocks([cells[i] for i in keep], [blocks[i] for i in keep], [values[i] for i in keep])
+    fit = fit_replicates([cells[i] for i in keep], [blocks[i] for i in keep], [values[i] for i in keep])
     assert fit.effects[1] - fit.effects[0] == pytest.approx(0.2, abs=0.002)
 
 
 def test_blocks_that_share_no_cell_are_refused():
     with pytest.raises(UsageError, match="common cell"):
-        fit_blocks(["a", "b", "c", "d"], [0, 0, 1, 1], [1, 2, 3, 4])
+        fit_replicates(["a", "b", "c", "d"], [0, 0, 1, 1], [1, 2, 3, 4])
     with pytest.raises(UsageError):
-        fit_blocks(["a"], [0], [0.0])
+        fit_replicates(["a"], [0], [0.0])
     with pytest.raises(UsageError):
-        fit_blocks([], [], [])
+        fit_replicates([], [], [])
 
 
 def test_a_shifted_block_is_named_and_a_quiet_campaign_is_not():
-    fit = fit_blocks(*campaign(3, [0.0, 0.02, -0.35, -0.01]))
-    assert [bool(block_shift(fit, b)) for b in range(4)] == [False, False, True, False]
-    assert "-2" in block_shift(fit, 2) or "-3" in block_shift(fit, 2)
+    fit = fit_replicates(*campaign(3, [0.0, 0.02, -0.35, -0.01]))
+    assert [bool(replicate_shift(fit, b)) for b in range(4)] == [False, False, True, False]
+    assert "-2" in replicate_shift(fit, 2) or "-3" in replicate_shift(fit, 2)
     false = sum(
-        bool(block_shift(fit_blocks(*campaign(100 + s, 0.04 * np.random.default_rng(s).normal(size=4))), b))
+        bool(replicate_shift(fit_replicates(*campaign(100 + s, 0.04 * np.random.default_rng(s).normal(size=4))), b))
         for s in range(50)
         for b in range(4)
     )
@@ -81,8 +81,8 @@ def test_a_shifted_block_is_named_and_a_quiet_campaign_is_not():
 
 
 def test_of_two_blocks_nobody_knows_which_moved():
-    fit = fit_blocks(*campaign(4, [0.0, -0.5]))
-    assert block_shift(fit, 1) == ""
+    fit = fit_replicates(*campaign(4, [0.0, -0.5]))
+    assert replicate_shift(fit, 1) == ""
 
 
 def test_a_block_is_voided_for_lost_cells_only_when_chance_and_the_other_blocks_do_not_explain_them():
@@ -149,25 +149,29 @@ def test_a_shift_inside_a_block_is_placed():
 
 
 def moved(effects, errors=0.01):
-    return BlockFit(dict(enumerate(effects)), dict.fromkeys(range(len(effects)), errors), {}, 0.1, np.zeros(0))
+    return ReplicateFit(dict(enumerate(effects)), dict.fromkeys(range(len(effects)), errors), {}, 0.1, np.zeros(0))
 
 
 @pytest.mark.parametrize(
     ("effects", "errors", "reason"),
     [
-        ([0.0, 0.01, -0.01, 0.3], 0.01, "block 3: level +35% against the other blocks"),
-        ([0.0, 0.01, -0.01, -0.3], 0.01, "block 3: level -26% against the other blocks"),
+        ([0.0, 0.01, -0.01, 0.3], 0.01, "replicate 3: level +35% against the other replicates"),
+        ([0.0, 0.01, -0.01, -0.3], 0.01, "replicate 3: level -26% against the other replicates"),
         ([0.0, 0.1, -0.1, 0.3], 0.01, ""),  # four times the usual spread of the blocks is 0.59
         ([0.0, 0.1, -0.1, 0.3], 0.0, ""),
         ([0.0, 0.01, -0.01, 0.3], 0.08, ""),  # four standard errors are 0.32
-        ([0.0, 0.01, -0.01, 0.3], 0.07, "block 3: level +35% against the other blocks"),
+        ([0.0, 0.01, -0.01, 0.3], 0.07, "replicate 3: level +35% against the other replicates"),
         ([0.0, 0.0, 0.0, 0.05], 0.0001, ""),  # significant, not relevant
-        ([0.2, -0.2, 0.3], 0.01, "block 2: level +35% against the other blocks"),  # two others have no usual spread
+        (
+            [0.2, -0.2, 0.3],
+            0.01,
+            "replicate 2: level +35% against the other replicates",
+        ),  # two others have no usual spread
         ([0.0, 0.3], 0.01, ""),
     ],
 )
 def test_a_block_moved_when_it_left_the_others_by_more_than_their_spread(effects, errors, reason):
-    assert block_shift(moved(effects, errors), len(effects) - 1) == reason
+    assert replicate_shift(moved(effects, errors), len(effects) - 1) == reason
 
 
 def test_lost_cells_are_judged_by_the_exact_tests():
@@ -202,7 +206,7 @@ def test_the_charts_spread_is_the_median_moving_range():
 )
 def test_a_level_is_placed_where_it_changes(n, at, step):
     series = np.where(np.arange(n) < at, 0.0, step) + 0.01 * np.tile([1.0, -1.0], n // 2)
-    assert shift_within(series) == (at, f"level {math.expm1(step):+.0%} from visit {at + 1} of the block on")
+    assert shift_within(series) == (at, f"level {math.expm1(step):+.0%} from visit {at + 1} of the replicate on")
     assert shift_within(series[: n // 2]) is None or n == 40
 
 

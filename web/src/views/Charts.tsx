@@ -8,7 +8,7 @@ import { Frame } from "./Frame";
 const DASHES = ["", "6 3", "2 3", "8 3 2 3"];
 const [RIGHT, BOTTOM] = [BOX.width - BOX.right, BOX.height - BOX.bottom];
 
-/** Line charts and tables that a campaign brings beside its map: results above it (a study in order, two tools), how it was measured below. */
+/** Line charts and tables that a campaign brings beside its map: results above it (a fixed-work sequence, two tools), how it was measured below. */
 export function Charts({ afterMap = false }: { afterMap?: boolean }) {
   const { data } = useApp().atlas;
   const charts = data.charts.filter((chart) => chart.after_map === afterMap);

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from ioatlas.config.spec import CampaignSpec
-from ioatlas.design.exhaustive import random_blocks
+from ioatlas.design.exhaustive import random_replicates
 from ioatlas.model.target import Target
 from ioatlas.procedures.dense_map.plan import build_plan
 from ioatlas.run.plan import Plan
@@ -42,5 +42,5 @@ def plan_replicates(journal: Journal, plan: Plan) -> None:
     from ioatlas.store.journal import NewVisit
 
     keys = [cell.key for cell in plan.to_measure]
-    order = random_blocks(keys, plan.spec.visits, plan.spec.order_seed)
+    order = random_replicates(keys, plan.spec.visits, plan.spec.order_seed)
     journal.add_visits(NewVisit(key, block, seed) for key, block, seed in order)

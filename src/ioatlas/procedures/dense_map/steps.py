@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ioatlas.analysis.overview import extremes
 from ioatlas.analysis.spend import plan_spending
-from ioatlas.design.exhaustive import random_blocks
+from ioatlas.design.exhaustive import random_replicates
 from ioatlas.model.cell import Cell
 from ioatlas.model.events import Event
 from ioatlas.model.outcomes import Integrity, Voided
@@ -131,7 +131,7 @@ class MapSteps(Steps):
         rows: list[NewVisit] = []
         for turn in range(max(spending.visits.values())):
             keys = [key for key, count in spending.visits.items() if count > turn]
-            order = random_blocks(keys, 1, self._seed + replicate + turn)
+            order = random_replicates(keys, 1, self._seed + replicate + turn)
             rows += [
                 NewVisit(key, replicate + turn, seed, runtime_ms=self._longer_ms(key, told)) for key, _, seed in order
             ]

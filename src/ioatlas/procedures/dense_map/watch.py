@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The watch over a sweep: sentinel visits woven in between, and replicates that are voided and planned again."""
+"""The watch over a sweep: baseline visits woven in between, and replicates that are voided and planned again."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from math import expm1
 
 from ioatlas.analysis.drift import ReplicateState, in_doubt, replicate_states, to_repeat
-from ioatlas.design.exhaustive import random_blocks
-from ioatlas.design.sentinels import USUAL_SPACING, choose_sentinel, places_for, spacing
+from ioatlas.design.baseline import USUAL_SPACING, choose_baseline_cell, places_for, spacing
+from ioatlas.design.exhaustive import random_replicates
 from ioatlas.model.cell import Cell
 from ioatlas.model.outcomes import BaselineCells, VoidedReplicate
 from ioatlas.model.purpose import SWEPT, Purpose
@@ -20,7 +20,7 @@ from ioatlas.store.journal import Journal, NewVisit, PlannedVisit
 
 
 class Watch:
-    """Sentinels of one session. Where they stand follows from the journal alone, so a resumed sweep goes on with
+    """Baseline visits of one session. Where they stand follows from the journal alone, so a resumed sweep goes on with
     them.
     """
 
@@ -34,7 +34,7 @@ class Watch:
         self._step = spacing(None) if step is None and open_end else step
 
     def weave(self, waiting: Sequence[PlannedVisit]) -> list[PlannedVisit]:
-        """The waiting visits of the sweep with sentinels planned and put before them where one is due."""
+        """The waiting visits of the sweep with baseline visits planned and put before them where one is due."""
         if not waiting or self._step is None or not self._keys():
             return list(waiting)
         finished = [visit.purpose for visit in self._journal.visits()]
@@ -44,7 +44,7 @@ class Watch:
         missing = len(places) - len(ready)
         if missing > 0:
             self._journal.add_visits(
-                self._sentinel(made + len(ready) + number, waiting[place].replicate)
+                self._baseline_visit(made + len(ready) + number, waiting[place].replicate)
                 for number, place in enumerate(places[-missing:])
             )
             ready = self._journal.planned(Purpose.BASELINE)
@@ -57,17 +57,17 @@ class Watch:
         ]
 
     def plan_last(self) -> bool:
-        """Plan a reading after the last visit of a sweep that had sentinels; whether there is one to make."""
+        """Plan a reading after the last visit of a sweep that had baseline visits; whether there is one to make."""
         finished = [visit for visit in self._journal.visits() if visit.purpose in SWEPT]
         if not any(visit.purpose is Purpose.BASELINE for visit in finished) or finished[-1].purpose is Purpose.BASELINE:
             return False
         self._journal.add_visits(
-            [self._sentinel(sum(visit.purpose is Purpose.BASELINE for visit in finished), finished[-1].replicate)]
+            [self._baseline_visit(sum(visit.purpose is Purpose.BASELINE for visit in finished), finished[-1].replicate)]
         )
         return True
 
-    def _sentinel(self, number: int, replicate: int) -> NewVisit:
-        """The next sentinel: the targets take turns."""
+    def _baseline_visit(self, number: int, replicate: int) -> NewVisit:
+        """The next baseline visit: the targets take turns."""
         keys = self._keys()
         # Drawn from the number alone: a session that was killed goes on with the seeds that it would have drawn.
         generator = random.Random(f"{self._plan.spec.order_seed} sentinels {number}")  # noqa: S311 - offsets, not secrets
@@ -78,7 +78,7 @@ class Watch:
         wanted = [target.name for target in self._plan.targets]
         if not known:
             for name in wanted:
-                cell = choose_sentinel(cell for cell in self._plan.to_measure if cell.target == name)
+                cell = choose_baseline_cell(cell for cell in self._plan.to_measure if cell.target == name)
                 if cell is not None:
                     known[name] = cell.key
             self._journal.keep(BaselineCells(known))
@@ -95,7 +95,7 @@ class Void:
 
 @dataclass(frozen=True)
 class Repair:
-    """Blocks to void, visits to make instead, and what is told of it."""
+    """Replicates to void, visits to make instead, and what is told of it."""
 
     voided: tuple[Void, ...] = ()
     visits: tuple[NewVisit, ...] = ()
@@ -119,7 +119,7 @@ def plan_repair(cells: Mapping[str, Cell], visits: Sequence[Visit], seed: int) -
         ]
         voided.append(Void(tuple(visit.visit_id for visit in mine if not visit.discarded), _record(state, number)))
         planned += _again(mine, number, seed)
-        told.append(f"block {state.replicate} voided and repeated: {'; '.join(state.reasons)}")
+        told.append(f"replicate {state.replicate} voided and repeated: {'; '.join(state.reasons)}")
         number += 1
     for target, state in in_doubt(states).items():
         if not any(void.record.target == target for void in voided):
@@ -149,7 +149,7 @@ def _record(state: ReplicateState, again: int) -> VoidedReplicate:
 def _again(visits: Sequence[Visit], replicate: int, seed: int) -> list[NewVisit]:
     """Every cell of these visits of the sweep once more, in a new random order."""
     keys = list(dict.fromkeys(visit.cell_key for visit in visits if visit.purpose is Purpose.SWEEP))
-    return [NewVisit(key, replicate, number) for key, _, number in random_blocks(sorted(keys), 1, seed + replicate)]
+    return [NewVisit(key, replicate, number) for key, _, number in random_replicates(sorted(keys), 1, seed + replicate)]
 
 
 def _target(cells: Mapping[str, Cell], visit: Visit) -> str:

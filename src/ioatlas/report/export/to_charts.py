@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The charts that a campaign brings itself (a study in order), drawn by matplotlib as one figure of panels."""
+"""The charts that a campaign brings itself (a fixed-work sequence), drawn by matplotlib as one figure of panels."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STYLES = (("o", "-", "#0b5cad"), ("s", "--", "#1b2126"), ("^", ":", "#0b5cad"), 
 
 
 def in_order(result: CampaignResult) -> bool:
-    """Whether the result is that of a study in order, whose charts say more than a map."""
+    """Whether the result is that of a fixed-work sequence, whose charts say more than a map."""
     return bool(result.charts) and any(is_fixed_work(estimate.cell) for estimate in result.estimates[:1])
 
 

@@ -64,9 +64,9 @@ def document(result: CampaignResult) -> dict[str, Any]:
             for test in result.rounds
         ],
         "sentinels": [
-            {**asdict(chart), "points": [_in_old_words(point) for point in chart.points]} for chart in result.sentinels
+            {**asdict(chart), "points": [_in_old_words(point) for point in chart.points]} for chart in result.baselines
         ],
-        "blocks": [_in_old_words(row) for row in result.blocks],
+        "blocks": [_in_old_words(row) for row in result.replicates],
         "rows": [{name: _plain(value) for name, value in row.items()} for row in rows(result)],
     }
 
