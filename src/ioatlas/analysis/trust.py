@@ -151,7 +151,7 @@ def _drifted(result: CampaignResult, _measured: Sequence[Estimate], _best: Seque
     """Passes that were voided and repeated are out of every value, so they are no doubt."""
     passes = [
         (abs(row.effect), f"pass {row.replicate} was {_level(row.effect)}")
-        for row in result.blocks
+        for row in result.replicates
         if row.effect is not None
         and not row.note.startswith("voided")
         and (row.note or (row.error is not None and abs(row.effect) > 4 * row.error))

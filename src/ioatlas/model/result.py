@@ -78,8 +78,3 @@ class CampaignResult:
     """What else was on the paths while they were measured, where it was too much."""
     blind_checks: tuple[BlindCheck, ...] = ()
     """Of an adaptive map: one for each target."""
-
-    @property
-    def baselines(self) -> tuple[BaselineChart, ...]:
-        """The charts of the baseline visits."""
-        return self.sentinels
