@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plans before and results after simulated campaigns of every procedure; budgets, precision, verifying."""
+
+import pytest
+
+from ioatlas import campaign
+from ioatlas.errors import UsageError
+from ioatlas.model.finding import FindingCode
+from ioatlas.model.outcomes import Voided
+from ioatlas.model.status import RemarkKind
+from ioatlas.procedures.options import read_campaign
+from ioatlas.procedures.registry import procedure_of
+from ioatlas.simulate.faults import Fault, FaultKind
+from ioatlas.simulate.law import Law, Way
+from tests.unit.procedures.cases import DENSE, EVERY, FIXED_WORK, HIGHEST, POINTS, ROUNDS, make_world
+from tests.unit.simulated import World
+
+STEADY = Law(read=Way(100e-6, 50_000, 1e9), write=Way(200e-6, 20_000, 5e8), noise=0.01)
+
+
+@pytest.fixture
+def world(tmp_path):
+    return World(tmp_path, STEADY)
+
+
+def result_of(world):
+    return campaign.load_result(world.directory)
+
+
+def remarks(world):
+    return [text for (text,) in world.rows(f"select text from remark where kind = '{RemarkKind.LEFT_OUT}'")]
+
+
+@pytest.fixture(scope="module", params=EVERY)
+def made(request, tmp_path_factory):
+    """A campaign of every procedure, made to its end."""
+    world = make_world(tmp_path_factory.mktemp("made"), request.param)
+    world.session()
+    return request.param, world, result_of(world)
+
+
+def test_a_plan_is_told_in_figures_and_in_words(made, monkeypatch):
+    name, world, _ = made
+    monkeypatch.chdir(world.directory)  # the file names its trace beside it
+    plan = campaign.open_plan(read_campaign((world.directory / "campaign.toml").read_text()))
+    procedure = procedure_of(plan.spec)
+    summary = procedure.summary(plan)
+    assert summary["cells"] == len(plan.to_measure)
+    assert 0 < procedure.seconds(plan) < 24 * 3600
+    text = procedure.text(plan, summary)
+    assert name != "rounds" or any("SNIA" in line for line in text.cost)
+    assert name not in ("fixed work", "iozone") or text.prepare == "a new file for every sequence"
+
+
+def test_the_result_has_every_cell_that_was_visited(made):
+    name, world, result = made
+    visited = world.rows("select distinct cell_key from visit where status = 'done' and purpose = 'sweep'")
+    found = {estimate.cell.key for estimate in result.estimates}
+    assert visited or name == "tune"
+    # Of streams, each is told by itself.
+    assert result.load_curves if name in ("points", "highest") else {key for (key,) in visited} <= found
+    assert all(estimate.bw_bytes_per_s > 0 for estimate in result.estimates if estimate.n_visits)
+
+
+def test_rounds_end_with_their_window_and_say_what_was_not_as_the_specification_has_it(made):
+    name, _, result = made
+    if name != "rounds":
+        assert not result.rounds
+        return
+    (rounds,) = result.rounds
+    assert rounds.met
+    first, last = rounds.window
+    assert last - first == 4
+    assert rounds.average == pytest.approx(sum(rounds.values[first - 1 : last]) / 5)
+    assert rounds.deviations
+    assert FindingCode.ROUNDS in {finding.code for finding in result.findings}
+
+
+def test_fixed_work_has_a_chart_for_each_operation_and_is_held_against_iozone(made):
+    name, _, result = made
+    charts = [chart for chart in result.charts if not chart.after_map]
+    if name not in ("fixed work", "iozone"):
+        assert not [chart for chart in charts if chart.title.lower() == "backward read"]
+        return
+    assert len(charts) == 9
+    for chart in charts:
+        assert {point.n for line in chart.lines for point in line.points} == {2}
+        assert len({line.name for line in chart.lines}) >= (2 if name == "iozone" else 1)
+    assert len(result.tables) == (name == "iozone"), "one tool has nothing to be held against"
+    assert all(len(table.rows) == 9 for table in result.tables)
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ('purge = "punch-hole"', "punched in files"),
+        ('purge = "discard"', "only a block device can be discarded"),
+        ('purge = "nvme-format"', "only a block device can be formatted"),
+        ("visits = 3", "repeats its round"),
+        ("precision = 0.05", "repeats its round"),
+        ("verify = true", "nothing beside"),
+        ('prepare = "fresh"', "from its fill to its end"),
+    ],
+)
+def test_what_rounds_leave_no_room_for_is_refused(world, text, part):
+    with pytest.raises(UsageError, match=part) as error:
+        world.start(f"{text}\n{ROUNDS}")
+    assert error.value.remedy
+    assert not world.directory.exists()
+
+
+def test_a_second_axis_is_refused_in_rounds(world):
+    with pytest.raises(UsageError, match="iodepth cannot vary"):
+        world.start(ROUNDS.replace("[sweep]", "[sweep]\niodepth = [1, 2]"))
+
+
+# -- a budget, precision, verifying --------------------------------------------------------------------------
+
+
+def test_fixed_work_shrinks_its_file_to_the_budget_and_says_so(tmp_path):
+    world = World(tmp_path, Law(read=Way(1e-3, 2_000, 50e6), write=Way(1e-3, 2_000, 50e6)))
+    text = FIXED_WORK.replace('size = "1m"', 'size = "512m"')
+    summary = world.run(f'budget = "60s"\n{text}')
+    world.check()
+    (told,) = remarks(world)
+    assert "the budget leaves" in told
+    sizes = {cell.size_bytes for cell, reason in world.journal().cells() if not reason}
+    assert max(sizes) < 512 << 20
+    assert summary.complete
+    assert all(estimate.cell.size_bytes < 512 << 20 for estimate in result_of(world).estimates)
+
+
+@pytest.mark.parametrize("text", [POINTS, HIGHEST], ids=["points", "highest"])
+def test_load_points_are_made_shorter_or_fewer_for_a_budget(tmp_path, text):
+    world = World(tmp_path, STEADY, start_seconds=0.3)
+    summary = world.run(f'budget = "9s"\n{text.replace("300ms", "4s")}')
+    world.check()
+    assert any("load points" in told for told in remarks(world))
+    assert summary.seconds < 25
+    asked = {ms for (ms,) in world.rows("select runtime_ms from visit where purpose = 'sweep' and status = 'done'")}
+    assert asked
+    assert max(asked) < 4000
+
+
+def test_precision_goes_on_until_every_cell_has_it(tmp_path):
+    world = World(tmp_path, Law(read=Way(100e-6, 50_000, 1e9), write=Way(200e-6, 20_000, 5e8), noise=0.15))
+    world.run(f"precision = 0.05\n{DENSE.replace('visits = 3', 'visits = 2')}")
+    world.check()
+    counts = [
+        n for (n,) in world.rows("select count(*) from visit where status='done' and purpose='sweep' group by cell_key")
+    ]
+    assert min(counts) >= 2
+    assert max(counts) > 2, "a spread of 15% needs more visits than two"
+    told = [event.fields for event in world.events if event.name == "precision"]
+    assert told
+    assert all(each["cells_waiting"] > 0 for each in told)
+
+
+def test_a_replicate_that_another_load_slowed_is_voided_and_made_again(world):
+    blocks = ", ".join(f'"{4 << power}k"' for power in range(8))
+    world.start(DENSE.replace("visits = 3", "visits = 4").replace('"4k", "64k"', blocks))
+    per_replicate = world.rows("select count(*) from visit where block = 1")[0][0]
+    quick, slow = STEADY, Law(read=Way(400e-6, 12_000, 2e8), write=Way(800e-6, 5_000, 1e8), noise=0.01)
+
+    def other_load():
+        made = world.rows("select count(*) from visit where status = 'done' and purpose = 'sweep'")[0][0]
+        again = world.rows("select count(*) from visit where block > 3 and purpose = 'sweep'")[0][0]
+        world.executor._device.law = slow if not again and made >= 3 * per_replicate else quick
+        return False
+
+    assert world.session(other_load).complete
+    world.check()
+    journal = world.journal()
+    voided = journal.kept(Voided).replicates
+    journal.close()
+    assert [one.replicate for one in voided] == [3]
+    discarded = world.rows("select count(*) from visit where status = 'discarded' and block = 3 and purpose = 'sweep'")
+    assert discarded == [(per_replicate,)]
+    assert world.rows("select count(*) from visit where status='done' and block=4 and purpose='sweep'") == [
+        (per_replicate,)
+    ]
+    assert all(estimate.n_visits == 4 for estimate in result_of(world).estimates)
+
+
+@pytest.mark.parametrize("corrupt", [False, True])
+def test_verifying_tells_a_sound_target_from_a_corrupting_one(world, corrupt):
+    if corrupt:
+        world.fail(Fault(FaultKind.CORRUPT, jobs={"verify": "crc32c"}))
+    world.run(f"verify = true\n{DENSE}")
+    world.check()
+    codes = [finding.code for finding in result_of(world).findings]
+    assert ("corruption" in codes) == corrupt
+    assert ("integrity" in codes) != corrupt
+    assert [what for (what,) in world.rows("select what from ledger") if what == "verified write"]
+
+
+def test_stopped_while_it_verifies_it_says_how_to_go_on(world):
+    world.start(f"verify = true\n{DENSE}")
+    error = world.tried(lambda: any(event.name == "verify" for event in world.events))
+    assert "verified" in error.what
+    assert "ioatlas resume" in error.remedy
+    assert world.session().complete
+    assert {finding.code for finding in result_of(world).findings} & {"integrity"}

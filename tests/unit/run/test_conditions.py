@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a session notes beside its loads: the client's own limits, the network, counters while a batch runs."""
+
+import gzip
+import json
+import os
+import time
+
+import pytest
+
+from ioatlas.errors import IoAtlasError
+from ioatlas.fio.batch import Section
+from ioatlas.model.cell import Cell
+from ioatlas.model.histogram import Histogram
+from ioatlas.model.purpose import Purpose
+from ioatlas.model.target import Target
+from ioatlas.model.verdict import read_verdict
+from ioatlas.model.visit import Part, Visit
+from ioatlas.run import conditions
+from ioatlas.run.conditions import MEMORY_SIZES_BYTES
+from ioatlas.run.telemetry import RAW, BatchTelemetry
+from ioatlas.simulate.executor import SimulatedExecutor
+from ioatlas.simulate.faults import Fault, FaultKind
+from ioatlas.simulate.law import Law
+from ioatlas.testbed.measured import Rate
+from ioatlas.testbed.telemetry import Watched
+
+CELL = Cell.of("here", {"rw": "read", "bs": 4096, "size": 1 << 20, "ioengine": "psync"})
+
+
+@pytest.fixture
+def here(tmp_path):
+    return Target("here", "directory", str(tmp_path))
+
+
+def facts(record):
+    return {fact["name"]: fact for fact in record["targets"]["here"]["facts"]}
+
+
+def test_what_the_client_makes_of_cheap_ios_is_measured_beside_the_facts(tmp_path, here):
+    record = conditions.conditions(SimulatedExecutor(Law(client_iops=300_000)), (here,), tmp_path)
+    assert record["fio"]
+    found = facts(record)
+    assert found["measured.client_job_iops"]["value"] > 0
+    assert {f"measured.memory_job_iops.{size}" for size in MEMORY_SIZES_BYTES} <= found.keys()
+    assert all(found[name]["source"] for name in found if name.startswith("measured."))
+    assert "path.round_trip" not in found, "a directory of this machine has no server"
+
+
+def test_nothing_is_measured_where_it_was_not_asked_for(tmp_path, here):
+    executor = SimulatedExecutor()
+    record = conditions.conditions(executor, (here,), tmp_path, measure=False)
+    assert executor.runs == 0
+    assert not [name for name in facts(record) if name.startswith("measured.")]
+
+
+def test_what_cannot_be_measured_is_told_and_stops_nothing(tmp_path, here):
+    executor = SimulatedExecutor(faults=[Fault(FaultKind.EXIT, text="fio: engine null not loadable")])
+    found = facts(conditions.conditions(executor, (here,), tmp_path))
+    for name in ("measured.client_job_iops", "measured.memory_job_iops"):
+        assert found[name]["value"] is None
+        assert "fio ended" in found[name]["note"]
+
+
+def test_what_a_person_named_is_measured_alone_and_typed_facts_stand_first(tmp_path, here, monkeypatch):
+    drive = tmp_path / "drive"
+    drive.write_bytes(bytes(8 << 20))
+    (tmp_path / conditions.FACTS_FILE).write_text(f'[measure]\niperf = "10.0.0.9:5999"\ndrive = "{drive}"\n')
+
+    def rate(host, *, port, reverse, seconds):
+        assert (host, port, seconds) == ("10.0.0.9", 5999, 2)
+        if not reverse:
+            raise IoAtlasError("iperf3 could not measure: no route")
+        return Rate(117e6, 0.0, "iperf3")
+
+    monkeypatch.setattr(conditions, "network_rate", rate)
+    found = facts(conditions.conditions(SimulatedExecutor(), (here,), tmp_path))
+    assert found["measured.network_read"]["value"] == 117_000_000
+    assert found["measured.network_write"]["value"] is None
+    assert found["measured.network_write"]["note"] == "iperf3 could not measure: no route"
+    assert found["measured.drive_read"]["value"] > 0
+
+
+def test_counters_of_a_batch_are_kept_raw_and_told_for_each_visit(tmp_path):
+    telemetry = BatchTelemetry(Watched())
+    begin = time.time()
+    telemetry.start([Section(1, CELL, 1, 100, 0, (("filename", "/x"),))])
+    telemetry.watch(os.getpid())
+    end = time.monotonic() + 0.35
+    while time.monotonic() < end:
+        sum(range(10_000))
+    seen = telemetry.stop(tmp_path)
+    lines = [json.loads(line) for line in gzip.decompress((tmp_path / RAW).read_bytes()).splitlines()]
+    assert [line["at"] for line in lines] == [sample.at for sample in seen.samples]
+    assert len(lines) >= 2
+    part = Part("read", 4096, 1, 300, 1.0, Histogram(((1, 1),)), None)
+    inside, never = (
+        Visit(number, CELL.key, 1, 0, 0, 1, at, (part,), 0, 0.0, Purpose.SWEEP, 0, read_verdict("flat"), ())
+        for number, at in ((1, begin), (2, begin - 1000))
+    )
+    record = seen.record([inside, never])
+    assert list(record["visits"]) == ["1"], "a visit outside what was read has no counters"
+    assert record["telemetry_seconds"] > 0
+    assert "watts" not in record
+    assert "meters_failed" not in record
+
+
+def test_telemetry_that_was_not_begun_has_nothing_to_tell():
+    seen = BatchTelemetry(Watched()).stop()
+    assert seen.samples == ()
+    assert seen.record([]) == {"visits": {}, "telemetry_seconds": 0.0}
