@@ -9,13 +9,14 @@ load_result(directory)              # everything a report needs, computed anew f
 
 from __future__ import annotations
 
+import json
 import re
 import time
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ioatlas import __version__, beneath
 from ioatlas.config.spec import CampaignSpec
@@ -23,21 +24,23 @@ from ioatlas.config.user import results_folder
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.fio.executor import Clock, Executor, SystemExecutor
 from ioatlas.model.events import Emit, Event
-from ioatlas.model.status import RemarkKind
+from ioatlas.model.status import RemarkKind, VisitStatus
 from ioatlas.model.target import Target
 from ioatlas.model.words import words
 from ioatlas.procedures.options import CAMPAIGN, campaign_toml
 from ioatlas.procedures.registry import PROCEDURES, parts_of, procedure_of
+from ioatlas.run.foreign import confirm_trust
 from ioatlas.run.plan import Plan
 from ioatlas.run.procedure import Procedure
 from ioatlas.run.record import plan_record, recorded_plan
 from ioatlas.store.journal import Journal
+from ioatlas.store.machine_key import machine_key
 from ioatlas.target.guard import check_before_start, confirm_destroy, confirm_overwrite
 from ioatlas.target.identity import recognise
 from ioatlas.target.opening import open_target
 from ioatlas.target.place import check_journal_place, check_space
 from ioatlas.target.sites import Sites
-from ioatlas.testbed.facts_file import FACTS_FILE, facts_text
+from ioatlas.testbed.facts_file import FACTS_FILE, asks_of, facts_text
 
 if TYPE_CHECKING:
     from ioatlas.model.result import CampaignResult
@@ -130,6 +133,10 @@ def start(
     (directory / "campaign.toml").write_text(campaign_toml(replace(plan.spec, targets=located)), encoding="utf-8")
     if typed:
         (directory / FACTS_FILE).write_text(typed, encoding="utf-8")
+    try:
+        journal.seal(machine_key(), _asks_text(asks_of(directory)))
+    except IoAtlasError as error:  # measuring needs no seal
+        journal.add_remark(RemarkKind.WARNING, f"The plan is not sealed ({error.what}): `resume` will ask for --trust.")
     return journal
 
 
@@ -158,16 +165,62 @@ def _name_of(plan: Plan) -> str:
     return f"{targets} ({plan.spec.profile})" if plan.spec.profile else targets
 
 
+def _asks_text(asks: Mapping[str, Any]) -> str:
+    return json.dumps(asks, sort_keys=True, default=str)
+
+
+def _check_trust(journal: Journal, plan: Plan, typed: str | None, executor: Executor) -> None:
+    """Whether this machine and user made the plan as it is, or a person vouches for it; then it is sealed as theirs.
+
+    Raises ForeignError otherwise.
+    """
+    asks, row = asks_of(journal.directory), journal.campaign()
+    try:
+        key = machine_key()
+        why = journal.foreign(key, _asks_text(asks))
+    except IoAtlasError as error:
+        key, why = None, error.what
+    if not why:
+        return
+    cells = [cell for cell, _ in plan.cells]
+    sites = Sites(
+        journal, row.campaign_id, plan.targets, cells, executor=executor, stop_asked=lambda: False, emit=lambda _: None
+    )
+    first = next(iter(plan.to_measure), None)
+    confirm_trust(
+        plan,
+        typed,
+        where=str(journal.directory),
+        why=why,
+        campaign_id=row.campaign_id,
+        visits=journal.count_visits().get(VisitStatus.PLANNED, 0),
+        asks=asks,
+        first={**first.members[0].option, **dict(sites.location(first))} if first is not None else {},
+    )
+    journal.forget_processes()
+    if key is not None:
+        journal.seal(key, _asks_text(asks))
+
+
 def reopen(
-    directory: Path, *, destroy: str | None = None, overwrite: str | None = None, executor: Executor | None = None
+    directory: Path,
+    *,
+    destroy: str | None = None,
+    overwrite: str | None = None,
+    trust: str | None = None,
+    executor: Executor | None = None,
 ) -> Journal:
-    """The journal of a campaign to go on with; confirmations are asked for again. Raises as `start`."""
+    """The journal of a campaign to go on with; confirmations are asked for again. Raises as `start`.
+
+    trust: what was typed to vouch for a plan that was not made here, or was changed since.
+    """
     executor = executor or SystemExecutor()
     executor.find("fio")
     journal = Journal.open(directory, executor.clock.time)
     try:
         beneath.check_tree(directory, OURS)
         plan = recorded_plan(journal, CAMPAIGN.tables)
+        _check_trust(journal, plan, trust, executor)
         procedure_of(plan.spec, journal.outcomes()).restore(plan, directory)
         journal.set_targets(recognise(target) for target in plan.targets)
         for target in plan.targets:

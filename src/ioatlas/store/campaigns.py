@@ -13,13 +13,13 @@ from ioatlas.model.outcomes import KeptRecord
 from ioatlas.model.status import RemarkKind
 from ioatlas.model.target import Target
 from ioatlas.store import schema as t
-from ioatlas.store.database import Database
+from ioatlas.store.seal import Seals
 from ioatlas.store.stored import CAMPAIGN_ID, read_target, short
 
 KindOfRecord = TypeVar("KindOfRecord", bound=KeptRecord)
 
 
-class Campaigns(Database):
+class Campaigns(Seals):
     """The one campaign, its targets and sessions, its outcomes and remarks."""
 
     def begin_campaign(
@@ -41,7 +41,7 @@ class Campaigns(Database):
     def set_targets(self, targets: Iterable[Target]) -> None:
         """Replace the targets by what they are now recognised as."""
         known = list(targets)
-        with self._engine.begin() as link:
+        with self.changing_plan() as link:
             link.execute(t.target.delete())
             _put_targets(link, known)
 
@@ -65,7 +65,7 @@ class Campaigns(Database):
         return plan
 
     def set_plan(self, plan: Mapping[str, Any]) -> None:
-        with self._engine.begin() as link:
+        with self.changing_plan() as link:
             link.execute(t.campaign.update().values(plan_json=json.dumps(plan)))
 
     def set_complete(self) -> None:

@@ -11,11 +11,11 @@ import sqlalchemy as sa
 from ioatlas.model.cell import Cell
 from ioatlas.model.status import VisitStatus
 from ioatlas.store import schema as t
-from ioatlas.store.database import Database
+from ioatlas.store.seal import Seals
 from ioatlas.store.stored import read_cell
 
 
-class Cells(Database):
+class Cells(Seals):
     """The sweep."""
 
     def add_cells(self, cells: Sequence[tuple[Cell, str]], first: int = 0) -> None:
@@ -35,7 +35,7 @@ class Cells(Database):
             }
             for position, (cell, reason) in enumerate(cells, first)
         ]
-        with self._engine.begin() as link:
+        with self.changing_plan() as link:
             if rows:
                 link.execute(t.cell.insert(), rows)
 
@@ -47,7 +47,7 @@ class Cells(Database):
 
     def leave_out(self, reasons: Mapping[str, str]) -> None:
         """Mark cells as not measured, and drop their planned visits."""
-        with self._engine.begin() as link:
+        with self.changing_plan() as link:
             for key, reason in reasons.items():
                 link.execute(t.cell.update().where(t.cell.c.cell_key == key).values(reason=reason))
                 link.execute(

@@ -18,7 +18,7 @@ from ioatlas import beneath
 from ioatlas.errors import UsageError
 from ioatlas.model.testbed import Fact, Testbed
 from ioatlas.testbed.power import Meter, open_meters
-from ioatlas.testbed.typed_in import MEASURED, corrected, read_facts, read_power
+from ioatlas.testbed.typed_in import MEASURED, corrected, read_facts, read_measure, read_power
 
 FACTS_FILE = "testbed.toml"
 MOST_BYTES = 4 << 20
@@ -77,6 +77,13 @@ def meters_of(directory: Path) -> list[Meter]:
     """The meters of the campaign's facts file."""
     path = directory / FACTS_FILE
     return open_meters(read_power(path), where=str(path)) if _is_there(path) else []
+
+
+def asks_of(directory: Path) -> dict[str, Any]:
+    """The tables of the campaign's facts file that have the machine ask hosts or read drives; empty without one."""
+    path = directory / FACTS_FILE
+    tables = {"measure": read_measure(path), "power": read_power(path)} if _is_there(path) else {}
+    return {name: table for name, table in tables.items() if table}
 
 
 def _is_there(path: Path) -> bool:

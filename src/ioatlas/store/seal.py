@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The seal of a journal: a digest of plan, targets and cells under the key of this machine and user.
+
+Whoever changes what a session would do, or brings a directory from elsewhere, has not the key. The seal is renewed in
+the transaction that changes what it covers, so that no moment is without one. It says nothing of where the directory
+lies: copied or moved on the same machine it stays valid.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import hmac
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import sqlalchemy as sa
+
+from ioatlas.store import schema as t
+from ioatlas.store.database import Database
+
+NAME = "seal"
+"""Of the outcome that holds it."""
+VERSION = 1
+NONE = "its plan carries no seal: it comes from an older ioatlas, or from elsewhere"
+OTHER = "its plan was sealed on another machine or by another user, or was changed since"
+ASKS = "[measure] or [power] of its testbed.toml was changed since it was sealed"
+
+
+class Seals(Database):
+    """The seal; without a key nothing is sealed."""
+
+    _key: bytes | None = None
+
+    def seal(self, key: bytes, asks: str) -> None:
+        """Seal plan, targets and cells as they are, and from now on whenever they change. asks: what the facts file has
+        the machine ask and measure.
+        """
+        self._key = key
+        with self._engine.begin() as link:
+            _put(link, _digest(link, key), _of_text(key, asks))
+
+    def foreign(self, key: bytes, asks: str) -> str:
+        """Why the plan is not one of this machine and user, as it was made; '' when it is: then its changes are
+        sealed from now on.
+        """
+        with self._engine.connect() as link:
+            kept = _kept(link)
+            mine = _digest(link, key)
+        if not kept:
+            return NONE
+        if not hmac.compare_digest(mine, str(kept.get("plan", "")).encode("ascii", "replace").decode()):
+            return OTHER
+        if not hmac.compare_digest(_of_text(key, asks), str(kept.get("asks", "")).encode("ascii", "replace").decode()):
+            return ASKS
+        self._key = key
+        return ""
+
+    def forget_processes(self) -> None:
+        """Loads that ran elsewhere are none of this machine's."""
+        with self._engine.begin() as link:
+            link.execute(t.batch.update().values(pid=None, pid_started=None))
+
+    @contextlib.contextmanager
+    def changing_plan(self) -> Iterator[sa.Connection]:
+        """A transaction that changes what the seal covers."""
+        with self._engine.begin() as link:
+            yield link
+            kept = _kept(link) if self._key is not None else {}
+            if self._key is not None and kept:
+                _put(link, _digest(link, self._key), str(kept.get("asks", "")))
+
+
+def _kept(link: sa.Connection) -> dict[str, Any]:
+    text = link.execute(sa.select(t.outcome.c.value_json).where(t.outcome.c.name == NAME)).scalar()
+    try:
+        record = json.loads(text) if text else {}
+    except (ValueError, RecursionError):
+        return {}
+    seal = record.get(NAME) if isinstance(record, dict) and record.get("version") == VERSION else None
+    return seal if isinstance(seal, dict) else {}
+
+
+def _put(link: sa.Connection, plan: str, asks: str) -> None:
+    record = {"version": VERSION, NAME: {"plan": plan, "asks": asks}}
+    link.execute(t.outcome.delete().where(t.outcome.c.name == NAME))
+    link.execute(t.outcome.insert().values(name=NAME, value_json=json.dumps(record)))
+
+
+def _digest(link: sa.Connection, key: bytes) -> str:
+    """Of every row that says what a session does, in an order of its own."""
+    found = hmac.new(key, digestmod=hashlib.sha256)
+    campaign = sa.select(t.campaign.c.campaign_id, t.campaign.c.name, t.campaign.c.plan_json)
+    for query in (
+        campaign,
+        sa.select(t.target).order_by(t.target.c.name),
+        sa.select(t.cell).order_by(t.cell.c.cell_key),
+    ):
+        for row in link.execute(query):
+            found.update(json.dumps(list(row)).encode() + b"\n")
+        found.update(b"\n")
+    return found.hexdigest()
+
+
+def _of_text(key: bytes, text: str) -> str:
+    return hmac.new(key, b"asks " + text.encode(), hashlib.sha256).hexdigest()
