@@ -265,7 +265,11 @@ def replicate_rows(states: Sequence[ReplicateState], voided: Sequence[VoidedRepl
     ]
     for one in voided:
         again = f"voided and repeated as replicate {one.again}: {one.reason}"
-        rows.append(ReplicateRow(one.target, one.replicate, one.visits, one.discarded, one.effect, one.error, again))
+        rows.append(
+            ReplicateRow(
+                one.target, one.replicate, one.visits, one.discarded, one.effect, one.error, again, voided=True
+            )
+        )
     return tuple(sorted(rows, key=lambda row: (row.target, row.replicate)))
 
 

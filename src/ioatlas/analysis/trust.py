@@ -7,7 +7,6 @@ is good.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -153,7 +152,7 @@ def _drifted(result: CampaignResult, _measured: Sequence[Estimate], _best: Seque
         (abs(row.effect), f"pass {row.replicate} was {_level(row.effect)}")
         for row in result.replicates
         if row.effect is not None
-        and not row.note.startswith("voided")
+        and not row.voided
         and (row.note or (row.error is not None and abs(row.effect) > 4 * row.error))
     ]
     readings = [
@@ -231,18 +230,10 @@ def _skipped(result: CampaignResult, measured: Sequence[Estimate], _best: Sequen
         text = f"{len(lost):,} of {plural(total, 'cell')} were left out: time was up."
         advice = f"re-run with {_more_time(result, total, n_measured)}"
         yield Doubt(DoubtCode.SKIPPED, LEFT_OUT.level(share), text, advice)
-    for note, count in _dropped(result):
-        if not lost:
-            yield Doubt(DoubtCode.SKIPPED, Trust.FAIR, f"{count} planned runs were skipped: time was up.", note)
-
-
-def _dropped(result: CampaignResult) -> Iterator[tuple[str, int]]:
-    """Visits that the time did not suffice for, from the campaign's remarks."""
-    for value in result.settings.values():
-        found = re.search(r"The budget ended with (\d+) planned visits? not made", str(value))
-        if found and int(found[1]) >= CELLS.fair * max(1, result.n_visits):
-            time = _more_time(result, result.n_visits + int(found[1]), result.n_visits)
-            yield f"re-run with {time}", int(found[1])
+    skipped = result.n_not_reached
+    if skipped and not lost and skipped >= CELLS.fair * max(1, result.n_visits):
+        advice = f"re-run with {_more_time(result, result.n_visits + skipped, result.n_visits)}"
+        yield Doubt(DoubtCode.SKIPPED, Trust.FAIR, f"{skipped} planned runs were skipped: time was up.", advice)
 
 
 def _discarded(result: CampaignResult, _measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:

@@ -45,7 +45,7 @@ class BaselineChart:
 @dataclass(frozen=True)
 class ReplicateRow:
     """One random order of the sweep. effect, error: level against the mean of the replicates and its standard error,
-    shares; note: what became of it.
+    shares; note: what became of it. voided: it was, and another one repeats it: it is out of every value.
     """
 
     target: str
@@ -55,3 +55,4 @@ class ReplicateRow:
     effect: float | None
     error: float | None
     note: str = ""
+    voided: bool = False

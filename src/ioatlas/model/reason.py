@@ -66,6 +66,10 @@ def _code_of(sentence: str) -> ReasonCode:
     return next((code for start in starts for code in ReasonCode if start.startswith(code)), ReasonCode.OTHER)
 
 
+BUDGET_ENDED = "not reached: the budget ended"
+"""Why visits were given up, in journals too."""
+
+
 class UnmeasuredCode(StrEnum):
     """Why a cell of the sweep has no estimate. Reasons begin with these texts, in journals too."""
 

@@ -78,3 +78,5 @@ class CampaignResult:
     """What else was on the paths while they were measured, where it was too much."""
     blind_checks: tuple[BlindCheck, ...] = ()
     """Of an adaptive map: one for each target."""
+    n_not_reached: int = 0
+    """Visits of the sweep that were planned and not made: the budget ended."""

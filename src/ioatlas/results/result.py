@@ -23,7 +23,7 @@ from ioatlas.model.finding import Finding
 from ioatlas.model.map_model import Maps
 from ioatlas.model.outcomes import ComputeSeconds, HoleCheck, Integrity, Voided
 from ioatlas.model.purpose import Purpose
-from ioatlas.model.reason import UnmeasuredCode, UnmeasuredReason, read_unmeasured
+from ioatlas.model.reason import BUDGET_ENDED, UnmeasuredCode, UnmeasuredReason, read_unmeasured
 from ioatlas.model.result import CampaignResult, Unmeasured
 from ioatlas.model.testbed import Testbed, value_text
 from ioatlas.model.units import format_duration
@@ -138,6 +138,7 @@ def _result(parts: ResultParts) -> CampaignResult:
         sum((one.ended_at or one.started_at) - one.started_at for one in sessions),
         bool(row.complete),
         ledger_bytes=_ledger(parts.journal),
+        n_not_reached=parts.journal.count_dropped(BUDGET_ENDED, Purpose.SWEEP),
         latency_curves=latency_curves(read.cells, read.told, afresh) if parts.in_replicates else (),
         time_courses=time_courses(read.cells, read.told) if parts.in_replicates else (),
     )

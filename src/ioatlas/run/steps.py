@@ -14,6 +14,7 @@ from ioatlas.fio.jobfile import JobValue
 from ioatlas.fio.replay import cap_ms
 from ioatlas.model.cell import Cell
 from ioatlas.model.purpose import Purpose
+from ioatlas.model.reason import BUDGET_ENDED
 from ioatlas.model.status import RemarkKind, VisitStatus
 from ioatlas.model.visit import Visit
 from ioatlas.run.intake import Intake, judged, take_in
@@ -128,7 +129,7 @@ class Steps(ABC):
 
     def budget_ended(self, purpose: Purpose) -> None:
         """Planned visits have no time any more."""
-        dropped = self.journal.drop_planned("not reached: the budget ended", purpose=purpose)
+        dropped = self.journal.drop_planned(BUDGET_ENDED, purpose=purpose)
         what = "" if purpose == Purpose.SWEEP else f"{purpose} "
         self.runner.remark(RemarkKind.LEFT_OUT, f"The budget ended with {dropped} planned {what}visits not made.")
 

@@ -89,6 +89,12 @@ class Visits(Database):
         with self._engine.begin() as link:
             return int(link.execute(query).rowcount)
 
+    def count_dropped(self, reason: str, purpose: Purpose) -> int:
+        """Visits that were given up before they were made, for this reason."""
+        dropped = (t.visit.c.status == VisitStatus.DROPPED, t.visit.c.reason == reason, t.visit.c.purpose == purpose)
+        with self._engine.connect() as link:
+            return int(link.execute(sa.select(sa.func.count()).where(*dropped)).scalar_one())
+
     def discard_visits(self, visit_ids: Iterable[int], reason: Reason) -> None:
         """Take finished visits out of every figure; they stay in the journal with the reason."""
         with self._engine.begin() as link:

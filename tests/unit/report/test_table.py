@@ -238,5 +238,14 @@ def test_a_replicate_keeps_its_name_of_the_format() -> None:
         zip(names, [0.5, 3, 1.0, 1.0, 0.9, 1.1, False, False], strict=True)
     )
     assert told["blocks"] == [
-        {"target": "nas", "block": 3, "n_visits": 9, "n_discarded": 1, "effect": 0.1, "error": 0.01, "note": ""}
+        {
+            "target": "nas",
+            "block": 3,
+            "n_visits": 9,
+            "n_discarded": 1,
+            "effect": 0.1,
+            "error": 0.01,
+            "note": "",
+            "voided": False,
+        }
     ]

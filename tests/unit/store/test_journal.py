@@ -10,7 +10,7 @@ from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.model.cell import Cell
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.purpose import Purpose
-from ioatlas.model.reason import ReasonCode, read_reasons, sentences
+from ioatlas.model.reason import BUDGET_ENDED, ReasonCode, read_reasons, sentences
 from ioatlas.model.target import Identity, Target
 from ioatlas.model.verdict import Verdict, VerdictCode, read_verdict
 from ioatlas.model.visit import Part, Series, Visit
@@ -173,3 +173,12 @@ def test_files_are_known_until_they_are_removed(journal):
     assert journal.files("t") == {"/mnt/t/.ioatlas-id1/shared.dat": (10, True)}
     journal.file_removed("/mnt/t/.ioatlas-id1/shared.dat")
     assert journal.files("t") == {}
+
+
+def test_visits_that_the_budget_ended_before_are_counted(journal):
+    journal.add_visits([NewVisit(CELL.key, 0, 7), NewVisit(CELL.key, 1, 8)])
+    assert journal.count_dropped(BUDGET_ENDED, Purpose.SWEEP) == 0
+    journal.drop_planned("left to the adaptive design", replicate=1)
+    journal.drop_planned(BUDGET_ENDED, purpose=Purpose.SWEEP)
+    assert journal.count_dropped(BUDGET_ENDED, Purpose.SWEEP) == 1
+    assert journal.count_dropped(BUDGET_ENDED, Purpose.FRESH) == 0

@@ -30,6 +30,7 @@ from ioatlas.model.events import Event
 from ioatlas.model.fixed_work import FIO, IOZONE, WorkSequence, operation_of, sequences_of, tool_of
 from ioatlas.model.outcomes import KnownMemory
 from ioatlas.model.purpose import Purpose
+from ioatlas.model.reason import BUDGET_ENDED
 from ioatlas.model.status import BatchStatus, RemarkKind, SectionState, VisitStatus
 from ioatlas.model.units import format_duration, format_size
 from ioatlas.model.verdict import Verdict, VerdictCode
@@ -324,7 +325,7 @@ class SequenceSteps(Steps):
         if left is None or not self._begun or need is None or need + REPORT_SECONDS <= left:
             self._begun = True
             return False
-        dropped = self.journal.drop_planned("not reached: the budget ended", purpose=Purpose.SWEEP)
+        dropped = self.journal.drop_planned(BUDGET_ENDED, purpose=Purpose.SWEEP)
         text = f"The budget ended with {dropped} planned visits not made."
         self.runner.remark(RemarkKind.LEFT_OUT, text)
         return True

@@ -16,6 +16,7 @@ from ioatlas.fio.batch import TURN_MS, Section
 from ioatlas.model.events import Event
 from ioatlas.model.outcomes import HighestLoad, HighestLoads, IdleWatts
 from ioatlas.model.purpose import Purpose
+from ioatlas.model.reason import BUDGET_ENDED
 from ioatlas.model.status import RemarkKind
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_count, format_duration
@@ -298,7 +299,7 @@ class LoadPointSteps(Steps):
     def budget_ended(self, purpose: Purpose) -> None:
         """That the search ended early is told with its result."""
         if purpose == Purpose.SEARCH:
-            self.journal.drop_planned("not reached: the budget ended", purpose=purpose)
+            self.journal.drop_planned(BUDGET_ENDED, purpose=purpose)
         else:
             super().budget_ended(purpose)
 
