@@ -12,6 +12,7 @@ from ioatlas.analysis.imported import NO_DATA
 from ioatlas.analysis.wording import size_text
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import MIXED, OptionValue
+from ioatlas.model.fixed_work import is_fixed_work
 from ioatlas.model.options import SIZE_OPTIONS
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.verdict import verdict_class
@@ -24,6 +25,8 @@ Coordinates = dict[str, Level]
 X_ORDER = ("size", "numjobs", "iodepth", "bs")
 Y_ORDER = ("bs", "iodepth", "numjobs", "size")
 TILE_ORDER = ("numjobs", "iodepth", "bs", "size")
+MOST_COLUMNS = 4
+"""Tiles of one axis beside each other: nine are three times three, not a strip of thirty inches."""
 UNSET = "default"
 AXIS_NAMES = {
     "bs": "Block size (bs)",
@@ -70,6 +73,8 @@ class Tile:
     column: Level | None
     row: Level | None
     cells: Mapping[tuple[Level, Level], Entry]
+    several: int = 0
+    """Cells that have several imported readings: the middle one stands for them."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +96,25 @@ class Page:
 
 
 @dataclass(frozen=True)
+class Arrangement:
+    """Where the tiles of a page stand: row by row. `wrapped`: one axis of tiles goes on in further rows, so each tile
+    has a heading of its own.
+    """
+
+    rows: int
+    columns: int
+    count: int
+    wrapped: bool
+
+    def place(self, number: int) -> tuple[int, int]:
+        return divmod(number, self.columns)
+
+    def is_lowest(self, number: int) -> bool:
+        """Whether no tile stands below this one."""
+        return number + self.columns >= self.count
+
+
+@dataclass(frozen=True)
 class Layout:
     """columns, rows: axes of the tiles; None when there is one column or row only."""
 
@@ -99,6 +123,14 @@ class Layout:
     columns: Axis | None
     rows: Axis | None
     pages: tuple[Page, ...]
+
+    def arrange(self, page: Page) -> Arrangement:
+        """Columns by rows of the tiles' axes; a long strip of one axis goes on in further rows."""
+        count, columns = len(page.tiles), len(self.columns.levels) if self.columns else 1
+        if self.rows is not None or columns <= MOST_COLUMNS:
+            return Arrangement(count // columns, columns, count, wrapped=False)
+        rows = -(-count // MOST_COLUMNS)
+        return Arrangement(rows, -(-count // rows), count, wrapped=True)
 
 
 def axes_of(result: CampaignResult, found: Sequence[Entry]) -> list[Axis]:
@@ -151,11 +183,14 @@ def coordinates(entry: Entry, names: Mapping[str, object] | Sequence[str]) -> Co
 
 
 def load_name(entry: Entry) -> str:
-    """'randread', or 'randrw, read part' where a load has several directions; an imported one goes by its tool's
-    word where fio has none.
+    """'randread', or 'randrw, read part' where a load has several directions. An operation that has a name of its own
+    goes by it: several of a sequence have one rw, and an imported one may have none.
     """
+    named = entry.cell.option.get("operation")
+    if named and is_fixed_work(entry.cell):
+        return str(named)
     if entry.estimate is not None and entry.estimate.kind == "imported":
-        told = entry.cell.option.get("operation") or entry.cell.option.get("rw")
+        told = named or entry.cell.option.get("rw")
         known = entry.direction if entry.direction != NO_DATA else ""
         word = str(told or (f"{known}, pattern not told" if known else "operation not told"))
         return f"{word}, {entry.direction} part" if word in MIXED and entry.direction in ("read", "write") else word
@@ -237,20 +272,44 @@ def _spare(order: Sequence[str], single: Sequence[str], axes: Mapping[str, Axis]
     return next((name for name in (*order, *axes) if name in single), "")
 
 
+_Cells = dict[tuple[Level, Level], list[Entry]]
+
+
+def _tile(column: Level | None, row: Level | None, found: _Cells) -> Tile:
+    cells = {place: _middle(entries_) for place, entries_ in found.items()}
+    return Tile(column, row, cells, sum(len(entries_) > 1 for entries_ in found.values()))
+
+
+def _middle(found: Sequence[Entry]) -> Entry:
+    """The entry of a cell; of several imported readings of one load the middle one (the lower of two), by throughput,
+    else by I/Os, else by latency.
+    """
+    told = [entry for entry in found if entry.estimate is not None]
+    if len(told) < 2:
+        return (told or found)[0]
+
+    def size(entry: Entry) -> tuple[float, ...]:
+        estimate = entry.estimate
+        values = (estimate.bw_bytes_per_s, estimate.iops, estimate.lat_mean_ns) if estimate is not None else ()
+        return tuple(value if value is not None else 0.0 for value in values)
+
+    return sorted(told, key=size)[(len(told) - 1) // 2]
+
+
 def _pages(found: Sequence[Entry], layout: Layout, rest: Sequence[Axis]) -> list[Page]:
     x, y, columns, rows = layout.x, layout.y, layout.columns, layout.rows
     names = [axis.name for axis in (x, y, *rest, *(a for a in (columns, rows) if a))]
-    placed: dict[tuple[Level, ...], dict[tuple[Level | None, Level | None], dict[tuple[Level, Level], Entry]]] = {}
+    placed: dict[tuple[Level, ...], dict[tuple[Level | None, Level | None], _Cells]] = {}
     for entry in found:
         at = coordinates(entry, names)
         tile = (at[columns.name] if columns else None, at[rows.name] if rows else None)
         page = placed.setdefault(tuple(at[axis.name] for axis in rest), {})
-        page.setdefault(tile, {})[at[x.name], at[y.name]] = entry
+        page.setdefault(tile, {}).setdefault((at[x.name], at[y.name]), []).append(entry)
     pages = []
     for key in itertools.product(*(axis.levels for axis in rest)):
         if key in placed:
             grid = itertools.product(rows.levels if rows else (None,), columns.levels if columns else (None,))
-            tiles = tuple(Tile(column, row, placed[key].get((column, row), {})) for row, column in grid)
+            tiles = tuple(_tile(column, row, placed[key].get((column, row), {})) for row, column in grid)
             fixed = zip(rest, key, strict=True)
             pages.append(
                 Page(tuple((a, level) for a, level in fixed if len(a.levels) > 1 or a.name in ("rw", "target")), tiles)

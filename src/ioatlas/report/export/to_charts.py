@@ -11,7 +11,7 @@ from ioatlas.model.chart import Chart, ChartBound
 from ioatlas.model.fixed_work import is_fixed_work
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.units import format_rate, format_size, format_size_rounded
-from ioatlas.report.export.to_figure import METADATA, Kind, drawing_library
+from ioatlas.report.export.to_figure import METADATA, Kind, drawing_library, plain_logarithmic
 from ioatlas.report.redact import redactor
 
 if TYPE_CHECKING:
@@ -113,6 +113,7 @@ def _draw(panel: Axes, chart: Chart, title: str) -> None:
     )
     if 0 < WIDE * least < high:
         panel.set_yscale("log")
+        plain_logarithmic(panel.yaxis)
         panel.set_ylim(least / 1.5, high)
     else:
         panel.set_ylim(0, high)

@@ -11,13 +11,14 @@ from ioatlas.report.table import columns, rows
 
 
 def write_csv(result: CampaignResult, out: TextIO) -> None:
-    """Lists (seeds, notes) are joined by blanks and semicolons."""
+    """Lists (seeds, notes, evidence) are joined by blanks and semicolons."""
     names = columns(result)
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(names)
     for row in rows(result):
         row["seeds"] = " ".join(str(seed) for seed in _items(row["seeds"]))
-        row["notes"] = "; ".join(str(note) for note in _items(row["notes"]))
+        for name in ("notes", "limit_evidence"):
+            row[name] = "; ".join(str(sentence) for sentence in _items(row[name]))
         writer.writerow([row[name] for name in names])
 
 

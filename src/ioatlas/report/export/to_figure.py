@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ioatlas.errors import IoAtlasError
 from ioatlas.model.result import CampaignResult
 from ioatlas.report.export.drawing import Drawing
-from ioatlas.report.export.grid import Axis, Layout, Level, Page, Status, Tile, status
+from ioatlas.report.export.grid import Arrangement, Axis, Layout, Level, Page, Status, Tile, status
 from ioatlas.report.export.quantities import Quantity
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 Kind = Literal["png", "svg", "pdf"]
 Style = Literal["map", "lines"]
 
+_SEVERAL = "the middle one of several readings in {count} cells"
 HATCHES: dict[Status, tuple[str, str]] = {
     "missing": ("xxx", "no value"),
     "predicted": ("///", "predicted"),
@@ -98,23 +100,51 @@ def _title(result: CampaignResult, page: Page) -> str:
     return f"{result.name}: {page.title}" if page.title and page.title not in result.name else result.name
 
 
-def _panels(page: Page, drawing: Drawing, title: str, *, tile_inches: tuple[float, float]) -> tuple[Figure, Any]:
-    """A figure with one panel for each tile (array of shape rows x columns), headings and axis names in place."""
+def plain_logarithmic(axis: Any) -> None:
+    """Plain numbers at 1, 2 and 5 of each decade: the library's own labels are formulas, which are not read here."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value:,.10g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+@dataclass(frozen=True)
+class _Panels:
+    """A panel for each tile of a page, in the same order."""
+
+    figure: Figure
+    each: list[Axes]
+    arranged: Arrangement
+
+    def tick(self, layout: Layout) -> None:
+        """Marks on both sides of all; labels only where no other panel stands below or to the left."""
+        for number, panel in enumerate(self.each):
+            _tick(panel, layout.x, "x", labelled=self.arranged.is_lowest(number))
+            _tick(panel, layout.y, "y", labelled=self.is_leftmost(number))
+
+    def is_leftmost(self, number: int) -> bool:
+        return self.arranged.place(number)[1] == 0
+
+
+def _panels(page: Page, drawing: Drawing, title: str, *, tile_inches: tuple[float, float]) -> _Panels:
+    """A figure with one panel for each tile, headings in place."""
     from matplotlib.figure import Figure
 
-    layout = drawing.layout
-    n_columns = len(layout.columns.levels) if layout.columns else 1
-    n_rows = len(page.tiles) // n_columns
-    size = (2.6 + n_columns * tile_inches[0], 1.6 + n_rows * tile_inches[1])
+    layout, arranged = drawing.layout, drawing.layout.arrange(page)
+    size = (2.6 + arranged.columns * tile_inches[0], 1.6 + arranged.rows * tile_inches[1])
     figure = Figure(figsize=size, layout="constrained")
-    panels = figure.subplots(n_rows, n_columns, squeeze=False)  # sharing axes costs minutes with 64 panels
-    figure.suptitle(title, fontsize=12)
-    for place, tile in enumerate(page.tiles):
-        row, column = divmod(place, n_columns)
-        panel = panels[row, column]
-        if layout.columns and tile.column is not None and row == 0:
+    # sharing axes costs minutes with 64 panels
+    grid = list(figure.subplots(arranged.rows, arranged.columns, squeeze=False).flat)
+    for unused in grid[arranged.count :]:
+        unused.remove()
+    several = sum(tile.several for tile in page.tiles)
+    figure.suptitle(title + (f"\n{_SEVERAL.format(count=several)}" if several else ""), fontsize=12)
+    for number, (panel, tile) in enumerate(zip(grid, page.tiles, strict=False)):
+        row, column = arranged.place(number)
+        if layout.columns and tile.column is not None and (row == 0 or arranged.wrapped):
             panel.set_title(layout.columns.title(tile.column), fontsize=9)
-        if layout.rows and tile.row is not None and column == n_columns - 1:
+        if layout.rows and tile.row is not None and column == arranged.columns - 1:
             panel.annotate(
                 layout.rows.title(tile.row),
                 (1, 0.5),
@@ -126,7 +156,7 @@ def _panels(page: Page, drawing: Drawing, title: str, *, tile_inches: tuple[floa
                 va="center",
                 fontsize=9,
             )
-    return figure, panels
+    return _Panels(figure, grid[: arranged.count], arranged)
 
 
 def _map_figure(page: Page, drawing: Drawing, title: str) -> Figure:
@@ -136,18 +166,20 @@ def _map_figure(page: Page, drawing: Drawing, title: str) -> Figure:
 
     layout = drawing.layout
     tile_inches = (0.35 + 0.17 * max(len(layout.x.levels), 6), 0.35 + 0.17 * max(len(layout.y.levels), 6))
-    figure, panels = _panels(page, drawing, title, tile_inches=tile_inches)
+    panels = _panels(page, drawing, title, tile_inches=tile_inches)
+    figure = panels.figure
     norm = (LogNorm if drawing.log else Normalize)(drawing.low, drawing.high)
     marks: set[Status] = set()
-    for panel, tile in zip(panels.flat, page.tiles, strict=True):
+    for panel, tile in zip(panels.each, page.tiles, strict=True):
         marks |= _draw_tile(panel, tile, drawing, norm)
-        _tick(panel, layout.x, "x", labelled=panel in panels[-1])
-        _tick(panel, layout.y, "y", labelled=panel in panels[:, 0])
+    panels.tick(layout)
     # The layout keeps room for name and legend, but puts both at the very bottom: an empty line lifts the name above
     # the legend.
     figure.supxlabel(layout.x.heading + ("\n" if marks else ""), fontsize=10, linespacing=2.0)
     figure.supylabel(layout.y.heading, fontsize=10)
-    bar = figure.colorbar(ScalarMappable(norm, "cividis"), ax=panels, fraction=0.04, aspect=40, pad=0.02)
+    bar = figure.colorbar(ScalarMappable(norm, "cividis"), ax=panels.each, fraction=0.04, aspect=40, pad=0.02)
+    if drawing.log:
+        plain_logarithmic(bar.ax.yaxis)
     bar.set_label(f"{drawing.quantity.label} ({drawing.unit.name})")
     if marks:
         handles = [
@@ -198,29 +230,34 @@ def _lines_figure(page: Page, drawing: Drawing, title: str) -> Figure:
     import matplotlib as mpl
 
     layout = drawing.layout
-    figure, panels = _panels(page, drawing, title, tile_inches=(2.9, 2.3))
+    panels = _panels(page, drawing, title, tile_inches=(2.9, 2.3))
+    figure = panels.figure
     colors = [
         mpl.colormaps["cividis"](0.92 * place / max(len(layout.y.levels) - 1, 1))
         for place in range(len(layout.y.levels))
     ]
-    for panel, tile in zip(panels.flat, page.tiles, strict=True):
+    for number, (panel, tile) in enumerate(zip(panels.each, page.tiles, strict=True)):
         for place, y in enumerate(layout.y.levels):
             _draw_line(panel, tile, y, drawing, colors[place], MARKERS[place % len(MARKERS)])
-        _tick(panel, layout.x, "x", labelled=panel in panels[-1])
+        _tick(panel, layout.x, "x", labelled=panels.arranged.is_lowest(number))
         panel.set_xlim(-0.5, len(layout.x.levels) - 0.5)
         panel.grid(visible=True, color="0.9", linewidth=0.6)
-        panel.tick_params(labelleft=panel in panels[:, 0])
         if drawing.log:
             panel.set_yscale("log")
-    limits = [panel.get_ylim() for panel in panels.flat]
-    for panel in panels.flat:
+            plain_logarithmic(panel.yaxis)
+        panel.tick_params(labelleft=panels.is_leftmost(number))
+    limits = [panel.get_ylim() for panel in panels.each]
+    for panel in panels.each:
         panel.set_ylim(min(low for low, _ in limits) if drawing.log else 0, max(high for _, high in limits))
     figure.supxlabel(layout.x.heading, fontsize=10)
     figure.supylabel(f"{drawing.quantity.label} ({drawing.unit.name})", fontsize=10)
-    handles, labels = panels.flat[0].get_legend_handles_labels()
-    for panel in panels.flat:
-        more = panel.get_legend_handles_labels()
-        handles, labels = more if len(more[1]) > len(labels) else (handles, labels)
+    # A line may be in some panels only; the legend has all of them, in the order of their axis.
+    found: dict[str, Any] = {}
+    for panel in panels.each:
+        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    labels = [label for label in map(layout.y.label, layout.y.levels) if label in found]
+    handles = [found[label] for label in labels]
     figure.legend(handles, labels, title=layout.y.heading, loc="outside right upper", frameon=False)
     hollow = any(
         status(e) != "measured"

@@ -35,6 +35,8 @@ STATUS_CODE: dict[Status, int] = {
 }
 
 TILE_WIDTH, TILE_HEIGHT = 370, 290
+HEADING = 66
+"""Further room above the tiles of a second row and on, where each tile has a heading."""
 LEFT, RIGHT, TOP, BOTTOM, GAP = 170, 230, 130, 190, 24
 """Room around the tiles and between them, in pixels."""
 
@@ -92,8 +94,9 @@ def _mark(entry: Entry | None, drawing: Drawing) -> Status:
 def _script_lines(result: CampaignResult, drawing: Drawing, script_name: str, data_name: str) -> Iterator[str]:
     layout, q, unit = drawing.layout, drawing.quantity, drawing.unit
     stem = script_name.rsplit(".", 1)[0]
-    n_rows, n_columns = (len(axis.levels) if axis else 1 for axis in (layout.rows, layout.columns))
-    width, height = LEFT + RIGHT + n_columns * TILE_WIDTH, TOP + BOTTOM + n_rows * TILE_HEIGHT
+    sizes = [layout.arrange(page) for page in layout.pages[:1]]
+    width = LEFT + RIGHT + sizes[0].columns * TILE_WIDTH
+    height = TOP + BOTTOM + sizes[0].rows * (TILE_HEIGHT + (HEADING if sizes[0].wrapped else 0))
     yield f"# {one_line(result.name)}: {q.label} over {layout.x.name} and {layout.y.name}"
     yield f"# Draw it:  gnuplot {script_name}      as PDF or SVG:  gnuplot -e \"format='pdf'\" {script_name}"
     yield "if (!exists('format')) format = 'png'"
@@ -137,11 +140,15 @@ def _script_lines(result: CampaignResult, drawing: Drawing, script_name: str, da
 def _page_lines(page: Page, drawing: Drawing, first_index: int, size: tuple[int, int], title: str) -> Iterator[str]:
     layout = drawing.layout
     width, height = size
-    n_columns = len(layout.columns.levels) if layout.columns else 1
-    n_rows = len(page.tiles) // n_columns
+    arranged = layout.arrange(page)
+    gap = GAP + (HEADING if arranged.wrapped else 0)
+    several = sum(tile.several for tile in page.tiles)
+    if several:
+        title += f" (the middle one of several readings in {several} cells)"
     yield (
-        f"set multiplot layout {n_rows},{n_columns} margins screen {LEFT / width:.4f}, {1 - RIGHT / width:.4f},"
-        f" {BOTTOM / height:.4f}, {1 - TOP / height:.4f} spacing screen {GAP / width:.4f}, {GAP / height:.4f}"
+        f"set multiplot layout {arranged.rows},{arranged.columns} margins screen {LEFT / width:.4f}, "
+        f"{1 - RIGHT / width:.4f}, {BOTTOM / height:.4f}, {1 - TOP / height:.4f} "
+        f"spacing screen {GAP / width:.4f}, {gap / height:.4f}"
     )
     yield f"set label 1 {gnuplot_text(title)} at screen 0.5, {1 - 40 / height:.4f} center font ',20'"
     yield (
@@ -158,13 +165,14 @@ def _page_lines(page: Page, drawing: Drawing, first_index: int, size: tuple[int,
         f" size screen {24 / width:.4f}, {1 - (TOP + BOTTOM) / height:.4f}"
     )
     for place, tile in enumerate(page.tiles):
-        row, column = divmod(place, n_columns)
-        heading = layout.columns.title(tile.column) if layout.columns and row == 0 and tile.column is not None else ""
+        row, column = arranged.place(place)
+        headed = layout.columns is not None and tile.column is not None and (row == 0 or arranged.wrapped)
+        heading = layout.columns.title(tile.column) if headed else ""  # type: ignore[union-attr, arg-type]
         yield f"set title {gnuplot_text(heading)} offset 0,-0.6"
         yield "unset label 4"
-        if layout.rows and tile.row is not None and column == n_columns - 1:
+        if layout.rows and tile.row is not None and column == arranged.columns - 1:
             yield f"set label 4 {gnuplot_text(layout.rows.title(tile.row))} at graph 1.04, 0.5 center rotate by 90"
-        yield _tics("x", layout.x, "rotate by -60" if row == n_rows - 1 else "")
+        yield _tics("x", layout.x, "rotate by -60" if arranged.is_lowest(place) else "")
         yield _tics("y", layout.y, "right" if column == 0 else "")
         yield _plot_line(tile, drawing, first_index + place)
         if place == 0:

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every export of a result says what its CSV says, cell by cell: JSON, gnuplot's data, and what is drawn."""
+
+import csv
+import io
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from ioatlas.campaign import load_result
+from ioatlas.interop.read.importer import read_source
+from ioatlas.interop.read.source import Source
+from ioatlas.model.result import CampaignResult
+from ioatlas.report.export import to_figure
+from ioatlas.report.export.drawing import Drawing
+from ioatlas.report.export.grid import Layout, lay_out
+from ioatlas.report.export.quantities import quantity
+from ioatlas.report.export.to_csv import write_csv
+from ioatlas.report.export.to_gnuplot import write_gnuplot
+from ioatlas.report.export.to_json import write_json
+from tests.unit.report.exported import SHAPES, campaign
+from tests.unit.simulated import Shell
+
+pytest.importorskip("matplotlib")
+IOZONE = """\tIozone: Performance Test of File I/O
+\t\tVersion $Revision: 3.489 $
+\tOutput is in kBytes/sec
+                                                              random    random      bkwd     record     stride
+              kB  reclen    write  rewrite    read    reread    read     write      read    rewrite       read
+            {size}     {record}   {figures}
+"""
+
+
+@pytest.fixture(scope="module")
+def nine(tmp_path_factory) -> CampaignResult:
+    """The nine operations of the published IOzone study, on a simulated target."""
+    folder = tmp_path_factory.mktemp("nine")
+    (folder / "target").mkdir()
+    text = f'profile = "iozone2017"\nvisits = 2\n[target]\npath = "{folder / "target"}"\n'
+    (folder / "s.toml").write_text(text + '[sweep]\nsize = ["1m", "4m"]\nbs = ["64k", "256k"]\n')
+    done = Shell()("map", "--campaign", folder / "s.toml", "-o", folder / "done", "--yes")
+    assert done.returncode == 0, done.stderr
+    return load_result(folder / "done")
+
+
+@pytest.fixture(scope="module")
+def repeats(tmp_path_factory) -> CampaignResult:
+    """Five runs of IOzone, imported under one label."""
+    folder = tmp_path_factory.mktemp("repeats")
+    for number, speed in enumerate((500, 100, 400, 300, 200)):
+        figures = "   ".join(str(speed * 1000 + operation) for operation in range(9))
+        (folder / f"run{number}.txt").write_text(IOZONE.format(size=1024, record=64, figures=figures))
+    for number in range(5):
+        assert list(read_source(Source.of(folder / f"run{number}.txt")))
+    done = Shell()("import", *sorted(folder.glob("*.txt")), "-o", folder / "kept", "--label", "disk")
+    assert done.returncode == 0, done.stderr
+    return load_result(folder / "kept")
+
+
+@pytest.fixture(params=["nine", "repeats", *SHAPES])
+def result(request) -> CampaignResult:
+    if request.param in SHAPES:
+        return campaign(SHAPES[request.param], targets=("nas", "das"))
+    return request.getfixturevalue(request.param)
+
+
+def table(result: CampaignResult) -> list[dict[str, str]]:
+    text = io.StringIO()
+    write_csv(result, text)
+    return list(csv.DictReader(io.StringIO(text.getvalue())))
+
+
+def values(result: CampaignResult) -> Counter[str]:
+    """The throughputs of the CSV: each as often as it stands there."""
+    return Counter(f"{float(row['bw_bytes_per_s']):.6g}" for row in table(result) if row["bw_bytes_per_s"])
+
+
+def drawn_from(result: CampaignResult, layout: Layout) -> Counter[str]:
+    """Of the CSV, what a drawing has to show: of several readings of one place the middle one."""
+    if not any(tile.several for page in layout.pages for tile in page.tiles):
+        return values(result)
+    by_load: dict[tuple[str, ...], list[float]] = {}
+    for row in table(result):
+        load = tuple(row[name] for name in ("operation", "rw", "bs_bytes", "size_bytes", "direction"))
+        by_load.setdefault(load, []).append(float(row["bw_bytes_per_s"]))
+    return Counter(f"{sorted(found)[(len(found) - 1) // 2]:.6g}" for found in by_load.values())
+
+
+def test_json_has_the_rows_of_the_csv(result):
+    text = io.StringIO()
+    write_json(result, text)
+    rows = json.loads(text.getvalue())["rows"]
+    found = Counter(f"{row['bw_bytes_per_s']:.6g}" for row in rows if row["bw_bytes_per_s"] is not None)
+    assert found == values(result)
+
+
+def test_gnuplot_has_every_value_of_the_csv(result, tmp_path):
+    layout = lay_out(result)
+    _, data = write_gnuplot(result, layout, quantity("bw"), tmp_path / "map.gp")
+    lines = [line.split() for line in data.read_text().splitlines() if line and not line.startswith("#")]
+    assert Counter(f"{float(line[2]):.6g}" for line in lines if line[2] != "NaN") == drawn_from(result, layout)
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_maps_show_every_value_of_the_csv(result, log):
+    import numpy as np
+
+    layout = lay_out(result)
+    drawing = Drawing.of(layout, quantity("bw"), log=log)
+    found: Counter[str] = Counter()
+    with to_figure.drawing_library():
+        for page in layout.pages:
+            figure = to_figure._map_figure(page, drawing, "")
+            images = [image for panel in figure.axes for image in panel.images]
+            assert len(images) == len(page.tiles)
+            for image in images:
+                shown = np.asarray(image.get_array(), dtype=float)
+                found.update(f"{value * drawing.unit.factor:.6g}" for value in shown.flat if np.isfinite(value))
+    assert found == drawn_from(result, layout)
+
+
+def test_lines_show_every_value_of_the_csv_and_name_each_line(result):
+    layout = lay_out(result)
+    drawing = Drawing.of(layout, quantity("bw"), log=True)
+    found: Counter[str] = Counter()
+    with to_figure.drawing_library():
+        for page in layout.pages:
+            figure = to_figure._lines_figure(page, drawing, "")
+            lines = [line for panel in figure.axes for line in panel.lines if line.get_label() == "_line"]
+            found.update(f"{value * drawing.unit.factor:.6g}" for line in lines for value in line.get_ydata())
+            shown = {y for tile in page.tiles for (_, y), entry in tile.cells.items() if drawing.quantity.shown(entry)}
+            named = [text.get_text() for text in figure.legends[0].get_texts()]
+            assert named == [layout.y.label(y) for y in layout.y.levels if y in shown]
+    assert found == drawn_from(result, layout)
+
+
+def test_lists_of_sentences_are_joined_in_the_csv(nine):
+    evidence = [row["limit_evidence"] for row in table(nine) if row["limit_evidence"]]
+    assert evidence
+    assert not any(text.startswith("(") for text in evidence)
+
+
+def test_operations_of_a_sequence_are_not_one_load(nine):
+    layout = lay_out(nine)
+    assert layout.columns is not None
+    assert layout.columns.name == "rw"
+    assert set(layout.columns.levels) == {row["operation"] for row in table(nine)}
+    assert len(layout.columns.levels) == 9
+    for tile in layout.pages[0].tiles:
+        for entry in tile.cells.values():
+            assert entry.cell.option["operation"] == tile.column
+
+
+def test_a_long_strip_of_tiles_goes_on_in_further_rows(nine, tmp_path):
+    layout = lay_out(nine)
+    arranged = layout.arrange(layout.pages[0])
+    assert (arranged.rows, arranged.columns, arranged.wrapped) == (3, 3, True)
+    (path,) = to_figure.write_figures(nine, layout, quantity("bw"), tmp_path / "a.png", "png", style="lines")
+    from matplotlib.image import imread
+
+    height, width = imread(path).shape[:2]
+    assert width < 2 * height
+
+
+@pytest.mark.parametrize("style", ["map", "lines"])
+def test_logarithmic_scales_have_plain_numbers(nine, style, tmp_path):
+    (path,) = to_figure.write_figures(
+        nine, lay_out(nine), quantity("bw"), tmp_path / "a.svg", "svg", style=style, log=True
+    )
+    text = Path(path).read_text()
+    assert "mathdefault" not in text
+    assert "$" not in text
+    assert ">1,000<" in text
+
+
+def test_several_readings_of_one_load_are_told_in_the_figure(repeats, tmp_path):
+    (path,) = to_figure.write_figures(repeats, lay_out(repeats), quantity("bw"), tmp_path / "a.svg", "svg")
+    assert "the middle one of several readings in 9 cells" in Path(path).read_text()
