@@ -102,7 +102,7 @@ def test_filled_files_have_no_holes_and_fresh_ones_nothing_else(tmp_path, disk_d
         assert any("without data" in note for note in rows["randread"]["notes"])
         assert any("first writes" in note for note in rows["write"]["notes"])
         named = [finding["sentence"] for finding in result["findings"] if finding["code"] == "peak"]
-        assert not [sentence for sentence in named if "Highest read" in sentence]
+        assert not [sentence for sentence in named if "Best read" in sentence]
         # Every visit of the sweep ran in a fio of its own, on a file of its own.
         jobs = [path.read_text() for path in (tmp_path / state / "o/batches").glob("*/job.fio")]
         assert sum(text.count("\n[v") for text in jobs if "runtime=" in text) >= 4
@@ -183,7 +183,7 @@ def test_a_target_that_reduces_data_is_found_out_by_reads_and_writes(tmp_path, o
     # The fastest cells are suspect and not named; those that are named were measured afresh.
     peaks = [finding["sentence"] for finding in result["findings"] if finding["code"] == "peak"]
     assert len(peaks) == 2
-    assert all("fresh visits made after the sweep had named this cell" in sentence for sentence in peaks)
+    assert all("Re-measured" in sentence for sentence in peaks)
 
 
 @pytest.mark.unmeasured
