@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The goals at 5% of the cells, on the recorded sweeps and on synthetic ones of known truth, and what the design said
-of itself.
+"""Whole replays at 5% of the cells: recorded sweeps, synthetic ones of known truth and families of targets.
 
-python bench/adaptive/synthetic.py [--seeds 20] [--jobs 2] [--rows FILE]
+    python bench/adaptive/synthetic.py [--seeds 20] [--jobs 2] [--only link,local] [--rows FILE] [--before FILE]
+
+With `--before`, rows that another version of the design wrote on the same seeds, it prints both side by side.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
 import compare
+import families
 import surfaces
 
 from ioatlas.design.adaptive import Settings
@@ -43,11 +45,15 @@ SWEEPS = {
 }
 
 
+NAMES = (*RECORDED, *SWEEPS, *families.FAMILIES)
+
+
 @lru_cache
-def sweep(name: str) -> Sweep:
-    if name not in SWEEPS:
+def sweep(name: str, seed: int = 0) -> Sweep:
+    """seed: of a family, the target that it draws."""
+    if name in RECORDED:
         return compare.sweep(name)
-    rows = SWEEPS[name]()
+    rows = families.family(name, seed) if name in families.FAMILIES else SWEEPS[name]()
     text = io.StringIO()
     writer = csv.DictWriter(text, list(rows[0]))
     writer.writeheader()
@@ -57,7 +63,7 @@ def sweep(name: str) -> Sweep:
 
 def run(task: tuple[str, int]) -> tuple[float, ...]:
     name, seed = task
-    s = sweep(name)
+    s = sweep(name, seed if name in families.FAMILIES else 0)
     began = time.process_time()
     o = replay(s, Settings(cells=round(0.05 * len(s.space)), seed=seed, visits_limit=min(2, s.passes)))
     own = time.process_time() - began
@@ -79,6 +85,8 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--only", default="", help="names of sweeps, with commas between them")
+    parser.add_argument("--before", default="", help="a file of `--rows` to compare with")
     parser.add_argument(
         "--rows",
         default="",
@@ -88,16 +96,45 @@ def main() -> None:
     kept = Path(arguments.rows) if arguments.rows else None
     rows = [tuple(json.loads(line)) for line in kept.read_text().splitlines()] if kept and kept.exists() else []
     done = {row[:2] for row in rows}
-    tasks = [
-        (name, seed) for seed in range(arguments.seeds) for name in (*RECORDED, *SWEEPS) if (name, seed) not in done
-    ]
+    names = arguments.only.split(",") if arguments.only else NAMES
+    tasks = [(name, seed) for seed in range(arguments.seeds) for name in names if (name, seed) not in done]
     with ProcessPoolExecutor(arguments.jobs) as pool:
         for task, found in zip(tasks, pool.map(run, tasks), strict=True):
             rows.append((*task, *(float(value) for value in found)))
             if kept:
                 with kept.open("a") as log:
                     log.write(json.dumps(rows[-1]) + "\n")
-    table(rows)
+    if arguments.before:
+        compared([tuple(json.loads(line)) for line in Path(arguments.before).read_text().splitlines()], rows)
+    else:
+        table(rows)
+
+
+LEAST_ERROR = 0.01
+"""An error below this counts as this: how far below is of no use to anybody."""
+
+
+def compared(before: list[tuple], after: list[tuple]) -> None:
+    """Both versions on the seeds that both have; ratios are geometric means, over a sweep's seeds, then over sweeps."""
+    old, new = ({tuple(row[:2]): np.array(row[2:]) for row in rows} for rows in (before, after))
+    print("| sweep | cells | before | after | after / before, median | P90 | computing | seeds |\n" + "|---" * 8 + "|")
+    ratios = []
+    for name in NAMES:
+        both = [key for key in old if key[0] == name and key in new]
+        if not both:
+            continue
+        a, b = (np.array([rows[key] for key in both]) for rows in (old, new))
+        log = [np.log(np.maximum(errors[:, :2], LEAST_ERROR)).mean(axis=0) for errors in (a, b)]
+        ratios.append([*np.exp(log[1] - log[0]), b[:, 7].sum() / a[:, 7].sum()])
+        said = [f"{100 * m:.1f} / {100 * p:.1f}%" for m, p in (a[:, :2].mean(axis=0), b[:, :2].mean(axis=0))]
+        size = len(sweep(name).space)
+        print(
+            f"| {name} | {round(0.05 * size)} of {size} | {said[0]} | {said[1]} | "
+            + " | ".join(f"{ratio:.2f}" for ratio in ratios[-1])
+            + f" | {len(both)} |"
+        )
+    whole = np.exp(np.log(ratios).mean(axis=0))
+    print(f"| **all {len(ratios)}** | | | | " + " | ".join(f"**{ratio:.2f}**" for ratio in whole) + " | |")
 
 
 def table(rows: list[tuple]) -> None:
@@ -107,7 +144,7 @@ def table(rows: list[tuple]) -> None:
         + "|---" * 10
         + "|"
     )
-    for name in (*RECORDED, *SWEEPS):
+    for name in NAMES:
         a = np.array([row[2:] for row in rows if row[0] == name])
         if not len(a):
             continue

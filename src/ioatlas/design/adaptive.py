@@ -45,8 +45,10 @@ LARGE_NOISE = 0.1
 """Log sd of a reading from which a second visit of any cell is worth its time when no further cell is to be had."""
 CLOSING_VISITS = 16
 """Such visits at most: what they add to a map of two dozen cells they do not add to one of a hundred."""
-SEARCH_GROWTH = 1.25
-"""How many times more cells are known at a search for change points than at the search before."""
+SEARCHED_EACH_TIME = 128
+"""Cells up to which change points are searched for at every batch; a search takes the cube of their number."""
+SEARCH_GROWTH = 1.1
+"""Beyond that: how many times more cells are known at a search than at the search before."""
 REFIT_ITERATIONS = 12
 """Steps of the optimiser between two searches, from what the last search found."""
 PICKS_TO_STOP = 12
@@ -211,20 +213,22 @@ class AdaptiveDesign:
     def model(self, history: Sequence[Reading]) -> Surrogate:
         """The model of all readings so far, with the change points of the last search.
 
-        Searches stand at fixed numbers of cells, each `SEARCH_GROWTH` times the one before, and begin from nothing:
-        which readings a search saw follows from the history, not from when it was asked for.
+        A search begins from nothing, and which readings it saw follows from the history, not from when it was asked.
         """
         return self._modelled(tuple(history))
 
     def _model(self, history: tuple[Reading, ...]) -> Surrogate:
-        searched = self._searched(history[: self._search_point(history)])
+        point = self._search_point(history)
+        searched = self._searched(history[:point])
+        if point == len(history):
+            return searched
         training = Training.of(values_by_cell(history))
         return fit_with(self.space, training, searched.change_points, searched, iterations=REFIT_ITERATIONS)
 
     def _search_point(self, history: Sequence[Reading]) -> int:
-        """How many readings of the history the last search saw: all of them while the start is not read."""
+        """How many readings of the history the last search saw: all of them up to `SEARCHED_EACH_TIME` cells."""
         cells: set[int] = set()
-        due, point = self._start, len(history)
+        due, point = SEARCHED_EACH_TIME, len(history)
         for number, reading in enumerate(history, 1):
             if reading.log_value is not None:
                 cells.add(reading.request.cell)

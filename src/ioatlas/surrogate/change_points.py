@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ioatlas.model.map_model import ChangePoint
 from ioatlas.surrogate.gp import Posterior
+from ioatlas.surrogate.law import Variant, variants_of
 from ioatlas.surrogate.space import SIZE_NAMES, Floats, Ints, Space
 from ioatlas.surrogate.surrogate import FIT_ITERATIONS, Surrogate, Training, fit
 
@@ -20,6 +21,10 @@ MOST = 6
 """Change points of a map."""
 FEWEST_CELLS = 6
 TRIED = 3
+VAIN = 1
+"""Change points that a search goes on from though they do not pay: while one jump is unexplained the process stays as
+rough as if there were no other, and either gains little.
+"""
 LEAST_GAIN = 0.5
 CANDIDATE_ITERATIONS = 12
 STEP_SD = np.array([1.0, 0.4, 0.4])
@@ -58,12 +63,12 @@ def fit_with(
     start: Surrogate | None = None,
     iterations: int = FIT_ITERATIONS,
 ) -> Surrogate:
-    """The model with these change points, modes apart as in `start`; the residual crosses no cliff."""
+    """The model with these change points, variants as in `start`; the residual crosses no cliff."""
     return fit(
         space,
         training,
         change_points=points,
-        modes_apart=start is not None and start.modes_apart,
+        variants=start.variants if start else frozenset(),
         separate=regimes(space, points),
         start=start,
         iterations=iterations,
@@ -71,14 +76,20 @@ def fit_with(
 
 
 def _candidate(
-    model: Surrogate, points: tuple[ChangePoint, ...], iterations: int, *, modes_apart: bool = False
+    model: Surrogate,
+    points: tuple[ChangePoint, ...],
+    iterations: int,
+    other: frozenset[Variant] = frozenset(),
 ) -> Surrogate:
-    """The same readings explained otherwise: to be compared, not kept, at the weights of `model`."""
+    """The same readings explained otherwise: to be compared, not kept, at the weights of `model`.
+
+    other: variants that are told where `model` has none of them, and the other way round.
+    """
     return fit(
         model.space,
         model.training,
         change_points=points,
-        modes_apart=modes_apart or model.modes_apart,
+        variants=model.variants ^ other,
         separate=regimes(model.space, points),
         start=model,
         iterations=iterations,
@@ -87,38 +98,52 @@ def _candidate(
 
 
 def find_change_points(space: Space, training: Training, suspected: tuple[ChangePoint, ...] = ()) -> Surrogate:
-    """The model with the change points the readings ask for, added one by one, and with modes apart where they say so.
+    """The model with the change points the readings ask for, added one by one, and with the variants that they tell.
 
     Needs no particular cells: every pair of neighbouring levels that was measured is a candidate. suspected: what the
     cliff pass saw; such a point need not outweigh the number of places looked at.
     """
-    model = _apart_where_told(_candidate(fit_with(space, training, ()), (), FIT_ITERATIONS))
-    while len(training.cells) >= FEWEST_CELLS and len(model.change_points) < MOST:
-        candidates = _candidates(model)
-        looked = float(np.log(max(len(candidates), 1)))
-        seen = [point for _, point in candidates if any(_overlap(point, other) for other in suspected)]
-        best, lead = None, 0.0
-        for point in dict.fromkeys([*_best_of_kinds(candidates), *seen[:TRIED]]):
-            other = _candidate(model, (*model.change_points, point), CANDIDATE_ITERATIONS)
-            needed = EVIDENCE_NEEDED + (0.0 if point in seen else looked)
-            gain = other.log_evidence - model.log_evidence - needed
-            if gain > lead:
-                best, lead = other, gain
-        if best is None:
+    model = _with_variants(_candidate(fit_with(space, training, ()), (), FIT_ITERATIONS))
+    best, lead, ahead, vain = model, 0.0, 0.0, 0
+    while len(training.cells) >= FEWEST_CELLS and len(model.change_points) < MOST and vain <= VAIN:
+        found = _one_more(model, suspected)
+        if not found:
             break
-        model = best
-    if model.change_points:
-        # A jump that was not explained can hide how far modes are apart.
-        model = _apart_where_told(model)
-    return fit_with(space, training, model.change_points, model)
+        gain, model = found
+        ahead, vain = ahead + gain, vain + 1
+        if ahead > lead:
+            best, lead, vain = model, ahead, 0
+    if best.change_points:
+        # A jump that was not explained can hide a variant, or look like one.
+        best = _with_variants(best)
+    return fit_with(space, training, best.change_points, best)
 
 
-def _apart_where_told(model: Surrogate) -> Surrogate:
-    """The model with modes apart where that explains the readings better."""
-    if model.modes_apart or len(np.unique(model.space.mode[model.training.cells])) < 2:
-        return model
-    apart = _candidate(model, model.change_points, CANDIDATE_ITERATIONS, modes_apart=True)
-    return apart if apart.log_evidence > model.log_evidence + EVIDENCE_NEEDED else model
+def _one_more(model: Surrogate, suspected: tuple[ChangePoint, ...]) -> tuple[float, Surrogate] | None:
+    """(gain in log evidence beyond what the finding needs, the model with the best further change point).
+
+    None where none explains anything: there is no jump for another one to hide.
+    """
+    candidates = _candidates(model)
+    looked = float(np.log(max(len(candidates), 1)))
+    seen = [point for _, point in candidates if any(_overlap(point, other) for other in suspected)]
+    found = []
+    for point in dict.fromkeys([*_best_of_kinds(candidates), *seen[:TRIED]]):
+        other = _candidate(model, (*model.change_points, point), CANDIDATE_ITERATIONS)
+        needed = EVIDENCE_NEEDED + (0.0 if point in seen else looked)
+        if other.log_evidence > model.log_evidence:
+            found.append((other.log_evidence - model.log_evidence - needed, other))
+    return max(found, key=lambda one: one[0], default=None)
+
+
+def _with_variants(model: Surrogate) -> Surrogate:
+    """The model with each variant that the evidence asks for, and without the others."""
+    for variant in variants_of(model.space, model.training.cells):
+        other = _candidate(model, model.change_points, CANDIDATE_ITERATIONS, frozenset({variant}))
+        needed = -EVIDENCE_NEEDED if variant in model.variants else EVIDENCE_NEEDED
+        if other.log_evidence > model.log_evidence + needed:
+            model = other
+    return model
 
 
 def _candidates(model: Surrogate) -> list[_Gain]:

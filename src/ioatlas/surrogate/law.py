@@ -6,23 +6,28 @@ bounds of a closed network: Denning and Buzen, Computing Surveys 10(3), 1978, se
 
     r = ( ((t0 + bs b) / n^a)^p + ((t0 + bs b) / m)^p + (1 / C)^p + (bs / B)^p )^(1/p)      p: how sharp the knee is
 
-with C a ceiling in I/Os and B one in bytes per second; m, C and B grow with a power of `numjobs`: 0 where all jobs
-share
-them, 1 where each has its own. A cache of capacity E on the way gives r = h r_hit + (1-h) r_miss,
+with C a ceiling in I/Os and B one in bytes per second; m, C and B grow with a power of `numjobs`: about 0 where all
+jobs share them, about 1 where each has its own. A cache of capacity E on the way gives r = h r_hit + (1-h) r_miss,
 
     h = (1 + (F / E)^(4 k))^(-1/4)        F: footprint; k = 1 is uniform random access to an LRU cache, large k a cliff
 
 Beyond a step along another axis r is multiplied by a factor of its own.
 
 Every physical quantity is a common value times a factor for each level of each categorical axis, shrunk towards 1, so
-directions and modes share what the data do not tell apart. Where modes are apart, such as writes that wait for what
-reads find in a cache, the factors are large from the start.
+directions and modes share what the data do not tell apart.
+
+Variants are what a target has or has not; the readings decide (`change_points`):
+
+    modes apart         the factors between modes are large: writes that wait for what reads find in a cache
+    per-job queues      m and C are each job's: a connection, a queue pair or a thread for each
+    per-job bandwidth   B is each job's
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
+from enum import StrEnum
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -36,8 +41,10 @@ U = TypeVar("U")
 
 MODE_SD, MODES_APART_SD = 0.5, 1.5
 """Prior standard deviation of the log factor between modes: 1.6 either way; 4.5 where they are apart."""
-GROWTH_SD = 0.5
-"""Prior standard deviation of the power of numjobs that a limit grows with."""
+GROWTH_SD = 0.3
+"""Prior standard deviation of the power of numjobs that a limit grows with: about 0 where all jobs share it, about 1
+where each has its own.
+"""
 HIT_SHARPNESS = 4.0
 NEVER = 60.0
 """Logarithm of a limit that nothing meets, where the grid cannot tell of it."""
@@ -48,6 +55,12 @@ DAMPINGS, LONGEST_STEP, QUIET_GAIN = 8, 2.0, 1e-4
 PHYSICAL_AXES = frozenset(
     {"bs_bytes", "bs", "size_bytes", "size", "numjobs", "iodepth", "footprint_bytes", "outstanding"}
 )
+
+
+class Variant(StrEnum):
+    MODES_APART = "modes apart"
+    PER_JOB_QUEUES = "per-job queues"
+    PER_JOB_BANDWIDTH = "per-job bandwidth"
 
 
 class _Record(Generic[T]):
@@ -81,6 +94,13 @@ class Scaling(_Record[T]):
     servers_by_jobs: T
     iops_by_jobs: T
     bandwidth_by_jobs: T
+
+    def by_jobs(self) -> dict[Variant, tuple[T, ...]]:
+        """The powers that a variant moves from 0 to 1."""
+        return {
+            Variant.PER_JOB_QUEUES: (self.servers_by_jobs, self.iops_by_jobs),
+            Variant.PER_JOB_BANDWIDTH: (self.bandwidth_by_jobs,),
+        }
 
 
 @dataclass(frozen=True)
@@ -164,19 +184,18 @@ class Law:
         cells: Ints,
         log_iops: Floats,
         change_points: tuple[ChangePoint, ...] = (),
-        *,
-        modes_apart: bool = False,
+        variants: frozenset[Variant] = frozenset(),
     ) -> None:
         """cells, log_iops: the readings that the prior takes its scale from."""
-        self.modes_apart = modes_apart
+        self.variants = variants
         self.space = space
         self.cliffs = tuple(point for point in change_points if not point.axis)
         self.steps = tuple(point for point in change_points if point.axis)
         vector = _Vector(space)
-        service, told = _service(vector, space, cells, log_iops, MODES_APART_SD if modes_apart else MODE_SD)
+        service, told = _service(vector, space, cells, log_iops, variants)
         self.physics: Physics[int] = Physics(
             service,
-            _scaling(vector, space, told),
+            _scaling(vector, space, told, variants),
             tuple(_behind(vector, cliff, told) for cliff in self.cliffs),
             tuple(vector.factor(above(space, step).astype(float), 1.0) for step in self.steps),
         )
@@ -194,12 +213,16 @@ class Law:
         return weights if np.any(self._owner == quantity) else None
 
     def carried(self, other: Law, theta: Floats) -> Floats:
-        """Parameters of a law of the same space with other change points as a place to start from."""
+        """Parameters of a law of the same space with other change points or variants as a place to start from."""
         out = self.prior_mean.copy()
         for mine, old in zip(self.physics.parts(), other.physics.parts(), strict=True):
             # The first of each kind are the same; further ones are new.
             for number, old_number in zip(mine, old, strict=False):
                 out[self._owner == number] = theta[other._owner == old_number]
+        for variant, numbers in self.physics.scaling.by_jobs().items():
+            if (variant in self.variants) != (variant in other.variants):
+                moved = np.isin(self._owner, numbers)
+                out[moved] = self.prior_mean[moved]
         return out
 
     def _view(self, rows: Ints) -> _View:
@@ -269,32 +292,33 @@ class Law:
 
         With Huber's loss. Own code: from the same start `scipy.optimize.least_squares` ends in other, worse optima.
         """
-        weight = 1.0 / np.sqrt(noise_var)
+        weight, view = 1.0 / np.sqrt(noise_var), self._view(cells)
 
-        def cost(z: Floats) -> float:
-            size = np.abs(log_iops - self.predict(self.prior_mean + z * self.prior_sd, cells)) * weight
+        def at(z: Floats) -> tuple[float, Floats, Floats]:
+            """(cost, residuals, derivative of the time by each quantity): so a step taken is not looked at again."""
+            log_time, slope = self._log_time(self.prior_mean + z * self.prior_sd, view)
+            residual = (log_iops + log_time) * weight
+            size = np.abs(residual)
             loss = np.where(size < HUBER_SDS, 0.5 * size**2, HUBER_SDS * (size - 0.5 * HUBER_SDS))
-            return float(np.sum(loss) + 0.5 * np.sum(z**2))
+            return float(np.sum(loss) + 0.5 * np.sum(z**2)), residual, slope
 
         z = (start - self.prior_mean) / self.prior_sd
-        now, damping, quiet = cost(z), 1e-2, 0
+        (now, residual, slope), damping, quiet = at(z), 1e-2, 0
         for _ in range(iterations):
-            fitted, slope = self.jacobian(self.prior_mean + z * self.prior_sd, cells)
-            residual = (log_iops - fitted) * weight
             kept = np.sqrt(np.minimum(1.0, HUBER_SDS / np.maximum(np.abs(residual), 1e-9)))
-            rows = slope * (weight * kept)[:, None] * self.prior_sd
+            rows = -slope[self._owner].T * view.columns * (weight * kept)[:, None] * self.prior_sd
             gradient, normal = rows.T @ (residual * kept) - z, rows.T @ rows + np.eye(len(z))
             for _ in range(DAMPINGS):
                 step = np.linalg.solve(normal + damping * np.diag(np.diag(normal)), gradient)
                 step = np.clip(step, -LONGEST_STEP / self.prior_sd, LONGEST_STEP / self.prior_sd)
-                tried = cost(z + step)
+                tried, residual_there, slope_there = at(z + step)
                 if tried < now:
                     break
                 damping = max(damping * 4, 1e-3)
             else:
                 break
             quiet = quiet + 1 if now - tried < QUIET_GAIN * (1 + abs(tried)) else 0
-            z, now, damping = z + step, tried, damping / 8
+            z, now, residual, slope, damping = z + step, tried, residual_there, slope_there, damping / 8
             if quiet == 2:
                 break
         return self.prior_mean + z * self.prior_sd
@@ -351,12 +375,16 @@ class _Told:
 
 
 def _service(
-    vector: _Vector, space: Space, cells: Ints, log_iops: Floats, mode_sd: float
+    vector: _Vector, space: Space, cells: Ints, log_iops: Floats, variants: frozenset[Variant]
 ) -> tuple[Service[int], _Told]:
     """The service of hits; its prior lies where the readings are."""
     log_bs, log_n = np.log(space.block_bytes), np.log(space.outstanding)
     told = _Told("block" in space.known and bool(np.ptp(log_bs) > 0), bool(np.ptp(log_n) > 0))
     work = log_n[cells] - log_iops
+    log_jobs = np.log(space.numjobs)
+    queues = log_jobs if Variant.PER_JOB_QUEUES in variants else np.zeros(len(space))
+    links = log_jobs if Variant.PER_JOB_BANDWIDTH in variants else np.zeros(len(space))
+    mode_sd = MODES_APART_SD if Variant.MODES_APART in variants else MODE_SD
 
     def add(mean: float, sd: float, known: bool, otherwise: float) -> int:
         return vector.add(mean, sd, mode_sd) if known else vector.constant(otherwise)
@@ -364,25 +392,36 @@ def _service(
     return Service(
         fixed=add(float(np.quantile(work, 0.2)), 2.0, True, 0.0),
         per_byte=add(float(np.quantile(work - log_bs[cells], 0.1)), 1.5, told.block, -NEVER),
-        servers=add(float(np.quantile(log_n, 0.75)), 1.5, told.load, NEVER),
-        iops=add(float(np.max(log_iops)) + 0.5, 1.5, told.load, NEVER),
-        bandwidth=add(float(np.max(log_iops + log_bs[cells])) + 0.2, 1.0, told.block, NEVER),
+        servers=add(float(np.quantile(log_n - queues, 0.75)), 1.5, told.load, NEVER),
+        iops=add(float(np.max(log_iops - queues[cells])) + 0.5, 1.5, told.load, NEVER),
+        bandwidth=add(float(np.max(log_iops + log_bs[cells] - links[cells])) + 0.2, 1.0, told.block, NEVER),
     ), told
 
 
-def _scaling(vector: _Vector, space: Space, told: _Told) -> Scaling[int]:
+def variants_of(space: Space, cells: Ints) -> list[Variant]:
+    """The variants that readings of these cells can tell of."""
+    found = [Variant.MODES_APART] if len(np.unique(space.mode[cells])) > 1 else []
+    if np.ptp(space.numjobs[cells]) > 0:
+        # At one depth m servers for each job cannot be told from more of them for all.
+        found += [Variant.PER_JOB_QUEUES] if np.ptp(space.iodepth[cells]) > 0 else []
+        found += [Variant.PER_JOB_BANDWIDTH] if np.ptp(space.block_bytes[cells]) > 0 else []
+    return found
+
+
+def _scaling(vector: _Vector, space: Space, told: _Told, variants: frozenset[Variant]) -> Scaling[int]:
     jobs, depth = bool(np.ptp(space.numjobs) > 0), bool(np.ptp(space.iodepth) > 0)
 
-    def grows(known: bool) -> int:
-        return vector.add(0.0, GROWTH_SD) if known else vector.constant(0.0)
+    def grows(known: bool, each: Variant) -> int:
+        power = float(each in variants)
+        return vector.add(power, GROWTH_SD) if known else vector.constant(0.0)
 
     return Scaling(
         sharpness=vector.add(np.log(3.0), 0.6) if told.load else vector.constant(np.log(3.0)),
         rate_by_jobs=vector.add(1.0, 0.15, 0.1) if jobs else vector.constant(1.0),
         rate_by_depth=vector.add(1.0, 0.15, 0.1) if depth else vector.constant(1.0),
-        servers_by_jobs=grows(jobs),
-        iops_by_jobs=grows(jobs),
-        bandwidth_by_jobs=grows(jobs and told.block),
+        servers_by_jobs=grows(jobs, Variant.PER_JOB_QUEUES),
+        iops_by_jobs=grows(jobs, Variant.PER_JOB_QUEUES),
+        bandwidth_by_jobs=grows(jobs and told.block, Variant.PER_JOB_BANDWIDTH),
     )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ioatlas.model.map_model import ChangePoint
 from ioatlas.surrogate.gp import GridKernel, Hyper, Posterior
-from ioatlas.surrogate.law import Law
+from ioatlas.surrogate.law import Law, Variant
 from ioatlas.surrogate.noise import STUDENT_DOF, Noise, measure_noise
 from ioatlas.surrogate.space import Floats, Ints, Space
 
@@ -93,8 +93,8 @@ class Surrogate:
         return (*self.law.cliffs, *self.law.steps) if self.law else ()
 
     @property
-    def modes_apart(self) -> bool:
-        return self.law is not None and self.law.modes_apart
+    def variants(self) -> frozenset[Variant]:
+        return self.law.variants if self.law else frozenset()
 
     def weights_of(self, cells: Ints) -> Floats:
         """The weights found for these cells; 1 for cells that are new."""
@@ -150,7 +150,7 @@ def fit(
     training: Training,
     *,
     change_points: tuple[ChangePoint, ...] = (),
-    modes_apart: bool = False,
+    variants: frozenset[Variant] = frozenset(),
     use_law: bool = True,
     separate: Ints | None = None,
     start: Surrogate | None = None,
@@ -159,7 +159,7 @@ def fit(
 ) -> Surrogate:
     """Fits everything to these cells.
 
-    modes_apart: as in `Law`. separate: regime of each cell, (len(space),). start: a fit of the same space to begin
+    variants: as in `Law`. separate: regime of each cell, (len(space),). start: a fit of the same space to begin
     from. robust: False for a
     candidate that is compared, not kept: one short fit at the weights of `start`.
     """
@@ -170,7 +170,7 @@ def fit(
     law: Law | None = None
     theta = np.zeros(1)
     if use_law:
-        law = Law(space, cells, reading, change_points, modes_apart=modes_apart)
+        law = Law(space, cells, reading, change_points, variants)
         theta = _fit_law(law, training, start, robust)
         scale_var = LAW_VAR
     else:
