@@ -8,7 +8,10 @@ import os
 import shutil
 import sqlite3
 import subprocess
+import time
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from unittest import mock
 
 import pytest
@@ -18,6 +21,7 @@ from ioatlas.fio.process import start_time_ticks
 from ioatlas.model.cell import Cell
 from ioatlas.procedures.options import read_campaign
 from tests.real.conftest import ioatlas
+from tests.unit.foreign import Fuzzer
 
 CAMPAIGN = """
 visits = 1
@@ -282,3 +286,17 @@ def test_the_key_is_for_the_user_alone(place):
     done = place.resume()
     place.check_untouched(done, code=(2,))
     assert "no key of yours alone" in done.stderr
+
+
+def test_edited_journals_of_a_real_campaign_do_no_harm(place, monkeypatch):
+    """Read by another user, so that whatever is resumed has to be refused: not one program is started."""
+    assert place.resume().returncode == 0
+    shutil.copytree(place.directory, place.root / "whole")
+    monkeypatch.setenv("XDG_STATE_HOME", str(place.root / "other-user"))
+    world = SimpleNamespace(place=place.root, directory=place.directory, target=place.target, executor=None)
+    fuzzer = Fuzzer(place.root, {"real": world}, commands=("show", "report", "export", "compare", "resume"))
+    made = 0
+    for told, outcome in fuzzer.many(count(1), time.monotonic() + 5):
+        assert outcome.what == "", told
+        made += 1
+    assert made

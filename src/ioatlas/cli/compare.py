@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ioatlas.cli._faults import says_what_does_not_fit
+
 if TYPE_CHECKING:
     from ioatlas.results.comparison import CampaignComparison
 
@@ -54,6 +56,7 @@ Examples:
 @click.option("--cells", "all_cells", is_flag=True, help="List every cell, not only those that differ.")
 @click.option("--fail-if-worse", is_flag=True, help="Exit with 3 when the map or any cell is worse in SECOND.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@says_what_does_not_fit
 def command(
     first: Path,
     second: Path,

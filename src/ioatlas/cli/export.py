@@ -12,6 +12,7 @@ import click
 
 from ioatlas import beneath
 from ioatlas.cli._campaigns import campaign_argument
+from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.errors import IoAtlasError, UsageError
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ Without -o, csv and json go to standard output, the others into DIR.""",
     "SNIA test. Default: charts or rounds where there are any, else map.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the names of the written files as JSON.")
+@says_what_does_not_fit
 def command(directory: Path, kind: str, output: Path | None, as_json: bool, **choice: str | None) -> None:
     """Write the result of the campaign in DIR as a table (csv, json), as a gnuplot script with its data, or as a
     figure.

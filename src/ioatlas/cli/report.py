@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from ioatlas.cli._campaigns import campaign_argument
+from ioatlas.cli._faults import says_what_does_not_fit
 
 
 @click.command(
@@ -22,6 +23,7 @@ Examples:
     "-o", "output", metavar="FILE", type=click.Path(path_type=Path), help="Where to write it. Default: DIR/report.html."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@says_what_does_not_fit
 def command(directory: Path, output: Path | None, as_json: bool) -> None:
     """Write the report of the campaign in DIR: one HTML file that works offline."""
     import json

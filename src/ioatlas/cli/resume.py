@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from ioatlas.cli._campaigns import campaign_argument
+from ioatlas.cli._faults import says_what_does_not_fit
 
 
 @click.command(
@@ -33,6 +34,7 @@ Examples:
     help="Go on with a plan that was not made here by you, or was changed since: what it works on, typed in full after "
     "it was shown.",
 )
+@says_what_does_not_fit
 def command(
     directory: Path, as_json: bool, verbose: bool, destroy: str | None, overwrite: str | None, trust: str | None
 ) -> None:

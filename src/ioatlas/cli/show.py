@@ -11,6 +11,7 @@ import click
 
 from ioatlas.cli._campaigns import campaign_argument
 from ioatlas.cli._curves import curve_tables
+from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._heatmap import LEGEND, MISSING, mark_of
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ Examples:
 @click.option("-v", "--verbose", is_flag=True, help="Every finding and the whole map.")
 @click.option("--cells", "all_cells", is_flag=True, help="List every cell instead of the map.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, as `export --format json` does.")
+@says_what_does_not_fit
 def command(
     directory: Path, quantity_name: str | None, x: str, y: str, verbose: bool, all_cells: bool, as_json: bool
 ) -> None:

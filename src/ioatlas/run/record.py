@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -12,6 +13,9 @@ from ioatlas.errors import UsageError
 from ioatlas.run.plan import Plan
 from ioatlas.store.journal import Journal
 from ioatlas.store.stored import Row, check_files, check_on_target
+
+SPARE_PLACES, PLACES_PER_CELL = 1000, 20
+"""Combinations of values of the axes: a search tries few of its own."""
 
 
 def plan_record(plan: Plan) -> dict[str, Any]:
@@ -35,6 +39,9 @@ def recorded_spec(journal: Journal, tables: Iterable[type[Table]]) -> CampaignSp
         spec.check(_key)
         for table in tables:
             spec.of(table).check(_key)
+        # A figure is drawn for every combination of values: of a sweep each is a cell.
+        if math.prod(map(len, spec.axes.values())) > SPARE_PLACES + PLACES_PER_CELL * journal.count_cells():
+            place.bad("its axes have far more combinations than there are cells", "plan_json, axes")
     except UsageError as error:
         place.bad(error.what, f"plan_json, {error.where}")
     except ValueError as error:  # pydantic's, among them

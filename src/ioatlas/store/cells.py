@@ -45,6 +45,11 @@ class Cells(Seals):
             rows = link.execute(sa.select(t.cell).order_by(t.cell.c.position)).all()
         return [(read_cell(self.row("cell", row.cell_key), row), row.reason) for row in rows]
 
+    def count_cells(self) -> int:
+        """How many there are, measured or not."""
+        with self._engine.connect() as link:
+            return int(link.execute(sa.select(sa.func.count()).select_from(t.cell)).scalar_one())
+
     def leave_out(self, reasons: Mapping[str, str]) -> None:
         """Mark cells as not measured, and drop their planned visits."""
         with self.changing_plan() as link:

@@ -176,6 +176,7 @@ def test_a_value_that_no_campaign_writes_is_told_with_its_row(dense, statement, 
         ("patterns", [{"exec_prerun": "x"}], "names a path"),
         ("snia", "x", "another type"),
         ("engines", ["rm"], "engine"),
+        ("axes", {"iodepth": list(range(1, 900)), "nice": list(range(19))}, "more combinations"),
     ],
 )
 def test_the_plan_passes_it_too(dense, key, value, told):

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Seeded edits of the journals of every procedure: whatever a stranger's directory says, a command ends in time with
+status 0 or one message, starts no program and changes nothing outside.
+
+`bench/foreign/run.py` does the same for as long as one likes.
+"""
+
+import os
+import random
+import shutil
+import subprocess
+import time
+from itertools import count
+
+import pytest
+
+from tests.unit.foreign import COMMANDS, Fuzzer, bases, edit, watched
+from tests.unit.procedures.cases import EVERY
+
+BUDGET_SECONDS = 5.0
+FIRST = ("dense", "points", "rounds", "trace")
+"""Those that are quick to make; the long run has all."""
+
+
+@pytest.fixture(scope="module")
+def fuzzer(tmp_path_factory):
+    place = tmp_path_factory.mktemp("foreign")
+    (place / "outside").mkdir()
+    (place / "outside" / "victim").write_text("kept")
+    return Fuzzer(place, bases(place, FIRST))
+
+
+def test_edited_journals_do_no_harm(fuzzer):
+    made = 0
+    for told, outcome in fuzzer.many(count(1), time.monotonic() + BUDGET_SECONDS):
+        assert outcome.what == "", told
+        made += 1
+    assert made
+
+
+@pytest.mark.parametrize("command", [*COMMANDS])
+def test_a_journal_that_nobody_edited_is_taken_by_every_command(fuzzer, command):
+    """So that no edit is refused for another reason than the edit."""
+    world = fuzzer.worlds["points"]
+    outcome = fuzzer.watch(world, world.place / "whole", command)
+    assert (outcome.what, outcome.code) == ("", 0), outcome.said
+
+
+def test_edits_reach_every_table(fuzzer, tmp_path):
+    seen = set()
+    for seed in range(150):
+        copy = tmp_path / str(seed)
+        copy.mkdir()
+        shutil.copy(fuzzer.worlds["dense"].directory / "journal.sqlite", copy)
+        seen |= {one.split()[0].rstrip(":") for one in edit(copy, random.Random(seed)).split("; ") if one}
+        shutil.rmtree(copy)
+    assert seen >= {"campaign", "target", "cell", "visit", "part", "outcome", "batch", "session"}
+
+
+def test_what_is_wrong_is_seen(fuzzer):
+    """The watch itself: a traceback, a program, a write elsewhere and an endless command are told."""
+    done = subprocess.CompletedProcess([], 0, "", "")
+
+    def harm(what):
+        exec(what, {"os": os, "subprocess": subprocess, "time": time, "place": str(fuzzer.place)})
+        return done
+
+    for what, told in (
+        ("1 / 0", "ZeroDivisionError"),
+        ("subprocess.run(['true'])", "ran"),
+        ("open(place + '/x', 'w')", "wrote"),
+        ("time.sleep(9)", "did not end"),
+        ("os._exit(3)", "died"),
+    ):
+        outcome = watched(lambda what=what: harm(what), 1.0, allowed=(fuzzer.place / "elsewhere",))
+        assert told in outcome.what, what
+
+
+def test_all_procedures_are_edited_in_the_long_run():
+    assert set(FIRST) < set(EVERY)
