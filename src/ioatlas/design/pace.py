@@ -17,6 +17,15 @@ SLOW_SECONDS = 0.003
 """Latency from which a drain can be told in mean latencies: fio tells run times in whole milliseconds."""
 GAP_MS = 2
 MAX_WINDOW_MS = 120_000
+OWN_PROCESS_GAP_MS = 250
+"""Gap from which a visit has a process of its own: its start takes no longer, and what is in flight at the end of the
+window is then waited for, however long it takes.
+"""
+SPARE_MS = 100
+MOST_SPARE_MS = 300
+LEAST_SHARE = 0.15
+"""Least of a usual window that a short budget leaves: one and a half times what is in flight, three I/Os a job."""
+SHORTEST_MS = 200
 
 
 @dataclass
@@ -31,6 +40,10 @@ class Pace:
 
     slots_ms: int
     """Shortest time from one section's start to the next, a multiple of 100 ms."""
+    share: float = 1.0
+    """Share of a usual window that the budget leaves."""
+    spare_ms: int = 0
+    """Kept free after each section besides its drain, since sections were seen to start late."""
     _drained: dict[str, list[float]] = field(default_factory=dict)
     _readings: dict[tuple[str, str], list[tuple[int, int, float]]] = field(default_factory=dict)
 
@@ -61,7 +74,7 @@ class Pace:
             bound = max(bound, 1 / rate)
         return bound
 
-    def _likely_seconds(self, cell: Cell) -> float | None:
+    def likely_seconds(self, cell: Cell) -> float | None:
         """A likely time of one I/O, between its bounds: a gap that is too short is seen and mended, one that is too
         long costs every visit.
 
@@ -87,14 +100,21 @@ class Pace:
 
     def runtime_and_gap_ms(self, cell: Cell) -> tuple[int, int]:
         """Milliseconds that the load of one visit runs, and that its work in flight may take to drain."""
-        latency_ms = (self.latency_seconds(cell) or 0.0) * 1000
-        drain_ms = (self._likely_seconds(cell) or 0.0) * 1000
-        gap_ms = max(GAP_MS, math.ceil(drain_ms * self._drain(cell.target)))
-        needed_ms = latency_ms * max(IN_FLIGHT_WINDOWS, COMPLETIONS_PER_JOB / cell.iodepth)
-        runtime_ms = min(MAX_WINDOW_MS, max(self.slots_ms - gap_ms, needed_ms))
+        likely = self.likely_seconds(cell) or 0.0
+        # A short budget takes the risk of a window that holds few I/Os; without one it is rather too long.
+        latency_ms = 1000 * (likely if self.share < 1 else self.latency_seconds(cell) or 0.0)
+        drain_ms = math.ceil(1000 * likely * self._drain(cell.target))
+        gap_ms = drain_ms if drain_ms >= OWN_PROCESS_GAP_MS else max(GAP_MS, drain_ms) + self.spare_ms
+        needed_ms = self.share * latency_ms * max(IN_FLIGHT_WINDOWS, COMPLETIONS_PER_JOB / cell.iodepth)
+        slots_ms = max(min(SHORTEST_MS, self.slots_ms), self.share * self.slots_ms)
+        runtime_ms = min(MAX_WINDOW_MS, max(slots_ms - max(GAP_MS, drain_ms), needed_ms))
         # Sections end on multiples of 100 ms: what is left of the last one is better measured than waited.
         runtime_ms = math.ceil((runtime_ms + gap_ms) / 100) * 100 - gap_ms
         return int(runtime_ms), gap_ms
+
+    def widen(self) -> None:
+        """Keep more time free after each section: some started later than they were due, into their neighbours."""
+        self.spare_ms = min(MOST_SPARE_MS, self.spare_ms + SPARE_MS)
 
     def _drain(self, target: str) -> float:
         """Mean latencies to leave for the work in flight: half as long again as three in four took."""

@@ -72,7 +72,7 @@ def take_in(
                 intake.again.append(_alone(plan))
             continue
         # In a fio of its own there is no neighbour to disturb: what drains late is part of the visit.
-        overran = result.state is SectionState.OVER_RUN and not plan.alone
+        overran = result.state is SectionState.OVER_RUN and len(results) > 1
         visit, late = (judge_one or judged)(result.section, result.visit, gates)
         if result.overloaded and visit.verdict.code is not VerdictCode.OVERLOADED:
             overloaded = Verdict(VerdictCode.OVERLOADED, result.overloaded)

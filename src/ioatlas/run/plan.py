@@ -16,14 +16,15 @@ from ioatlas.fio.replay import LEAD_MS
 from ioatlas.model.cell import TRACE_SECONDS, Cell, OptionValue
 from ioatlas.model.reason import UnmeasuredCode, read_unmeasured
 from ioatlas.model.target import Target
+from ioatlas.run.budget import USUAL_START_SECONDS
 from ioatlas.target.placing import Places, extents
 from ioatlas.target.preparation import BY_WRITING, OddSizes, TargetUse, passes_of
 
 PLANNING_WRITE_BYTES_PER_S = 500e6
 """Rate at which a plan reckons before anything is measured; the plan says so."""
 
-FIO_SECONDS = 0.3
-"""Start and end of one fio process (measured 0.2 to 0.3 s)."""
+FIO_SECONDS = USUAL_START_SECONDS
+"""Start and end of one fio process, as a plan reckons."""
 
 CELLS_PER_BATCH = 30
 PLANNING_RANDOM_WRITE_BYTES_PER_S = 100e6

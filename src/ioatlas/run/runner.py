@@ -19,7 +19,7 @@ from ioatlas.analysis.windows import window_values
 from ioatlas.errors import IoAtlasError, PartialResultError, RefusedError
 from ioatlas.fio.archive import pack_logs
 from ioatlas.fio.batch import MAX_SLACK_MS, SLACK_MS, TURN_MS, Batch, Section, job_text, take_sections
-from ioatlas.fio.collect import ERRORS, JOB_FILE, OUTPUT
+from ioatlas.fio.collect import ERRORS, JOB_FILE, OUTPUT, SectionResult
 from ioatlas.fio.executor import LoadProcess, limit_seconds
 from ioatlas.fio.process import ProcessOutcome
 from ioatlas.model.cell import Cell
@@ -195,7 +195,7 @@ class Runner:
         while waiting := self.steps.waiting(purpose, 2 * CELLS_PER_BATCH):
             rows = {visit.visit_id: visit for visit in waiting}
             sections = [self.steps.section(visit) for visit in waiting]
-            taken = take_sections(sections, seconds=self._batch_seconds(sections, purpose), alone=_alone(rows))
+            taken = take_sections(sections, seconds=self._batch_seconds(sections, purpose), alone=self._alone(rows))
             if self.steps.out_of_time(purpose, taken):
                 self.steps.budget_ended(purpose)
                 return False
@@ -282,6 +282,7 @@ class Runner:
         results = self.steps.read(batch, planned)
         if any(result.overlap_ms for result in results):
             self._slack_ms = min(MAX_SLACK_MS, 2 * self._slack_ms)
+            self.pace.widen()
         intake = self.steps.take_in(results, planned, self._gates, None if outcome.stopped else asdict(seen.usage))
         # A cell gets one more try a block, not more.
         intake.again = [visit for visit in intake.again if not self.journal.tries(visit.cell_key, visit.replicate)]
@@ -295,7 +296,8 @@ class Runner:
             usage=self.steps.usage(seen, intake, cells),
         )
         self.finished += self._reinstate(visit for visit in intake.visits if planned[visit.visit_id].alone)
-        self.budget.book(len(sections), planned=expected_seconds(sections, self.pace), spent=now() - begin)
+        planned_seconds = expected_seconds(sections, self.pace)
+        self.budget.book(len(sections), planned=planned_seconds, spent=now() - begin, load=_load_seconds(results))
         asked = {section.visit_id: section.runtime_ms for section in sections if not section.cell.work_bounded}
         for visit in intake.visits:
             self.steps.learn(visit, asked.get(visit.visit_id))
@@ -335,7 +337,16 @@ class Runner:
         left = self.budget.left
         if left is None or not self._sweep_begun:
             return seconds
-        return min(seconds, (left - FIO_SECONDS - self._kept_back(purpose)) / self.budget.slowdown)
+        return min(seconds, (left - self.budget.start_seconds - self._kept_back(purpose)) / self.budget.slowdown)
+
+    def _alone(self, rows: Mapping[int, PlannedVisit]) -> Callable[[Section], bool]:
+        """Which sections have a process of their own."""
+
+        def alone(section: Section) -> bool:
+            own = section.cell.work_bounded or section.cell.state == "fresh"
+            return rows[section.visit_id].alone or own or self.steps.drains_long(section)
+
+        return alone
 
     def _started(self, batch_id: int, pid: int, ticks: int) -> None:
         self.journal.set_batch_process(batch_id, pid, ticks)
@@ -412,7 +423,7 @@ class Runner:
         if left is None or not self._sweep_begun:
             self._sweep_begun = True
             return False
-        need = expected_seconds(taken, self.pace) * self.budget.slowdown + FIO_SECONDS
+        need = self.budget.process_seconds(expected_seconds(taken, self.pace))
         return need + self._kept_back(purpose) > left
 
     # -- events ----------------------------------------------------------------------------------------------
@@ -465,8 +476,17 @@ def expected_seconds(sections: Iterable[Section], pace: Any) -> float:
     return sum(visit_turns(one.cell, pace) if one.cell.trace else one.turns for one in sections) * TURN_MS / 1000
 
 
-def _alone(rows: Mapping[int, PlannedVisit]) -> Callable[[Section], bool]:
-    return lambda section: rows[section.visit_id].alone or section.cell.work_bounded or section.cell.state == "fresh"
+def _load_seconds(results: Iterable[SectionResult]) -> float | None:
+    """From the start of a process's first load to the end of its last; None where one of them left nothing."""
+    spans = []
+    for result in results:
+        visit = result.visit
+        if visit is None or not visit.started_at:
+            return None
+        spans.append(
+            (visit.started_at, visit.started_at + max((part.runtime_ms for part in visit.parts), default=0) / 1000)
+        )
+    return max(end for _, end in spans) - min(begin for begin, _ in spans) if spans else None
 
 
 def _axes(cell: Cell) -> dict[str, object]:

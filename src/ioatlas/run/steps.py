@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from ioatlas.design.pace import OWN_PROCESS_GAP_MS
 from ioatlas.fio.batch import WORK_CAP_SECONDS, Batch, Section
 from ioatlas.fio.collect import SectionResult, read_batch
 from ioatlas.fio.jobfile import JobValue
@@ -68,6 +69,10 @@ class Steps(ABC):
         if cell.work_bounded:
             runtime_ms = cap_ms(cell) if cell.trace else WORK_CAP_SECONDS * 1000
         return self.runner.section(visit, max(runtime_ms, visit.runtime_ms or 0), gap_ms)
+
+    def drains_long(self, section: Section) -> bool:
+        """Whether what is in flight when its window ends takes so long that it has a process of its own."""
+        return section.gap_ms >= OWN_PROCESS_GAP_MS
 
     # -- a batch's output ------------------------------------------------------------------------------------
 

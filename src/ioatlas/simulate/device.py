@@ -123,8 +123,14 @@ class Device:
         """What is in flight when the time is up still has to come back."""
         if load.job.paced or load.job.work_bytes or load.ran_seconds >= limit - 1e-9:
             return load
-        last = load.intervals[-1].latency_seconds
-        load.ran_seconds += max(last.values(), default=0.0)
+        last = load.intervals[-1]
+        drain = max(last.latency_seconds.values(), default=0.0)
+        begin = load.intervals[-2].end_seconds if len(load.intervals) > 1 else 0.0
+        share = drain / (last.end_seconds - begin)
+        # They count, as with fio: those that were in flight, at the speed of the end.
+        more = {way: ios * share for way, ios in last.ios.items()}
+        load.ran_seconds += drain
+        load.intervals.append(Interval(load.ran_seconds, more, last.latency_seconds))
         return load
 
     def _speed(self, at: float, spent: float) -> float:

@@ -24,7 +24,7 @@ CELL = Cell.of(
 ASKED_MS, INTERVAL_MS = 490, 10
 
 
-def taken(shape, *, alone=False, state=SectionState.FINISHED, seed=1):
+def taken(shape, *, alone=False, state=SectionState.FINISHED, seed=1, neighbours=0):
     """The intake of one visit whose load went as `shape` says, a value an interval of 10 ms; 490 ms were asked for."""
     shape = np.asarray(shape) * (1 + 0.05 * np.random.default_rng(seed).normal(size=len(shape)))
     ran_ms = len(shape) * INTERVAL_MS
@@ -36,11 +36,13 @@ def taken(shape, *, alone=False, state=SectionState.FINISHED, seed=1):
         1, CELL.key, 1, 0, 0, 7, 0.0, (Part("read", ios * 4096, ios, ran_ms, latency_ns, Histogram(), series),)
     )
     section = Section(1, CELL, 7, ASKED_MS, 10, (("filename", "/x"),))
+    result = SectionResult(section, state, visit, "overlapped its neighbour by 50 ms" if state == "over-run" else "")
+    others = [
+        replace(result, section=replace(section, visit_id=n), visit=None, state=SectionState.CUT_SHORT)
+        for n in range(2, 2 + neighbours)
+    ]
     plan = PlannedVisit(1, CELL.key, 0, 7, Purpose.SWEEP, alone, ASKED_MS)
-    return take_in(
-        [SectionResult(section, state, visit, "overlapped its neighbour by 50 ms" if state == "over-run" else "")],
-        {1: plan},
-    )
+    return take_in([result, *others], {n: replace(plan, visit_id=n) for n in range(1, 2 + neighbours)})
 
 
 def test_a_visit_that_settles_late_is_made_again_longer_in_a_fio_of_its_own_and_then_labelled():
@@ -69,9 +71,15 @@ def test_an_early_warm_up_is_cut():
 
 
 def test_an_overlap_is_made_again_alone_and_as_long():
-    intake = taken([1.0] * 49, state=SectionState.OVER_RUN)
+    intake = taken([1.0] * 49, state=SectionState.OVER_RUN, neighbours=1)
     assert "overlapped" in sentences(intake.visits[0].discarded)
     assert [(one.alone, one.runtime_ms) for one in intake.again] == [(True, None)]
+
+
+def test_what_drains_late_in_a_process_of_its_own_disturbs_nobody():
+    intake = taken([1.0] * 49, state=SectionState.OVER_RUN)
+    assert not intake.visits[0].discarded
+    assert not intake.again
 
 
 def test_a_late_cut_counts_only_when_the_longer_visit_shows_it_too():

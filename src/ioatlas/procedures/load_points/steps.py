@@ -37,7 +37,6 @@ from ioatlas.procedures.load_points.plan import (
 )
 from ioatlas.run.conditions import note_power
 from ioatlas.run.gates import Gates
-from ioatlas.run.plan import FIO_SECONDS
 from ioatlas.run.runner import Runner
 from ioatlas.run.steps import Steps
 from ioatlas.stats.gates import CPU_LIMIT_PERCENT
@@ -117,7 +116,9 @@ class LoadPointSteps(Steps):
         return known.iops
 
     def _search_seconds(self) -> float:
-        return round(10 * (trial_seconds(self.runner.plan.spec) + FIO_SECONDS) + 2 * self._window_ms / 1000, 1)
+        return round(
+            10 * (trial_seconds(self.runner.plan.spec) + self.budget.start_seconds) + 2 * self._window_ms / 1000, 1
+        )
 
     def _highest(self, phase: Phase, target: Target) -> HighestLoad:
         """The highest load that the target carries within the limit on the response time, by trials."""
@@ -240,7 +241,7 @@ class LoadPointSteps(Steps):
         """
         spec = self.runner.plan.spec
         left = self.budget.left
-        overhead = FIO_SECONDS + gap_seconds(self._streams)
+        overhead = self.budget.start_seconds + gap_seconds(self._streams)
         if left is None or n_cells * spec.visits * (spec.window_seconds + overhead) <= left - self.reserve_seconds():
             return self._window_ms, spec.visits
         left = max(0.0, left - self.reserve_seconds())
@@ -268,6 +269,10 @@ class LoadPointSteps(Steps):
     def section(self, visit: PlannedVisit) -> Section:
         return self.runner.section(visit, visit.runtime_ms or self._window_ms, round(1000 * gap_seconds(self._streams)))
 
+    def drains_long(self, section: Section) -> bool:  # noqa: ARG002
+        """The gap is many times the response time that is allowed, so that all visits may share a process."""
+        return False
+
     def learn(self, visit: Visit, asked_ms: int | None = None) -> None:
         """Windows are given here, not found."""
 
@@ -289,7 +294,7 @@ class LoadPointSteps(Steps):
             return not any(rows[section.visit_id].replicate == 0 for section in taken) and super().out_of_time(
                 purpose, taken
             )
-        need = sum(section.turns for section in taken) * TURN_MS / 1000 * self.budget.slowdown + FIO_SECONDS
+        need = self.budget.process_seconds(sum(section.turns for section in taken) * TURN_MS / 1000)
         return (
             left - need < self._points_seconds()
             and bool(self.journal.has_visits(Purpose.SEARCH))
@@ -312,7 +317,7 @@ class LoadPointSteps(Steps):
         need = (
             len(self._streams.points)
             * len(self.runner.plan.targets)
-            * (window + gap_seconds(self._streams) + FIO_SECONDS)
+            * (window + gap_seconds(self._streams) + self.budget.start_seconds)
             + self.reserve_seconds()
         )
         return min(need, (spec.budget_seconds or need) / 2)

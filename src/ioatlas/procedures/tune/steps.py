@@ -211,7 +211,7 @@ class TuneSteps(Steps):
 
     def reserve_seconds(self) -> float:
         """Kept back for the fresh visits and the curve; never more than half of the budget."""
-        need = (FRESH_VISITS * FRESH_MS + 11 * CURVE_MS) / 1000 * self.budget.slowdown + 3 * FIO_SECONDS
+        need = (FRESH_VISITS * FRESH_MS + 11 * CURVE_MS) / 1000 * self.budget.slowdown + 3 * self.budget.start_seconds
         budget = self._spec.budget_seconds
         return need if budget is None else min(need, budget / 2)
 
