@@ -210,7 +210,8 @@ def reopen(
     trust: str | None = None,
     executor: Executor | None = None,
 ) -> Journal:
-    """The journal of a campaign to go on with; confirmations are asked for again. Raises as `start`.
+    """The journal of a campaign to go on with; confirmations are asked for again unless it is complete. Raises as
+    `start`.
 
     trust: what was typed to vouch for a plan that was not made here, or was changed since.
     """
@@ -219,6 +220,8 @@ def reopen(
     journal = Journal.open(directory, executor.clock.time)
     try:
         beneath.check_tree(directory, OURS)
+        if journal.campaign().complete:  # nothing will be started, so nothing is looked at or asked for
+            return journal
         plan = recorded_plan(journal, CAMPAIGN.tables)
         _check_trust(journal, plan, trust, executor)
         procedure_of(plan.spec, journal.outcomes()).restore(plan, directory)
@@ -256,13 +259,19 @@ def _confirm(plan: Plan, destroy: str | None, overwrite: str | None) -> None:
 def run(
     journal: Journal, *, emit: Emit, stop_asked: Callable[[], bool], environment: Environment | None = None
 ) -> Summary:
-    """One session of the campaign. Raises PartialResultError when it ends early; finished visits are kept.
+    """One session of the campaign; nothing at all when it is complete. Raises PartialResultError when it ends early;
+    finished visits are kept.
 
     environment: what stands for this machine; the machine itself when left out.
     """
     from ioatlas.run.environment import system_environment  # what only plans starts fast
-    from ioatlas.run.runner import Runner
+    from ioatlas.run.runner import Runner, Summary
 
+    if journal.campaign().complete:
+        for earlier in journal.sessions():
+            if earlier.ended_at is None:  # it died after its last visit
+                journal.end_session(earlier.session_id)
+        return Summary.of(journal, None, complete=True)
     environment = environment or system_environment()
     began = environment.executor.clock.monotonic()
     plan, row = recorded_plan(journal, CAMPAIGN.tables), journal.campaign()

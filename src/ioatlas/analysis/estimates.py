@@ -35,6 +35,8 @@ REPLAYED = (
     "(intended-trace/1), short by 2 ms at most"
 )
 MOST_REASONS = 3
+MUCH_LONGER = 1.4
+"""How many times as long a window has to be to outweigh one that was too short for a verdict."""
 _QUANTITIES = ("bw_bytes_per_s", "lat_mean_ns", "lat_p99_ns")
 _WORST_FIRST = (
     VerdictCode.UNSTABLE,
@@ -107,13 +109,31 @@ _Rows = dict[tuple[str, str], list[_Reading]]
 _Pools = dict[tuple[str, str], PooledVariance | None]
 
 
+def judged_visits(visits: Sequence[Visit]) -> list[Visit]:
+    """Of the visits of one cell those that count: not those that were too short for a verdict, once others were long
+    enough.
+    """
+    judged = [visit for visit in visits if visit.verdict.code is not VerdictCode.TOO_SHORT]
+    longest_ms = max((part.runtime_ms for visit in judged for part in visit.parts), default=0)
+    return [
+        visit
+        for visit in visits
+        if visit.verdict.code is not VerdictCode.TOO_SHORT
+        or MUCH_LONGER * max((part.runtime_ms for part in visit.parts), default=0) > longest_ms
+    ]
+
+
 def _readings(visits: Iterable[Visit]) -> _Rows:
     """What the kept visits say, by cell key and direction."""
-    rows: _Rows = {}
+    kept: dict[str, list[Visit]] = {}
     for visit in visits:
         if not visit.discarded:
+            kept.setdefault(visit.cell_key, []).append(visit)
+    rows: _Rows = {}
+    for key, mine in kept.items():
+        for visit in judged_visits(mine):
             for part in visit.parts:
-                rows.setdefault((visit.cell_key, part.direction), []).append(
+                rows.setdefault((key, part.direction), []).append(
                     _Reading(visit, part, window_values(part, visit.window_start_ms))
                 )
     return rows

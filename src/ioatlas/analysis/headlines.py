@@ -55,7 +55,7 @@ _ORDER: tuple[FindingCode | _Trouble | None, ...] = (
     _Trouble(_F.DRIFT),
     # The answer: the best, the least that comes near it, where more gains nothing, how sure, what is missing.
     *(_F.ROUNDS, _F.HIGHEST_LOAD, _F.RESPONSE_TIME, _F.PEAK, _F.KNEE, _F.SATURATION, _F.NOISE),
-    *(_F.NOT_MEASURED, _F.MAP_ERROR, _F.WEAK_REGIME),
+    *(_F.NOT_MEASURED, _F.BURST, _F.MAP_ERROR, _F.WEAK_REGIME),
     # What to change for more, and where to look further.
     *(_F.LIMIT, _OTHER, _F.BALANCE, _F.OFFSET, _F.CACHE_SIZE, _F.LIMITS, _F.SATURATION_LAW, _F.CLIFF, _F.POWER),
     # What was in order or could not be told, and detail.

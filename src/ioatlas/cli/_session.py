@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,14 +14,26 @@ from ioatlas.campaign import run
 from ioatlas.cli._live import Stop, TerminalLine, choose, paragraph
 from ioatlas.errors import IoAtlasError, PartialResultError
 from ioatlas.model.events import Event
-from ioatlas.model.status import VisitStatus
+from ioatlas.model.reason import sentences
+from ioatlas.model.status import RemarkKind, VisitStatus
+from ioatlas.model.units import format_duration
 from ioatlas.store.journal import Journal
 
+if TYPE_CHECKING:
+    from ioatlas.run.runner import Summary
+
 REPORT = "report.html"
+OVERDRAWN_SECONDS = 0.5
 
 
 def run_session(journal: Journal, *, as_json: bool, verbose: bool = False) -> None:
-    """Make all visits that are planned, then the report. A stopped campaign gets the report of what it has."""
+    """Make all visits that are planned, then the report. A stopped campaign gets the report of what it has.
+
+    Raises IoAtlasError when nothing was measured.
+    """
+    if journal.campaign().complete:
+        _show_finished(journal, as_json=as_json, verbose=verbose)
+        return
     stop = Stop()
     emit = choose(as_json)
     directory = journal.directory
@@ -49,17 +63,59 @@ def run_session(journal: Journal, *, as_json: bool, verbose: bool = False) -> No
     if isinstance(emit, TerminalLine):
         emit.close()
     report = _write_report(journal)
-    done = {
-        "directory": str(directory),
-        "report": str(report) if report else None,
-        "cells": summary.cells,
-        "visits": summary.visits,
-        "seconds": round(summary.seconds, 1),
-    }
     if as_json:
-        emit(Event("done", done))
+        emit(_done(summary, report))
+    elif summary.cells:
+        _answer(directory, report, verbose=verbose)
+        _tell_overdrawn(summary)
+    if not summary.cells:
+        raise IoAtlasError(
+            f"nothing was measured: {_why_nothing(journal)}",
+            where=str(directory),
+            remedy=f"give it more time with --budget, or a smaller sweep; {report} shows what was tried",
+        )
+
+
+def _done(summary: Summary, report: str) -> Event:
+    return Event(
+        "done",
+        {
+            "directory": str(summary.directory),
+            "report": report,
+            "cells": summary.cells,
+            "visits": summary.visits,
+            "seconds": round(summary.seconds, 1),
+        },
+    )
+
+
+def _tell_overdrawn(summary: Summary) -> None:
+    if summary.budget_seconds is not None and summary.seconds > summary.budget_seconds + OVERDRAWN_SECONDS:
+        took, budget = format_duration(summary.seconds), format_duration(summary.budget_seconds)
+        click.echo(f"It took {took}, more than the budget of {budget}.")
+
+
+def _show_finished(journal: Journal, *, as_json: bool, verbose: bool) -> None:
+    """A campaign of which nothing is left to do: what it came to. Nothing is changed."""
+    report = journal.directory / REPORT
+    path = str(report) if report.exists() else _write_report(journal)
+    summary = run(journal, emit=lambda _event: None, stop_asked=lambda: False)
+    journal.close()
+    if as_json:
+        choose(as_json)(_done(summary, path))
         return
-    _answer(directory, report, verbose=verbose)
+    _answer(journal.directory, path, verbose=verbose)
+    click.echo("The campaign is complete: nothing is left to do.")
+
+
+def _why_nothing(journal: Journal) -> str:
+    """Why no visit of a campaign counts."""
+    lost = Counter(sentences(visit.discarded) for visit in journal.visits() if visit.discarded)
+    lost.update(reason for _, reason in journal.failures())
+    if lost:
+        return lost.most_common(1)[0][0]
+    told = [text for kind, text in journal.remarks() if kind == RemarkKind.LEFT_OUT]
+    return told[-1].rstrip(".") if told else "no visit was finished"
 
 
 def _answer(directory: Path, report: str, *, verbose: bool) -> None:

@@ -21,11 +21,13 @@ OWN_PROCESS_GAP_MS = 250
 """Gap from which a visit has a process of its own: its start takes no longer, and what is in flight at the end of the
 window is then waited for, however long it takes.
 """
+UNSURE = 4
+"""How far bounds lie apart from which a short budget looks at a cell with the least window first."""
 SPARE_MS = 100
 MOST_SPARE_MS = 300
-LEAST_SHARE = 0.15
-"""Least of a usual window that a short budget leaves: one and a half times what is in flight, three I/Os a job."""
-SHORTEST_MS = 200
+LEAST_SHARE = 0.1
+"""Least of a usual window that a short budget leaves: once what is in flight, two I/Os a job."""
+SHORTEST_MS = 300
 
 
 @dataclass
@@ -60,6 +62,12 @@ class Pace:
         rows[:] = [row for row in rows if row[:2] != (cell.bs_bytes, cell.outstanding)]
         rows.append((cell.bs_bytes, cell.outstanding, latency_seconds))
 
+    def forget_faster(self, target: str, bytes_per_s: float) -> None:
+        """Drop readings of a target above this rate: what was read while burst credit lasted bounds nothing later."""
+        for (name, _), rows in self._readings.items():
+            if name == target:
+                rows[:] = [row for row in rows if row[0] * row[1] <= bytes_per_s * row[2]]
+
     def latency_seconds(self, cell: Cell) -> float | None:
         """Upper bound of the time one I/O of the cell takes; None while nothing is known."""
         rows = self._rows(cell)
@@ -74,23 +82,42 @@ class Pace:
             bound = max(bound, 1 / rate)
         return bound
 
-    def likely_seconds(self, cell: Cell) -> float | None:
-        """A likely time of one I/O, between its bounds: a gap that is too short is seen and mended, one that is too
-        long costs every visit.
+    def seen_seconds(self, cell: Cell) -> float | None:
+        """Longest time of one I/O of such a load in any mode of the target; None where none was read."""
+        return max(
+            (
+                latency
+                for (target, _), rows in self._readings.items()
+                for bs, outstanding, latency in rows
+                if target == cell.target and (bs, outstanding) == (cell.bs_bytes, cell.outstanding)
+            ),
+            default=None,
+        )
+
+    def bounds_seconds(self, cell: Cell) -> tuple[float, float] | None:
+        """Lower and upper bound of the time one I/O of the cell takes; None while nothing is known.
 
         From below: a target that is saturated answers in proportion to the bytes in flight, so a heavier reading
-        bounds a lighter cell by that proportion. The geometric mean of both bounds; equal to them where the cell or
-        its like was read.
+        bounds a lighter cell by that proportion. Both are equal where the cell or its like was read. Where readings
+        contradict each other, as while burst credit lasts, the longer time is the upper bound.
         """
         above = self.latency_seconds(cell)
         if above is None:
             return None
         rows = self._rows(cell)
+        read = next((row[2] for row in rows if row[:2] == (cell.bs_bytes, cell.outstanding)), None)
+        if read is not None and not cell.option.get("rate_iops"):
+            return read, read
         below = max(
             latency * min(1.0, cell.bs_bytes / bs) * min(1.0, cell.outstanding / outstanding)
             for bs, outstanding, latency in rows
         )
-        return math.sqrt(above * min(above, below))
+        return min(above, below), max(above, below)
+
+    def likely_seconds(self, cell: Cell) -> float | None:
+        """A likely time of one I/O: the geometric mean of its bounds."""
+        bounds = self.bounds_seconds(cell)
+        return math.sqrt(bounds[0] * bounds[1]) if bounds else None
 
     def _rows(self, cell: Cell) -> list[tuple[int, int, float]]:
         """Readings of the cell's target and mode, or of its other modes while there are none."""
@@ -100,14 +127,19 @@ class Pace:
 
     def runtime_and_gap_ms(self, cell: Cell) -> tuple[int, int]:
         """Milliseconds that the load of one visit runs, and that its work in flight may take to drain."""
-        likely = self.likely_seconds(cell) or 0.0
+        below, above = self.bounds_seconds(cell) or (0.0, 0.0)
+        drain_ms = math.ceil(1000 * above * self._drain(cell.target))
+        gap_ms = max(GAP_MS, drain_ms) + self.spare_ms
+        if drain_ms >= OWN_PROCESS_GAP_MS:
+            # In a process of its own: nobody waits for longer than it takes, which is likely this.
+            gap_ms = max(OWN_PROCESS_GAP_MS, math.ceil(1000 * math.sqrt(below * above) * self._drain(cell.target)))
         # A short budget takes the risk of a window that holds few I/Os; without one it is rather too long.
-        latency_ms = 1000 * (likely if self.share < 1 else self.latency_seconds(cell) or 0.0)
-        drain_ms = math.ceil(1000 * likely * self._drain(cell.target))
-        gap_ms = drain_ms if drain_ms >= OWN_PROCESS_GAP_MS else max(GAP_MS, drain_ms) + self.spare_ms
+        latency_ms = 1000 * (above if self.share == 1 or above < UNSURE * below else below)
         needed_ms = self.share * latency_ms * max(IN_FLIGHT_WINDOWS, COMPLETIONS_PER_JOB / cell.iodepth)
-        slots_ms = max(min(SHORTEST_MS, self.slots_ms), self.share * self.slots_ms)
-        runtime_ms = min(MAX_WINDOW_MS, max(slots_ms - max(GAP_MS, drain_ms), needed_ms))
+        shortest_ms = min(SHORTEST_MS, self.slots_ms)
+        slots_ms = max(shortest_ms, self.share * self.slots_ms)
+        runtime_ms = max(slots_ms - max(GAP_MS, drain_ms), shortest_ms - GAP_MS, needed_ms)
+        runtime_ms = min(MAX_WINDOW_MS, runtime_ms)
         # Sections end on multiples of 100 ms: what is left of the last one is better measured than waited.
         runtime_ms = math.ceil((runtime_ms + gap_ms) / 100) * 100 - gap_ms
         return int(runtime_ms), gap_ms

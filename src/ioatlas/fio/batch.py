@@ -39,6 +39,7 @@ class Section:
     visit_id:    the planned visit in the journal.
     runtime_ms:  how long the load runs (a cap for a work-bounded cell).
     gap_ms:      time after it for the work in flight to drain before the neighbour starts.
+    lead_ms:     part of runtime_ms at its start that is left out, in which credit that a pause gave is used up.
     location:    options that bind the cell to its place (filename, directory, uri ...).
     """
 
@@ -48,6 +49,7 @@ class Section:
     runtime_ms: int
     gap_ms: int
     location: tuple[tuple[str, JobValue], ...]
+    lead_ms: int = 0
 
     @property
     def name(self) -> str:

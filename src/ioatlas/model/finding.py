@@ -13,6 +13,7 @@ class FindingCode(StrEnum):
 
     ABOVE_CEILING = "above-ceiling"
     BALANCE = "balance"
+    BURST = "burst"
     CACHE = "cache"
     CACHE_SIZE = "cache-size"
     CLIENT_LIMITED = "client-limited"

@@ -193,6 +193,21 @@ class Voided(KeptRecord):
 
 
 @dataclass(frozen=True)
+class Fitted(KeptRecord):
+    """How a plan was made to fit its budget. share: of a usual window that visits run."""
+
+    NAME, CONTENT = "fitted", "window_share"
+    share: float = 1.0
+
+    def content(self) -> Any:
+        return self.share
+
+    @classmethod
+    def of_content(cls, content: Any) -> Self:
+        return cls(float(content)) if isinstance(content, (int, float)) else cls()
+
+
+@dataclass(frozen=True)
 class ComputeSeconds(KeptRecord):
     """Seconds that the adaptive design took to choose, all batches together."""
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ioatlas.analysis.best import with_fresh
+from ioatlas.analysis.burst import Bursts, burst_findings
 from ioatlas.analysis.drift import baseline_charts, drift_findings, drift_pictures, replicate_rows, replicate_states
 from ioatlas.analysis.estimates import estimate_cells, removed_effects
 from ioatlas.analysis.footprints import before_after_findings, with_history
@@ -240,6 +241,7 @@ def _with_drift(read: _Read, result: CampaignResult, judged: Sequence[Finding]) 
             *judged,
             *drift_findings(states, baselines, voided, removed_effects(read.cells, told)),
             *counted_findings(read.counts),
+            *burst_findings(read.parts.journal.kept(Bursts).bursts, several=len(result.targets) > 1),
         ),
     )
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ioatlas import beneath
+from ioatlas.analysis.burst import Bursts
 from ioatlas.analysis.counters import CountedPaths
 from ioatlas.analysis.windows import window_values
 from ioatlas.errors import IoAtlasError, PartialResultError, RefusedError
@@ -27,6 +28,7 @@ from ioatlas.model.events import Emit, Event
 from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import ReasonCode, sentences
 from ioatlas.model.status import BatchStatus, RemarkKind
+from ioatlas.model.units import format_duration
 from ioatlas.model.visit import Visit
 from ioatlas.run.budget import Budget
 from ioatlas.run.conditions import HoleChecks, note_power
@@ -35,7 +37,6 @@ from ioatlas.run.gates import Gates
 from ioatlas.run.intake import Intake, reinstated
 from ioatlas.run.plan import CELLS_PER_BATCH, FIO_SECONDS, Plan, default_pace, visit_turns
 from ioatlas.run.procedure import Procedure
-from ioatlas.run.steps import REPORT_SECONDS
 from ioatlas.stats.warmup import get_ready
 from ioatlas.store.journal import BatchRow, Journal, NewVisit, PlannedVisit
 from ioatlas.target.layout import last_line, remedy_for
@@ -46,6 +47,18 @@ from ioatlas.testbed.telemetry import Watched
 BATCH_SECONDS = 30.0
 LONGEST_BATCH_SECONDS = 60.0
 """What a killed process may cost; a batch takes CELLS_PER_BATCH visits at most, 30 s with usual windows."""
+
+OVERDUE = 1.5
+"""How many times its planned time a process may take at the end of a budget, and a few seconds for its start."""
+GRACE_SECONDS = 5.0
+
+SUSTAINED_TIMES = 1.2
+"""How many times the sustained rate a reading may have that tells of the target without its burst."""
+PROCESS_IDLE_SECONDS, TICK_SECONDS = 1.0, 0.1
+"""For how long a target stands still before the first section of a process, and before each other one, at most."""
+
+OVERDRAWN_SECONDS = 0.5
+"""A session that is over its budget by more than this says so."""
 
 PROBE_GAP_MS = 110
 FRUITLESS_BATCHES = 2
@@ -64,6 +77,21 @@ class Summary:
     visits: int
     seconds: float
     complete: bool
+    budget_seconds: float | None = None
+
+    @classmethod
+    def of(
+        cls, journal: Journal, budget: Budget | None, *, complete: bool, counted: frozenset[Purpose] | None = None
+    ) -> Summary:
+        """What the journal holds now. budget: of the session, None where there was none to be made."""
+        kept = [
+            visit
+            for visit in journal.visits()
+            if not visit.discarded and (visit.purpose != Purpose.PROBE if counted is None else visit.purpose in counted)
+        ]
+        cells = len({visit.cell_key for visit in kept})
+        seconds, total = (budget.elapsed, budget.total) if budget is not None else (0.0, None)
+        return cls(journal.directory, cells, len(kept), seconds, complete, total)
 
 
 class Runner:
@@ -132,24 +160,32 @@ class Runner:
         early.
         """
         asked = self.journal.asked_ms()
+        lead = bool(self.journal.kept(Bursts).bursts)
         for visit in self.journal.visits():
-            bounded_by_time = not self.cells[visit.cell_key].work_bounded
+            bounded_by_time = not self.cells[visit.cell_key].work_bounded and not lead
             self.steps.learn(visit, asked.get(visit.visit_id) if bounded_by_time else None)
             self.finished += visit.purpose == Purpose.SWEEP and not visit.discarded
+        self.forget_bursts()
         try:
             complete = self.steps.make()
         finally:
             self._clean()
         if complete:
             self.journal.set_complete()
-        counted = self.steps.counted
-        kept = [
-            visit
-            for visit in self.journal.visits()
-            if not visit.discarded and (visit.purpose != Purpose.PROBE if counted is None else visit.purpose in counted)
-        ]
-        cells = len({visit.cell_key for visit in kept})
-        return Summary(self.journal.directory, cells, len(kept), self.budget.elapsed, complete)
+        self._tell_overdrawn()
+        return Summary.of(self.journal, self.budget, complete=complete, counted=self.steps.counted)
+
+    def _tell_overdrawn(self) -> None:
+        """Say that a session took longer than its budget, and what for."""
+        left, total = self.budget.left, self.budget.total
+        if left is None or total is None or left >= -OVERDRAWN_SECONDS:
+            return
+        spent = format_duration(self.budget.elapsed)
+        took = f"The session took {spent}, more than the budget of {format_duration(total)}."
+        why = (
+            "Files are written, a first batch is made, and what is in flight is waited for, however small a budget is."
+        )
+        self.remark(RemarkKind.WARNING, f"{took} {why}")
 
     def _clean(self) -> None:
         """What every session ends with, however it ends: nothing left on the targets, logs put away."""
@@ -160,6 +196,7 @@ class Runner:
     def _reopen(self, row: BatchRow) -> tuple[Batch, dict[int, PlannedVisit]]:
         planned = {visit.visit_id: visit for visit in self.journal.batch_visits(row.batch_id)}
         sections = tuple(self.section(visit, visit.runtime_ms or 0, PROBE_GAP_MS) for visit in planned.values())
+        sections = self._with_leads(sections, planned)
         return Batch(row.batch_id, self.journal.directory / row.directory, sections), planned
 
     # -- what steps use --------------------------------------------------------------------------------------
@@ -177,6 +214,23 @@ class Runner:
         """A visit as a section, bound to its place."""
         cell = self.cells[visit.cell_key]
         return Section(visit.visit_id, cell, visit.seed, runtime_ms, gap_ms, self.steps.location(cell))
+
+    def _with_leads(self, sections: Sequence[Section], planned: Mapping[int, PlannedVisit]) -> tuple[Section, ...]:
+        """The sections, longer by what each has to run first on targets with burst credit. The journal's runtime is
+        without it.
+        """
+        bursts = self.journal.kept(Bursts)
+        if not bursts.bursts:
+            return tuple(sections)
+        led = []
+        for place, section in enumerate(sections):
+            cell = section.cell
+            idle_seconds = TICK_SECONDS if place else PROCESS_IDLE_SECONDS
+            lead_ms = bursts.lead_ms(cell.target, cell.directions, idle_seconds)
+            if planned[section.visit_id].purpose is Purpose.PROBE or cell.work_bounded:
+                lead_ms = 0
+            led.append(replace(section, lead_ms=lead_ms, runtime_ms=section.runtime_ms + lead_ms))
+        return tuple(led)
 
     def make(self, purpose: Purpose, next_visits: NextVisits) -> bool:
         """Make what is planned, then what is asked for next, until nothing is (True) or the budget ends (False)."""
@@ -197,6 +251,8 @@ class Runner:
             sections = [self.steps.section(visit) for visit in waiting]
             taken = take_sections(sections, seconds=self._batch_seconds(sections, purpose), alone=self._alone(rows))
             if self.steps.out_of_time(purpose, taken):
+                taken = self._still_possible(purpose, sections, rows)
+            if not taken:
                 self.steps.budget_ended(purpose)
                 return False
             self.batch(taken, rows)
@@ -229,6 +285,11 @@ class Runner:
             remedy=f"go on with `ioatlas resume {self.journal.directory}`",
         )
 
+    def forget_bursts(self) -> None:
+        """Reckon with sustained rates where a target was found to have burst credit."""
+        for burst in self.journal.kept(Bursts).bursts:
+            self.pace.forget_faster(burst.target, SUSTAINED_TIMES * burst.sustained_bytes_per_s)
+
     def learn_pace(self, visit: Visit, asked_ms: int | None = None) -> None:
         """What a visit tells of a cell's latency, and of how long its load drains."""
         cell = self.cells[visit.cell_key]
@@ -257,14 +318,17 @@ class Runner:
         if self.stop_asked():
             raise self.stopped()
         planned = {section.visit_id: waiting[section.visit_id] for section in sections}
+        sections = self._with_leads(sections, planned)
         cells = [section.cell for section in sections]
         self._check(cells)
         now = self.environment.executor.clock.monotonic
         begin = now()
-        batch_id, directory = self.journal.begin_batch({section.visit_id: section.runtime_ms for section in sections})
+        batch_id, directory = self.journal.begin_batch(
+            {section.visit_id: section.runtime_ms - section.lead_ms for section in sections}
+        )
         readonly = not any(cell.writes for cell in cells)
         batch = Batch(batch_id, directory, sections, readonly=readonly, slack_ms=self._slack_ms)
-        process = (load or fio_process)(batch)
+        process = load(batch) if load else self._within_budget(fio_process(batch), batch)
         progress = self.steps.progress(batch)
         if load is None:
             self._holes.look(sections)
@@ -298,7 +362,11 @@ class Runner:
         self.finished += self._reinstate(visit for visit in intake.visits if planned[visit.visit_id].alone)
         planned_seconds = expected_seconds(sections, self.pace)
         self.budget.book(len(sections), planned=planned_seconds, spent=now() - begin, load=_load_seconds(results))
-        asked = {section.visit_id: section.runtime_ms for section in sections if not section.cell.work_bounded}
+        asked = {
+            section.visit_id: section.runtime_ms
+            for section in sections
+            if not section.cell.work_bounded and not section.lead_ms
+        }
         for visit in intake.visits:
             self.steps.learn(visit, asked.get(visit.visit_id))
             self._tell(self.steps.told(visit))
@@ -338,6 +406,26 @@ class Runner:
         if left is None or not self._sweep_begun:
             return seconds
         return min(seconds, (left - self.budget.start_seconds - self._kept_back(purpose)) / self.budget.slowdown)
+
+    def _still_possible(
+        self, purpose: Purpose, sections: Sequence[Section], rows: Mapping[int, PlannedVisit]
+    ) -> tuple[Section, ...]:
+        """Of planned sections whose first ones take too long the next ones that the budget has time for."""
+        if not self.steps.any_order:
+            return ()
+        short = [section for section in sections if not self.steps.out_of_time(purpose, (section,))]
+        if not short:
+            return ()
+        taken = take_sections(short, seconds=self._batch_seconds(short, purpose), alone=self._alone(rows))
+        return taken[:1] if self.steps.out_of_time(purpose, taken) else taken
+
+    def _within_budget(self, process: LoadProcess, batch: Batch) -> LoadProcess:
+        """The process, ended as overdue when it outlives the budget."""
+        left, total = self.budget.left, self.budget.total
+        if left is None or total is None:
+            return process
+        seconds = max(left, min(OVERDUE * batch.seconds + GRACE_SECONDS, max(total, 2 * GRACE_SECONDS)))
+        return replace(process, limit_seconds=min(process.limit_seconds, seconds))
 
     def _alone(self, rows: Mapping[int, PlannedVisit]) -> Callable[[Section], bool]:
         """Which sections have a process of their own."""
@@ -396,7 +484,9 @@ class Runner:
             self._fruitless = 0
             return
         self._fruitless += 1
-        if self._fruitless < FRUITLESS_BATCHES and not outcome.stopped:
+        left = self.budget.left
+        cut = outcome.stopped == "overdue" and left is not None and left <= 0  # not a load that cannot be run
+        if cut or (self._fruitless < FRUITLESS_BATCHES and not outcome.stopped):
             return
         said = last_line(outcome.stderr) or f"fio ended with {outcome.exit_code}"
         if not outcome.stopped and not self.steps.give_up(said):
@@ -413,7 +503,7 @@ class Runner:
     # -- time ------------------------------------------------------------------------------------------------
 
     def _kept_back(self, purpose: Purpose) -> float:
-        return self.steps.reserve_seconds() if purpose == Purpose.SWEEP else REPORT_SECONDS
+        return self.steps.reserve_seconds() if purpose == Purpose.SWEEP else self.steps.report_seconds()
 
     def out_of_time(self, purpose: Purpose, taken: Sequence[Section]) -> bool:
         """Whether what is left of the budget, less what comes after, is shorter than these sections. One batch is

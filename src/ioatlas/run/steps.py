@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from ioatlas.run.telemetry import Seen
 
 REPORT_SECONDS = 2.0
-"""Kept back of every budget for the report."""
+"""Kept back of every budget for the report; of a short one REPORT_SHARE."""
+REPORT_SHARE = 0.1
 
 
 class Steps(ABC):
@@ -36,6 +37,9 @@ class Steps(ABC):
     All that is decided follows from the journal and the seed alone, so that a session that was killed goes on where it
     was.
     """
+
+    any_order = False
+    """Whether planned visits may be passed over for others that the time that is left still allows."""
 
     counted: frozenset[Purpose] | None = None
     """Purposes of the visits that the closing line counts; None for all but probes."""
@@ -126,7 +130,11 @@ class Steps(ABC):
 
     def reserve_seconds(self) -> float:
         """Kept back of the budget for what comes after the sweep."""
-        return REPORT_SECONDS
+        return self.report_seconds()
+
+    def report_seconds(self) -> float:
+        """Kept back for the report."""
+        return REPORT_SECONDS if self.budget.total is None else min(REPORT_SECONDS, REPORT_SHARE * self.budget.total)
 
     def out_of_time(self, purpose: Purpose, taken: Sequence[Section]) -> bool:
         """Whether the budget has no room for these sections. However small it is, one batch is made."""

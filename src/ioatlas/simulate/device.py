@@ -80,8 +80,10 @@ class Device:
         going = list(zip(loads, demands, limits, strict=True))
         spent = 0.0
         while going and spent < _LONGEST_SECONDS:
-            speed = visit * self._speed(now + spent, spent) * math.exp(draws.gauss(0.0, self.law.jitter))
-            made = rates(self.law, [asked for _, asked, _ in going], speed)
+            usual = visit * self._speed(now + spent, spent) * math.exp(draws.gauss(0.0, self.law.jitter))
+            made = rates(
+                self.law, [asked for _, asked, _ in going], usual * self._burst([a for _, a, _ in going], usual, step)
+            )
             moving = [
                 sum(iops * asked.blocks[way] for way, iops in rate.iops.items())
                 for (_, asked, _), rate in zip(going, made, strict=True)
@@ -126,11 +128,16 @@ class Device:
         last = load.intervals[-1]
         drain = max(last.latency_seconds.values(), default=0.0)
         begin = load.intervals[-2].end_seconds if len(load.intervals) > 1 else 0.0
-        share = drain / (last.end_seconds - begin)
+        length = last.end_seconds - begin
+        end = load.ran_seconds + drain
+        step = load.job.number("log_avg_msec") / 1000 if "log_avg_msec" in load.job.options else drain
         # They count, as with fio: those that were in flight, at the speed of the end.
-        more = {way: ios * share for way, ios in last.ios.items()}
-        load.ran_seconds += drain
-        load.intervals.append(Interval(load.ran_seconds, more, last.latency_seconds))
+        while load.ran_seconds < end - 1e-9:
+            until = min(end, (math.floor(load.ran_seconds / step + 1e-6) + 1) * step)
+            share = (until - load.ran_seconds) / length
+            more = {way: ios * share for way, ios in last.ios.items()}
+            load.intervals.append(Interval(until, more, last.latency_seconds))
+            load.ran_seconds = until
         return load
 
     def _speed(self, at: float, spent: float) -> float:
@@ -138,9 +145,22 @@ class Device:
         speed = max(0.05, 1 + law.drift_per_hour * at / 3600)
         if law.ramp_share:
             speed *= 1 - law.ramp_share * math.exp(-spent / law.ramp_seconds)
-        if law.burst and self._credit_bytes > 0:
-            speed *= law.burst.factor
         return speed
+
+    def _burst(self, demands: Sequence[Demand], speed: float, step: float) -> float:
+        """How many times as fast the target is while its credit lasts, if not for the whole step then as its mean."""
+        burst = self.law.burst
+        if burst is None or self._credit_bytes <= 0:
+            return 1.0
+
+        def moved(factor: float) -> float:
+            made = rates(self.law, demands, speed * factor)
+            pairs = zip(demands, made, strict=True)
+            return sum(iops * asked.blocks[way] for asked, rate in pairs for way, iops in rate.iops.items())
+
+        fast = moved(burst.factor)
+        allowed = burst.refill_bytes_per_s + self._credit_bytes / step
+        return burst.factor if fast <= allowed else max(1.0, burst.factor * allowed / fast)
 
     def _stalled(self, begin: float, end: float) -> float:
         """Seconds of pause between two moments."""

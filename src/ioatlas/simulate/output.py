@@ -213,6 +213,9 @@ def _interval_log(entry: Entry, kind: str, began: float) -> str:
     done: dict[str, tuple[float, float]] = {}
     for one in entry.load.intervals:
         if abs(one.end_seconds / step - round(one.end_seconds / step)) > 1e-3:
+            for way, ios in one.ios.items():
+                before, carried = done.get(way, (0.0, 0.0))
+                done[way] = (before, ios + carried)
             continue
         at_ms = begin_ms + round(one.end_seconds * 1000)
         for way, ios in one.ios.items():

@@ -30,7 +30,7 @@ AWAY = 0.15
 END = 0.2
 """Share at the window's end in which MSER-5 looks for no cut: too little for a level."""
 STALLED_SHARE = 0.10
-_FEWEST_IOS = 4
+FEWEST_IOS = 4
 
 STEADY = frozenset({VerdictCode.FLAT, VerdictCode.WARM_UP, VerdictCode.SLOWDOWN})
 
@@ -118,7 +118,7 @@ def judge(
     if n < FEWEST:
         return finish(VerdictCode.TOO_SHORT, f"{n} intervals, a verdict takes {FEWEST}")
     step = quantum or _step_of(series) or 0.0
-    together = max(_FEWEST_IOS, outstanding) * step / float(series.mean())
+    together = max(FEWEST_IOS, outstanding) * step / float(series.mean())
     stalled = _stalled_share(series, outstanding * step / float(series.mean()))
     if stalled >= STALLED_SHARE:
         return finish(VerdictCode.UNSTABLE, f"stalled for {stalled:.0%} of the intervals")

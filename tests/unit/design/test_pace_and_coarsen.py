@@ -7,7 +7,7 @@ import pytest
 
 from ioatlas.design.coarsen import coarsen
 from ioatlas.design.exhaustive import random_replicates
-from ioatlas.design.pace import Pace
+from ioatlas.design.pace import OWN_PROCESS_GAP_MS, Pace
 from ioatlas.model.cell import Cell
 
 
@@ -42,12 +42,56 @@ def test_the_rounding_of_a_fast_cells_run_time_is_no_drain():
     assert 60 <= pace.runtime_and_gap_ms(heavy)[1] <= 61, "half as long again as the drain"
 
 
-def test_a_gap_between_two_readings_lies_between_their_bounds():
+def test_a_gap_waits_for_the_longest_drain_that_the_readings_allow():
     pace = Pace(500)
     pace.learn(cell(), 0.001)
     pace.learn(cell(bs=1 << 20, jobs=16), 0.1)
-    _, gap_ms = pace.runtime_and_gap_ms(cell(bs=1 << 20, jobs=1))
-    assert 1.5 * 100 / 16 <= gap_ms < 1.5 * 100
+    unread = cell(bs=1 << 20, jobs=1)
+    assert pace.bounds_seconds(unread) == pytest.approx((0.1 / 16, 0.1))
+    assert pace.runtime_and_gap_ms(unread)[1] == 150
+    pace.learn(unread, 0.01)
+    assert pace.runtime_and_gap_ms(unread)[1] == 15
+
+
+def test_a_load_that_drains_long_has_a_process_of_its_own_and_costs_what_is_likely():
+    pace = Pace(500)
+    pace.learn(cell(), 0.0003)  # 12 MB/s
+    pace.learn(cell(bs=1 << 20, jobs=16), 1.4)
+    heavy, unread = cell(bs=1 << 20, jobs=16), cell(bs=1 << 20, jobs=4)
+    assert 1400 < pace.runtime_and_gap_ms(heavy)[1] <= 2100
+    assert OWN_PROCESS_GAP_MS <= pace.runtime_and_gap_ms(unread)[1] < 1.5 * 1400
+    assert pace.runtime_and_gap_ms(cell())[1] < OWN_PROCESS_GAP_MS
+
+
+def test_readings_that_contradict_each_other_leave_time_for_the_longer():
+    pace = Pace(500)
+    pace.learn(cell(), 4096 / 100e6)  # while burst credit lasts
+    pace.learn(cell(bs=1 << 20, jobs=16), 16 * (1 << 20) / 10e6)
+    assert pace.bounds_seconds(cell(bs=1 << 20, jobs=16)) == pytest.approx((1.68, 1.68), rel=0.01)
+    low, high = pace.bounds_seconds(cell(bs=1 << 20, jobs=4))
+    assert low < 0.1 < high == pytest.approx(0.42, rel=0.01)
+    pace.forget_faster("t", 12e6)
+    assert pace.bounds_seconds(cell(bs=1 << 20, jobs=4))[0] == pytest.approx(0.42, rel=0.01)
+
+
+def test_windows_shrink_with_the_share_that_the_budget_leaves():
+    pace = Pace(500)
+    pace.learn(cell(), 0.1)
+    usual_ms, _ = pace.runtime_and_gap_ms(cell())
+    pace.share = 0.15
+    shrunk_ms, _ = pace.runtime_and_gap_ms(cell())
+    assert usual_ms >= 2000
+    assert 300 <= shrunk_ms <= 450
+    unsure = cell(bs=1 << 20)
+    assert pace.runtime_and_gap_ms(unsure)[0] <= 450, "a first look at a cell that may take 256 times as long"
+
+
+def test_sections_that_started_late_leave_a_tick_free():
+    pace = Pace(500)
+    pace.learn(cell(), 50e-6)
+    pace.widen()
+    runtime_ms, gap_ms = pace.runtime_and_gap_ms(cell())
+    assert (runtime_ms, gap_ms) == (498, 102)
 
 
 def test_bytes_in_flight_bound_the_window_of_deep_queues():

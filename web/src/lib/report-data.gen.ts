@@ -638,6 +638,7 @@ export interface TableData {
 export const FindingCode = {
   ABOVE_CEILING: "above-ceiling",
   BALANCE: "balance",
+  BURST: "burst",
   CACHE: "cache",
   CACHE_SIZE: "cache-size",
   CLIENT_LIMITED: "client-limited",

@@ -6,7 +6,9 @@ afresh.
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from statistics import median
 
 from ioatlas.analysis.overview import extremes
 from ioatlas.analysis.spend import plan_spending
@@ -17,21 +19,24 @@ from ioatlas.model.outcomes import Integrity, Voided
 from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import Reason, ReasonCode
 from ioatlas.model.visit import Visit
-from ioatlas.procedures.dense_map.fitting import CLEAN_SECONDS, Fitting, seconds_for
+from ioatlas.procedures.dense_map.fitting import CLEAN_SECONDS, Fitting, seconds_for, visit_seconds
 from ioatlas.procedures.dense_map.initial_reads import initial_reads
 from ioatlas.procedures.dense_map.probe import probe
+from ioatlas.procedures.dense_map.time_left import MOST_TRIES, Cost, Known, too_short, wide, without_value
 from ioatlas.procedures.dense_map.watch import Watch, plan_repair
 from ioatlas.results.result import estimates_so_far
 from ioatlas.run.integrity import check_targets
 from ioatlas.run.plan import FIO_SECONDS
 from ioatlas.run.runner import BATCH_SECONDS, Runner
-from ioatlas.run.steps import REPORT_SECONDS, Steps
+from ioatlas.run.steps import Steps
 from ioatlas.store.journal import NewVisit, PlannedVisit
 
 REPLICATE_REPEATS = 2
 """Times that replicates are voided and measured again; what moves after that is a finding."""
 
 FRESH_VISITS = 3
+FRESH_SHARE = 0.1
+"""Most of a budget that fresh visits may take."""
 FRESH_REPLICATE = 1000
 """First replicate number of visits made afresh, after the sweep."""
 
@@ -39,12 +44,14 @@ FRESH_REPLICATE = 1000
 class MapSteps(Steps):
     """One session of a map. `sweep` makes the visits between the probes and the fresh ones."""
 
+    any_order = True
     open_end = False
     """Whether nobody knows beforehand how many visits the sweep takes."""
 
     def __init__(self, runner: Runner, sweep: Callable[[Runner], None] | None = None) -> None:
         super().__init__(runner)
         self._sweep = sweep
+        self._fresh_made = False
         self._seed = runner.plan.spec.order_seed
 
     def make(self) -> bool:
@@ -61,14 +68,53 @@ class MapSteps(Steps):
         self._watch = Watch(self.journal, runner.plan, open_end=self._sweep is not None or precise)
         if self._sweep is not None:
             self._sweep(runner)
-        elif runner.make_planned(Purpose.SWEEP):
-            self._repeat_replicates()
-            if precise:
-                runner.make(Purpose.SWEEP, self._imprecise)
+        else:
+            self._make_sweep(precise=precise)
         self._end_baselines()
         self._make_extremes()
+        self._fresh_made = True
+        if self._sweep is None:
+            self._use_time_left(fitting)
         self._verify()
         return True
+
+    def _make_sweep(self, *, precise: bool) -> None:
+        """What is planned; then, while there is time, what is missing, too short, not precise or wide."""
+        runner = self.runner
+        if runner.make_planned(Purpose.SWEEP):
+            self._repeat_replicates()
+        self._make_stage(without_value)
+        self._make_stage(too_short)
+        if precise:
+            runner.make(Purpose.SWEEP, self._imprecise)
+        self._make_stage(wide)
+
+    def _use_time_left(self, fitting: Fitting) -> None:
+        """What was kept back for the fresh visits and was not needed."""
+        if self.budget.total is not None:
+            for stage in (without_value, too_short, wide):
+                self._make_stage(stage)
+        fitting.tell_left_out()
+
+    def _make_stage(self, stage: Callable[[Known, Cost], list[NewVisit]]) -> None:
+        self.runner.make(Purpose.SWEEP, lambda visits: self._with_time_left(stage, visits))
+
+    def _with_time_left(
+        self, stage: Callable[[Known, Cost], list[NewVisit]], visits: Sequence[Visit]
+    ) -> list[NewVisit]:
+        """The visits that a stage asks for next."""
+        spec = self.runner.plan.spec
+        lost = Counter(visit.cell_key for visit in visits if visit.discarded and visit.purpose is Purpose.SWEEP)
+        lost.update(key for key, _ in self.journal.failures())
+        gone = frozenset(key for key, count in lost.items() if count >= MOST_TRIES)
+        left = self._left_for_sweep()
+        known = Known(self.runner.plan.to_measure, visits, self.journal.asked_ms(), gone, left, spec.visits, self._seed)
+        return stage(known, self._cost)
+
+    def _cost(self, cell: Cell, runtime_ms: int | None = None) -> float:
+        """Expected seconds of one visit, at its usual window or a longer one."""
+        usual_ms, _ = self.runner.pace.runtime_and_gap_ms(cell)
+        return visit_seconds(self.runner, cell) + max(0, (runtime_ms or 0) - usual_ms) / 1000
 
     def _read_first(self) -> None:
         """Read what was prepared before the probes or the sweep write to it, where a state was asked for."""
@@ -112,7 +158,7 @@ class MapSteps(Steps):
     def _left_for_sweep(self) -> float | None:
         """Seconds of load that the budget still has room for, as planned; None without a limit."""
         left = self.budget.left
-        return None if left is None else max(0.0, (left - self.reserve_seconds()) / self.budget.slowdown)
+        return None if left is None else max(0.0, left - self.reserve_seconds())
 
     def _imprecise(self, visits: Sequence[Visit]) -> list[NewVisit]:
         """The cells that are not precise enough again, in random orders up to their next look, until all are, the cap
@@ -154,8 +200,13 @@ class MapSteps(Steps):
         """Kept back for the fresh visits of extreme cells, cleaning and the report."""
         plan = self.runner.plan
         groups = {(cell.target, direction) for cell in plan.to_measure for direction in cell.directions}
-        load = len(groups) * 2 * FRESH_VISITS * (plan.spec.window_seconds + 0.02)
-        return load * self.budget.slowdown + FIO_SECONDS + CLEAN_SECONDS + REPORT_SECONDS
+        usual = median(visit_seconds(self.runner, cell) for cell in plan.to_measure)
+        load = len(groups) * 2 * FRESH_VISITS * usual + self.budget.start_seconds
+        if self._fresh_made:
+            load = 0.0
+        elif self.budget.total is not None:
+            load = min(load, FRESH_SHARE * self.budget.total)
+        return load + CLEAN_SECONDS + self.report_seconds()
 
     def _make_extremes(self) -> None:
         """Measure again the cells that will be named because they are extreme; only these visits give their values."""

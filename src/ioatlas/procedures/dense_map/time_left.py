@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a map does with the time that is left after its sweep: cells that have no value yet, then longer windows where a
+verdict was withheld, then further visits where the interval is wide.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from ioatlas.analysis.estimates import estimate_cells, judged_visits
+from ioatlas.design.exhaustive import random_replicates
+from ioatlas.design.pace import MAX_WINDOW_MS
+from ioatlas.model.cell import Cell
+from ioatlas.model.estimate import Estimate
+from ioatlas.model.purpose import Purpose
+from ioatlas.model.verdict import VerdictCode
+from ioatlas.model.visit import Visit
+from ioatlas.stats.verdict import FEWEST, FEWEST_IOS
+from ioatlas.store.journal import NewVisit
+
+MOST_TRIES = 2
+"""Visits of a cell that may fail or be discarded before it is given up."""
+AT_ONCE = 4
+"""Cells without a value that are planned before their cost is reckoned anew."""
+MOST_LENGTHENED = 3
+"""Visits of a cell whose verdict was withheld, after which no longer one is made."""
+LONGEST_UNASKED_MS = 20_000
+"""Longest window that is made where nobody said how long the campaign may take."""
+LONGER = 1.5
+MARGIN = 1.6
+"""Windows that are to hold enough I/Os are this much longer: intervals are taken together in whole numbers."""
+GOOD = 0.10
+"""Half-width of an interval, as a share, below which a cell needs no further visit."""
+MOST_VISITS = 6
+FIRST = 2
+"""Visits with which a cell has an interval of its own."""
+
+
+class Cost(Protocol):
+    """Expected seconds of one visit of a cell, at its usual window or one of `runtime_ms`."""
+
+    def __call__(self, cell: Cell, runtime_ms: int | None = None) -> float: ...
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a sweep has come to so far.
+
+    cells: to be measured. visits: all that were finished. asked_ms: how long each was to run, by visit_id.
+    gone: keys of cells that failed as often as they may. left_seconds: of the budget for the sweep, None without one.
+    """
+
+    cells: Sequence[Cell]
+    visits: Sequence[Visit]
+    asked_ms: Mapping[int, int]
+    gone: frozenset[str]
+    left_seconds: float | None
+    visits_wanted: int
+    seed: int
+
+    @property
+    def swept(self) -> dict[str, list[Visit]]:
+        """Visits of the sweep that count, by cell."""
+        found: dict[str, list[Visit]] = {}
+        for visit in self.visits:
+            if visit.purpose is Purpose.SWEEP and not visit.discarded:
+                found.setdefault(visit.cell_key, []).append(visit)
+        return found
+
+    @property
+    def next_replicate(self) -> int:
+        return 1 + max((visit.replicate for visit in self.visits if visit.purpose is Purpose.SWEEP), default=-1)
+
+    def affordable(self, wanted: Sequence[tuple[Cell, int | None]], cost: Cost) -> list[tuple[Cell, int | None]]:
+        """Of (cell, runtime) in their order those that there is time for."""
+        if self.left_seconds is None:
+            return list(wanted)
+        left, kept = self.left_seconds, []
+        for cell, runtime_ms in wanted:
+            seconds = cost(cell, runtime_ms)
+            if seconds <= left:
+                left -= seconds
+                kept.append((cell, runtime_ms))
+        return kept
+
+    def rows(self, chosen: Sequence[tuple[Cell, int | None]], *, shuffled: bool = True) -> list[NewVisit]:
+        """One visit of each, as a replicate of its own; in a random order, or in theirs."""
+        number = self.next_replicate
+        windows = {cell.key: runtime_ms for cell, runtime_ms in chosen}
+        seeds = {key: seed for key, _, seed in random_replicates(sorted(windows), 1, self.seed + number)}
+        return [NewVisit(key, number, seeds[key], runtime_ms=windows[key]) for key in (seeds if shuffled else windows)]
+
+
+def without_value(known: Known, cost: Cost) -> list[NewVisit]:
+    """Visits of the cells that have none yet, cheapest first; a few at a time, since they tell what others cost."""
+    swept = known.swept
+    cells = [cell for cell in known.cells if cell.key not in swept and cell.key not in known.gone]
+    cells.sort(key=lambda cell: (cost(cell), cell.bs_bytes * cell.outstanding))
+    return known.rows(known.affordable([(cell, None) for cell in cells], cost)[:AT_ONCE], shuffled=False)
+
+
+def too_short(known: Known, cost: Cost) -> list[NewVisit]:
+    """Longer visits of the cells whose verdict is withheld because their windows hold too few I/Os."""
+    wanted = []
+    swept = known.swept
+    longest_ms = MAX_WINDOW_MS if known.left_seconds is not None else LONGEST_UNASKED_MS
+    for cell in known.cells:
+        visits = judged_visits(swept.get(cell.key, []))
+        withheld = [visit for visit in visits if visit.verdict.code is VerdictCode.TOO_SHORT]
+        if not withheld or len(withheld) < len(visits) or cell.work_bounded:
+            continue
+        if len({visit.replicate for visit in swept[cell.key]}) >= max(known.visits_wanted, 1) + MOST_LENGTHENED:
+            continue
+        need_ms, had_ms = needed_ms(cell, withheld), max(known.asked_ms.get(visit.visit_id, 0) for visit in withheld)
+        if LONGER * had_ms <= need_ms <= longest_ms:
+            wanted.append((cell, need_ms))
+    wanted.sort(key=lambda one: cost(*one))
+    return known.rows(known.affordable(wanted, cost))
+
+
+def wide(known: Known, cost: Cost) -> list[NewVisit]:
+    """Further visits of cells with fewer than were asked for, or whose interval is wide; the widest first.
+
+    Only with a budget: it says how much time may be used.
+    """
+    if known.left_seconds is None:
+        return []
+    swept = known.swept
+    cells = {cell.key: cell for cell in known.cells if cell.key in swept and not cell.work_bounded}
+    widths: dict[str, float] = {}
+    for estimate in estimate_cells(cells, known.visits):
+        least = max(FIRST, known.visits_wanted)
+        few = estimate.n_visits < least
+        width = math.inf if few else _width(estimate)
+        if few or (width > GOOD and estimate.n_visits < max(MOST_VISITS, least)):
+            key = estimate.cell.key
+            widths[key] = max(width, widths.get(key, 0.0))
+    order = sorted(widths, key=lambda key: (-widths[key], cost(cells[key]), key))
+    return known.rows(known.affordable([(cells[key], _lengthened_ms(known, swept[key])) for key in order], cost))
+
+
+def needed_ms(cell: Cell, visits: Sequence[Visit]) -> int:
+    """Window that holds as many I/Os as a verdict takes, at the speed of these visits."""
+    seconds = sum(_ran_ms(visit) for visit in visits) / 1000
+    ios = sum(part.total_ios for visit in visits for part in visit.parts)
+    return math.ceil(1000 * MARGIN * FEWEST * max(FEWEST_IOS, cell.outstanding) * seconds / max(ios, 1))
+
+
+def _ran_ms(visit: Visit) -> float:
+    return max((part.runtime_ms for part in visit.parts), default=0)
+
+
+def _lengthened_ms(known: Known, visits: Sequence[Visit]) -> int | None:
+    """How long further visits of a cell run whose windows had to be longer than usual; None where they had not."""
+    judged = judged_visits(visits)
+    return min(known.asked_ms.get(visit.visit_id, 0) for visit in judged) if len(judged) < len(visits) else None
+
+
+def _width(estimate: Estimate) -> float:
+    """Half-width of the interval of the throughput as a share; without end where there is none."""
+    value, low, high = estimate.bw_bytes_per_s, estimate.bw_low, estimate.bw_high
+    return (high - low) / (2 * value) if value and low is not None and high is not None else math.inf

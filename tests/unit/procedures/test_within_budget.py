@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every run gives an answer: slow, bursty and fast targets, budgets from 10 s on."""
+
+import json
+
+import pytest
+
+from ioatlas import campaign
+from ioatlas.analysis.burst import Bursts
+from ioatlas.simulate.law import Burst, Law, Way
+from ioatlas.store.journal import Journal
+from tests.unit.simulated import Shell, World
+
+QUICK = """
+visits = 2
+budget = "{budget}s"
+[target]
+path = "TARGET"
+[sweep]
+rw = ["read", "randread"]
+size = "1m"
+bs = ["4k", "1m"]
+numjobs = [1, 4, 16]
+direct = 0
+"""
+
+
+def law(latency_seconds, iops, bytes_per_s, **more):
+    way = Way(latency_seconds, iops, bytes_per_s)
+    return Law(read=way, write=way, **more)
+
+
+LAWS = {
+    "1 IOPS": law(0.001, 1, 1e9),
+    "125 IOPS": law(0.008, 125, 1e9),
+    "12 MB/s": law(0.0003, 100_000, 12e6),
+    "114 MB/s": law(0.0001, 100_000, 114e6),
+    "fast": law(0.00005, 200_000, 3e9),
+}
+FEWEST = {
+    ("1 IOPS", 10): 1,
+    ("1 IOPS", 30): 3,
+    ("1 IOPS", 90): 5,
+    ("125 IOPS", 10): 6,
+    ("12 MB/s", 10): 7,
+    ("114 MB/s", 10): 10,
+}
+
+
+def truth_iops(law, cell):
+    """Of a closed loop: what is in flight over the latency, up to the limits."""
+    block = cell.bs_bytes
+    alone = law.read.seconds(block)
+    return min(cell.outstanding / alone, 1 / law.read.cost_seconds(block))
+
+
+@pytest.mark.parametrize("budget", [10, 30, 90])
+@pytest.mark.parametrize("name", LAWS)
+def test_every_budget_gives_cells_with_true_values_and_is_kept(tmp_path, name, budget):
+    world = World(tmp_path, LAWS[name])
+    summary = world.run(QUICK.format(budget=budget))
+    world.check()
+    result = campaign.load_result(world.directory)
+    print(name, budget, summary.cells, round(summary.seconds, 1), result.n_visits, result.n_discarded)
+    assert summary.cells >= FEWEST.get((name, budget), 12)
+    assert summary.seconds <= budget + 1
+    for estimate in result.estimates:
+        truth = truth_iops(LAWS[name], estimate.cell)
+        counted = truth * estimate.window_seconds
+        # Every job counts whole I/Os.
+        assert estimate.iops == pytest.approx(truth, rel=0.1 + 0.5 * estimate.cell.numjobs / counted), estimate.cell
+
+
+def test_a_budget_that_was_exceeded_is_told(tmp_path):
+    shell = Shell(LAWS["12 MB/s"], start_seconds=3.0)
+    (tmp_path / "target").mkdir()
+    said = shell("map", tmp_path / "target", "--budget", "5s", "--size", "1m", "-o", tmp_path / "out")
+    assert said.returncode == 0, said.stderr
+    assert "more than the budget of 5 s" in said.stdout
+    journal = Journal.open(tmp_path / "out")
+    assert any("more than the budget of 5 s" in text for _, text in journal.remarks())
+    journal.close()
+
+
+def test_where_nothing_was_measured_the_run_failed_and_says_why(tmp_path):
+    shell = Shell(law(300.0, 0.01, 1e9), faults=())
+    (tmp_path / "file").write_bytes(bytes(1 << 20))
+    said = shell("map", tmp_path / "file", "--read-only", "--budget", "10s", "-o", tmp_path / "out")
+    assert said.returncode == 1, said.stdout
+    assert "nothing was measured" in said.stderr
+    assert "--budget" in said.stderr
+    assert (tmp_path / "out" / "report.html").exists()
+
+
+def test_a_finished_campaign_is_resumed_without_a_change(tmp_path):
+    shell = Shell(LAWS["fast"])
+    (tmp_path / "target").mkdir()
+    assert shell("map", tmp_path / "target", "--size", "1m", "-o", tmp_path / "out").returncode == 0
+    before = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()}
+    runs = shell.executor.runs
+    (tmp_path / "target").rmdir()
+    again = shell("resume", tmp_path / "out")
+    assert again.returncode == 0, again.stderr
+    assert "nothing is left to do" in again.stdout
+    assert shell.executor.runs == runs
+    assert {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()} == before
+    told = json.loads(shell("resume", tmp_path / "out", "--json").stdout)
+    assert (told["event"], told["seconds"]) == ("done", 0.0)
+
+
+BUCKET = law(0.0002, 100_000, 10e6, burst=Burst(20e6, 30.0, 10e6))
+ONE_CELL = """
+precision = "2%"
+[target]
+path = "TARGET"
+[sweep]
+rw = "read"
+size = "1m"
+bs = "256k"
+iodepth = 8
+ioengine = "libaio"
+direct = 0
+"""
+
+
+def test_burst_credit_is_named_and_used_up_before_windows(tmp_path):
+    world = World(tmp_path, BUCKET)
+    world.run(ONE_CELL)
+    world.check()
+    result = campaign.load_result(world.directory)
+    (burst,) = world.journal().kept(Bursts).bursts
+    assert burst.sustained_bytes_per_s == pytest.approx(10e6, rel=0.1)
+    assert burst.credit_bytes == pytest.approx(20e6, rel=0.3)
+    (estimate,) = result.estimates
+    assert estimate.bw_bytes_per_s == pytest.approx(10e6, rel=0.03)
+    assert (estimate.bw_high - estimate.bw_low) / 2 <= 0.02 * estimate.bw_bytes_per_s
+    (told,) = [finding.sentence for finding in result.findings if finding.code == "burst"]
+    assert "sustained" in told
+
+
+def test_a_map_of_a_token_bucket_has_sustained_rates(tmp_path):
+    world = World(tmp_path, BUCKET)
+    world.run(QUICK.format(budget=60))
+    world.check()
+    assert world.journal().kept(Bursts).bursts
+    for estimate in campaign.load_result(world.directory).estimates:
+        whole = 0.5 * estimate.cell.numjobs * estimate.cell.bs_bytes / (10e6 * estimate.window_seconds)
+        assert estimate.bw_bytes_per_s == pytest.approx(10e6, rel=0.15 + whole), estimate.cell
+
+
+def test_no_burst_is_seen_where_there_is_none(tmp_path):
+    world = World(tmp_path, LAWS["12 MB/s"])
+    world.run(QUICK.format(budget=60))
+    assert world.journal().kept(Bursts).bursts == ()
