@@ -54,7 +54,7 @@ GRACE_SECONDS = 5.0
 
 SUSTAINED_TIMES = 1.2
 """How many times the sustained rate a reading may have that tells of the target without its burst."""
-PROCESS_IDLE_SECONDS, TICK_SECONDS = 1.0, 0.1
+PROCESS_IDLE_SECONDS, TICK_SECONDS = 5.0, 0.1
 """For how long a target stands still before the first section of a process, and before each other one, at most."""
 
 OVERDRAWN_SECONDS = 0.5

@@ -49,11 +49,11 @@ direct = 0
 
 
 def test_a_drifting_target_is_told_and_nothing_is_lost(target, tmp_path):
-    """It is four times as fast until its credit is spent, in the first replicate."""
+    """It is four times as fast until its credit is spent, in the first replicate: more than a probe can use up."""
     way = Way(1e-6, 1e6, 20e6)
     file = tmp_path / "c.toml"
     file.write_text(DRIFT)
-    shell = Shell(Law(read=way, write=way, noise=0.01, burst=Burst(400e6, 4, 1e6)))
+    shell = Shell(Law(read=way, write=way, noise=0.01, burst=Burst(600e6, 4, 1e6)))
     _, told = mapped(shell, tmp_path / "c", target, "--campaign", file)
     assert any(finding["code"] == "drift" for finding in told["findings"]), told["findings"]
     journal = Journal.open(tmp_path / "c")
