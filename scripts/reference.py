@@ -21,6 +21,7 @@ from ioatlas.model.options import ALLOWED
 from ioatlas.procedures.options import CAMPAIGN
 from ioatlas.report.table import FIXED, REST
 from ioatlas.store import imported, schema
+from ioatlas.store.rules import MOST_ROWS
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 NOTE = "<!-- Made by scripts/reference.py from the code. Do not edit. -->"
@@ -189,6 +190,12 @@ def journal() -> str:
         f"`DIR/journal.sqlite` is a SQLite file. `PRAGMA user_version` tells its format, now {schema.VERSION}.",
         "A newer version is refused. Older versions stay readable.",
         "",
+        "It is checked as a whole when it is opened: rows, types, bounds, words and references.",
+        "A journal with anything else, or with views or triggers, is refused with table, row and column.",
+        "",
+        "The outcome `seal` is a digest of plan, targets and cells, under the key of who made them.",
+        "[A directory from somebody else](../guide/safety.md#a-directory-from-somebody-else) says what for.",
+        "",
         "```console",
         "$ sqlite3 nas1/journal.sqlite 'SELECT status, count(*) FROM visit GROUP BY status'",
         "```",
@@ -207,7 +214,8 @@ def _table(table: Table) -> list[str]:
         f"| `{column.name}`{' (key)' if column.primary_key else ''} | {column.type} | {_plain(column.comment or '')} |"
         for column in table.columns
     ]
-    return [f"## {table.name}", "", "| column | type | meaning |", "|---|---|---|", *rows, ""]
+    most = f"At most {MOST_ROWS[table.name]:,} row{'' if MOST_ROWS[table.name] == 1 else 's'}."
+    return [f"## {table.name}", "", most, "", "| column | type | meaning |", "|---|---|---|", *rows, ""]
 
 
 def campaign() -> str:
