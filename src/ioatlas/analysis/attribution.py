@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
+from ioatlas.analysis.best import best_of, groups, speed, with_fresh
 from ioatlas.analysis.cache import CacheReport, CacheVerdict
 from ioatlas.analysis.ceilings import Ceiling
 from ioatlas.analysis.shape import EXCLUDED, REACHED, Candidate, Case, PathView, Place, Seen, find_shapes
@@ -72,44 +73,31 @@ class AttributionReport:
             return ()
         namer = Namer((e.cell for e in known), sorted({e.cell.target for e in known}))
         found = []
-        named = {(e.cell.target, e.direction): e for e in sorted(fresh, key=lambda e: e.bw_bytes_per_s or 0.0)}
-        for (target, direction), best in sorted(named.items()):
-            limit = self.limits.get((best.cell.key, direction))
-            if limit is None or not best.bw_bytes_per_s:
+        merged = with_fresh(known, fresh)
+        limits = {(e.cell.key, e.direction): e.limit or self.limits[e.cell.key, e.direction] for e in merged}
+        for (target, direction), members in groups(merged).items():
+            named = best_of(members)
+            if named is None:
                 continue
-            head = (
-                f"Highest {direction} throughput{namer.on(target)}, {format_rate(best.bw_bytes_per_s)} "
-                f"({namer.cell(best.cell)})"
-            )
-            what = (
-                f"limited by {limit.sentence}"
-                if limit.determined
-                else f"what limits it is undetermined: {'; '.join(limit.evidence)}"
-            )
-            title = f"What limits {direction}s{namer.on(target)}"
+            best = named.peak
+            limit = limits[best.cell.key, direction]
+            what = f"Best {direction}{namer.on(target)}, {format_rate(speed(best))}, {namer.short(best.cell)}"
             found.append(
                 Finding(
                     FindingCode.LIMIT if limit.determined else FindingCode.UNDETERMINED,
-                    f"{head}: {what}.",
+                    f"{what}: {_limited(limit)}",
                     (best.cell.key,),
-                    title=title,
+                    title=f"What limits {direction}s{namer.on(target)}",
                     target=target,
                     direction=direction,
                 )
             )
-        counts = Counter(limit.resource for limit in self.limits.values())
-        told = ", ".join(
-            f"{resource} {count:,}" for resource, count in counts.most_common() if resource != UNDETERMINED
-        )
-        total = len(self.limits)
-        sentence = (
-            f"What limits each of {plural(total, 'value')}: {told or 'nothing could be told'};"
-            if told
-            else f"What limits the {plural(total, 'value')}:"
-        )
-        sentence += f" withheld as undetermined for {self.withheld:,} ({self.withheld / total:.0%})."
+        counts = Counter(limit.resource for limit in limits.values())
+        parts = [f"{name} {count:,}" for name, count in counts.most_common() if name != UNDETERMINED]
+        parts += [f"unclear {counts[UNDETERMINED]:,}"] if counts[UNDETERMINED] else []
+        sentence = f"Bottleneck of {plural(len(limits), 'value')}: {', '.join(parts)}."
         first: dict[str, str] = {}
-        for (key, _), limit in self.limits.items():
+        for (key, _), limit in limits.items():
             first.setdefault(limit.resource, key)
         found.append(Finding(FindingCode.LIMITS, sentence, tuple(first.values())))
         return tuple(found)
@@ -153,6 +141,20 @@ def attribute(
     return AttributionReport(limits)
 
 
+def _limited(limit: Limit) -> str:
+    """What limits it, what comes next, and the evidence, as short sentences."""
+    evidence = "; ".join(limit.evidence)
+    if not limit.determined:
+        return f"bottleneck unclear: {evidence}."
+    used = f", {limit.share:.0%} used" if limit.share is not None else ""
+    sentence = f"limited by {limit.resource}{used}."
+    if limit.next_resource and limit.next_share is not None:
+        as_well = limit.share is not None and limit.next_share >= limit.share
+        sentence += f" {limit.next_resource[:1].upper()}{limit.next_resource[1:]} is "
+        sentence += f"{limit.next_share:.0%} used as well." if as_well else f"next, {limit.next_share:.0%} used."
+    return f"{sentence} Evidence: {evidence}." if evidence else sentence
+
+
 # -- from evidence to a name ---------------------------------------------------------------------------------
 
 
@@ -169,9 +171,7 @@ def _limit(case: Case, fastest: float) -> Limit:
         return known
     over = [one for one in bounds if one.share > one.tolerance]
     if over:
-        return Limit(
-            evidence=(f"{over[0].because}: above a ceiling, so the ceiling or the value is not what it seems",)
-        )
+        return Limit(evidence=(f"{over[0].because}: above a ceiling, so the ceiling or the value is wrong",))
     reached = [one for one in bounds if one.share >= REACHED and not _compared(one)]
     full = cpu is not None and cpu.full and not case.tight
     if reached and case.state != "rising":
@@ -216,30 +216,18 @@ def _behind(case: Case, bounds: Sequence[Candidate], cpu: Candidate | None, fast
     if case.state == "alone":
         return Limit(evidence=(_alone(case),))
     if case.state == "bend":
-        return Limit(evidence=(f"between latency and saturation: {case.shape}",))
+        return Limit(evidence=(f"{case.shape}; test more of them",))
     near = [one for one in bounds if one.share >= FAR and not (_compared(one) and case.tight)]
     if near:
-        why = (
-            "target and client cannot be told apart"
-            if _compared(near[0])
-            else "too near to be ruled out, too far to be the limit"
-        )
+        why = "target and client cannot be told apart" if _compared(near[0]) else "near a limit, but not at it"
         return Limit(evidence=(f"{near[0].because}: {why}",))
     if not case.tight:
         if cpu is None:
-            return Limit(evidence=("the client's processors were not watched: they cannot be ruled out",))
+            return Limit(evidence=("the client's CPU was not watched, so it may be the limit",))
         if cpu.share > GENERATOR_ROOM and cpu.resource == "client CPU" and not _room(case):
-            return Limit(evidence=(f"{cpu.because}: too busy to be ruled out",))
+            return Limit(evidence=(f"{cpu.because}, so it may be the limit",))
     if case.path.remote and not any(one.resource in LINKS for one in bounds) and fastest < EXCLUDED * case.rate:
-        return Limit(
-            evidence=(
-                (
-                    "the link's speed is not known, and nothing else on this path was clearly faster: type it in, or "
-                    "name "
-                    "a host with iperf3"
-                ),
-            )
-        )
+        return Limit(evidence=("the link's speed is not known: type it into testbed.toml, or measure it with --iperf",))
     drive = case.seen.drive(case.path.drives)
     others = [*bounds, *([cpu] if cpu else [])]
     if case.state == "per job":
@@ -250,12 +238,10 @@ def _behind(case: Case, bounds: Sequence[Candidate], cpu: Candidate | None, fast
             law = Candidate(law.resource, law.share, f"{law.because}; {drive[0]} was busy {drive[1]:.0%} of the time")
         return _with_next(law, others, case.shape)
     if drive is not None and drive[1] >= DRIVE_BUSY:
-        text = f"{drive[0]} was busy {drive[1]:.0%} of the time, and more load gives no more; {case.undecided}"
+        text = f"{drive[0]} was busy {drive[1]:.0%} of the time, and more load gave no more; {case.undecided}"
         return _with_next(Candidate("drive", drive[1], text), others, case.shape)
     return Limit(
-        evidence=(
-            f"saturated behind path and client ({case.shape}), but {case.undecided or 'the shape does not tell what'}",
-        )
+        evidence=(f"the target is at its limit ({case.shape}), but {case.undecided or 'nothing tells which one'}",)
     )
 
 
@@ -263,7 +249,7 @@ def _alone(case: Case) -> str:
     word = case.estimate.verdict
     if verdict_class(word) is VerdictClass.UNSTABLE and word not in WITHHELD:
         return f"its values are {word}, and no ceiling is reached"
-    return "no other load was measured beside this one, and no ceiling is reached"
+    return "no other load was measured to compare with; test more jobs"
 
 
 def _bounds(case: Case) -> Iterator[Candidate]:

@@ -16,6 +16,7 @@ from math import inf, isfinite
 from ioatlas.analysis.wording import Namer, plural
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
+from ioatlas.model.limit import Limit
 from ioatlas.model.units import format_rate_like
 from ioatlas.model.verdict import LOWER_BOUND, WITHHELD, VerdictClass, VerdictCode, verdict_class
 
@@ -107,10 +108,17 @@ def _replaced(swept: Estimate, fresh: Estimate) -> Estimate:
         n_discarded=swept.n_discarded + fresh.n_discarded,
         notes=(*dict.fromkeys((*swept.notes, *fresh.notes)), note),
         written_before_bytes=swept.written_before_bytes,
-        limit=swept.limit,
+        limit=_limit(swept.limit, verdict),
         ceiling=swept.ceiling,
         watts=swept.watts,
     )
+
+
+def _limit(limit: Limit | None, verdict: VerdictCode) -> Limit | None:
+    """Of the sweep, unless fresh visits show that the client is the limit where nothing else was known."""
+    if limit is not None and not limit.determined and verdict in LOWER_BOUND:
+        return Limit(CLIENT, evidence=("the load generator did not keep its I/Os in flight",))
+    return limit
 
 
 @dataclass(frozen=True)

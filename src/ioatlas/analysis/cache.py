@@ -9,7 +9,7 @@ nothing points to a cache, which is not a proof that there is none.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -128,15 +128,12 @@ class CacheReport:
             return ()
         namer = Namer((v.cell for v in self.verdicts.values()), sorted({v.cell.target for v in self.verdicts.values()}))
         found: list[Finding] = []
-        unknown = "neither ceiling, round trip, counters nor several footprints were known"
-        withheld = f" For {self.withheld:,} of {plural(total, 'value')} no verdict could be given: {unknown}."
+        lost = self.withheld
+        withheld = f" {lost:,} could not be checked." if lost else ""
         if flagged:
-            words = []
-            if self.count(VerdictCode.CACHED):
-                words.append(f"{self.count(VerdictCode.CACHED):,} cached")
-            if self.count(VerdictCode.SUSPECT):
-                words.append(f"{self.count(VerdictCode.SUSPECT):,} suspect")
-            kinds = Counter(one.kind for verdict in flagged for one in verdict.evidence)
+            sure, maybe = self.count(VerdictCode.CACHED), self.count(VerdictCode.SUSPECT)
+            parts = [f"A cache answered {sure:,} of {plural(total, 'value')}"] if sure else []
+            parts += [f"{'it' if sure else 'A cache'} may have answered {plural(maybe, 'value')}"] if maybe else []
             worst = max(
                 flagged,
                 key=lambda v: (
@@ -146,41 +143,30 @@ class CacheReport:
                 ),
             )
             sentence = (
-                f"Caches: of {plural(total, 'value')}, {' and '.join(words)}, left out of rankings"
-                f" ({', '.join(f'{kind} {count:,}' for kind, count in kinds.most_common())})."
-                f" Clearest: {namer.cell(worst.cell, with_target=True)}: {worst.evidence[0].sentence}."
+                f"{'; '.join(parts)}. They are not ranked. Clearest: {worst.direction}, "
+                f"{namer.short(worst.cell)}{namer.on(worst.cell.target)}: {worst.evidence[0].sentence}.{withheld}"
             )
             found.append(
                 Finding(
                     FindingCode.CACHE,
-                    sentence + (withheld if self.withheld else ""),
+                    sentence,
                     tuple(v.cell.key for v in flagged[:20]),
                     target=common(v.cell.target for v in flagged),
                     direction=common(v.direction for v in flagged),
                 )
             )
-        elif self.withheld == total:
-            found.append(
-                Finding(
-                    FindingCode.CACHE,
-                    f"Caches: for {total:,} of {plural(total, 'value')} it is not known whether one answered: "
-                    f"{unknown}.",
-                )
-            )
-        elif self.withheld:
-            found.append(
-                Finding(
-                    FindingCode.CACHE, f"Caches: none was found in {plural(total - self.withheld, 'value')}.{withheld}"
-                )
-            )
+        elif lost == total:
+            sentence = "Caching could not be checked: no ceiling, counters or several file sizes were known."
+            found.append(Finding(FindingCode.CACHE, sentence, in_order=True))
+        elif lost:
+            sentence = f"No sign of caching in {plural(total - lost, 'value')};{withheld}"
+            found.append(Finding(FindingCode.CACHE, sentence, in_order=True))
         for bracket in sorted(self.brackets, key=lambda one: -one.ratio)[:2]:
             found.append(
                 Finding(
                     FindingCode.CACHE_SIZE,
-                    f"Between {format_size(bracket.below_bytes)} and {format_size(bracket.above_bytes)} of footprint "
-                    f"{bracket.direction} throughput"
-                    f"{namer.on(bracket.target)} falls {bracket.ratio:.3g}-fold: a cache on the way ends between the "
-                    "two.",
+                    f"A cache ends between {format_size(bracket.below_bytes)} and {format_size(bracket.above_bytes)}: "
+                    f"beyond it {bracket.direction}s{namer.on(bracket.target)} are {bracket.ratio:.3g} times slower.",
                     bracket.cells,
                     target=bracket.target,
                     direction=bracket.direction,

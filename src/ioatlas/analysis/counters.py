@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from statistics import median
 from typing import Any, Self
 
+from ioatlas.analysis.wording import plural
 from ioatlas.model.checks import OtherTraffic
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.outcomes import KeptRecord
@@ -191,33 +191,25 @@ def counter_findings(path: str, counts: Sequence[BatchCount], target: str = "") 
         judged = [count for count in mine if count.judged]
         if not judged:
             continue
-        share = median(count.counted_bytes / count.claimed_bytes for count in judged)
+        noun = "read" if direction == "read" else "wrote"
+        of = f"in {{}} of {plural(len(judged), 'batch', 'batches')}"
         short = [count for count in judged if count.failed and count.counted_bytes < count.claimed_bytes]
-        over = [count for count in judged if count.failed and count.counted_bytes > count.claimed_bytes]
-        noun = "reads" if direction == "read" else "writes"
         if short:
             missing = sum(count.claimed_bytes - count.counted_bytes for count in short)
             share = sum(count.counted_bytes for count in short) / sum(count.claimed_bytes for count in short)
             sentence = (
-                f"In {len(short)} of {len(judged)} batches {path} saw only {share:.1%} of the bytes claimed by {noun}: "
+                f"A cache answered {format_size_rounded(missing)} before {path}, {of.format(len(short))}. "
+                f"Only {share:.1%} of the bytes that fio {noun} got there."
             )
-            sentence += f"a cache answered {format_size_rounded(missing)} before they reached it."
             found.append(Finding(FindingCode.CACHE, sentence, target=target, direction=direction))
             continue
+        over = [count for count in judged if count.failed and count.counted_bytes > count.claimed_bytes]
         foreign = sum(count.excess_bytes for count in over)
-        told = f"of the bytes claimed by {noun} (middle of {len(judged)} batches)"
-        too_many = foreign > COUNTER_TOLERANCE * sum(count.claimed_bytes for count in judged)
-        if too_many:
+        # What agrees is not news, nor is what is too little beside the whole to matter.
+        if foreign > COUNTER_TOLERANCE * sum(count.claimed_bytes for count in judged):
             sentence = (
-                f"{path} moved {share:.1%} {told}, {format_size_rounded(foreign)} too many in {len(over)} of "
-                "them: another load was on it, or the file system adds its own."
+                f"Something else may have used {path}: {format_size_rounded(foreign)} more than fio {noun}, "
+                f"{of.format(len(over))}."
             )
-        else:
-            sentence = f"{path} counted {share:.1%} {told}: no cache in between."
-            if over:
-                sentence += (
-                    f" In {len(over)} of them another load, or the file system, moved "
-                    f"{format_size_rounded(foreign)} more: too little beside the whole to matter."
-                )
-        found.append(Finding(FindingCode.COUNTERS, sentence, in_order=not too_many, target=target, direction=direction))
+            found.append(Finding(FindingCode.COUNTERS, sentence, target=target, direction=direction))
     return tuple(found)

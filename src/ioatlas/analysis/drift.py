@@ -6,12 +6,13 @@ chart of the baseline visits.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import exp, expm1, log
 
+from ioatlas.analysis.best import NUMBER_WIDTH
 from ioatlas.analysis.windows import window_values
-from ioatlas.analysis.wording import Namer
+from ioatlas.analysis.wording import Namer, per_cent, plural
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import Cell
 from ioatlas.model.chart import Chart, ChartBound, ChartLine, ChartPoint, Table
@@ -351,79 +352,57 @@ def drift_findings(
     several = len({state.target for state in states} | {chart.target for chart in charts}) > 1
     if voided:
         told = "; ".join(
-            (f"{one.target}: " if several else "") + f"replicate {one.replicate}, {one.reason}" for one in voided[:3]
+            (f"{one.target}: " if several else "") + f"pass {one.replicate}, {one.reason}" for one in voided[:3]
         )
-        noun = "replicate was" if len(voided) == 1 else "replicates were"
-        found.append(
-            Finding(
-                FindingCode.DRIFT,
-                f"{len(voided)} {noun} voided and measured again, the visits kept in the journal and out of "
-                f"every value: {told}.",
-                target=common(one.target for one in voided),
-            )
-        )
+        sentence = f"{plural(len(voided), 'pass', 'passes')} of the sweep moved and was made again: {told}."
+        if len(voided) > 1:
+            sentence = sentence.replace("moved and was", "moved and were")
+        sentence += " Its first try is in no value." if len(voided) == 1 else " Their first tries are in no value."
+        found.append(Finding(FindingCode.DRIFT, sentence, target=common(one.target for one in voided)))
     for target, removal in (removed or {}).items():
         on = f" of {target}" if several else ""
-        found.append(
-            Finding(
-                FindingCode.DRIFT,
-                f"The level{on} differed between the replicates of the sweep: {removal.sentence}.",
-                target=target,
-            )
+        levels = [expm1(effect) for effect in removal.effects.values() if effect]
+        sentence = (
+            f"The speed{on} shifted between passes, {min(levels):+.0%} to {max(levels):+.0%}: taken out of the values."
         )
+        found.append(Finding(FindingCode.DRIFT, sentence, target=target))
     moved = [state for state in states if state.reasons or state.doubt]
     if moved:
-        told = "; ".join(f"{state.target}: {state.sentence}" if several else state.sentence for state in moved[:3])
-        found.append(
-            Finding(
-                FindingCode.DRIFT,
-                f"{len(moved)} of {len(states)} replicates moved and stand, for the target moved with most of "
-                f"them: {told}.",
-                target=common(state.target for state in moved),
-            )
+        told = "; ".join(
+            (f"{state.target}, " if several else "") + f"pass {state.replicate} was {level_words(expm1(state.effect))}"
+            for state in moved[:3]
         )
-    for chart in charts:
-        signals = [point for point in chart.points if point.signal]
-        if signals:
-            far = max(signals, key=lambda point: abs(point.smoothed - 1))
-            sentence = (
-                f"Baseline cell {chart.label} ({chart.direction}): in {len(signals)} of {len(chart.points)} "
-                "readings out of control, "
-            )
-            sentence += (
-                f"furthest {far.smoothed - 1:+.0%} after {far.seconds:.0f} s of the sweep. The target drifted "
-                "while it was measured."
-            )
-            found.append(
-                Finding(FindingCode.DRIFT, sentence, (chart.cell,), target=chart.target, direction=chart.direction)
-            )
-        elif chart.noise > LOUD:
-            sentence = (
-                f"Baseline cell {chart.label} ({chart.direction}): its {len(chart.points)} readings vary by "
-                f"{chart.noise:.0%} from one to the next, too much "
-            )
-            found.append(
-                Finding(
-                    FindingCode.BASELINE,
-                    sentence + "to tell drift from noise.",
-                    (chart.cell,),
-                    target=chart.target,
-                    direction=chart.direction,
-                )
-            )
-        else:
-            widest = max(abs(point.smoothed - 1) for point in chart.points)
-            sentence = (
-                f"Baseline cell {chart.label} ({chart.direction}) stayed in control over {len(chart.points)} "
-                f"readings (at most {widest:.1%} off, "
-            )
-            found.append(
-                Finding(
-                    FindingCode.BASELINE,
-                    sentence + f"noise of one reading {chart.noise:.1%}).",
-                    (chart.cell,),
-                    target=chart.target,
-                    direction=chart.direction,
-                )
-            )
+        more = f", and {len(moved) - 3} more" if len(moved) > 3 else ""
+        sentence = f"Speed shifted during the run: {told}{more}."
+        found.append(Finding(FindingCode.DRIFT, sentence, target=common(state.target for state in moved)))
+    shifted = {*(state.target for state in moved), *(removed or {})}
+    found += [finding for chart in charts if (finding := _of_baseline(chart, shifted)) is not None]
     return tuple(found)
+
+
+def level_words(effect: float) -> str:
+    """'2.1 times as fast as the others', '21% slower than the others'."""
+    if effect >= 0.8:
+        return f"{1 + effect:.2g} times as fast as the others"
+    return f"{abs(effect):.0%} {'faster' if effect > 0 else 'slower'} than the others"
+
+
+def _of_baseline(chart: BaselineChart, shifted: Collection[str]) -> Finding | None:
+    """What the baseline says; nothing when it saw no drift of a target that is known to have shifted."""
+    signals = [point for point in chart.points if point.signal]
+    head = f"Baseline test ({chart.label}), {len(chart.points)} times"
+    if signals:
+        far = max(signals, key=lambda point: abs(point.smoothed - 1))
+        code = FindingCode.DRIFT
+        sentence = (
+            f"{head}: the target drifted. {plural(len(signals), 'reading')} left the limits, at worst "
+            f"{far.smoothed - 1:+.0%} after {far.seconds:.0f} s."
+        )
+    elif chart.noise > LOUD:
+        noise = f"its ±{chart.noise:.0%} noise is" if chart.noise <= NUMBER_WIDTH else "its readings disagree"
+        code, sentence = FindingCode.BASELINE, f"{head}: {noise} too much to see drift."
+    elif chart.target in shifted:
+        return None
+    else:
+        code, sentence = FindingCode.BASELINE, f"{head}: no drift beyond its ±{per_cent(chart.noise)} noise."
+    return Finding(code, sentence, (chart.cell,), target=chart.target, direction=chart.direction)

@@ -76,7 +76,7 @@ _PLACES = {
 
 def headlines(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """The findings in reading order with titles, no two alike. Equal codes keep the order they came in."""
-    given = list(findings)
+    given = _agreeing(list(findings))
     first = {one.code: index for index, one in reversed(list(enumerate(given))) if _troubled(one)}
     ordered = [
         one
@@ -100,6 +100,12 @@ def headlines(findings: Iterable[Finding]) -> tuple[Finding, ...]:
         seen[one.title] += 1
         numbered.append(replace(one, title=f"{one.title} ({seen[one.title]})") if count[one.title] > 1 else one)
     return tuple(numbered)
+
+
+def _agreeing(findings: Sequence[Finding]) -> list[Finding]:
+    """Without the checks that found nothing where another of the same kind found something."""
+    troubled = {one.code for one in findings if not one.in_order}
+    return [one for one in findings if not (one.in_order and one.code in troubled)]
 
 
 def _told_apart(findings: Sequence[Finding], by: Callable[[Finding], str], words: str) -> list[Finding]:

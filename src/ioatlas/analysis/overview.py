@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 from ioatlas.analysis.best import (
@@ -71,7 +71,7 @@ def findings(result: CampaignResult) -> tuple[Finding, ...]:
             found.append(_no_peak(group, members, namer))
             continue
         found += [_peak(group, best, namer), _near(group, best, namer), _saturation(group, best, members, namer)]
-    noise, missing = _noise(estimates, namer), _not_measured(result)
+    noise, missing = _noise(estimates, namer), _not_measured(replace(result, estimates=estimates))
     return (*found, noise, *([missing] if missing.sentence else []))
 
 

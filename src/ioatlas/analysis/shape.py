@@ -20,6 +20,7 @@ from ioatlas.model.units import format_count, format_latency, format_rate, forma
 from ioatlas.model.usage import Usage
 from ioatlas.model.verdict import WITHHELD, VerdictClass, verdict_class
 
+_MORE = {"numjobs": "the jobs", "iodepth": "the iodepth"}
 State = Literal["saturated", "per job", "rising", "bend", "alone"]
 Place = tuple[str, str]
 """Cell key and direction."""
@@ -198,7 +199,7 @@ def _state(case: Case, plane: Mapping[tuple[int, int], Case], jobs: int, depth: 
         elif below is not None:
             ways[name] = _answer(below, line[below].estimate, here, case.estimate, last=True)
     words = {name: word for name, (word, _) in ways.items()}
-    case.shape = "; ".join(f"{text} along {name}" for name, (_, text) in ways.items())
+    case.shape = "; ".join(text.format(_MORE[name]) for name, (_, text) in ways.items())
     kinds = set(words.values())
     if not kinds:
         case.state = "alone"
@@ -219,7 +220,7 @@ def _answer(fewer: int, low: Estimate, more: int, high: Estimate, *, last: bool)
     Where there are intervals, growth must be clear of them.
     """
     gain = (high.iops or 0.0) / (low.iops or 1.0)
-    text = f"{more / fewer:.3g} times the load gives {gain:.3g} times the throughput"
+    text = f"{more / fewer:.3g}× {{}} gave {gain:.2g}× the speed"
     if gain <= FLAT_GAIN:
         return "flat", text
     steps = math.log(more / fewer)
@@ -241,9 +242,7 @@ def _law(
     """Bytes or I/Os a second, from the plateaus of other block sizes; and whether it is one queue."""
     here = plateaus.get(bs_bytes, case)
     if _noise(case.estimate) > NOISY or _noise(here.estimate) > NOISY:
-        case.undecided = (
-            f"the values vary too much to be compared (±{max(_noise(case.estimate), _noise(here.estimate)):.0%})"
-        )
+        case.undecided = "the values are too uncertain to be compared"
         return
     case.flat_from_one = (single := plane.get((1, 1))) is not None and single.state == "saturated"
     others = {size: one for size, one in plateaus.items() if size != bs_bytes}
@@ -265,9 +264,9 @@ def _law(
         )
     else:
         case.undecided = (
-            "neither bytes nor I/Os a second are the same at other block sizes"
+            "it is neither bytes nor I/Os a second; add block sizes to learn which"
             if others
-            else "no other block size reaches a plateau to compare with"
+            else "no other block size reached its limit to compare with"
         )
 
 

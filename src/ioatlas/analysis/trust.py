@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from ioatlas.analysis.best import NUMBER_WIDTH, client_limited, disagrees, half_interval, usable
+from ioatlas.analysis.drift import level_words
 from ioatlas.analysis.wording import per_cent, plural
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import FindingCode
@@ -149,14 +150,14 @@ def _disagreeing(_result: CampaignResult, measured: Sequence[Estimate], _best: S
 def _drifted(result: CampaignResult, _measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
     """Passes that were voided and repeated are out of every value, so they are no doubt."""
     passes = [
-        (abs(row.effect), f"pass {row.replicate} was {_level(row.effect)}")
+        (abs(row.effect), f"pass {row.replicate} was {level_words(row.effect)}")
         for row in result.replicates
         if row.effect is not None
         and not row.voided
         and (row.note or (row.error is not None and abs(row.effect) > 4 * row.error))
     ]
     readings = [
-        (abs(point.smoothed - 1), f"the control test read {_level(point.smoothed - 1)}")
+        (abs(point.smoothed - 1), f"the baseline test went {point.smoothed - 1:+.0%}")
         for chart in result.baselines
         for point in chart.points
         if point.signal and not point.voided
@@ -164,13 +165,6 @@ def _drifted(result: CampaignResult, _measured: Sequence[Estimate], _best: Seque
     share, text = max([*passes, *readings], default=(0.0, ""))
     if SHIFT.level(share) is not Trust.GOOD:
         yield Doubt(DoubtCode.DRIFT, SHIFT.level(share), f"Speed shifted during the run: {text}.", "re-run when idle")
-
-
-def _level(effect: float) -> str:
-    """'twice as fast as usual', '21% slower than usual'."""
-    if effect >= 0.8:
-        return f"{1 + effect:.2g} times as fast as usual"
-    return f"{abs(effect):.0%} {'faster' if effect > 0 else 'slower'} than usual"
 
 
 def _unsteady(_result: CampaignResult, measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:

@@ -14,9 +14,9 @@ NAMED = ("rw", "bs", "bssplit", "numjobs", "iodepth", "ioengine")
 """Options with a place of their own in a cell's name, or (the engine) that follow from the others."""
 
 
-def plural(count: int, noun: str) -> str:
-    """'1 visit', '2 visits', '1,920 cells'."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+def plural(count: int, noun: str, many: str = "") -> str:
+    """'1 visit', '2 visits', '1,920 cells'. many: the plural where it is not with an s."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {many or f'{noun}s'}"
 
 
 def per_cent(share: float) -> str:

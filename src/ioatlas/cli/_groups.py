@@ -10,7 +10,7 @@ OPTION_GROUPS: dict[str, tuple[str, ...]] = {
     "How long, how precise": ("budget", "visits", "cells", "precision", "error", "grade", "max_visits", "window"),
     "What may be written": ("read_only", "verify", "destroy", "overwrite"),
     "What else is known": ("iperf", "drive", "facts"),
-    "Results": ("output", "open_report", "as_json", "yes", "help", "help_all"),
+    "Results": ("output", "verbose", "open_report", "as_json", "yes", "help", "help_all"),
 }
 REST = "Other options"
 RARE = frozenset({"trace", "engine", "error", "grade", "max_visits", "window", "drive", "facts"})

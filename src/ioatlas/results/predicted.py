@@ -72,14 +72,13 @@ def map_findings(maps: Maps) -> tuple[Finding, ...]:
     found = []
     for target, outcome in maps.targets.items():
         stated = outcome.stated_error
-        sentence = f"{target}: {outcome.measured:,} of {outcome.cells:,} cells were measured, the others are predicted."
+        sentence = f"{target}: {outcome.measured:,} of {outcome.cells:,} cells were measured, the others are estimated."
         if stated.median is None or stated.p90 is None or stated.cover is None:
-            sentence += " Too few random cells were predicted before they were measured to state an error."
+            sentence += " Too few blind checks to say how far off the estimates are."
         else:
             sentence += (
-                f" Of {stated.n} random cells that were predicted before they were measured the median error was"
-                f" {stated.median:.1%}{_range(stated.median_low, stated.median_high)}, the 90th percentile"
-                f" {stated.p90:.1%}{_range(stated.p90_low, stated.p90_high)};"
+                f" Blind check on {stated.n} cells: typically {stated.median:.0%} off"
+                f"{_range(stated.median_low, stated.median_high)}, 9 of 10 within {stated.p90:.0%}."
                 f" {stated.cover:.0%} of the 90% intervals held."
             )
         found.append(Finding(FindingCode.MAP_ERROR, sentence, target=target))
@@ -94,7 +93,7 @@ def map_findings(maps: Maps) -> tuple[Finding, ...]:
             found.append(
                 Finding(
                     FindingCode.LAW,
-                    f"{target}, as the model explains it: " + "; ".join(parameter_sentence(p) for p in known[:8]) + ".",
+                    f"Model of {target}: " + "; ".join(parameter_sentence(p) for p in known[:8]) + ".",
                     target=target,
                 )
             )
@@ -111,22 +110,20 @@ def blind_checks(maps: Maps) -> tuple[BlindCheck, ...]:
 
 def _weak(regime: WeakRegime) -> str:
     """Where the model failed, what was done about it, and what is left. Old journals know only where."""
-    where = f"{regime.name} (median error {regime.median_error:.0%})"
+    where = f"estimates of {regime.name} were {regime.median_error:.0%} off"
     if regime.measured is None:
-        return f"the model fails in {where}: measure rather than believe its predictions."
+        return f"{where}: measure these cells rather than believe them."
     known = f"{regime.measured:,} of its {regime.cells:,} cells are measured"
-    done = (
-        f"so it was measured densely, {regime.dense:,} cells more" if regime.dense else "too late for more cells there"
-    )
+    done = f"{regime.dense:,} more cells were measured there" if regime.dense else "too late for more cells there"
     if regime.failing:
-        return f"the model fails in {where}, {done}: {known}; measure the others rather than believe their predictions."
+        return f"{where}; {done}, {known}. Measure the others rather than believe them."
     if regime.measured == regime.cells:
-        return f"the model failed in {where}, {done}: all its {regime.cells:,} cells are measured, none is predicted."
-    return f"the model failed in {where}, {done}: {known}, and its readings are foretold now."
+        return f"{where}; {done}, so that none is estimated."
+    return f"{where}; {done}, and they now pass: {known}."
 
 
 def _range(low: float | None, high: float | None) -> str:
-    return f" (95%: {low:.1%} to {high:.1%})" if low is not None and high is not None else ""
+    return f" (could be {low * 100:.0f}–{high:.0%})" if low is not None and high is not None else ""
 
 
 def _cliff(target: str, edge: ChangePoint) -> str:
@@ -134,10 +131,7 @@ def _cliff(target: str, edge: ChangePoint) -> str:
     low, high = (format_count(value) if edge.axis else format_size_rounded(value) for value in (edge.low, edge.high))
     which = f" {edge.direction}" if edge.direction else ""
     change = f"{edge.drop:.1f} times faster" if edge.drop >= 1 else f"{1 / edge.drop:.1f} times slower"
-    return (
-        f"{target}: a cliff in{which} throughput between {along} {low} and {high}: {change} below it."
-        " No prediction crosses it."
-    )
+    return f"{target}:{which} throughput changes between {along} {low} and {high}: {change} below it."
 
 
 def parameter_sentence(parameter: Parameter) -> str:

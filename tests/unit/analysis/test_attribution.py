@@ -167,7 +167,7 @@ def test_full_processors():
     assert limit(judged(estimates, seen=FULL), cell(4096, 4, 16)).resource == "client CPU"
     elsewhere = limit(judged(estimates, seen=BUSY_ELSEWHERE), cell(4096, 4, 16))
     assert elsewhere.resource == UNDETERMINED
-    assert "too busy to be ruled out" in elsewhere.evidence[0]
+    assert "so it may be the limit" in elsewhere.evidence[0]
 
 
 def test_processors_busy_with_others_work_do_not_hide_a_rule_of_the_target():
@@ -209,15 +209,16 @@ def test_a_rate_of_the_loads_own():
 def test_a_cell_alone_tells_nothing_and_how_often_is_said():
     report = judged([estimate(cell(), 20e6), estimate(cell(4096), 10e6)])
     assert report.withheld == 2
-    (finding,) = report.findings([estimate(cell(), 20e6), estimate(cell(4096), 10e6)])
-    assert "withheld as undetermined for 2 (100%)" in finding.sentence
+    best, finding = report.findings([estimate(cell(), 20e6), estimate(cell(4096), 10e6)])
+    assert "bottleneck unclear: no other load was measured" in best.sentence
+    assert finding.sentence == "Bottleneck of 2 values: unclear 2."
 
 
 def test_a_rate_that_holds_near_a_ceiling_is_not_called_the_targets():
     report = judged(
         plane(lambda bs, depth: min(depth * bs / 0.0002, 104e6)), ceilings=(GIGABIT,), path=PathView(remote=True)
     )
-    assert "too near to be ruled out" in limit(report, cell(65536, 1, 16)).evidence[0]
+    assert "near a limit, but not at it" in limit(report, cell(65536, 1, 16)).evidence[0]
 
 
 BUSY = Seen((Usage(1.0, (0.9, 0.92)),), (0.7,))

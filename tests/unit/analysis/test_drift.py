@@ -97,7 +97,7 @@ def test_a_voided_block_is_out_of_the_count_and_in_the_table():
     assert [row.replicate for row in rows] == [0, 1, 2, 3]
     assert rows[1].note == "voided and repeated as replicate 4: level -33%"
     (finding,) = drift_findings(states, (), [record])
-    assert "replicate 1, level -33%" in finding.sentence
+    assert "pass 1, level -33%" in finding.sentence
 
 
 def baseline_visits(levels, sd=0.02):
@@ -130,7 +130,7 @@ def test_a_baseline_chart_signals_drift_and_not_noise():
     assert drifting.points[0].signal
     finding = drift_findings((), (drifting,), [])[0]
     assert finding.code == "drift"
-    assert "out of control" in finding.sentence
+    assert "the target drifted" in finding.sentence
     assert baseline_charts(CELLS, baseline_visits([1.0] * 3)) == (), "three readings draw no chart"
 
 

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""No two sentences of one report contradict each other, on simulated targets of many laws and on random results."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ioatlas.analysis.best import NUMBER_WIDTH, STEADY_WIDTH, client_limited, disagrees, found_unsteady, half_interval
+from ioatlas.analysis.headlines import headlines
+from ioatlas.analysis.overview import findings
+from ioatlas.analysis.summary import summarise
+from ioatlas.campaign import load_result
+from ioatlas.model.cell import Cell
+from ioatlas.model.estimate import Estimate
+from ioatlas.model.finding import FindingCode
+from ioatlas.model.limit import Limit
+from ioatlas.model.result import CampaignResult
+from ioatlas.model.summary import DoubtCode, Trust
+from ioatlas.model.target import Target
+from ioatlas.model.units import format_rate
+from ioatlas.model.verdict import LOWER_BOUND, VerdictClass, VerdictCode, verdict_class
+from ioatlas.simulate.law import Burst, Cache, Way
+from tests.unit.procedures.cases import ADAPTIVE, FIXED_WORK, POINTS, ROUNDS
+from tests.unit.simulated import LAW, MIB, World
+
+SWEEP = """
+visits = 3
+window = "500ms"
+[target]
+path = "TARGET"
+[sweep]
+rw = ["randread", "write"]
+bs = ["4k", "64k", "1m"]
+size = ["8m", "64m"]
+numjobs = [1, 4, 16]
+"""
+CASES = {
+    "quiet": (SWEEP, LAW),
+    "noisy": (SWEEP, replace(LAW, noise=0.25)),
+    "wild": (SWEEP, replace(LAW, noise=0.8)),
+    "drifting": (SWEEP, replace(LAW, drift_per_hour=-20.0, noise=0.03)),
+    "bursty": (SWEEP, replace(LAW, burst=Burst(6e9, 3.0, 5e8), noise=0.05)),
+    "cached": (SWEEP, replace(LAW, caches=(Cache(16 * MIB, Way(4e-6, 1_500_000, 8e9)),))),
+    "client": (SWEEP, replace(LAW, client_iops=4_000.0)),
+    "stalls": (SWEEP, replace(LAW, stall_every_seconds=1.0, stall_seconds=0.3)),
+    "once": (SWEEP.replace("visits = 3", "visits = 1"), LAW),
+    "adaptive": (ADAPTIVE, replace(LAW, noise=0.05)),
+    "load points": (POINTS, LAW),
+    "fixed work": (FIXED_WORK, LAW),
+    "SNIA": (ROUNDS, LAW),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_sentences_of_a_simulated_campaign_agree(tmp_path, name):
+    text, law = CASES[name]
+    world = World(tmp_path, law)
+    world.run(text)
+    result = load_result(world.directory)
+    agree(result)
+    summary = summarise(result)
+    if name == "quiet":
+        # The simulated files have holes, which are read as from a cache.
+        assert {doubt.code for doubt in summary.doubts} <= {DoubtCode.CACHED}, summary.doubts
+    if name == "wild":
+        assert summary.trust is Trust.LOW
+    if name in ("load points", "SNIA"):
+        assert summary.headlines
+    for e in result.estimates:
+        if verdict_class(e.verdict) is VerdictClass.STEADY and e.verdict is not VerdictCode.WORK_BOUNDED:
+            assert (half_interval(e) or 0) <= STEADY_WIDTH, e
+        if e.verdict in LOWER_BOUND and e.limit is not None:
+            assert e.limit.determined, e
+
+
+def agree(result):
+    """What holds of the sentences and the first screen of any result."""
+    told = {code: [one for one in result.findings if one.code is code] for code in FindingCode}
+    summary = summarise(result)
+    values = {(e.cell.key, e.direction): e for e in result.estimates}
+    for best in summary.headlines:
+        if not best.cell:
+            continue
+        e = values[best.cell, best.direction]
+        assert best.value == e.bw_bytes_per_s
+        assert best.lower_bound == client_limited(e)
+        peaks = [one for one in told[FindingCode.PEAK] if one.cells == (best.cell,) and one.direction == best.direction]
+        if e.kind == "measured" and peaks:
+            assert format_rate(best.value) in peaks[0].sentence
+            assert ("treat this as a minimum" in peaks[0].sentence) == best.lower_bound
+        others = [
+            one
+            for one in result.estimates
+            if (one.cell.target, one.direction, one.kind) == (best.target, best.direction, "measured")
+        ]
+        if e.kind == "measured" and (disagrees(e) or found_unsteady(e)):
+            assert all(
+                disagrees(one) or found_unsteady(one) or verdict_class(one.verdict) is VerdictClass.SUSPECT
+                for one in others
+                if one.bw_bytes_per_s
+            )
+    shifted = {one.target for one in told[FindingCode.DRIFT] if "shifted" in one.sentence}
+    assert not [one for one in told[FindingCode.BASELINE] if "no drift" in one.sentence and one.target in shifted]
+    no_sign = [one for one in told[FindingCode.CACHE] if "No sign" in one.sentence]
+    assert not no_sign or len(told[FindingCode.CACHE]) == len(no_sign)
+    limited = sum(client_limited(e) for e in result.estimates if e.kind == "measured")
+    for one in told[FindingCode.NOT_MEASURED]:
+        counted = re.search(r"(\d+) values? w(?:as|ere) client-limited", one.sentence)
+        assert int(counted[1] if counted else 0) == limited
+    for one in (*result.findings, *summary.doubts):
+        assert all(int(share) <= 100 * NUMBER_WIDTH for share in re.findall(r"±(\d+)%", one.sentence)), one.sentence
+    for doubt in summary.doubts:
+        assert len(doubt.sentence.split()) <= 20, doubt.sentence
+    assert summary.trust is (
+        Trust.LOW if any(d.level is Trust.LOW for d in summary.doubts) else Trust.FAIR if summary.doubts else Trust.GOOD
+    )
+    apart = [d for d in summary.doubts if d.code is DoubtCode.DISAGREE]
+    if apart and not told[FindingCode.NOISE][0].sentence.startswith(("Uncertainty is unknown", "Standard deviation")):
+        assert "disagree" in told[FindingCode.NOISE][0].sentence
+
+
+VALUES = st.one_of(st.none(), st.just(0.0), st.floats(1e3, 1e11))
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            VALUES,
+            st.one_of(st.none(), st.floats(0.0, 3.0)),
+            st.sampled_from(VerdictCode),
+            st.sampled_from(["", "client CPU", "drive", "latency", "undetermined"]),
+            st.one_of(st.none(), VALUES),
+            st.sampled_from(["measured", "measured", "measured", "predicted", "imported"]),
+        ),
+        max_size=24,
+    )
+)
+def test_sentences_of_any_result_agree(rows):
+    estimates, fresh = [], []
+    for i, (value, width, verdict, limit, again, kind) in enumerate(rows):
+        cell = Cell.of("nas", {"rw": ("read", "randwrite")[i % 2], "bs": 4096 << (i % 5), "numjobs": 1 + i // 5})
+        low, high = (
+            (value * max(0.0, 1 - width), value * (1 + width))
+            if value is not None and width is not None
+            else (None,) * 2
+        )
+        e = Estimate(
+            cell,
+            cell.directions[0],
+            kind,
+            3,
+            value,
+            low,
+            high,
+            value and value / cell.bs_bytes,
+            verdict=verdict,
+            limit=Limit(limit, evidence=("because",)) if limit else None,
+        )
+        estimates.append(e)
+        if again is not None and kind == "measured":
+            fresh.append(replace(e, bw_bytes_per_s=again, bw_low=again * 0.9, bw_high=again * 1.1))
+    plain = CampaignResult(
+        "id",
+        "any",
+        0.0,
+        "0",
+        (Target("nas", "directory", "/nas"),),
+        axes={},
+        constants={},
+        estimates=tuple(estimates),
+        fresh=tuple(fresh),
+    )
+    from ioatlas.analysis.best import with_fresh
+
+    merged = replace(plain, estimates=with_fresh(plain.estimates, plain.fresh))
+    agree(replace(merged, findings=headlines(findings(merged))))
+    assert summarise(plain).headlines == summarise(merged).headlines
