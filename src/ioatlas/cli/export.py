@@ -63,9 +63,9 @@ Without -o, csv and json go to standard output, the others into DIR.""",
 @click.option(
     "--figure",
     "style",
-    type=click.Choice(("map", "lines", "charts", "rounds")),
-    help="Heat maps, lines with error bars, the charts of a fixed-work sequence, or the steady-state plot of a "
-    "SNIA test. Default: charts or rounds where there are any, else map.",
+    type=click.Choice(("map", "lines", "charts", "rounds", "curves")),
+    help="Heat maps, lines with error bars, the charts of a fixed-work sequence, the steady-state plot of a SNIA test, "
+    "or latency against load. Default: charts, rounds or curves where there are any, else map.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the names of the written files as JSON.")
 @says_what_does_not_fit
@@ -78,9 +78,9 @@ def command(directory: Path, kind: str, output: Path | None, as_json: bool, **ch
         raise UsageError(
             f"--{_option(next(iter(drawn)))} is for figures", where=f"--format {kind}", remedy="leave it out"
         )
-    if kind == "gnuplot" and choice["style"] not in (None, "map", "rounds"):
+    if kind == "gnuplot" and choice["style"] not in (None, "map", "rounds", "curves"):
         raise UsageError(
-            "the gnuplot script draws maps and the plot of a test in rounds",
+            "the gnuplot script draws maps, the plot of a test in rounds and latency against load",
             where=f"--figure {choice['style']}",
             remedy="use --format png, svg or pdf",
         )
@@ -173,6 +173,8 @@ def _figure(result: CampaignResult, kind: str, path: Path, drawn: dict[str, str]
         if kind == "gnuplot":
             return list(write_rounds_gnuplot(result, path))
         return list(write_rounds(result, path, kind))  # type: ignore[arg-type]
+    if drawn.get("style") == "curves" or (result.load_curves and not drawn):
+        return _curves(result, kind, path, drawn)
     if kind in FIGURES and (drawn.get("style") == "charts" or (in_order(result) and not drawn)):
         if not result.charts or set(drawn) - {"style"}:
             what = (
@@ -198,3 +200,17 @@ def _figure(result: CampaignResult, kind: str, path: Path, drawn: dict[str, str]
 
     options: dict[str, Any] = {"style": drawn.get("style", "map"), "log": log}
     return list(write_figures(result, layout, shown, path, kind, **options))  # type: ignore[arg-type]
+
+
+def _curves(result: CampaignResult, kind: str, path: Path, drawn: dict[str, str]) -> list[Path]:
+    from ioatlas.report.export.to_curves import write_curves, write_curves_gnuplot
+
+    if set(drawn) - {"style"}:
+        raise UsageError(
+            "latency against load has its axes and quantity",
+            where="--figure curves",
+            remedy="leave out the other options",
+        )
+    if kind == "gnuplot":
+        return list(write_curves_gnuplot(result, path))
+    return list(write_curves(result, path, kind))  # type: ignore[arg-type]

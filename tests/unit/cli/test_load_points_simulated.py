@@ -192,3 +192,28 @@ def test_a_plan_tells_the_time(tmp_path):
     )
     assert profile["load_points"] == ["100%", "95%", "90%", "80%", "50%", "10%"]
     assert profile["space_needed_bytes"] == 1 << 30
+
+
+def test_exports_draw_latency_against_load(tmp_path):
+    """What is drawn are the load points of the JSON, whatever the format."""
+    path = campaign(tmp_path, "load = 400\npoints = [100, 60, 20]", window="500ms")
+    assert ioatlas("map", "--campaign", path, "-o", tmp_path / "out", "--yes").returncode == 0
+    told = shown(tmp_path / "out")["load_curves"][0]["points"]
+    done = ioatlas("export", tmp_path / "out", "--format", "gnuplot", "-o", tmp_path / "gp")
+    assert done.returncode == 0, done.stderr
+    lines = [line.split() for line in (tmp_path / "gp" / "map.dat").read_text().splitlines()]
+    drawn = [line for line in lines if line and line[0] != "#"]
+    assert [line[-1] for line in drawn] == ["20%", "60%", "100%"]
+    for line, point in zip(drawn, sorted(told, key=lambda one: one["iops"]["value"]), strict=True):
+        for place, name in enumerate(("iops", "lat_mean_ns", "lat_p95_ns", "lat_p99_ns")):
+            assert float(line[place]) == pytest.approx(point[name]["value"], rel=1e-8)
+    pytest.importorskip("matplotlib")
+    done = ioatlas("export", tmp_path / "out", "--format", "svg", "-o", tmp_path / "a.svg")
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "a.svg").read_text()
+    assert "achieved I/Os per second" in text
+    assert all(f">{percent}%<" in text for percent in (20, 60, 100))
+    assert "mathdefault" not in text
+    refused = ioatlas("export", tmp_path / "out", "--format", "svg", "--figure", "curves", "--x", "bs")
+    assert refused.returncode == 2
+    assert ioatlas("export", tmp_path / "out", "--format", "svg", "--figure", "map", "-o", tmp_path / "m.svg").stdout

@@ -4,6 +4,7 @@
 import csv
 import io
 import json
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -78,14 +79,14 @@ def values(result: CampaignResult) -> Counter[str]:
 
 
 def drawn_from(result: CampaignResult, layout: Layout) -> Counter[str]:
-    """Of the CSV, what a drawing has to show: of several readings of one place the middle one."""
+    """Of the CSV, what a drawing has to show: of several readings of one place the first."""
     if not any(tile.several for page in layout.pages for tile in page.tiles):
         return values(result)
-    by_load: dict[tuple[str, ...], list[float]] = {}
+    by_load: dict[tuple[str, ...], float] = {}
     for row in table(result):
         load = tuple(row[name] for name in ("operation", "rw", "bs_bytes", "size_bytes", "direction"))
-        by_load.setdefault(load, []).append(float(row["bw_bytes_per_s"]))
-    return Counter(f"{sorted(found)[(len(found) - 1) // 2]:.6g}" for found in by_load.values())
+        by_load.setdefault(load, float(row["bw_bytes_per_s"]))
+    return Counter(f"{found:.6g}" for found in by_load.values())
 
 
 def test_json_has_the_rows_of_the_csv(result):
@@ -172,9 +173,10 @@ def test_logarithmic_scales_have_plain_numbers(nine, style, tmp_path):
     text = Path(path).read_text()
     assert "mathdefault" not in text
     assert "$" not in text
-    assert ">1,000<" in text
+    numbers = re.findall(r">([125]0*|[125](?:0|00)?,000|0\.0*[125])<", text)
+    assert len(numbers) >= 2
 
 
 def test_several_readings_of_one_load_are_told_in_the_figure(repeats, tmp_path):
     (path,) = to_figure.write_figures(repeats, lay_out(repeats), quantity("bw"), tmp_path / "a.svg", "svg")
-    assert "the middle one of several readings in 9 cells" in Path(path).read_text()
+    assert "the first of several readings in 9 cells" in Path(path).read_text()

@@ -74,7 +74,7 @@ class Tile:
     row: Level | None
     cells: Mapping[tuple[Level, Level], Entry]
     several: int = 0
-    """Cells that have several imported readings: the middle one stands for them."""
+    """Cells that have several imported readings: the first stands for them."""
 
 
 @dataclass(frozen=True)
@@ -276,24 +276,9 @@ _Cells = dict[tuple[Level, Level], list[Entry]]
 
 
 def _tile(column: Level | None, row: Level | None, found: _Cells) -> Tile:
-    cells = {place: _middle(entries_) for place, entries_ in found.items()}
+    """Of several imported readings of one load the first stands for them, as on the page."""
+    cells = {place: entries_[0] for place, entries_ in found.items()}
     return Tile(column, row, cells, sum(len(entries_) > 1 for entries_ in found.values()))
-
-
-def _middle(found: Sequence[Entry]) -> Entry:
-    """The entry of a cell; of several imported readings of one load the middle one (the lower of two), by throughput,
-    else by I/Os, else by latency.
-    """
-    told = [entry for entry in found if entry.estimate is not None]
-    if len(told) < 2:
-        return (told or found)[0]
-
-    def size(entry: Entry) -> tuple[float, ...]:
-        estimate = entry.estimate
-        values = (estimate.bw_bytes_per_s, estimate.iops, estimate.lat_mean_ns) if estimate is not None else ()
-        return tuple(value if value is not None else 0.0 for value in values)
-
-    return sorted(told, key=size)[(len(told) - 1) // 2]
 
 
 def _pages(found: Sequence[Entry], layout: Layout, rest: Sequence[Axis]) -> list[Page]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Kind = Literal["png", "svg", "pdf"]
 Style = Literal["map", "lines"]
 
-_SEVERAL = "the middle one of several readings in {count} cells"
+_SEVERAL = "the first of several readings in {count} cells"
 HATCHES: dict[Status, tuple[str, str]] = {
     "missing": ("xxx", "no value"),
     "predicted": ("///", "predicted"),

@@ -98,20 +98,7 @@ def _script_lines(result: CampaignResult, drawing: Drawing, script_name: str, da
     width = LEFT + RIGHT + sizes[0].columns * TILE_WIDTH
     height = TOP + BOTTOM + sizes[0].rows * (TILE_HEIGHT + (HEADING if sizes[0].wrapped else 0))
     yield f"# {one_line(result.name)}: {q.label} over {layout.x.name} and {layout.y.name}"
-    yield f"# Draw it:  gnuplot {script_name}      as PDF or SVG:  gnuplot -e \"format='pdf'\" {script_name}"
-    yield "if (!exists('format')) format = 'png'"
-    yield f"name = {gnuplot_text(script_name)}"
-    yield (
-        "folder = (strlen(ARG0) >= strlen(name) && ARG0[strlen(ARG0) - strlen(name) + 1:*] eq name) ? "
-        "ARG0[1:strlen(ARG0) - strlen(name)] : ''"
-    )
-    yield f"data = folder . {gnuplot_text(data_name)}"
-    yield f"if (format eq 'png') set terminal pngcairo noenhanced size {width},{height} font 'sans,13'"
-    yield f"if (format eq 'svg') set terminal svg noenhanced size {width},{height} font 'sans,13'"
-    yield (
-        f"if (format eq 'pdf') set terminal pdfcairo noenhanced size {width / 100:.2f},{height / 100:.2f} font "
-        "'sans,10'"
-    )
+    yield from opening_lines(script_name, data_name, (width, height), 13)
     yield f"unit = {unit.factor:.10g}"
     yield f"low = {drawing.low:.6g}"
     yield f"high = {drawing.high:.6g}"
@@ -137,6 +124,27 @@ def _script_lines(result: CampaignResult, drawing: Drawing, script_name: str, da
     yield "unset output"
 
 
+def opening_lines(script_name: str, data_name: str, size: tuple[int, int], points: int) -> Iterator[str]:
+    """The beginning of every script: how to draw it, where its data is, and a terminal of this size in pixels and font
+    in points for each format.
+    """
+    width, height = size
+    yield f"# Draw it:  gnuplot {script_name}      as PDF or SVG:  gnuplot -e \"format='pdf'\" {script_name}"
+    yield "if (!exists('format')) format = 'png'"
+    yield f"name = {gnuplot_text(script_name)}"
+    yield (
+        "folder = (strlen(ARG0) >= strlen(name) && ARG0[strlen(ARG0) - strlen(name) + 1:*] eq name) ? "
+        "ARG0[1:strlen(ARG0) - strlen(name)] : ''"
+    )
+    yield f"data = folder . {gnuplot_text(data_name)}"
+    yield f"if (format eq 'png') set terminal pngcairo noenhanced size {width},{height} font 'sans,{points}'"
+    yield f"if (format eq 'svg') set terminal svg noenhanced size {width},{height} font 'sans,{points}'"
+    yield (
+        f"if (format eq 'pdf') set terminal pdfcairo noenhanced size {width / 100:.2f},{height / 100:.2f} font "
+        f"'sans,{points * 3 // 4 + 1}'"
+    )
+
+
 def _page_lines(page: Page, drawing: Drawing, first_index: int, size: tuple[int, int], title: str) -> Iterator[str]:
     layout = drawing.layout
     width, height = size
@@ -144,7 +152,7 @@ def _page_lines(page: Page, drawing: Drawing, first_index: int, size: tuple[int,
     gap = GAP + (HEADING if arranged.wrapped else 0)
     several = sum(tile.several for tile in page.tiles)
     if several:
-        title += f" (the middle one of several readings in {several} cells)"
+        title += f" (the first of several readings in {several} cells)"
     yield (
         f"set multiplot layout {arranged.rows},{arranged.columns} margins screen {LEFT / width:.4f}, "
         f"{1 - RIGHT / width:.4f}, {BOTTOM / height:.4f}, {1 - TOP / height:.4f} "

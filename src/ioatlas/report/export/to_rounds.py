@@ -14,7 +14,7 @@ from ioatlas.errors import UsageError
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.rounds import Quantity, RoundsResult
 from ioatlas.report.export.to_figure import METADATA, Kind, drawing_library
-from ioatlas.report.export.to_gnuplot import gnuplot_text, one_line
+from ioatlas.report.export.to_gnuplot import gnuplot_text, one_line, opening_lines
 from ioatlas.report.redact import redactor
 
 if TYPE_CHECKING:
@@ -149,19 +149,7 @@ def _data_lines(drawn: tuple[Plot, ...]) -> Iterator[str]:
 def _script_lines(drawn: tuple[Plot, ...], script_name: str, data_name: str) -> Iterator[str]:
     stem = script_name.rsplit(".", 1)[0]
     height = HEIGHT * len(drawn)
-    yield f"# Draw it:  gnuplot {script_name}      as PDF or SVG:  gnuplot -e \"format='pdf'\" {script_name}"
-    yield "if (!exists('format')) format = 'png'"
-    yield f"name = {gnuplot_text(script_name)}"
-    yield (
-        "folder = (strlen(ARG0) >= strlen(name) && ARG0[strlen(ARG0) - strlen(name) + 1:*] eq name) ? "
-        "ARG0[1:strlen(ARG0) - strlen(name)] : ''"
-    )
-    yield f"data = folder . {gnuplot_text(data_name)}"
-    yield f"if (format eq 'png') set terminal pngcairo noenhanced size {WIDTH},{height} font 'sans,10'"
-    yield f"if (format eq 'svg') set terminal svg noenhanced size {WIDTH},{height} font 'sans,10'"
-    yield (
-        f"if (format eq 'pdf') set terminal pdfcairo noenhanced size {WIDTH / 100:.2f},{height / 100:.2f} font 'sans,8'"
-    )
+    yield from opening_lines(script_name, data_name, (WIDTH, height), 10)
     yield f"set output folder . {gnuplot_text(stem)} . '.' . format"
     yield f"set multiplot layout {len(drawn)},1"
     yield "set xlabel 'round'; set grid; set key bottom right; set xtics 1"
