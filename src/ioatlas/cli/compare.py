@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ioatlas.cli._campaigns import CampaignDirectory
 from ioatlas.cli._faults import says_what_does_not_fit
 
 if TYPE_CHECKING:
@@ -27,11 +28,12 @@ Examples:
   ioatlas compare nas1 nas2 --quantity lat_p99
   ioatlas compare nas1 nas2 --same nas1-b --same nas1-c   with what two repeats of nas1 say about how campaigns differ
   ioatlas compare before after --fail-if-worse            exit code 3 when the map or a cell got worse
+  ioatlas compare nas1 nas2 -o nas.html                   a page with both maps and the map of ratios
   ioatlas compare nas1 nas2 --json | jq .map
   ioatlas compare nas1 old-results                   with what `ioatlas import` read: ratios, and how methods differ""",
 )
-@click.argument("first", metavar="FIRST", type=click.Path(path_type=Path))
-@click.argument("second", metavar="SECOND", type=click.Path(path_type=Path))
+@click.argument("first", metavar="FIRST", type=CampaignDirectory())
+@click.argument("second", metavar="SECOND", type=CampaignDirectory())
 @click.option(
     "--quantity",
     type=click.Choice(("bw", "iops", "lat_mean", "lat_p99")),
@@ -53,6 +55,13 @@ Examples:
     type=click.Path(path_type=Path),
     help="Another campaign of FIRST's unchanged target; give two or more.",
 )
+@click.option(
+    "-o",
+    "output",
+    metavar="FILE.html",
+    type=click.Path(path_type=Path),
+    help="Write a page with both maps and the map of ratios.",
+)
 @click.option("--cells", "all_cells", is_flag=True, help="List every cell, not only those that differ.")
 @click.option("--fail-if-worse", is_flag=True, help="Exit with 3 when the map or any cell is worse in SECOND.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -63,6 +72,7 @@ def command(
     quantity: str,
     tolerance: str,
     same: tuple[Path, ...],
+    output: Path | None,
     all_cells: bool,
     fail_if_worse: bool,
     as_json: bool,
@@ -78,6 +88,7 @@ def command(
     from ioatlas.results.imported_comparison import involves_imported
 
     if involves_imported(first, second):
+        _no_page_of_imported(output)
         from ioatlas.cli import _compare_imported
 
         _compare_imported.run(
@@ -99,6 +110,9 @@ def command(
         click.echo(json.dumps(_document(found), indent=2))
     else:
         _print(found, all_cells=all_cells)
+    if output is not None:
+        _write_page(found, output)
+        click.echo(f"page: {output}", err=as_json)
     worse = "higher" if quantity in _LATENCIES else "lower"
     count = sum(cell.outcome == worse for cell in found.result.cells)
     whole = found.result.whole is not None and found.result.whole.outcome == worse
@@ -107,6 +121,25 @@ def command(
             f"{found.names[1]} is worse: {'the map as a whole' if whole else 'not the map as a whole'}, {count} cells",
             where=str(second),
         )
+
+
+def _no_page_of_imported(output: Path | None) -> None:
+    from ioatlas.errors import UsageError
+
+    if output is not None:
+        raise UsageError(
+            "a page compares two campaigns that were measured",
+            where="-o",
+            remedy="leave it out; `ioatlas import` both into one directory and `ioatlas report` it for one map of both",
+        )
+
+
+def _write_page(found: CampaignComparison, output: Path) -> None:
+    from ioatlas.campaign import load_result
+    from ioatlas.report.comparison_page import write_comparison
+
+    first, second = (load_result(directory) for directory in found.directories)
+    write_comparison(first, second, found, _WORDS[found.quantity], _sentences(found), output)
 
 
 def _share(text: str) -> float:
@@ -157,9 +190,35 @@ def _document(found: CampaignComparison) -> dict[str, Any]:
     }
 
 
-def _print(found: CampaignComparison, *, all_cells: bool) -> None:
+def _sentences(found: CampaignComparison) -> list[str]:
+    """What the comparison says, in the terminal and on the page."""
     from statistics import median
 
+    result, whole = found.result, found.result.whole
+    told = [f"{_WORDS[found.quantity]} of {found.names[1]} against {found.names[0]}, {len(result.cells)} cells"]
+    if whole is None:
+        told.append("map as a whole: too few visits to tell it from drift")
+    else:
+        verdict = {"higher": "higher", "lower": "lower", "same": f"the same within {result.tolerance:.0%}"}.get(
+            whole.outcome, "no difference shown"
+        )
+        told.append(
+            f"map as a whole: {whole.ratio - 1:+.1%} (95% interval {whole.low - 1:+.1%} to {whole.high - 1:+.1%}): "
+            f"{verdict}; a {result.effect:.0%} lower one would be found with {whole.power:.0%} chance"
+        )
+    powers = [cell.power for cell in result.cells if cell.power is not None]
+    if powers:
+        told.append(
+            f"single cells: {len(result.differing)} of {len(result.cells)} differ; a {result.effect:.0%} lower one "
+            f"would be found with {median(powers):.0%} chance (median cell)"
+        )
+    left = len(result.only_first) + len(result.only_second)
+    if left:
+        told.append(f"in one campaign only: {len(result.only_first)} and {len(result.only_second)} cells")
+    return told
+
+
+def _print(found: CampaignComparison, *, all_cells: bool) -> None:
     from rich.console import Console
     from rich.table import Table
 
@@ -167,28 +226,8 @@ def _print(found: CampaignComparison, *, all_cells: bool) -> None:
     console = Console(highlight=False, soft_wrap=True)
     if not console.is_terminal:
         console = Console(highlight=False, soft_wrap=True, width=PIPE_WIDTH)
-    word = _WORDS[found.quantity]
-    console.print(f"{word} of {found.names[1]} against {found.names[0]}, {len(result.cells)} cells")
-    whole = result.whole
-    if whole is None:
-        console.print("map as a whole: too few visits to tell it from drift")
-    else:
-        verdict = {"higher": "higher", "lower": "lower", "same": f"the same within {result.tolerance:.0%}"}.get(
-            whole.outcome, "no difference shown"
-        )
-        console.print(
-            f"map as a whole: {whole.ratio - 1:+.1%} (95% interval {whole.low - 1:+.1%} to {whole.high - 1:+.1%}): "
-            f"{verdict}; a {result.effect:.0%} lower one would be found with {whole.power:.0%} chance"
-        )
-    powers = [cell.power for cell in result.cells if cell.power is not None]
-    if powers:
-        console.print(
-            f"single cells: {len(result.differing)} of {len(result.cells)} differ; a {result.effect:.0%} lower one "
-            f"would be found with {median(powers):.0%} chance (median cell)"
-        )
-    left = len(result.only_first) + len(result.only_second)
-    if left:
-        console.print(f"in one campaign only: {len(result.only_first)} and {len(result.only_second)} cells")
+    for sentence in _sentences(found):
+        console.print(sentence)
     shown = result.cells if all_cells else result.differing
     if shown:
         table = Table(box=None, pad_edge=False)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ioatlas.model.cell import Cell, OptionValue
+from ioatlas.model.change import Change
 from ioatlas.model.chart import Chart, Table
 from ioatlas.model.checks import BlindCheck, OtherTraffic
 from ioatlas.model.drift import BaselineChart, ReplicateRow
@@ -71,6 +72,8 @@ class CampaignResult:
     latency_curves: tuple[LatencyCurve, ...] = ()
     """Percentiles of every cell and direction that has latencies."""
     time_courses: tuple[TimeCourse, ...] = ()
+    changes: tuple[Change, ...] = ()
+    """Of two campaigns side by side: at the cells of the second one."""
     """Of the visits of the sweep and of those made afresh, in the order in which they ran."""
     ledger_bytes: Mapping[str, int] = field(default_factory=dict)
     """Bytes written to the targets, by what they were written for."""

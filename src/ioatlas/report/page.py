@@ -16,16 +16,18 @@ from pathlib import Path
 from ioatlas.errors import IoAtlasError
 from ioatlas.model.result import CampaignResult
 from ioatlas.report.page_data import report_data
+from ioatlas.report.page_format import ComparisonData
 
 DATA_ELEMENT_ID = "ioatlas-data"
 
 
-def write_report(result: CampaignResult, path: Path) -> None:
+def write_report(result: CampaignResult, path: Path, comparison: ComparisonData | None = None) -> None:
     """Write the report of a campaign to `path`; an existing file is replaced only by a complete new one.
 
-    Raises IoAtlasError when the explorer was not built into this installation, or when the file cannot be written.
+    comparison: of two campaigns that `result` joins. Raises IoAtlasError when the explorer was not built into this
+    installation, or when the file cannot be written.
     """
-    text = report_html(result)
+    text = report_html(result, comparison)
     try:
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
         try:
@@ -44,10 +46,10 @@ def write_report(result: CampaignResult, path: Path) -> None:
         ) from error
 
 
-def report_html(result: CampaignResult) -> str:
+def report_html(result: CampaignResult, comparison: ComparisonData | None = None) -> str:
     """The page's text."""
     script, style = _built("explorer.js"), _built("explorer.css")
-    data = report_data(result).model_dump_json()
+    data = report_data(result, comparison).model_dump_json()
     policy = "; ".join(
         (
             "default-src 'none'",

@@ -7,17 +7,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from operator import attrgetter
+from typing import Literal
 
 import numpy as np
 
 from ioatlas.analysis.headlines import TOP, headlines
 from ioatlas.fio.jobfile import render_job
 from ioatlas.model.cell import TRACE, TRACE_SECONDS
+from ioatlas.model.change import Change
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.target import Target
-from ioatlas.model.verdict import verdict_class
+from ioatlas.model.verdict import LOWER_BOUND, VerdictCode, verdict_class
 from ioatlas.report.axes import Grid, Integers, unit_of
 from ioatlas.report.columns import Floats, pack_f32, pack_integers, pack_interval, pack_log16, pack_texts
 from ioatlas.report.latencies import packed_courses, packed_curves
@@ -29,6 +31,7 @@ from ioatlas.report.page_format import (
     Cells,
     ChartData,
     Column,
+    ComparisonData,
     Constant,
     Dictionary,
     FindingData,
@@ -61,11 +64,22 @@ _INTERVALS = (
     ("lat_mean_ns", "lat_mean_low_ns", "lat_mean_high_ns"),
     ("lat_p99_ns", "lat_p99_low_ns", "lat_p99_high_ns"),
 )
-_PLAIN_VALUES = ("window_seconds", "cut_seconds", "ceiling_bytes_per_s", "watts")
+_PLAIN_VALUES = (
+    "window_seconds",
+    "cut_seconds",
+    "ceiling_bytes_per_s",
+    "watts",
+    "ratio",
+    "ratio_low",
+    "ratio_high",
+)
 
 
-def report_data(result: CampaignResult) -> ReportData:
-    """Everything the page shows, packed. Pure: equal results give equal data."""
+def report_data(result: CampaignResult, comparison: ComparisonData | None = None) -> ReportData:
+    """Everything the page shows, packed. Pure: equal results give equal data.
+
+    comparison: of two campaigns that `result` joins (`results.joined`).
+    """
     grid = Grid(result)
     order = (
         np.lexsort([grid.rows[name] for name in reversed(grid.names)])
@@ -77,7 +91,7 @@ def report_data(result: CampaignResult) -> ReportData:
     clean = redactor(result.targets)
     rows_of = _rows_by_key(estimates) if result.findings or result.fresh else {}
     places = {(estimate.cell.key, estimate.direction): row for row, estimate in reversed([*enumerate(estimates)])}
-    known = sorted({(estimate.verdict_text, verdict_class(estimate.verdict)) for estimate in estimates})
+    known = sorted({(estimate.verdict_text, _mark(estimate.verdict)) for estimate in estimates})
     return ReportData(
         format=FORMAT,
         version=VERSION,
@@ -99,7 +113,7 @@ def report_data(result: CampaignResult) -> ReportData:
         constants=[
             Constant(name=name, value=str(value), unit=unit_of(name)) for name, value in sorted(grid.constants.items())
         ],
-        cells=_pack_cells(estimates, levels, grid),
+        cells=_pack_cells(estimates, levels, grid, _changes(result.changes, places, len(estimates))),
         verdicts=[VerdictData(word=word, mark=mark) for word, mark in known],
         unmeasured=UnmeasuredCells(
             n_rows=len(grid.unmeasured_reasons),
@@ -137,6 +151,7 @@ def report_data(result: CampaignResult) -> ReportData:
         charts=[ChartData.model_validate({**asdict(chart), "title": clean(chart.title)}) for chart in result.charts],
         tables=[TableData.model_validate(asdict(table)) for table in result.tables],
         load_curves=[curve_data(curve, clean) for curve in result.load_curves],
+        comparison=comparison,
         latency_curves=packed_curves(result.latency_curves, places),
         time_courses=packed_courses(result.time_courses, places),
         imported_methods=[
@@ -152,6 +167,10 @@ def _texts(texts: Sequence[str]) -> tuple[Dictionary, bool]:
     if len(packed.packed_texts) <= NOTES_BYTES:
         return packed, False
     return pack_texts([""] * len(texts)), True
+
+
+def _mark(verdict: VerdictCode) -> Literal["steady", "unstable", "suspect", "minimum"]:
+    return "minimum" if verdict in LOWER_BOUND else verdict_class(verdict).value
 
 
 def _why(estimate: Estimate) -> str:
@@ -170,7 +189,21 @@ def _floats(estimates: Sequence[Estimate], name: str) -> Floats:
     return np.array(list(map(attrgetter(name), estimates)), dtype=np.float64)
 
 
-def _pack_cells(estimates: list[Estimate], levels: dict[str, Integers], grid: Grid) -> Cells:
+def _changes(changes: Sequence[Change], places: Mapping[tuple[str, str], int], n_rows: int) -> dict[str, Floats]:
+    """Columns of what changed, by row; none where nothing was compared."""
+    if not changes:
+        return {}
+    columns = {name: np.full(n_rows, np.nan) for name in ("ratio", "ratio_low", "ratio_high")}
+    for each in changes:
+        row = places[each.cell_key, each.direction]
+        for name, value in zip(columns, (each.ratio, each.low, each.high), strict=True):
+            columns[name][row] = np.nan if value is None else value
+    return columns
+
+
+def _pack_cells(
+    estimates: list[Estimate], levels: dict[str, Integers], grid: Grid, changes: dict[str, Floats]
+) -> Cells:
     columns = {name: _floats(estimates, name) for triple in _INTERVALS for name in triple}
     columns |= {name: _floats(estimates, name) for name in ("window_seconds", "cut_seconds", "watts")}
     notes, left_out = _texts(["; ".join(estimate.notes) for estimate in estimates])
@@ -178,6 +211,7 @@ def _pack_cells(estimates: list[Estimate], levels: dict[str, Integers], grid: Gr
     columns["ceiling_bytes_per_s"] = np.array(
         [e.ceiling.bw_bytes_per_s if e.ceiling else np.nan for e in estimates], dtype=np.float64
     )
+    columns |= changes
     columns = {name: column for name, column in columns.items() if np.isfinite(column).any()}
     exact = len(estimates) <= EXACT_ROWS
     packed, resolution = (

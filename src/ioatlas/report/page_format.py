@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ioatlas.model.finding import FindingCode
 from ioatlas.model.reason import UnmeasuredCode
 from ioatlas.model.summary import DoubtCode, Trust
-from ioatlas.model.verdict import VerdictClass, VerdictCode
+from ioatlas.model.verdict import VerdictCode
 
 FORMAT: Final = "ioatlas-report"
 VERSION: Final = 1
@@ -110,7 +110,9 @@ class VerdictData(_Model):
     """A verdict's word, and how the page marks it."""
 
     word: str
-    mark: VerdictClass
+    mark: Literal["steady", "unstable", "suspect", "minimum"] = Field(
+        description="`VerdictClass`; 'minimum' where the client was the limit: the target does at least that"
+    )
 
 
 class Cells(_Model):
@@ -120,7 +122,7 @@ class Cells(_Model):
     values: columns by name, NaN where unknown: bw_bytes_per_s, bw_low, bw_high, iops, iops_low, iops_high,
     lat_mean_ns, lat_mean_low_ns,
         lat_mean_high_ns, lat_p99_ns, lat_p99_low_ns, lat_p99_high_ns, window_seconds, cut_seconds,
-        ceiling_bytes_per_s, watts. A name is left out when no row has a value.
+        ceiling_bytes_per_s, watts, ratio, ratio_low, ratio_high. A name is left out when no row has a value.
     resolution: largest relative rounding of a value in this page; 0 where single-precision floats are kept.
     loop: 'closed' or 'open'; empty for what was imported. seeds: of the visits, as text; empty in pages of many
     rows, an export has them.
@@ -308,6 +310,19 @@ class TimeCourses(_Model):
     bw_bytes_per_s: Column
     lat_mean_ns: Column
     left_out: bool
+
+
+class ComparisonData(_Model):
+    """Two campaigns side by side: their targets' names are levels of the axis `target`.
+
+    quantity: what was compared, in words. sentences: what the comparison says. first, second: the targets' names.
+    The columns `ratio`, `ratio_low` and `ratio_high` of `Cells` stand at the rows of the second campaign.
+    """
+
+    quantity: str
+    first: list[str]
+    second: list[str]
+    sentences: list[str]
 
 
 class Session(_Model):
@@ -569,6 +584,7 @@ class ReportData(_Model):
     load_curves: list[LoadCurveData] = Field(
         description="of several streams at once, one for each target; empty for other campaigns"
     )
+    comparison: ComparisonData | None = Field(description="null for a single campaign")
     latency_curves: LatencyCurves
     time_courses: TimeCourses
     imported_methods: list[ImportedMethod] = Field(

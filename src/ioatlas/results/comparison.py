@@ -33,7 +33,7 @@ class Row:
 @dataclass(frozen=True)
 class CampaignComparison:
     """result: of `quantity` ('bw', 'iops', 'lat_mean', 'lat_p99'). rows: by cell name. names: of the two campaigns,
-    their directories when they are called the same.
+    their directories when they are called the same. by_target: whether the target's name is part of a cell's name.
     """
 
     quantity: str
@@ -42,6 +42,7 @@ class CampaignComparison:
     rows: dict[str, Row]
     result: Comparison
     campaign_sd: float | None
+    by_target: bool
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def compare_campaigns(
         sd, dof = between_campaigns([readings[0], *readings[2:]])
     result = compare(readings[0], readings[1], tolerance=tolerance, campaign_sd=sd or 0.0, campaign_dof=dof)
     names = (sides[0].name, sides[1].name) if sides[0].name != sides[1].name else (str(first), str(second))
-    return CampaignComparison(quantity, names, (first, second), rows, result, sd)
+    return CampaignComparison(quantity, names, (first, second), rows, result, sd, by_target)
 
 
 def _read(directory: Path, quantity: str) -> _Side:
@@ -149,10 +150,10 @@ def measured_values(directory: Path, quantity: str) -> tuple[list[ImportedValue]
     }
 
 
-def _identity(row: Row, *, by_target: bool) -> str:
-    cell = row.cell
+def identity(cell: Cell, direction: str, *, by_target: bool) -> str:
+    """What two campaigns' cells have in common when they are the same: the name of a row of the comparison."""
     return json.dumps(
-        [cell.target if by_target else "", list(cell.options), cell.sharing, cell.state, row.direction],
+        [cell.target if by_target else "", list(cell.options), cell.sharing, cell.state, direction],
         separators=(",", ":"),
     )
 
@@ -160,13 +161,14 @@ def _identity(row: Row, *, by_target: bool) -> str:
 def _named(side: _Side, *, by_target: bool) -> list[Reading]:
     found = []
     for place, readings in side.readings.items():
-        name = _identity(side.rows["/".join(place)], by_target=by_target)
+        row = side.rows["/".join(place)]
+        name = identity(row.cell, row.direction, by_target=by_target)
         found += [Reading(name, reading.value, reading.time) for reading in readings]
     return found
 
 
 def _rows(side: _Side, *, by_target: bool) -> dict[str, Row]:
-    return {_identity(row, by_target=by_target): row for row in side.rows.values()}
+    return {identity(row.cell, row.direction, by_target=by_target): row for row in side.rows.values()}
 
 
 def _labelled(rows: dict[str, Row]) -> dict[str, Row]:

@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from ioatlas.campaign import load_result
+from ioatlas.results.comparison import compare_campaigns
+from ioatlas.results.joined import joined
 from ioatlas.simulate.law import Law, Way
 from tests.unit.simulated import Shell
 
@@ -89,3 +92,32 @@ def test_a_directory_without_a_campaign_is_refused(campaigns: tuple[Path, Path],
     assert done.returncode in (1, 2)
     assert "journal" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_the_page_holds_both_maps_and_what_changed(campaigns: tuple[Path, Path], tmp_path: Path) -> None:
+    first, second = campaigns
+    done = ioatlas("compare", *campaigns, "-o", tmp_path / "both.html")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "both.html").stat().st_size > 100_000
+    one, two = load_result(first), load_result(second)
+    found = compare_campaigns(first, second)
+    both = joined(one, two, found)
+    assert [target.name for target in both.targets] == list(found.names)
+    assert len(both.estimates) == len(one.estimates) + len(two.estimates)
+    assert {each.cell_key for each in both.changes} == {
+        e.cell.key for e in both.estimates if e.cell.target == found.names[1]
+    }
+    by_value = {(e.cell.bs_bytes, e.cell.numjobs): e.bw_bytes_per_s for e in one.estimates}
+    for change in both.changes:
+        [e] = [each for each in both.estimates if each.cell.key == change.cell_key]
+        assert change.ratio == pytest.approx(e.bw_bytes_per_s / by_value[e.cell.bs_bytes, e.cell.numjobs], rel=0.05)
+        assert change.low < change.ratio < change.high
+
+
+def test_a_page_of_imported_results_is_refused_in_words(campaigns: tuple[Path, Path], tmp_path: Path) -> None:
+    (tmp_path / "imported").mkdir()
+    (tmp_path / "imported" / "imported.sqlite").write_bytes(b"")
+    done = ioatlas("compare", campaigns[0], tmp_path / "imported", "-o", tmp_path / "both.html")
+    assert done.returncode == 2
+    assert "ioatlas import" in done.stderr
+    assert not (tmp_path / "both.html").exists()

@@ -304,7 +304,7 @@ def test_a_missing_explorer_is_one_clear_error(monkeypatch, tmp_path):
 
 
 def test_a_place_that_cannot_be_written_is_one_clear_error(monkeypatch, tmp_path):
-    monkeypatch.setattr(page, "report_html", lambda _: "x")
+    monkeypatch.setattr(page, "report_html", lambda *_: "x")
     with pytest.raises(IoAtlasError, match="cannot be written"):
         page.write_report(synthetic.KINDS["single"](), tmp_path / "nowhere" / "report.html")
 
@@ -312,7 +312,7 @@ def test_a_place_that_cannot_be_written_is_one_clear_error(monkeypatch, tmp_path
 def test_a_report_replaces_an_older_one_whole(monkeypatch, tmp_path):
     path = tmp_path / "report.html"
     path.write_text("old")
-    monkeypatch.setattr(page, "report_html", lambda _: "new")
+    monkeypatch.setattr(page, "report_html", lambda *_: "new")
     page.write_report(synthetic.KINDS["single"](), path)
     assert (path.read_text(), [p.name for p in tmp_path.iterdir()]) == ("new", ["report.html"])
 

@@ -5,10 +5,6 @@
  * How far a campaign's values are to be believed. The rules are in docs/method/trust.md.
  */
 export type Trust = "good" | "fair" | "low";
-/**
- * How a verdict is to be taken: a steady value, an unsteady one, or not a value of the target at all.
- */
-export type VerdictClass = "steady" | "unstable" | "suspect";
 
 /**
  * Everything a report page shows.
@@ -45,6 +41,10 @@ export interface ReportData {
    * of several streams at once, one for each target; empty for other campaigns
    */
   load_curves: LoadCurveData[];
+  /**
+   * null for a single campaign
+   */
+  comparison: ComparisonData | null;
   latency_curves: LatencyCurves;
   time_courses: TimeCourses;
   /**
@@ -237,7 +237,7 @@ export interface Constant {
  * values: columns by name, NaN where unknown: bw_bytes_per_s, bw_low, bw_high, iops, iops_low, iops_high,
  * lat_mean_ns, lat_mean_low_ns,
  *     lat_mean_high_ns, lat_p99_ns, lat_p99_low_ns, lat_p99_high_ns, window_seconds, cut_seconds,
- *     ceiling_bytes_per_s, watts. A name is left out when no row has a value.
+ *     ceiling_bytes_per_s, watts, ratio, ratio_low, ratio_high. A name is left out when no row has a value.
  * resolution: largest relative rounding of a value in this page; 0 where single-precision floats are kept.
  * loop: 'closed' or 'open'; empty for what was imported. seeds: of the visits, as text; empty in pages of many
  * rows, an export has them.
@@ -326,7 +326,10 @@ export interface Dictionary3 {
  */
 export interface VerdictData {
   word: string;
-  mark: VerdictClass;
+  /**
+   * `VerdictClass`; 'minimum' where the client was the limit: the target does at least that
+   */
+  mark: "steady" | "unstable" | "suspect" | "minimum";
 }
 /**
  * Cells of the sweep without an estimate: level positions as in `Cells.axes`, and why.
@@ -528,6 +531,18 @@ export interface StreamRow {
   lat_mean_ns: number | null;
   lat_p95_ns: number | null;
   lat_p99_ns: number | null;
+}
+/**
+ * Two campaigns side by side: their targets' names are levels of the axis `target`.
+ *
+ * quantity: what was compared, in words. sentences: what the comparison says. first, second: the targets' names.
+ * The columns `ratio`, `ratio_low` and `ratio_high` of `Cells` stand at the rows of the second campaign.
+ */
+export interface ComparisonData {
+  quantity: string;
+  first: string[];
+  second: string[];
+  sentences: string[];
 }
 /**
  * Latency percentiles of rows of `Cells`, over all I/Os of their visits.
