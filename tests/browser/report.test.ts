@@ -63,13 +63,31 @@ describe("a crossed sweep", () => {
     await page.context().close();
   });
 
-  test("tells the findings first, each leading to its cells", async () => {
+  test("opens with the answer, and the map in the first screen", async () => {
+    const { page } = await open(browser, reports.write("quick"));
+    await page.setViewportSize({ width: 1280, height: 900 });
+    const cards = await page.locator(".card h3").allTextContents();
+    expect(cards.slice(0, 2)).toEqual(["Best read", "Best write"]);
+    expect(await page.locator(".card-value b").first().textContent()).toMatch(/^[\d.]+ [KMG]iB\/s$/);
+    const map = await page.locator("canvas.tile").first().boundingBox();
+    expect((map?.y ?? 0) + (map?.height ?? 0)).toBeLessThan(900);
+    const badge = page.locator(".trust > summary");
+    expect(await badge.textContent()).toMatch(/^Trust: (good|fair|low)/);
+    await badge.click();
+    expect(await page.locator(".trust-why").isVisible()).toBe(true);
+    await badge.click();
+    const before = await page.locator(".detail .cell-name").textContent();
+    await page.getByRole("button", { name: "Show cell of Best write on the map" }).click();
+    expect(await page.locator(".detail .cell-name").textContent()).not.toBe(before);
+    await page.context().close();
+  });
+
+  test("tells the findings below the map, each leading to its cells", async () => {
     const { page } = await open(browser, reports.write("seed2021"));
+    expect(await page.locator(".finding-text").first().isVisible()).toBe(false);
+    await page.locator(".findings > details > summary").click();
     const sentences = await page.locator(".finding-text").allTextContents();
-    expect(sentences).toHaveLength(5);
     expect(sentences[0]).toMatch(/^Highest read throughput/);
-    const titles = await page.locator("h2").allTextContents();
-    expect(titles.indexOf("What to know")).toBeLessThan(titles.indexOf("Performance map"));
     const before = await page.locator(".detail .cell-name").textContent();
     await page.getByRole("button", { name: /^Show cell on the map: The smallest cell/ }).click();
     const after = await page.locator(".detail .cell-name").textContent();
@@ -178,6 +196,7 @@ describe("a crossed sweep", () => {
     await look();
     await page.getByRole("radio", { name: "Log" }).check();
     await look();
+    await page.locator(".display > summary").click();
     await page.getByRole("radio", { name: "Viridis" }).check();
     await look();
     expect(seen.size).toBe(3);
@@ -220,10 +239,10 @@ describe("a crossed sweep", () => {
     const { page } = await open(browser, reports.write("seed2021"));
     await page.getByRole("radio", { name: "Table" }).check();
     const first = () => page.locator(".data tbody tr").first().innerText();
-    await page.getByRole("button", { name: "bw_bytes_per_s" }).click();
-    expect(await page.locator('th[aria-sort="ascending"]').innerText()).toContain("bw_bytes_per_s");
+    await page.getByRole("button", { name: "Throughput" }).click();
+    expect(await page.locator('th[aria-sort="ascending"]').innerText()).toContain("Throughput");
     const low = await first();
-    await page.getByRole("button", { name: "bw_bytes_per_s" }).click();
+    await page.getByRole("button", { name: "Throughput" }).click();
     expect(await first()).not.toBe(low);
     expect(await first()).toContain("GiB/s");
     await page.getByRole("button", { name: "Next page" }).click();
@@ -322,11 +341,27 @@ describe("a crossed sweep", () => {
     await page.context().close();
   });
 
+  test("two campaigns stand side by side, and their ratios are one map", async () => {
+    const { page, complaints } = await open(browser, reports.write("comparison"));
+    expect(await page.locator(".comparison li").allTextContents()).toEqual(["Made up: -33%."]);
+    expect(await page.locator(".pin.twin").count()).toBe(1);
+    const tiles = await page.locator("canvas.tile").count();
+    await page.getByRole("button", { name: "Show the map of changes" }).click();
+    expect(await page.locator("canvas.tile").count()).toBe(tiles / 2);
+    expect(await page.locator(".detail .readout .on").textContent()).toMatch(/^Change([+\u2212]\d+ %|)/);
+    expect(await page.locator(".bar-ticks").textContent()).toContain("±0");
+    await page.getByRole("radio", { name: "Throughput", exact: true }).check();
+    expect(await page.locator("canvas.tile").count()).toBe(tiles);
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test("dark mode follows the system, and the switch overrules it", async () => {
     const { page } = await open(browser, reports.write("seed2021"), { colorScheme: "dark" });
     const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     const dark = await background();
     expect(dark).toBe("rgb(13, 16, 18)");
+    await page.locator(".display > summary").click();
     await page.getByRole("radio", { name: "Light" }).check();
     expect(await background()).toBe("rgb(245, 246, 246)");
     await page.getByRole("radio", { name: "Auto" }).check();
@@ -428,6 +463,7 @@ describe("accessibility", () => {
     ["adaptive", "dark", "Map"],
     ["mixed", "light", "Table"],
     ["nosize", "dark", "Table"],
+    ["comparison", "dark", "Map"],
     ["quick", "light", "Latency"],
     ["quick", "dark", "Time"],
     ["single", "light", "Map"],

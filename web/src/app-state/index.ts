@@ -26,6 +26,8 @@ export interface AppState {
   dark: ReadonlySignal<boolean>;
   units: Signal<UnitSystem>;
   paletteName: Signal<PaletteName>;
+  /** What the map is painted with: changes have colours of their own. */
+  shownPalette: ReadonlySignal<PaletteName | "change">;
   view: Signal<View>;
   quantityId: Signal<QuantityId>;
   /** null: whatever fits the quantity's values. */
@@ -61,6 +63,7 @@ export function makeState(atlas: Atlas, narrow: boolean): AppState {
   const systemDark = signal(false);
   const printing = signal(false);
   const quantityId = signal<QuantityId>("throughput");
+  const paletteName = signal<PaletteName>("cividis");
   const scaleChoice = signal<ScaleKind | null>(null);
   const arrangement = signal(forWidth(arrange(atlas), narrow));
   const start = bestPoint(atlas);
@@ -76,7 +79,11 @@ export function makeState(atlas: Atlas, narrow: boolean): AppState {
     readings.set(quantity.value.id, made);
     return made;
   });
-  const scaleKind = computed(() => scaleChoice.value ?? fittingKind(current.value.value, current.value.extent));
+  const scaleKind = computed(() =>
+    quantityId.value === "change"
+      ? "log"
+      : (scaleChoice.value ?? fittingKind(current.value.value, current.value.extent)),
+  );
   const pinnedPoint = computed(() => {
     const point = pinned.value;
     if (!point) return null;
@@ -91,7 +98,8 @@ export function makeState(atlas: Atlas, narrow: boolean): AppState {
     printing,
     dark: computed(() => !printing.value && (theme.value === "auto" ? systemDark.value : theme.value === "dark")),
     units: signal<UnitSystem>("iec"),
-    paletteName: signal<PaletteName>("cividis"),
+    paletteName,
+    shownPalette: computed(() => (quantityId.value === "change" ? "change" : paletteName.value)),
     view: signal<View>("map"),
     quantityId,
     scaleChoice,
@@ -171,6 +179,37 @@ export function placeAxis(state: AppState, at: keyof Arrangement, axis: number):
     state.arrangement.value = place(state.arrangement.value, at, axis);
     state.hovered.value = null;
   });
+}
+
+/** Shows another quantity. A change is one map: the second campaign's, so that its axis leaves the tiles meanwhile. */
+export function chooseQuantity(state: AppState, id: QuantityId): void {
+  const { atlas } = state;
+  const target = sideAxis(atlas);
+  batch(() => {
+    const before = state.quantityId.value;
+    state.quantityId.value = id;
+    state.scaleChoice.value = null;
+    if (target < 0 || (id === "change") === (before === "change")) return;
+    const { arrangement } = state;
+    if (id === "change") {
+      const at = (Object.keys(arrangement.value) as (keyof Arrangement)[]).find((k) => arrangement.value[k] === target);
+      if (at) arrangement.value = { ...arrangement.value, [at]: -1 };
+      setLevel(state, target, atlas.axes[target]?.levels.indexOf(atlas.data.comparison?.second[0] ?? "") ?? 0);
+      if (state.pinned.value)
+        pin(
+          state,
+          state.pinned.value.map((l, a) => (a === target ? (state.fixed.value[a] ?? l) : l)),
+        );
+    } else if (!placed(arrangement.value).includes(target)) {
+      const free = (["columns", "rows"] as const).find((k) => arrangement.value[k] < 0);
+      if (free) arrangement.value = { ...arrangement.value, [free]: target };
+    }
+  });
+}
+
+/** The axis of the two campaigns of a comparison; -1 in a page of one. */
+export function sideAxis(atlas: Atlas): number {
+  return atlas.data.comparison ? atlas.axes.findIndex((axis) => axis.name === "target") : -1;
 }
 
 export function setLevel(state: AppState, axis: number, level: number): void {

@@ -2,6 +2,7 @@
 // How cells that are not plain measured values are told apart without colour. One shape each:
 //   predicted    diagonal lines        unstable      a wave-like zigzag
 //   imported     a frame inside        suspect       a filled corner
+//   minimum      an arrow up
 //   inadmissible a cross on grey       unmeasured    dots on the paper       absent  nothing
 import type { Mark } from "../lib/atlas";
 
@@ -41,6 +42,9 @@ export function drawMark(
       return;
     case "unstable":
       zigzag(c, x, y, w, h, ink);
+      return;
+    case "minimum":
+      arrowUp(c, x + w, y, Math.max(4, small * 0.3), ink);
       return;
     case "suspect": {
       const side = Math.max(4, small * 0.55);
@@ -116,6 +120,19 @@ function zigzag(c: Context, x: number, y: number, w: number, h: number, ink: str
   c.beginPath();
   c.moveTo(left, middle + rise);
   for (let k = 1; k <= 4; k++) c.lineTo(left + (span * k) / 4, middle + (k % 2 ? -rise : rise));
+  c.stroke();
+}
+
+/** In the corner at the right: the target may do more. */
+function arrowUp(c: Context, right: number, top: number, size: number, ink: string): void {
+  const [middle, head] = [right - size * 0.75 - 1, size * 0.5];
+  c.strokeStyle = ink;
+  c.beginPath();
+  c.moveTo(middle, top + 2 + size);
+  c.lineTo(middle, top + 2);
+  c.moveTo(middle - head, top + 2 + head);
+  c.lineTo(middle, top + 2);
+  c.lineTo(middle + head, top + 2 + head);
   c.stroke();
 }
 

@@ -38,7 +38,7 @@ export interface SliceLook {
 /** How far above the largest value a bound may lie and still be drawn: beyond it would press the values flat. */
 const REACH: Record<ScaleKind, number> = { linear: 4, log: 100 };
 
-const JOINED: readonly Mark[] = ["steady", "unstable", "suspect", "imported"];
+const JOINED: readonly Mark[] = ["steady", "unstable", "minimum", "suspect", "imported"];
 
 /** Lines join measured neighbours only, here or elsewhere: where a cell is predicted or missing the line has a gap, and between words there is none. */
 export function joined(points: readonly SlicePoint[], numeric: boolean, unset = -1): (number | null)[] {
@@ -196,7 +196,7 @@ export function plotSlice(into: HTMLElement, points: readonly SlicePoint[], look
   );
 }
 
-/** Filled dot: steady. Open dot: predicted. Open square: imported. Triangle: not steady. Diamond: suspect. */
+/** Filled dot: steady. With an arrow up: a minimum. Open dot: predicted. Open square: imported. Triangle: not steady. Diamond: suspect. */
 function point(
   c: CanvasRenderingContext2D,
   mark: Mark,
@@ -219,6 +219,11 @@ function point(
     c.lineTo(x, y + r * 1.35);
     c.lineTo(x - r * 1.35, y);
     c.closePath();
+  } else if (mark === "minimum") {
+    c.arc(x, y, r, 0, 7);
+    c.moveTo(x - r, y - r * 2);
+    c.lineTo(x, y - r * 3);
+    c.lineTo(x + r, y - r * 2);
   } else c.arc(x, y, r, 0, 7);
   c.fillStyle = mark === "predicted" || mark === "imported" ? paper : ink;
   c.strokeStyle = ink;

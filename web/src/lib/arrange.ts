@@ -57,11 +57,13 @@ export function arrange(atlas: Atlas): Arrangement {
   const bs = [...free].find((a) => atlas.axes[a]?.name === "bs");
   if (free.size === 1) return { x: take(atlas, free, [], false, true), y: -1, columns: -1, rows: -1 };
   if (bs !== undefined) free.delete(bs);
+  // Two campaigns stand side by side.
+  const side = atlas.data.comparison ? take(atlas, free, ["target"], false, false) : -1;
   let x = take(atlas, free, X_FIRST, true, true);
   if (x < 0) x = take(atlas, free, X_FIRST, false, true);
   let y = bs ?? take(atlas, free, Y_FIRST, true, true);
   if (y < 0) y = take(atlas, free, Y_FIRST, false, true);
-  const columns = take(atlas, free, COLUMNS_FIRST, true, true);
+  const columns = side >= 0 ? side : take(atlas, free, COLUMNS_FIRST, true, true);
   const rows = take(atlas, free, ROWS_FIRST, false, true);
   return columns < 0 && rows >= 0 ? { x, y, columns: rows, rows: -1 } : { x, y, columns, rows };
 }

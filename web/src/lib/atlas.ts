@@ -15,6 +15,7 @@ export type Mark =
   | "predicted"
   | "imported"
   | "unstable"
+  | "minimum"
   | "suspect"
   | "inadmissible"
   | "unmeasured"

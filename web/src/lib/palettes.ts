@@ -26,8 +26,30 @@ function linear(channel: number): number {
   return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
 }
 
-function load(name: PaletteName): Palette {
-  const bytes = Uint8Array.from(atob(TABLES[name]), (c) => c.charCodeAt(0));
+/** For changes: blue below, pale where nothing changed, orange above; told apart without red and green. */
+const CHANGE: readonly (readonly [number, number, number])[] = [
+  [9, 52, 104],
+  [92, 158, 206],
+  [243, 241, 237],
+  [232, 150, 84],
+  [122, 40, 6],
+];
+
+function changeBytes(): Uint8Array {
+  const bytes = new Uint8Array(3 * 256);
+  for (let step = 0; step < 256; step++) {
+    const at = (step / 255) * (CHANGE.length - 1);
+    const from = Math.min(CHANGE.length - 2, Math.floor(at));
+    for (let channel = 0; channel < 3; channel++) {
+      const [a, b] = [CHANGE[from]?.[channel] ?? 0, CHANGE[from + 1]?.[channel] ?? 0];
+      bytes[3 * step + channel] = Math.round(a + (b - a) * (at - from));
+    }
+  }
+  return bytes;
+}
+
+function load(name: PaletteName | "change"): Palette {
+  const bytes = name === "change" ? changeBytes() : Uint8Array.from(atob(TABLES[name]), (c) => c.charCodeAt(0));
   const words = new Uint32Array(256);
   const light = new Uint8Array(256);
   const rgb = (step: number) => [bytes[3 * step] ?? 0, bytes[3 * step + 1] ?? 0, bytes[3 * step + 2] ?? 0] as const;
@@ -40,9 +62,9 @@ function load(name: PaletteName): Palette {
   return { words, light, css: (step) => `rgb(${rgb(step).join(" ")})` };
 }
 
-const loaded = new Map<PaletteName, Palette>();
+const loaded = new Map<PaletteName | "change", Palette>();
 
-export function palette(name: PaletteName): Palette {
+export function palette(name: PaletteName | "change"): Palette {
   let found = loaded.get(name);
   if (!found) {
     found = load(name);

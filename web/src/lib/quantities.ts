@@ -3,7 +3,7 @@
 import type { Atlas, Slot } from "./atlas";
 import { count, latency, percent, rate, type UnitSystem } from "./units";
 
-export type QuantityId = "throughput" | "iops" | "lat_mean" | "lat_p99" | "per_job" | "width";
+export type QuantityId = "throughput" | "iops" | "lat_mean" | "lat_p99" | "per_job" | "width" | "change";
 
 export interface Quantity {
   id: QuantityId;
@@ -15,6 +15,15 @@ export interface Quantity {
   format(value: number, system: UnitSystem): string;
   /** Counted in bytes: round values are powers of 1024 in IEC units. */
   inBytes: boolean;
+}
+
+/** A ratio as people say it: "+12 %", "−5 %", and beyond a doubling "2.4 times". */
+export function changeText(ratio: number): string {
+  if (!Number.isFinite(ratio)) return "–";
+  if (ratio >= 2) return `${ratio.toPrecision(3)} times`;
+  const share = Math.round((ratio - 1) * 1000) / 10;
+  const digits = Math.abs(share) < 10 ? share.toFixed(1) : share.toFixed(0);
+  return `${share > 0 ? "+" : share < 0 ? "\u2212" : "±"}${digits.replace("-", "")} %`;
 }
 
 const THROUGHPUT = ["bw_bytes_per_s", "bw_low", "bw_high"] as const;
@@ -37,6 +46,13 @@ export const QUANTITIES: readonly Quantity[] = [
     inBytes: false,
   },
   { id: "per_job", label: "Throughput per job", short: "… per job", columns: THROUGHPUT, format: rate, inBytes: true },
+  {
+    id: "change",
+    label: "Change",
+    columns: ["ratio", "ratio_low", "ratio_high"],
+    format: changeText,
+    inBytes: false,
+  },
   { id: "width", label: "Interval width", columns: THROUGHPUT, format: percent, inBytes: false },
 ];
 
@@ -95,7 +111,14 @@ export function reading(atlas: Atlas, quantity: Quantity): Reading {
     value = value.map((v, row) => ((to[row] ?? Number.NaN) - (from[row] ?? Number.NaN)) / v);
     [low, high] = [NONE, NONE];
   }
-  return { quantity, value, low, high, extent: extentOf(value) };
+  return { quantity, value, low, high, extent: quantity.id === "change" ? aboutOne(value) : extentOf(value) };
+}
+
+/** As far below 1 as above it, so that no change stands in the middle of the scale. */
+function aboutOne(ratios: Float64Array): readonly [number, number] {
+  const [least, most] = extentOf(ratios.filter((v) => v > 0));
+  const far = Math.max(1.05, most, 1 / least);
+  return [1 / far, far];
 }
 
 export function valueAt(of: Reading, slot: Slot): number {

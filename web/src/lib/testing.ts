@@ -123,6 +123,7 @@ export function smallReport(): ReportData {
     sessions: [],
     discard_reasons: [],
     load_curves: [],
+    comparison: null,
     latency_curves: {
       percents: [50, 99],
       n: 2,

@@ -3,6 +3,7 @@ import { useLayoutEffect } from "preact/hooks";
 import type { View } from "../app-state";
 import { Charts } from "./Charts";
 import { ColorBar } from "./ColorBar";
+import { Comparison } from "./Comparison";
 import { Controls } from "./Controls";
 import { useApp } from "./context";
 import { Detail } from "./Detail";
@@ -15,10 +16,11 @@ import { LoadCurves } from "./LoadCurves";
 import { MapView } from "./MapView";
 import { Rounds } from "./Rounds";
 import { Discards, Fresh, Method, NotMeasured } from "./Sections";
+import { Summary } from "./Summary";
 import { TableView } from "./TableView";
 import { TimeView } from "./TimeView";
 
-/** The page in the order a reader needs it: what to know, the map, what is missing, how it was done. */
+/** The page in the order a reader needs it: the answer, the map, the findings behind it, what is missing, how it was done. */
 export function App() {
   const state = useApp();
   const theme = state.theme.value;
@@ -28,7 +30,7 @@ export function App() {
   return (
     <main>
       <Header />
-      <Findings />
+      {state.atlas.data.comparison ? <Comparison /> : <Summary />}
       <Rounds />
       <LoadCurves />
       <Charts />
@@ -44,6 +46,7 @@ export function App() {
           <Detail />
         </div>
       </section>
+      <Findings />
       <ImportedMethods />
       <Fresh />
       <Charts afterMap />

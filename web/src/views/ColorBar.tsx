@@ -11,7 +11,7 @@ import { useApp } from "./context";
 export function ColorBar() {
   const state = useApp();
   const ref = useRef<HTMLCanvasElement>(null);
-  const name = state.paletteName.value;
+  const name = state.shownPalette.value;
   const { scale, reading } = state;
   const quantity = state.quantity.value;
   const system = state.units.value;
@@ -28,7 +28,10 @@ export function ColorBar() {
   const [low, high] = boundsAt(reading.value, slot);
   const [from, to] = [scale.value.place(low), scale.value.place(high)];
   const format = (v: number) => quantity.format(v, system);
-  const marks = ticks(scale.value, quantity.inBytes && system === "iec" ? 1024 : 10, 7);
+  const marks =
+    quantity.id === "change"
+      ? [0, 0.25, 0.5, 0.75, 1].map((share) => scale.value.at(share))
+      : ticks(scale.value, quantity.inBytes && system === "iec" ? 1024 : 10, 7);
   return (
     <figure class="bar">
       <figcaption>

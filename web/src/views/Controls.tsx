@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useId } from "preact/hooks";
-import { placeAxis, setLevel, type View } from "../app-state";
+import { chooseQuantity, placeAxis, setLevel, type View } from "../app-state";
 import { type Arrangement, placed } from "../lib/arrange";
 import { axisLabel, axisTitle, levelText } from "../lib/labels";
 import { QUANTITIES, type QuantityId } from "../lib/quantities";
@@ -23,10 +23,7 @@ export function Controls() {
         <Choice<QuantityId>
           label="Quantity"
           value={state.quantityId.value}
-          onChange={(v) => {
-            state.quantityId.value = v;
-            state.scaleChoice.value = null;
-          }}
+          onChange={(v) => chooseQuantity(state, v)}
           options={QUANTITIES.filter((q) => has(q.id)).map((q) => [q.id, q.label] as const)}
         />
         <Choice<ScaleKind>
@@ -53,7 +50,6 @@ export function Controls() {
             ["table", "Table"],
           ]}
         />
-        <Share />
       </div>
       {state.live.length > 0 && (state.view.value === "map" || state.view.value === "table") ? (
         <div class="controls-row axes">
@@ -61,6 +57,7 @@ export function Controls() {
           <Sliders />
         </div>
       ) : null}
+      <Share />
     </div>
   );
 }

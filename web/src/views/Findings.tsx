@@ -1,31 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
+import { useState } from "preact/hooks";
 import { showRows } from "../app-state";
 import type { FindingData } from "../lib/report-data.gen";
 import { useApp } from "./context";
 
-/** What to know first, in words, each with its evidence. */
+/** Everything that was found, in words, each with its evidence. */
 export function Findings() {
-  const { findings, top_findings } = useApp().atlas.data;
+  const state = useApp();
+  const { findings } = state.atlas.data;
+  const [opened, setOpened] = useState(false);
+  const printing = state.printing.value;
   if (findings.length === 0) return null;
-  const more = findings.slice(top_findings);
   return (
     <section class="findings" aria-labelledby="findings-title">
-      <h2 id="findings-title">What to know</h2>
-      <ol>
-        {findings.slice(0, top_findings).map((finding) => (
-          <Item key={finding.title} finding={finding} />
-        ))}
-      </ol>
-      {more.length > 0 ? (
-        <details class="findings-more">
-          <summary>{more.length} more</summary>
-          <ol start={top_findings + 1}>
-            {more.map((finding) => (
-              <Item key={finding.title} finding={finding} />
-            ))}
-          </ol>
-        </details>
-      ) : null}
+      <details
+        open={opened || printing}
+        onToggle={(e) => {
+          if (!printing) setOpened(e.currentTarget.open);
+        }}
+      >
+        <summary>
+          <h2 id="findings-title">Findings</h2> <span class="soft">{findings.length}</span>
+        </summary>
+        <ol>
+          {findings.map((finding) => (
+            <Item key={finding.title} finding={finding} />
+          ))}
+        </ol>
+      </details>
     </section>
   );
 }

@@ -4,6 +4,7 @@ import type { PaletteName } from "../lib/palettes";
 import { duration, type UnitSystem, whole } from "../lib/units";
 import { Choice } from "./Choice";
 import { useApp } from "./context";
+import { Trust } from "./Summary";
 
 export function Header() {
   const state = useApp();
@@ -36,40 +37,46 @@ export function Header() {
         </p>
       </div>
       <div class="head-tools">
-        <Choice<UnitSystem>
-          label="Units"
-          value={state.units.value}
-          onChange={(v) => {
-            state.units.value = v;
-          }}
-          options={[
-            ["iec", "KiB"],
-            ["si", "kB"],
-          ]}
-        />
-        <Choice<PaletteName>
-          label="Colours"
-          value={state.paletteName.value}
-          onChange={(v) => {
-            state.paletteName.value = v;
-          }}
-          options={[
-            ["cividis", "Cividis"],
-            ["viridis", "Viridis"],
-          ]}
-        />
-        <Choice<ThemeChoice>
-          label="Theme"
-          value={state.theme.value}
-          onChange={(v) => {
-            state.theme.value = v;
-          }}
-          options={[
-            ["auto", "Auto"],
-            ["light", "Light"],
-            ["dark", "Dark"],
-          ]}
-        />
+        {state.atlas.data.comparison ? null : <Trust />}
+        <details class="display">
+          <summary>Display</summary>
+          <div class="display-choices">
+            <Choice<UnitSystem>
+              label="Units"
+              value={state.units.value}
+              onChange={(v) => {
+                state.units.value = v;
+              }}
+              options={[
+                ["iec", "KiB"],
+                ["si", "kB"],
+              ]}
+            />
+            <Choice<PaletteName>
+              label="Colours"
+              value={state.paletteName.value}
+              onChange={(v) => {
+                state.paletteName.value = v;
+              }}
+              options={[
+                ["cividis", "Cividis"],
+                ["viridis", "Viridis"],
+              ]}
+            />
+            <Choice<ThemeChoice>
+              label="Theme"
+              value={state.theme.value}
+              onChange={(v) => {
+                state.theme.value = v;
+              }}
+              options={[
+                ["auto", "Auto"],
+                ["light", "Light"],
+                ["dark", "Dark"],
+              ]}
+            />
+          </div>
+        </details>
       </div>
     </header>
   );

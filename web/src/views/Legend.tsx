@@ -10,6 +10,7 @@ const ORDER: readonly Mark[] = [
   "predicted",
   "imported",
   "unstable",
+  "minimum",
   "suspect",
   "unmeasured",
   "inadmissible",

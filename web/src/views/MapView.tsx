@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { pin, placeOf, pointAt } from "../app-state";
+import { pin, placeOf, pointAt, sideAxis } from "../app-state";
 import {
   CELL_MIN,
   type CellPlace,
@@ -14,6 +14,7 @@ import {
 } from "../draw/layout";
 import { DARK_INKS, LIGHT_INKS } from "../draw/marks";
 import { type Paint, paintTile } from "../draw/tile";
+import { placed } from "../lib/arrange";
 import { cellNumber } from "../lib/atlas";
 import { axisLabel, axisTitle, constantText, levelText, shortLevel } from "../lib/labels";
 import { palette } from "../lib/palettes";
@@ -149,6 +150,7 @@ function Canvas({ layout }: { layout: Layout }) {
       <Tiles layout={layout} />
       <Ticks layout={layout} />
       <PinFrame layout={layout} />
+      <TwinFrames layout={layout} />
       <FocusCell layout={layout} onTip={(on) => setTipAt(on ? "keyboard" : null)} />
       {tipAt ? <Tip layout={layout} /> : null}
     </div>
@@ -165,7 +167,7 @@ function Tiles({ layout }: { layout: Layout }) {
     atlas,
     reading,
     scale: state.scale.value,
-    palette: palette(state.paletteName.value),
+    palette: palette(state.shownPalette.value),
     inks: state.dark.value ? DARK_INKS : LIGHT_INKS,
     number: (v) => (Number.isFinite(v) ? quantity.format(v, system).replace(/B\/s$/, "") : ""),
     outlined: state.outlined.value,
@@ -332,5 +334,39 @@ function PinFrame({ layout }: { layout: Layout }) {
         height: `${layout.cellHeight + 4}px`,
       }}
     />
+  );
+}
+
+/** The cell under the pointer, else the pinned one, in the tiles of the other campaign of a comparison. */
+function TwinFrames({ layout }: { layout: Layout }) {
+  const state = useApp();
+  const side = sideAxis(state.atlas);
+  const point = state.hovered.value ? pointAt(state, state.hovered.value) : state.pinnedPoint.value;
+  if (side < 0 || !point || !placed(state.arrangement.value).includes(side)) return null;
+  return (
+    <>
+      {(state.atlas.axes[side]?.levels ?? []).map((name, level) => {
+        if (level === point[side]) return null;
+        const place = placeOf(
+          state,
+          point.map((old, a) => (a === side ? level : old)),
+        );
+        if (!tileAt(layout, place.column, place.row)) return null;
+        const { left, top } = cellBox(layout, place);
+        return (
+          <i
+            key={String(name)}
+            class="pin twin"
+            aria-hidden="true"
+            style={{
+              left: `${left - 2}px`,
+              top: `${top - 2}px`,
+              width: `${layout.cellWidth + 4}px`,
+              height: `${layout.cellHeight + 4}px`,
+            }}
+          />
+        );
+      })}
+    </>
   );
 }

@@ -35,6 +35,7 @@ export const MARK_WORDS: Record<Mark, string> = {
   predicted: "predicted",
   imported: "imported",
   unstable: "measured, not steady",
+  minimum: "measured, a minimum: the client was the limit",
   suspect: "measured, suspect",
   inadmissible: "not admissible",
   unmeasured: "not measured",

@@ -24,6 +24,30 @@ const TEXT_FIELDS = new Set([
   "ioengine",
 ]);
 
+/** Columns in words; the CSV has the names of every export. */
+const WORDS: Record<string, string> = {
+  target: "Target",
+  rw: "Operation",
+  bs_bytes: "Block size",
+  size_bytes: "File size",
+  numjobs: "Jobs",
+  iodepth: "Queue depth",
+  direction: "Direction",
+  kind: "Kind",
+  n_visits: "Visits",
+  bw_bytes_per_s: "Throughput",
+  bw_low: "at least",
+  bw_high: "at most",
+  iops: "IOPS",
+  lat_mean_ns: "Mean latency",
+  lat_p99_ns: "p99 latency",
+  lat_kind: "Latency covers",
+  verdict: "Verdict",
+  method: "Method",
+  sharing: "File sharing",
+  state: "File state",
+};
+
 function shown(field: string, value: string | number | null, system: UnitSystem): string {
   if (value === null) return "–";
   if (typeof value === "string") return value;
@@ -114,8 +138,8 @@ export function TableView() {
                   class={TEXT_FIELDS.has(field) ? "" : "num"}
                   aria-sort={sorting?.field === field ? (sorting.down ? "descending" : "ascending") : "none"}
                 >
-                  <button type="button" onClick={() => sortBy(field)}>
-                    {field}
+                  <button type="button" title={`${field} in CSV`} onClick={() => sortBy(field)}>
+                    {WORDS[field] ?? field}
                     <span aria-hidden="true">{sorting?.field === field ? (sorting.down ? " ↓" : " ↑") : ""}</span>
                   </button>
                 </th>

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { ComponentChildren } from "preact";
+import { showRows } from "../app-state";
+import type { DoubtData, HeadlineData, LoadReadingData, SmallIoData } from "../lib/report-data.gen";
+import { count, latency, rate, type UnitSystem } from "../lib/units";
+import { useApp } from "./context";
+
+/** An interval wider than this to each side says that the runs disagree, and no number helps. */
+const DISAGREE = 1;
+const MOST_CARDS = 6;
+const MOST_DOUBTS = 3;
+
+/** The answer: how fast, whether to believe it, and what to do next. */
+export function Summary() {
+  const state = useApp();
+  const { summary } = state.atlas.data;
+  const system = state.units.value;
+  const cards = [
+    ...summary.headlines.map((one) => <Headline key={one.label} one={one} system={system} />),
+    ...summary.small.map((one) => <SmallIo key={`${one.target} ${one.label}`} one={one} />),
+  ];
+  const limits = summary.bottlenecks.map((one) => `${limitWord(one.name)} ${one.count}`).join(" · ");
+  return (
+    <section class="summary" aria-labelledby="summary-title">
+      <h2 id="summary-title" class="unseen">
+        Summary
+      </h2>
+      {cards.length > 0 ? <ul class="cards">{cards.slice(0, MOST_CARDS)}</ul> : null}
+      {cards.length > MOST_CARDS ? (
+        <details class="cards-more">
+          <summary>{cards.length - MOST_CARDS} more</summary>
+          <ul class="cards">{cards.slice(MOST_CARDS)}</ul>
+        </details>
+      ) : null}
+      {summary.doubts.length > 0 ? (
+        <ul class="doubts" aria-label="Reasons for doubt">
+          {summary.doubts.slice(0, MOST_DOUBTS).map((doubt) => (
+            <Doubt key={doubt.code + doubt.sentence} doubt={doubt} />
+          ))}
+        </ul>
+      ) : null}
+      <p class="summary-end">
+        {limits ? (
+          <span>
+            <b>Bottleneck</b> {limits}
+          </span>
+        ) : null}
+        {summary.next_step ? (
+          <span>
+            <b>Next</b> {summary.next_step}
+          </span>
+        ) : null}
+      </p>
+    </section>
+  );
+}
+
+/** The badge, with every reason behind it. */
+export function Trust() {
+  const { trust, doubts } = useApp().atlas.data.summary;
+  return (
+    <details class={`trust trust-${trust}`}>
+      <summary>
+        Trust: {trust}
+        <span class="soft"> – why?</span>
+      </summary>
+      <div class="trust-why">
+        {doubts.length === 0 ? (
+          <p>Nothing was found that speaks against these values.</p>
+        ) : (
+          <ul>
+            {doubts.map((doubt) => (
+              <li key={doubt.code + doubt.sentence}>
+                <b>{doubt.level}</b> {doubt.sentence}
+                {doubt.advice ? <span class="soft"> To do: {doubt.advice}.</span> : null}
+              </li>
+            ))}
+          </ul>
+        )}
+      </div>
+    </details>
+  );
+}
+
+function limitWord(name: string): string {
+  return name === "undetermined" ? "unclear" : name;
+}
+
+/** A number of the summary; a button where a cell of the map stands behind it. */
+function Card(props: { label: string; rows: readonly number[]; children: ComponentChildren }) {
+  const state = useApp();
+  const { rows, label } = props;
+  const show = () => {
+    showRows(state, rows);
+    document.getElementById("map")?.scrollIntoView({ block: "start" });
+  };
+  return (
+    <li class="card">
+      <h3>{label}</h3>
+      {props.children}
+      {rows.length > 0 ? (
+        <button type="button" class="quiet" onClick={show}>
+          Show cell<span class="unseen"> of {label} on the map</span>
+        </button>
+      ) : null}
+    </li>
+  );
+}
+
+function Headline({ one, system }: { one: HeadlineData; system: UnitSystem }) {
+  const format = {
+    bw_bytes_per_s: (v: number) => rate(v, system),
+    iops: (v: number) => `${count(v)} IOPS`,
+    lat_mean_ns: latency,
+  }[one.quantity];
+  const wide = one.uncertainty;
+  const about = wide === null ? "" : wide > DISAGREE ? "runs disagree" : `±${Math.max(1, Math.round(wide * 100))} %`;
+  return (
+    <Card label={one.label} rows={one.row === null ? [] : [one.row, ...one.ties]}>
+      <p class="card-value">
+        {one.estimated ? "~" : one.lower_bound ? "≥ " : ""}
+        <b>{format(one.value)}</b> <span class="soft">{about}</span>
+      </p>
+      <p>{one.where}</p>
+      {one.tie ? <p class="soft">{one.tie}</p> : null}
+      {one.moved !== null && one.first !== null && Math.abs(one.moved) > (wide ?? 0) ? (
+        <p class="soft">{format(one.first)} before it was measured again</p>
+      ) : null}
+      {one.limit ? <p class="soft">Limit: {limitWord(one.limit)}</p> : null}
+      {one.lower_bound ? <p class="soft">The client was the limit: a minimum</p> : null}
+    </Card>
+  );
+}
+
+function SmallIo({ one }: { one: SmallIoData }) {
+  const { lightest, best } = one;
+  const same = lightest.row !== null && lightest.row === best.row;
+  return (
+    <Card label={one.label} rows={[...new Set([lightest.row, best.row])].filter((row) => row !== null)}>
+      <Load load={lightest} />
+      {same ? null : <Load load={best} />}
+    </Card>
+  );
+}
+
+function Load({ load }: { load: LoadReadingData }) {
+  return (
+    <p class="card-load">
+      <span class="soft">{load.in_flight} in flight</span> {load.estimated ? "~" : ""}
+      <b>{count(load.iops)} IOPS</b>
+      <br />
+      <span class="soft">
+        {load.lat_mean_ns === null ? "" : `mean ${latency(load.lat_mean_ns)}`}
+        {load.lat_p99_ns === null ? "" : `, p99 ${latency(load.lat_p99_ns)}`}
+      </span>
+    </p>
+  );
+}
+
+function Doubt({ doubt }: { doubt: DoubtData }) {
+  const state = useApp();
+  return (
+    <li class={`doubt doubt-${doubt.level}`}>
+      <span aria-hidden="true">⚠ </span>
+      {doubt.sentence}
+      {doubt.rows.length > 0 ? (
+        <>
+          {" "}
+          <button type="button" class="quiet" onClick={() => showRows(state, doubt.rows)}>
+            Show {doubt.rows.length > 1 ? `${doubt.rows.length} cells` : "cell"}
+            <span class="unseen">: {doubt.sentence}</span>
+          </button>
+        </>
+      ) : null}
+    </li>
+  );
+}
