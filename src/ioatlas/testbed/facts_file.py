@@ -18,7 +18,7 @@ from ioatlas import beneath
 from ioatlas.errors import UsageError
 from ioatlas.model.testbed import Fact, Testbed
 from ioatlas.testbed.power import Meter, open_meters
-from ioatlas.testbed.typed_in import MEASURED, corrected, read_facts, read_measure, read_power
+from ioatlas.testbed.typed_in import MEASURED, corrected, read_facts, read_lines, read_measure, read_power
 
 FACTS_FILE = "testbed.toml"
 MOST_BYTES = 4 << 20
@@ -56,6 +56,12 @@ def typed_facts(directory: Path) -> tuple[Fact, ...]:
     """What the campaign's facts file says now; nothing without one."""
     path = directory / FACTS_FILE
     return read_facts(path) if _is_there(path) else ()
+
+
+def typed_lines(directory: Path) -> dict[str, float]:
+    """Reference lines of the campaign's facts file, bytes per second by name; nothing without one."""
+    path = directory / FACTS_FILE
+    return read_lines(path) if _is_there(path) else {}
 
 
 def testbeds(record: Mapping[str, Any], directory: Path) -> dict[str, Testbed]:

@@ -186,3 +186,15 @@ def test_only_a_directory_gets_a_new_file_and_the_study_keeps_its_loads(target, 
         refused = Shell()("plan", "--campaign", path)
         assert refused.returncode == 2
         assert name in refused.stderr
+
+
+def test_reference_lines_that_are_typed_in_are_drawn(target, tmp_path):
+    file = study(tmp_path, target, profile="nascharts2008", size='"64k..256k"', bs='"64k"')
+    mapped(tmp_path / "c", "--campaign", file)
+    lines = '[lines]\n"100 Mb/s Ethernet" = "12.5 MB/s"\n"wall plug" = "8 Mb/s"\n'
+    (tmp_path / "c" / "testbed.toml").write_text(lines)
+    chart = json.loads(Shell()("export", tmp_path / "c", "--format", "json").stdout)["charts"][0]
+    known = {level["name"]: level["value"] for level in chart["levels"]}
+    assert (known["100 Mb/s Ethernet"], known["wall plug"]) == (12.5e6, 1e6)
+    Shell()("export", tmp_path / "c", "--format", "svg", "-o", tmp_path / "figure.svg")
+    assert "100 Mb/s Ethernet" in (tmp_path / "figure.svg").read_text()

@@ -98,12 +98,10 @@ export function plotSlice(into: HTMLElement, points: readonly SlicePoint[], look
     c.fillStyle = soft;
     c.textAlign = "right";
     c.textBaseline = "top";
-    // Below the line and clear of points that lie on it.
-    c.fillText(
-      look.ceiling.names[last] ?? "",
-      u.bbox.left + u.bbox.width - 2,
-      u.valToPos(value, "y", true) + 9 * uPlot.pxRatio,
-    );
+    // Below the line, clear of points that lie on it, and at the level it is of: a bound of one job says nothing of 16.
+    const name = look.ceiling.names[last] ?? "";
+    const end = Math.max(u.valToPos(last, "x", true), u.bbox.left + c.measureText(name).width + 4);
+    c.fillText(name, Math.min(end, u.bbox.left + u.bbox.width - 2), u.valToPos(value, "y", true) + 9 * uPlot.pxRatio);
   };
   const marks = (u: uPlot) => {
     const c = u.ctx;

@@ -21,6 +21,7 @@ from ioatlas.model.testbed import Testbed
 from ioatlas.model.visit import Visit
 from ioatlas.procedures.fixed_work.options import FixedWorkOptions
 from ioatlas.results.parts import ResultParts
+from ioatlas.testbed.facts_file import typed_lines
 
 LOOK = UnmeasuredCode.FIRST_LOOK
 """Why a cell is none of the study: it was run once before it, on a small file."""
@@ -36,7 +37,8 @@ class SequenceParts(ResultParts):
     hidden_reasons = frozenset({LOOK})
 
     def finish(self, result: CampaignResult, visits: Sequence[Visit], beds: Mapping[str, Testbed]) -> CampaignResult:
-        return with_order(result, self.spec, visits, beds, self.journal.kept(KnownMemory).sizes_bytes)
+        memories = self.journal.kept(KnownMemory).sizes_bytes
+        return with_order(result, self.spec, visits, beds, memories, typed_lines(self.journal.directory))
 
 
 def with_order(
@@ -45,9 +47,10 @@ def with_order(
     visits: Iterable[Visit],
     beds: Mapping[str, Testbed],
     memories: Mapping[str, int],
+    lines: Mapping[str, float],
 ) -> CampaignResult:
     """The result with what belongs to a fixed-work study. memories: bytes of the client and, where it was typed in, the
-    server.
+    server. lines: bytes per second of reference lines that were typed in.
     """
     cells: dict[str, Cell] = {estimate.cell.key: estimate.cell for estimate in result.estimates}
     found = readings(cells, visits)
@@ -55,7 +58,8 @@ def with_order(
         return result
     nine = spec.of(FixedWorkOptions).ordered == "iozone2017"
     compared = agreements(found)
-    levels = {reading.cell.target: _limits(reading.cell, beds) for reading in reversed(found)}
+    typed = [ChartBound(name, value) for name, value in lines.items()]
+    levels = {reading.cell.target: [*_limits(reading.cell, beds), *typed] for reading in reversed(found)}
     marks = [ChartBound(f"memory of the {name}", float(value)) for name, value in memories.items()]
     return replace(
         result,
