@@ -7,7 +7,9 @@ from pathlib import Path
 
 import click
 
+from ioatlas import beneath
 from ioatlas.cli._campaigns import campaign_argument
+from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._session import REPORT
 
 
@@ -19,10 +21,11 @@ Examples:
   ioatlas open last    that of the newest campaign""",
 )
 @campaign_argument
+@says_what_does_not_fit
 def command(directory: Path) -> None:
     """Open the report of the campaign in DIR in the browser; one that is missing is written first."""
     report = directory / REPORT
-    if not report.exists():
+    if not beneath.is_ordinary(report, linked=False):  # a link in somebody else's directory leads elsewhere
         from ioatlas.campaign import load_result
         from ioatlas.report.page import write_report
 

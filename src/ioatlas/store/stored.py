@@ -58,12 +58,16 @@ class Row:
         """Raises the one error for what does not belong there."""
         raise IoAtlasError(what, where=f"{self}, {column}" if column else str(self), remedy=REMEDY)
 
-    def json(self, text: object, column: str) -> Any:
-        """A JSON value, not too deep, with numbers and texts that can be used."""
+    def parsed(self, text: object, column: str) -> Any:
+        """A JSON value whose parts are still to be looked at one by one."""
         try:
-            value = json.loads(text)  # type: ignore[arg-type]
+            return json.loads(text)  # type: ignore[arg-type]
         except (TypeError, ValueError, RecursionError):
             self.bad(f"this is no JSON: {short(text)}", column)
+
+    def json(self, text: object, column: str) -> Any:
+        """A JSON value, not too deep, with numbers and texts that can be used."""
+        value = self.parsed(text, column)
         waiting = [(value, 0)]
         while waiting:
             one, level = waiting.pop()
@@ -115,7 +119,7 @@ def _fault(name: str, value: object, kind: str) -> str:  # noqa: ARG001 - True i
 
 
 def _check_option(row: Row, name: object, value: object, column: str, labels: frozenset[str]) -> None:
-    if not isinstance(name, str) or not isinstance(value, (int, float, str)):
+    if not isinstance(name, str) or not isinstance(value, (int, float, str)) or len(name) > 64:
         row.bad(f"{short(name)} = {short(value)} is no option", column)
     if name in labels:
         if _is_label(name, value):
@@ -156,11 +160,11 @@ def _options(row: Row, value: Any, column: str, labels: frozenset[str], engine: 
 
 def read_cell(row: Row, stored: Any) -> Cell:
     """The cell of a row, with its options and words as a person could have asked for them, and its own key."""
-    streams = row.json(stored.streams_json, "streams_json")
+    streams = row.parsed(stored.streams_json, "streams_json")
     if not isinstance(streams, list) or len(streams) > MOST_STREAMS:
         row.bad("these are no streams, or too many", "streams_json")
     labels = _LABELS_OF_STREAMS if streams else frozenset({TRACE, TRACE_SECONDS})
-    own = _options(row, row.json(stored.options_json, "options_json"), "options_json", labels)
+    own = _options(row, row.parsed(stored.options_json, "options_json"), "options_json", labels)
     if streams and (other := [name for name, _ in own if name not in labels]):
         row.bad(f"{other[0]!r} has no place beside streams", "options_json")
     engine = IOZONE if dict(own).get("tool") == IOZONE else ""
