@@ -54,7 +54,7 @@ _ORDER: tuple[FindingCode | _Trouble | None, ...] = (
     *(_F.CORRUPTION, _F.ABOVE_CEILING, _Trouble(_F.CACHE), _Trouble(_F.COUNTERS), _F.DATA_REDUCTION),
     _Trouble(_F.DRIFT),
     # The answer: the best, the least that comes near it, where more gains nothing, how sure, what is missing.
-    *(_F.ROUNDS, _F.HIGHEST_LOAD, _F.RESPONSE_TIME, _F.PEAK, _F.KNEE, _F.SATURATION, _F.NOISE),
+    *(_F.ROUNDS, _F.HIGHEST_LOAD, _F.RESPONSE_TIME, _F.PEAK, _F.KNEE, _F.SATURATION, _Trouble(_F.PRECISION), _F.NOISE),
     *(_F.NOT_MEASURED, _F.BURST, _F.MAP_ERROR, _F.WEAK_REGIME),
     # What to change for more, and where to look further.
     *(_F.LIMIT, _OTHER, _F.BALANCE, _F.OFFSET, _F.CACHE_SIZE, _F.LIMITS, _F.SATURATION_LAW, _F.CLIFF, _F.POWER),

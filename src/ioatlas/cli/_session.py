@@ -14,6 +14,7 @@ from ioatlas.campaign import run
 from ioatlas.cli._live import Stop, TerminalLine, choose, paragraph
 from ioatlas.errors import IoAtlasError, PartialResultError
 from ioatlas.model.events import Event
+from ioatlas.model.finding import FindingCode
 from ioatlas.model.reason import sentences
 from ioatlas.model.status import RemarkKind, VisitStatus
 from ioatlas.model.units import format_duration
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 REPORT = "report.html"
 OVERDRAWN_SECONDS = 0.5
+TOLD = frozenset({FindingCode.PRECISION, FindingCode.BURST})
+"""Findings that stand below the answer even where only that was asked for: they say how it is to be taken."""
 
 
 def run_session(journal: Journal, *, as_json: bool, verbose: bool = False) -> None:
@@ -124,8 +127,8 @@ def _answer(directory: Path, report: str, *, verbose: bool) -> None:
 
     result = load_result(directory)
     show(result, console_of(), place=str(directory), report=report)
-    if verbose:
-        for finding in result.findings:
+    for finding in result.findings:
+        if verbose or (finding.code in TOLD and not finding.in_order):
             click.echo(paragraph(f"{finding.title}: {finding.sentence}"))
 
 

@@ -43,6 +43,7 @@ class FindingCode(StrEnum):
     OVERLOADED = "overloaded"
     PEAK = "peak"
     POWER = "power"
+    PRECISION = "precision"
     READS_AFTER_WRITES = "reads-after-writes"
     RESPONSE_TIME = "response-time"
     ROUNDS = "rounds"

@@ -16,6 +16,7 @@ from ioatlas.analysis.estimates import estimate_cells, removed_effects
 from ioatlas.analysis.footprints import before_after_findings, with_history
 from ioatlas.analysis.headlines import headlines
 from ioatlas.analysis.latencies import latency_curves, time_courses
+from ioatlas.analysis.precision import precision_findings
 from ioatlas.analysis.reduction import reduction_findings
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.model.cell import Cell
@@ -241,6 +242,7 @@ def _with_drift(read: _Read, result: CampaignResult, judged: Sequence[Finding]) 
             *judged,
             *drift_findings(states, baselines, voided, removed_effects(read.cells, told)),
             *counted_findings(read.counts),
+            *precision_findings(result.estimates, read.parts.spec.wanted, read.parts.spec.budget_seconds),
             *burst_findings(read.parts.journal.kept(Bursts).bursts, several=len(result.targets) > 1),
         ),
     )

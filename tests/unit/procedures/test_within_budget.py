@@ -152,3 +152,25 @@ def test_no_burst_is_seen_where_there_is_none(tmp_path):
     world = World(tmp_path, LAWS["12 MB/s"])
     world.run(QUICK.format(budget=60))
     assert world.journal().kept(Bursts).bursts == ()
+
+
+NOISY = law(0.0002, 100_000, 500e6, noise=0.2)
+
+
+@pytest.mark.parametrize(
+    ("more", "bound"), [("", "at most 5 visits of a cell"), ("max_visits = 400\nbudget = '20s'", "the budget of 20 s")]
+)
+def test_a_precision_that_was_missed_names_its_bound_and_what_would_reach_it(tmp_path, more, bound):
+    world = World(tmp_path, NOISY)
+    world.run(f"{more}{ONE_CELL}")
+    (finding,) = [one for one in campaign.load_result(world.directory).findings if one.code == "precision"]
+    assert not finding.in_order
+    assert bound in finding.sentence
+    assert "--max-visits" in finding.sentence
+
+
+def test_a_precision_that_was_reached_is_in_order(tmp_path):
+    world = World(tmp_path, LAWS["fast"])
+    world.run(ONE_CELL)
+    (finding,) = [one for one in campaign.load_result(world.directory).findings if one.code == "precision"]
+    assert finding.in_order, finding.sentence

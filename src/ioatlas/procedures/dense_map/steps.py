@@ -22,7 +22,15 @@ from ioatlas.model.visit import Visit
 from ioatlas.procedures.dense_map.fitting import CLEAN_SECONDS, Fitting, seconds_for, visit_seconds
 from ioatlas.procedures.dense_map.initial_reads import initial_reads
 from ioatlas.procedures.dense_map.probe import probe
-from ioatlas.procedures.dense_map.time_left import MOST_TRIES, Cost, Known, too_short, wide, without_value
+from ioatlas.procedures.dense_map.time_left import (
+    MOST_TRIES,
+    Cost,
+    Known,
+    lengthened_ms,
+    too_short,
+    wide,
+    without_value,
+)
 from ioatlas.procedures.dense_map.watch import Watch, plan_repair
 from ioatlas.results.result import estimates_so_far
 from ioatlas.run.integrity import check_targets
@@ -174,13 +182,20 @@ class MapSteps(Steps):
         told = {target: round(seconds, 3) for target, seconds in spending.window_seconds.items()}
         waiting = {"cells_waiting": len(spending.visits), "block": replicate, "window_seconds": told}
         self.runner.emit(Event("precision", waiting))
+        asked_ms = self.journal.asked_ms()
+        swept: dict[str, list[Visit]] = {}
+        for visit in visits:
+            if visit.purpose is Purpose.SWEEP and not visit.discarded:
+                swept.setdefault(visit.cell_key, []).append(visit)
+        windows = {
+            key: max(self._longer_ms(key, told) or 0, lengthened_ms(asked_ms, swept.get(key, [])) or 0) or None
+            for key in spending.visits
+        }
         rows: list[NewVisit] = []
         for turn in range(max(spending.visits.values())):
             keys = [key for key, count in spending.visits.items() if count > turn]
             order = random_replicates(keys, 1, self._seed + replicate + turn)
-            rows += [
-                NewVisit(key, replicate + turn, seed, runtime_ms=self._longer_ms(key, told)) for key, _, seed in order
-            ]
+            rows += [NewVisit(key, replicate + turn, seed, runtime_ms=windows[key]) for key, _, seed in order]
         return rows
 
     def _seconds_of(self, cell: Cell) -> tuple[float, float]:

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ioatlas.analysis.estimates import estimate_cells, judged_visits
+from ioatlas.analysis.precision import half_width
 from ioatlas.design.exhaustive import random_replicates
 from ioatlas.design.pace import MAX_WINDOW_MS
 from ioatlas.model.cell import Cell
-from ioatlas.model.estimate import Estimate
 from ioatlas.model.purpose import Purpose
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.model.visit import Visit
@@ -134,12 +134,14 @@ def wide(known: Known, cost: Cost) -> list[NewVisit]:
     for estimate in estimate_cells(cells, known.visits):
         least = max(FIRST, known.visits_wanted)
         few = estimate.n_visits < least
-        width = math.inf if few else _width(estimate)
+        width = math.inf if few else half_width(estimate)
         if few or (width > GOOD and estimate.n_visits < max(MOST_VISITS, least)):
             key = estimate.cell.key
             widths[key] = max(width, widths.get(key, 0.0))
     order = sorted(widths, key=lambda key: (-widths[key], cost(cells[key]), key))
-    return known.rows(known.affordable([(cells[key], _lengthened_ms(known, swept[key])) for key in order], cost))
+    return known.rows(
+        known.affordable([(cells[key], lengthened_ms(known.asked_ms, swept[key])) for key in order], cost)
+    )
 
 
 def needed_ms(cell: Cell, visits: Sequence[Visit]) -> int:
@@ -153,13 +155,7 @@ def _ran_ms(visit: Visit) -> float:
     return max((part.runtime_ms for part in visit.parts), default=0)
 
 
-def _lengthened_ms(known: Known, visits: Sequence[Visit]) -> int | None:
+def lengthened_ms(asked_ms: Mapping[int, int], visits: Sequence[Visit]) -> int | None:
     """How long further visits of a cell run whose windows had to be longer than usual; None where they had not."""
     judged = judged_visits(visits)
-    return min(known.asked_ms.get(visit.visit_id, 0) for visit in judged) if len(judged) < len(visits) else None
-
-
-def _width(estimate: Estimate) -> float:
-    """Half-width of the interval of the throughput as a share; without end where there is none."""
-    value, low, high = estimate.bw_bytes_per_s, estimate.bw_low, estimate.bw_high
-    return (high - low) / (2 * value) if value and low is not None and high is not None else math.inf
+    return min(asked_ms.get(visit.visit_id, 0) for visit in judged) if len(judged) < len(visits) else None
