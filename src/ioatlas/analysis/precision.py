@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from ioatlas.analysis.best import half_interval
 from ioatlas.analysis.grade import Grade
 from ioatlas.analysis.wording import plural
 from ioatlas.model.estimate import Estimate
@@ -18,8 +19,8 @@ AROUND_SECONDS = 0.3
 
 def half_width(estimate: Estimate) -> float:
     """Half of the throughput's interval as a share of its value; without end where there is none."""
-    value, low, high = estimate.bw_bytes_per_s, estimate.bw_low, estimate.bw_high
-    return (high - low) / (2 * value) if value and low is not None and high is not None else math.inf
+    width = half_interval(estimate)
+    return math.inf if width is None else width
 
 
 def precision_findings(estimates: Iterable[Estimate], grade: Grade, budget_seconds: float | None) -> list[Finding]:

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ioatlas.analysis.best import in_flight_bytes
-from ioatlas.analysis.overview import extremes, findings, job_lines
+from ioatlas.analysis.overview import contenders, extremes, findings, job_lines
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding
@@ -139,6 +139,18 @@ def test_extremes_are_what_the_findings_name() -> None:
     named = {key for f in findings(result(estimates)) if f.code in ("peak", "knee") for key in f.cells}
     assert {cell.key for cell in extremes(estimates)} == named
     assert len(extremes(estimates)) == 4
+
+
+def test_contenders_are_the_extremes_and_those_that_may_be_better() -> None:
+    estimates = sweep(saturating, **GRID)
+    named = {cell.key for cell in extremes(estimates)}
+    found = contenders(estimates)
+    assert named < {cell.key for cell in found}
+    assert len(found) == len({cell.key for cell in found}) <= len(named) + 2 * 2
+    speeds = {e.cell.key: e.bw_bytes_per_s for e in estimates}
+    best = {rw: max(e.bw_bytes_per_s for e in estimates if e.cell.rw == rw) for rw in ("read", "write")}
+    assert all(speeds[cell.key] >= 0.8 * best[cell.rw] for cell in found)
+    assert contenders([]) == ()
 
 
 @pytest.mark.parametrize(

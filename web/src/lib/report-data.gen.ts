@@ -683,6 +683,7 @@ export const FindingCode = {
   OVERLOADED: "overloaded",
   PEAK: "peak",
   POWER: "power",
+  PRECISION: "precision",
   READS_AFTER_WRITES: "reads-after-writes",
   RESPONSE_TIME: "response-time",
   ROUNDS: "rounds",

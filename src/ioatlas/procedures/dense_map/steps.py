@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 
-from ioatlas.analysis.overview import extremes
+from ioatlas.analysis.overview import contenders
 from ioatlas.analysis.spend import plan_spending
 from ioatlas.design.exhaustive import random_replicates
 from ioatlas.model.cell import Cell
@@ -43,6 +43,8 @@ REPLICATE_REPEATS = 2
 """Times that replicates are voided and measured again; what moves after that is a finding."""
 
 FRESH_VISITS = 3
+FRESH_CELLS = 3
+"""Of a target and direction, as is reckoned with."""
 FRESH_SHARE = 0.1
 """Most of a budget that fresh visits may take."""
 FRESH_REPLICATE = 1000
@@ -183,10 +185,7 @@ class MapSteps(Steps):
         waiting = {"cells_waiting": len(spending.visits), "block": replicate, "window_seconds": told}
         self.runner.emit(Event("precision", waiting))
         asked_ms = self.journal.asked_ms()
-        swept: dict[str, list[Visit]] = {}
-        for visit in visits:
-            if visit.purpose is Purpose.SWEEP and not visit.discarded:
-                swept.setdefault(visit.cell_key, []).append(visit)
+        swept = self._swept(visits)
         windows = {
             key: max(self._longer_ms(key, told) or 0, lengthened_ms(asked_ms, swept.get(key, [])) or 0) or None
             for key in spending.visits
@@ -203,6 +202,15 @@ class MapSteps(Steps):
         runtime_ms, gap_ms = self.runner.pace.runtime_and_gap_ms(cell)
         return runtime_ms / 1000, gap_ms / 1000 + FIO_SECONDS * min(1.0, runtime_ms / 1000 / BATCH_SECONDS)
 
+    @staticmethod
+    def _swept(visits: Sequence[Visit]) -> dict[str, list[Visit]]:
+        """Visits of the sweep that count, by cell."""
+        found: dict[str, list[Visit]] = {}
+        for visit in visits:
+            if visit.purpose is Purpose.SWEEP and not visit.discarded:
+                found.setdefault(visit.cell_key, []).append(visit)
+        return found
+
     def _longer_ms(self, key: str, windows: Mapping[str, float]) -> int | None:
         """Runtime of a visit of a target whose windows are to grow: it fills its ticks of 100 ms."""
         seconds = windows.get(self.cells[key].target)
@@ -216,7 +224,7 @@ class MapSteps(Steps):
         plan = self.runner.plan
         groups = {(cell.target, direction) for cell in plan.to_measure for direction in cell.directions}
         usual = median(visit_seconds(self.runner, cell) for cell in plan.to_measure)
-        load = len(groups) * 2 * FRESH_VISITS * usual + self.budget.start_seconds
+        load = len(groups) * FRESH_CELLS * FRESH_VISITS * usual + self.budget.start_seconds
         if self._fresh_made:
             load = 0.0
         elif self.budget.total is not None:
@@ -224,18 +232,28 @@ class MapSteps(Steps):
         return load + CLEAN_SECONDS + self.report_seconds()
 
     def _make_extremes(self) -> None:
-        """Measure again the cells that will be named because they are extreme; only these visits give their values."""
+        """Measure again in turns the cells that will be named because they are extreme, and those that may be better;
+        only these visits give their values.
+        """
         if not self.journal.has_visits(Purpose.FRESH):
             # As the report will take them: what caches, ceilings and reducible data make suspect is not named, so it
             # needs no fresh visits.
-            cells = extremes(estimates_so_far(self.journal))
+            cells = contenders(estimates_so_far(self.journal))
+            asked_ms, swept = self.journal.asked_ms(), self._swept(self.journal.visits())
+            windows = {cell.key: lengthened_ms(asked_ms, swept.get(cell.key, [])) for cell in cells}
             generator = random.Random(self._seed + 1)  # noqa: S311 - an order, not a secret
             rows = []
             for replicate in range(FRESH_VISITS):
                 order = list(cells)
                 generator.shuffle(order)
                 rows += [
-                    NewVisit(cell.key, FRESH_REPLICATE + replicate, generator.randrange(1, 2**31), Purpose.FRESH)
+                    NewVisit(
+                        cell.key,
+                        FRESH_REPLICATE + replicate,
+                        generator.randrange(1, 2**31),
+                        Purpose.FRESH,
+                        runtime_ms=windows[cell.key],
+                    )
                     for cell in order
                 ]
             self.journal.add_visits(rows)
