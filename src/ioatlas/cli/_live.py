@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a person sees while a campaign works: one line on a terminal, one JSON object a line with --json, else
-nothing.
+"""What a person sees while a campaign works: a bar on a terminal, one JSON object a line with --json, else a plain line
+every few seconds.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import shutil
 import signal
 import sys
 import textwrap
+import time
+from collections.abc import Callable, Mapping
 from types import FrameType
 from typing import Any
 
@@ -27,6 +29,9 @@ from ioatlas.model.units import (
 
 WIDEST = 120
 TELLING_SHARE = 0.02
+BAR = 16
+PLAIN_SECONDS = 5.0
+"""Between two lines where there is no terminal."""
 _BARS = "▁▂▃▄▅▆▇█"
 
 
@@ -68,54 +73,101 @@ def json_lines(event: Event) -> None:
     click.echo(json.dumps(event.as_json(), separators=(",", ":")))
 
 
-class TerminalLine:
-    """A line that is drawn again and again on standard error."""
+class Progress:
+    """What the events said so far, in words."""
 
     def __init__(self) -> None:
-        self._last = ""
         self._state = ""
+        self._now = ""
+        self._last = ""
+        self._share: float | None = None
 
-    def __call__(self, event: Event) -> None:
+    def take(self, event: Event) -> str | None:
+        """A line that stands by itself; '' when the state changed, None when it did not."""
         fields = event.fields
         match event.name:
             case "layout":
                 done, total = fields.get("bytes_done", 0), fields["bytes"]
                 # The first bytes tell nothing of the rest: they wait for the file to be made.
                 left = fields.get("seconds_left") if done >= total * TELLING_SHARE else None
-                self._state = (
-                    f"laying out {format_size_rounded(done)} of {format_size_rounded(total)} on {fields['target']}"
-                )
+                amount = f"{format_size_rounded(done)} of {format_size_rounded(total)}"
+                self._state = f"laying out {amount} on {fields['target']}"
                 self._state += f", {format_duration(left)} left" if left else ""
             case "probe":
                 self._state = f"trying the lightest and heaviest of {fields['cells']} corners"
             case "progress":
-                done, planned = fields["visits_done"], fields["visits_planned"]
-                self._state = (
-                    f"{done}/{done + planned} visits, "
-                    f"{format_duration(max(1.0, fields['seconds_left'] - fields['batch_seconds']))} left"
-                )
+                self._take_progress(fields)
             case "visit":
                 self._last = _picture(fields)
             case "fresh":
-                self._say(f"measuring {fields['cells']} extreme cells again")
-            case "round":
-                self._say(str(fields["text"]))
-            case "remark":
-                self._say(str(fields["text"]))
+                return f"measuring the {fields['cells']} best cells again"
+            case "round" | "remark":
+                return str(fields["text"])
             case _:
-                return
-        self._draw()
+                return None
+        return ""
 
-    def _draw(self) -> None:
+    def _take_progress(self, fields: Mapping[str, Any]) -> None:
+        done, planned = fields["visits_done"], fields["visits_planned"]
+        passed, budget = fields.get("elapsed_seconds"), fields.get("budget_seconds")
+        left = max(1.0, fields["seconds_left"] - fields["batch_seconds"])
+        if passed is not None and budget:
+            # Time that is left is used while it makes values surer: the budget is what it may take.
+            left, most = max(1.0, budget - passed), " at most"
+        else:
+            most = ""
+        self._share = passed / (passed + left) if passed is not None else None
+        self._state = f"{done}/{done + planned} visits, {format_duration(left)} left{most}"
+        self._now = _load(fields) if "bs_bytes" in fields else ""
+
+    def line(self, *, bar: bool) -> str:
+        """'[████------] 40%  12/30 visits, 20 s left   now randread 4 KiB x4   read 1 MiB x1: 780 MiB/s ...'."""
+        parts = []
+        if self._share is not None:
+            told = f"{self._share:.0%}"
+            full = round(self._share * BAR)
+            parts.append(f"[{'█' * full}{'-' * (BAR - full)}] {told}" if bar else told)
+        parts += [self._state, f"now {self._now}" if self._now else "", self._last]
+        return "  ".join(part for part in parts if part)
+
+
+class TerminalLine:
+    """A line that is drawn again and again on standard error."""
+
+    def __init__(self) -> None:
+        self._progress = Progress()
+
+    def __call__(self, event: Event) -> None:
+        said = self._progress.take(event)
+        if said is None:
+            return
+        if said:
+            click.echo(f"\r\x1b[K{said}", err=True)
         width = shutil.get_terminal_size().columns - 1
-        text = f"{self._state}   {self._last}" if self._last else self._state
-        click.echo(f"\r\x1b[K{text[:width]}", nl=False, err=True)
-
-    def _say(self, text: str) -> None:
-        click.echo(f"\r\x1b[K{text}", err=True)
+        click.echo(f"\r\x1b[K{self._progress.line(bar=True)[:width]}", nl=False, err=True)
 
     def close(self) -> None:
         click.echo("\r\x1b[K", nl=False, err=True)
+
+
+class PlainLines:
+    """Where there is no terminal: what is said once, and how far it is every few seconds, on standard error."""
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._progress = Progress()
+        self._now = now
+        self._told = now()
+
+    def __call__(self, event: Event) -> None:
+        if self._progress.take(event) is None or self._now() - self._told < PLAIN_SECONDS:
+            return
+        self._told = self._now()
+        click.echo(self._progress.line(bar=False), err=True)
+
+
+def _load(fields: Mapping[str, Any]) -> str:
+    """'randread 4 KiB x16': I/Os in flight after the x."""
+    return f"{fields['rw']} {format_size(fields['bs_bytes'])} x{fields['numjobs'] * fields['iodepth']}"
 
 
 def _picture(fields: Any) -> str:
@@ -125,8 +177,7 @@ def _picture(fields: Any) -> str:
     bars = "".join(_BARS[min(7, int(rate / top * 7.99))] for rate in rates) if top > 0 else ""
     latency = f" {format_latency(fields['lat_mean_ns'])}" if fields.get("lat_mean_ns") else ""
     return (
-        f"{fields['rw']} {format_size(fields['bs_bytes'])} x{fields['numjobs'] * fields['iodepth']}: "
-        f"{bars} {format_rate(fields['bw_bytes_per_s'])} {format_count(fields['iops'])} IOPS{latency}"
+        f"{_load(fields)}: {bars} {format_rate(fields['bw_bytes_per_s'])} {format_count(fields['iops'])} IOPS{latency}"
     )
 
 
@@ -136,4 +187,4 @@ def choose(as_json: bool) -> Emit:
         return json_lines
     if sys.stderr.isatty():
         return TerminalLine()
-    return lambda _event: None
+    return PlainLines()

@@ -339,7 +339,7 @@ class Runner:
                 process,
                 stop_asked=self.stop_asked,
                 started=lambda pid, ticks: self._started(batch_id, pid, ticks),
-                tick=lambda seconds: self._tick(progress, min(seconds, batch.seconds)),
+                tick=lambda seconds: self._tick(progress, batch, min(seconds, batch.seconds)),
             )
         finally:
             seen = self._telemetry.stop(directory)
@@ -440,8 +440,21 @@ class Runner:
         self.journal.set_batch_process(batch_id, pid, ticks)
         self._telemetry.watch(pid)
 
-    def _tick(self, progress: Mapping[str, float], seconds: float) -> None:
-        self.emit(Event("progress", {**progress, "batch_seconds": round(seconds, 1)}))
+    def _tick(self, progress: Mapping[str, float], batch: Batch, seconds: float) -> None:
+        """How far it is, what the time may be, and what is measured now."""
+        told = {**progress, "batch_seconds": round(seconds, 1), "elapsed_seconds": round(self.budget.elapsed, 1)}
+        at, end = 1000 * seconds, 0.0
+        section = batch.sections[-1]
+        for section in batch.sections:
+            end += section.runtime_ms + section.gap_ms
+            if at < end:
+                break
+        self.emit(
+            Event(
+                "progress",
+                {**told, "budget_seconds": self.budget.total, "cell": section.cell.key, **_axes(section.cell)},
+            )
+        )
 
     def _close(
         self,

@@ -19,6 +19,7 @@ from ioatlas.model.reason import BUDGET_ENDED
 from ioatlas.model.status import RemarkKind, VisitStatus
 from ioatlas.model.visit import Visit
 from ioatlas.run.intake import Intake, judged, take_in
+from ioatlas.run.plan import CELLS_PER_BATCH
 from ioatlas.store.journal import PlannedVisit
 
 if TYPE_CHECKING:
@@ -146,16 +147,32 @@ class Steps(ABC):
         what = "" if purpose == Purpose.SWEEP else f"{purpose} "
         self.runner.remark(RemarkKind.LEFT_OUT, f"The budget ended with {dropped} planned {what}visits not made.")
 
+    def _seconds_planned(self, batch: Batch) -> float:
+        """Expected seconds of everything that is planned: its loads at today's pace, and the start of its processes."""
+        seconds, each = 0.0, self.budget.seconds_per_visit(batch.seconds / len(batch.sections))
+        count = 0
+        for purpose in (Purpose.SWEEP, Purpose.BASELINE, Purpose.FRESH):
+            for row in self.journal.planned(purpose):
+                cell = self.cells[row.cell_key]
+                runtime_ms, gap_ms = self.runner.pace.runtime_and_gap_ms(cell)
+                seconds += each if cell.work_bounded else (max(runtime_ms, row.runtime_ms or 0) + gap_ms) / 1000
+                count += 1
+        processes = -(-count // CELLS_PER_BATCH)
+        return seconds * self.budget.slowdown + processes * self.budget.start_seconds
+
     def progress(self, batch: Batch) -> dict[str, float]:
         """Visits finished and planned, and the seconds left: counted before a batch starts, not while a window is
         open.
         """
         counts = self.journal.count_visits()
         planned = counts.get(VisitStatus.PLANNED, 0)
-        made, spent = self.budget.visits_made, self.budget.planned_seconds
-        mean = spent / made if made else batch.seconds / len(batch.sections)
+        # What the best cells take again is planned by now, or it is kept back.
+        fresh = self.journal.planned(Purpose.FRESH, limit=1)
+        left = self._seconds_planned(batch) + (self.report_seconds() if fresh else self.reserve_seconds())
+        if self.budget.left is not None:
+            left = min(left, max(0.0, self.budget.left))
         return {
             "visits_done": counts.get(VisitStatus.DONE, 0),
             "visits_planned": planned,
-            "seconds_left": round(planned * mean * self.budget.slowdown, 1),
+            "seconds_left": round(left, 1),
         }

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is seen while a campaign works: a bar with an honest rest, what is measured now, plain lines elsewhere."""
+
+import pytest
+
+from ioatlas.cli._live import PLAIN_SECONDS, PlainLines, Progress
+from ioatlas.model.events import Event
+from tests.unit.simulated import LAW, World
+
+SWEEP = """
+visits = 3
+window = "500ms"
+{budget}
+[target]
+path = "TARGET"
+[sweep]
+rw = ["randread", "write"]
+bs = ["4k", "64k", "1m"]
+size = "8m"
+numjobs = [1, 4, 16]
+"""
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory):
+    world = World(tmp_path_factory.mktemp("live"), LAW)
+    summary = world.run(SWEEP.format(budget=""))
+    return world.events, summary
+
+
+def test_the_rest_is_honest_after_a_tenth(campaign):
+    events, summary = campaign
+    progress = [event.fields for event in events if event.name == "progress"]
+    late = [one for one in progress if one["elapsed_seconds"] >= 0.1 * summary.seconds]
+    assert len(late) > 3
+    for one in late:
+        left = one["seconds_left"] - one["batch_seconds"]
+        assert one["elapsed_seconds"] + left == pytest.approx(summary.seconds, rel=0.2), one
+
+
+def test_what_is_measured_now_is_told(campaign):
+    events, _ = campaign
+    shown = Progress()
+    lines = [shown.line(bar=True) for event in events if shown.take(event) is not None]
+    assert any("now randread 4 KiB x4" in line for line in lines)
+    assert any("visits, " in line and " left" in line and "at most" not in line for line in lines)
+    assert any("randread 4 KiB x1: " in line for line in lines)
+
+
+def test_a_budget_is_what_it_may_take():
+    shown = Progress()
+    fields = {"visits_done": 3, "visits_planned": 9, "seconds_left": 5.0, "batch_seconds": 1.0}
+    shown.take(Event("progress", {**fields, "elapsed_seconds": 15.0, "budget_seconds": 60.0}))
+    assert shown.line(bar=True) == "[████------------] 25%  3/12 visits, 45 s left at most"
+    assert shown.line(bar=False) == "25%  3/12 visits, 45 s left at most"
+
+
+def test_elsewhere_than_on_a_terminal_a_line_comes_every_few_seconds(campaign, capsys):
+    events, _ = campaign
+    clock = [0.0]
+    listener = PlainLines(lambda: clock[0])
+    for event in events:
+        listener(event)
+    assert capsys.readouterr().err == ""
+    for event in events:
+        clock[0] += 0.5
+        listener(event)
+    lines = capsys.readouterr().err.splitlines()
+    assert 0 < len(lines) <= 0.5 * len(events) / PLAIN_SECONDS + 1
+    assert all("\x1b" not in line and "\r" not in line for line in lines)
