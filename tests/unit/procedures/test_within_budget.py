@@ -7,6 +7,7 @@ import pytest
 
 from ioatlas import campaign
 from ioatlas.analysis.burst import Bursts
+from ioatlas.procedures.dense_map.time_left import MOST_LENGTHENED
 from ioatlas.simulate.law import Burst, Law, Way
 from ioatlas.store.journal import Journal
 from tests.unit.simulated import Shell, World
@@ -174,3 +175,12 @@ def test_a_precision_that_was_reached_is_in_order(tmp_path):
     world.run(ONE_CELL)
     (finding,) = [one for one in campaign.load_result(world.directory).findings if one.code == "precision"]
     assert finding.in_order, finding.sentence
+
+
+def test_a_precision_that_cannot_be_reached_has_an_end(tmp_path):
+    """A target so slow and unsteady that most windows have no verdict."""
+    world = World(tmp_path, law(0.2, 20, 1e9, noise=0.5, jitter=0.5))
+    world.run(f"max_visits = 6{ONE_CELL}")
+    world.check()
+    made = [visit for visit in world.journal().visits() if visit.purpose == "sweep"]
+    assert 3 <= len(made) <= 6 + 2 + MOST_LENGTHENED

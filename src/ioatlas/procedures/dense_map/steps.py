@@ -23,6 +23,7 @@ from ioatlas.procedures.dense_map.fitting import CLEAN_SECONDS, Fitting, seconds
 from ioatlas.procedures.dense_map.initial_reads import initial_reads
 from ioatlas.procedures.dense_map.probe import probe
 from ioatlas.procedures.dense_map.time_left import (
+    MOST_LENGTHENED,
     MOST_TRIES,
     Cost,
     Known,
@@ -177,7 +178,11 @@ class MapSteps(Steps):
         Windows and visits go where the variance is; what the budget does not reach keeps the width it has.
         """
         grade, left = self.runner.plan.spec.wanted, self._left_for_sweep()
-        spending = plan_spending(self.cells, visits, grade, seconds_of=self._seconds_of, left_seconds=left)
+        # Visits that were too short for a verdict do not count: without an end of its own this need not have one.
+        made = {key: len(mine) for key, mine in self._swept(visits).items()}
+        most = self.runner.plan.spec.visits + grade.cap + MOST_LENGTHENED
+        cells = {key: cell for key, cell in self.cells.items() if made.get(key, 0) < most}
+        spending = plan_spending(cells, visits, grade, seconds_of=self._seconds_of, left_seconds=left)
         if not spending.visits:
             return []
         replicate = 1 + max((visit.replicate for visit in visits if visit.purpose == Purpose.SWEEP), default=0)
