@@ -8,8 +8,9 @@ from ioatlas.errors import UsageError
 from ioatlas.model.finding import FindingCode
 from ioatlas.model.outcomes import Voided
 from ioatlas.model.status import RemarkKind
-from ioatlas.procedures.options import read_campaign
-from ioatlas.procedures.registry import procedure_of
+from ioatlas.procedures.options import CAMPAIGN, read_campaign
+from ioatlas.procedures.registry import procedure_of, procedure_of_journal
+from ioatlas.run.record import recorded_plan
 from ioatlas.simulate.faults import Fault, FaultKind
 from ioatlas.simulate.law import Law, Way
 from tests.unit.procedures.cases import DENSE, EVERY, FIXED_WORK, HIGHEST, POINTS, ROUNDS, make_world
@@ -50,6 +51,19 @@ def test_a_plan_is_told_in_figures_and_in_words(made, monkeypatch):
     text = procedure.text(plan, summary)
     assert name != "rounds" or any("SNIA" in line for line in text.cost)
     assert name not in ("fixed work", "iozone") or text.prepare == "a new file for every sequence"
+
+
+def test_a_plan_that_was_recorded_is_told_as_well(made):
+    """It holds cells and files, and nothing of what was reckoned before."""
+    _, world, _ = made
+    journal = world.journal()
+    plan, procedure = recorded_plan(journal, CAMPAIGN.tables), procedure_of_journal(journal)
+    journal.close()
+    summary = procedure.summary(plan)
+    assert summary["cells"] == len(plan.to_measure)
+    assert summary["seconds"] > 0
+    assert summary["bytes_written"] >= plan.layout_bytes
+    procedure.text(plan, summary)
 
 
 def test_the_result_has_every_cell_that_was_visited(made):

@@ -31,14 +31,16 @@ class LoadPoints(Procedure):
         return build_streams_plan(spec, targets, read_only=read_only)
 
     def seconds(self, plan: Plan) -> float:
-        return float(plan.outline["seconds"])  # visits last as long as the window says
+        # Visits last as long as the window says. A plan read back from a journal has no outline.
+        return float(plan.outline.get("seconds", plan.seconds()))
 
     def summary(self, plan: Plan) -> dict[str, Any]:
-        written = int(plan.outline["write_load_seconds"] * PLANNING_WRITE_BYTES_PER_S)
-        return {**super().summary(plan), "bytes_written": plan.layout_bytes + written}
+        told = super().summary(plan)
+        written = int(told["write_load_seconds"] * PLANNING_WRITE_BYTES_PER_S)
+        return {**told, "bytes_written": plan.layout_bytes + written}
 
     def text(self, plan: Plan, summary: Mapping[str, Any]) -> PlanText:  # noqa: ARG002
-        times = summary["searches"]
+        times = summary.get("searches", 0)
         search = f"search       for the highest load, {times} time{'s' if times > 1 else ''}, before the load points"
         return PlanText(order="in their order, the whole of it repeated", extra=(search,) if times else ())
 
