@@ -22,6 +22,7 @@ from ioatlas.analysis.best import (
     usable,
     with_fresh,
 )
+from ioatlas.analysis.sizing import rates_text
 from ioatlas.analysis.trust import badge, doubts_of, typical_uncertainty
 from ioatlas.analysis.wording import Namer, size_text
 from ioatlas.model.estimate import Estimate
@@ -30,6 +31,7 @@ from ioatlas.model.load_curve import LoadCurve
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.rounds import RoundsResult
 from ioatlas.model.summary import Count, Doubt, Headline, LoadReading, SmallIo, Summary, Trust, WorstCell
+from ioatlas.model.units import format_latency
 
 SMALL_BYTES = 4096
 """Block size whose latency is told; the nearest one where the sweep has other sizes, up to MOST_SMALL_BYTES."""
@@ -168,7 +170,10 @@ def _of_rounds(test: RoundsResult, *, several: bool) -> Headline:
 
 
 def _of_curve(curve: LoadCurve, *, several: bool) -> Iterator[Headline]:
-    """The highest load that was carried, with its response time beside it."""
+    """The highest load that was carried, with its response time beside it; of a search, its setting and fixed rate."""
+    if curve.setting:
+        yield from _of_search(curve)
+        return
     carried = [point for point in curve.points if not point.overloaded]
     if not carried:
         return
@@ -182,6 +187,26 @@ def _of_curve(curve: LoadCurve, *, several: bool) -> Iterator[Headline]:
         yield Headline(
             f"Response time{on}", curve.target, "", "lat_mean_ns", lat.value, lat.low, lat.high, "mean there"
         )
+
+
+def _of_search(curve: LoadCurve) -> Iterator[Headline]:
+    """The best setting of a search, from its fresh visits, and the fixed rate to size by."""
+    best = curve.points[0]
+    p99 = f", p99 {format_latency(best.lat_p99_ns.value)}" if best.lat_p99_ns is not None else ""
+    yield Headline(
+        "Best setting",
+        curve.target,
+        "",
+        "iops",
+        best.iops.value,
+        best.iops.low,
+        best.iops.high,
+        f"{curve.setting}{p99}",
+        n_visits=best.n_visits,
+    )
+    if curve.sizing is not None:
+        safe = curve.sizing.safe_iops or 0.0
+        yield Headline("Fixed rate", curve.target, "", "iops", safe, where=rates_text(curve.sizing))
 
 
 # -- small I/O, limits, doubtful cells -----------------------------------------------------------------------

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from ioatlas.model.result import CampaignResult
 
 WIDE = 100
+BEHIND = "; `behind` counts I/Os that were due and not done, chance alone explains the number after the slash"
+STATES = {"within": "safe", "borderline": "borderline", "over": "over the limit"}
+"""What a rate did to the latency that is limited."""
 
 
 def curve_tables(curve: LoadCurve, result: CampaignResult, console: Console) -> list[RenderableType]:
@@ -27,8 +30,7 @@ def curve_tables(curve: LoadCurve, result: CampaignResult, console: Console) -> 
     if any(point.loop == "open" for point in curve.points):
         parts.append(
             Text(
-                "open loop: latencies are lower bounds; `behind` counts I/Os that were due and not done, chance alone "
-                "explains the number after the slash",
+                f"open loop: latencies are lower bounds{BEHIND if _has_backlog(curve) else ''}",
                 style="dim",
             )
         )
@@ -45,6 +47,9 @@ def points_table(curve: LoadCurve, *, wide: bool) -> RenderableType:
     from rich.text import Text
 
     paced = any(point.offered_iops for point in curve.points)
+    behind = _has_backlog(curve)
+    tail = curve.quantity == "p99"  # the interval is that of the latency that is limited
+    p95 = any(point.lat_p95_ns for point in curve.points)
     power = any(curve.efficiency(point) for point in curve.points)
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("load", no_wrap=True)
@@ -53,11 +58,12 @@ def points_table(curve: LoadCurve, *, wide: bool) -> RenderableType:
         "IOPS",
         "throughput",
         "mean",
-        *(["95% interval"] if wide else []),
-        "p95",
+        *(["95% interval"] if wide and not tail else []),
+        *(["p95"] if p95 else []),
         "p99",
+        *(["95% interval"] if wide and tail else []),
     ]
-    headings += [*(["behind"] if paced else []), *(["IOPS/W", "MB/s/W"] if power else []), "visits"]
+    headings += [*(["behind"] if behind else []), *(["IOPS/W", "MB/s/W"] if power else []), "visits"]
     for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("verdict")
@@ -66,15 +72,16 @@ def points_table(curve: LoadCurve, *, wide: bool) -> RenderableType:
         line = [point.name]
         line += [format_count(point.offered_iops) if point.offered_iops else ""] if paced else []
         line += [format_count(point.iops.value), format_rate(point.bw_bytes_per_s.value), _latency(point.lat_mean_ns)]
-        line += [_interval(point.lat_mean_ns)] if wide else []
-        line += [_latency(point.lat_p95_ns), _latency(point.lat_p99_ns)]
+        line += [_interval(point.lat_mean_ns)] if wide and not tail else []
+        line += [*([_latency(point.lat_p95_ns)] if p95 else []), _latency(point.lat_p99_ns)]
+        line += [_interval(point.lat_p99_ns)] if wide and tail else []
         line += (
             [
                 f"{point.behind_ios:.0f}/{point.chance_ios:.0f}"
                 if point.behind_ios is not None and point.chance_ios is not None
                 else ""
             ]
-            if paced
+            if behind
             else []
         )
         line += (
@@ -83,8 +90,16 @@ def points_table(curve: LoadCurve, *, wide: bool) -> RenderableType:
             else []
         )
         line.append(str(point.n_visits))
-        table.add_row(*(Text(text) for text in line), Text("overloaded" if point.overloaded else point.verdict))
+        table.add_row(*(Text(text) for text in line), Text(_verdict(point)))
     return table
+
+
+def _has_backlog(curve: LoadCurve) -> bool:
+    return any(point.behind_ios is not None for point in curve.points)
+
+
+def _verdict(point: LoadPoint) -> str:
+    return "overloaded" if point.overloaded else STATES.get(point.state, point.verdict)
 
 
 def _latency(spread: Spread | None) -> str:

@@ -56,7 +56,7 @@ def run_session(journal: Journal, *, as_json: bool, verbose: bool = False) -> No
                     },
                 )
             )
-        _try_report(journal)
+        try_report(journal)
         if stop():
             click.echo(f"ioatlas: {error}", err=True)
             stop.die()
@@ -65,7 +65,7 @@ def run_session(journal: Journal, *, as_json: bool, verbose: bool = False) -> No
         journal.close()
     if isinstance(emit, TerminalLine):
         emit.close()
-    report = _write_report(journal)
+    report = write_report_of(journal)
     if as_json:
         emit(_done(summary, report))
     elif summary.cells:
@@ -101,7 +101,7 @@ def _tell_overdrawn(summary: Summary) -> None:
 def _show_finished(journal: Journal, *, as_json: bool, verbose: bool) -> None:
     """A campaign of which nothing is left to do: what it came to. Nothing is changed."""
     report = journal.directory / REPORT
-    path = str(report) if report.exists() else _write_report(journal)
+    path = str(report) if report.exists() else write_report_of(journal)
     summary = run(journal, emit=lambda _event: None, stop_asked=lambda: False)
     journal.close()
     if as_json:
@@ -132,7 +132,8 @@ def _answer(directory: Path, report: str, *, verbose: bool) -> None:
             click.echo(paragraph(f"{finding.title}: {finding.sentence}"))
 
 
-def _write_report(journal: Journal) -> str:
+def write_report_of(journal: Journal) -> str:
+    """Its path."""
     from ioatlas.campaign import load_result
     from ioatlas.report.page import write_report
 
@@ -142,10 +143,10 @@ def _write_report(journal: Journal) -> str:
     return str(path)
 
 
-def _try_report(journal: Journal) -> None:
+def try_report(journal: Journal) -> None:
     """The report of a partial result; its absence must not hide why the campaign ended."""
     try:
         if journal.count_visits().get(VisitStatus.DONE):
-            click.echo(f"report of what was finished: {_write_report(journal)}", err=True)
+            click.echo(f"report of what was finished: {write_report_of(journal)}", err=True)
     except IoAtlasError as error:
         click.echo(f"no report: {error}", err=True)

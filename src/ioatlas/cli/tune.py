@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import json
 import sys
+import textwrap
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,16 +24,17 @@ from ioatlas.cli._options import (
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.config.sweep import read_sweep
 from ioatlas.errors import PartialResultError, UsageError
-from ioatlas.model.units import format_count, format_duration, format_latency, format_rate, parse_duration_seconds
+from ioatlas.model.units import format_count, format_duration, format_latency, parse_duration_seconds
 from ioatlas.procedures.options import CAMPAIGN
 
 if TYPE_CHECKING:
     from ioatlas.design.latency_search import Goal, Load
     from ioatlas.model.events import Emit, Event
-    from ioatlas.procedures.tune.result import CurvePoint, Tuning
+    from ioatlas.procedures.tune.result import Tuning
     from ioatlas.store.journal import Journal
 
-RESULT = "tune.json"
+RESULT, JOB = "tune.json", "best.fio"
+WIDEST, MOST_SETTINGS = 100, 6
 SHORTEST_BUDGET_SECONDS = 10.0
 BUDGET = CAMPAIGN.option("budget")
 
@@ -100,7 +103,8 @@ def command(
 ) -> None:
     """Find the numjobs x iodepth with the most IOPS on TARGET under a latency limit.
 
-    Measures the load-latency curve up to it as well.
+    Measures the load-latency curve up to it as well, and says which fixed request rate is safe. Writes a report and a
+    fio job of the best setting.
     """
     if target is None:
         raise UsageError("no target is named", remedy="name one: `ioatlas tune DIRECTORY --p99 5ms`")
@@ -169,12 +173,13 @@ def _spec(target: str, named: dict[str, Any], settings: tuple[str, ...], budget:
 
 
 def finish(journal: Journal, *, as_json: bool) -> None:
-    """Run the search to its end, write its result beside the journal and print it.
+    """Run the search to its end, write its result, its report and its job beside the journal, and print the answer.
 
     Exit status 3 when no setting meets the limit.
     """
     from ioatlas.campaign import run
     from ioatlas.cli._live import Stop, TerminalLine
+    from ioatlas.cli._session import try_report, write_report_of
     from ioatlas.procedures.tune.result import load_tuning
 
     stop = Stop()
@@ -182,7 +187,9 @@ def finish(journal: Journal, *, as_json: bool) -> None:
     try:
         run(journal, emit=emit, stop_asked=stop)
         tuning = load_tuning(journal)
+        answer = Answer(tuning, _asked_load(journal), write_report_of(journal), _write_job(journal, tuning))
     except PartialResultError as error:
+        try_report(journal)
         if stop():
             click.echo(f"ioatlas: {error}", err=True)
             stop.die()
@@ -191,16 +198,40 @@ def finish(journal: Journal, *, as_json: bool) -> None:
         if isinstance(emit, TerminalLine):
             emit.close()
         journal.close()
-    document = {"directory": str(journal.directory), **tuning.as_json()}
+    document = {
+        "directory": str(journal.directory),
+        **tuning.as_json(),
+        "report": answer.report,
+        "job": answer.job or None,
+    }
     beneath.write_text(journal.directory / RESULT, json.dumps(document, indent=1) + "\n", in_root=True)
     if as_json:
         click.echo(json.dumps(document, indent=1))
     else:
-        for line in describe(tuning):
+        for line in describe(answer):
             click.echo(line)
-        click.echo(f"all of it: {journal.directory / RESULT}")
     if tuning.best is None:
         sys.exit(3)
+
+
+def _asked_load(journal: Journal) -> str:
+    from ioatlas.procedures.tune.wording import load_text
+
+    return load_text(journal.cells()[0][0])
+
+
+def _write_job(journal: Journal, tuning: Tuning) -> str:
+    """Its path; '' without a best setting, whose job of an earlier session is removed."""
+    from ioatlas import __version__
+    from ioatlas.procedures.tune.job import best_job
+    from ioatlas.procedures.tune.result import best_cell
+
+    path = journal.directory / JOB
+    if tuning.best is None:
+        return ""
+    cell = best_cell(tuning.best, (cell for cell, _ in journal.cells()))
+    beneath.write_text(path, best_job(tuning, tuning.best, cell, journal.targets()[0], __version__), in_root=True)
+    return str(path)
 
 
 def _listener() -> Emit:
@@ -219,53 +250,102 @@ def _listener() -> Emit:
     return tell
 
 
-def describe(tuning: Tuning) -> list[str]:
-    """The result for people: the settings around the best, the curve, one sentence."""
-    lines = [f"{'jobs':>5} {'iodepth':>7} {'IOPS':>9} {'mean':>9} {'p99':>9}  "]
-    limit = tuning.goal.limit_ns is not None
-    for load in tuning.outcome.pareto:
-        words = ("within the limit" if load.verdict.state == "meets" else "over the limit") if limit else ""
-        lines.append(_row(load) + f"  {words}")
-    best = tuning.best
-    if tuning.curve:
-        lines += ["", f"{'offered':>8} {'IOPS':>9} {'mean':>9} {'p99':>9}   open loop; latencies are lower bounds"]
-        lines += [
-            f"{format_count(p.offered):>8} {_figures(p)}   {'overloaded' if p.overloaded else ''}" for p in tuning.curve
-        ]
-    asked = (
-        f"{tuning.goal.quantity} within {format_latency(tuning.goal.limit_ns)}"
-        if tuning.goal.limit_ns is not None
-        else "no latency limit"
-    )
+@dataclass(frozen=True)
+class Answer:
+    """What a search ends with. load: '4 KiB random read'; report, job: paths; job is '' without a best setting."""
+
+    tuning: Tuning
+    load: str
+    report: str
+    job: str
+
+
+def describe(answer: Answer) -> list[str]:
+    """The answer on one screen: the best setting, what fixed rate to size by, the curve, the settings around it."""
+    from ioatlas.procedures.tune.wording import asked, evidence, figures, none_sentence, setting
+
+    tuning, best = answer.tuning, answer.tuning.best
+    lines = [f"{answer.load}, {asked(tuning.goal)}"]
     if best is None:
-        why = (
-            "even one I/O at a time exceeds it"
-            if not tuning.refuted
-            else "fresh visits confirmed none of the settings that the search named"
-        )
-        if not tuning.outcome.loads:
-            why = "no trial finished"
-        return [*lines, "", f"No setting found for {asked}: {why}."]
-    interval = (
-        f" ({format_count(best.iops_low)} to {format_count(best.iops_high)})"
-        if best.iops_low and best.iops_high
-        else ""
-    )
-    sentence = (
-        f"Best for {asked}: {best.numjobs} x {best.iodepth} (numjobs x iodepth), "
-        f"{format_count(best.iops)} IOPS{interval}, {format_rate(best.bw_bytes_per_s)}, p99 {_time(best.lat_p99_ns)}, "
-        f"from {best.n_visits} fresh visits; ended by: {tuning.limited_by}."
-    )
-    return [*lines, "", sentence]
+        lines += _fold(none_sentence(tuning), "   ")
+    else:
+        lines += _fold(f" ✔ {setting(best)}: {figures(best)}", "   ")
+        lines += _fold(f"   {evidence(tuning, best)}", "   ")
+        lines += _sizing(tuning)
+    lines += _curve(tuning)
+    lines += _settings(tuning)
+    places = f"Report: {answer.report}"
+    if not answer.job:
+        return [*lines, "", places]
+    job = f"fio job: {answer.job}"
+    together = f"{places}   {job}"
+    return [*lines, "", *([together] if len(together) <= WIDEST else [places, job])]
 
 
-def _row(load: Load) -> str:
-    return f"{load.point[0]:>5} {load.point[1]:>7} {_figures(load)}"
+def _sizing(tuning: Tuning) -> list[str]:
+    from ioatlas.analysis.sizing import advice, rates_text
+
+    if tuning.sizing is None:
+        return ["   At a fixed request rate: not measured, the budget ended before."]
+    sure = tuning.sizing.safe_iops == tuning.sizing.highest_iops
+    told = f" {'✔' if sure else '⚠'} At a fixed request rate: {rates_text(tuning.sizing)}."
+    return [*_fold(told, "   "), f"   {advice(tuning.sizing)}"]
 
 
-def _figures(load: Load | CurvePoint) -> str:
+def _curve(tuning: Tuning) -> list[str]:
+    """Rates from left to right; marks say what each did to the limit."""
+    if not tuning.curve:
+        return []
+    marks = {"within": " ", "borderline": "?", "over": "!"}
+    rows = {
+        "offered": [format_count(point.offered) for point in tuning.curve],
+        "achieved": [format_count(point.iops) for point in tuning.curve],
+        "mean": [_time(point.lat_mean_ns) for point in tuning.curve],
+        "p99": [_time(point.lat_p99_ns) for point in tuning.curve],
+    }
+    limited = tuning.goal.quantity if tuning.goal.limit_ns is not None else "offered"
+    signs = [marks[point.state] for point in tuning.curve]
+    rows[limited] = [text + sign for text, sign in zip(rows[limited], signs, strict=True)]
+    lines = ["", "At a fixed request rate (open loop; latencies are lower bounds)"]
+    lines += [f"   {name:<8}" + "".join(_cell(text) for text in texts) for name, texts in rows.items()]
+    keys = {"?": "? borderline", "!": "! overloaded or over the limit"}
+    told = [text for sign, text in keys.items() if sign in signs]
+    return [*lines, *(["   " + "   ".join(told)] if told else [])]
+
+
+def _cell(text: str) -> str:
+    """Right-aligned; the last column is that of the mark."""
+    return f"{text if text[-1:] in '?! ' else text + ' ':>9}"
+
+
+def _settings(tuning: Tuning) -> list[str]:
+    """Of the settings that no other beats in both IOPS and p99, those around the best one."""
+    loads = list(tuning.outcome.pareto)
+    if not loads:
+        return []
+    places = [n for n, load in enumerate(loads) if tuning.best and load.iops >= tuning.best.iops] or [len(loads) - 1]
+    first = max(0, min(places[0] - MOST_SETTINGS // 2, len(loads) - MOST_SETTINGS))
+    lines = ["", f"{'numjobs':>10} {'iodepth':>8} {'IOPS':>9} {'mean':>9} {'p99':>9}   closed loop, short trials"]
+    for load in loads[first : first + MOST_SETTINGS]:
+        words = ("within the limit" if load.verdict.state == "meets" else "over the limit") if _limited(tuning) else ""
+        lines.append(f"{load.point[0]:>10} {load.point[1]:>8} {_figures(load)}   {words}".rstrip())
+    more = len(loads) - MOST_SETTINGS
+    return [*lines, f"   {more} more: {RESULT}"] if more > 0 else lines
+
+
+def _limited(tuning: Tuning) -> bool:
+    return tuning.goal.limit_ns is not None
+
+
+def _figures(load: Load) -> str:
     return f"{format_count(load.iops):>9} {_time(load.lat_mean_ns):>9} {_time(load.lat_p99_ns):>9}"
 
 
 def _time(nanoseconds: float | None) -> str:
     return format_latency(nanoseconds) if nanoseconds is not None else "-"
+
+
+def _fold(text: str, indent: str) -> list[str]:
+    return textwrap.wrap(
+        text, WIDEST, subsequent_indent=indent, drop_whitespace=True, break_long_words=False, break_on_hyphens=False
+    )

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from ioatlas.model.verdict import VerdictCode
 
@@ -46,6 +47,7 @@ class LoadPoint:
     behind_ios, chance_ios: I/Os the generator was behind at the end, the worst of the visits, and what chance explains
                             of it.
     watts:        under this load, by meter.
+    state:        against the curve's limit, where rates are sized by: 'within', 'borderline' or 'over'; else ''.
     """
 
     phase: str
@@ -68,6 +70,7 @@ class LoadPoint:
     streams: tuple[StreamPoint, ...] = ()
     watts: tuple[tuple[str, float], ...] = ()
     notes: tuple[str, ...] = ()
+    state: str = ""
 
     @property
     def name(self) -> str:
@@ -79,13 +82,33 @@ class LoadPoint:
 
 
 @dataclass(frozen=True)
+class Sizing:
+    """Fixed request rates, in I/Os per second, by what they did to the latency. docs/guide/tune.md has the rule.
+
+    safe_iops:  the highest rate such that it and every lower one kept the limit; None when the lowest did not.
+    borderline_iops: lowest and highest rate above it that were not clearly too much; None when there is none.
+    over_iops:  the lowest rate from which on every one was too much; None when none was. overloaded: it was not even
+                carried there; otherwise its latency was over the limit.
+    highest_iops: the highest rate that was tried.
+    """
+
+    safe_iops: float | None
+    borderline_iops: tuple[float, float] | None
+    over_iops: float | None
+    overloaded: bool
+    highest_iops: float
+
+
+@dataclass(frozen=True)
 class LoadCurve:
     """The load points of one target in the order of the campaign.
 
-    limit_ns: of the mean response time that the highest load keeps; None when no load was searched for. highest_iops:
-              by phase name.
+    limit_ns: of the response time that the highest load keeps; None when no load was searched for. quantity: which
+              one it limits. highest_iops: by phase name.
     idle_watts: by meter. power: how watts were read, or 'not measured'. target_meters: those whose watts are the
                 target's, not the client's.
+    setting:  of a search, the best one in fio's options, whose closed loop is the first point; '' otherwise. sizing:
+              what fixed rates it carries within the limit.
     capacity_bytes: of the product, as typed in or the size of a device; None for a directory of which nobody said it.
     """
 
@@ -99,6 +122,9 @@ class LoadCurve:
     idle_watts: tuple[tuple[str, float], ...] = ()
     power: str = "not measured"
     target_meters: tuple[str, ...] = ()
+    quantity: Literal["mean", "p99"] = "mean"
+    setting: str = ""
+    sizing: Sizing | None = None
 
     def target_watts(self, watts: tuple[tuple[str, float], ...]) -> float | None:
         """Watts of the target: its meters added up; None when one of them is missing or there is none."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from ioatlas.analysis.sizing import advice, rates_text
 from ioatlas.model.load_curve import LATENCY_NOTE, LoadCurve, LoadPoint, Spread
 from ioatlas.report.page_format import LoadCurveData, LoadPointData, Pair, SpreadData, StreamRow
 
@@ -17,6 +18,8 @@ def curve_data(curve: LoadCurve, clean: Callable[[str], str]) -> LoadCurveData:
         target=curve.target,
         points=[_point(curve, point) for point in curve.points],
         limit_ns=curve.limit_ns,
+        quantity=curve.quantity,
+        sizing=f"{rates_text(curve.sizing)}. {advice(curve.sizing)}" if curve.sizing else "",
         highest=[Pair(name=name, value=f"{iops:g}") for name, iops in curve.highest_iops],
         power=clean(curve.power),
         idle_watts=curve.target_watts(curve.idle_watts),
@@ -39,6 +42,7 @@ def _point(curve: LoadCurve, point: LoadPoint) -> LoadPointData:
         lat_p95_ns=_spread(point.lat_p95_ns),
         lat_p99_ns=_spread(point.lat_p99_ns),
         overloaded=point.overloaded,
+        state=point.state,
         behind_ios=point.behind_ios,
         chance_ios=point.chance_ios,
         verdict=point.verdict,

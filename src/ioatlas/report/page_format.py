@@ -248,6 +248,7 @@ class LoadPointData(_Model):
     lat_p95_ns: SpreadData | None
     lat_p99_ns: SpreadData | None
     overloaded: bool
+    state: str = Field(description="within, borderline or over the curve's limit; '' where rates are not sized by it")
     behind_ios: float | None
     chance_ios: float | None
     verdict: str
@@ -260,12 +261,15 @@ class LoadPointData(_Model):
 
 class LoadCurveData(_Model):
     """Response time against load of one target, load points in the order in which they ran. power: how watts were
-    read, or 'not measured'.
+    read, or 'not measured'; '' where nobody asked. limit_ns: of `quantity`. sizing: which fixed rates are safe, in
+    words, or ''.
     """
 
     target: str
     points: list[LoadPointData]
     limit_ns: float | None
+    quantity: Literal["mean", "p99"]
+    sizing: str
     highest: list[Pair] = Field(description="I/Os per second of the highest load, by phase")
     power: str
     idle_watts: float | None

@@ -3,6 +3,7 @@
 
 import pytest
 
+from ioatlas.design.latency_search import Goal
 from ioatlas.model.cell import Cell
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.visit import Part, Series, Visit
@@ -66,7 +67,7 @@ def paced(rate, jobs=1):
     ],
 )
 def test_overload_is_what_the_target_does_not_carry(done, lat_ms, late_share, overloaded):
-    point = curve_point(paced(1000), visit(done, lat_ms=lat_ms, late_share=late_share))
+    point = curve_point(paced(1000), [visit(done, lat_ms=lat_ms, late_share=late_share)], Goal())
     assert point.offered == 1000
     assert point.iops == done
     assert point.overloaded is overloaded

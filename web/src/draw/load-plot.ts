@@ -9,6 +9,7 @@ export interface LoadLook {
   height: number;
   dark: boolean;
   limit: number | null;
+  quantity: string;
   latency: (ns: number) => string;
   count: (iops: number) => string;
 }
@@ -38,6 +39,7 @@ export function plotLoad(into: HTMLElement, points: readonly LoadPointData[], lo
     ...spreads.flatMap((s) => [s.value, s.low ?? s.value, s.high ?? s.value]),
     ...(look.limit === null ? [] : [look.limit]),
   ].filter((v) => v > 0);
+  const lines = LINES.filter((line) => points.some((p) => p[line.key] !== null));
   const range: [number, number] = values.length ? [Math.min(...values) / 1.3, Math.max(...values) * 1.4] : [1, 10];
   const rates = points.map((p) => p.iops?.value ?? 0);
   const bar = (c: CanvasRenderingContext2D, x: number, top: number, bottom: number, across: boolean) => {
@@ -66,9 +68,9 @@ export function plotLoad(into: HTMLElement, points: readonly LoadPointData[], lo
       c.fillStyle = ink;
       c.textAlign = "left";
       c.textBaseline = "bottom";
-      c.fillText(`limit of the mean: ${look.latency(look.limit)}`, u.bbox.left + 6 * ratio, y - 3 * ratio);
+      c.fillText(`limit of the ${look.quantity}: ${look.latency(look.limit)}`, u.bbox.left + 6 * ratio, y - 3 * ratio);
     }
-    for (const line of LINES) {
+    for (const line of lines) {
       const shown = points.filter((p) => p[line.key] !== null);
       c.strokeStyle = accent;
       c.lineWidth = 1.2 * ratio;
@@ -120,10 +122,10 @@ export function plotLoad(into: HTMLElement, points: readonly LoadPointData[], lo
         }),
         valueAxis(colours, range, "log", 10, look.latency),
       ],
-      series: [{}, ...LINES.map((line) => ({ stroke: accent, width: 1.4, dash: line.dash, points: { show: false } }))],
+      series: [{}, ...lines.map((line) => ({ stroke: accent, width: 1.4, dash: line.dash, points: { show: false } }))],
       hooks: { draw: [marks] },
     },
-    [rates, ...LINES.map((line) => points.map((p) => p[line.key]?.value ?? null))] as uPlot.AlignedData,
+    [rates, ...lines.map((line) => points.map((p) => p[line.key]?.value ?? null))] as uPlot.AlignedData,
     into,
   );
 }

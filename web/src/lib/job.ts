@@ -8,7 +8,7 @@ const LABELS = new Set(["operation", "tool", "phase", "load", "load_iops", "stre
 /** The job file's text, or an explanation as a comment where the cell has none. */
 export function jobText(atlas: Atlas, slot: Slot): string {
   const { job, targets } = atlas.data;
-  if (atlas.data.load_curves.length > 0) {
+  if (atlas.axes.some((axis) => axis.name === "stream")) {
     return "; One of several streams that ran at once. The jobs that ran, all streams of\n; a load together, are in the campaign's directory: batches/NUMBER/job.fio\n";
   }
   const measured = slot > 0 && textAt(atlas.kind, slot - 1) === "measured";

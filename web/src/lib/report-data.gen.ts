@@ -468,12 +468,15 @@ export interface RoundsCellData {
 }
 /**
  * Response time against load of one target, load points in the order in which they ran. power: how watts were
- * read, or 'not measured'.
+ * read, or 'not measured'; '' where nobody asked. limit_ns: of `quantity`. sizing: which fixed rates are safe, in
+ * words, or ''.
  */
 export interface LoadCurveData {
   target: string;
   points: LoadPointData[];
   limit_ns: number | null;
+  quantity: "mean" | "p99";
+  sizing: string;
   /**
    * I/Os per second of the highest load, by phase
    */
@@ -501,6 +504,10 @@ export interface LoadPointData {
   lat_p95_ns: SpreadData | null;
   lat_p99_ns: SpreadData | null;
   overloaded: boolean;
+  /**
+   * within, borderline or over the curve's limit; '' where rates are not sized by it
+   */
+  state: string;
   behind_ios: number | null;
   chance_ios: number | null;
   verdict: string;

@@ -30,24 +30,29 @@ function Curve({ curve, several }: { curve: LoadCurveData; several: boolean }) {
   return (
     <>
       {several ? <h3>{curve.target}</h3> : null}
+      {curve.sizing ? <p>At a fixed request rate: {curve.sizing}</p> : null}
       {phases.map((phase) => {
         const points = byRate(paced.filter((point) => point.phase === phase));
         return points.length > 1 ? <Chart key={phase} points={points} curve={curve} phase={phase} /> : null;
       })}
       {curve.latency_note ? (
         <p class="soft">
-          Open loop: I/Os arrive whether or not earlier ones are done. Latency is a {curve.latency_note}. “Behind”
-          counts the I/Os that were due and not done at the end of a visit, beside what chance alone explains; an open
-          circle marks a load at which the generator fell behind.
+          Open loop: I/Os arrive whether or not earlier ones are done. Latency is a {curve.latency_note}.{" "}
+          {hasBacklog(curve)
+            ? "“Behind” counts the I/Os that were due and not done at the end of a visit, beside what chance alone explains. "
+            : ""}
+          An open circle marks a load at which the generator fell behind.
         </p>
       ) : null}
       <Points curve={curve} power={power} />
-      <p>
-        Power: {curve.power}
-        {curve.idle_watts === null ? "" : `; idle ${significant(curve.idle_watts)} W`}
-        {curve.idle_bytes_per_watt === null ? "" : `, ${significant(curve.idle_bytes_per_watt / 1e9)} GB/W`}.
-      </p>
-      <Streams curve={curve} />
+      {curve.power ? (
+        <p>
+          Power: {curve.power}
+          {curve.idle_watts === null ? "" : `; idle ${significant(curve.idle_watts)} W`}
+          {curve.idle_bytes_per_watt === null ? "" : `, ${significant(curve.idle_bytes_per_watt / 1e9)} GB/W`}.
+        </p>
+      ) : null}
+      {curve.points.some((point) => point.streams.length > 0) ? <Streams curve={curve} /> : null}
     </>
   );
 }
@@ -65,6 +70,7 @@ function Chart({ points, curve, phase }: { points: readonly LoadPointData[]; cur
       height: 280,
       dark,
       limit: curve.limit_ns,
+      quantity: curve.quantity,
       latency,
       count,
     });
@@ -76,14 +82,24 @@ function Chart({ points, curve, phase }: { points: readonly LoadPointData[]; cur
       ref={into}
       class="plot load-plot"
       role="img"
-      aria-label={`${what} time on a logarithmic scale against I/Os per second, mean, p95 and p99 at ${points.length} loads with 95 % intervals. The numbers follow as a table.`}
+      aria-label={`${what} time on a logarithmic scale against I/Os per second, mean and percentiles at ${points.length} loads with 95 % intervals. The numbers follow as a table.`}
     />
   );
 }
 
+function hasBacklog(curve: LoadCurveData): boolean {
+  return curve.points.some((point) => point.behind_ios !== null);
+}
+
+/** What a fixed rate did to the latency that is limited. */
+const STATES: Record<string, string> = { within: "safe", borderline: "borderline", over: "over the limit" };
+
 function Points({ curve, power }: { curve: LoadCurveData; power: boolean }) {
   const system = useApp().units.value;
   const paced = curve.points.some((point) => point.offered_iops !== null);
+  const behind = hasBacklog(curve);
+  const middle = curve.points.some((point) => point.lat_p95_ns !== null);
+  const limited = `lat_${curve.quantity}_ns` as const;
   const told = (spread: SpreadData | null) => (spread === null ? "–" : latency(spread.value));
   return (
     <div class="wide">
@@ -96,10 +112,10 @@ function Points({ curve, power }: { curve: LoadCurveData; power: boolean }) {
             <th class="num">Achieved</th>
             <th class="num">Throughput</th>
             <th class="num">Mean</th>
-            <th class="num">95 % interval</th>
-            <th class="num">p95</th>
+            {middle ? <th class="num">p95</th> : null}
             <th class="num">p99</th>
-            {paced ? <th class="num">Behind / chance</th> : null}
+            <th class="num">95 % interval of the {curve.quantity}</th>
+            {behind ? <th class="num">Behind / chance</th> : null}
             {power ? (
               <>
                 <th class="num">W</th>
@@ -120,13 +136,12 @@ function Points({ curve, power }: { curve: LoadCurveData; power: boolean }) {
               <td class="num">{count(point.iops?.value ?? Number.NaN)}</td>
               <td class="num">{rate(point.bw_bytes_per_s?.value ?? Number.NaN, system)}</td>
               <td class="num">{told(point.lat_mean_ns)}</td>
-              <td class="num">
-                {intervalText(point.lat_mean_ns?.low ?? Number.NaN, point.lat_mean_ns?.high ?? Number.NaN, latency) ||
-                  "–"}
-              </td>
-              <td class="num">{told(point.lat_p95_ns)}</td>
+              {middle ? <td class="num">{told(point.lat_p95_ns)}</td> : null}
               <td class="num">{told(point.lat_p99_ns)}</td>
-              {paced ? (
+              <td class="num">
+                {intervalText(point[limited]?.low ?? Number.NaN, point[limited]?.high ?? Number.NaN, latency) || "–"}
+              </td>
+              {behind ? (
                 <td class="num">
                   {point.behind_ios === null || point.chance_ios === null
                     ? "–"
@@ -141,7 +156,7 @@ function Points({ curve, power }: { curve: LoadCurveData; power: boolean }) {
                 </>
               ) : null}
               <td class="num">{point.n_visits}</td>
-              <td>{point.overloaded ? "overloaded" : point.verdict}</td>
+              <td>{point.overloaded ? "overloaded" : (STATES[point.state] ?? point.verdict)}</td>
             </tr>
           ))}
         </tbody>

@@ -70,6 +70,6 @@ class Tune(Procedure):
         return TuneSteps(runner)
 
     def result(self, journal: Journal, spec: CampaignSpec) -> ResultParts:
-        from ioatlas.procedures.tune.result import TuneParts
+        from ioatlas.procedures.tune.parts import TuneParts
 
         return TuneParts(journal, spec)

@@ -5,19 +5,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from statistics import median_high
 from typing import Any
 
+from ioatlas.analysis.sizing import Rate, RateState, mean_interval, percentile_interval, size_up
 from ioatlas.analysis.windows import window_values
 from ioatlas.design.latency_search import Goal, Load, Outcome, Point, Trial, conclude, judge_load
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.histogram import Histogram
+from ioatlas.model.load_curve import Sizing
 from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import UnmeasuredCode
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.model.visit import Visit
 from ioatlas.procedures.tune.kept import Refuted, TuneEnd, TuneGoal, Unrunnable
-from ioatlas.results.parts import ResultParts
 from ioatlas.stats.intervals import log_t_interval
 from ioatlas.store.journal import Journal
 
@@ -25,13 +27,6 @@ SEARCH, FRESH, CURVE = Purpose.SWEEP, Purpose.FRESH, Purpose.CURVE
 """Purposes of the visits of a search; its trials are a sweep to everything else that reads the journal."""
 NOT_OF_THE_MAP = UnmeasuredCode.NOT_OF_THE_MAP
 """Why a cell of the curve is no cell of the map."""
-
-
-class TuneParts(ResultParts):
-    """The trials are a map over numjobs x iodepth; the steps of the curve are none of it."""
-
-    hidden_reasons = frozenset({NOT_OF_THE_MAP})
-    hidden_purposes = frozenset({Purpose.PROBE, CURVE})
 
 
 PERCENTS = tuple(range(10, 101, 10))
@@ -64,6 +59,10 @@ class Best:
 class CurvePoint:
     """One step of the load-latency curve. Latencies are lower bounds: fio's clock starts when it submits, not when the
     I/O was due.
+
+    overloaded: more than half of its visits did not carry the rate. n_overloaded: how many.
+    low, high:  95% interval of the latency that the goal limits.
+    state:      by the rule of docs/guide/tune.md.
     """
 
     percent: int
@@ -72,6 +71,12 @@ class CurvePoint:
     lat_mean_ns: float | None
     lat_p99_ns: float | None
     overloaded: bool
+    low_ns: float | None
+    high_ns: float | None
+    n_visits: int
+    n_overloaded: int
+    bw_bytes_per_s: float
+    state: RateState
 
 
 @dataclass(frozen=True)
@@ -99,6 +104,11 @@ class Tuning:
     refuted: tuple[Point, ...]
     remarks: tuple[str, ...]
 
+    @property
+    def sizing(self) -> Sizing | None:
+        """What fixed rates are safe; None without a curve."""
+        return size_up([Rate(point.offered, point.state, overloaded=point.overloaded) for point in self.curve])
+
     def as_json(self) -> dict[str, Any]:
         best = None
         if self.best is not None:
@@ -113,6 +123,7 @@ class Tuning:
             "seconds": round(self.seconds, 2),
             "curve": [vars(point) for point in self.curve],
             "curve_latency": "lower bound",
+            "sizing": asdict(self.sizing) if self.sizing else None,
             "bounds": {"lower": _load(self.outcome.lower), "upper": _load(self.outcome.upper)},
             "pareto": [_load(load) for load in self.outcome.pareto],
             "trials": [
@@ -204,9 +215,46 @@ def offered_iops(cell: Cell) -> float:
     return sum(float(part) for part in parts if part) * cell.numjobs
 
 
-def curve_point(cell: Cell, visit: Visit) -> CurvePoint:
-    """One visit of the curve as its step."""
-    trial = trial_of(cell, visit)
+REPEATED = 1000
+"""Added to the number of a visit that repeats a step."""
+
+
+def curve_point(cell: Cell, visits: Sequence[Visit], goal: Goal) -> CurvePoint:
+    """The visits of one step of the curve. Of several the middle one tells the latency, as in the search."""
+    short = sum(_falls_short(cell, visit) for visit in visits)
+    trials = [trial_of(cell, visit) for visit in visits]
+    ends = [interval for visit in visits if (interval := _limited_interval(visit, goal)) is not None]
+    low, high = _middle(low for low, _ in ends), _middle(high for _, high in ends)
+    return CurvePoint(
+        visits[0].replicate % REPEATED,
+        offered_iops(cell),
+        sum(_rate(visit, "total_ios") for visit in visits) / len(visits),
+        _middle(trial.lat_mean_ns for trial in trials),
+        _middle(trial.lat_p99_ns for trial in trials),
+        overloaded=2 * short > len(visits),
+        low_ns=low,
+        high_ns=high,
+        n_visits=len(visits),
+        n_overloaded=short,
+        bw_bytes_per_s=sum(_rate(visit, "io_bytes") for visit in visits) / len(visits),
+        state=RateState.of(low, high, goal.limit_ns, n_visits=len(visits), n_overloaded=short),
+    )
+
+
+def _middle(values: Iterable[float | None]) -> float | None:
+    """The larger of the two in the middle where there are two; None when one is not known."""
+    known = list(values)
+    there = [value for value in known if value is not None]
+    return median_high(there) if there and len(there) == len(known) else None
+
+
+def _rate(visit: Visit, name: str) -> float:
+    seconds = max((part.runtime_ms for part in visit.parts), default=0) / 1000
+    return sum(getattr(part, name) for part in visit.parts) / seconds if seconds else 0.0
+
+
+def _falls_short(cell: Cell, visit: Visit) -> bool:
+    """Whether the offered rate was not carried."""
     offered = offered_iops(cell)
     seconds = max((part.runtime_ms for part in visit.parts), default=0) / 1000
     done = sum(part.total_ios for part in visit.parts)
@@ -216,9 +264,25 @@ def curve_point(cell: Cell, visit: Visit) -> CurvePoint:
     under_way = cell.numjobs + offered * quick / 1e9
     # A late start of the generator is not an overload: the last four fifths must fall short as well.
     late = sum(window_values(part, int(part.runtime_ms // 5)).iops for part in visit.parts)
-    short = done + under_way < OVERLOADED * offered * seconds and late < OVERLOADED * offered
-    iops = done / seconds if seconds else 0.0
-    return CurvePoint(visit.replicate, offered, iops, trial.lat_mean_ns, trial.lat_p99_ns, overloaded=short)
+    return done + under_way < OVERLOADED * offered * seconds and late < OVERLOADED * offered
+
+
+def _limited_interval(visit: Visit, goal: Goal) -> tuple[float, float] | None:
+    """Of the latency that the goal limits, in the slower direction; None without latencies."""
+    histograms = [one for one in _histograms([visit]).values() if one.count]
+    if not histograms:
+        return None
+    ends = [percentile_interval(one, 99) if goal.quantity == "p99" else mean_interval(one) for one in histograms]
+    return max(low for low, _ in ends), max(high for _, high in ends)
+
+
+def _histograms(visits: Sequence[Visit]) -> dict[str, Histogram]:
+    """By direction, of all visits."""
+    names = {part.direction for visit in visits for part in visit.parts}
+    return {
+        name: Histogram.merge(part.histogram for visit in visits for part in visit.parts if part.direction == name)
+        for name in sorted(names)
+    }
 
 
 def _best(cell: Cell, visits: Iterable[Visit]) -> Best | None:
@@ -234,10 +298,7 @@ def _best(cell: Cell, visits: Iterable[Visit]) -> Best | None:
             ios[part.direction] = ios.get(part.direction, 0) + part.total_ios
             moved += part.io_bytes
             total += part.total_ios
-    merged = {
-        name: Histogram.merge(part.histogram for v in fresh for part in v.parts if part.direction == name)
-        for name in ios
-    }
+    merged = _histograms(fresh)
     iops = interval.estimate or 0.0
     means = [trial.lat_mean_ns for trial in trials if trial.lat_mean_ns is not None]
     tails = [value for histogram in merged.values() if (value := histogram.percentile_ns(99)) is not None]
@@ -255,6 +316,15 @@ def _best(cell: Cell, visits: Iterable[Visit]) -> Best | None:
     )
 
 
+def _closed_cell(point: Point, cells: Iterable[Cell]) -> Cell:
+    """That of a setting, not those of its curve."""
+    return next(cell for cell in cells if (cell.numjobs, cell.iodepth) == point and "rate_iops" not in cell.option)
+
+
+def best_cell(best: Best, cells: Iterable[Cell]) -> Cell:
+    return _closed_cell((best.numjobs, best.iodepth), cells)
+
+
 def load_tuning(journal: Journal) -> Tuning:
     """The result of the search in a journal, as far as it has come."""
     goal = journal.kept(TuneGoal).goal
@@ -265,10 +335,13 @@ def load_tuning(journal: Journal) -> Tuning:
     outcome = conclude(goal, trials, journal.kept(Unrunnable).points, gone)
     best = None
     if outcome.best is not None:
-        for cell in cells.values():
-            if (cell.numjobs, cell.iodepth) == outcome.best.point and "rate_iops" not in cell.option:
-                best = _best(cell, visits) if holds(goal, fresh_trials(cell, visits)) else None
-    curve = [curve_point(cells[v.cell_key], v) for v in visits if v.purpose == CURVE and not v.discarded and v.parts]
+        cell = _closed_cell(outcome.best.point, cells.values())
+        best = _best(cell, visits) if holds(goal, fresh_trials(cell, visits)) else None
+    steps: dict[str, list[Visit]] = {}
+    for v in visits:
+        if v.purpose == CURVE and not v.discarded and v.parts:
+            steps.setdefault(v.cell_key, []).append(v)
+    curve = [curve_point(cells[key], mine, goal) for key, mine in steps.items()]
     limited_by = "budget" if journal.kept(TuneEnd).by_budget else outcome.limited_by
     seconds = sum((row.ended_at or row.started_at) - row.started_at for row in journal.sessions())
     return Tuning(

@@ -21,11 +21,13 @@ from ioatlas.procedures.tune.result import (
     FEWEST_FRESH,
     FRESH,
     NOT_OF_THE_MAP,
+    REPEATED,
     SEARCH,
     curve_levels,
     fresh_trials,
     holds,
     load_tuning,
+    offered_iops,
     trials_of,
 )
 from ioatlas.run.plan import FIO_SECONDS
@@ -37,6 +39,8 @@ TRIAL_MS, TRIAL_IOS, TRIAL_LONGEST_MS = 500, 250, 2000
 """A trial lasts at least this long, and until it holds I/Os enough for a 99th percentile, within reason."""
 FRESH_VISITS, FRESH_TRIES, FRESH_MS, FRESH_LONGEST_MS = 5, 3, 1000, 5000
 CURVE_MS, CURVE_IOS, SHORTEST_CURVE_MS = 1000, 300, 200
+REPEATS, MOST_REPEATED = 2, 5
+"""More visits of a rate that decides what is safe, and of how many rates at most."""
 REFUTALS = 4
 """Settings that the fresh visits may refute before the search gives up."""
 MOST_ROUNDS = 150
@@ -137,6 +141,7 @@ class TuneSteps(Steps):
         tuning = load_tuning(self.journal)
         if tuning.best is None or self.journal.has_visits(CURVE):
             self.runner.make_planned(CURVE)
+            self._repeat_deciding_steps()
             return
         left = self.budget.left
         each = CURVE_MS if left is None else min(CURVE_MS, int(1000 * (left - 3) / 12))
@@ -151,6 +156,30 @@ class TuneSteps(Steps):
             longest = TRIAL_LONGEST_MS if left is None else each
             wanted = min(longest, max(each, round(1000 * CURVE_IOS / level.offered_iops)))
             rows.append(NewVisit(cell.key, level.percent, self._seed(level.percent, 7), CURVE, runtime_ms=wanted))
+        self.journal.add_visits(rows)
+        self.runner.make_planned(CURVE)
+        self._repeat_deciding_steps()
+
+    def _repeat_deciding_steps(self) -> None:
+        """The highest rate that seems safe, the lowest that is too much and those between: two more visits each."""
+        visits = [visit for visit in self.journal.visits() if visit.purpose == CURVE]
+        sizing = load_tuning(self.journal).sizing
+        if sizing is None or any(visit.replicate > REPEATED for visit in visits):
+            return
+        low, high = sizing.safe_iops or 0.0, sizing.over_iops or sizing.highest_iops
+        deciding = [visit for visit in visits if low <= offered_iops(self.cells[visit.cell_key]) <= high]
+        deciding = sorted(deciding, key=lambda visit: visit.replicate)[:MOST_REPEATED]
+        asked = self.journal.asked_ms()
+        lengths = {visit.cell_key: asked.get(visit.visit_id) or CURVE_MS for visit in deciding}
+        left = self.budget.left
+        if left is not None and REPEATS * sum(lengths.values()) / 1000 * self.budget.slowdown + 3 > left:
+            return
+        rows = [
+            NewVisit(visit.cell_key, k, self._seed(k, 7), CURVE, runtime_ms=lengths[visit.cell_key])
+            for visit in deciding
+            for k in (visit.replicate + n * REPEATED for n in range(1, REPEATS + 1))
+        ]
+        random.Random(self._spec.order_seed).shuffle(rows)  # noqa: S311 - an order, not a secret
         self.journal.add_visits(rows)
         self.runner.make_planned(CURVE)
 

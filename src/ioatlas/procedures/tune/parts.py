@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A search for the best setting as a campaign's result: its trials are a map, its curve is one of load points."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+
+from ioatlas.analysis.sizing import advice, rates_text
+from ioatlas.model.finding import Finding, FindingCode
+from ioatlas.model.load_curve import LATENCY_NOTE, LoadCurve, LoadPoint, Spread
+from ioatlas.model.purpose import Purpose
+from ioatlas.model.result import CampaignResult
+from ioatlas.model.testbed import Testbed
+from ioatlas.model.verdict import VerdictCode
+from ioatlas.model.visit import Visit
+from ioatlas.procedures.tune.result import CURVE, NOT_OF_THE_MAP, Best, CurvePoint, Tuning, load_tuning
+from ioatlas.procedures.tune.wording import asked, best_sentence, none_sentence, setting
+from ioatlas.results.parts import ResultParts
+
+PLACE = "load-curves"
+"""Section of the report that holds the evidence."""
+
+
+class TuneParts(ResultParts):
+    """The trials are a map over numjobs x iodepth; the steps of the curve are none of it."""
+
+    hidden_reasons = frozenset({NOT_OF_THE_MAP})
+    hidden_purposes = frozenset({Purpose.PROBE, CURVE})
+
+    def findings(self, result: CampaignResult) -> tuple[Finding, ...]:
+        return (*_findings(self._tuning()), *super().findings(result))
+
+    def finish(
+        self,
+        result: CampaignResult,
+        visits: Sequence[Visit],  # noqa: ARG002
+        beds: Mapping[str, Testbed],  # noqa: ARG002
+    ) -> CampaignResult:
+        tuning = self._tuning()
+        if tuning.best is None:
+            return result
+        return replace(result, load_curves=(load_curve(tuning, tuning.best, self._target(), self._size()),))
+
+    @cache  # noqa: B019 - as short-lived as the result it is for
+    def _tuning(self) -> Tuning:
+        return load_tuning(self.journal)
+
+    def _target(self) -> str:
+        return self.journal.targets()[0].name
+
+    def _size(self) -> int:
+        return max((cell.end_bytes for cell, _ in self.journal.cells()), default=0)
+
+
+def load_curve(tuning: Tuning, best: Best, target: str, footprint_bytes: int) -> LoadCurve:
+    """The steps of the curve, and before them the closed loop of the best setting."""
+    goal = tuning.goal
+    return LoadCurve(
+        target,
+        (_closed(best), *(_paced(point, goal.quantity) for point in tuning.curve)),
+        footprint_bytes,
+        limit_ns=goal.limit_ns,
+        power="",
+        quantity=goal.quantity,
+        setting=setting(best),
+        sizing=tuning.sizing,
+    )
+
+
+def _closed(best: Best) -> LoadPoint:
+    return LoadPoint(
+        f"best: {best.numjobs} x {best.iodepth}",
+        None,
+        "closed",
+        None,
+        None,
+        Spread(best.iops, best.iops_low, best.iops_high),
+        Spread(best.bw_bytes_per_s),
+        _spread(best.lat_mean_ns),
+        None,
+        _spread(best.lat_p99_ns),
+        overloaded=False,
+        behind_ios=None,
+        chance_ios=None,
+        verdict=VerdictCode.STEADY,
+        n_visits=best.n_visits,
+        n_discarded=0,
+        seconds=0.0,
+    )
+
+
+def _paced(point: CurvePoint, quantity: str) -> LoadPoint:
+    told = {
+        name: Spread(value, *((point.low_ns, point.high_ns) if name == quantity else ())) if value is not None else None
+        for name, value in (("mean", point.lat_mean_ns), ("p99", point.lat_p99_ns))
+    }
+    return LoadPoint(
+        "",
+        float(point.percent),
+        "open",
+        point.offered,
+        point.offered,
+        Spread(point.iops),
+        Spread(point.bw_bytes_per_s),
+        told["mean"],
+        None,
+        told["p99"],
+        overloaded=point.overloaded,
+        behind_ios=None,
+        chance_ios=None,
+        verdict=VerdictCode.OVERLOADED if point.overloaded else VerdictCode.STEADY,
+        n_visits=point.n_visits,
+        n_discarded=0,
+        seconds=0.0,
+        notes=(LATENCY_NOTE,),
+        state=point.state,
+    )
+
+
+def _spread(value: float | None) -> Spread | None:
+    return None if value is None else Spread(value)
+
+
+def _findings(tuning: Tuning) -> list[Finding]:
+    if tuning.best is None:
+        return [Finding(FindingCode.HIGHEST_LOAD, none_sentence(tuning), title="Best setting", place="map")]
+    found = [Finding(FindingCode.HIGHEST_LOAD, best_sentence(tuning, tuning.best), title="Best setting", place=PLACE)]
+    if tuning.sizing is not None:
+        sentence = f"{asked(tuning.goal)}: {rates_text(tuning.sizing)}. {advice(tuning.sizing)}"
+        found.append(Finding(FindingCode.RESPONSE_TIME, sentence, title="Fixed request rate", place=PLACE))
+    return found

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a search leaves behind: the answer on one screen, the report with the curve, a job that runs by hand."""
+
+import json
+import shutil
+import subprocess
+
+import pytest
+
+from ioatlas.campaign import load_result
+from ioatlas.simulate.law import Law, Way
+from tests.unit.simulated import Shell
+
+CAPACITY = 4_000
+SLOW = Law(random_read=Way(2e-3, CAPACITY, 400e6), random_write=Way(2e-3, CAPACITY, 400e6), noise=0.03)
+ON_A_FILE = ["--size", "4m", "--set", "direct=0", "--set", "ioengine=libaio"]
+LIMIT_NS = 10e6
+
+
+@pytest.fixture(scope="module")
+def shell():
+    return Shell(SLOW)
+
+
+@pytest.fixture(scope="module")
+def found(shell, tmp_path_factory):
+    place = tmp_path_factory.mktemp("answer")
+    (place / "t").mkdir()
+    directory = place / "d"
+    done = shell("tune", place / "t", *ON_A_FILE, "--p99", "10ms", "--max-jobs", "4", "-o", directory)
+    assert done.returncode == 0, done.stderr
+    return done.stdout, directory, json.loads((directory / "tune.json").read_text())
+
+
+def test_the_answer_fits_one_screen_and_ends_with_its_files(found):
+    told, directory, _ = found
+    lines = told.splitlines()
+    assert len(lines) <= 25
+    assert max(map(len, lines)) <= 100 + len(str(directory))  # a path is not folded
+    assert lines[0] == "4 KiB random read, 99% within 10 ms"
+    assert lines[-2:] == [f"Report: {directory / 'report.html'}", f"fio job: {directory / 'best.fio'}"]
+
+
+def test_the_fixed_rate_stands_below_the_closed_loop_one(found):
+    told, _, result = found
+    safe = result["sizing"]["safe_iops"]
+    assert 0.5 * CAPACITY < safe < 1.01 * result["best"]["iops"]
+    assert "At a fixed request rate: safe to" in told
+    assert f"Size applications for {safe:.0f} IOPS." in told
+    by_rate = {point["offered"]: point for point in result["curve"]}
+    assert all(p["state"] == "within" and p["high_ns"] <= LIMIT_NS for rate, p in by_rate.items() if rate <= safe)
+    over = result["sizing"]["over_iops"]
+    assert over is None or all(p["overloaded"] or p["low_ns"] > LIMIT_NS for r, p in by_rate.items() if r >= over)
+
+
+def test_the_rates_that_decide_are_measured_again(found):
+    _, _, result = found
+    visits = {point["percent"]: point["n_visits"] for point in result["curve"]}
+    assert sorted(visits) == list(range(10, 101, 10))
+    assert visits[10] == 1
+    assert max(visits.values()) == 3
+    assert 2 <= sum(n == 3 for n in visits.values()) <= 5
+
+
+def test_the_result_has_the_curve_and_the_trials(found):
+    _, directory, found_json = found
+    result = load_result(directory)
+    (curve,) = result.load_curves
+    assert curve.limit_ns == LIMIT_NS
+    assert curve.quantity == "p99"
+    assert curve.sizing.safe_iops == found_json["sizing"]["safe_iops"]
+    closed, *paced = curve.points
+    assert closed.loop == "closed"
+    assert closed.iops.value == found_json["best"]["iops"]
+    assert [point.offered_iops for point in paced] == [point["offered"] for point in found_json["curve"]]
+    assert {(e.cell.numjobs, e.cell.iodepth) for e in result.estimates} == {
+        (trial["numjobs"], trial["iodepth"]) for trial in found_json["trials"]
+    }
+
+
+def test_show_report_and_resume_know_it(shell, found):
+    _, directory, result = found
+    shown = shell("show", directory)
+    assert shown.returncode == 0, shown.stderr
+    assert len(shown.stdout.splitlines()) <= 25
+    assert "Best setting" in shown.stdout
+    assert f"safe to {result['sizing']['safe_iops']:.0f} IOPS" in shown.stdout
+    all_of_it = shell("show", "-v", directory)
+    assert "Fixed request rate" in all_of_it.stdout
+    (directory / "report.html").unlink()
+    assert shell("report", directory).returncode == 0
+    assert (directory / "report.html").stat().st_size > 10_000
+    again = shell("resume", directory, "--json")
+    assert again.returncode == 0, again.stderr
+    assert json.loads(again.stdout)["curve"] == result["curve"]  # nothing was left to do
+
+
+@pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
+def test_the_job_runs_by_hand(found):
+    _, directory, result = found
+    job = directory / "best.fio"
+    checked = subprocess.run(["fio", "--parse-only", job], capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stderr
+    lines = job.read_text().splitlines()
+    best = result["best"]
+    assert {"rw=randread", "bs=4096", f"numjobs={best['numjobs']}", f"iodepth={best['iodepth']}"} <= set(lines)
+    assert f"filename={directory.parent / 't' / 'ioatlas-by-hand'}" in lines
+    assert any("delete it afterwards" in line for line in lines if line.startswith(";"))
+
+
+def test_a_limit_that_nothing_meets_leaves_a_report_and_no_job(shell, tmp_path):
+    (tmp_path / "t").mkdir()
+    directory = tmp_path / "d"
+    done = shell("tune", tmp_path / "t", *ON_A_FILE, "--mean", "1ms", "-o", directory)
+    assert done.returncode == 3
+    assert "No setting found for mean latency within 1 ms: even one I/O at a time exceeds it." in done.stdout
+    assert (directory / "report.html").exists()
+    assert not (directory / "best.fio").exists()
+    assert json.loads((directory / "tune.json").read_text())["sizing"] is None
+    assert shell("show", directory).returncode == 0
+
+
+def test_without_a_limit_a_rate_is_safe_when_it_is_carried(shell, tmp_path):
+    (tmp_path / "t").mkdir()
+    found = shell("tune", tmp_path / "t", *ON_A_FILE, "--max-throughput", "--max-jobs", "1", "-o", tmp_path / "d")
+    assert found.returncode == 0, found.stderr
+    assert found.stdout.startswith("4 KiB random read, most IOPS, no latency limit\n")
+    result = json.loads((tmp_path / "d" / "tune.json").read_text())
+    carried = [point["offered"] for point in result["curve"] if not point["n_overloaded"]]
+    assert result["sizing"]["safe_iops"] in carried
+
+
+def test_the_job_of_a_writing_load_says_so(shell, tmp_path):
+    file = tmp_path / "disk.img"
+    file.write_bytes(bytes(4 << 20))
+    words = f"{file} {file.stat().st_size}"
+    done = shell(
+        "tune", file, *ON_A_FILE, "--rw", "randwrite", "--p99", "10ms", "--max-jobs", "1", "--overwrite", words,
+        "-o", tmp_path / "d",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "d" / "best.fio").read_text()
+    assert "OVERWRITES" in text
+    assert f"filename={file}" in text
+    assert "allow_file_create=0" in text
