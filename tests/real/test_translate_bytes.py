@@ -118,3 +118,22 @@ def test_file_names_of_repeated_lines_are_all_used(tmp_path):
     found = bytes_of_jobs(translate("fio", str(path)), tmp_path)
     assert found == [("a", MIB)]
     assert sorted(files(tmp_path).values()) == [256 * KIB] * 4
+
+
+def test_reading_threads_of_elbencho_leave_their_parts_to_be_written_by_nobody(tmp_path):
+    (tmp_path / "ioatlas-target-1").write_bytes(bytes(MIB))
+    translation = translate("elbencho", "elbencho -w --rwmixthr 1 -t 4 -b 64k -s 1m /x/file1")
+    assert [moved for _, moved in bytes_of_jobs(translation, tmp_path)] == [256 * KIB] * 4
+    data = (tmp_path / "ioatlas-target-1").read_bytes()
+    assert len(data) == MIB
+    assert not any(data[: 256 * KIB])
+    assert all(any(chunk) for chunk in chunks(data[256 * KIB :]))
+
+
+def test_a_pattern_without_a_job_number_is_said_to_serve_one_job(tmp_path):
+    command = "fio --name=a --rw=write --bs=64k --size=1m --nrfiles=4 --numjobs=3 --filename_format='x.$filenum'"
+    path = tmp_path / "a.sh"
+    path.write_text(command + "\n")
+    translation = translate("fio", str(path))
+    assert [moved for _, moved in bytes_of_jobs(translation, tmp_path)] == [MIB, 0, 0]
+    assert any("the others move nothing" in entry.reason for entry in translation.fidelity)

@@ -188,9 +188,15 @@ def _logical_lines(text: str) -> list[tuple[int, str]]:
     return joined
 
 
+_OF_FIO = frozenset({"jobname", "jobnum", "filenum", "clientuid", "pagesize", "mb_memory", "ncpus"})
+"""Names that fio replaces itself, which a script has in quotes."""
+
+
 def _expand(text: str, values: Mapping[str, str], where: str) -> str:
     def replace(match: re.Match[str]) -> str:
         name = next(group for group in match.groups() if group)
+        if name in _OF_FIO and name not in values:
+            return match.group(0)
         if name not in values:
             raise UsageError(
                 f"the variable {match.group(0)} has no value here",

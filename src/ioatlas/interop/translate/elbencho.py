@@ -347,15 +347,20 @@ def _with_readers(command: Command, stream: Stream, limit: int, notes: list[Fide
     if readers >= threads:
         raise UsageError("--rwmixthr must be less than -t", where=command.where, remedy="correct one of them")
     written = ("refill_buffers", "scramble_buffers", "buffer_compress_percentage")
-    notes.append(
-        approximate(
-            "threads",
-            f"--rwmixthr: {readers} of {threads} threads read",
-            "both sections cover the whole data set; neither a part of its own",
-        )
-    )
+    part = stream.offset_increment_bytes if stream.address.law != "strided" else 0
+    error = "both sections cover the whole data set; neither a part of its own"
+    if part:
+        error = "which of the threads read: here those of the first parts"
+    elif stream.private:
+        error = "readers are on files that others write, not on files of their own"
+    notes.append(approximate("threads", f"--rwmixthr: {readers} of {threads} threads read", error))
     return (
-        replace(stream, jobs=threads - readers, arrival=_arrival(limit, threads - readers)),
+        replace(
+            stream,
+            jobs=threads - readers,
+            offset_bytes=readers * part,
+            arrival=_arrival(limit, threads - readers),
+        ),
         replace(
             stream,
             name="elbencho-readers",

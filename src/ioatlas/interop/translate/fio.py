@@ -103,7 +103,10 @@ class _Reader:
             options["filename_format"] = (
                 f"ioatlas-{plain}" if re.fullmatch(r"[\w.$\-]+", plain) else "ioatlas-$jobname.$jobnum.$filenum"
             )
-            notes.append(exact("target", "file names by pattern, without directories"))
+            told = "file names by pattern, without directories"
+            if "$jobnum" not in template and given.get("numjobs", "1") != "1":
+                told += "; without $jobnum in it only the first job gets files, and the others move nothing (fio 3.33)"
+            notes.append(exact("target", told))
             return template
         notes.append(exact("target", "fio names a file for each job itself, in the directory it runs in"))
         return directory or ""
