@@ -263,20 +263,19 @@ def test_lanes_of_a_trace_are_made_anew(disk_dir, monkeypatch):
     (disk_dir / "t.iolog").write_text(TRACE)
     text = 'visits = 1\ntrace = "{root}/t.iolog"\n[target]\npath = "{target}"\n[sweep]\ndirect = 0\nnumjobs = 1\n'
     place = Place(disk_dir, text)
-    lane = place.directory / "trace" / "1" / "0"
-    good = lane.read_text()
-    lane.write_text(
-        f"fio version 3 iolog\n0 {place.outside}/victim add\n0 {place.outside}/victim open\n"
-        f"0 {place.outside}/victim write 0 4096\n"
-    )
+    kept, lane = place.directory / "trace.iolog", place.directory / "trace" / "1" / "0"
+    trace, good = kept.read_text(), lane.read_text()
+    kept.write_text(trace.replace(" read ", " write "))
+    done = place.resume()
+    place.check_untouched(done)
+    assert "not the trace that was planned" in done.stderr
+    kept.write_text(trace)
+    victim = place.outside / "victim"
+    lane.write_text(f"fio version 3 iolog\n0 {victim} add\n0 {victim} open\n0 {victim} write 0 4096\n")
     done = place.resume()
     assert done.returncode == 0, done.stderr
     assert lane.read_text() == good
     assert place.seen() == place.before
-    (place.directory / "trace.iolog").write_text(TRACE.replace(" read ", " write "))
-    done = place.resume()
-    place.check_untouched(done)
-    assert "not the trace that was planned" in done.stderr
 
 
 def test_the_key_is_for_the_user_alone(place):
