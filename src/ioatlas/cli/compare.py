@@ -12,10 +12,15 @@ from ioatlas.cli._campaigns import CampaignDirectory
 from ioatlas.cli._faults import says_what_does_not_fit
 
 if TYPE_CHECKING:
+    from ioatlas.analysis.compare import CellComparison
     from ioatlas.results.comparison import CampaignComparison
 
 PIPE_WIDTH = 160
 """Columns to use when the output is no terminal."""
+MOST_SHOWN = 12
+"""Cells that differ and stand on the first screen."""
+ENOUGH_POWER = 0.8
+"""Chance to notice a slowdown below which a test is weak."""
 _LATENCIES = ("lat_mean", "lat_p99")
 _WORDS = {"bw": "throughput", "iops": "IOPS", "lat_mean": "mean latency", "lat_p99": "99th percentile of latency"}
 
@@ -63,6 +68,7 @@ Examples:
     help="Write a page with both maps and the map of ratios.",
 )
 @click.option("--cells", "all_cells", is_flag=True, help="List every cell, not only those that differ.")
+@click.option("-v", "--verbose", is_flag=True, help="Every cell that differs, and how it was tested.")
 @click.option("--fail-if-worse", is_flag=True, help="Exit with 3 when the map or any cell is worse in SECOND.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @says_what_does_not_fit
@@ -74,6 +80,7 @@ def command(
     same: tuple[Path, ...],
     output: Path | None,
     all_cells: bool,
+    verbose: bool,
     fail_if_worse: bool,
     as_json: bool,
 ) -> None:
@@ -109,7 +116,7 @@ def command(
 
         click.echo(json.dumps(_document(found), indent=2))
     else:
-        _print(found, all_cells=all_cells)
+        _print(found, all_cells=all_cells, verbose=verbose)
     if output is not None:
         _write_page(found, output)
         click.echo(f"page: {output}", err=as_json)
@@ -218,7 +225,7 @@ def _sentences(found: CampaignComparison) -> list[str]:
     return told
 
 
-def _print(found: CampaignComparison, *, all_cells: bool) -> None:
+def _print(found: CampaignComparison, *, all_cells: bool, verbose: bool) -> None:
     from rich.console import Console
     from rich.table import Table
 
@@ -226,9 +233,11 @@ def _print(found: CampaignComparison, *, all_cells: bool) -> None:
     console = Console(highlight=False, soft_wrap=True)
     if not console.is_terminal:
         console = Console(highlight=False, soft_wrap=True, width=PIPE_WIDTH)
-    for sentence in _sentences(found):
-        console.print(sentence)
+    for line in answer(found):
+        console.print(line)
     shown = result.cells if all_cells else result.differing
+    if not (all_cells or verbose):
+        shown = tuple(sorted(shown, key=_chance)[:MOST_SHOWN])
     if shown:
         table = Table(box=None, pad_edge=False)
         for title, justify in (
@@ -240,7 +249,7 @@ def _print(found: CampaignComparison, *, all_cells: bool) -> None:
             ("", "left"),
         ):
             table.add_column(title, justify=justify, no_wrap=True)  # type: ignore[arg-type]
-        for cell in sorted(shown, key=lambda row: row.p if row.p is not None else 2.0):
+        for cell in sorted(shown, key=_chance):
             figures = (
                 ("", "", "")
                 if cell.ratio is None or cell.low is None or cell.high is None or cell.p is None
@@ -253,12 +262,53 @@ def _print(found: CampaignComparison, *, all_cells: bool) -> None:
                 f"{cell.outcome}{': ' + cell.reason if cell.reason else ''}",
             )
         console.print(table)
+    left = (len(result.cells) if all_cells else len(result.differing)) - len(shown)
+    if left > 0:
+        console.print(f"... and {left} more: -v")
     noise = (
         f"campaigns of the unchanged target differ by {found.campaign_sd:.1%}"
         if found.campaign_sd is not None
         else "assumed: the target moved no more between the campaigns than while they ran"
     )
-    console.print(
-        f"method {result.method}, differences up to {result.tolerance:.1%} ignored, false discovery rate "
-        f"{result.false_discovery_rate:.0%}; {noise}"
-    )
+    if verbose:
+        console.print(
+            f"method {result.method}, differences up to {result.tolerance:.1%} ignored, false discovery rate "
+            f"{result.false_discovery_rate:.0%}"
+        )
+    console.print(f"({noise})")
+
+
+def _chance(cell: CellComparison) -> float:
+    return cell.p if cell.p is not None else 2.0
+
+
+def answer(found: CampaignComparison) -> list[str]:
+    """What the two say together: the verdict, how large, how many cells, whether the test could have seen it."""
+    from statistics import median
+
+    result, whole = found.result, found.result.whole
+    word = _WORDS[found.quantity]
+    weak = whole is not None and whole.power < ENOUGH_POWER
+    said = {"higher": "HIGHER", "lower": "LOWER", "same": f"THE SAME within {result.tolerance:.0%}"}
+    verdict = "TOO FEW VISITS TO TELL" if whole is None else said.get(whole.outcome, "NO DIFFERENCE SHOWN")
+    if weak and whole is not None and whole.outcome not in said:
+        verdict += ", and the test was weak"
+    lines = [f"{found.names[1]} vs {found.names[0]}, {word}: {verdict}"]
+    if whole is not None:
+        told = f"{whole.ratio - 1:+.1%}  (plausible {whole.low - 1:+.1%} to {whole.high - 1:+.1%})"
+        lines.append(f" Overall   {told}")
+    sides = ((len(result.only_first), found.names[0]), (len(result.only_second), found.names[1]))
+    alone = [f"{count} only in {name}" for count, name in sides if count]
+    lines.append(f" Cells     {'; '.join([f'{len(result.differing)} of {len(result.cells)} changed', *alone])}")
+    powers = [cell.power for cell in result.cells if cell.power is not None]
+    if whole is not None:
+        lines.append(f" Power     {_noticed(whole.power, result.effect)} overall")
+    if powers:
+        lines.append(f"           {_noticed(median(powers), result.effect)} in a typical cell")
+    if weak or whole is None:
+        lines.append("Next: repeat both with more --visits")
+    return lines
+
+
+def _noticed(power: float, effect: float) -> str:
+    return f"a real {effect:.0%} slowdown would be noticed {round(100 * power)} times in 100"
