@@ -20,7 +20,7 @@ from ioatlas.store.journal import NewVisit
 PROBE_MS = 190
 PROBE_LONGEST_MS = 3000
 PROBE_REPLICATE = -1
-LIGHT_SHARE, HEAVY_SHARE = 0.03, 0.1
+LIGHT_SHARE, HEAVY_SHARE = 0.05, 0.1
 """Most of what is left of a budget that the probe of one cell may take; dearer ones are sized by what is known."""
 BURST_SHARE = 0.1
 """Part of a plan's time that looking for burst credit takes, all directions together."""
@@ -106,8 +106,9 @@ def _window_and_gap_ms(runner: Runner, cell: Cell) -> tuple[int, int]:
 
 
 def _seconds(runner: Runner, cell: Cell, window: tuple[int, int]) -> float:
-    """Expected time of a probe, what is in flight at its end included."""
-    return max(sum(window) / 1000, window[0] / 1000 + (runner.pace.likely_seconds(cell) or 0.0))
+    """Expected time of a probe in a process of its own, what is in flight at its end included."""
+    load = max(sum(window) / 1000, window[0] / 1000 + (runner.pace.likely_seconds(cell) or 0.0))
+    return load + runner.budget.start_seconds
 
 
 def _make(
@@ -117,7 +118,7 @@ def _make(
     left = runner.budget.left
     windows = windows or {cell.key: _window_and_gap_ms(runner, cell) for cell in cells}
     if left is not None:
-        cells = [cell for cell in cells if _seconds(runner, cell, windows[cell.key]) <= max(share * left, 0.5)]
+        cells = [cell for cell in cells if _seconds(runner, cell, windows[cell.key]) <= share * left]
     if not cells:
         return
     runner.emit(Event("probe", {"cells": len(cells)}))
