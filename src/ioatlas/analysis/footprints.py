@@ -8,6 +8,7 @@ bytes since they were prepared.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import exp, log, sqrt
@@ -57,13 +58,16 @@ def written_before(
     counting starts. Bytes of a load that covers more than the visit's footprint count in proportion.
     """
     history: dict[Hashable, list[tuple[float, Cell, float]]] = {}
+    times = {target: sorted(each) for target, each in prepared.items()}
     found: dict[int, Written] = {}
     for visit in sorted(visits, key=lambda each: (each.started_at, each.visit_id)):
         cell = cells.get(visit.cell_key)
         if cell is None:
             continue
         here = history.setdefault(place(cell), [])
-        start = max((at for at in prepared.get(cell.target, ()) if at <= visit.started_at), default=0.0)
+        mine = times.get(cell.target, [])
+        before = bisect_right(mine, visit.started_at)
+        start = mine[before - 1] if before else 0.0
         sequential = random = 0.0
         for at, writer, size in here:
             if at >= start:

@@ -37,7 +37,7 @@ MOST_ROWS = {
     "cell": 2_000_000,
     "prediction": 2_000_000,
     "file_made": 1_000_000,
-    "ledger": 2_000_000,
+    "ledger": 200_000,
     "visit": 10_000_000,
     "part": 40_000_000,
 }
