@@ -19,6 +19,7 @@ from ioatlas.interop.read.formats import TOOLS
 from ioatlas.model.units import format_count, format_latency, format_rate, format_size
 
 _TABLE_LIMIT = 500
+_SCREEN_LIMIT = 20
 _MANY = 64
 _CHUNK = 100
 _AT_ONCE = 1000
@@ -200,7 +201,7 @@ def _row(record: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _print_table(lines: Iterator[bytes]) -> None:
+def _print_table(lines: Iterator[bytes], limit: int) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -213,7 +214,7 @@ def _print_table(lines: Iterator[bytes]) -> None:
     table.add_column("statistic")
     shown = more = 0
     for line in lines:
-        if shown < _TABLE_LIMIT:
+        if shown < limit:
             table.add_row(*(Text(cell) for cell in _row(json.loads(line))))
             shown += 1
         else:
@@ -222,7 +223,7 @@ def _print_table(lines: Iterator[bytes]) -> None:
         console = Console(width=None if sys.stdout.isatty() else 220)
         console.print(table)
     if more:
-        click.echo(f"... and {more} more; --json prints all")
+        click.echo(f"... and {more} more; -v prints {_TABLE_LIMIT}, --json all")
 
 
 def _print_lines(batches: Iterator[_Batch], *, to_the_end: bool) -> None:
@@ -282,8 +283,9 @@ Examples:
     metavar="TEXT",
     help="What to call these results in charts and comparisons. Default: the tool and its version.",
 )
+@click.option("-v", "--verbose", is_flag=True, help="A longer table.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line for each reading.")
-def command(files: tuple[Path, ...], directory: Path | None, label: str, as_json: bool) -> None:
+def command(files: tuple[Path, ...], directory: Path | None, label: str, verbose: bool, as_json: bool) -> None:
     from ioatlas.interop.read.importer import walk
 
     for path in files:
@@ -310,7 +312,7 @@ def command(files: tuple[Path, ...], directory: Path | None, label: str, as_json
     if as_json:
         _print_lines(batches, to_the_end=directory is not None)
     else:
-        _print_table(line for lines, _ in batches for line in lines)
+        _print_table((line for lines, _ in batches for line in lines), _TABLE_LIMIT if verbose else _SCREEN_LIMIT)
     click.echo(
         f"ioatlas: {tally.readings} readings from {tally.files - tally.unknown} of {tally.files} files", err=True
     )

@@ -12,6 +12,9 @@ import click
 if TYPE_CHECKING:
     from ioatlas.model.testbed import Fact, Testbed
 
+WIDEST, MOST_GROUPS = 100, 23
+"""Columns and groups of the first screen."""
+_DOUBT = {"doubtful": "?", "typed in": "+"}
 _MARKS = {"known": " ", "typed in": "+", "doubtful": "?", "unknown": "-", "absent": "-"}
 
 
@@ -24,8 +27,9 @@ _MARKS = {"known": " ", "typed in": "+", "doubtful": "?", "unknown": "-", "absen
     help="testbed.toml with facts to add or correct (./testbed.toml when there is one).",
 )
 @click.option("--json", "as_json", is_flag=True, help="All facts and raw texts as one JSON object.")
+@click.option("-v", "--verbose", is_flag=True, help="Every fact on a line of its own, with notes.")
 @click.option("--share", is_flag=True, help="Leave out what names a machine, a drive or an address, and the raw texts.")
-def command(target: str, facts_file: Path | None, *, as_json: bool, share: bool) -> None:
+def command(target: str, facts_file: Path | None, *, verbose: bool, as_json: bool, share: bool) -> None:
     """The testbed as facts: client, path to TARGET, devices, network, each with its source.
 
     \b
@@ -45,7 +49,41 @@ def command(target: str, facts_file: Path | None, *, as_json: bool, share: bool)
     if as_json:
         click.echo(json.dumps(found.as_json(), indent=1))
         return
-    _print(found)
+    if verbose:
+        _print(found)
+    else:
+        for line in answer(found):
+            click.echo(line)
+
+
+def answer(found: Testbed) -> list[str]:
+    """A line for each group of facts with what is known first; what is doubtful or not known is counted."""
+    groups: dict[str, list[Fact]] = {}
+    for fact in found.facts:
+        groups.setdefault(fact.name.split(".")[0], []).append(fact)
+    known = {name: [fact for fact in facts if fact.value is not None] for name, facts in groups.items()}
+    side = max((len(name) for name in groups), default=0) + 2
+    shown = [name for name, facts in known.items() if facts]
+    lines = []
+    for name in shown[:MOST_GROUPS]:
+        told = [f"{fact.name[len(name) + 1 :]} {_shown(fact)}{_DOUBT.get(fact.kind, '')}" for fact in known[name]]
+        line = ""
+        for text in told:
+            if len(line) + len(text) + 3 > WIDEST - side - 12:
+                break
+            line += f"{' · ' if line else ''}{text}"
+        left = len(told) - (line.count(" · ") + 1 if line else 0)
+        lines.append(
+            f"{name.ljust(side)}{line}{f' · {left} more' if left and line else f'{left} facts' if left else ''}"
+        )
+    if len(shown) > MOST_GROUPS:
+        lines.append(f"... and {len(shown) - MOST_GROUPS} more groups")
+    unknown = sum(fact.value is None for fact in found.facts)
+    doubtful = sum(fact.kind == "doubtful" for fact in found.facts)
+    lines.append(
+        f"{len(found.facts)} facts in {found.seconds:.2f} s: {doubtful} doubtful (?), {unknown} not known. All: -v"
+    )
+    return lines
 
 
 def _print(found: Testbed) -> None:

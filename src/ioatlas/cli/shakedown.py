@@ -7,7 +7,9 @@ import dataclasses
 import json
 import os
 import sys
-from collections.abc import Iterator
+import textwrap
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -24,6 +26,7 @@ from ioatlas.analysis.shakedown import (
     nic_checks,
     path_checks,
 )
+from ioatlas.analysis.wording import plural
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.fio.executor import SystemExecutor
 from ioatlas.model.finding import Finding
@@ -41,6 +44,8 @@ from ioatlas.testbed.measured import (
 from ioatlas.testbed.telemetry import watched_of
 from ioatlas.testbed.typed_in import host_and_port, quantity, read_lines, read_results
 
+WIDEST, MOST_CHECKS, MOST_CEILINGS = 100, 5, 4
+"""Columns, checks and ceilings of the first screen."""
 _SMALL, _LARGE = 4096, 1 << 20
 _MARKS = {"ok": "ok      ", "warning": "WARNING ", "failed": "FAILED  ", "unknown": "unknown "}
 
@@ -68,6 +73,7 @@ _MARKS = {"ok": "ok      ", "warning": "WARNING ", "failed": "FAILED  ", "unknow
     type=click.Path(path_type=Path),
     help="Explain the results typed into this file; TARGET is not needed.",
 )
+@click.option("-v", "--verbose", is_flag=True, help="The checks that passed, and every ceiling.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def command(
     target: str | None,
@@ -76,6 +82,7 @@ def command(
     expect: str | None,
     results_file: Path | None,
     *,
+    verbose: bool,
     as_json: bool,
 ) -> None:
     """Is this client, this link, this path able to measure TARGET? Says what to change.
@@ -104,15 +111,36 @@ def command(
         }
         click.echo(json.dumps(data, indent=1))
     else:
-        for one in checks:
-            click.echo(
-                f"{_MARKS[one.verdict]} {one.sentence}" + (f"\n           change: {one.advice}" if one.advice else "")
-            )
-        for ceiling in ceilings:
-            rate = megabytes(ceiling.bw_bytes_per_s) if ceiling.bw_bytes_per_s else f"{ceiling.iops:.0f} IOPS"
-            click.echo(f"ceiling  {rate:>12}  {ceiling.name} ({ceiling.kind}; {ceiling.because})")
+        for line in answer(target, checks, ceilings, verbose=verbose):
+            click.echo(line)
     if any(one.verdict == "failed" for one in checks):
         sys.exit(3)
+
+
+def answer(target: str, checks: Sequence[Check], ceilings: Sequence[Ceiling], *, verbose: bool) -> list[str]:
+    """Ready or not, what stands in the way and what to change, the ceilings that are reached first."""
+    count = Counter(one.verdict for one in checks)
+    told = [f"{plural(count['failed'], 'check')} failed"] if count["failed"] else []
+    told += [plural(count["warning"], "warning")] if count["warning"] else []
+    told += [f"{count['unknown']} not known"] if count["unknown"] else []
+    head = "NOT READY" if count["failed"] else "READY"
+    lines = [f"{target}: {', '.join([head, *told])}; {count['ok']} of {len(checks)} checks passed"]
+    order = ("failed", "warning", "unknown", "ok")
+    found = sorted(checks, key=lambda one: order.index(one.verdict))
+    for one in found if verbose else [one for one in found if one.verdict != "ok"][:MOST_CHECKS]:
+        lines += textwrap.wrap(f"{_MARKS[one.verdict]} {one.sentence}", WIDEST, subsequent_indent=" " * 9)
+        if one.advice:
+            lines += textwrap.wrap(f"         change: {one.advice}", WIDEST, subsequent_indent=" " * 17)
+    for ceiling in ceilings if verbose else ceilings[:MOST_CEILINGS]:
+        rate = megabytes(ceiling.bw_bytes_per_s) if ceiling.bw_bytes_per_s else f"{ceiling.iops:.0f} IOPS"
+        because = f" ({ceiling.kind}; {ceiling.because})" if verbose else ""
+        lines.append(f"ceiling  {rate:>12}  {ceiling.name}{because}")
+    if not verbose:
+        lines.append(
+            "Next: " + ("change what failed, then run this again" if count["failed"] else f"ioatlas map {target}")
+        )
+        lines.append("All checks and ceilings: -v")
+    return lines
 
 
 def _look(target: str, bed: Testbed, iperf_host: str | None, expect: str | None) -> tuple[list[Check], list[Ceiling]]:
