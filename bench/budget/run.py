@@ -31,7 +31,9 @@ def measure(name: str, budget: int, place: Path) -> dict[str, float | str]:
     """One map of a target; what it says at its end."""
     scenario, setting = LAB[name]
     campaign = place / f"{name.replace('/', ' per ')}-{budget}"
-    words = ["map", "{}" if scenario else str(place), "--budget", f"{budget}s", "--json", "-o", str(campaign)]
+    target = place / "target"
+    target.mkdir()
+    words = ["map", "{}" if scenario else str(target), "--budget", f"{budget}s", "--json", "-o", str(campaign)]
     command = [*IOATLAS, *words]
     if scenario:
         lab = [*IOATLAS, "lab", "run", *(["--set", setting] if setting else []), scenario, "--"]

@@ -73,12 +73,13 @@ def describe(plan: Plan) -> str:
     text = procedure_of(plan.spec).text(plan, summary)
     lines = [f"target       {t['target']}: {t['kind']} {t['location']}" for t in summary["targets"]]
     lines += [f"{name:<12} {_values(name, values)}" for name, values in summary["axes"].items()]
+    lines += [f"{name:<12} {_values(name, values)}" for name, values in _untold(plan, summary["axes"]).items()]
     lines.append(f"files        {'all jobs share one' if plan.spec.sharing == 'shared' else 'one for each job'}")
     cells = f"{summary['cells']:,}"
     if summary["cells_not_admissible"]:
         cells += f" (and {summary['cells_not_admissible']} not admissible: shown, never run)"
     visits = text.visits or f"{summary['visits_per_cell']} visits each"
-    lines.append(f"cells        {cells}, {visits} {text.order}")
+    lines.append(f"cells        {cells}, {visits} {text.order}".rstrip())
     lines += text.extra
     state = next((cell.state for cell in plan.to_measure), plan.spec.prepare)
     lines.append(f"prepare      {text.prepare or f'{state}: {WORDS.get(state, state)}'}")
@@ -89,6 +90,16 @@ def describe(plan: Plan) -> str:
         lines.append(f"budget       {format_duration(plan.spec.budget_seconds)}; {text.budget}")
     lines += [f"note         {remark}" for remark in summary["remarks"]]
     return "\n".join(lines)
+
+
+def _untold(plan: Plan, axes: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Modes and block sizes that are no axis: fixed, or of patterns and streams."""
+    found: dict[str, list[Any]] = {}
+    for name in ("rw", "bs"):
+        if name not in axes:
+            members = (one for cell in plan.to_measure for one in cell.members)
+            found[name] = list(dict.fromkeys(one.option[name] for one in members if name in one.option))
+    return {name: values for name, values in found.items() if values}
 
 
 def _values(name: str, values: Sequence[Any]) -> str:

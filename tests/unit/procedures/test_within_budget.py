@@ -2,12 +2,15 @@
 """Every run gives an answer: slow, bursty and fast targets, budgets from 10 s on."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from ioatlas import campaign
 from ioatlas.analysis.burst import Bursts
 from ioatlas.procedures.dense_map.time_left import MOST_LENGTHENED
+from ioatlas.procedures.options import read_campaign
+from ioatlas.procedures.registry import procedure_of
 from ioatlas.simulate.law import Burst, Law, Way
 from ioatlas.store.journal import Journal
 from tests.unit.simulated import Shell, World
@@ -184,3 +187,27 @@ def test_a_precision_that_cannot_be_reached_has_an_end(tmp_path):
     world.check()
     made = [visit for visit in world.journal().visits() if visit.purpose == "sweep"]
     assert 3 <= len(made) <= 6 + 2 + MOST_LENGTHENED
+
+
+def test_a_plan_shows_what_will_run_within_its_budget_and_with_a_limit_on_cells(tmp_path):
+    def planned(**changes):
+        (tmp_path / "target").mkdir(exist_ok=True)
+        spec = replace(read_campaign(f'profile = "seed2021"\n[target]\npath = "{tmp_path}/target"'), **changes)
+        plan = campaign.open_plan(spec)
+        return procedure_of(spec).summary(plan)
+
+    full, short = planned(), planned(budget_seconds=90.0)
+    assert "cells_expected" not in full
+    assert short["cells"] == full["cells"]
+    assert 24 <= short["cells_expected"] < 200
+    assert short["seconds"] <= 90
+    assert short["bytes_written"] < full["bytes_written"] / 10
+    few = planned(own={"cells": 40})
+    assert few["cells_expected"] == 40
+    assert few["seconds"] < full["seconds"] / 10
+    assert "cells_expected" not in planned(budget_seconds=7200.0)
+
+
+def test_a_plan_lists_modes_and_block_sizes_that_are_no_axis(tmp_path):
+    said = Shell()("plan", tmp_path, "--profile", "orion").stdout
+    assert any(line.split() == ["rw", "randread"] for line in said.splitlines()), said

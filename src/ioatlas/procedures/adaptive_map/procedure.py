@@ -5,8 +5,8 @@ stated.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any
 
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import UsageError
@@ -14,9 +14,10 @@ from ioatlas.fio.executor import Executor
 from ioatlas.model.outcomes import AdaptiveLimit
 from ioatlas.model.target import Target
 from ioatlas.procedures.adaptive_map.options import AdaptiveOptions
+from ioatlas.procedures.dense_map.expected import expected_summary, expected_text
 from ioatlas.procedures.dense_map.plan import build_plan
 from ioatlas.run.plan import Plan
-from ioatlas.run.procedure import Procedure
+from ioatlas.run.procedure import PlanText, Procedure
 
 if TYPE_CHECKING:
     from ioatlas.run.runner import Runner
@@ -35,6 +36,12 @@ class AdaptiveMap(Procedure):
 
     def plan(self, spec: CampaignSpec, targets: tuple[Target, ...], *, read_only: bool) -> Plan:
         return build_plan(spec, targets, read_only=read_only)
+
+    def summary(self, plan: Plan) -> dict[str, Any]:
+        return expected_summary(plan)
+
+    def text(self, plan: Plan, summary: Mapping[str, Any]) -> PlanText:  # noqa: ARG002
+        return expected_text(summary)
 
     def check_start(self, plan: Plan, executor: Executor) -> None:  # noqa: ARG002
         from ioatlas.procedures.adaptive_map.sweep import FEWEST_CELLS, can_be_adaptive

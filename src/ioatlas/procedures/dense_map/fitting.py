@@ -16,15 +16,10 @@ from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.outcomes import Fitted
 from ioatlas.model.purpose import Purpose
 from ioatlas.model.units import format_duration, format_size
+from ioatlas.procedures.dense_map.expected import AGAIN_SHARE, sizes_within
 from ioatlas.run.plan import leave_out, visit_turns
 from ioatlas.run.runner import BATCH_SECONDS, Runner
 from ioatlas.store.journal import NewVisit
-
-LAYOUT_SHARE = 0.25
-"""Share of a budget that writing the files may take, at the planning rate."""
-
-AGAIN_SHARE = 1.4
-"""Time of a cell in an adaptive map over that of one visit: repeats, visits made again, more starts of fio."""
 
 CLEAN_SECONDS = 0.5
 LEFT_OUT = "left out: the budget did not allow it"
@@ -71,14 +66,12 @@ class Fitting:
         sizes = sorted({cell.size_bytes for cell in runner.plan.to_measure})
         if budget is None or runner.finished:
             return
-        kept, plan = list(sizes), runner.plan
-        while len(kept) > 1 and plan.preparation_seconds > budget * LAYOUT_SHARE:
-            kept.pop()
-            why = "left out: writing its file would take too much of the budget"
-            plan = leave_out(runner.plan, {"size": tuple(kept)}, why)
+        kept = sizes_within(runner.plan, budget)
         if len(kept) < len(sizes):
             gone = ", ".join(format_size(size) for size in sizes if size not in kept)
             told = f"writing their files would take too much of the budget of {format_duration(budget)}"
+            why = "left out: writing its file would take too much of the budget"
+            plan = leave_out(runner.plan, {"size": tuple(kept)}, why)
             runner.go_on_with(plan, f"Sizes {gone} left out: {told}.")
 
     def fit_budget(self) -> Sweep | None:

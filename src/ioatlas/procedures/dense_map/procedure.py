@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any
 
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.design.exhaustive import random_replicates
 from ioatlas.model.target import Target
+from ioatlas.procedures.dense_map.expected import expected_summary, expected_text
 from ioatlas.procedures.dense_map.plan import build_plan
 from ioatlas.run.plan import Plan
-from ioatlas.run.procedure import Procedure
+from ioatlas.run.procedure import PlanText, Procedure
 
 if TYPE_CHECKING:
     from ioatlas.run.runner import Runner
@@ -27,6 +28,12 @@ class DenseMap(Procedure):
 
     def plan(self, spec: CampaignSpec, targets: tuple[Target, ...], *, read_only: bool) -> Plan:
         return build_plan(spec, targets, read_only=read_only)
+
+    def summary(self, plan: Plan) -> dict[str, Any]:
+        return expected_summary(plan)
+
+    def text(self, plan: Plan, summary: Mapping[str, Any]) -> PlanText:  # noqa: ARG002
+        return expected_text(summary)
 
     def begin(self, journal: Journal, plan: Plan) -> None:
         plan_replicates(journal, plan)
