@@ -68,6 +68,28 @@ def test_it_says_what_ended_it_and_how_long_it_took(found):
     assert "left" in told  # an estimate of the time to come
 
 
+def test_the_report_and_the_job_of_the_best_setting_are_real(found):
+    """The job is run by hand on the same server, as the answer says."""
+    result, _, directory = found
+    assert Path(result["report"]).stat().st_size > 10_000
+    assert ioatlas("show", directory).returncode == 0
+    done = subprocess.run(["fio", "--output-format=json", result["job"]], capture_output=True, text=True, check=True)
+    (job,) = json.loads(done.stdout)["jobs"]
+    assert job["error"] == 0
+    assert 0.7 <= job["read"]["iops"] / result["best"]["iops"] <= 1.3
+
+
+def test_the_safe_fixed_rate_is_carried_within_the_limit(found):
+    result, _, _ = found
+    safe = result["sizing"]["safe_iops"]
+    assert safe is None or safe <= 1.005 * THREADS / DELAY_SECONDS
+    for point in result["curve"]:
+        assert point["state"] in ("within", "borderline", "over")
+        if safe is not None and point["offered"] <= safe:
+            assert point["high_ns"] <= 300e6
+            assert not point["overloaded"]
+
+
 @pytest.mark.unmeasured
 @pytest.mark.parametrize(
     ("arguments", "words"),

@@ -74,7 +74,8 @@ def rates_text(sizing: Sizing) -> str:
         parts.append("no rate tried was safe")
     if sizing.borderline_iops is not None:
         low, high = sizing.borderline_iops
-        parts.append(f"borderline {format_count(low)}" + (f" to {format_count(high)}" if high > low else ""))
+        text = f"borderline {format_count(low)}" + (f" to {format_count(high)}" if high > low else "")
+        parts.append(f"{text}, the highest rate tried" if sizing.over_iops is None else text)
     if sizing.over_iops is not None:
         word = "overloaded" if sizing.overloaded else "over the limit"
         parts.append(f"{word} at {format_count(sizing.over_iops)}")

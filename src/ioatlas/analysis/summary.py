@@ -22,8 +22,9 @@ from ioatlas.analysis.best import (
     usable,
     with_fresh,
 )
+from ioatlas.analysis.sizing import advice as size_advice
 from ioatlas.analysis.sizing import rates_text
-from ioatlas.analysis.trust import badge, doubts_of, typical_uncertainty
+from ioatlas.analysis.trust import IDLE, badge, doubts_of, typical_uncertainty
 from ioatlas.analysis.wording import Namer, size_text
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.limit import UNDETERMINED
@@ -206,7 +207,7 @@ def _of_search(curve: LoadCurve) -> Iterator[Headline]:
     )
     if curve.sizing is not None:
         safe = curve.sizing.safe_iops or 0.0
-        yield Headline("Fixed rate", curve.target, "", "iops", safe, where=rates_text(curve.sizing))
+        yield Headline("Safe fixed rate", curve.target, "", "iops", safe, where=rates_text(curve.sizing))
 
 
 # -- small I/O, limits, doubtful cells -----------------------------------------------------------------------
@@ -267,6 +268,11 @@ def _worst(estimates: Iterable[Estimate], namer: Namer) -> Iterator[WorstCell]:
 
 def _next_step(doubts: Sequence[Doubt], bottlenecks: Sequence[Count], result: CampaignResult) -> str:
     """What the two worst doubts ask for; without a doubt, what would be worth knowing."""
+    sizing = next((curve.sizing for curve in result.load_curves if curve.sizing is not None), None)
+    if sizing is not None:  # a search decides itself how often it runs what: options of a map say nothing there
+        first = size_advice(sizing).rstrip(".")
+        idle = any(doubt.advice == IDLE for doubt in doubts)
+        return f"{first[0].lower()}{first[1:]}{f'; {IDLE}' if idle else ''}"
     advice = list(dict.fromkeys(doubt.advice for doubt in doubts if doubt.advice))
     worst = [doubt for doubt in doubts if doubt.level is Trust.LOW] or list(doubts)
     chosen = list(dict.fromkeys(doubt.advice for doubt in worst if doubt.advice))[:2] or advice[:1]

@@ -52,6 +52,7 @@ MAP_ERROR = Limit(0.15, 0.30)
 ENOUGH_CHECKS = 10
 """Blind checks from which their middle says something of the whole map."""
 CLIENT_SHARE = 0.5
+IDLE = "re-run when idle"
 
 _UNSTEADY_WORDS = {
     VerdictCode.DRIFTING: "still changing speed when their runs ended",
@@ -113,7 +114,7 @@ def _other_load(result: CampaignResult, _measured: Sequence[Estimate], _best: Se
         f"{format_size_rounded(one.excess_bytes)} more {'read' if one.direction == 'read' else 'written'}"
         for one in result.other_traffic[:2]
     )
-    yield Doubt(DoubtCode.OTHER_LOAD, level, f"Other disk activity: {told} than asked for.", "re-run when idle")
+    yield Doubt(DoubtCode.OTHER_LOAD, level, f"Other disk activity: {told} than asked for.", IDLE)
 
 
 def _moved(_result: CampaignResult, _measured: Sequence[Estimate], best: Sequence[Headline]) -> Iterator[Doubt]:
@@ -164,7 +165,7 @@ def _drifted(result: CampaignResult, _measured: Sequence[Estimate], _best: Seque
     ]
     share, text = max([*passes, *readings], default=(0.0, ""))
     if SHIFT.level(share) is not Trust.GOOD:
-        yield Doubt(DoubtCode.DRIFT, SHIFT.level(share), f"Speed shifted during the run: {text}.", "re-run when idle")
+        yield Doubt(DoubtCode.DRIFT, SHIFT.level(share), f"Speed shifted during the run: {text}.", IDLE)
 
 
 def _unsteady(_result: CampaignResult, measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
@@ -237,7 +238,7 @@ def _discarded(result: CampaignResult, _measured: Sequence[Estimate], _best: Seq
         return
     why = next(iter(sorted(result.discard_reasons, key=lambda name: -result.discard_reasons[name])), "")
     text = f"{result.n_discarded:,} of {plural(made, 'run')} were discarded{f', most: {why}' if why else ''}."
-    yield Doubt(DoubtCode.DISCARDED, CELLS.level(share), text, "re-run when idle")
+    yield Doubt(DoubtCode.DISCARDED, CELLS.level(share), text, IDLE)
 
 
 def _client(_result: CampaignResult, measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:

@@ -72,6 +72,7 @@ def test_the_result_has_the_curve_and_the_trials(found):
     closed, *paced = curve.points
     assert closed.loop == "closed"
     assert closed.iops.value == found_json["best"]["iops"]
+    assert all(point.seconds >= 0.2 for point in curve.points)
     assert [point.offered_iops for point in paced] == [point["offered"] for point in found_json["curve"]]
     assert {(e.cell.numjobs, e.cell.iodepth) for e in result.estimates} == {
         (trial["numjobs"], trial["iodepth"]) for trial in found_json["trials"]

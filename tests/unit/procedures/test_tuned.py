@@ -73,6 +73,40 @@ def test_overload_is_what_the_target_does_not_carry(done, lat_ms, late_share, ov
     assert point.overloaded is overloaded
 
 
+@pytest.mark.parametrize(
+    ("lat_ms", "state"),
+    [
+        ((1.0,), "within"),
+        ((9.0,), "over"),
+        ((1.0, 1.0, 9.0), "within"),
+        ((1.0, 9.0, 9.0), "over"),
+        ((1.0, 9.0), "over"),
+    ],
+)
+def test_of_several_visits_of_a_rate_the_middle_one_counts(lat_ms, state):
+    """One disturbed visit of three does not decide, as in the search."""
+    visits = [visit(1000, lat_ms=value) for value in lat_ms]
+    point = curve_point(paced(1000), visits, Goal("p99", 5e6))
+    assert point.state == state
+    assert point.n_visits == len(lat_ms)
+    assert point.low_ns == point.high_ns == point.lat_p99_ns == sorted(lat_ms)[len(lat_ms) // 2] * 1e6
+    assert point.seconds == 1.0
+
+
+@pytest.mark.parametrize(("sustained", "state"), [(1000, "within"), (999, "borderline"), (None, "within")])
+def test_a_rate_that_the_closed_loop_did_not_surely_keep_up_is_borderline(sustained, state):
+    point = curve_point(paced(1000), [visit(1000, lat_ms=1.0)], Goal("p99", 5e6), sustained)
+    assert (point.state, point.overloaded) == (state, False)
+
+
+def test_a_rate_that_one_visit_of_three_did_not_carry_is_borderline():
+    visits = [visit(done, lat_ms=1.0) for done in (1000, 900, 1000)]
+    point = curve_point(paced(1000), visits, Goal("p99", 5e6))
+    assert (point.state, point.overloaded, point.n_overloaded) == ("borderline", False, 1)
+    point = curve_point(paced(1000), [visits[1], *visits[:2]], Goal("p99", 5e6))
+    assert (point.state, point.overloaded, point.n_overloaded) == ("over", True, 2)
+
+
 def test_a_trial_is_the_slower_direction_and_all_ios():
     parts = [
         Part(name, 4096 * ios, ios, 1000, lat, Histogram.from_counts({round(lat): ios}), Series(0))

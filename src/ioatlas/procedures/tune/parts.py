@@ -13,7 +13,6 @@ from ioatlas.model.load_curve import LATENCY_NOTE, LoadCurve, LoadPoint, Spread
 from ioatlas.model.purpose import Purpose
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.testbed import Testbed
-from ioatlas.model.verdict import VerdictCode
 from ioatlas.model.visit import Visit
 from ioatlas.procedures.tune.result import CURVE, NOT_OF_THE_MAP, Best, CurvePoint, Tuning, load_tuning
 from ioatlas.procedures.tune.wording import asked, best_sentence, none_sentence, setting
@@ -84,10 +83,10 @@ def _closed(best: Best) -> LoadPoint:
         overloaded=False,
         behind_ios=None,
         chance_ios=None,
-        verdict=VerdictCode.STEADY,
+        verdict=best.verdict,
         n_visits=best.n_visits,
         n_discarded=0,
-        seconds=0.0,
+        seconds=best.seconds,
     )
 
 
@@ -110,10 +109,10 @@ def _paced(point: CurvePoint, quantity: str) -> LoadPoint:
         overloaded=point.overloaded,
         behind_ios=None,
         chance_ios=None,
-        verdict=VerdictCode.OVERLOADED if point.overloaded else VerdictCode.STEADY,
+        verdict=point.verdict,
         n_visits=point.n_visits,
         n_discarded=0,
-        seconds=0.0,
+        seconds=point.seconds,
         notes=(LATENCY_NOTE,),
         state=point.state,
     )

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from statistics import median_high
 from typing import Any
 
+from ioatlas.analysis.estimates import cell_verdict
 from ioatlas.analysis.sizing import Rate, RateState, mean_interval, percentile_interval, size_up
 from ioatlas.analysis.windows import window_values
 from ioatlas.design.latency_search import Goal, Load, Outcome, Point, Trial, conclude, judge_load
@@ -20,7 +21,7 @@ from ioatlas.model.reason import UnmeasuredCode
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.model.visit import Visit
 from ioatlas.procedures.tune.kept import Refuted, TuneEnd, TuneGoal, Unrunnable
-from ioatlas.stats.intervals import log_t_interval
+from ioatlas.stats.intervals import Interval, log_t_interval
 from ioatlas.store.journal import Journal
 
 SEARCH, FRESH, CURVE = Purpose.SWEEP, Purpose.FRESH, Purpose.CURVE
@@ -40,7 +41,7 @@ does.
 @dataclass(frozen=True)
 class Best:
     """The best setting, from its fresh visits only. Latencies are those of the slower direction; the interval is
-    95%.
+    95%. seconds: of one visit.
     """
 
     numjobs: int
@@ -53,6 +54,8 @@ class Best:
     lat_p99_ns: float | None
     n_visits: int
     share_by_direction: Mapping[str, float]
+    seconds: float = 0.0
+    verdict: VerdictCode = VerdictCode.NONE
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,7 @@ class CurvePoint:
     overloaded: more than half of its visits did not carry the rate. n_overloaded: how many.
     low, high:  95% interval of the latency that the goal limits.
     state:      by the rule of docs/guide/tune.md.
+    seconds:    of one visit. verdict: on how steady they were.
     """
 
     percent: int
@@ -77,6 +81,8 @@ class CurvePoint:
     n_overloaded: int
     bw_bytes_per_s: float
     state: RateState
+    seconds: float
+    verdict: VerdictCode
 
 
 @dataclass(frozen=True)
@@ -219,12 +225,18 @@ REPEATED = 1000
 """Added to the number of a visit that repeats a step."""
 
 
-def curve_point(cell: Cell, visits: Sequence[Visit], goal: Goal) -> CurvePoint:
-    """The visits of one step of the curve. Of several the middle one tells the latency, as in the search."""
+def curve_point(cell: Cell, visits: Sequence[Visit], goal: Goal, sustained_iops: float | None = None) -> CurvePoint:
+    """The visits of one step of the curve. Of several the middle one tells the latency, as in the search.
+
+    sustained_iops: what the closed loop kept up for sure; a higher rate may be carried for a while only.
+    """
     short = sum(_falls_short(cell, visit) for visit in visits)
     trials = [trial_of(cell, visit) for visit in visits]
     ends = [interval for visit in visits if (interval := _limited_interval(visit, goal)) is not None]
     low, high = _middle(low for low, _ in ends), _middle(high for _, high in ends)
+    state = RateState.of(low, high, goal.limit_ns, n_visits=len(visits), n_overloaded=short)
+    if state is RateState.WITHIN and sustained_iops is not None and offered_iops(cell) > sustained_iops:
+        state = RateState.BORDERLINE
     return CurvePoint(
         visits[0].replicate % REPEATED,
         offered_iops(cell),
@@ -237,7 +249,9 @@ def curve_point(cell: Cell, visits: Sequence[Visit], goal: Goal) -> CurvePoint:
         n_visits=len(visits),
         n_overloaded=short,
         bw_bytes_per_s=sum(_rate(visit, "io_bytes") for visit in visits) / len(visits),
-        state=RateState.of(low, high, goal.limit_ns, n_visits=len(visits), n_overloaded=short),
+        seconds=sum(map(_seconds, visits)) / len(visits),
+        verdict=_verdict(visits, log_t_interval([trial.iops for trial in trials])),
+        state=state,
     )
 
 
@@ -248,15 +262,22 @@ def _middle(values: Iterable[float | None]) -> float | None:
     return median_high(there) if there and len(there) == len(known) else None
 
 
+def _seconds(visit: Visit) -> float:
+    return max((part.runtime_ms for part in visit.parts), default=0) / 1000
+
+
+def _verdict(visits: Sequence[Visit], rates: Interval) -> VerdictCode:
+    return cell_verdict([visit.verdict.code for visit in visits], rates)
+
+
 def _rate(visit: Visit, name: str) -> float:
-    seconds = max((part.runtime_ms for part in visit.parts), default=0) / 1000
+    seconds = _seconds(visit)
     return sum(getattr(part, name) for part in visit.parts) / seconds if seconds else 0.0
 
 
 def _falls_short(cell: Cell, visit: Visit) -> bool:
     """Whether the offered rate was not carried."""
-    offered = offered_iops(cell)
-    seconds = max((part.runtime_ms for part in visit.parts), default=0) / 1000
+    offered, seconds = offered_iops(cell), _seconds(visit)
     done = sum(part.total_ios for part in visit.parts)
     # What is under way when the time is up was carried too: one I/O a job, and the rate times the latency of the
     # quickest tenth.
@@ -313,6 +334,8 @@ def _best(cell: Cell, visits: Iterable[Visit]) -> Best | None:
         max(tails, default=None),
         len(fresh),
         {name: count / total for name, count in ios.items()},
+        sum(map(_seconds, fresh)) / len(fresh),
+        _verdict(fresh, interval),
     )
 
 
@@ -341,7 +364,8 @@ def load_tuning(journal: Journal) -> Tuning:
     for v in visits:
         if v.purpose == CURVE and not v.discarded and v.parts:
             steps.setdefault(v.cell_key, []).append(v)
-    curve = [curve_point(cells[key], mine, goal) for key, mine in steps.items()]
+    sustained = best.iops_low if best else None
+    curve = [curve_point(cells[key], mine, goal, sustained) for key, mine in steps.items()]
     limited_by = "budget" if journal.kept(TuneEnd).by_budget else outcome.limited_by
     seconds = sum((row.ended_at or row.started_at) - row.started_at for row in journal.sessions())
     return Tuning(
