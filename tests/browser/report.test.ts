@@ -440,6 +440,26 @@ test("no fact's name runs into its value, however long it is", async () => {
   }
 });
 
+describe("a search for the best setting", () => {
+  test("the curve says what to size by, and the trials are a map with jobs of their own", async () => {
+    const { page, complaints } = await open(browser, reports.write("tuned"));
+    const section = page.locator("#load-curves");
+    const told = (await section.textContent()) ?? "";
+    expect(told).toContain("safe to 31 k IOPS, borderline 49.6 k, overloaded at 62 k. Size applications for 31 k IOPS.");
+    expect(told).not.toContain("Power");
+    expect(told).not.toContain("Streams at");
+    expect(told).not.toContain("Behind");
+    const verdicts = await section.locator("tbody tr td:last-child").allTextContents();
+    expect(verdicts).toEqual(["steady", "safe", "borderline", "overloaded"]);
+    expect(await section.locator("canvas").count()).toBe(1);
+    const cards = await page.locator(".card h3").allTextContents();
+    expect(cards.slice(0, 2)).toEqual(["Best setting", "Safe fixed rate"]);
+    expect(await page.locator(".job pre").textContent()).toContain("iodepth=");
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+});
+
 describe("several streams at once", () => {
   test("the curve has a chart, its numbers as a table, and the streams of the load that is chosen", async () => {
     const { page, complaints } = await open(browser, reports.write("streams"));
@@ -471,6 +491,7 @@ describe("accessibility", () => {
     ["rounds", "dark", "Map"],
     ["streams", "light", "Map"],
     ["streams", "dark", "Map"],
+    ["tuned", "dark", "Map"],
   ] as const) {
     test(`axe finds nothing: ${kind}, ${scheme}, ${view.toLowerCase()}`, async () => {
       const { page } = await open(browser, reports.write(kind), { colorScheme: scheme });

@@ -24,7 +24,7 @@ from ioatlas.model.change import Change
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.latency import PERCENTS, LatencyCurve, TimeCourse
-from ioatlas.model.load_curve import LoadCurve, LoadPoint, Spread, StreamPoint
+from ioatlas.model.load_curve import LoadCurve, LoadPoint, Sizing, Spread, StreamPoint
 from ioatlas.model.reason import read_unmeasured
 from ioatlas.model.result import CampaignResult, Unmeasured
 from ioatlas.model.rounds import RoundsCell, RoundsResult
@@ -481,6 +481,52 @@ def streams() -> CampaignResult:
     return replace(result, load_curves=(curve,))
 
 
+def tuned() -> CampaignResult:
+    """A search: its trials as a map, its closed loop, and fixed rates that are safe, borderline and too much."""
+    result = campaign("made-up search", ["array"], {"numjobs": (1, 2, 4), "iodepth": (1, 8, 32)}, kind="block")
+
+    def point(percent: float | None, iops: float, p99: float, state: str = "", *, late: bool = False) -> LoadPoint:
+        return LoadPoint(
+            "" if percent else "best: 2 x 32",
+            percent,
+            "open" if percent else "closed",
+            iops if percent else None,
+            iops if percent else None,
+            Spread(iops),
+            Spread(iops * 4096),
+            Spread(p99 / 3),
+            None,
+            Spread(p99, p99 * 0.8, p99 * 1.2) if percent else Spread(p99),
+            late,
+            None,
+            None,
+            "steady",
+            3,
+            0,
+            1.0,
+            state=state,
+        )
+
+    points = (
+        point(None, 62_000.0, 3.5e6),
+        point(50.0, 31_000.0, 1e6, "within"),
+        point(80.0, 49_600.0, 4.8e6, "borderline"),
+        point(100.0, 62_000.0, 14e6, "over", late=True),
+    )
+    sizing = Sizing(31_000.0, (49_600.0, 49_600.0), 62_000.0, overloaded=True, highest_iops=62_000.0)
+    curve = LoadCurve(
+        "array",
+        points,
+        1 << 30,
+        limit_ns=5e6,
+        power="",
+        quantity="p99",
+        setting="numjobs=2 iodepth=32",
+        sizing=sizing,
+    )
+    return replace(result, load_curves=(curve,))
+
+
 KINDS: dict[str, Callable[[], CampaignResult]] = {
     "seed2021": lambda: campaign(
         "made-up array, 2021 sweep", ["nas"], {"rw": RW, "bs": BS, "size": SIZES, "numjobs": JOBS}
@@ -499,6 +545,7 @@ KINDS: dict[str, Callable[[], CampaignResult]] = {
     ),
     "rounds": rounds,
     "streams": streams,
+    "tuned": tuned,
     "line": lambda: campaign("one axis", ["scratch"], {"bs": BS}, kind="block"),
     "single": lambda: campaign("one cell", ["scratch"], {}, kind="file"),
     "mixed": lambda: campaign(

@@ -189,6 +189,8 @@ def finish(journal: Journal, *, as_json: bool) -> None:
         tuning = load_tuning(journal)
         answer = Answer(tuning, _asked_load(journal), write_report_of(journal), _write_job(journal, tuning))
     except PartialResultError as error:
+        if isinstance(emit, TerminalLine):
+            emit.close()
         try_report(journal)
         if stop():
             click.echo(f"ioatlas: {error}", err=True)
@@ -221,14 +223,14 @@ def _asked_load(journal: Journal) -> str:
 
 
 def _write_job(journal: Journal, tuning: Tuning) -> str:
-    """Its path; '' without a best setting, whose job of an earlier session is removed."""
+    """Its path; '' without a best setting."""
     from ioatlas import __version__
     from ioatlas.procedures.tune.job import best_job
     from ioatlas.procedures.tune.result import best_cell
 
-    path = journal.directory / JOB
     if tuning.best is None:
         return ""
+    path = journal.directory / JOB
     cell = best_cell(tuning.best, (cell for cell, _ in journal.cells()))
     beneath.write_text(path, best_job(tuning, tuning.best, cell, journal.targets()[0], __version__), in_root=True)
     return str(path)
