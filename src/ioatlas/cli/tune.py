@@ -309,7 +309,7 @@ def _curve(tuning: Tuning) -> list[str]:
     signs = [marks[point.state] for point in tuning.curve]
     rows[limited] = [text + sign for text, sign in zip(rows[limited], signs, strict=True)]
     lines = ["", "At a fixed request rate (open loop; latencies are lower bounds)"]
-    lines += [f"   {name:<8}" + "".join(_cell(text) for text in texts) for name, texts in rows.items()]
+    lines += [f"  {name:<8}{''.join(map(_cell, texts))}".rstrip() for name, texts in rows.items()]
     keys = {"?": "? borderline", "!": "! overloaded or over the limit"}
     told = [text for sign, text in keys.items() if sign in signs]
     return [*lines, *(["   " + "   ".join(told)] if told else [])]
