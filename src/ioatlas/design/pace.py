@@ -25,6 +25,8 @@ UNSURE = 4
 """How far bounds lie apart from which a short budget looks at a cell with the least window first."""
 SPARE_MS = 100
 MOST_SPARE_MS = 300
+SHRUNK_SPARE_MS = 50
+"""Kept free where a budget leaves no time to make an overlap good."""
 LEAST_SHARE = 0.1
 """Least of a usual window that a short budget leaves: once what is in flight, two I/Os a job."""
 SHORTEST_MS = 300
@@ -129,7 +131,8 @@ class Pace:
         """Milliseconds that the load of one visit runs, and that its work in flight may take to drain."""
         below, above = self.bounds_seconds(cell) or (0.0, 0.0)
         drain_ms = math.ceil(1000 * above * self._drain(cell.target))
-        gap_ms = max(GAP_MS, drain_ms) + self.spare_ms
+        spare_ms = self.spare_ms if self.share == 1 else max(self.spare_ms, SHRUNK_SPARE_MS)
+        gap_ms = max(GAP_MS, drain_ms) + spare_ms
         if drain_ms >= OWN_PROCESS_GAP_MS:
             # In a process of its own: nobody waits for longer than it takes, which is likely this.
             gap_ms = max(OWN_PROCESS_GAP_MS, math.ceil(1000 * math.sqrt(below * above) * self._drain(cell.target)))

@@ -211,3 +211,15 @@ def test_a_plan_shows_what_will_run_within_its_budget_and_with_a_limit_on_cells(
 def test_a_plan_lists_modes_and_block_sizes_that_are_no_axis(tmp_path):
     said = Shell()("plan", tmp_path, "--profile", "orion").stdout
     assert any(line.split() == ["rw", "randread"] for line in said.splitlines()), said
+
+
+def test_a_visit_that_settled_late_counts_as_unstable_where_no_time_is_left_for_a_longer_one(tmp_path):
+    soon_slower = law(0.0001, 1_000_000, 114e6, burst=Burst(50e6, 3, 40e6))
+    world = World(tmp_path, soon_slower, start_seconds=1.5)
+    world.run(QUICK.format(budget=10))
+    world.check()
+    result = campaign.load_result(world.directory)
+    assert any(estimate.n_visits for estimate in result.estimates)
+    late = [visit for visit in world.journal().visits() if "no time for a longer visit" in visit.verdict.text]
+    assert late
+    assert not any(visit.discarded for visit in late)

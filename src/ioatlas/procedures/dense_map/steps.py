@@ -18,6 +18,7 @@ from ioatlas.model.events import Event
 from ioatlas.model.outcomes import Integrity, Voided
 from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import Reason, ReasonCode
+from ioatlas.model.verdict import Verdict, VerdictCode
 from ioatlas.model.visit import Visit
 from ioatlas.procedures.dense_map.fitting import CLEAN_SECONDS, Fitting, seconds_for, visit_seconds
 from ioatlas.procedures.dense_map.initial_reads import initial_reads
@@ -105,7 +106,19 @@ class MapSteps(Steps):
         if self.budget.total is not None:
             for stage in (without_value, too_short, wide):
                 self._make_stage(stage)
+        self._keep_unconfirmed()
         fitting.tell_left_out()
+
+    def _keep_unconfirmed(self) -> None:
+        """Where the budget ended before a longer visit could confirm it, a visit that settled late is better than no
+        value: it counts as unstable.
+        """
+        swept = self._swept(self.journal.visits())
+        for visit_id, cell_key, _, verdict in self.journal.discarded(ReasonCode.LATE):
+            if self.budget.total is not None and cell_key not in swept:
+                said = f"{verdict.text}; no time for a longer visit"
+                self.journal.reinstate(visit_id, Verdict(VerdictCode.UNSTABLE, said))
+                swept[cell_key] = []
 
     def _make_stage(self, stage: Callable[[Known, Cost], list[NewVisit]]) -> None:
         self.runner.make(Purpose.SWEEP, lambda visits: self._with_time_left(stage, visits))
