@@ -86,12 +86,15 @@ def command(
     console = console_of()
     if not console.is_terminal:
         console = console_of(PIPE_WIDTH)
-    if result.load_curves and plain:
-        parts = [table for curve in result.load_curves for table in curve_tables(curve, result, console)]
+    curves = [table for curve in result.load_curves for table in curve_tables(curve, result, console)]
+    parts: list[RenderableType]
+    if curves and plain and not _is_search(result):
+        parts = curves
     elif in_order(result) and plain:
         parts = _charts(result)
     else:
         parts = [
+            *([*curves, Text("")] if curves and not asked else []),
             *rounds_tables(result),
             *(
                 _cell_list(result, console)
@@ -102,6 +105,11 @@ def command(
     if not asked:
         print_lines([Text("")], console)
     _print([*(_findings(result) if verbose else [_head(result)]), *parts], console)
+
+
+def _is_search(result: CampaignResult) -> bool:
+    """Whether there is a map of trials beside the curve."""
+    return any(curve.setting for curve in result.load_curves)
 
 
 def _print(parts: Sequence[RenderableType], console: Console) -> None:
