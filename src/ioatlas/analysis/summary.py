@@ -25,7 +25,7 @@ from ioatlas.analysis.best import (
 from ioatlas.analysis.sizing import advice as size_advice
 from ioatlas.analysis.sizing import rates_text
 from ioatlas.analysis.trust import IDLE, badge, doubts_of, typical_uncertainty
-from ioatlas.analysis.wording import Namer, size_text
+from ioatlas.analysis.wording import Namer, plural, size_text
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.limit import UNDETERMINED
 from ioatlas.model.load_curve import LoadCurve
@@ -66,7 +66,7 @@ def summarise(result: CampaignResult) -> Summary:
         trust=badge(doubts),
         doubts=doubts,
         headlines=headlines,
-        small=tuple(_small_io(estimates, namer)),
+        small=() if result.load_curves else tuple(_small_io(estimates, namer)),
         bottlenecks=bottlenecks,
         typical_uncertainty=typical_uncertainty(estimates),
         worst=tuple(_worst(estimates, namer)),
@@ -110,8 +110,20 @@ def _of_map(group: Group, best: Best, estimates: Iterable[Estimate], namer: Name
     if top is not None and top.bw_low is not None and top.bw_low > speed(e):
         return _headline(group, top, namer, estimated=True)
     return _headline(
-        group, e, namer, tie=tie_words(best, namer), ties=tuple(one.cell.key for one in best.ties), first=e.bw_first
+        group,
+        e,
+        namer,
+        tie=tie_words(best, namer) or _left_out(best),
+        ties=tuple(one.cell.key for one in best.ties),
+        first=e.bw_first,
     )
+
+
+def _left_out(best: Best) -> str:
+    """Why the map may show more than the headline."""
+    if not best.higher:
+        return ""
+    return f"{plural(len(best.higher), 'faster cell')} not ranked"
 
 
 def _headline(

@@ -131,13 +131,11 @@ def _moved(_result: CampaignResult, _measured: Sequence[Estimate], best: Sequenc
 
 def _uncertain(result: CampaignResult, measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
     typical = typical_uncertainty(measured)
-    if typical is not None and UNCERTAINTY.level(typical) is not Trust.GOOD:
-        told = (
-            f"Typical uncertainty ±{per_cent(typical)}"
-            if typical <= NUMBER_WIDTH
-            else "The runs of most cells disagree"
-        )
-        yield Doubt(DoubtCode.UNCERTAIN, UNCERTAINTY.level(typical), f"{told}.", _more_visits(result, typical))
+    if typical is None or typical > NUMBER_WIDTH:
+        return  # beyond that the runs disagree, which has a rule of its own
+    if UNCERTAINTY.level(typical) is not Trust.GOOD:
+        text = f"Typical uncertainty ±{per_cent(typical)}."
+        yield Doubt(DoubtCode.UNCERTAIN, UNCERTAINTY.level(typical), text, _more_visits(result, typical))
 
 
 def _disagreeing(_result: CampaignResult, measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:

@@ -95,19 +95,17 @@ def mark_of(e: Estimate) -> str:
 
 def small_map(result: CampaignResult) -> SmallMap | None:
     """None where there are no two axes to draw, as with a single cell."""
-    from ioatlas.report.export.grid import axes_of, coordinates
+    from ioatlas.report.export.grid import Axis, axes_of, coordinates
     from ioatlas.report.table import Entry, entries
 
-    found = [
-        Entry(entry.cell, entry.direction, e, entry.reason)
-        for entry, e in _merged(entries(result), result)
-        if not entry.cell.streams
-    ]
+    found = [Entry(entry.cell, entry.direction, e, entry.reason) for entry, e in _merged(entries(result), result)]
     axes = {axis.name: axis for axis in axes_of(result, found)}
     varied = [name for name, axis in axes.items() if len(axis.levels) > 1 and name not in ("rw", "target")]
     y = "bs" if "bs" in axes else next(iter(varied), "")
     rest = [name for name in varied if name != y]
     x = next((name for name in ("numjobs", "iodepth", "size") if name in rest), rest[0] if rest else "numjobs")
+    if x not in axes and found:
+        axes[x] = Axis(x, tuple(dict.fromkeys(coordinates(entry, (x,))[x] for entry in found)))
     if not found or y not in axes or x not in axes or x == y or (len(found) < 2 and not varied):
         return None
     places: dict[tuple[Level, Level, Level], list[Entry]] = {}

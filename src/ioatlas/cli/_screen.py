@@ -115,6 +115,8 @@ def _numbers(summary: Summary, width: int) -> list[Text]:
     widest = max((len(value) for value in values), default=0)
     for one, value in zip(shown, values, strict=True):
         lines += labelled(one.label, f"{value.ljust(widest)}   {_told(one)}".rstrip(), width, label)
+    if not shown:
+        lines += labelled("Best", "no value can be named: see why below", width, label)
     more = len(summary.headlines) - len(shown)
     if more:
         lines += labelled("", f"and {more} more of other targets or tests: `ioatlas show DIR -v`", width, label)

@@ -61,7 +61,8 @@ class Headline:
     where:      the cell in words. cell: its key, '' where it is no cell.
     lower_bound: the client was the limit, the target may do more. estimated: predicted by the model, not measured.
     first:      what the sweep gave before the cell was measured again; None when it was not.
-    tie:        a smaller load, or another cell, that is as fast, in words; ties: keys of all such cells.
+    tie:        a smaller load, or another cell, that is as fast; or that faster cells are not ranked. In words.
+    ties:       keys of all cells that are as fast.
     limit:      what limits it; 'undetermined' or '' where that was not told.
     """
 
