@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 WIDE = 100
 BEHIND = "; `behind` counts I/Os that were due and not done, chance alone explains the number after the slash"
-STATES = {"within": "safe", "borderline": "borderline", "over": "over the limit"}
+STATES = {"within": "safe", "borderline": "borderline", "over": "over limit"}
 """What a rate did to the latency that is limited."""
 
 

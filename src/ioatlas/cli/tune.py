@@ -308,7 +308,7 @@ def _curve(tuning: Tuning) -> list[str]:
     limited = tuning.goal.quantity if tuning.goal.limit_ns is not None else "offered"
     signs = [marks[point.state] for point in tuning.curve]
     rows[limited] = [text + sign for text, sign in zip(rows[limited], signs, strict=True)]
-    lines = ["", "At a fixed request rate (open loop; latencies are lower bounds)"]
+    lines = ["", "At a fixed request rate (open loop)"]
     lines += [f"  {name:<8}{''.join(map(_cell, texts))}".rstrip() for name, texts in rows.items()]
     keys = {"?": "? borderline", "!": "! overloaded or over the limit"}
     told = [text for sign, text in keys.items() if sign in signs]
