@@ -30,7 +30,7 @@ def run(executor, load, **given):
 
 
 def test_a_program_is_found_once_and_run_in_its_directory(tmp_path, on_path):
-    path = tool(on_path, "fio", 'case "$1" in --version) echo fio-3.40;; *) pwd; echo "$@";; esac')
+    path = tool(on_path, "fio", 'case "$1" in --version) echo fio-3.40;; *) pwd; echo "$@"; sleep 0.2;; esac')
     executor: Executor = SystemExecutor()
     assert executor.find("fio") == Program(str(path), "fio-3.40")
     seen = []
