@@ -44,7 +44,9 @@ def campaign(directory, target, *, rw=("read", "randwrite"), visits=2):
 def running(journal):
     """Whether a batch of the sweep, after the probes, has its fio."""
     return (journal / "journal.sqlite").exists() and rows(
-        journal, "select 1 from batch where status='running' and batch_id > 2 and pid > 0"
+        journal,
+        "select 1 from batch join visit using (batch_id) "
+        "where batch.status='running' and batch.pid > 0 and visit.purpose='sweep'",
     )
 
 

@@ -15,7 +15,7 @@ from ioatlas.cli._live import Stop, TerminalLine, choose, paragraph
 from ioatlas.errors import IoAtlasError, PartialResultError
 from ioatlas.model.events import Event
 from ioatlas.model.finding import FindingCode
-from ioatlas.model.reason import sentences
+from ioatlas.model.reason import ReasonCode, sentences
 from ioatlas.model.status import RemarkKind, VisitStatus
 from ioatlas.model.units import format_duration
 from ioatlas.store.journal import Journal
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from ioatlas.run.runner import Summary
 
 REPORT = "report.html"
+MORE_TIME = "give it more time with --budget, or a smaller sweep"
+NEEDS_TIME = frozenset({ReasonCode.NO_IO, ReasonCode.RUNTIME, ReasonCode.OVERLAP, ReasonCode.OVER_RUN, ReasonCode.LATE})
+"""Why a visit was discarded that a longer one would not be."""
 OVERDRAWN_SECONDS = 0.5
 TOLD = frozenset({FindingCode.PRECISION, FindingCode.BURST})
 """Findings that stand below the answer even where only that was asked for: they say how it is to be taken."""
@@ -72,10 +75,11 @@ def run_session(journal: Journal, *, as_json: bool, verbose: bool = False) -> No
         _answer(directory, report, verbose=verbose)
         _tell_overdrawn(summary)
     if not summary.cells:
+        why, remedy = _why_nothing(journal)
         raise IoAtlasError(
-            f"nothing was measured: {_why_nothing(journal)}",
+            f"nothing was measured: {why}",
             where=str(directory),
-            remedy=f"give it more time with --budget, or a smaller sweep; {report} shows what was tried",
+            remedy=f"{remedy}; {report} shows what was tried",
         )
 
 
@@ -111,14 +115,19 @@ def _show_finished(journal: Journal, *, as_json: bool, verbose: bool) -> None:
     click.echo("The campaign is complete: nothing is left to do.")
 
 
-def _why_nothing(journal: Journal) -> str:
-    """Why no visit of a campaign counts."""
-    lost = Counter(sentences(visit.discarded) for visit in journal.visits() if visit.discarded)
-    lost.update(reason for _, reason in journal.failures())
+def _why_nothing(journal: Journal) -> tuple[str, str]:
+    """Why no visit of a campaign counts, and what to do about it."""
+    lost = Counter(
+        (sentences(visit.discarded), visit.discarded[0].code in NEEDS_TIME)
+        for visit in journal.visits()
+        if visit.discarded
+    )
+    lost.update((reason, False) for _, reason in journal.failures())
     if lost:
-        return lost.most_common(1)[0][0]
+        why, time_helps = lost.most_common(1)[0][0]
+        return why, MORE_TIME if time_helps else "mend that first: more time does not help"
     told = [text for kind, text in journal.remarks() if kind == RemarkKind.LEFT_OUT]
-    return told[-1].rstrip(".") if told else "no visit was finished"
+    return (told[-1].rstrip(".") if told else "no visit was finished"), MORE_TIME
 
 
 def _answer(directory: Path, report: str, *, verbose: bool) -> None:
