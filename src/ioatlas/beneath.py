@@ -20,6 +20,8 @@ DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 MOST_BYTES = 4 << 30
 """Largest file of text that is read whole."""
+PIECE_BYTES = 1 << 20
+"""What is read at a time."""
 MOST_ENTRIES, MOST_LEVELS = 2_000_000, 8
 """Of a campaign's directory: entries in it, and levels of its sub-directories."""
 _REMEDY = "remove it by hand if you know it; do not use a directory that came from somebody else"
@@ -65,7 +67,12 @@ def read_text(path: Path, *, most_bytes: int = MOST_BYTES) -> str:
     with os.fdopen(file, "rb") as opened:
         if not stat.S_ISREG(os.fstat(file).st_mode):
             raise RefusedError("this is not an ordinary file", where=str(path), remedy=_REMEDY)
-        data = opened.read(most_bytes + 1)
+        # In pieces: memory for the most there may be would be asked for at once, where a process may have less.
+        left, pieces = most_bytes + 1, []
+        while left and (piece := opened.read(min(left, PIECE_BYTES))):
+            pieces.append(piece)
+            left -= len(piece)
+    data = b"".join(pieces)
     if len(data) > most_bytes:
         raise RefusedError(
             f"it is larger than the {most_bytes} bytes such a file may have", where=str(path), remedy=_REMEDY

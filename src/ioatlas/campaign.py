@@ -13,7 +13,7 @@ import json
 import re
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,57 +21,116 @@ from typing import TYPE_CHECKING, Any
 from ioatlas import __version__, beneath
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.config.user import results_folder
-from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.errors import IoAtlasError, RefusedError, UsageError
 from ioatlas.fio.executor import Clock, Executor, SystemExecutor
+from ioatlas.model.configuration import factor_names
 from ioatlas.model.events import Emit, Event
 from ioatlas.model.status import RemarkKind, VisitStatus
 from ioatlas.model.target import Target
 from ioatlas.model.words import words
 from ioatlas.procedures.options import CAMPAIGN, campaign_toml
 from ioatlas.procedures.registry import PROCEDURES, parts_of, procedure_of
+from ioatlas.results.library import check_not_opened
+from ioatlas.run.consent import Consent, check_something_typed, confirm_writing, typed_texts
+from ioatlas.run.fleet import client_remarks, with_clients
+from ioatlas.run.fleet import opened as opened_fleet
 from ioatlas.run.foreign import confirm_trust
-from ioatlas.run.plan import Plan
+from ioatlas.run.plan import Plan, order_remarks
 from ioatlas.run.procedure import Procedure
 from ioatlas.run.record import plan_record, recorded_plan
 from ioatlas.store.journal import Journal
 from ioatlas.store.machine_key import machine_key
-from ioatlas.target.guard import check_before_start, confirm_destroy, confirm_overwrite
+from ioatlas.store.schema import FORMAT_OF_CLIENTS, FORMAT_OF_CONFIGURATIONS, FORMAT_OF_GROUPS, FORMAT_OF_SET_UPS
 from ioatlas.target.identity import recognise
-from ioatlas.target.opening import open_target
+from ioatlas.target.opening import NOT_YET, expected_target, open_target
 from ioatlas.target.place import check_journal_place, check_space
 from ioatlas.target.sites import Sites
-from ioatlas.testbed.facts_file import FACTS_FILE, asks_of, facts_text
+from ioatlas.testbed.facts_file import FACTS_FILE, asks_of, facts_source, facts_text
 
 if TYPE_CHECKING:
     from ioatlas.model.result import CampaignResult
     from ioatlas.run.environment import Environment
-    from ioatlas.run.runner import Summary
+    from ioatlas.run.summary import Summary
 
 
 OURS = frozenset(
     words(
         "journal.sqlite journal.sqlite-journal imported.sqlite campaign.toml testbed.toml report.html tune.json "
-        "batches layout verify trace trace.iolog"
+        "batches layout verify trace trace.iolog product.toml products configurations"
     )
 )
 """What a session reads, writes or removes in a campaign's directory."""
 
 
-def open_plan(spec: CampaignSpec, *, read_only: bool = False, procedure: Procedure | None = None) -> Plan:
+OF_ONE_CLIENT = frozenset({"fixed_work", "metadata", "trace"})
+"""Procedures whose loads have an order or times of their own, which no clients share."""
+OF_TARGETS_TOGETHER = frozenset({"dense_map", "adaptive_map"})
+"""Procedures whose loads may go to several targets at once."""
+
+
+def open_plan(
+    spec: CampaignSpec,
+    *,
+    read_only: bool = False,
+    procedure: Procedure | None = None,
+    facts: Path | None = None,
+    ahead: bool = False,
+) -> Plan:
     """Open the targets of a specification and plan its cells. Writes nothing. Raises IoAtlasError.
 
-    procedure: one that a command brings; otherwise the specification says which it is.
+    procedure: one that a command brings; otherwise the specification says which it is. facts: a file of typed-in facts;
+    `./testbed.toml` without one. ahead: of configurations that are set up first, and of groups, nothing is looked at,
+    not even whether it is there.
     """
-    targets = _distinct([open_target(location, name or None) for name, location in spec.targets])
-    procedure = procedure or procedure_of(spec)
+    targets = _distinct(_opened(spec, ahead=ahead), shared=spec.blocked)
+    spec = with_clients(spec, targets)
+    procedure = (procedure or procedure_of(spec)).informed(facts_source(facts))
     for other in PROCEDURES:
         if other.name != procedure.name:
             other.refuse_in(spec)
-    return procedure.plan(spec, targets, read_only=read_only)
+    spec = spec.with_set_ups(several=procedure.in_set_ups)
+    if spec.clients and procedure.name in OF_ONE_CLIENT:
+        raise UsageError(
+            "fixed work and traces are made by one client",
+            where="--clients",
+            remedy="leave it out, or start this command on each client",
+        )
+    if spec.groups([target.name for target in targets]) and procedure.name not in OF_TARGETS_TOGETHER:
+        raise UsageError(
+            "only maps load several targets together",
+            where="--together",
+            remedy="measure one target after another, or sweep fio's options in a map",
+        )
+    plan = procedure.plan(spec, targets, read_only=read_only)
+    return replace(plan, remarks=(*plan.remarks, *order_remarks(spec))) if len(spec.configurations) > 1 else plan
 
 
-def _distinct(targets: list[Target]) -> tuple[Target, ...]:
-    """Targets under different names; a second one of a name gets a number."""
+def _opened(spec: CampaignSpec, *, ahead: bool) -> list[Target]:
+    """The targets as they are now; those that have to be set up first as far as their location tells."""
+    set_up = {one.name for one in spec.configurations if one.set_up}
+    if ahead:
+        set_up |= {name for one in spec.configurations for name, _ in one.members}
+    sizes = [int(value) for value in spec.axes.get("size", ()) or (spec.constants.get("size", 0),)]
+    found = []
+    for name, location in spec.targets:
+        later = expected_target(location, name, max(sizes)) if name in set_up else None
+        if ahead and later is not None and max(sizes):
+            found.append(later)
+            continue
+        try:
+            found.append(open_target(location, name or None))
+        except IoAtlasError as error:
+            if later is None:
+                raise
+            if not max(sizes):
+                error.remedy = "name the `size` to use in [sweep]: it is planned before it is set up"
+                raise
+            found.append(later)
+    return found
+
+
+def _distinct(targets: list[Target], *, shared: bool = False) -> tuple[Target, ...]:
+    """Targets under different names; a second one of a name gets a number. shared: they may lie at one place."""
     seen: dict[str, int] = {}
     named = []
     for target in targets:
@@ -79,7 +138,7 @@ def _distinct(targets: list[Target]) -> tuple[Target, ...]:
         named.append(target if seen[target.name] == 1 else replace(target, name=f"{target.name}-{seen[target.name]}"))
     for index, one in enumerate(named):
         for other in named[:index]:
-            if one.location == other.location:
+            if one.location == other.location and not shared:
                 raise UsageError("a target is named twice", where=one.location, remedy="name every target once")
     return tuple(named)
 
@@ -94,8 +153,8 @@ def start(
     plan: Plan,
     directory: Path,
     *,
-    destroy: str | None = None,
-    overwrite: str | None = None,
+    destroy: str | Sequence[str] | None = None,
+    overwrite: str | Sequence[str] | None = None,
     procedure: Procedure | None = None,
     facts: Path | None = None,
     measure: Mapping[str, str | None] | None = None,
@@ -108,36 +167,74 @@ def start(
     host, `drive`: a path). executor: what will make the loads; this machine when left out. Raises RefusedError when a
     guard refuses, UsageError when the directory is taken.
     """
+    from ioatlas.product.kept import keep_sheets, sheet_texts
+
     procedure, executor = procedure or procedure_of(plan.spec), executor or SystemExecutor()
     executor.find("fio")
     if not plan.to_measure:
         raise UsageError("no cell of the sweep can be measured", remedy="see `ioatlas plan` for the reasons")
     procedure.check_start(plan, executor)
-    typed = facts_text(facts, measure or {})
-    _confirm(plan, destroy, overwrite)
-    remarks = [remark for target in plan.targets for remark in check_journal_place(str(directory.absolute()), target)]
+    if (fleet := opened_fleet(plan.spec, executor, plan.targets)) is not None:
+        fleet.close()  # all hosts answer; a session opens them anew
+    typed, sheets = facts_text(facts, measure or {}), sheet_texts(plan.spec)
+    consent = Consent(typed_texts(destroy), typed_texts(overwrite), plan.spec.confirmations)
+    _confirm(plan, consent)
+    there = [target for target in plan.targets if target.identity != NOT_YET]
+    remarks = [remark for target in there for remark in check_journal_place(str(directory.absolute()), target)]
     if not procedure.shrinks_to_fit(plan):  # before anything is made: whether the files fit
-        for target in plan.targets:
+        for target in there:
             check_space(target, sum(plan.files.get(target.name, {}).values()))
     journal = _new_journal(directory, executor.clock)
     procedure.keep(plan, directory)  # before there is a campaign to go on with
+    for needed, version in _formats(plan):
+        if needed:
+            journal.need_format(version)
     journal.begin_campaign(uuid.uuid4().hex[:12], _name_of(plan), __version__, plan_record(plan), plan.targets)
     journal.add_cells(plan.cells)
-    procedure.begin(journal, plan)
+    _begin(procedure, journal, plan)
     for remark in plan.remarks:
         journal.add_remark(RemarkKind.NOTE, remark)
     for remark in remarks:
         journal.add_remark(RemarkKind.WARNING, remark)
     # With the targets' full paths: the file can be used again from anywhere.
-    located = tuple((name, target.location) for (name, _), target in zip(plan.spec.targets, plan.targets, strict=True))
-    (directory / "campaign.toml").write_text(campaign_toml(replace(plan.spec, targets=located)), encoding="utf-8")
+    located = tuple(
+        (name, target.location + ("/" if target.kind == "directory" and target.identity == NOT_YET else ""))
+        for (name, _), target in zip(plan.spec.targets, plan.targets, strict=True)
+    )
+    places = dict(located)
+    configurations = tuple(
+        replace(one, members=tuple((name, places[name]) for name, _ in one.members))
+        if one.members
+        else replace(one, location=places[one.name])
+        for one in plan.spec.configurations
+    )
+    spec = replace(plan.spec, targets=located, configurations=configurations)
+    (directory / "campaign.toml").write_text(campaign_toml(spec), encoding="utf-8")
     if typed:
         (directory / FACTS_FILE).write_text(typed, encoding="utf-8")
+    keep_sheets(directory, sheets)
     try:
         journal.seal(machine_key(), _asks_text(asks_of(directory)))
     except IoAtlasError as error:  # measuring needs no seal
         journal.add_remark(RemarkKind.WARNING, f"The plan is not sealed ({error.what}): `resume` will ask for --trust.")
     return journal
+
+
+def _formats(plan: Plan) -> tuple[tuple[object, int], ...]:
+    """What a journal may need beyond the first format, and the format that has it; ascending."""
+    return (
+        (plan.spec.configurations, FORMAT_OF_CONFIGURATIONS),
+        (plan.spec.clients, FORMAT_OF_CLIENTS),
+        (plan.groups, FORMAT_OF_GROUPS),
+        (plan.spec.set_ups > 1, FORMAT_OF_SET_UPS),
+    )
+
+
+def _begin(procedure: Procedure, journal: Journal, plan: Plan) -> None:
+    """The visits that are known beforehand, of each set-up."""
+    for number in range(plan.spec.set_ups):
+        part = journal.of_set_up(number) if plan.spec.set_ups > 1 else journal
+        procedure.begin(part, replace(plan, spec=plan.spec.of_set_up(number)))
 
 
 def _new_journal(directory: Path, clock: Clock) -> Journal:
@@ -161,7 +258,10 @@ def _name_of(plan: Plan) -> str:
     """What was given, else the targets and the profile: a profile's own name says nothing of what was measured."""
     if plan.spec.name and plan.spec.name != plan.spec.profile:
         return plan.spec.name
-    targets = ", ".join(target.name for target in plan.targets)
+    targets = ", ".join(plan.names)
+    if plan.spec.configurations:
+        factors = ", ".join(factor_names(plan.spec.configurations))
+        targets = f"{len(plan.spec.configurations)} configurations{f' of {factors}' if factors else ''}"
     return f"{targets} ({plan.spec.profile})" if plan.spec.profile else targets
 
 
@@ -182,9 +282,24 @@ def _check_trust(journal: Journal, plan: Plan, typed: str | None, executor: Exec
         key, why = None, error.what
     if not why:
         return
+    brought = procedure_of(plan.spec, journal.record_names()).commands(plan.spec)
+    if brought or any(one.before or one.after for one in plan.spec.configurations):
+        what = "works" if brought else "configurations"
+        raise RefusedError(
+            f"{why}, and its {what} bring commands: these are run from your own campaign file only",
+            where=str(journal.directory),
+            remedy="read the commands in its campaign.toml, then start anew: `ioatlas map --campaign YOUR-COPY.toml`",
+        )
     cells = [cell for cell, _ in plan.cells]
     sites = Sites(
-        journal, row.campaign_id, plan.targets, cells, executor=executor, stop_asked=lambda: False, emit=lambda _: None
+        journal,
+        row.campaign_id,
+        plan.targets,
+        cells,
+        executor=executor,
+        stop_asked=lambda: False,
+        emit=lambda _: None,
+        groups=plan.groups,
     )
     first = next(iter(plan.to_measure), None)
     confirm_trust(
@@ -205,8 +320,8 @@ def _check_trust(journal: Journal, plan: Plan, typed: str | None, executor: Exec
 def reopen(
     directory: Path,
     *,
-    destroy: str | None = None,
-    overwrite: str | None = None,
+    destroy: str | Sequence[str] | None = None,
+    overwrite: str | Sequence[str] | None = None,
     trust: str | None = None,
     executor: Executor | None = None,
 ) -> Journal:
@@ -215,6 +330,7 @@ def reopen(
 
     trust: what was typed to vouch for a plan that was not made here, or was changed since.
     """
+    check_not_opened(directory)
     executor = executor or SystemExecutor()
     executor.find("fio")
     journal = Journal.open(directory, executor.clock.time)
@@ -225,70 +341,129 @@ def reopen(
         plan = recorded_plan(journal, CAMPAIGN.tables)
         _check_trust(journal, plan, trust, executor)
         procedure_of(plan.spec, journal.outcomes()).restore(plan, directory)
+        consent = Consent(typed_texts(destroy), typed_texts(overwrite))
+        if plan.spec.blocked:  # what is there now says nothing of what will be set up
+            check_something_typed(plan, consent, plan.targets)
+            return journal
         journal.set_targets(recognise(target) for target in plan.targets)
         for target in plan.targets:
             check_journal_place(str(directory.absolute()), target)
-        _confirm(replace(plan, targets=journal.targets()), destroy, overwrite)
+        confirm_writing(plan, consent, journal.targets())
     except BaseException:
         journal.close()
         raise
     return journal
 
 
-def _confirm(plan: Plan, destroy: str | None, overwrite: str | None) -> None:
-    """The guards and what a person has to type, for every target that will be written."""
-    for target in plan.targets:
-        writes = plan.writes(target.name)
-        if not writes:
-            continue
-        try:
-            check_before_start(target, writes=True)
-            if target.kind == "block":
-                confirm_destroy(target, destroy)
-            elif target.kind in ("file", "uri"):
-                confirm_overwrite(target, overwrite)
-        except UsageError as error:
-            error.remedy += (
-                "; or measure it with --read-only, which writes nothing"
-                if error.remedy and target.kind != "directory"
-                else ""
-            )
-            raise
+def _confirm(plan: Plan, consent: Consent) -> None:
+    """The guards and what has to be typed, before anything is begun; of what is set up later, that it was typed."""
+    later = {one.name for one in plan.spec.configurations if one.set_up}
+    check_something_typed(plan, consent, [target for target in plan.targets if target.name in later])
+    confirm_writing(plan, consent, [target for target in plan.targets if target.name not in later])
 
 
 def run(
-    journal: Journal, *, emit: Emit, stop_asked: Callable[[], bool], environment: Environment | None = None
+    journal: Journal,
+    *,
+    emit: Emit,
+    stop_asked: Callable[[], bool],
+    environment: Environment | None = None,
+    consent: Consent | None = None,
+    clients: str = "",
 ) -> Summary:
     """One session of the campaign; nothing at all when it is complete. Raises PartialResultError when it ends early;
     finished visits are kept.
 
-    environment: what stands for this machine; the machine itself when left out.
+    environment: what stands for this machine; the machine itself when left out. consent: what was typed for targets
+    that are set up in the session, and who is asked. clients: hosts for this session in the place of the campaign's.
     """
     from ioatlas.run.environment import system_environment  # what only plans starts fast
-    from ioatlas.run.runner import Runner, Summary
+    from ioatlas.run.live import LiveFile
+    from ioatlas.run.summary import Summary
 
     if journal.campaign().complete:
         for earlier in journal.sessions():
             if earlier.ended_at is None:  # it died after its last visit
                 journal.end_session(earlier.session_id)
         return Summary.of(journal, None, complete=True)
-    environment = environment or system_environment()
+    if environment is None:
+        told = LiveFile(journal.directory, emit)
+        try:
+            return _on_clients(journal, system_environment(), consent, clients, emit=told, stop_asked=stop_asked)
+        finally:
+            told.close()
+    return _on_clients(journal, environment, consent, clients, emit=emit, stop_asked=stop_asked)
+
+
+def _on_clients(
+    journal: Journal,
+    environment: Environment,
+    consent: Consent | None,
+    clients: str,
+    *,
+    emit: Emit,
+    stop_asked: Callable[[], bool],
+) -> Summary:
+    """One session, its clients made ready where it has others than this machine."""
     began = environment.executor.clock.monotonic()
-    plan, row = recorded_plan(journal, CAMPAIGN.tables), journal.campaign()
+    plan = recorded_plan(journal, CAMPAIGN.tables)
+    fleet = environment.fleet or opened_fleet(plan.spec, environment.executor, plan.targets, clients)
+    if fleet is None:
+        return _session(journal, plan, environment, consent, emit=emit, stop_asked=stop_asked, began=began)
+    try:
+        for text in client_remarks(journal, fleet):
+            journal.add_remark(RemarkKind.WARNING, text)
+            emit(Event("remark", {"text": text}))
+        with_fleet = environment.of_fleet(fleet)
+        return _session(journal, plan, with_fleet, consent, emit=emit, stop_asked=stop_asked, began=began)
+    finally:
+        fleet.close()
+
+
+def _session(
+    journal: Journal,
+    plan: Plan,
+    environment: Environment,
+    consent: Consent | None,
+    *,
+    emit: Emit,
+    stop_asked: Callable[[], bool],
+    began: float,
+) -> Summary:
+    """One session on clients that are ready."""
+    from ioatlas.run.blocks import BlockedRun
+    from ioatlas.run.runner import Runner
+
+    row = journal.campaign()
     procedure = procedure_of(plan.spec, journal.record_names())
-    cells = [cell for cell, _ in plan.cells]
-    sites = Sites(
-        journal,
-        row.campaign_id,
-        plan.targets,
-        cells,
-        executor=environment.executor,
-        stop_asked=stop_asked,
-        emit=emit,
-    )
+    if plan.spec.blocked:
+        blocks = BlockedRun(
+            journal, plan, procedure, environment, consent or Consent(), emit=emit, stop_asked=stop_asked
+        )
+        return blocks.run()
+
+    def sites_of(plan: Plan, emit: Emit) -> Sites:
+        cells = [cell for cell, _ in plan.cells]
+        executor = environment.executor
+        return Sites(
+            journal,
+            row.campaign_id,
+            plan.targets,
+            cells,
+            executor=executor,
+            stop_asked=stop_asked,
+            emit=emit,
+            groups=plan.groups,
+        )
+
+    plan = _files_in_time(journal, plan, procedure, environment.executor.clock, sites_of, emit)
+    sites = sites_of(plan, emit)
     runner = Runner(journal, plan, procedure, sites, environment, emit=emit, stop_asked=stop_asked, began=began)
     runner.recover()
-    session = journal.begin_session(environment.conditions(environment.executor, plan.targets, journal.directory))
+    facts = environment.conditions(
+        environment.executor, plan.targets, journal.directory, client=not runner.budget.short
+    )
+    session = journal.begin_session(facts)
     told = {"directory": str(journal.directory), "campaign_id": row.campaign_id, "cells": len(plan.to_measure)}
     emit(Event("campaign", told))
     try:
@@ -297,8 +472,43 @@ def run(
         journal.end_session(session)
 
 
+def _files_in_time(
+    journal: Journal,
+    plan: Plan,
+    procedure: Procedure,
+    clock: Clock,
+    sites_of: Callable[[Plan, Emit], Sites],
+    emit: Emit,
+) -> Plan:
+    """The plan, with smaller files where its first session has no time to write them."""
+    if journal.sessions() or plan.spec.budget_seconds is None:
+        return plan
+
+    def trial(part: Plan) -> float:
+        sites = sites_of(part, lambda _event: None)
+        begin = clock.monotonic()
+        try:
+            sites.prepare(part.target_use(procedure.odd_sizes))
+            return clock.monotonic() - begin
+        finally:
+            sites.clean()
+
+    made = procedure.with_files_in_time(plan, trial)
+    if made is plan:
+        return plan
+    journal.replace_cells(made.cells)
+    journal.set_plan(plan_record(made))
+    procedure.begin(journal, made)
+    for remark in made.remarks[len(plan.remarks) :]:
+        journal.add_remark(RemarkKind.LEFT_OUT, remark)
+        emit(Event("remark", {"text": remark}))
+    return made
+
+
 def load_result(directory: Path) -> CampaignResult:
     """The result of the campaign in `directory`, with what was imported there. Raises UsageError when there is none."""
+    from ioatlas.product.kept import with_costs
+    from ioatlas.results.prices import with_prices
     from ioatlas.results.result import load_result as load
 
-    return load(directory, parts_of)
+    return with_prices(with_costs(load(directory, parts_of), directory))

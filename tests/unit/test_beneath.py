@@ -2,6 +2,7 @@
 """Files below a directory: no step follows a link, nothing but ordinary files is read or written."""
 
 import os
+import tracemalloc
 
 import pytest
 
@@ -66,6 +67,24 @@ def test_only_ordinary_files_are_read(root):
     for name in ("link", "pipe"):
         with pytest.raises(RefusedError):
             beneath.is_ordinary(root / name)
+
+
+@pytest.mark.parametrize("size", [0, 99, 100])
+def test_a_text_is_read_whole_up_to_its_limit(root, size, monkeypatch):
+    monkeypatch.setattr(beneath, "PIECE_BYTES", 7)
+    (root / "x").write_text("ab" * (size // 2) + "c" * (size % 2))
+    assert beneath.read_text(root / "x", most_bytes=100) == (root / "x").read_text()
+    if size:
+        with pytest.raises(RefusedError, match=f"larger than the {size - 1} bytes"):
+            beneath.read_text(root / "x", most_bytes=size - 1)
+
+
+def test_a_small_text_takes_little_memory(root):
+    (root / "x").write_text("few words")
+    tracemalloc.start()
+    beneath.read_text(root / "x")
+    assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    tracemalloc.stop()
 
 
 @pytest.mark.parametrize("kind", ["link", "hard link", "pipe", "deep"])

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ioatlas.config import profiles
+from ioatlas.config.configurations import read_configurations, read_confirmations, write_configuration
 from ioatlas.config.options import Constants, Declared, Given, Table, Where, declared, plain
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.config.sweep import read_sweep
@@ -124,9 +125,19 @@ class CampaignFormat:
                 where=where("sweep", name),
                 remedy="keep one of them",
             )
+        configurations = read_configurations(given.get("configuration", ()), where, folder)
+        if configurations and given.get("target"):
+            raise UsageError(
+                "there is a target beside the configurations",
+                where=where("target"),
+                remedy="name the target of each configuration in its own table",
+            )
+        places = tuple(place for one in configurations for place in one.places)
         spec = replace(
             spec,
-            targets=_targets(given.get("target", []), where) or spec.targets,
+            targets=places or _targets(given.get("target", []), where) or spec.targets,
+            configurations=configurations,
+            confirmations=read_confirmations(given.get("configuration", ())),
             axes={name: values for name, values in spec.axes.items() if name not in constants} | axes,
             constants={name: value for name, value in spec.constants.items() if name not in axes} | constants,
             patterns=patterns or spec.patterns,
@@ -151,7 +162,9 @@ class CampaignFormat:
         document["target"] = [
             ({"name": name} if name else {}) | {"uri" if "://" in location else "path": location}
             for name, location in spec.targets
+            if not spec.configurations
         ]
+        document["configuration"] = [write_configuration(one) for one in spec.configurations]
         document["pattern"] = list(spec.patterns)
         document["sweep"] = {**axes, **constants}
         # Single values first: whatever follows the head of a table belongs to it.

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any, get_args
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
@@ -51,8 +51,12 @@ def where_of(source: str, text: str, path: tuple[str | int, ...]) -> str:
 
 def located(error: ValidationError, model: type[BaseModel], source: str, text: str) -> UsageError:
     """The first fault of a validation as one message with line, key and remedy; the others are counted."""
+    return fault_of(error.errors(), model, source, text)
+
+
+def fault_of(details: Sequence[Mapping[str, Any]], model: type[BaseModel], source: str, text: str) -> UsageError:
+    """As `located`, of the details of a validation's faults."""
     # Of the alternatives of a union, the fault that lies deepest belongs to the one that was meant.
-    details = error.errors()
     first = max(details, key=lambda detail: len(detail["loc"]))
     # An unknown key is the last part, whatever it is called.
     unknown = first["type"] == "extra_forbidden"
@@ -92,6 +96,12 @@ _TYPES = {
     "list": "a list",
     "dict": "a table",
     "model": "a table",
+    "float": "a number",
+}
+_BOUNDS = {"ge": "of at least", "le": "of at most", "gt": "above", "lt": "below"}
+_PATTERNS = {
+    r"^\d{4}(-\d{2}){0,2}$": "a date: 2020-06-18, '2020-06' or '2020'",
+    r"^[A-Z]{3}$": "the three letters of a currency, such as USD",
 }
 
 
@@ -104,14 +114,13 @@ def _wanted(fault: Mapping[str, Any], path: tuple[str | int, ...]) -> str:
         return "a number or a text" if len(path) > 1 else "a table: [[pattern]] with fio options"
     if fault["type"] == "literal_error":
         return f"one of {str(bounds['expected']).replace(' or ', ', ')}"
+    if fault["type"] == "string_pattern_mismatch" and bounds["pattern"] in _PATTERNS:
+        return _PATTERNS[bounds["pattern"]]
     if fault["type"] == "string_pattern_mismatch":
         return "a name of up to 64 letters, digits, blanks, dots, - _ and +, with a letter or digit first"
-    if "ge" in bounds or "le" in bounds:
-        return (
-            f"a whole number of at least {bounds['ge']}"
-            if "ge" in bounds
-            else f"a whole number of at most {bounds['le']}"
-        )
+    if bound := next((name for name in _BOUNDS if name in bounds), ""):
+        number = "a number" if isinstance(bounds[bound], float) else "a whole number"
+        return f"{number} {_BOUNDS[bound]} {bounds[bound]:g}"
     return _TYPES.get(fault["type"].split("_")[0], "what belongs there")
 
 
@@ -123,10 +132,13 @@ def _meaning(model: type[BaseModel], path: tuple[str | int, ...]) -> str:
 
 def _fields(model: type[BaseModel], path: tuple[str | int, ...]) -> dict[str, FieldInfo]:
     """The fields of the table at `path`, following lists and alternatives to the table they can hold."""
+    named = False
     for part in path:
-        if isinstance(part, int):
+        if isinstance(part, int) or named:  # a place in a list, or a name of the user's own
+            named = False
             continue
         field = model.model_fields.get(part)
+        named = field is not None and get_origin(field.annotation) is dict
         inner = (
             next((each for each in _classes(field.annotation) if issubclass(each, BaseModel)), None)
             if field is not None

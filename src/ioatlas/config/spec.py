@@ -4,17 +4,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
+from ioatlas.config.configurations import check_configurations
 from ioatlas.config.options import (
     FLAG,
+    PATH,
     PERCENT,
     TEXT,
     AnyTable,
     Axes,
     Constants,
+    Kind,
     Option,
     Table,
     Where,
@@ -23,18 +26,24 @@ from ioatlas.config.options import (
     integer,
 )
 from ioatlas.errors import UsageError
+from ioatlas.model.application import DIGEST, WORK
 from ioatlas.model.cell import TRACE, TRACE_SECONDS, OptionValue
-from ioatlas.model.choices import GradeName, Preparation, Sharing
+from ioatlas.model.choices import ClientRange, GradeName, OnLostClient, Preparation, Sharing
+from ioatlas.model.configuration import Configuration, is_blocked
 from ioatlas.model.options import check_option
+from ioatlas.model.together import Group, group_name
 
 if TYPE_CHECKING:
     from ioatlas.analysis.grade import Grade
 
 MAX_CELLS = 2_000_000
 MAX_TARGETS, MAX_REMARKS = 256, 1000
-LABELS = frozenset({"operation", "tool", "phase", "load", "load_iops", TRACE, TRACE_SECONDS})
+LABELS = frozenset({"operation", "tool", "depth", "phase", "load", "load_iops", TRACE, TRACE_SECONDS, WORK, DIGEST})
 """Axes and constants that say which cell it is, and that fio never sees."""
 LONGEST_LABEL = 100
+MOST_SET_UPS = 50
+USUAL_SET_UPS = 2
+SEEDS_OF_A_SET_UP = 1_000_003
 MIN_WINDOW_SECONDS = 0.1
 MAX_WINDOW_SECONDS = 86_400.0
 
@@ -49,6 +58,8 @@ WINDOW = duration(
 
 def check_kept_option(name: str, value: OptionValue, where: str) -> None:
     """An option of fio, or a label of cells, as a record has it. Raises UsageError."""
+    if (name, value) == ("size", 0):
+        return  # empty files of a tree
     if name not in LABELS:
         check_option(name, value, where=where)
     elif isinstance(value, str) and len(value) > LONGEST_LABEL:
@@ -59,7 +70,9 @@ def check_kept_option(name: str, value: OptionValue, where: str) -> None:
 class CampaignSpec(Table):
     """A normalised campaign: what to measure, over what, how often.
 
-    targets:  (name or '', location) in order.
+    targets:  (name or '', location) in order; of configurations those of each, under its name.
+    configurations: the ways in which targets are set up; none where targets are just targets.
+    confirmations: what the file says in the place of --destroy and --overwrite, by configuration. Never kept.
     axes:     swept options, each with its values in order; constants: options every cell shares.
     patterns: sets of options that belong together; each is crossed with the axes.
     remarks:  what its profile notes in every map.
@@ -69,6 +82,8 @@ class CampaignSpec(Table):
     name: Annotated[str, Option(TEXT, "Name of the campaign.")] = ""
     profile: str = ""
     targets: tuple[tuple[str, str], ...] = ()
+    configurations: tuple[Configuration, ...] = ()
+    confirmations: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     axes: Axes = field(default_factory=dict)
     constants: Constants = field(default_factory=dict)
     patterns: tuple[Constants, ...] = ()
@@ -76,6 +91,15 @@ class CampaignSpec(Table):
         int,
         Option(integer(1, 1000), "Visits of every cell, each in another random order.", flag=True, always=True),
     ] = 2
+    blocks: Annotated[
+        int | None,
+        Option(
+            integer(1, MOST_SET_UPS),
+            "Times that each configuration is set up and measured, where they cannot exist side by side; "
+            "2 where nothing is said, 1 where a person is asked.",
+            flag=True,
+        ),
+    ] = None
     budget_seconds: Annotated[
         float | None,
         Option(
@@ -139,6 +163,43 @@ class CampaignSpec(Table):
             flag=True,
         ),
     ] = Preparation.LAID_OUT
+    product: Annotated[
+        str,
+        Option(PATH, "Product sheet of what is measured.", flag=True),
+    ] = ""
+    together: Annotated[
+        bool,
+        Option(FLAG, "Load all targets at the same time: the sum, and what each gets.", flag=True),
+    ] = False
+    clients: Annotated[
+        str,
+        Option(
+            Kind((str,), "HOSTS"),
+            "Several clients: hosts.toml, a,b,c, or local:4.",
+            flag=True,
+        ),
+    ] = ""
+    client_range: Annotated[
+        ClientRange,
+        Option(
+            choice(ClientRange),
+            "What each client works on. 'own': a file or range of its own; 'same': all on the same one; 'auto': own "
+            "files in a directory, else the same range.",
+            flag=True,
+        ),
+    ] = ClientRange.AUTO
+    on_lost_client: Annotated[
+        OnLostClient,
+        Option(
+            choice(OnLostClient),
+            "When a client is lost and does not come back: stop, to be resumed; or continue without it.",
+            flag=True,
+        ),
+    ] = OnLostClient.STOP
+    bring_fio: Annotated[
+        bool,
+        Option(FLAG, "Copy this machine's fio to clients that have none, and remove it at the end.", flag=True),
+    ] = False
     remarks: tuple[str, ...] = ()
     own: Mapping[str, Any] = field(default_factory=dict)
 
@@ -153,6 +214,51 @@ class CampaignSpec(Table):
             own |= table.to_record()
         return replace(self, own=own)
 
+    def groups(self, names: Sequence[str]) -> tuple[Group, ...]:
+        """Which targets are loaded together. names: of all targets, as they were opened."""
+        if self.together:
+            return (Group(group_name(names), tuple(names)),)
+        if not any(one.members for one in self.configurations):
+            return ()
+        # One that stands alone beside groups is a group of one: its loads are to be told in the same words.
+        return tuple(Group(one.name, tuple(name for name, _ in one.places)) for one in self.configurations)
+
+    @property
+    def blocked(self) -> bool:
+        """Whether its configurations are measured one after another, each set up first."""
+        return is_blocked(self.configurations)
+
+    @property
+    def set_ups(self) -> int:
+        """How often each configuration is set up. What was not settled when the campaign began is one time."""
+        return self.blocks or 1
+
+    def with_set_ups(self, *, several: bool) -> Self:
+        """With the number of set-ups settled. several: whether its procedure can go on with a target that was set up
+        again. Raises UsageError where a number was asked for that cannot be had.
+        """
+        if not self.blocked or not several:
+            if self.blocks is not None and self.blocks > 1:
+                raise UsageError(
+                    "only maps measure a configuration in several blocks"
+                    if self.blocked
+                    else "`blocks` is for configurations that are set up, or share one place; these are measured in "
+                    "turns",
+                    where="blocks",
+                    remedy="leave it out",
+                )
+            return self
+        once = len(self.configurations) < 2 or any(one.ask for one in self.configurations)
+        usual = 1 if once else min(USUAL_SET_UPS, self.visits)
+        blocks = self.blocks or usual
+        return replace(self, blocks=blocks, visits=max(self.visits, blocks))
+
+    def of_set_up(self, number: int) -> Self:
+        """What one set-up measures, from 0: its part of the visits, in random orders of its own."""
+        visits, more = divmod(self.visits, self.set_ups)
+        seed = self.order_seed + number * SEEDS_OF_A_SET_UP
+        return replace(self, visits=visits + (number < more), order_seed=seed)
+
     @property
     def wanted(self) -> Grade:
         """The precision asked for, with its defaults."""
@@ -166,7 +272,7 @@ class CampaignSpec(Table):
     def cell_count(self) -> int:
         return (
             math.prod(len(values) for values in self.axes.values())
-            * max(1, len(self.targets))
+            * max(1, 1 if self.together else len(self.configurations or self.targets))
             * max(1, len(self.patterns))
         )
 
@@ -179,6 +285,7 @@ class CampaignSpec(Table):
                 where=where("axes"),
                 remedy="use fewer",
             )
+        check_configurations(self.configurations, where)
         for name, values in self.axes.items():
             for value in values:
                 check_kept_option(name, value, where("axes", name))
@@ -190,6 +297,12 @@ class CampaignSpec(Table):
         """What the journal keeps: one flat table, the procedures' options among the others."""
         record = super().to_record()
         own: dict[str, Any] = record.pop("own")
+        record.pop("confirmations")
+        if not self.configurations:
+            record.pop("configurations")
+        for one in record.get("configurations", ()):
+            if not one["members"]:
+                one.pop("members")
         return record | own
 
     @classmethod

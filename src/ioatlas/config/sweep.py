@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from ioatlas.errors import UsageError
-from ioatlas.model.cell import OptionValue
+from ioatlas.model.cell import TARGETS, OptionValue
 from ioatlas.model.options import ALIASES, ALLOWED, read_option
 from ioatlas.model.units import format_size
 
@@ -55,7 +55,7 @@ def _is_range(value: object) -> bool:
 
 
 def _expand(name: str, value: Any, where: str) -> list[OptionValue]:
-    """One entry of a sweep: a value, or a range `LOW..HIGH` that doubles."""
+    """One entry of a sweep: a value, or a range `LOW..HIGH` that doubles; of targets it counts one by one."""
     if not _is_range(value):
         return [read_option(name, value, where=where)[1]]
     low_text, _, high_text = value.partition("..")
@@ -67,6 +67,8 @@ def _expand(name: str, value: Any, where: str) -> list[OptionValue]:
             where=where,
             remedy="write LOW..HIGH with 0 < LOW <= HIGH, such as 4k..1m",
         )
+    if name == TARGETS:
+        return list(range(low, high + 1))
     values: list[OptionValue] = []
     step = low
     while step <= high:

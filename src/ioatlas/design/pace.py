@@ -29,6 +29,8 @@ SHRUNK_SPARE_MS = 50
 """Kept free where a budget leaves no time to make an overlap good."""
 LEAST_SHARE = 0.1
 """Least of a usual window that a short budget leaves: once what is in flight, two I/Os a job."""
+LAST_SHARE = 0.02
+"""Of cells that would have no value otherwise: what is in flight when the window ends comes back, and counts."""
 SHORTEST_MS = 300
 
 
@@ -46,6 +48,8 @@ class Pace:
     """Shortest time from one section's start to the next, a multiple of 100 ms."""
     share: float = 1.0
     """Share of a usual window that the budget leaves."""
+    hopeful: bool = False
+    """Whether I/Os of cells in a process of their own are taken to be as quick as they can be, by what is known."""
     spare_ms: int = 0
     """Kept free after each section besides its drain, since sections were seen to start late."""
     _drained: dict[str, list[float]] = field(default_factory=dict)
@@ -64,18 +68,25 @@ class Pace:
         rows[:] = [row for row in rows if row[:2] != (cell.bs_bytes, cell.outstanding)]
         rows.append((cell.bs_bytes, cell.outstanding, latency_seconds))
 
-    def forget_faster(self, target: str, bytes_per_s: float) -> None:
-        """Drop readings of a target above this rate: what was read while burst credit lasted bounds nothing later."""
+    def hold_to(self, target: str, bytes_per_s: float, times: float) -> None:
+        """Readings of a target that are more than so many times faster were made while burst credit lasted: from now
+        on such a load takes the time that it takes at this rate.
+        """
         for (name, _), rows in self._readings.items():
             if name == target:
-                rows[:] = [row for row in rows if row[0] * row[1] <= bytes_per_s * row[2]]
+                rows[:] = [
+                    (bs, outstanding, latency)
+                    if bs * outstanding <= times * bytes_per_s * latency
+                    else (bs, outstanding, bs * outstanding / bytes_per_s)
+                    for bs, outstanding, latency in rows
+                ]
 
     def latency_seconds(self, cell: Cell) -> float | None:
         """Upper bound of the time one I/O of the cell takes; None while nothing is known."""
-        rows = self._rows(cell)
+        bs_bytes, in_flight = cell.bs_bytes, cell.outstanding
         bounds = [
-            latency * max(1.0, cell.bs_bytes / bs) * max(1.0, cell.outstanding / outstanding)
-            for bs, outstanding, latency in rows
+            latency * max(1.0, bs_bytes / bs) * max(1.0, in_flight / outstanding)
+            for bs, outstanding, latency in self._rows(cell)
         ]
         paced = cell.option.get("rate_iops")
         bound = min(bounds, default=None)
@@ -135,7 +146,8 @@ class Pace:
         gap_ms = max(GAP_MS, drain_ms) + spare_ms
         if drain_ms >= OWN_PROCESS_GAP_MS:
             # In a process of its own: nobody waits for longer than it takes, which is likely this.
-            gap_ms = max(OWN_PROCESS_GAP_MS, math.ceil(1000 * math.sqrt(below * above) * self._drain(cell.target)))
+            likely = below if self.hopeful else math.sqrt(below * above)
+            gap_ms = max(OWN_PROCESS_GAP_MS, math.ceil(1000 * likely * self._drain(cell.target)))
         # A short budget takes the risk of a window that holds few I/Os; without one it is rather too long.
         latency_ms = 1000 * (above if self.share == 1 or above < UNSURE * below else below)
         needed_ms = self.share * latency_ms * max(IN_FLIGHT_WINDOWS, COMPLETIONS_PER_JOB / cell.iodepth)

@@ -18,6 +18,12 @@ MIXED = frozenset({"rw", "readwrite", "randrw"})
 TRACE, TRACE_SECONDS = "trace", "trace_seconds"
 """Labels of a cell that is a timed trace: the digest of its I/Os, and how long they take. Its other options sum it up.
 """
+CLIENTS, CLIENT_RANGE = "clients", "client_range"
+"""How many clients of a fleet take part, and whether each has a file or range of its own: fio never sees these."""
+OF_FLEETS = frozenset({CLIENTS, CLIENT_RANGE})
+TARGETS = "targets"
+"""How many targets of a group are loaded together, each with the load of the cell: fio never sees it."""
+NOT_OF_FIO = OF_FLEETS | {TARGETS}
 TRIMS = frozenset({"trim", "randtrim", "trimwrite", "randtrimwrite"})
 
 
@@ -41,7 +47,7 @@ def directions_of(rw: str) -> tuple[str, ...]:
 class Cell:
     """One workload on one target.
 
-    target:  the target's name in the campaign.
+    target:  the target's name in the campaign; of targets loaded together that of their group.
     options: normalised fio options, sorted by name; sizes in bytes as integers, booleans as 0 or 1.
              Holds everything that affects the I/O (engine, direct, data pattern, offered rate).
     sharing: 'shared' (all jobs on one file) or 'private' (a file for each job).
@@ -81,7 +87,7 @@ class Cell:
             return (self,)
         return tuple(Cell(self.target, options, self.sharing, self.state) for _, options in self.streams)
 
-    @property
+    @cached_property
     def rw(self) -> str:
         if self.streams:
             modes = {one.rw.split(":", 1)[0] for one in self.members}
@@ -90,7 +96,7 @@ class Cell:
             return random + (directions[0] if len(directions) == 1 else "rw")
         return str(self.option.get("rw", "read"))
 
-    @property
+    @cached_property
     def bs_bytes(self) -> int:
         """Largest block size of the cell (`bs` may be `read,write,trim` in fio)."""
         if self.streams:
@@ -99,7 +105,7 @@ class Cell:
             return max(self.block_sizes)
         return max(int(part) for part in str(self.option.get("bs", 4096)).split(",") if part)
 
-    @property
+    @cached_property
     def block_sizes(self) -> tuple[int, ...]:
         """Every block size the cell moves data in, ascending."""
         if self.streams:
@@ -114,32 +120,58 @@ class Cell:
     @property
     def size_bytes(self) -> int:
         if self.streams:
-            return self.end_bytes
+            return self.integer("size", self.end_bytes)
         return self.integer("size", 0)
 
-    @property
+    @cached_property
     def numjobs(self) -> int:
         if self.streams:
             return sum(one.numjobs for one in self.members)
         return self.integer("numjobs", 1)
 
-    @property
+    @cached_property
     def iodepth(self) -> int:
         if self.streams:
             return max(one.iodepth for one in self.members)
         return self.integer("iodepth", 1)
 
-    @property
+    @cached_property
     def outstanding(self) -> int:
-        """I/Os kept in flight by a closed loop: numjobs x iodepth."""
+        """I/Os kept in flight by a closed loop: numjobs x iodepth, on all clients and targets together."""
         if self.streams:
             return sum(one.outstanding for one in self.members)
-        return self.numjobs * self.iodepth
+        return self.numjobs * self.iodepth * self.clients * self.n_targets
 
     @property
     def footprint_bytes(self) -> int:
         """Bytes the cell really covers; caches show up as cliffs along it."""
-        return self.size_bytes * (self.numjobs if self.sharing == "private" else 1)
+        own = self.clients if self.own_ranges else 1
+        return self.size_bytes * (self.numjobs if self.sharing == "private" else 1) * own * self.n_targets
+
+    @property
+    def clients(self) -> int:
+        """How many clients make the load together."""
+        return max(one.integer(CLIENTS, 1) for one in self.members) if self.streams else self.integer(CLIENTS, 1)
+
+    @property
+    def n_targets(self) -> int:
+        """How many targets are loaded at once."""
+        return self.integer(TARGETS, 1)
+
+    @property
+    def of_group(self) -> bool:
+        """Whether it loads targets of a group together, be it one of them."""
+        return TARGETS in self.option
+
+    @property
+    def of_fleet(self) -> bool:
+        """Whether clients that were named make the load, be it one of them."""
+        return CLIENTS in self.members[0].option
+
+    @property
+    def own_ranges(self) -> bool:
+        """Whether each client has a file or a range of its own."""
+        return self.members[0].option.get(CLIENT_RANGE) == "own"
 
     @property
     def end_bytes(self) -> int:

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Change:
-    """The cell of the second campaign over that of the first one. ratio, low, high: with its 95% interval.
+    """The cell of one side over that of the side it is held against. ratio, low, high: with its 95% interval.
 
     outcome: 'higher' or 'lower' where the difference is told, 'same' where the whole interval lies within the
-    tolerance, 'not different' where neither can be said.
+    tolerance, 'not different' where neither can be said, 'not comparable' where nothing was tested, 'predicted' where a
+    model's prediction stands for a measurement.
     """
 
     cell_key: str

@@ -61,3 +61,5 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     note: str = ""
     after_map: bool = False
+    folded: bool = False
+    """Opened by who wants its numbers: charts and sentences tell what it says."""

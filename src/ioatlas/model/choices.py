@@ -48,3 +48,19 @@ class SniaTest(StrEnum):
     THROUGHPUT = "throughput"
     LATENCY = "latency"
     SATURATION = "saturation"
+
+
+class ClientRange(StrEnum):
+    """What each client of a fleet works on."""
+
+    AUTO = "auto"
+    """A file of its own in a directory; the same range of anything else."""
+    OWN = "own"
+    SAME = "same"
+
+
+class OnLostClient(StrEnum):
+    """What becomes of a campaign when a client is lost and does not come back."""
+
+    STOP = "stop"
+    CONTINUE = "continue"

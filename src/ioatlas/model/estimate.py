@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ioatlas.model.cell import Cell
+from ioatlas.model.clients import ClientShares
 from ioatlas.model.limit import Bound, Limit
+from ioatlas.model.together import TargetShares
 from ioatlas.model.verdict import VerdictCode
 
 Kind = Literal["measured", "predicted", "imported"]
@@ -61,6 +63,18 @@ class Estimate:
     statistic: str = ""
     bw_first: float | None = None
     """What the sweep gave of a cell that was named and measured again: its value is that of the fresh visits."""
+
+    n_repeats: int = 0
+    """Of an imported value: readings that the user called repeats, of which it is the mean."""
+    bw_sd: float | None = None
+    """Standard deviation of repeats; likewise the other quantities."""
+    iops_sd: float | None = None
+    lat_mean_sd_ns: float | None = None
+    lat_p99_sd_ns: float | None = None
+    shares: ClientShares | None = None
+    """Of a cell that several clients made together: what each got."""
+    targets: TargetShares | None = None
+    """Of a cell that loads several targets together: what each got."""
 
     @property
     def verdict_text(self) -> str:

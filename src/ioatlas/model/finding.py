@@ -17,6 +17,7 @@ class FindingCode(StrEnum):
     CACHE = "cache"
     CACHE_SIZE = "cache-size"
     CLIENT_LIMITED = "client-limited"
+    CLIENTS = "clients"
     CLIFF = "cliff"
     CORRUPTION = "corruption"
     COUNTERS = "counters"
@@ -24,6 +25,8 @@ class FindingCode(StrEnum):
     DRIFT = "drift"
     ENGINES = "engines"
     EXPLAINED = "explained"
+    FACTOR = "factor"
+    FAIRNESS = "fairness"
     HIGHEST_LOAD = "highest-load"
     IMPORTED = "imported"
     INTEGRITY = "integrity"
@@ -51,8 +54,10 @@ class FindingCode(StrEnum):
     SATURATION_LAW = "saturation-law"
     BASELINE = "sentinel"
     THROUGHPUT = "throughput"
+    TOGETHER = "together"
     UNDETERMINED = "undetermined"
     WEAK_REGIME = "weak-regime"
+    WORK = "work"
     WORK_BOUNDED = "work-bounded"
 
 

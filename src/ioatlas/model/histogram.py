@@ -30,6 +30,11 @@ class Histogram:
         return sum(n for _, n in self.bins)
 
     @property
+    def ends_ns(self) -> tuple[float, ...]:
+        """Latencies of the fastest and the slowest I/O; nothing where it is empty."""
+        return (float(self.bins[0][0]), float(self.bins[-1][0])) if self.bins else ()
+
+    @property
     def mean_ns(self) -> float | None:
         total = self.count
         return sum(ns * n for ns, n in self.bins) / total if total else None

@@ -12,13 +12,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ioatlas.errors import UsageError
-from ioatlas.model.cell import OptionValue
+from ioatlas.model.cell import CLIENT_RANGE, CLIENTS, TARGETS, OptionValue
 from ioatlas.model.units import parse_size_bytes
 from ioatlas.model.words import words
 
 RW_VALUES = words("read write randread randwrite rw readwrite randrw trim randtrim trimwrite randtrimwrite")
 SYNCHRONOUS_ENGINES = frozenset({"sync", "psync", "vsync", "pvsync", "pvsync2", "mmap"})
-ASYNCHRONOUS_ENGINES = frozenset({"libaio", "io_uring", "posixaio", "nbd", "windowsaio"})
+ASYNCHRONOUS_ENGINES = frozenset({"libaio", "io_uring", "posixaio", "nbd", "rbd", "gfapi_async", "windowsaio"})
 LARGEST = 2**63 - 1
 LONGEST_VALUE = 4000
 """Characters of a value; fio cuts a line after 4,095."""
@@ -243,6 +243,9 @@ def _table() -> dict[str, Option]:
         ("flow", _token, "share of a stream among streams"),
         ("flow_id", _count, "which streams share"),
         ("flow_sleep", _count, "microseconds to wait when ahead"),
+        (CLIENTS, _integer(1, 1000), "hosts of --clients that make the load together (not an option of fio)"),
+        (TARGETS, _integer(1, 256), "targets of --together that are loaded at once (not an option of fio)"),
+        (CLIENT_RANGE, _choice("own", "same"), "whether each client has its own file or range (not an option of fio)"),
     ]
     return {name: Option(name, read, summary) for name, read, summary in rows}
 
@@ -263,10 +266,7 @@ ALIASES = {
 
 _PATHS = "it names a path, device, command or library, which ioatlas alone sets"
 _OURS = "ioatlas sets it itself"
-_CAP = (
-    "it is a cap on how long a job runs, not a repeat count; "
-    "ask for repeats with `visits` and for longer windows with `window`"
-)
+_CAP = "it caps how long a job runs and is not a repeat count: use `visits` for repeats, `window` for longer windows"
 REFUSED: dict[str, str] = {
     **dict.fromkeys(
         words(

@@ -344,3 +344,42 @@ class HighestLoads(KeptRecord):
     @staticmethod
     def _key(target: str, phase: str) -> str:
         return f"{target}\t{phase}"
+
+
+@dataclass(frozen=True)
+class Extremes(KeptRecord):
+    """Cells that are measured afresh each time that their target is set up, as the first time chose them."""
+
+    NAME, CONTENT = "extremes", "cells"
+    cells: tuple[str, ...] = ()
+
+    def content(self) -> Any:
+        return list(self.cells)
+
+    @classmethod
+    def of_content(cls, content: Any) -> Self:
+        return cls(tuple(str(key) for key in content))
+
+
+@dataclass(frozen=True)
+class Blocks(KeptRecord):
+    """Configurations that were measured one after another: why each was given up, '' for those that are done.
+
+    Those that are not named have not been begun, or were interrupted. A later set-up of one has its number behind its
+    name, from 2.
+    """
+
+    NAME, CONTENT = "configurations", "blocks"
+    ended: Mapping[str, str] = field(default_factory=dict)
+
+    @staticmethod
+    def name_of(configuration: str, number: int) -> str:
+        """What a set-up goes by. number: from 0."""
+        return f"{configuration}\t{number + 1}" if number else configuration
+
+    def content(self) -> Any:
+        return dict(self.ended)
+
+    @classmethod
+    def of_content(cls, content: Any) -> Self:
+        return cls({str(name): str(why) for name, why in content.items()})

@@ -13,6 +13,8 @@ class ReasonCode(StrEnum):
 
     ERROR = "error"
     NO_IO = "no I/O completed in the window"
+    STALLED = "stalled"
+    """The target stood still for the whole window."""
     BYTES = "bytes"
     LITTLES_LAW = "Little's law"
     COUNTERS = "kernel counters"
@@ -24,6 +26,9 @@ class ReasonCode(StrEnum):
     """Settled late; it counts again when a longer visit does not confirm that."""
     VOIDED = "block voided"
     """The replicate it belongs to was out of line and was repeated."""
+    BURST = "while burst credit lasted"
+    SKEW = "start skew"
+    """The clients of a fleet did not start together, or ran together for too short a time."""
     OTHER = "other"
 
     @property

@@ -10,7 +10,9 @@ from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.change import Change
 from ioatlas.model.chart import Chart, Table
 from ioatlas.model.checks import BlindCheck, OtherTraffic
-from ioatlas.model.drift import BaselineChart, ReplicateRow
+from ioatlas.model.configuration import Configuration
+from ioatlas.model.cost import ProductCost
+from ioatlas.model.drift import BaselineChart, ReplicateRow, Wander
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding
 from ioatlas.model.latency import LatencyCurve, TimeCourse
@@ -18,6 +20,7 @@ from ioatlas.model.load_curve import LoadCurve
 from ioatlas.model.reason import UnmeasuredReason
 from ioatlas.model.rounds import RoundsResult
 from ioatlas.model.target import Target
+from ioatlas.model.works import WorkFigure
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,7 @@ class CampaignResult:
     """Of a test in rounds: one for each target and pass."""
     baselines: tuple[BaselineChart, ...] = ()
     replicates: tuple[ReplicateRow, ...] = ()
+    wanders: tuple[Wander, ...] = ()
     """Random orders of the sweep, those that were voided included."""
     latency_curves: tuple[LatencyCurve, ...] = ()
     """Percentiles of every cell and direction that has latencies."""
@@ -83,3 +87,16 @@ class CampaignResult:
     """Of an adaptive map: one for each target."""
     n_not_reached: int = 0
     """Visits of the sweep that were planned and not made: the budget ended."""
+    costs: tuple[ProductCost, ...] = ()
+    """What the products of its targets cost; empty where the campaign names none."""
+    works: tuple[WorkFigure, ...] = ()
+    """Of commands that were timed: what each gave on each target, in its own unit."""
+    configurations: tuple[Configuration, ...] = ()
+    """Of a campaign that compares some: each goes by the name of its target."""
+
+    set_ups: int = 0
+    """How often each of these was set up, where they were measured one after another and several times."""
+
+    def configuration(self, target: str) -> Configuration | None:
+        """The configuration that a target belongs to."""
+        return next((one for one in self.configurations if one.name == target), None)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-Quantity = Literal["bw_bytes_per_s", "iops", "lat_mean_ns"]
+Quantity = Literal["bw_bytes_per_s", "iops", "lat_mean_ns", "figure"]
 
 
 class Trust(StrEnum):
@@ -24,6 +24,7 @@ class DoubtCode(StrEnum):
     CORRUPTION = "corruption"
     NOTHING = "nothing-measured"
     CACHED = "cached"
+    HOLES = "holes"
     OTHER_LOAD = "other-load"
     MOVED = "moved"
     UNCERTAIN = "uncertain"
@@ -38,6 +39,7 @@ class DoubtCode(StrEnum):
     DISCARDED = "discarded"
     CLIENT_LIMITED = "client-limited"
     MEASURED_ONCE = "measured-once"
+    FEW_IOS = "few-ios"
     UNFINISHED = "unfinished"
     IMPORTED = "imported"
 
@@ -57,13 +59,14 @@ class Doubt:
 class Headline:
     """The best value of one target and direction, or the answer of a test of another kind. It is the map's value.
 
-    value, low, high: of `quantity`, in its unit. uncertainty: half the 95% interval, a share of the value, or None.
+    value, low, high: of `quantity`, in its unit; of a figure in `unit`.
+    uncertainty: half the 95% interval, a share of the value, or None.
     where:      the cell in words. cell: its key, '' where it is no cell.
     lower_bound: the client was the limit, the target may do more. estimated: predicted by the model, not measured.
     first:      what the sweep gave before the cell was measured again; None when it was not.
-    tie:        a smaller load, or another cell, that is as fast; or that faster cells are not ranked. In words.
+    tie:        a smaller load, or another cell, that is as fast; or which faster cells it leaves out. In words.
     ties:       keys of all cells that are as fast.
-    limit:      what limits it; 'undetermined' or '' where that was not told.
+    limit:      what limits it; 'undetermined' or '' where that was not told. limit_probability: None where unknown.
     """
 
     label: str
@@ -82,6 +85,8 @@ class Headline:
     tie: str = ""
     ties: tuple[str, ...] = ()
     limit: str = ""
+    limit_probability: float | None = None
+    unit: str = ""
 
     @property
     def uncertainty(self) -> float | None:
@@ -122,10 +127,11 @@ class SmallIo:
 
 @dataclass(frozen=True)
 class Count:
-    """How often something was found."""
+    """How often something was found. probability: mean of what was stated; None where nothing was."""
 
     name: str
     count: int
+    probability: float | None = None
 
 
 @dataclass(frozen=True)

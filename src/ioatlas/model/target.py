@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-TargetKind = Literal["directory", "file", "block", "uri", "imported"]
-"""imported: nowhere; what another tool measured goes by such a target's name."""
+TargetKind = Literal["directory", "file", "block", "uri", "imported", "together"]
+"""imported: nowhere; what another tool measured goes by such a target's name. together: several at once."""
 
 
 @dataclass(frozen=True)

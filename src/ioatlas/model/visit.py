@@ -10,6 +10,14 @@ from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import Reason
 from ioatlas.model.verdict import NO_VERDICT, Verdict
 
+REPLICATES_OF_A_SET_UP = 100_000
+"""Replicates of the first set-up of a target count from 0, of the second from here, and so on."""
+
+
+def set_up_of(replicate: int) -> int:
+    """In which set-up of its target a replicate was made, from 0; some replicates count down from its first."""
+    return (replicate + REPLICATES_OF_A_SET_UP // 2) // REPLICATES_OF_A_SET_UP
+
 
 @dataclass(frozen=True)
 class Series:
@@ -47,8 +55,61 @@ class Part:
 
 
 @dataclass(frozen=True)
+class _Share:
+    """A share of a part of a visit, in the time in which all that made it ran.
+
+    started_at: when its own load began, by our clock; runtime_ms: for how long it ran, beyond the common time too.
+    lat_mean_ns, lat_p99_ns: over the whole of its own time.
+    """
+
+    direction: str
+    started_at: float
+    runtime_ms: float
+    io_bytes: int
+    total_ios: int
+    bw_bytes_per_s: float
+    lat_mean_ns: float | None = None
+    lat_p99_ns: float | None = None
+    stream: str = ""
+    series: Series = Series(0)
+
+    @property
+    def ended_at(self) -> float:
+        """When its own load was done, by our clock."""
+        return self.started_at + self.runtime_ms / 1000
+
+    def rate(self, window_start_ms: int) -> float:
+        """Bytes a second from so long after the common start on, where its series tells; else of all of it."""
+        kept = [
+            value
+            for end_ms, value in zip(self.series.end_ms, self.series.bw_bytes_per_s, strict=True)
+            if end_ms > window_start_ms
+        ]
+        return sum(kept) / len(kept) if window_start_ms and kept else self.bw_bytes_per_s
+
+
+@dataclass(frozen=True)
+class ClientPart(_Share):
+    """One client's share, of all targets that it loads."""
+
+    client: str = ""
+
+
+@dataclass(frozen=True)
+class TargetPart(_Share):
+    """The share of one of several targets that are loaded together, of all clients."""
+
+    target: str = ""
+
+
+@dataclass(frozen=True)
 class Visit:
-    """What one section of one fio process did. `window_start_ms` is where the warm-up was cut (0: nothing was cut)."""
+    """What one section of one fio process did. `window_start_ms` is where the warm-up was cut (0: nothing was cut).
+
+    clients: of a visit that several clients made, the share of each; its parts are their sum.
+    targets: of a visit that loads several targets together, the share of each; its parts are their sum.
+    clock_error_ms: how far off their clocks may be against each other.
+    """
 
     visit_id: int
     cell_key: str
@@ -64,3 +125,23 @@ class Visit:
     window_start_ms: int = 0
     verdict: Verdict = NO_VERDICT
     discarded: tuple[Reason, ...] = ()
+    clients: tuple[ClientPart, ...] = ()
+    clock_error_ms: float = 0.0
+    targets: tuple[TargetPart, ...] = ()
+
+    def moved(self, target: str) -> tuple[tuple[str, str, int], ...]:
+        """(target, direction, bytes) of all that it did. target: of its cell, where that is one alone."""
+        shares = tuple((one.target, one.direction, one.io_bytes) for one in self.targets)
+        return shares or tuple((target, part.direction, part.io_bytes) for part in self.parts)
+
+    @property
+    def skew_ms(self) -> float:
+        """Between the first and the last start, of clients and of targets loaded together."""
+        starts = [part.started_at for part in (*self.clients, *self.targets)]
+        return 1000 * (max(starts) - min(starts)) if starts else 0.0
+
+    @property
+    def finish_spread_ms(self) -> float:
+        """Between the first and the last end, likewise."""
+        ends = [part.ended_at for part in (*self.clients, *self.targets)]
+        return 1000 * (max(ends) - min(ends)) if ends else 0.0

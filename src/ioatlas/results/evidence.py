@@ -8,15 +8,19 @@ from dataclasses import replace
 from typing import Any
 
 from ioatlas.analysis.attribution import AttributionReport, CeilingsOf, attribute
-from ioatlas.analysis.balance import balance_findings, groups_of
+from ioatlas.analysis.balance import balance_findings, groups_of, groups_of_targets
+from ioatlas.analysis.burst import Burst
 from ioatlas.analysis.cache import judge_caches
 from ioatlas.analysis.ceilings import Ceiling
 from ioatlas.analysis.counters import CountedPath
 from ioatlas.analysis.energy import MeterFacts, power_findings, with_watts
-from ioatlas.analysis.limits import ceilings_of
+from ioatlas.analysis.limits import ceilings_of, standard_links
+from ioatlas.analysis.model_saturation import model_saturation_findings
 from ioatlas.analysis.offsets import offset_findings
-from ioatlas.analysis.saturation import iops_by_visit, saturation_findings
+from ioatlas.analysis.refill import refills_of
+from ioatlas.analysis.saturation import iops_by_visit, lines_of, saturation_findings
 from ioatlas.analysis.shape import PathView, Seen
+from ioatlas.analysis.together_limits import with_group_limits
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding
@@ -43,11 +47,14 @@ def judge(
     holes: Iterable[str] = (),
     paths: Mapping[str, CountedPath] | None = None,
     meters: Sequence[MeterFacts] = (),
+    predicted: Sequence[Estimate] = (),
+    bursts: Iterable[Burst] = (),
 ) -> tuple[tuple[Estimate, ...], tuple[Finding, ...]]:
     """The estimates with cache verdicts, and findings on caches, saturation and what limits the highest throughput.
 
     counts: claims against the counters of the targets' paths. telemetry: what was read during each visit, by its id.
-    holes: targets with holes. paths: where each target's bytes are counted. meters: of power.
+    holes: targets with holes. paths: where each target's bytes are counted. meters: of power. predicted: what the map's
+    model says of cells that were not measured. bursts: credit that stands.
     """
     telemetry = telemetry or {}
     counted = counted_in_windows(visits, {e.cell.key: e.cell.target for e in estimates}, paths or {}, telemetry)
@@ -69,9 +76,18 @@ def judge(
         seen=_seen(made, telemetry),
         paths=_paths(beds),
         fast_share=_fast(made),
+        standards=standards_by_cell(beds),
+        predicted=predicted,
+        refills=refills_of(bursts),
     )
-    marked = tuple(_with_limit(e, report, ceilings) for e in marked)
-    found = [*caches.findings(), *saturation_findings(marked, iops_by_visit(made))]
+    marked = with_group_limits(tuple(_with_limit(e, report, ceilings) for e in marked))
+    by_visit = iops_by_visit(made)
+    read = {(key.target, key.direction, key.along) for key in lines_of(marked, by_visit)}
+    found = [
+        *caches.findings(),
+        *saturation_findings(marked, by_visit),
+        *model_saturation_findings((*marked, *predicted), read),
+    ]
     marked = with_watts(
         marked, made, {visit: record["watts"] for visit, record in telemetry.items() if "watts" in record}, meters
     )
@@ -83,7 +99,35 @@ def judge(
     usages = [usage for record in telemetry.values() if (usage := usage_of(record)) is not None]
     for groups in {groups_of(bed) for bed in beds.values()}:
         found += balance_findings(groups, usages)
-    return marked, tuple(found)
+    return marked, (*found, *_balance_of_targets(marked, made, beds, telemetry))
+
+
+def _balance_of_targets(
+    estimates: Iterable[Estimate],
+    visits: Iterable[Visit],
+    beds: Mapping[str, Testbed],
+    telemetry: Mapping[int, Mapping[str, Any]],
+) -> tuple[Finding, ...]:
+    """How the load of targets that were all loaded at once was spread over their links and drives."""
+    members: dict[str, dict[str, None]] = {}
+    cells: dict[str, str] = {}
+    for e in estimates:
+        if e.targets is not None and e.cell.n_targets == len(e.targets.targets) > 1:
+            members.setdefault(e.cell.target, {}).update(dict.fromkeys(one.target for one in e.targets.targets))
+            cells[e.cell.key] = e.cell.target
+    seen: dict[str, list[Usage]] = {}
+    for visit in visits:
+        if visit.cell_key in cells and not visit.discarded and visit.purpose in COUNTED:
+            usage = usage_of(telemetry.get(visit.visit_id, {}))
+            if usage is not None:
+                seen.setdefault(cells[visit.cell_key], []).append(usage)
+    return tuple(
+        finding
+        for group, names in members.items()
+        for finding in balance_findings(
+            groups_of_targets(group, [beds[name] for name in names if name in beds]), seen.get(group, ())
+        )
+    )
 
 
 def meter_facts(journal: Journal) -> tuple[MeterFacts, ...]:
@@ -103,6 +147,8 @@ def ceilings_by_cell(beds: Mapping[str, Testbed]) -> CeilingsOf:
     known: dict[tuple[str, int, str, int], Sequence[Ceiling]] = {}
 
     def ceilings(cell: Cell, direction: str) -> Sequence[Ceiling]:
+        if cell.of_fleet:  # each client has a path of its own
+            return ()
         place = (cell.target, cell.bs_bytes, direction, cell.numjobs)
         if place not in known:
             bed = beds.get(cell.target)
@@ -110,6 +156,32 @@ def ceilings_by_cell(beds: Mapping[str, Testbed]) -> CeilingsOf:
         return known[place]
 
     return ceilings
+
+
+def standards_by_cell(beds: Mapping[str, Testbed]) -> CeilingsOf:
+    """Links of standard rates that a cell's path may have, where its link is not known."""
+    known: dict[tuple[str, int, str], Sequence[Ceiling]] = {}
+
+    def standards(cell: Cell, direction: str) -> Sequence[Ceiling]:
+        if cell.of_fleet:
+            return ()
+        place = (cell.target, cell.bs_bytes, direction)
+        if place not in known:
+            bed = beds.get(cell.target)
+            remote = bed is not None and is_remote(bed)
+            known[place] = standard_links(bed, cell.bs_bytes, direction) if bed is not None and remote else ()
+        return known[place]
+
+    return standards
+
+
+def is_remote(bed: Testbed) -> bool:
+    """Whether the way to a target crosses a wire."""
+    return (
+        bool(bed.value("server.address"))
+        and bed.value("protocol.transport") != "unix socket"
+        and bed.value("route.local") is not True
+    )
 
 
 def _seen(visits: Iterable[Visit], telemetry: Mapping[int, Mapping[str, Any]]) -> dict[str, Seen]:
@@ -138,13 +210,9 @@ def _paths(beds: Mapping[str, Testbed]) -> dict[str, PathView]:
     """Whether the way to each target crosses a wire, and the drives at its end."""
     paths = {}
     for name, bed in beds.items():
-        remote = (
-            bool(bed.value("server.address"))
-            and bed.value("protocol.transport") != "unix socket"
-            and bed.value("route.local") is not True
-        )
         stack = str(bed.value("device.stack") or "").split(" > ")
-        paths[name] = PathView(remote, tuple(one for one in stack if one))
+        seconds = bed.number("path.round_trip")
+        paths[name] = PathView(is_remote(bed), tuple(one for one in stack if one), 1e9 * seconds if seconds else None)
     return paths
 
 

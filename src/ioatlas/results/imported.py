@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import median
 
 from ioatlas import beneath
 from ioatlas.analysis.balance import client_findings
@@ -18,7 +19,7 @@ from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.imported_reading import ImportedReading
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.target import Target
-from ioatlas.model.units import format_rate
+from ioatlas.model.units import format_rate, format_size
 from ioatlas.store.imported import FILE_NAME, Imported
 
 CAMPAIGN_ID = "imported"
@@ -33,10 +34,12 @@ def is_imported(place: Path) -> bool:
 
 
 def read_imported(place: Path) -> ImportedMap:
-    """The readings as a map. Raises UsageError when there are none, IoAtlasError when they cannot be read."""
+    """The readings as a map, each for itself. Raises UsageError when there are none, IoAtlasError when they cannot be
+    read.
+    """
     store = Imported.open(place.parent if place.name == FILE_NAME else place)
     try:
-        return imported_map(_labelled(store))
+        return imported_map(_labelled(store), one_by_one=True)
     finally:
         store.close()
 
@@ -146,25 +149,50 @@ def _shared(estimates: Sequence[Estimate]) -> list[Finding]:
     ]
 
 
+def _of_repeats(repeated: Sequence[Estimate]) -> list[Finding]:
+    """How far repeats are apart, and where the most."""
+    shares = [(e.bw_sd / e.bw_bytes_per_s, e) for e in repeated if e.bw_sd is not None and e.bw_bytes_per_s]
+    if not shares:
+        return []
+    counts = sorted({e.n_repeats for e in repeated})
+    n = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    widest, worst = max(shares, key=lambda pair: pair[0])
+    load = f"{worst.cell.option.get('operation', worst.direction)}" + (
+        f", bs {format_size(int(worst.cell.option['bs']))}" if isinstance(worst.cell.option.get("bs"), int) else ""
+    )
+    return [
+        Finding(
+            FindingCode.IMPORTED,
+            f"{plural(len(repeated), 'value')} are means of {n} repeats. Typical standard deviation "
+            f"{median(share for share, _ in shares):.1%}, at most {widest:.1%} ({worst.cell.target}, {load}).",
+            (worst.cell.key,),
+            target=worst.cell.target,
+        )
+    ]
+
+
 def _findings(found: ImportedMap, problems: list[str]) -> tuple[Finding, ...]:
     if not found.estimates:
         return (Finding(FindingCode.IMPORTED, "Nothing with a figure was imported."),)
     kinds = Counter(estimate.statistic for estimate in found.estimates)
     words = ", ".join(f"{count} × {word}" for word, count in kinds.most_common(4))
     several = f" in {plural(len(found.series), 'set')}" if len(found.series) > 1 else f" of {found.series[0]}"
+    repeated = [e for e in found.estimates if e.n_repeats]
+    bounds = "intervals are those of repeats" if repeated else "no interval is shown that a source did not bring"
     sentences = [
         Finding(
             FindingCode.IMPORTED,
             f"{plural(len(found.estimates), 'imported reading')}{several} ({words}); nothing here was measured by "
-            "ioatlas, and no interval is shown that a source did not bring.",
+            f"ioatlas, and {bounds}.",
         )
     ]
+    sentences += _of_repeats(repeated)
     sentences += _shared(found.estimates)
     places = Counter((e.cell.key, e.direction) for e in found.estimates)
-    if (repeated := sum(count > 1 for count in places.values())) > 0:
+    if (clashing := sum(count > 1 for count in places.values())) > 0:
         several = (
-            f"{plural(repeated, 'load')} with more than one reading in a set: the map shows the first, the cell "
-            "lists the others, and compare takes them all."
+            f"{plural(clashing, 'load')} with more than one reading in a set: the map shows the first, the cell "
+            "lists the others, and compare takes them all. `ioatlas import --repeats` makes means of repeats."
         )
         sentences.append(Finding(FindingCode.IMPORTED, several))
     for direction in ("read", "write"):

@@ -1,49 +1,96 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two campaigns as one result, each of their targets under a name of its own, with what changed in every cell."""
+"""Several campaigns as one result, each of their targets under a name of its own, with what changed in every cell."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.change import Change
 from ioatlas.model.result import CampaignResult, Unmeasured
 from ioatlas.results.comparison import CampaignComparison, identity
+from ioatlas.results.many import SidesComparison
+from ioatlas.results.sides import Side
+
+MOST_NAMED = 4
 
 
 def joined(first: CampaignResult, second: CampaignResult, comparison: CampaignComparison) -> CampaignResult:
-    """Both campaigns side by side. Changes stand at the cells of the second one.
+    """Both campaigns side by side. Changes stand at the cells of the second one."""
+    results, called = (first, second), comparison.names
+    names = [_names(result, name) for result, name in zip(results, called, strict=True)]
+    changes = _changes(_renamed(second, names[1]), names[1], comparison)
+    return _joined(results, names, f"{called[1]} against {called[0]}", changes)
 
-    Findings, sections of single campaigns and the courses of visits are left out: each campaign's own report has them.
+
+def joined_sides(results: Sequence[CampaignResult], found: SidesComparison) -> CampaignResult:
+    """The results of all sides, each under its side's name. Changes against the base stand at the cells of the
+    others.
     """
-    names = _names(first, second, comparison.names)
-    sides = [_renamed(result, mine) for result, mine in zip((first, second), names, strict=True)]
-    one, two = sides
-    axes = _axes(one, two)
+    parts = [_part(result, side) for result, side in zip(results, found.sides, strict=True)]
+    names = [_names(part, side.name) for part, side in zip(parts, found.sides, strict=True)]
+    changes = [
+        change
+        for at, (part, called) in enumerate(zip(parts, names, strict=True))
+        if at != found.base
+        for change in _side_changes(part, called, found, at)
+    ]
+    title = " · ".join(found.names) if len(found.names) <= MOST_NAMED else f"{len(found.names)} sides"
+    return _joined(parts, names, title, tuple(changes))
+
+
+def joined_members(results: Sequence[CampaignResult], sides: Sequence[Side], title: str) -> CampaignResult:
+    """The results of all sides under their names, without changes: nothing is held against anything."""
+    parts = [_part(result, side) for result, side in zip(results, sides, strict=True)]
+    names = [_names(part, side.name) for part, side in zip(parts, sides, strict=True)]
+    return _joined(parts, names, title, ())
+
+
+def _part(result: CampaignResult, side: Side) -> CampaignResult:
+    """The targets of a side only."""
+    kept = frozenset(side.targets)
     return replace(
-        one,
-        campaign_id=f"{first.campaign_id}-{second.campaign_id}",
-        name=f"{comparison.names[1]} against {comparison.names[0]}",
-        created_at=max(first.created_at, second.created_at),
-        targets=(*one.targets, *two.targets),
+        result,
+        targets=tuple(target for target in result.targets if target.name in kept),
+        estimates=tuple(e for e in result.estimates if e.cell.target in kept),
+        unmeasured=tuple(u for u in result.unmeasured if u.cell.target in kept),
+        methods={name: facts for name, facts in result.methods.items() if name in kept},
+    )
+
+
+def _joined(
+    results: Sequence[CampaignResult], names: Sequence[Mapping[str, str]], title: str, changes: tuple[Change, ...]
+) -> CampaignResult:
+    """Findings, sections of single campaigns and the courses of visits are left out: each campaign's own report has
+    them.
+    """
+    sides = [_renamed(result, mine) for result, mine in zip(results, names, strict=True)]
+    axes = _axes(sides)
+    shared = set.intersection(*(set(side.constants.items()) for side in sides))
+    settings = set.intersection(*(set(side.settings.items()) for side in sides))
+    return replace(
+        sides[0],
+        campaign_id="-".join(side.campaign_id for side in sides[:MOST_NAMED]),
+        name=title,
+        created_at=max(side.created_at for side in sides),
+        targets=tuple(target for side in sides for target in side.targets),
         axes=axes,
         constants={
-            name: value
-            for name, value in one.constants.items()
-            if two.constants.get(name) == value and name not in axes
+            name: value for name, value in sides[0].constants.items() if (name, value) in shared and name not in axes
         },
-        estimates=(*one.estimates, *two.estimates),
-        unmeasured=(*one.unmeasured, *two.unmeasured),
+        estimates=tuple(e for side in sides for e in side.estimates),
+        unmeasured=tuple(u for side in sides for u in side.unmeasured),
         fresh=(),
         findings=(),
-        settings={name: value for name, value in one.settings.items() if two.settings.get(name) == value},
-        sessions=(*one.sessions, *two.sessions),
-        n_visits=one.n_visits + two.n_visits,
-        n_discarded=one.n_discarded + two.n_discarded,
+        settings={name: value for name, value in sides[0].settings.items() if (name, value) in settings},
+        sessions=tuple(session for side in sides for session in side.sessions),
+        n_visits=sum(side.n_visits for side in sides),
+        n_discarded=sum(side.n_discarded for side in sides),
         discard_reasons={},
-        seconds=one.seconds + two.seconds,
-        complete=one.complete and two.complete,
+        seconds=sum(side.seconds for side in sides),
+        complete=all(side.complete for side in sides),
+        methods={name: facts for side in sides for name, facts in side.methods.items()},
         load_curves=(),
         charts=(),
         tables=(),
@@ -52,16 +99,16 @@ def joined(first: CampaignResult, second: CampaignResult, comparison: CampaignCo
         replicates=(),
         latency_curves=(),
         time_courses=(),
-        changes=_changes(two, names[1], comparison),
+        changes=changes,
+        configurations=(),
     )
 
 
-def _names(first: CampaignResult, second: CampaignResult, called: tuple[str, str]) -> tuple[dict[str, str], ...]:
-    """The name of each target in the joined result, by its own name: the campaign's where it has but one target."""
-    return tuple(
-        {target.name: name if len(result.targets) == 1 else f"{name}: {target.name}" for target in result.targets}
-        for result, name in zip((first, second), called, strict=True)
-    )
+def _names(result: CampaignResult, called: str) -> dict[str, str]:
+    """The name of each target in the joined result, by its own name: the side's where it has but one target."""
+    return {
+        target.name: called if len(result.targets) == 1 else f"{called}: {target.name}" for target in result.targets
+    }
 
 
 def _renamed(result: CampaignResult, names: Mapping[str, str]) -> CampaignResult:
@@ -73,20 +120,41 @@ def _renamed(result: CampaignResult, names: Mapping[str, str]) -> CampaignResult
         targets=tuple(replace(target, name=names[target.name]) for target in result.targets),
         estimates=tuple(replace(e, cell=moved(e.cell)) for e in result.estimates),
         unmeasured=tuple(Unmeasured(moved(u.cell), u.reason) for u in result.unmeasured),
+        methods={names.get(name, name): facts for name, facts in result.methods.items()},
     )
 
 
-def _axes(one: CampaignResult, two: CampaignResult) -> dict[str, tuple[OptionValue, ...]]:
-    """Axes of either; an option that is constant in both, with two values, becomes one."""
+def _axes(sides: Sequence[CampaignResult]) -> dict[str, tuple[OptionValue, ...]]:
+    """Axes of any; an option that is constant in each, with several values, becomes one."""
     axes = {
-        name: tuple(dict.fromkeys((*one.axes.get(name, ()), *two.axes.get(name, ()))))
-        for name in dict.fromkeys((*one.axes, *two.axes))
+        name: tuple(dict.fromkeys(value for side in sides for value in side.axes.get(name, ())))
+        for name in dict.fromkeys(name for side in sides for name in side.axes)
     }
-    for name, value in one.constants.items():
-        other = two.constants.get(name, value)
-        if name in axes or other != value:
-            axes[name] = tuple(dict.fromkeys((value, *axes.get(name, ()), other)))
+    for name in dict.fromkeys(name for side in sides for name in side.constants):
+        values = [side.constants[name] for side in sides if name in side.constants]
+        if name in axes or len(set(values)) > 1:
+            axes[name] = tuple(dict.fromkeys((*values[:1], *axes.get(name, ()), *values[1:])))
     return axes
+
+
+def _side_changes(part: CampaignResult, names: Mapping[str, str], found: SidesComparison, at: int) -> Iterator[Change]:
+    """Of one side against the base, at its own cells."""
+    pair = found.result.pair(found.base, at)
+    rows = {} if pair is None else {cell.cell: cell for cell in (*pair.cells, *pair.untested)}
+    guesses = {one.load: one for one in found.predicted if {one.first, one.second} == {found.base, at}}
+    loads = found.loads.names[at]
+    for e in part.estimates:
+        load = loads.get((e.cell.key, e.direction), "")
+        key = replace(e.cell, target=names[e.cell.target]).key
+        row, guess = rows.get(load), guesses.get(load)
+        if row is not None and row.ratio is not None:
+            if e.kind != "predicted":
+                yield Change(key, e.direction, row.ratio, row.low, row.high, row.outcome)
+        elif guess is not None:
+            ratio, low, high = guess.ratio, guess.low, guess.high
+            if guess.first != found.base:
+                ratio, low, high = 1 / ratio, 1 / high, 1 / low
+            yield Change(key, e.direction, ratio, low, high, "predicted")
 
 
 def _changes(two: CampaignResult, names: Mapping[str, str], comparison: CampaignComparison) -> tuple[Change, ...]:

@@ -32,6 +32,8 @@ class ResultParts:
     """Purposes of visits that are no visits of the result."""
     attributed: ClassVar[bool] = True
     """Whether counters and ceilings can tell its loads apart: what ran at once, they cannot."""
+    claims_bytes: ClassVar[bool] = True
+    """Whether its visits say how many bytes they moved, which counters can be held against."""
     in_replicates: ClassVar[bool] = True
     """Whether its visits are replicates of the same cells, whose drift can be told."""
 

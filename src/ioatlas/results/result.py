@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from ioatlas.analysis.best import with_fresh
-from ioatlas.analysis.burst import Bursts, burst_findings
+from ioatlas.analysis.burst import Bursts, burst_findings, standing
+from ioatlas.analysis.clients import client_findings, client_tables
 from ioatlas.analysis.drift import baseline_charts, drift_findings, drift_pictures, replicate_rows, replicate_states
 from ioatlas.analysis.estimates import estimate_cells, removed_effects
 from ioatlas.analysis.footprints import before_after_findings, with_history
@@ -18,12 +19,16 @@ from ioatlas.analysis.headlines import headlines
 from ioatlas.analysis.latencies import latency_curves, time_courses
 from ioatlas.analysis.precision import precision_findings
 from ioatlas.analysis.reduction import reduction_findings
+from ioatlas.analysis.set_ups import with_set_ups
+from ioatlas.analysis.together import together_findings, together_tables
+from ioatlas.analysis.wander import wanders
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.model.cell import Cell
+from ioatlas.model.chart import Table
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding
 from ioatlas.model.map_model import Maps
-from ioatlas.model.outcomes import ComputeSeconds, HoleCheck, Integrity, Voided
+from ioatlas.model.outcomes import Blocks, ComputeSeconds, HoleCheck, Integrity, Voided
 from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import BUDGET_ENDED, UnmeasuredCode, UnmeasuredReason, read_unmeasured
 from ioatlas.model.result import CampaignResult, Unmeasured
@@ -32,11 +37,13 @@ from ioatlas.model.units import format_duration
 from ioatlas.model.visit import Visit
 from ioatlas.results.counts import Counts, batch_counts, counted_findings, counted_paths, foreign_traffic
 from ioatlas.results.evidence import judge, meter_facts
+from ioatlas.results.factors import with_factors
 from ioatlas.results.history import load_history
 from ioatlas.results.imported import is_imported, load_imported, with_imported
 from ioatlas.results.integrity import integrity_findings
 from ioatlas.results.parts import ResultParts, Row
 from ioatlas.results.predicted import blind_checks, map_findings, predicted_estimates
+from ioatlas.results.together import loaded_targets
 from ioatlas.store.journal import FILE_NAME, Journal
 from ioatlas.target.preparation import WORDS
 from ioatlas.testbed.facts_file import testbeds
@@ -67,7 +74,8 @@ def load_result(directory: Path, parts_of: PartsOf) -> CampaignResult:
         finally:
             journal.close()
         result = with_imported(result, directory) if imported else result
-    return replace(result, findings=headlines(result.findings), estimates=with_fresh(result.estimates, result.fresh))
+    result = with_factors(replace(result, estimates=with_fresh(result.estimates, result.fresh)))
+    return replace(result, findings=headlines(result.findings))
 
 
 def estimates_so_far(journal: Journal) -> tuple[Estimate, ...]:
@@ -96,8 +104,6 @@ class _Read:
         made = journal.visits(with_series=True)
         visits = [visit for visit in made if visit.purpose not in parts.hidden_purposes]
         rows, told = parts.rows([row for row in journal.cells() if row[1] not in parts.hidden_reasons], visits)
-        sessions = journal.sessions()
-        last = journal.testbed(sessions[-1]) if sessions else {"targets": {}}
         return cls(
             parts,
             rows,
@@ -105,17 +111,17 @@ class _Read:
             visits,
             told,
             {cell.key: cell for cell, _ in rows},
-            testbeds(last, journal.directory),
-            batch_counts(journal, made),
+            testbeds(journal.latest_testbed(), journal.directory),
+            batch_counts(journal, made) if parts.claims_bytes else {},
         )
 
 
 def _result(parts: ResultParts) -> CampaignResult:
     read = _Read.of(parts)
-    estimates, fresh, judged = _estimates(read)
-    measured = {estimate.cell.key for estimate in estimates}
-    rows = [row for row in parts.journal.predictions() if row.cell_key not in measured]
-    predicted = predicted_estimates(read.cells, rows)
+    estimates, fresh, predicted, judged = _estimates(read)
+    if parts.spec.set_ups > 1:
+        estimates = with_set_ups(estimates, read.cells, read.visits)
+        fresh = with_set_ups(fresh, read.cells, read.visits)
     axes = parts.axes(read.cells)
     afresh = {(e.cell.key, e.direction) for e in with_fresh(estimates, fresh) if e.bw_first is not None}
     row, sessions = parts.journal.campaign(), parts.journal.sessions()
@@ -125,7 +131,7 @@ def _result(parts: ResultParts) -> CampaignResult:
         row.name,
         row.created_at,
         row.tool_version,
-        parts.journal.targets(),
+        loaded_targets(parts.journal.targets(), parts.spec),
         axes,
         {name: value for name, value in _shared(read.cells.values()) if name not in axes},
         (*estimates, *predicted),
@@ -140,6 +146,8 @@ def _result(parts: ResultParts) -> CampaignResult:
         sum((one.ended_at or one.started_at) - one.started_at for one in sessions),
         bool(row.complete),
         ledger_bytes=_ledger(parts.journal),
+        configurations=parts.spec.configurations,
+        set_ups=parts.spec.set_ups if parts.spec.set_ups > 1 else 0,
         n_not_reached=parts.journal.count_dropped(BUDGET_ENDED, Purpose.SWEEP),
         latency_curves=latency_curves(read.cells, read.told, afresh) if parts.in_replicates else (),
         time_courses=time_courses(read.cells, read.told) if parts.in_replicates else (),
@@ -147,11 +155,20 @@ def _result(parts: ResultParts) -> CampaignResult:
     return parts.finish(_with_drift(read, result, judged), read.visits, read.beds)
 
 
-def _estimates(read: _Read) -> tuple[tuple[Estimate, ...], tuple[Estimate, ...], tuple[Finding, ...]]:
-    """Estimates of the cells, those from fresh visits only, and what counters, ceilings and history say of them."""
+_Estimates = tuple[Estimate, ...]
+
+
+def _estimates(read: _Read) -> tuple[_Estimates, _Estimates, _Estimates, tuple[Finding, ...]]:
+    """Estimates of the cells, those from fresh visits only, those of the map's model where nothing was measured, and
+    what counters, ceilings and history say of them.
+    """
     parts = read.parts
     estimates = parts.estimates(read.cells, read.told)
     fresh = estimate_cells(read.cells, read.told, Purpose.FRESH)
+    measured = {estimate.cell.key for estimate in estimates}
+    predicted = predicted_estimates(
+        read.cells, [row for row in parts.journal.predictions() if row.cell_key not in measured]
+    )
     reduced = reduction_findings(estimates)
     judged: tuple[Finding, ...] = ()
     if parts.attributed:
@@ -165,22 +182,28 @@ def _estimates(read: _Read) -> tuple[tuple[Estimate, ...], tuple[Estimate, ...],
             holes=parts.journal.kept(HoleCheck).targets,
             paths=counted_paths(parts.journal),
             meters=meter_facts(parts.journal),
+            predicted=predicted,
+            bursts=standing(parts.journal.kept(Bursts).bursts, read.cells, read.made),
         )
     history = load_history(parts.journal, read.cells, read.made)
     estimates = with_history(estimates, read.told, history)
-    return estimates, fresh, (*reduced, *before_after_findings(read.cells, read.told, history), *judged)
+    return estimates, fresh, predicted, (*reduced, *before_after_findings(read.cells, read.told, history), *judged)
 
 
 def _unmeasured(read: _Read, have: set[str]) -> list[Unmeasured]:
     failures = dict(read.parts.journal.failures())
+    ended = read.parts.journal.kept(Blocks).ended
     return [
-        Unmeasured(cell, _why(reason, failures.get(cell.key))) for cell, reason in read.rows if cell.key not in have
+        Unmeasured(cell, _why(reason, failures.get(cell.key), ended.get(cell.target, "")))
+        for cell, reason in read.rows
+        if cell.key not in have
     ]
 
 
-def _why(reason: str, failure: str | None) -> UnmeasuredReason:
+def _why(reason: str, failure: str | None, ended: str) -> UnmeasuredReason:
+    """ended: why the configuration was given up."""
     if reason or failure is None:
-        return read_unmeasured(reason) if reason else UnmeasuredReason(UnmeasuredCode.NOT_REACHED)
+        return read_unmeasured(reason) if reason else UnmeasuredReason(UnmeasuredCode.NOT_REACHED, ended)
     return UnmeasuredReason(UnmeasuredCode.FAILED, failure)
 
 
@@ -200,6 +223,7 @@ def _settings(read: _Read) -> dict[str, str]:
         "sharing": "all jobs share one file" if spec.sharing == "shared" else "a file for each job",
         "window": f"{spec.window_seconds:g} s and more",
         "visits": str(spec.visits),
+        "set-ups": f"{spec.set_ups} of each configuration" if spec.set_ups > 1 else "",
         "precision": f"{wanted.precision:.1%} ({wanted.name} grade, at most {wanted.cap} visits)"
         if wanted.precision
         else "",
@@ -226,25 +250,41 @@ def _with_drift(read: _Read, result: CampaignResult, judged: Sequence[Finding]) 
     states = replicate_states(read.cells, told)
     baselines, voided = baseline_charts(read.cells, read.visits), read.parts.journal.kept(Voided).replicates
     replicates = replicate_rows(states, voided)
+    wandered = wanders(read.cells, told)
     charts, tables = drift_pictures(baselines, replicates)
     return replace(
         result,
         baselines=baselines,
         replicates=replicates,
+        wanders=wandered,
         charts=charts,
-        tables=tables,
+        tables=(*_share_tables(result), *tables),
         other_traffic=foreign_traffic(read.counts),
         blind_checks=blind_checks(read.parts.journal.kept(Maps)),
         findings=(
             *integrity_findings(read.parts.journal.kept(Integrity).checks),
             *map_findings(read.parts.journal.kept(Maps)),
             *read.parts.findings(result),
+            *together_findings(result.estimates, tuple(result.axes), [target.name for target in result.targets]),
+            *client_findings(result.estimates, tuple(result.axes), [target.name for target in result.targets]),
             *judged,
-            *drift_findings(states, baselines, voided, removed_effects(read.cells, told)),
+            *drift_findings(states, baselines, voided, removed_effects(read.cells, told), wandered),
             *counted_findings(read.counts),
             *precision_findings(result.estimates, read.parts.spec.wanted, read.parts.spec.budget_seconds),
-            *burst_findings(read.parts.journal.kept(Bursts).bursts, several=len(result.targets) > 1),
+            *burst_findings(
+                standing(read.parts.journal.kept(Bursts).bursts, read.cells, read.made),
+                several=len(result.targets) > 1,
+            ),
         ),
+    )
+
+
+def _share_tables(result: CampaignResult) -> tuple[Table, ...]:
+    """What each client got, and each of several targets."""
+    names = [one.name for one in result.targets]
+    return (
+        *together_tables(result.estimates, tuple(result.axes), names),
+        *client_tables(result.estimates, tuple(result.axes), names),
     )
 
 

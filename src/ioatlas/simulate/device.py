@@ -100,7 +100,7 @@ class Device:
             spent += length
             going = [one for one in going if not _is_done(one[0].job, spent, one[2], left[one[0].job.name])]
         self._last_seconds = now + spent
-        return [self._drained(load, limit) for load, limit in zip(loads, limits, strict=True)]
+        return [self._drained(load, limit, now) for load, limit in zip(loads, limits, strict=True)]
 
     def _step(self, job: SimulatedJob, asked: Demand) -> float:
         """Seconds of a step: the log's own interval, or a part of the load."""
@@ -121,15 +121,18 @@ class Device:
             ends.append(left / moves)
         return max(1e-9, min(ends))
 
-    def _drained(self, load: Load, limit: float) -> Load:
+    def _drained(self, load: Load, limit: float, began: float) -> Load:
         """What is in flight when the time is up still has to come back."""
         if load.job.paced or load.job.work_bytes or load.ran_seconds >= limit - 1e-9:
             return load
+        pause = self._pause(began + load.ran_seconds)
+        if pause:
+            return self._after_pause(load, pause, limit)
         last = load.intervals[-1]
         drain = max(last.latency_seconds.values(), default=0.0)
         begin = load.intervals[-2].end_seconds if len(load.intervals) > 1 else 0.0
         length = last.end_seconds - begin
-        end = load.ran_seconds + drain
+        end = min(load.ran_seconds + drain, limit)
         step = load.job.number("log_avg_msec") / 1000 if "log_avg_msec" in load.job.options else drain
         # They count, as with fio: those that were in flight, at the speed of the end.
         while load.ran_seconds < end - 1e-9:
@@ -139,6 +142,28 @@ class Device:
             load.intervals.append(Interval(until, more, last.latency_seconds))
             load.ran_seconds = until
         return load
+
+    def _after_pause(self, load: Load, pause: float, limit: float) -> Load:
+        """The target stands still when the time is up: what is in flight comes back when it goes on."""
+        step = load.job.number("log_avg_msec") / 1000 if "log_avg_msec" in load.job.options else pause
+        until = math.ceil((load.ran_seconds + pause) / step - 1e-6) * step
+        if until > limit:
+            load.ran_seconds = limit
+            return load
+        began = max((one.end_seconds for one in load.intervals if sum(one.ios.values()) > 0.5), default=0.0)
+        ways = load.intervals[-1].ios
+        share = load.job.numjobs * load.job.iodepth / len(ways)
+        load.intervals.append(Interval(until, dict.fromkeys(ways, share), dict.fromkeys(ways, until - began)))
+        load.ran_seconds = until
+        return load
+
+    def _pause(self, at: float) -> float:
+        """Seconds for which the target still stands still at a moment; 0 where it works."""
+        every, long = self.law.stall_every_seconds, self.law.stall_seconds
+        if not every or not long:
+            return 0.0
+        done = at % every
+        return every - done if done > every - long else 0.0
 
     def _speed(self, at: float, spent: float) -> float:
         law = self.law

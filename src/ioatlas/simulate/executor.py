@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.fio.collect import OUTPUT
 from ioatlas.fio.executor import LoadProcess, Program, ProgramName
 from ioatlas.fio.process import POLL_SECONDS, ProcessOutcome
 from ioatlas.simulate.clock import VirtualClock
@@ -20,6 +22,8 @@ from ioatlas.simulate.jobs import SimulatedJob, read_jobs
 from ioatlas.simulate.law import Law
 from ioatlas.simulate.output import VERSION, Entry, json_text, write_logs, write_rows
 from ioatlas.simulate.rows import paced_rows, replayed
+from ioatlas.simulate.trees import OF_NAMES, names_job, touch_names
+from ioatlas.simulate.work import simulated_work
 
 START_SECONDS, END_SECONDS = 0.15, 0.1
 TICK_SECONDS = 0.1002
@@ -75,6 +79,10 @@ class SimulatedExecutor:
         self._start_seconds = start_seconds
         self._pids = itertools.count(FIRST_PID)
 
+    def change_law(self, law: Law) -> None:
+        """What the target does from now on."""
+        self._device.law = law
+
     def find(self, program: ProgramName) -> Program:
         self._moment("find")
         if program == "iozone" and not self._iozone:
@@ -98,8 +106,10 @@ class SimulatedExecutor:
         begin = self.clock.monotonic()
         (load.directory / load.sink).write_bytes(b"")
         started(next(self._pids), 1)
-        fio = load.program == "fio"
-        common, jobs = read_jobs(load.directory / "job.fio") if fio else ({}, [])
+        if load.program == "python":
+            return self._work(load, stop_asked, tick)
+        fio = load.program != "iozone"
+        common, jobs = _jobs_of(load)
         fault = self.faults.of_process(jobs, begin)
         before = self._device.copy()
         ran = self._fio(load.directory, jobs, begin, math.inf) if fio else self._iozone_run(load, begin)
@@ -117,6 +127,29 @@ class SimulatedExecutor:
         self._write(load, common, ran, whole=whole, stopped=bool(stopped), began=self.clock.time() - seconds)
         self._moment("ended")
         return ProcessOutcome(_INTERRUPTED if stopped else ran.exit_code, seconds, stopped, ran.said.strip())
+
+    def _work(
+        self, load: LoadProcess, stop_asked: Callable[[], bool], tick: Callable[[float], None] | None
+    ) -> ProcessOutcome:
+        """A work: its driver leaves one file, however it ends."""
+        begin = self.clock.monotonic()
+        fault = self.faults.of_process([], begin)
+        full = self.faults.of_job(SimulatedJob("work", {"rw": "write"}, {}, 0), begin)
+        work = simulated_work(load.directory, self._device.law, self.clock.time(), _WORDS[28] if full else "")
+        fault = fault or self.faults.while_running([], begin, begin + work.seconds)
+        lasts = math.inf if fault and fault.kind in STUCK else 0.0 if fault and fault.kind == "exit" else work.seconds
+        stopped = self._pass(lasts, load.limit_seconds, stop_asked, tick)
+        if fault and fault.kind in (*STUCK, FaultKind.EXIT):
+            return self._ended_badly(load, fault, stopped, self.clock.monotonic() - begin)
+        text = work.result[: len(work.result) // 2] if fault else work.result
+        if stopped:
+            record = {"phases": {}, "failed": "stopped", "why": "it was stopped", "cleaned": True, "run": ""}
+            text = json.dumps(record)
+        (load.directory / "command.out").write_text(work.printed)
+        self._moment("written in part")
+        (load.directory / "result.json").write_text(text)
+        self._moment("ended")
+        return ProcessOutcome(int(bool(stopped)), self.clock.monotonic() - begin, stopped, "")
 
     def _pass(
         self, lasts: float, limit: float, stop_asked: Callable[[], bool], tick: Callable[[float], None] | None
@@ -194,9 +227,12 @@ class SimulatedExecutor:
             return _MISSING, 0.0
         fault = self.faults.of_job(job, now)
         share = fault.share if fault else 1.0
-        if "write" in job.directions:
+        if job.options.get("ioengine") in OF_NAMES:
+            if not touch_names(job, files, share):
+                return _MISSING, 0.0
+        elif "write" in job.directions:
             for path in files:
-                _grow(path, int((job.number("offset") + job.size_bytes) * share))
+                _grow(path, int((job.number("offset") + job.file_bytes) * share))
         if fault is None:
             return None
         whole = self._device.copy().make([job], now, [math.inf])[0].ran_seconds
@@ -234,9 +270,16 @@ class SimulatedExecutor:
                 write_logs(load.directory, entry, start)
         text = json_text(common, ran.entries, now=self.clock.time(), elapsed=ran.seconds)
         text = b"\nfio: terminating on signal 2\n" + text if stopped else text
-        output = next(word.partition("=")[2] for word in load.arguments if word.startswith("--output="))
+        output = next((word.partition("=")[2] for word in load.arguments if word.startswith("--output=")), OUTPUT)
         (load.directory / output).write_bytes(text if whole else text[: len(text) // 2])
         (load.directory / load.sink).write_text(f"{ran.said}\n" if ran.said else "")
+
+
+def _jobs_of(load: LoadProcess) -> tuple[dict[str, str], list[SimulatedJob]]:
+    """Global options and jobs of a process; none of one that has no jobs of fio's kind."""
+    if load.program == "names":
+        return {}, [names_job(load.directory)]
+    return read_jobs(load.directory / "job.fio") if load.program == "fio" else ({}, [])
 
 
 def _starts(jobs: Sequence[SimulatedJob]) -> Iterator[tuple[float, list[SimulatedJob]]]:

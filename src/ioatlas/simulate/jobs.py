@@ -123,6 +123,13 @@ class SimulatedJob:
     def size_bytes(self) -> int:
         return int(self.number("size", 0))
 
+    @property
+    def file_bytes(self) -> int:
+        """Size of each of its files: what a job covers is divided among them."""
+        return (
+            self.size_bytes // int(self.number("nrfiles", 1)) if "filename_format" in self.options else self.size_bytes
+        )
+
     @cached_property
     def work_bytes(self) -> float:
         """Bytes that each job moves before it ends; 0 when time ends it."""
@@ -141,11 +148,15 @@ class SimulatedJob:
 
     def files(self) -> list[str]:
         """Paths it works on; none of a server's export or of an engine that moves no data."""
-        if self.options.get("ioengine") == "null" or "uri" in self.options:
+        if self.options.get("ioengine") in ("null", "names") or "uri" in self.options:
             return []
         if "filename_format" in self.options:
             folder = self.options["directory"].replace("\\:", ":")
-            names = (self.options["filename_format"].replace("$jobnum", str(number)) for number in range(self.numjobs))
+            names = (
+                self.options["filename_format"].replace("$jobnum", str(number)).replace("$filenum", str(place))
+                for number in range(self.numjobs)
+                for place in range(int(self.number("nrfiles", 1)))
+            )
             return [f"{folder}/{name}" for name in names]
         named = self.options.get("replay_redirect", "") if "read_iolog" in self.options else ""
         named = named or self.options.get("filename", "")

@@ -206,26 +206,23 @@ def write_rows(directory: Path, name: str, clones: Sequence[Rows], began: float)
 
 
 def _interval_log(entry: Entry, kind: str, began: float) -> str:
-    """Rows of every clone one after the other, each in time order; the last, unfinished interval has none."""
+    """Rows of every clone one after the other, each in time order; the last, unfinished interval has none.
+
+    As fio does: a sample is the mean over its own interval, and one in which nothing came back has none.
+    """
     step = entry.job.number("log_avg_msec") / 1000
     begin_ms = round(began * 1000)
     lines = []
-    done: dict[str, tuple[float, float]] = {}
+    carried: dict[str, float] = {}
     for one in entry.load.intervals:
-        if abs(one.end_seconds / step - round(one.end_seconds / step)) > 1e-3:
-            for way, ios in one.ios.items():
-                before, carried = done.get(way, (0.0, 0.0))
-                done[way] = (before, ios + carried)
-            continue
+        ends = abs(one.end_seconds / step - round(one.end_seconds / step)) <= 1e-3
         at_ms = begin_ms + round(one.end_seconds * 1000)
         for way, ios in one.ios.items():
-            before, carried = done.get(way, (0.0, 0.0))
-            count = ios + carried
-            if count / entry.job.numjobs < 0.5:  # nothing came back
-                done[way] = (before, count)
+            count = ios + carried.pop(way, 0.0)
+            if not ends or count / entry.job.numjobs < 0.5:  # nothing came back
+                carried[way] = count
                 continue
-            kib_per_s = count * entry.job.block_bytes(way) / 1024 / (one.end_seconds - before) / entry.job.numjobs
-            done[way] = (one.end_seconds, 0.0)
+            kib_per_s = count * entry.job.block_bytes(way) / 1024 / step / entry.job.numjobs
             value = kib_per_s if kind == "bw" else one.latency_seconds[way] * 1e9
             lines.append(f"{at_ms}, {round(value)}, {DIRECTIONS.index(way)}, 0, 0\n")
     return "".join(lines) * entry.job.numjobs

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from math import exp, expm1, sqrt
+from math import comb, exp, expm1, sqrt
 from typing import TypeVar
 
 import numpy as np
@@ -131,13 +131,18 @@ def _means(group: Codes, weights: Floats, values: Floats, count: int) -> Floats:
 
 
 def _need_connected(cell: Codes, replicate: Codes, replicates: int) -> None:
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    cells = int(cell.max()) + 1
-    graph = coo_array((np.ones(cell.size), (cell, replicate + cells)), shape=(cells + replicates, cells + replicates))
-    parts, label = connected_components(graph, directed=False)
-    if parts > 1 and len(set(label[cells:])) > 1:
+    """By hand: the import of scipy's graphs takes longer than all else that an answer needs."""
+    label = np.arange(replicates)
+    lowest = np.empty(int(cell.max()) + 1, dtype=np.intp)
+    while True:
+        # Of each cell the lowest label of its replicates, and of each replicate that of its cells, until none changes.
+        lowest.fill(replicates)
+        np.minimum.at(lowest, cell, label[replicate])
+        before = label.copy()
+        np.minimum.at(label, replicate, lowest[cell])
+        if np.array_equal(label, before):
+            break
+    if len(set(label.tolist())) > 1:
         raise UsageError(
             "replicates without a common cell cannot be compared", remedy="put the baseline cells into every replicate"
         )
@@ -229,7 +234,7 @@ def replicate_shift(fit: ReplicateFit, replicate: int, *, relevant: float = RELE
     difference = fit.effects[replicate] - centre
     if abs(expm1(difference)) < relevant or abs(difference) < width * sqrt(fit.errors[replicate] ** 2 + usual**2):
         return ""
-    return f"replicate {replicate}: level {expm1(difference):+.0%} against the other replicates"
+    return f"level {expm1(difference):+.0%} against the other replicates"
 
 
 def shift_within(residuals: Sequence[float] | Floats, *, relevant: float = RELEVANT_SHIFT) -> tuple[int, str] | None:
@@ -273,16 +278,20 @@ def lost_cells(lost: int, cells: int, lost_elsewhere: int, cells_elsewhere: int)
     """
     if not cells or lost < 2 or lost <= LOST_SHARE * cells:
         return ""
-    from scipy.stats import binom, hypergeom
+    from scipy.special import bdtrc
 
-    if float(binom.sf(lost - 1, cells, LOST_SHARE)) >= LOST_CHANCE:
+    if float(bdtrc(lost - 1, cells, LOST_SHARE)) >= LOST_CHANCE:
         return ""
-    if (
-        cells_elsewhere
-        and float(hypergeom.sf(lost - 1, cells + cells_elsewhere, lost + lost_elsewhere, cells)) >= LOST_CHANCE
-    ):
+    if cells_elsewhere and _drawn(lost, cells + cells_elsewhere, lost + lost_elsewhere, cells) >= LOST_CHANCE:
         return ""
     return f"{lost} of {cells} cells lost, limit {LOST_SHARE:.0%}"
+
+
+def _drawn(least: int, total: int, marked: int, drawn: int) -> float:
+    """Chance of at least so many marked ones among those drawn from a total (hypergeometric)."""
+    most = min(marked, drawn)
+    ways = sum(comb(marked, count) * comb(total - marked, drawn - count) for count in range(least, most + 1))
+    return ways / comb(total, drawn)
 
 
 @dataclass(frozen=True)
@@ -334,12 +343,12 @@ def removable_effects(cells: Sequence[Hashable], replicates: Sequence[int], valu
     dof = len(rows) - len(fit.levels) - len(large) + 1
     if dof < 1 or fit.residual_sd <= 0 or max(abs(expm1(effect)) for effect in effects.values()) < RELEVANT_EFFECT:
         return None
-    from scipy.stats import f
+    from scipy.special import fdtrc
 
     ratio = (
         sum(weights[replicate] * effects[replicate] ** 2 for replicate in large) / (len(large) - 1) / fit.residual_sd**2
     )
-    chance = float(f.sf(ratio, len(large) - 1, dof))
+    chance = float(fdtrc(len(large) - 1, dof, ratio))
     return Removal(effects, chance) if chance < EFFECT_CHANCE else None
 
 

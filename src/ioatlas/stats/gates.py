@@ -135,7 +135,6 @@ def judge_visit(
     asked_ms: float | None = None,
     counted_bytes: float | None = None,
     ceilings: Mapping[str, tuple[float, str]] | None = None,
-    cpu_limit_percent: float = CPU_LIMIT_PERCENT,
 ) -> GateReport:
     """All gates on one visit, its directions together.
 
@@ -179,7 +178,7 @@ def judge_visit(
             gate(ReasonCode.LITTLES_LAW, reason)
     if visit.cpu_percent is not None:
         applied.append("generator CPU")
-        reason = generator_cpu_gate(visit.cpu_percent, limit_percent=cpu_limit_percent)
+        reason = generator_cpu_gate(visit.cpu_percent)
         limited += [Verdict(VerdictCode.CLIENT_LIMITED, reason)] if reason else []
     if asked_ms:
         gate(ReasonCode.RUNTIME, runtime_gate(runtime_ms, asked_ms))

@@ -13,9 +13,9 @@ from ioatlas.stats.warmup import Floats
 
 METHOD = "white-plus-ou/1"
 STRETCHES = 24
-_SHARES = np.array([0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.97])
-_TIMES = 10
-_LONGEST = 2.0
+SHARES = np.array([0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.97])
+TIMES = 10
+LONGEST = 2.0
 
 
 @dataclass(frozen=True)
@@ -75,9 +75,9 @@ def level_spread(campaigns: Sequence[tuple[Floats, Floats]], *, extra_variance: 
     shortest, longest = min(gaps) / 2, max(lengths)
     if not 0 < shortest < longest:
         return None
-    taus = np.geomspace(shortest, _LONGEST * longest, _TIMES)
-    share = np.repeat(_SHARES, _TIMES)
-    tau = np.tile(taus, _SHARES.size)
+    taus = np.geomspace(shortest, LONGEST * longest, TIMES)
+    share = np.repeat(SHARES, TIMES)
+    tau = np.tile(taus, SHARES.size)
     dof = sum(means.size - 1 for _, means, _ in pieces)
     log_det = np.zeros(share.size)
     squares = np.zeros(share.size)

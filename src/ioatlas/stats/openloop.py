@@ -17,12 +17,15 @@ from ioatlas.errors import UsageError
 from ioatlas.stats.warmup import Floats, as_series
 
 METHOD = "intended-constant/1"
+DRAINED_METHOD = "intended-drained/1"
 TRACE_METHOD = "intended-trace/1"
 BACKLOG_METHOD = "backlog-poisson/1"
 OFFERED_SHARE = 0.99
 CHANCE = 4.0
 """Standard deviations: many streams at many load points are judged, and none should be called late by chance."""
 LATE_NS = 10e6
+OWN_WAIT_PERCENT = 95
+"""Of the recorded latencies: so long a job that finishes what it has in flight before it sleeps is late by itself."""
 START_SECONDS = 0.05
 """What the start and the end of a run may take of its time."""
 
@@ -31,7 +34,8 @@ START_SECONDS = 0.05
 class OpenLoop:
     """Open-loop view of one paced job. Arrays have shape (n,), in the order of starting.
 
-    latency_ns:   from intended start to completion: at least the recorded latency, up to the resolution of the log.
+    latency_ns:   from intended start to completion, less what the generator itself waited: at least the recorded
+                  latency, up to the resolution of the log.
     lag_ns:       how late each I/O was started. backlog: I/Os due by the time each was started and not completed before
                   it, itself included.
     achieved_share: I/Os completed over I/Os due, in the time from the first start to the last completion due.
@@ -65,6 +69,7 @@ def intended_latency(
     *,
     start_ns: float | None = None,
     resolution_ns: float = 0.0,
+    drains: bool = False,
 ) -> OpenLoop:
     """Latency from the intended time for one job paced at `rate_iops` with constant gaps.
 
@@ -75,6 +80,10 @@ def intended_latency(
     order) is due at start_ns + k / rate.
     resolution_ns: of the completion times, cut off to multiples of it. Lateness that this could have made up does not
     count, so that latencies stay lower bounds: by twice the resolution at most.
+    drains: the job has room for several I/Os in flight and waits for all of them before it sleeps, as fio does. An I/O
+    that comes due meanwhile starts late though the target would have taken it. Lateness up to the 95th percentile of
+    the recorded latencies is taken for that wait and not charged; what goes beyond is the target's. Latencies then are
+    lower bounds by at most that percentile.
     """
     completion, latency = as_series(completion_ns), as_series(latency_ns)
     if completion.size != latency.size or completion.size == 0:
@@ -95,7 +104,8 @@ def intended_latency(
     first = float(np.min(started - due)) if start_ns is None else float(start_ns)
     due = due + first
     lag = np.maximum(started - due - resolution_ns, 0.0)
-    intended = latency + lag
+    own_wait = float(np.percentile(latency, OWN_WAIT_PERCENT)) if drains else 0.0
+    intended = latency + np.maximum(lag - own_wait, 0.0)
     finished = np.sort(completion)
     were_due = np.floor((started - first) / gap + 1e-9) + 1
     backlog = np.maximum(were_due - np.searchsorted(finished, started, side="left"), 0)
@@ -112,7 +122,8 @@ def intended_latency(
         reason = f"{share:.1%} of the offered rate achieved"
     elif growing:
         reason = f"lag grows: {early / 1e6:.2f} ms half way, {late / 1e6:.2f} ms at the end"
-    return OpenLoop(intended, lag, backlog.astype(float), share, bool(reason), reason)
+    method = DRAINED_METHOD if drains else METHOD
+    return OpenLoop(intended, lag, backlog.astype(float), share, bool(reason), reason, method)
 
 
 def intended_from(completion_ns: Floats, latency_ns: Floats, due_ns: Floats, *, resolution_ns: float = 0.0) -> OpenLoop:

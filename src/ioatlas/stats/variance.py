@@ -9,6 +9,7 @@ from math import exp, inf, log
 
 import numpy as np
 
+from ioatlas.stats.minimum import nelder_mead
 from ioatlas.stats.warmup import Floats
 
 METHOD = "pool-f-censored/1"
@@ -56,38 +57,30 @@ def pool_variance(visits: Iterable[Sequence[float]]) -> PooledVariance | None:
         return None
     # Equal readings (coarse counters) have variance 0, which no continuous law produces: they count as very small.
     variance = np.maximum(variance, 1e-6 * typical)
-    from scipy.optimize import minimize
     from scipy.special import chdtri, fdtrc, gammaln
 
     quantiles = {d: float(np.quantile(variance[dof == d], _CENSORED)) for d in np.unique(dof)}
     limit = np.array([quantiles[d] for d in dof])
     censored = variance > limit
+    d, seen, beyond_d, beyond_limit = dof[~censored], variance[~censored], dof[censored], limit[censored]
+    of_d = gammaln(d / 2)
 
     def cost(parameters: Floats) -> float:
         scale = exp(min(max(parameters[0], -50.0), 50.0))
         d0 = exp(min(max(parameters[1], -1.0), 6.0))
-        d, ratio = dof[~censored], variance[~censored] / scale
-        density = (
-            gammaln((d + d0) / 2)
-            - gammaln(d / 2)
-            - gammaln(d0 / 2)
-            + d / 2 * np.log(d / d0)
-            + (d / 2 - 1) * np.log(ratio)
-        )
+        ratio = seen / scale
+        density = gammaln((d + d0) / 2) - of_d - gammaln(d0 / 2) + d / 2 * np.log(d / d0) + (d / 2 - 1) * np.log(ratio)
         density -= (d + d0) / 2 * np.log1p(d * ratio / d0) + log(scale)
-        beyond = fdtrc(dof[censored], d0, limit[censored] / scale)
+        beyond = fdtrc(beyond_d, d0, beyond_limit / scale)
         value = -np.sum(density) - np.sum(np.log(np.maximum(beyond, 1e-300)))
         return float(value) if np.isfinite(value) else 1e300
 
     start = log(max(float(np.median(variance / chdtri(dof, 0.5) * dof)), 1e-6 * typical))
     best = min(
-        (
-            minimize(cost, [start, log(d0)], method="Nelder-Mead", options={"xatol": 1e-3, "fatol": 1e-4})
-            for d0 in (4.0, 40.0)
-        ),
-        key=lambda r: float(r.fun),
-    )
+        (nelder_mead(cost, [start, log(d0)], xatol=1e-3, fatol=1e-4) for d0 in (4.0, 40.0)),
+        key=lambda found: found[1],
+    )[0]
     # No cell can say more about a variance than the pool as a whole has seen.
-    d0 = min(exp(min(max(float(best.x[1]), -1.0), 6.0)), float(dof.sum()))
+    d0 = min(exp(min(max(float(best[1]), -1.0), 6.0)), float(dof.sum()))
     # Above 300 degrees of freedom Student's t is the normal to three digits.
-    return PooledVariance(exp(float(best.x[0])), d0 if d0 < 300 else inf, len(samples))
+    return PooledVariance(exp(float(best[0])), d0 if d0 < 300 else inf, len(samples))

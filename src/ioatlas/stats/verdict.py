@@ -20,7 +20,7 @@ from ioatlas.errors import UsageError
 from ioatlas.model.verdict import Verdict, VerdictCode
 from ioatlas.stats.warmup import Floats, Noise, as_series, change_points, mser_cut, noise_around, trim_spikes
 
-METHOD = "barrett-mser5-pelt/2"
+METHOD = "barrett-mser5-pelt/3"
 FEWEST = 20
 """Fewest intervals a verdict is given for."""
 RELEVANT = 0.10
@@ -29,6 +29,12 @@ AWAY = 0.15
 """Largest share of the window that a passing dip may take of a series that is flat otherwise."""
 END = 0.2
 """Share at the window's end in which MSER-5 looks for no cut: too little for a level."""
+START = 2
+"""Most intervals at the start that are no level of their own and yet are cut: three are one."""
+START_FAR = 8.0
+"""Robust deviations from the level beyond which they are not noise, even where noise is lognormal."""
+START_MOVES = 0.01
+"""Least that such a start moves the window's mean for it to be cut."""
 STALLED_SHARE = 0.10
 FEWEST_IOS = 4
 
@@ -130,7 +136,22 @@ def judge(
             f"{merged.size} groups of {width} intervals hold enough I/Os to be compared, a verdict takes {FEWEST}",
         )
     label, reason, cut, agreed = _shape(merged, step / width)
+    if label is VerdictCode.FLAT and (start := _odd_start(merged)):
+        head = float(merged[:start].mean() / merged[start:].mean()) - 1
+        label, cut = (VerdictCode.SLOWDOWN if head > 0 else VerdictCode.WARM_UP), start
+        reason = f"{head:+.0%} in the first {start * width} intervals"
     return finish(label, reason, cut * width, agreed=agreed)
+
+
+def _odd_start(series: Floats) -> int:
+    """How many intervals at the start are spikes that move the mean, as the credit of a token bucket does.
+
+    Elsewhere a spike is noise. What happens only once, when the load starts, is not of the steady state.
+    """
+    spikes = trim_spikes(series, START_FAR) != series
+    start = int(np.argmin(spikes[: START + 1]))
+    moved = abs(float(series.mean() / series[start:].mean()) - 1) if start else 0.0
+    return start if moved >= START_MOVES else 0
 
 
 def _stalled_share(series: Floats, latency: float) -> float:

@@ -17,7 +17,7 @@ from ioatlas.model.status import BatchStatus, VisitStatus
 from ioatlas.model.visit import Visit
 from ioatlas.store import schema as t
 from ioatlas.store.database import Database
-from ioatlas.store.parts import part_row
+from ioatlas.store.parts import part_row, share_row
 from ioatlas.store.visits import NewVisit, PlannedVisit, plan_visits, planned_visit
 
 
@@ -53,12 +53,13 @@ class Batches(Database):
             batch_id = int(key[0])
             name = batch_directory(batch_id)
             link.execute(t.batch.update().where(t.batch.c.batch_id == batch_id).values(directory=name))
-            for section, (visit_id, runtime_ms) in enumerate(visits.items()):
-                link.execute(
-                    t.visit.update()
-                    .where(t.visit.c.visit_id == visit_id)
-                    .values(batch_id=batch_id, section=section, runtime_ms=runtime_ms)
-                )
+            _update_visits(
+                link,
+                [
+                    {"of_visit": visit_id, "batch_id": batch_id, "section": section, "runtime_ms": runtime_ms}
+                    for section, (visit_id, runtime_ms) in enumerate(visits.items())
+                ],
+            )
         return batch_id, beneath.make_directory(self.directory, name, fresh=True)
 
     def set_batch_process(self, batch_id: int, pid: int, pid_started: int) -> None:
@@ -87,29 +88,26 @@ class Batches(Database):
         visits: finished ones, `discarded` set on those that a gate refused. failed: {visit_id: reason}; visits of
         the batch in neither stay planned. written: {(target, what): bytes} for the ledger. again: visits to be planned.
         """
+        made = list(visits)
         with self._engine.begin() as link:
-            for visit in visits:
-                link.execute(
-                    t.visit.update()
-                    .where(t.visit.c.visit_id == visit.visit_id)
-                    .values(
-                        status=VisitStatus.DISCARDED if visit.discarded else VisitStatus.DONE,
-                        reason=sentences(visit.discarded),
-                        started_at=visit.started_at,
-                        error=visit.error,
-                        cpu_percent=visit.cpu_percent,
-                        window_start_ms=visit.window_start_ms,
-                        verdict=visit.verdict.text,
-                    )
-                )
-                for part in visit.parts:
-                    link.execute(t.part.insert().values(visit_id=visit.visit_id, **part_row(part)))
-            for visit_id, reason in failed.items():
-                link.execute(
-                    t.visit.update()
-                    .where(t.visit.c.visit_id == visit_id)
-                    .values(status=VisitStatus.FAILED, reason=reason)
-                )
+            _update_visits(link, [_made_row(visit) for visit in made])
+            parts = [{"visit_id": visit.visit_id, **part_row(part)} for visit in made for part in visit.parts]
+            shares = [
+                {"visit_id": visit.visit_id, "clock_error_ms": visit.clock_error_ms, **share_row(share)}
+                for visit in made
+                for share in visit.clients
+            ]
+            targets = [{"visit_id": visit.visit_id, **share_row(one)} for visit in made for one in visit.targets]
+            for table, rows in ((t.part, parts), (t.client_part, shares), (t.target_part, targets)):
+                if rows:
+                    link.execute(table.insert(), rows)
+            _update_visits(
+                link,
+                [
+                    {"of_visit": visit_id, "status": VisitStatus.FAILED, "reason": reason}
+                    for visit_id, reason in failed.items()
+                ],
+            )
             link.execute(
                 t.batch.update()
                 .where(t.batch.c.batch_id == batch_id)
@@ -130,11 +128,16 @@ class Batches(Database):
             )
             for (target, what), count in (written or {}).items():
                 link.execute(t.ledger.insert().values(at=self._now(), target=target, what=what, bytes=count))
-            plan_visits(link, again)
+            plan_visits(link, again, self._first_replicate)
 
     def running_batches(self) -> list[BatchRow]:
         """Batches that were running when an earlier session ended."""
-        return [row for row in self.batches() if row.status is BatchStatus.RUNNING]
+        running = [row for row in self.batches() if row.status is BatchStatus.RUNNING]
+        if not self._mine():
+            return running
+        with self._engine.connect() as link:
+            mine = set(link.execute(sa.select(t.visit.c.batch_id).where(*self._mine())).scalars())
+        return [row for row in running if row.batch_id in mine]
 
     def batches(self) -> list[BatchRow]:
         with self._engine.connect() as link:
@@ -156,6 +159,12 @@ class Batches(Database):
         with self._engine.connect() as link:
             return [(float(a), float(b), int(n)) for a, b, n in link.execute(query).all()]
 
+    def batch_spans(self) -> list[tuple[int, float, float | None]]:
+        """(batch_id, when it was begun, seconds it took) of every batch."""
+        query = sa.select(t.batch.c.batch_id, t.batch.c.started_at, t.batch.c.seconds).order_by(t.batch.c.batch_id)
+        with self._engine.connect() as link:
+            return [(int(row.batch_id), float(row.started_at), row.seconds) for row in link.execute(query)]
+
     def usages(self) -> dict[int, dict[str, Any]]:
         """What the client's resources did during each batch, as recorded."""
         with self._engine.connect() as link:
@@ -169,4 +178,24 @@ class Batches(Database):
         query = sa.select(t.visit).where(t.visit.c.batch_id == batch_id).order_by(t.visit.c.section)
         with self._engine.connect() as link:
             rows = link.execute(query).all()
-        return [planned_visit(row) for row in rows]
+        return [planned_visit(row, self._first_replicate) for row in rows]
+
+
+def _made_row(visit: Visit) -> dict[str, Any]:
+    """What is written down of a visit that is finished."""
+    return {
+        "of_visit": visit.visit_id,
+        "status": VisitStatus.DISCARDED if visit.discarded else VisitStatus.DONE,
+        "reason": sentences(visit.discarded),
+        "started_at": visit.started_at,
+        "error": visit.error,
+        "cpu_percent": visit.cpu_percent,
+        "window_start_ms": visit.window_start_ms,
+        "verdict": visit.verdict.text,
+    }
+
+
+def _update_visits(link: sa.Connection, rows: list[dict[str, Any]]) -> None:
+    """Columns of visits, the same ones of each, by one statement. of_visit: the number of the row."""
+    if rows:
+        link.execute(t.visit.update().where(t.visit.c.visit_id == sa.bindparam("of_visit")), rows)

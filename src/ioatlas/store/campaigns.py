@@ -16,6 +16,12 @@ from ioatlas.store import schema as t
 from ioatlas.store.seal import Seals
 from ioatlas.store.stored import CAMPAIGN_ID, read_target, short
 
+PART = "@"
+"""In the name of a record between its kind and the target of which alone it tells."""
+EARLY = "map of "
+"""Begin of the names of records that early journals kept of each target."""
+_OUTCOMES = sa.select(t.outcome).order_by(t.outcome.c.name)
+
 KindOfRecord = TypeVar("KindOfRecord", bound=KeptRecord)
 
 
@@ -69,12 +75,16 @@ class Campaigns(Seals):
             link.execute(t.campaign.update().values(plan_json=json.dumps(plan)))
 
     def set_complete(self) -> None:
+        """Nothing is left to do. Who sees a part of the campaign cannot say so of the whole."""
+        if self.only:
+            return
         with self._engine.begin() as link:
             link.execute(t.campaign.update().values(complete=1))
 
     def targets(self) -> tuple[Target, ...]:
+        mine = (t.target.c.name == self.only,) if self.only else ()
         with self._engine.connect() as link:
-            rows = link.execute(sa.select(t.target)).all()
+            rows = link.execute(sa.select(t.target).where(*mine)).all()
         return tuple(read_target(self.row("target", row.name), row) for row in rows)
 
     def begin_session(self, testbed: Mapping[str, Any]) -> int:
@@ -101,8 +111,19 @@ class Campaigns(Seals):
             place.bad("this is no testbed", "testbed_json")
         return record
 
+    def latest_testbed(self) -> dict[str, Any]:
+        """The testbed of the last session, with every target as the last session saw it that had it: a configuration
+        that is set up has a session of its own. Without a session there are no targets.
+        """
+        records = [self.testbed(one) for one in self.sessions()]
+        return {
+            **(records[-1] if records else {}),
+            "targets": {name: bed for record in records for name, bed in record["targets"].items()},
+        }
+
     def set_outcome(self, name: str, value: Any) -> None:
         """Write down what was found out about the campaign as a whole; `value` is JSON."""
+        name = f"{name}{PART}{self.only}" if self.only else name
         with self._engine.begin() as link:
             link.execute(t.outcome.delete().where(t.outcome.c.name == name))
             link.execute(t.outcome.insert().values(name=name, value_json=json.dumps(value)))
@@ -120,18 +141,41 @@ class Campaigns(Seals):
         return self._record(kind) is not None
 
     def _record(self, kind: type[KindOfRecord]) -> KindOfRecord | None:
-        return kind.of_outcomes(self.outcomes(), [target.name for target in self.targets()])
+        """Asked for all the time: only the rows of the kind are read, and an early journal's, which have others."""
+        with self._engine.connect() as link:
+            kept = link.execute(_OUTCOMES).all()
+        early = any(row.name.startswith(EARLY) for row in kept)
+        names: list[str] = []
+        if early:
+            mine = (t.target.c.name == self.only,) if self.only else ()
+            with self._engine.connect() as link:
+                names = list(link.execute(sa.select(t.target.c.name).where(*mine)).scalars())
+        wanted = [row for row in kept if early or row.name.partition(PART)[0] == kind.NAME]
+        return kind.of_outcomes(self._whole(wanted), names)
 
     def record_names(self) -> frozenset[str]:
         """Names of the records that are kept."""
         with self._engine.connect() as link:
-            return frozenset(link.execute(sa.select(t.outcome.c.name)).scalars())
+            return frozenset(name.partition(PART)[0] for name in link.execute(sa.select(t.outcome.c.name)).scalars())
 
     def outcomes(self) -> dict[str, Any]:
-        """The records as they stand in the journal: `kept` reads one of a kind."""
+        """The records as they stand in the journal: `kept` reads one of a kind. What parts of the campaign kept of
+        themselves is put together; who sees one part is shown what that one kept.
+        """
         with self._engine.connect() as link:
-            rows = link.execute(sa.select(t.outcome)).all()
-        return {row.name: self.row("outcome", row.name).json(row.value_json, "value_json") for row in rows}
+            return self._whole(link.execute(_OUTCOMES).all())
+
+    def _whole(self, rows: Iterable[sa.Row[Any]]) -> dict[str, Any]:
+        whole: dict[str, Any] = {}
+        parts: dict[str, Any] = {}
+        for row in rows:
+            name, of_part, target = row.name.partition(PART)
+            value = self.row("outcome", row.name).json(row.value_json, "value_json")
+            if not of_part:
+                whole[name] = value
+            elif not self.only or target == self.only:
+                parts[name] = _together(parts[name], value) if name in parts else value
+        return whole | parts
 
     def add_remark(self, kind: RemarkKind, text: str) -> None:
         with self._engine.begin() as link:
@@ -146,6 +190,14 @@ class Campaigns(Seals):
             return [
                 (RemarkKind(row.kind), row.text) for row in link.execute(sa.select(t.remark).order_by(t.remark.c.entry))
             ]
+
+
+def _together(one: Any, other: Any) -> Any:
+    """Two records of a kind as one: tables key by key, lists one after the other, of single values the later one."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        shared = {key: _together(one[key], other[key]) for key in one.keys() & other.keys()}
+        return {**one, **other, **shared}
+    return [*one, *other] if isinstance(one, list) and isinstance(other, list) else other
 
 
 def _put_targets(link: sa.Connection, targets: Iterable[Target]) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 import sqlalchemy as sa
 
 from ioatlas.model.cell import Cell
+from ioatlas.model.purpose import Purpose
 from ioatlas.model.status import VisitStatus
 from ioatlas.store import schema as t
 from ioatlas.store.seal import Seals
@@ -41,22 +42,37 @@ class Cells(Seals):
 
     def cells(self) -> list[tuple[Cell, str]]:
         """All cells in sweep order with the reason why they are not measured. Raises IoAtlasError as `read_cell`."""
+        mine = (t.cell.c.target == self.only,) if self.only else ()
         with self._engine.connect() as link:
-            rows = link.execute(sa.select(t.cell).order_by(t.cell.c.position)).all()
+            rows = link.execute(sa.select(t.cell).where(*mine).order_by(t.cell.c.position)).all()
         return [(read_cell(self.row("cell", row.cell_key), row), row.reason) for row in rows]
 
     def count_cells(self) -> int:
-        """How many there are, measured or not."""
+        """How many there are in the campaign, measured or not."""
         with self._engine.connect() as link:
             return int(link.execute(sa.select(sa.func.count()).select_from(t.cell)).scalar_one())
 
+    def replace_cells(self, cells: Sequence[tuple[Cell, str]]) -> None:
+        """Other cells in the place of all, before anything was measured; planned visits go with them."""
+        with self.changing_plan() as link:
+            if link.execute(sa.select(t.visit.c.visit_id).where(t.visit.c.status != VisitStatus.PLANNED)).first():
+                raise AssertionError("cells were measured already")
+            link.execute(t.visit.delete())
+            link.execute(t.cell.delete())
+        self.add_cells(cells)
+
     def leave_out(self, reasons: Mapping[str, str]) -> None:
-        """Mark cells as not measured, and drop their planned visits."""
+        """Mark cells as not measured, and drop their planned visits. What another set-up measured stays measured."""
         with self.changing_plan() as link:
             for key, reason in reasons.items():
-                link.execute(t.cell.update().where(t.cell.c.cell_key == key).values(reason=reason))
-                link.execute(
-                    t.visit.update()
-                    .where(t.visit.c.cell_key == key, t.visit.c.status == VisitStatus.PLANNED)
-                    .values(status=VisitStatus.DROPPED, reason=reason)
-                )
+                drop = t.visit.update().where(t.visit.c.cell_key == key, t.visit.c.status == VisitStatus.PLANNED)
+                if self.set_up and self._is_measured(link, key):
+                    drop = drop.where(*self._mine())
+                else:
+                    link.execute(t.cell.update().where(t.cell.c.cell_key == key).values(reason=reason))
+                link.execute(drop.values(status=VisitStatus.DROPPED, reason=reason))
+
+    @staticmethod
+    def _is_measured(link: sa.Connection, key: str) -> bool:
+        done = (t.visit.c.cell_key == key, t.visit.c.status == VisitStatus.DONE, t.visit.c.purpose == Purpose.SWEEP)
+        return link.execute(sa.select(t.visit.c.visit_id).where(*done).limit(1)).first() is not None

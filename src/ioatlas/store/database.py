@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+import copy
 import sqlite3
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import sqlalchemy as sa
 
+from ioatlas.model.visit import REPLICATES_OF_A_SET_UP
+from ioatlas.store import schema as t
 from ioatlas.store.stored import Row
 
 FILE_NAME = "journal.sqlite"
@@ -22,12 +25,48 @@ class Database:
     """An open file of tables. Every public method of what is built on it is one transaction.
 
     now: seconds since the epoch, which everything written down is stamped with.
+    only: the target of which it shows a part; '' for all. set_up: of visits those of one set-up, whose replicates it
+    counts from 0; None for all.
+    format: which tables it has, as `schema` tells.
     """
 
     def __init__(self, engine: sa.Engine, directory: Path, now: Callable[[], float] = time.time) -> None:
         self._engine = engine
         self._now = now
         self.directory = directory
+        self.only = ""
+        self.set_up: int | None = None
+        self.format = t.FIRST_VERSION
+
+    def of_target(self, name: str) -> Self:
+        """The same file, of which cells, visits and records of one target are seen and changed: what a session is
+        given that measures one configuration. The campaign as a whole is completed by nobody who sees a part.
+        """
+        part = copy.copy(self)
+        part.only = name
+        return part
+
+    def of_set_up(self, number: int) -> Self:
+        """The same file, of which the visits of one set-up are seen and made, from 0."""
+        part = copy.copy(self)
+        part.set_up = number
+        return part
+
+    @property
+    def _first_replicate(self) -> int:
+        """What replicates are counted from."""
+        return (self.set_up or 0) * REPLICATES_OF_A_SET_UP
+
+    def _mine(self) -> tuple[sa.ColumnElement[bool], ...]:
+        """Conditions on rows of visits: those of the target and of the set-up that are seen, where they are."""
+        mine: list[sa.ColumnElement[bool]] = []
+        if self.only:
+            mine.append(t.visit.c.cell_key.in_(sa.select(t.cell.c.cell_key).where(t.cell.c.target == self.only)))
+        if self.set_up is not None:
+            first, count = self._first_replicate, REPLICATES_OF_A_SET_UP
+            # Replicates below 0 are those of visits made before the first one.
+            mine.append(t.visit.c.block.between(first - count // 2, first + count // 2 - 1))
+        return tuple(mine)
 
     def close(self) -> None:
         self._engine.dispose()

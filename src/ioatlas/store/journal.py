@@ -41,8 +41,16 @@ class Journal(Campaigns, Cells, Visits, Predictions, Batches, Files):
         journal = cls(connect(path), directory, now)
         with journal._engine.begin() as link:
             t.metadata.create_all(link)
-            link.exec_driver_sql(f"PRAGMA user_version={t.VERSION}")
+            link.exec_driver_sql(f"PRAGMA user_version={t.FIRST_VERSION}")
         return journal
+
+    def need_format(self, version: int) -> None:
+        """From now on an ioatlas that does not know this format refuses the journal."""
+        with self._engine.begin() as link:
+            for metadata in t.metadata_of(version):
+                metadata.create_all(link)
+            self.format = version
+            link.exec_driver_sql(f"PRAGMA user_version={int(version)}")
 
     @classmethod
     def open(cls, directory: Path, now: Callable[[], float] = time.time) -> Journal:
@@ -61,12 +69,14 @@ class Journal(Campaigns, Cells, Visits, Predictions, Batches, Files):
         try:
             with engine.connect() as link:
                 version = int(link.exec_driver_sql("PRAGMA user_version").scalar_one())
-                check_objects(link.exec_driver_sql(OBJECTS).all(), path, t.metadata.tables)
+                tables = {name: table for each in t.metadata_of(version) for name, table in each.tables.items()}
+                check_objects(link.exec_driver_sql(OBJECTS).all(), path, tables)
                 inspector = sa.inspect(link)
                 known = inspector.has_table("campaign")
-                lacking = missing(t.metadata, inspector) if known and version <= t.VERSION else ""
-                if known and not lacking and version <= t.VERSION:
-                    check_rows(link, path)
+                ours = t.metadata_of(version) if known and version <= t.VERSION else ()
+                lacking = next((name for each in ours if (name := missing(each, inspector))), "")
+                if ours and not lacking:
+                    check_rows(link, path, [table for each in ours for table in each.sorted_tables])
         except sa.exc.DatabaseError as error:
             raise IoAtlasError(
                 "the journal cannot be read",
@@ -89,4 +99,6 @@ class Journal(Campaigns, Cells, Visits, Predictions, Batches, Files):
                 where=str(path),
                 remedy="measure again",
             )
-        return cls(engine, directory, now)
+        journal = cls(engine, directory, now)
+        journal.format = version
+        return journal

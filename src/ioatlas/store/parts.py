@@ -8,15 +8,18 @@ import zlib
 from dataclasses import asdict
 from typing import Any
 
+import orjson
 import sqlalchemy as sa
 
 from ioatlas.model.histogram import Histogram
-from ioatlas.model.visit import Part, Series
+from ioatlas.model.visit import ClientPart, Part, Series, TargetPart
+from ioatlas.model.words import words
 from ioatlas.store.stored import LARGEST, Row
 
 MOST_BINS, MOST_POINTS = 100_000, 100_000
 LARGEST_UNPACKED = 8 << 20
 _COLUMNS = ("end_ms", "bw_bytes_per_s", "lat_mean_ns")
+_OF_SHARES = words("direction started_at runtime_ms io_bytes total_ios bw_bytes_per_s lat_mean_ns lat_p99_ns stream")
 
 
 def part_row(part: Part) -> dict[str, Any]:
@@ -56,14 +59,37 @@ def read_part(place: Row, row: sa.Row[Any], *, with_series: bool) -> Part:
     )
 
 
+def share_row(part: ClientPart | TargetPart) -> dict[str, Any]:
+    """The columns of a share of a part, without its visit."""
+    return {**asdict(part), "series": _pack(asdict(part.series))}
+
+
+def read_client_part(place: Row, row: sa.Row[Any], *, with_series: bool) -> ClientPart:
+    """A client's share of a part, as `read_part`."""
+    return ClientPart(**_share(place, row, with_series=with_series), client=row.client)
+
+
+def read_target_part(place: Row, row: sa.Row[Any], *, with_series: bool) -> TargetPart:
+    """The share of one of several targets, as `read_part`."""
+    return TargetPart(**_share(place, row, with_series=with_series), target=row.target)
+
+
+def _share(place: Row, row: sa.Row[Any], *, with_series: bool) -> dict[str, Any]:
+    return {
+        **{name: getattr(row, name) for name in _OF_SHARES},
+        "series": _series(place, _unpack(place, row.series, "series")) if with_series else Series(0),
+    }
+
+
 def _histogram(place: Row, stored: Any) -> Histogram:
     if not isinstance(stored, list) or len(stored) > MOST_BINS:
         place.bad(f"it has more than {MOST_BINS} bins, or none", "histogram")
     try:
-        bins = tuple((ns, n) for ns, n in stored)
+        bins = tuple([(ns, n) for ns, n in stored])
     except (TypeError, ValueError):
         place.bad("this is no histogram", "histogram")
-    if not all(type(ns) is int and type(n) is int and 0 <= ns <= LARGEST and 0 <= n <= LARGEST for ns, n in bins):
+    numbers = [number for pair in bins for number in pair]
+    if numbers and (set(map(type, numbers)) != {int} or min(numbers) < 0 or max(numbers) > LARGEST):
         place.bad("these are no latencies with their counts", "histogram")
     return Histogram(bins)
 
@@ -93,6 +119,6 @@ def _unpack(place: Row, blob: bytes, column: str) -> Any:
         text = unpacking.decompress(blob, LARGEST_UNPACKED)
         if unpacking.unconsumed_tail or not unpacking.eof:
             place.bad(f"it unpacks to more than {LARGEST_UNPACKED} bytes, or is cut off", column)
-        return json.loads(text)
-    except (zlib.error, ValueError, RecursionError):
+        return orjson.loads(text)
+    except (zlib.error, ValueError):
         place.bad("it cannot be unpacked", column)

@@ -32,11 +32,15 @@ class Predictions(Database):
     def set_predictions(self, rows: Iterable[Prediction]) -> None:
         """Replace the model's predictions."""
         with self._engine.begin() as link:
-            link.execute(t.prediction.delete())
+            link.execute(t.prediction.delete().where(*self._my_cells()))
             values = [asdict(row) for row in rows]
             if values:
                 link.execute(t.prediction.insert(), values)
 
     def predictions(self) -> list[Prediction]:
         with self._engine.connect() as link:
-            return [Prediction(*row) for row in link.execute(sa.select(t.prediction))]
+            return [Prediction(*row) for row in link.execute(sa.select(t.prediction).where(*self._my_cells()))]
+
+    def _my_cells(self) -> tuple[sa.ColumnElement[bool], ...]:
+        mine = sa.select(t.cell.c.cell_key).where(t.cell.c.target == self.only)
+        return (t.prediction.c.cell_key.in_(mine),) if self.only else ()

@@ -3,24 +3,61 @@
 
 Format history (the file's `PRAGMA user_version`):
   1  first version.
+  2  the plan may hold configurations, which are set up before they are measured; records of one of them have its name
+     behind an @. Only campaigns that have configurations are written in this format: others stay readable by all.
+  3  visits may be made by several clients; their shares stand in the table client_part, which other journals lack.
+  4  visits may load several targets together; their shares stand in the table target_part, which other journals lack.
+  5  configurations may be set up several times; replicates of the second time count from 100,000, and so on.
 """
 
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Any
 
 from sqlalchemy import Column, Float, ForeignKey, Integer, LargeBinary, MetaData, Table, Text
 
 from ioatlas.model.purpose import Purpose
 from ioatlas.model.status import BatchStatus, RemarkKind, VisitStatus
 
-VERSION = 1
+VERSION = 5
+FIRST_VERSION = 1
+"""Of a new journal, until it needs more."""
+FORMAT_OF_CONFIGURATIONS = 2
+FORMAT_OF_CLIENTS = 3
+FORMAT_OF_GROUPS = 4
+FORMAT_OF_SET_UPS = 5
 
 metadata = MetaData()
+metadata_of_clients = MetaData()
+"""Tables of journals whose visits several clients make."""
+metadata_of_groups = MetaData()
+"""Tables of journals whose visits load several targets together."""
 
 
 def _texts(values: type[StrEnum]) -> str:
     return ", ".join(values)
+
+
+def _share_columns(common: str, own: str) -> list[Column[Any]]:
+    """What is kept of a share of a part."""
+    return [
+        Column("stream", Text, primary_key=True, default=""),
+        Column("direction", Text, primary_key=True),
+        Column("started_at", Float, nullable=False, comment="by the controller's clock"),
+        Column("runtime_ms", Float, nullable=False, comment=own),
+        Column("io_bytes", Integer, nullable=False, comment=common),
+        Column("total_ios", Integer, nullable=False),
+        Column("bw_bytes_per_s", Float, nullable=False),
+        Column("lat_mean_ns", Float),
+        Column("lat_p99_ns", Float),
+    ]
+
+
+def metadata_of(version: int) -> tuple[MetaData, ...]:
+    """All tables of a journal of a format, in groups."""
+    more = ((FORMAT_OF_CLIENTS, metadata_of_clients), (FORMAT_OF_GROUPS, metadata_of_groups))
+    return (metadata, *(each for least, each in more if version >= least))
 
 
 campaign = Table(
@@ -117,6 +154,25 @@ part = Table(
     Column(
         "series", LargeBinary, nullable=False, comment="zlib of JSON {interval_ms, end_ms, bw_bytes_per_s, lat_mean_ns}"
     ),
+)
+
+client_part = Table(
+    "client_part",
+    metadata_of_clients,
+    Column("visit_id", Integer, primary_key=True),
+    Column("client", Text, primary_key=True),
+    *_share_columns("in the time in which all clients ran", "of the client alone"),
+    Column("clock_error_ms", Float, nullable=False, default=0.0),
+    Column("series", LargeBinary, nullable=False, comment="as of a part"),
+)
+
+target_part = Table(
+    "target_part",
+    metadata_of_groups,
+    Column("visit_id", Integer, primary_key=True),
+    Column("target", Text, primary_key=True),
+    *_share_columns("in the time in which all were loaded", "of the target alone"),
+    Column("series", LargeBinary, nullable=False, comment="as of a part"),
 )
 
 prediction = Table(

@@ -20,11 +20,14 @@ from typing import Any, NoReturn
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.fio.jobfile import render_value
 from ioatlas.fio.uri import URI_ENGINES, check_uri, scheme_of
+from ioatlas.model.application import DIGEST, WORK
+from ioatlas.model.application import STATE as BY_COMMAND
 from ioatlas.model.cell import TRACE, TRACE_SECONDS, Cell, Options
 from ioatlas.model.choices import Preparation, Sharing
 from ioatlas.model.fixed_work import FIO, IOZONE, STATE
 from ioatlas.model.options import GROWING, check_option
 from ioatlas.model.target import Identity, Target
+from ioatlas.model.tree import STATE as IN_A_TREE
 
 REMEDY = "restore the directory from a copy; from somebody else, ask for one that was not changed"
 LARGEST = 2**63 - 1
@@ -35,8 +38,10 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _PATH_CHARACTERS = re.compile(r"[^\x00-\x1f\x7f]+")
 _FILE_NAME = re.compile(r"(at \d{1,19}|[A-Za-z0-9][A-Za-z0-9._-]{0,127})?")
 _LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._+/()-]{0,99}")
-STATES = frozenset({*Preparation, "as-found", STATE, "first look"})
-_LABELS_OF_STREAMS = frozenset({"phase", "load", "load_iops", "operation", "tool", "bs", "size", "direct"})
+STATES = frozenset({*Preparation, "as-found", STATE, IN_A_TREE, BY_COMMAND, "first look"})
+_OF_TREES = frozenset({"nrfiles", "numjobs", "depth", "fsync_on_close"})
+_OF_WORKS = frozenset({WORK, DIGEST})
+_LABELS_OF_STREAMS = _OF_TREES | _OF_WORKS | {"phase", "load", "load_iops", "operation", "tool", "bs", "size", "direct"}
 LABELS = _LABELS_OF_STREAMS | {TRACE, TRACE_SECONDS}
 """Names that say which cell it is, and that fio never sees."""
 MOST_STREAMS = 64
@@ -130,7 +135,7 @@ def _check_option(row: Row, name: object, value: object, column: str, labels: fr
 
 
 def _is_label(name: str, value: object) -> bool:
-    if name in ("bs", "size", "direct"):
+    if name in ("bs", "size", "direct") or name in _OF_TREES:
         return type(value) is int and 0 <= value <= LARGEST
     if name in ("load", "load_iops", TRACE_SECONDS):
         return type(value) in (int, float) and 0 < float(value) <= 1e9  # type: ignore[arg-type]

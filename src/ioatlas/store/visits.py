@@ -13,10 +13,10 @@ from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import Reason, ReasonCode, read_reasons
 from ioatlas.model.status import VisitStatus
 from ioatlas.model.verdict import Verdict, read_verdict
-from ioatlas.model.visit import Part, Visit
+from ioatlas.model.visit import ClientPart, Part, TargetPart, Visit
 from ioatlas.store import schema as t
 from ioatlas.store.database import Database
-from ioatlas.store.parts import read_part
+from ioatlas.store.parts import read_client_part, read_part, read_target_part
 
 
 @dataclass(frozen=True)
@@ -54,13 +54,15 @@ class Visits(Database):
     def add_visits(self, visits: Iterable[NewVisit]) -> None:
         """Plan visits in the order in which they are to be made."""
         with self._engine.begin() as link:
-            plan_visits(link, visits)
+            plan_visits(link, visits, self._first_replicate)
 
     def has_visits(self, purpose: Purpose) -> bool:
         """Whether visits of that purpose were ever planned."""
         with self._engine.connect() as link:
             return (
-                link.execute(sa.select(t.visit.c.visit_id).where(t.visit.c.purpose == purpose).limit(1)).first()
+                link.execute(
+                    sa.select(t.visit.c.visit_id).where(t.visit.c.purpose == purpose, *self._mine()).limit(1)
+                ).first()
                 is not None
             )
 
@@ -68,22 +70,22 @@ class Visits(Database):
         """Visits that have yet to be made, in their order."""
         query = (
             sa.select(t.visit)
-            .where(t.visit.c.status == VisitStatus.PLANNED, t.visit.c.purpose == purpose)
+            .where(t.visit.c.status == VisitStatus.PLANNED, t.visit.c.purpose == purpose, *self._mine())
             .order_by(t.visit.c.visit_id)
         )
         with self._engine.connect() as link:
             rows = link.execute(query.limit(limit) if limit else query).all()
-        return [planned_visit(row) for row in rows]
+        return [planned_visit(row, self._first_replicate) for row in rows]
 
     def drop_planned(self, reason: str, *, replicate: int | None = None, purpose: Purpose | None = None) -> int:
         """Give up planned visits; returns how many."""
         query = (
             t.visit.update()
-            .where(t.visit.c.status == VisitStatus.PLANNED)
+            .where(t.visit.c.status == VisitStatus.PLANNED, *self._mine())
             .values(status=VisitStatus.DROPPED, reason=reason)
         )
         if replicate is not None:
-            query = query.where(t.visit.c.block >= replicate)
+            query = query.where(t.visit.c.block >= replicate + self._first_replicate)
         if purpose is not None:
             query = query.where(t.visit.c.purpose == purpose)
         with self._engine.begin() as link:
@@ -93,7 +95,7 @@ class Visits(Database):
         """Visits that were given up before they were made, for this reason."""
         dropped = (t.visit.c.status == VisitStatus.DROPPED, t.visit.c.reason == reason, t.visit.c.purpose == purpose)
         with self._engine.connect() as link:
-            return int(link.execute(sa.select(sa.func.count()).where(*dropped)).scalar_one())
+            return int(link.execute(sa.select(sa.func.count()).where(*dropped, *self._mine())).scalar_one())
 
     def discard_visits(self, visit_ids: Iterable[int], reason: Reason) -> None:
         """Take finished visits out of every figure; they stay in the journal with the reason."""
@@ -106,11 +108,14 @@ class Visits(Database):
     def discarded(self, reason: ReasonCode) -> list[tuple[int, str, int, Verdict]]:
         """(visit_id, cell_key, replicate, verdict) of the visits that were discarded for that reason first."""
         query = sa.select(t.visit).where(
-            t.visit.c.status == VisitStatus.DISCARDED, t.visit.c.reason.startswith(reason, autoescape=True)
+            t.visit.c.status == VisitStatus.DISCARDED,
+            t.visit.c.reason.startswith(reason, autoescape=True),
+            *self._mine(),
         )
         with self._engine.connect() as link:
             return [
-                (row.visit_id, row.cell_key, row.block, read_verdict(row.verdict or "")) for row in link.execute(query)
+                (row.visit_id, row.cell_key, row.block - self._first_replicate, read_verdict(row.verdict or ""))
+                for row in link.execute(query)
             ]
 
     def reinstate(self, visit_id: int, verdict: Verdict) -> None:
@@ -126,7 +131,7 @@ class Visits(Database):
             .select_from(t.visit)
             .where(
                 t.visit.c.cell_key == cell_key,
-                t.visit.c.block == replicate,
+                t.visit.c.block == replicate + self._first_replicate,
                 t.visit.c.status.in_((VisitStatus.DISCARDED, VisitStatus.FAILED)),
             )
         )
@@ -137,18 +142,25 @@ class Visits(Database):
         """Number of visits by status, probes left out."""
         query = (
             sa.select(t.visit.c.status, sa.func.count())
-            .where(t.visit.c.purpose != Purpose.PROBE)
+            .where(t.visit.c.purpose != Purpose.PROBE, *self._mine())
             .group_by(t.visit.c.status)
         )
         with self._engine.connect() as link:
             rows = link.execute(query).all()
         return {VisitStatus(status): int(count) for status, count in rows}
 
+    def statuses(self) -> dict[int, VisitStatus]:
+        """What became of every visit."""
+        with self._engine.connect() as link:
+            rows = link.execute(sa.select(t.visit.c.visit_id, t.visit.c.status).where(*self._mine()))
+            return {int(visit_id): VisitStatus(status) for visit_id, status in rows}
+
     def designed(self) -> list[tuple[str, int, str]]:
         """(cell_key, replicate, design_json) of every visit that the adaptive design asked for, in its order."""
-        query = sa.select(t.visit).where(t.visit.c.design_json.is_not(None)).order_by(t.visit.c.visit_id)
+        query = sa.select(t.visit).where(t.visit.c.design_json.is_not(None), *self._mine())
+        query = query.order_by(t.visit.c.visit_id)
         with self._engine.connect() as link:
-            return [(row.cell_key, row.block, row.design_json) for row in link.execute(query)]
+            return [(row.cell_key, row.block - self._first_replicate, row.design_json) for row in link.execute(query)]
 
     def visits(self, *, with_series: bool = False) -> list[Visit]:
         """All finished visits, discarded ones included (`discarded` says why), in the order in which they were made.
@@ -158,12 +170,15 @@ class Visits(Database):
         parts: dict[int, list[Part]] = {}
         columns = [c for c in t.part.c if with_series or c.name != "series"]
         with self._engine.connect() as link:
-            for row in link.execute(sa.select(*columns)):
+            mine = (t.part.c.visit_id.in_(sa.select(t.visit.c.visit_id).where(*self._mine())),) if self.only else ()
+            for row in link.execute(sa.select(*columns).where(*mine)):
                 part = read_part(self.row("part", row.visit_id), row, with_series=with_series)
                 parts.setdefault(row.visit_id, []).append(part)
+            clients, clock_errors = self._client_parts(link, with_series=with_series)
+            targets = self._target_parts(link, with_series=with_series)
             rows = link.execute(
                 sa.select(t.visit)
-                .where(t.visit.c.status.in_((VisitStatus.DONE, VisitStatus.DISCARDED)))
+                .where(t.visit.c.status.in_((VisitStatus.DONE, VisitStatus.DISCARDED)), *self._mine())
                 .order_by(t.visit.c.batch_id, t.visit.c.section)
             ).all()
         return [
@@ -172,7 +187,7 @@ class Visits(Database):
                 row.cell_key,
                 row.batch_id,
                 row.section,
-                row.block,
+                row.block - self._first_replicate,
                 row.seed,
                 row.started_at,
                 tuple(parts.get(row.visit_id, ())),
@@ -182,13 +197,44 @@ class Visits(Database):
                 row.window_start_ms or 0,
                 read_verdict(row.verdict or ""),
                 read_reasons(row.reason),
+                tuple(clients.get(row.visit_id, ())),
+                clock_errors.get(row.visit_id, 0.0),
+                tuple(targets.get(row.visit_id, ())),
             )
             for row in rows
         ]
 
+    def _client_parts(
+        self, link: sa.Connection, *, with_series: bool
+    ) -> tuple[dict[int, list[ClientPart]], dict[int, float]]:
+        """Shares of clients, and the doubt about their clocks, by visit."""
+        found: dict[int, list[ClientPart]] = {}
+        doubt: dict[int, float] = {}
+        if self.format < t.FORMAT_OF_CLIENTS:
+            return found, doubt
+        columns = [c for c in t.client_part.c if with_series or c.name != "series"]
+        for row in link.execute(sa.select(*columns).order_by(sa.literal_column("rowid"))):
+            place = self.row("client_part", row.visit_id)
+            found.setdefault(row.visit_id, []).append(read_client_part(place, row, with_series=with_series))
+            doubt[row.visit_id] = row.clock_error_ms
+        return found, doubt
+
+    def _target_parts(self, link: sa.Connection, *, with_series: bool) -> dict[int, list[TargetPart]]:
+        """Shares of targets that were loaded together, by visit."""
+        found: dict[int, list[TargetPart]] = {}
+        if self.format < t.FORMAT_OF_GROUPS:
+            return found
+        columns = [c for c in t.target_part.c if with_series or c.name != "series"]
+        for row in link.execute(sa.select(*columns).order_by(sa.literal_column("rowid"))):
+            place = self.row("target_part", row.visit_id)
+            found.setdefault(row.visit_id, []).append(read_target_part(place, row, with_series=with_series))
+        return found
+
     def asked_ms(self) -> dict[int, int]:
         """{visit_id: how long its load was asked to run} of every visit that was begun."""
-        query = sa.select(t.visit.c.visit_id, t.visit.c.runtime_ms).where(t.visit.c.batch_id.is_not(None))
+        query = sa.select(t.visit.c.visit_id, t.visit.c.runtime_ms).where(
+            t.visit.c.batch_id.is_not(None), *self._mine()
+        )
         with self._engine.connect() as link:
             return {row.visit_id: row.runtime_ms for row in link.execute(query) if row.runtime_ms is not None}
 
@@ -196,22 +242,26 @@ class Visits(Database):
         """(cell_key, reason) of visits that failed."""
         with self._engine.connect() as link:
             rows = link.execute(
-                sa.select(t.visit.c.cell_key, t.visit.c.reason).where(t.visit.c.status == VisitStatus.FAILED)
+                sa.select(t.visit.c.cell_key, t.visit.c.reason).where(
+                    t.visit.c.status == VisitStatus.FAILED, *self._mine()
+                )
             ).all()
         return [(key, reason) for key, reason in rows]
 
 
-def planned_visit(row: sa.Row[Any]) -> PlannedVisit:
-    """The visit of a row of the journal, whatever became of it."""
+def planned_visit(row: sa.Row[Any], first_replicate: int = 0) -> PlannedVisit:
+    """The visit of a row of the journal, whatever became of it. first_replicate: what its replicate is counted from."""
     purpose, alone = Purpose(row.purpose), bool(row.alone)
-    return PlannedVisit(row.visit_id, row.cell_key, row.block, row.seed, purpose, alone, row.runtime_ms)
+    replicate = row.block - first_replicate
+    return PlannedVisit(row.visit_id, row.cell_key, replicate, row.seed, purpose, alone, row.runtime_ms)
 
 
-def plan_visits(link: sa.Connection, visits: Iterable[NewVisit]) -> None:
-    """Within a transaction: rows of visits that have yet to be made."""
+def plan_visits(link: sa.Connection, visits: Iterable[NewVisit], first_replicate: int = 0) -> None:
+    """Within a transaction: rows of visits that have yet to be made. first_replicate: as of a planned visit."""
     rows = [
         {
-            **{"block" if name == "replicate" else name: value for name, value in asdict(visit).items()},
+            **{name: value for name, value in asdict(visit).items() if name != "replicate"},
+            "block": visit.replicate + first_replicate,
             "alone": int(visit.alone),
             "status": VisitStatus.PLANNED,
         }

@@ -10,7 +10,6 @@ covariances of thousands of cells are look-ups. Hyperparameters are the most pro
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -112,15 +111,19 @@ class GridKernel:
         known:     covariance that is given (the uncertainty of the mean's parameters), (n, n).
         weight:    what noise and rough part are divided by, (n,).
         """
-        from scipy.linalg import cho_solve, cholesky
         from scipy.optimize import minimize
 
+        # All matrices are symmetric: what is computed of them is one triangle, as a vector, (n (n+1) / 2,).
+        count = len(rows)
+        triangle = np.tril_indices(count)
         at = self.space.index[rows]
-        pick: list[Callable[[Floats], Floats]] = []
-        for d in range(self.count):
-            pick.append(lambda table, d=d: table[at[:, d][:, None], at[:, d][None, :]])  # type: ignore[misc]
-        mask = None if self.separate is None else self.separate[rows][:, None] == self.separate[rows][None, :]
-        identity = np.eye(len(rows))
+        pick = [at[triangle[0], d] * len(axis.levels) + at[triangle[1], d] for d, axis in enumerate(self.space.axes)]
+        twice = np.where(triangle[0] == triangle[1], 1.0, 2.0)
+        if self.separate is not None:
+            twice *= self.separate[rows[triangle[0]]] == self.separate[rows[triangle[1]]]
+        shared, given = twice > 0, known[triangle]
+        diagonal = np.flatnonzero(triangle[0] == triangle[1])
+        full = np.zeros((count, count))
         prior_mean = np.concatenate(
             [
                 np.where(self.numeric, np.log(0.7), 0.0),
@@ -133,41 +136,37 @@ class GridKernel:
         def objective(vector: Floats) -> tuple[float, Floats]:
             hyper = Hyper.of(vector)
             tables = [self._table(d, hyper.length[d]) for d in range(self.count)]
-            parts = [pick[d](tables[d][0]) for d in range(self.count)]
-            total = sum(parts) if parts else np.zeros_like(identity)
-            squares = sum(part**2 for part in parts) if parts else np.zeros_like(identity)
-            product = np.ones_like(identity)
+            parts = [tables[d][0].take(pick[d]) for d in range(self.count)]
+            total, squares, product = np.zeros(len(given)), np.zeros(len(given)), np.ones(len(given))
             for part in parts:
-                product = product * part
-            pairs = 0.5 * (total**2 - squares)
-            kernel = hyper.variance[0] * total + hyper.variance[1] * pairs + hyper.variance[2] * product
-            if mask is not None:
-                kernel = kernel * mask
-            full = kernel + known + np.diag((noise_var + hyper.rough_var) / weight)
-            try:
-                lower = cholesky(full, lower=True, check_finite=False)
-            except np.linalg.LinAlgError:
+                total += part
+                squares += part * part
+                product *= part
+            pairs = 0.5 * (total * total - squares)
+            covariance = hyper.variance[0] * total + hyper.variance[1] * pairs + hyper.variance[2] * product
+            covariance *= shared
+            covariance += given
+            covariance[diagonal] += (noise_var + hyper.rough_var) / weight
+            full[triangle] = covariance
+            solved = _solved(full, residual)
+            if solved is None:
                 return 1e25, np.zeros_like(vector)
-            alpha = cho_solve((lower, True), residual, check_finite=False)
-            inverse = cho_solve((lower, True), identity, check_finite=False)
+            log_root, alpha, inverse = solved
             away = (vector - prior_mean) / prior_sd
-            value = 0.5 * residual @ alpha + np.sum(np.log(np.diag(lower))) + 0.5 * away @ away
-            middle = inverse - np.outer(alpha, alpha)
-            rough = 0.5 * hyper.rough_var * float(np.sum(np.diag(middle) / weight))
-            if mask is not None:
-                middle = middle * mask
+            value = 0.5 * residual @ alpha + log_root + 0.5 * away @ away
+            middle = inverse[triangle] - alpha[triangle[0]] * alpha[triangle[1]]
+            rough = 0.5 * hyper.rough_var * float(np.sum(middle[diagonal] / weight))
+            middle *= twice  # a sum over the triangle is one over the matrix
             gradient = np.empty_like(vector)
-            for d in range(self.count):
-                slope = pick[d](tables[d][1])
-                inner = (
-                    hyper.variance[0]
-                    + hyper.variance[1] * (total - parts[d])
-                    + hyper.variance[2] * product / np.maximum(parts[d], 1e-12)
-                )
-                gradient[d] = 0.5 * np.sum(middle * inner * slope)
-            gradient[self.count] = 0.5 * hyper.variance[0] * np.sum(middle * total)
-            gradient[self.count + 1] = 0.5 * hyper.variance[1] * np.sum(middle * pairs)
-            gradient[self.count + 2] = 0.5 * hyper.variance[2] * np.sum(middle * product)
+            mains = middle * (hyper.variance[0] + hyper.variance[1] * total)
+            paired, whole = hyper.variance[1] * middle, hyper.variance[2] * middle * product
+            for d, part in enumerate(parts):
+                inner = mains - paired * part
+                inner += whole / np.maximum(part, 1e-12)
+                gradient[d] = 0.5 * inner @ tables[d][1].take(pick[d])
+            gradient[self.count] = 0.5 * hyper.variance[0] * middle @ total
+            gradient[self.count + 1] = 0.5 * hyper.variance[1] * middle @ pairs
+            gradient[self.count + 2] = 0.5 * hyper.variance[2] * middle @ product
             gradient[-1] = rough
             return float(value), gradient + away / prior_sd
 
@@ -176,6 +175,23 @@ class GridKernel:
         begin = np.clip(start.vector(), prior_mean - span, prior_mean + span)
         found = minimize(objective, begin, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": iterations})
         return Hyper.of(found.x if np.isfinite(found.fun) else begin), -float(found.fun)
+
+
+def _solved(matrix: Floats, right: Floats) -> tuple[float, Floats, Floats] | None:
+    """(half the logarithm of the determinant, solution, inverse) of a symmetric matrix; None where it is not positive.
+
+    Of the matrix and of the inverse only the lower triangle counts. LAPACK itself: the wrappers of `scipy.linalg` take
+    as long as the work on the small matrices of a map, and an inverse from the factor needs a third of a solution.
+    """
+    from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
+
+    lower, failed = dpotrf(matrix, lower=1, clean=0)
+    if failed:
+        return None
+    solution, _ = dpotrs(lower, right, lower=1)
+    log_root = float(np.sum(np.log(np.diag(lower))))
+    inverse, _ = dpotri(lower, lower=1, overwrite_c=1)
+    return log_root, solution, inverse
 
 
 @dataclass(frozen=True)

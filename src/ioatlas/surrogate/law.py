@@ -25,7 +25,7 @@ Variants are what a target has or has not; the readings decide (`change_points`)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Generic, TypeVar
@@ -37,7 +37,6 @@ from ioatlas.model.map_model import ChangePoint
 from ioatlas.surrogate.space import Floats, Ints, Space
 
 T = TypeVar("T")
-U = TypeVar("U")
 
 MODE_SD, MODES_APART_SD = 0.5, 1.5
 """Prior standard deviation of the log factor between modes: 1.6 either way; 4.5 where they are apart."""
@@ -79,9 +78,6 @@ class Service(_Record[T]):
     servers: T
     iops: T
     bandwidth: T
-
-    def map(self, change: Callable[[T], U]) -> Service[U]:
-        return Service(*map(change, self.leaves()))
 
 
 @dataclass(frozen=True)
@@ -204,6 +200,10 @@ class Law:
         self._columns = np.hstack(vector.columns)
         self._owner = np.array(vector.owner, dtype=np.int64)
         self._given = np.array(vector.given)
+        # The numbers of a record, in the order of its fields.
+        self._service = np.array([*service.leaves()])
+        self._scaling = np.array([*self.physics.scaling.leaves()])
+        self._misses = [np.array([*behind.miss.leaves()]) for behind in self.physics.behind]
         self._membership = (self._owner[:, None] == np.arange(len(self._given))).astype(float)
         self._last: _View | None = None
 
@@ -244,18 +244,15 @@ class Law:
         """Logarithm of the seconds per completed I/O, (n,), and its derivative by each quantity, (quantities, n)."""
         phi = ((view.columns * theta) @ self._membership).T + self._given[:, None]
         at = self.physics
-        scaling = Scaling(*(phi[number] for number in at.scaling.leaves()))
-        service = at.service.map(lambda number: phi[number])
+        scaling, service = phi[self._scaling], phi[self._service]
         slope = np.zeros_like(phi)
         log_time, by_service, by_scaling = _queue(service, scaling, view)
-        _put(slope, at.service, by_service)
-        _put(slope, at.scaling, by_scaling)
+        slope[self._service] = by_service
+        slope[self._scaling] = by_scaling
         for number, behind in enumerate(at.behind):
-            service = Service(
-                *(value + phi[more] for value, more in zip(service.leaves(), behind.miss.leaves(), strict=True))
-            )
+            service = service + phi[self._misses[number]]
             missed, by_service, by_scaling = _queue(service, scaling, view)
-            steep = HIT_SHARPNESS * np.exp(np.clip(phi[behind.steepness], -2, 3.5))
+            steep = HIT_SHARPNESS * np.exp(np.minimum(np.maximum(phi[behind.steepness], -2), 3.5))
             over = steep * (view.log_footprint[number] - phi[behind.capacity])
             over = np.where(view.applies[number], over, -NEVER)
             log_hit = np.minimum(-np.logaddexp(0.0, over) / HIT_SHARPNESS, -1e-12)
@@ -266,9 +263,10 @@ class Law:
             by_hit = from_hit - from_miss * np.exp(log_hit - log_miss)
             by_over = -by_hit / (1 + np.exp(np.minimum(-over, NEVER))) / HIT_SHARPNESS * view.applies[number]
             slope *= from_hit
-            for record in (at.service, *(known.miss for known in at.behind[: number + 1])):
-                _put(slope, record, by_service, from_miss)
-            _put(slope, at.scaling, by_scaling, from_miss)
+            by_service *= from_miss
+            for numbers in (self._service, *self._misses[: number + 1]):
+                slope[numbers] += by_service
+            slope[self._scaling] += by_scaling * from_miss
             slope[behind.steepness] = by_over * over
             slope[behind.capacity] = -by_over * steep
             log_time = mixed
@@ -292,7 +290,10 @@ class Law:
 
         With Huber's loss. Own code: from the same start `scipy.optimize.least_squares` ends in other, worse optima.
         """
+        from scipy.linalg.lapack import dposv
+
         weight, view = 1.0 / np.sqrt(noise_var), self._view(cells)
+        longest = LONGEST_STEP / self.prior_sd
 
         def at(z: Floats) -> tuple[float, Floats, Floats]:
             """(cost, residuals, derivative of the time by each quantity): so a step taken is not looked at again."""
@@ -309,8 +310,8 @@ class Law:
             rows = -slope[self._owner].T * view.columns * (weight * kept)[:, None] * self.prior_sd
             gradient, normal = rows.T @ (residual * kept) - z, rows.T @ rows + np.eye(len(z))
             for _ in range(DAMPINGS):
-                step = np.linalg.solve(normal + damping * np.diag(np.diag(normal)), gradient)
-                step = np.clip(step, -LONGEST_STEP / self.prior_sd, LONGEST_STEP / self.prior_sd)
+                np.fill_diagonal(damped := normal.copy(), (1 + damping) * np.diag(normal))
+                step = np.minimum(np.maximum(dposv(damped, gradient)[1], -longest), longest)
                 tried, residual_there, slope_there = at(z + step)
                 if tried < now:
                     break
@@ -324,42 +325,33 @@ class Law:
         return self.prior_mean + z * self.prior_sd
 
 
-def _put(slope: Floats, numbers: _Record[int], values: _Record[Floats], share: Floats | float = 1.0) -> None:
-    """Adds the derivatives of one record's quantities to `slope`."""
-    for number, value in zip(numbers.leaves(), values.leaves(), strict=True):
-        slope[number] += share * value
-
-
-def _queue(
-    service: Service[Floats], scaling: Scaling[Floats], view: _View
-) -> tuple[Floats, Service[Floats], Scaling[Floats]]:
-    """Logarithm of the seconds per completed I/O with this service, and its derivatives."""
-    log_service = np.logaddexp(service.fixed, service.per_byte + view.log_bs)
-    fixed_share = np.exp(service.fixed - log_service)
-    sharp = np.exp(np.clip(scaling.sharpness, -1, 3))
-    table = np.stack(
-        [
-            log_service - scaling.rate_by_jobs * view.log_jobs - scaling.rate_by_depth * view.log_depth,
-            log_service - service.servers - scaling.servers_by_jobs * view.log_jobs,
-            -service.iops - scaling.iops_by_jobs * view.log_jobs,
-            view.log_bs - service.bandwidth - scaling.bandwidth_by_jobs * view.log_jobs,
-        ]
-    )
+def _queue(service: Floats, scaling: Floats, view: _View) -> tuple[Floats, Floats, Floats]:
+    """Logarithm of the seconds per completed I/O, and its derivatives; rows are the fields of `Service`, `Scaling`."""
+    fixed, per_byte, servers, iops, bandwidth = service
+    sharpness, rate_by_jobs, rate_by_depth, servers_by_jobs, iops_by_jobs, bandwidth_by_jobs = scaling
+    log_service = np.logaddexp(fixed, per_byte + view.log_bs)
+    fixed_share = np.exp(fixed - log_service)
+    sharp = np.exp(np.minimum(np.maximum(sharpness, -1), 3))
+    table = np.empty((4, len(log_service)))
+    table[0] = log_service - rate_by_jobs * view.log_jobs - rate_by_depth * view.log_depth
+    table[1] = log_service - servers - servers_by_jobs * view.log_jobs
+    table[2] = -iops - iops_by_jobs * view.log_jobs
+    table[3] = view.log_bs - bandwidth - bandwidth_by_jobs * view.log_jobs
     top = table.max(axis=0)
     powers = np.exp(sharp * (table - top))
     total = powers.sum(axis=0)
     log_time = top + np.log(total) / sharp
-    by_rate, by_servers, by_iops, by_bandwidth = powers / total
-    served = by_rate + by_servers
-    by_service = Service(served * fixed_share, served * (1 - fixed_share), -by_servers, -by_iops, -by_bandwidth)
-    by_scaling = Scaling(
-        np.sum(powers / total * table, axis=0) - log_time,
-        -by_rate * view.log_jobs,
-        -by_rate * view.log_depth,
-        -by_servers * view.log_jobs,
-        -by_iops * view.log_jobs,
-        -by_bandwidth * view.log_jobs,
-    )
+    powers /= total
+    by_rate = powers[0]
+    by_service, by_scaling = np.empty_like(service), np.empty_like(scaling)
+    served = by_rate + powers[1]
+    by_service[0] = served * fixed_share
+    by_service[1] = served - by_service[0]
+    np.negative(powers[1:], out=by_service[2:])
+    by_scaling[0] = (powers * table).sum(axis=0) - log_time
+    np.multiply(by_rate, -view.log_jobs, out=by_scaling[1])
+    np.multiply(by_rate, -view.log_depth, out=by_scaling[2])
+    np.multiply(powers[1:], -view.log_jobs, out=by_scaling[3:])
     return log_time, by_service, by_scaling
 
 

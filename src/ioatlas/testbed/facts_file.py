@@ -24,13 +24,18 @@ FACTS_FILE = "testbed.toml"
 MOST_BYTES = 4 << 20
 
 
+def facts_source(facts: Path | None) -> Path | None:
+    """The file of facts that counts: the one that was named, else `./testbed.toml` where there is one."""
+    return facts if facts is not None else Path(FACTS_FILE) if Path(FACTS_FILE).is_file() else None
+
+
 def facts_text(facts: Path | None, measure: Mapping[str, str | None]) -> str:
     """Text of a new campaign's facts file: that of the file named, else of `./testbed.toml`, and what is measured
     alone.
 
     Raises UsageError.
     """
-    source = facts if facts is not None else Path(FACTS_FILE) if Path(FACTS_FILE).is_file() else None
+    source = facts_source(facts)
     text = ""
     if source is not None:
         read_facts(source)

@@ -216,7 +216,7 @@ def _uri(sheet: Sheet, location: str) -> Route:
         sheet.known("protocol.transport", "unix socket", "the URI", note="no network is on the path")
         _nbd_export(sheet, location, name)
         return Route(location, "uri", name.upper())
-    host = parts.hostname or ""
+    host = "" if name == "rbd" else parts.hostname or ""  # Ceph's configuration names its hosts
     if host:
         sheet.known("server.address", host, "the URI", private=True)
         sheet.known("protocol.transport", "tcp", "the URI")

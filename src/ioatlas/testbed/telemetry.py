@@ -117,7 +117,7 @@ class Sampler(Recorder):
     def __init__(self, watched: Watched, interval_seconds: float = 1.0) -> None:
         self._watched = watched
         self._interval_seconds = interval_seconds
-        self._keep = _keepers(watched)
+        self._keep = keepers(watched)
         self._files: dict[str, int] = {}
         self._samples: list[Sample] = []
         self._cost_seconds = 0.0
@@ -192,7 +192,7 @@ def _threads(pid: int) -> str:
     return "\n".join(lines)
 
 
-def _keepers(watched: Watched) -> dict[str, Callable[[str], str]]:
+def keepers(watched: Watched) -> dict[str, Callable[[str], str]]:
     """Which lines of which file are kept."""
 
     def lines(text: str, wanted: Callable[[str], bool]) -> str:

@@ -205,8 +205,8 @@ def _read(path: Path) -> dict[str, Any]:
         raise UsageError(
             f"there is no table or key {unknown[0]!r}",
             where=where,
-            remedy="facts stand in [facts], results in [[results]], reference lines in [lines], "
-            "meters in [power.NAME], a host for iperf3 and a drive in [measure]",
+            remedy="use [facts], [[results]], [lines] for reference lines, [power.NAME] for meters, [measure] for "
+            "an iperf3 host and a drive",
         )
     return data
 

@@ -24,3 +24,11 @@ def test_every_profile_and_key_is_documented():
 
 def test_no_option_is_both_allowed_and_refused():
     assert not ALLOWED.keys() & REFUSED.keys()
+
+
+def test_campaigns_of_the_examples_are_read():
+    files = sorted((Path(__file__).parents[3] / "examples" / "campaigns").glob("*.toml"))
+    assert files
+    for path in files:
+        spec = CAMPAIGN.read_file(path)
+        assert spec.configurations or spec.targets, path

@@ -17,12 +17,22 @@ from ioatlas.procedures.trace.options import TraceOptions
 
 OF_0_1 = json.loads((Path(__file__).parent / "journal_specs.json").read_text())
 """Specifications as version 0.1 wrote them into its journals, one of each kind of campaign."""
+SINCE = {
+    "blocks": None,
+    "product": "",
+    "together": False,
+    "clients": "",
+    "client_range": "auto",
+    "on_lost_client": "stop",
+    "bring_fio": False,
+}
+"""Options of every campaign that came since, at their defaults."""
 
 
 @pytest.mark.parametrize("name", OF_0_1)
 def test_a_record_of_before_is_read_and_written_again_without_a_loss(name):
     spec = CampaignSpec.from_record(OF_0_1[name])
-    assert json.loads(json.dumps(spec.to_record())) == OF_0_1[name]
+    assert json.loads(json.dumps(spec.to_record())) == {**OF_0_1[name], **SINCE}
     assert CampaignSpec.from_record(spec.to_record()) == spec
 
 
@@ -44,7 +54,7 @@ def test_the_campaign_file_of_a_record_reads_back_to_the_same(name):
     spec = CampaignSpec.from_record(OF_0_1[name])
     again = read_campaign(campaign_toml(spec))
     for one in CAMPAIGN.options:
-        if one.key not in ("trace", "name"):
+        if one.key not in ("trace", "name") and one.field in spec.to_record():
             assert again.to_record()[one.field] == spec.to_record()[one.field], one.key
     assert again.targets == spec.targets
     assert again.of(SniaOptions) == spec.of(SniaOptions)

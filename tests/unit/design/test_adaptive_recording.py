@@ -36,7 +36,10 @@ def as_csv(rows, without=(), end="\n"):
     return end.join([",".join(columns), *(",".join(str(row[c]) for c in columns) for row in rows)]) + end
 
 
-def go(tmp_path, text, cells=24, *more):
+CELLS = 12
+
+
+def go(tmp_path, text, cells=CELLS, *more):
     path = tmp_path / "dense.csv"
     path.write_text(text, newline="")
     result = CliRunner().invoke(command, [str(path), "--cells", str(cells), "--json", *more])
@@ -49,12 +52,12 @@ def test_keys_counts_and_repeatability(tmp_path):
     first, second = go(tmp_path, as_csv(ROWS)), go(tmp_path, as_csv(ROWS))
     assert set(first) >= KEYS
     assert first["cells_total"] == len(ROWS) // 2
-    assert first["cells_measured"] == 24
+    assert first["cells_measured"] == CELLS
     assert first["noise_median"] > 0
     first.pop("compute_seconds")
     second.pop("compute_seconds")
     assert first == second
-    assert go(tmp_path, as_csv(ROWS), 24, "--seed", "9")["median_error"] != first["median_error"]
+    assert go(tmp_path, as_csv(ROWS), CELLS, "--seed", "9")["median_error"] != first["median_error"]
 
 
 def test_order_of_rows_line_ends_and_a_mark_decide_nothing(tmp_path):
@@ -90,7 +93,7 @@ def test_one_pass_has_no_noise(tmp_path):
     for rows in ([row for row in ROWS if row["pass"] == 1], [row for row in ROWS if row["pass"] == 2]):
         result = go(tmp_path, as_csv(rows, ("pass",)))
         assert result["noise_median"] is None
-        assert result["visits"] == 24
+        assert result["visits"] == CELLS
         assert result["median_error"] < 0.3
 
 

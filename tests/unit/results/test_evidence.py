@@ -8,11 +8,24 @@ from ioatlas.analysis.ceilings import Ceiling
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.limit import Limit
-from ioatlas.results.evidence import _with_limit
+from ioatlas.model.testbed import Fact, Testbed
+from ioatlas.results.evidence import _with_limit, standards_by_cell
 
 CELL = Cell("target", (("rw", "read"), ("bs", 65536)))
 MEMORY = Ceiling("path to a target in memory, 1 job", "stack", 1e9, None, "measured")
 LINK = Ceiling("10 Gb/s link", "link", 1.2e9, None, "computed")
+
+
+def bed(**facts):
+    return Testbed("nas", 0.0, tuple(Fact(name.replace("__", "."), value) for name, value in facts.items()))
+
+
+def test_standard_links_are_looked_for_on_paths_over_a_wire_only():
+    remote = bed(server__address="10.0.0.1")
+    here = bed(server__address="127.0.0.1", route__local=True)
+    assert standards_by_cell({"target": remote})(CELL, "read")
+    assert not standards_by_cell({"target": here})(CELL, "read")
+    assert not standards_by_cell({})(CELL, "read")
 
 
 @pytest.mark.parametrize(("rate", "nearest"), [(9e8, MEMORY.name), (1.1e9, LINK.name)])

@@ -8,13 +8,18 @@ import io
 import json
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
+from scipy import stats
 
 from ioatlas.campaign import load_result
+from ioatlas.cli.export import command as export_command
 from ioatlas.cli.import_ import command
 from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.report.export.quantities import quantity
 from ioatlas.report.export.to_csv import write_csv
 from ioatlas.report.page_data import report_data
 from ioatlas.results.imported_comparison import compare_imported
@@ -178,3 +183,86 @@ def test_a_mean_says_so_and_its_spread_makes_no_interval(tmp_path):
     (estimate,) = load_result(tmp_path / "lib").estimates
     assert (estimate.verdict_text, estimate.bw_low, estimate.bw_high) == ("mean of 3 runs", None, None)
     assert "the source's spread over runs: 40 MiB/s; no interval is made of it" in estimate.notes
+
+
+def forty_tables(folder, out, *options):
+    """40 IOzone tables of two record sizes, with values drawn anew for each; what was drawn, in bytes a second."""
+    rng = np.random.default_rng(2017)
+    head, lines = IOZONE[: IOZONE.index("            1024")], {}
+    drawn = rng.normal(90_000, 4_000, size=(40, 2, 9)).round()
+    for run in range(40):
+        rows = [
+            f"         4194304 {reclen:7d} " + " ".join(f"{int(value):8d}" for value in drawn[run, at])
+            for at, reclen in enumerate((64, 1024))
+        ]
+        lines[f"run-{run:02}.txt"] = head + "\n".join(rows) + "\n"
+    bring_in(folder, out, *options, **lines)
+    return drawn * 1024
+
+
+def test_forty_tables_are_repeats_with_mean_deviation_and_interval(tmp_path):
+    drawn = forty_tables(tmp_path / "in", tmp_path / "nas", "--repeats")
+    result = load_result(tmp_path / "nas")
+    assert [target.name for target in result.targets] == ["nas"]
+    assert len(result.estimates) == 18
+    values = {(e.cell.option["operation"], e.cell.option["bs"]): e for e in result.estimates}
+    strided = values[next(name for name, _ in values if "strid" in name), 64 << 10]
+    expected = drawn[:, 0, 8]
+    assert strided.n_repeats == 40
+    assert strided.n_visits == 0
+    assert strided.bw_bytes_per_s == pytest.approx(expected.mean())
+    assert strided.bw_sd == pytest.approx(expected.std(ddof=1))
+    half = stats.t.ppf(0.975, 39) * expected.std(ddof=1) / 40**0.5
+    assert (strided.bw_low, strided.bw_high) == pytest.approx((expected.mean() - half, expected.mean() + half))
+    assert strided.verdict_text == "mean of 40 repeats"
+    assert strided.notes[0].endswith("and 39 more, in 40 files")
+    assert any("18 values are means of 40 repeats" in finding.sentence for finding in result.findings)
+    table = io.StringIO()
+    write_csv(result, table)
+    rows = list(csv.DictReader(io.StringIO(table.getvalue())))
+    assert {row["n_repeats"] for row in rows} == {"40"}
+    assert all(float(row["bw_sd"]) > 0 for row in rows)
+
+
+def test_without_a_word_of_the_user_readings_stay_as_they_are(tmp_path):
+    forty_tables(tmp_path / "in", tmp_path / "plain")
+    result = load_result(tmp_path / "plain")
+    assert len(result.estimates) == 40 * 18
+    assert all(e.bw_low is None and not e.n_repeats for e in result.estimates)
+    assert any("`ioatlas import --repeats`" in finding.sentence for finding in result.findings)
+
+
+def test_repeats_are_compared_one_by_one(tmp_path):
+    forty_tables(tmp_path / "in", tmp_path / "nas", "--repeats")
+    forty_tables(tmp_path / "in", tmp_path / "again", "--label", "again")
+    found = compare_imported(tmp_path / "nas", tmp_path / "again")
+    assert found.result.tested == 18
+    assert {(row.n_first, row.n_second) for row in found.result.rows} == {(40, 40)}
+
+
+def test_jobs_that_ran_at_once_are_no_repeats(tmp_path):
+    record = json.loads(fio_json(4_096_000))
+    record["jobs"] *= 3
+    bring_in(tmp_path / "in", tmp_path / "jobs", "--label", "jobs", run=json.dumps(record, indent=1))
+    result = load_result(tmp_path / "jobs")
+    assert not any(e.n_repeats for e in result.estimates)
+
+
+def test_repeats_need_a_place(tmp_path):
+    (tmp_path / "a").write_text(IOZONE)
+    done = CliRunner().invoke(command, [str(tmp_path / "a"), "--repeats"])
+    assert isinstance(done.exception, UsageError)
+
+
+def test_lines_have_bars_of_one_standard_deviation(tmp_path):
+    forty_tables(tmp_path / "in", tmp_path / "nas", "--repeats")
+    q = replace(quantity("bw"), bars_of_sd=True)
+    e = load_result(tmp_path / "nas").estimates[0]
+    low, high = q.bounds(e)
+    assert (high - low) / 2 == pytest.approx(e.bw_sd)
+    out = ["--format", "svg", "--figure", "lines", "--bars", "sd"]
+    done = CliRunner().invoke(export_command, [str(tmp_path / "nas"), *out, "-o", str(tmp_path / "lines.svg")])
+    assert done.exit_code == 0, done.output
+    assert "one standard deviation" in "".join(path.read_text() for path in tmp_path.glob("lines*.svg"))
+    plain = CliRunner().invoke(export_command, [str(tmp_path / "nas"), "--format", "svg", "--bars", "sd"])
+    assert isinstance(plain.exception, UsageError)

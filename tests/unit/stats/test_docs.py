@@ -11,7 +11,7 @@ from ioatlas.design import spending, stopping
 from ioatlas.design.baseline import SHARE
 from ioatlas.fio.io_log import MOST_ROWS
 from ioatlas.model.verdict import VerdictCode
-from ioatlas.stats import drift, gates, intervals, level, openloop, steadystate, variance, verdict, warmup
+from ioatlas.stats import drift, gates, intervals, level, openloop, seen, steadystate, variance, verdict, warmup
 
 TEXT = (Path(__file__).parents[3] / "docs" / "method" / "statistics.md").read_text()
 
@@ -31,6 +31,7 @@ TEXT = (Path(__file__).parents[3] / "docs" / "method" / "statistics.md").read_te
             openloop.METHOD,
             openloop.BACKLOG_METHOD,
         ),
+        seen.METHOD,
         *(spending.LEVELS_METHOD, spending.ALLOCATION_METHOD),
     ],
 )
@@ -53,7 +54,7 @@ def test_the_docs_state_the_limits_of_the_code():
     assert f"the tolerance ({compare.TOLERANCE:.0%})" in TEXT
     assert f"at most {SHARE:.0%} of the visits" in TEXT
     assert f"limits at {CHART_WIDTH} standard deviations" in TEXT
-    assert f"{MOST_ROWS:,} I/Os a visit" in TEXT
+    assert f"each I/O, up to {MOST_ROWS:,} a visit" in TEXT
     assert f"above {gates.CEILING_LIMIT:.1%} of a ceiling" in TEXT
     assert f"at most {steadystate.RANGE_LIMIT:.0%} of their average" in TEXT
     assert ", ".join(str(look) for look in stopping.CERTIFIED_LOOKS[:-1]) in TEXT

@@ -155,17 +155,17 @@ def moved(effects, errors=0.01):
 @pytest.mark.parametrize(
     ("effects", "errors", "reason"),
     [
-        ([0.0, 0.01, -0.01, 0.3], 0.01, "replicate 3: level +35% against the other replicates"),
-        ([0.0, 0.01, -0.01, -0.3], 0.01, "replicate 3: level -26% against the other replicates"),
+        ([0.0, 0.01, -0.01, 0.3], 0.01, "level +35% against the other replicates"),
+        ([0.0, 0.01, -0.01, -0.3], 0.01, "level -26% against the other replicates"),
         ([0.0, 0.1, -0.1, 0.3], 0.01, ""),  # four times the usual spread of the blocks is 0.59
         ([0.0, 0.1, -0.1, 0.3], 0.0, ""),
         ([0.0, 0.01, -0.01, 0.3], 0.08, ""),  # four standard errors are 0.32
-        ([0.0, 0.01, -0.01, 0.3], 0.07, "replicate 3: level +35% against the other replicates"),
+        ([0.0, 0.01, -0.01, 0.3], 0.07, "level +35% against the other replicates"),
         ([0.0, 0.0, 0.0, 0.05], 0.0001, ""),  # significant, not relevant
         (
             [0.2, -0.2, 0.3],
             0.01,
-            "replicate 2: level +35% against the other replicates",
+            "level +35% against the other replicates",
         ),  # two others have no usual spread
         ([0.0, 0.3], 0.01, ""),
     ],
@@ -234,3 +234,25 @@ def test_twenty_visits_that_others_share_make_a_block():
     assert removable_effects(cells, blocks, values)
     assert removable_effects(cells[1:], blocks[1:], values[1:]) is None, "19 of a block's visits are too few"
     assert removable_effects([*cells[:20], *"abcdefghijklmnopqrst"], blocks, values) is None, "nothing is shared"
+
+
+def test_effects_taken_out_have_no_mean_where_a_replicate_has_cells_of_its_own():
+    cells, blocks, values = campaign(6, [0.2, -0.2, 0.05], cells=30, sd=0.01)
+    alone = [f"own {number}" for number in range(25)]
+    found = removable_effects([*cells, *alone], [*blocks, *[0] * 25], [*values, *[100.0] * 25])
+    assert sum(found.effects.values()) == pytest.approx(0, abs=1e-9)
+    assert found.effects[0] - found.effects[1] == pytest.approx(0.4, abs=0.02)
+    assert found.effects[2] == pytest.approx(0.05 - 0.05 / 3, abs=0.02)
+
+
+def test_the_chance_of_effects_is_that_of_the_f_test_on_the_fit():
+    cells, blocks, values = campaign(9, [0.02, -0.02], cells=20, sd=0.045)
+    found = removable_effects(cells, blocks, values)
+    fit = fit_replicates(cells, blocks, values)
+    ratio = 20 * sum(effect**2 for effect in fit.effects.values()) / fit.residual_sd**2
+    assert 0.001 < found.chance < 0.01
+    assert found.chance == pytest.approx(scipy.stats.f.sf(ratio, 1, 40 - 20 - 1), rel=1e-6)
+    low, high = (np.expm1(effect) for effect in sorted(found.effects.values()))
+    assert found.sentence == (
+        f"replicate effects of {low:+.1%} to {high:+.1%} taken out (F test, p = {found.chance:.3f})"
+    )

@@ -4,7 +4,7 @@ import pytest
 from ioatlas.model.cell import Cell
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.reason import ReasonCode
-from ioatlas.model.verdict import VerdictCode, read_verdict
+from ioatlas.model.verdict import Verdict, VerdictCode, read_verdict
 from ioatlas.model.visit import Part, Series, Visit
 from ioatlas.stats import gates
 
@@ -221,3 +221,20 @@ def test_even_gaps_are_held_to_99_percent_and_random_ones_to_chance():
     assert gates.judge_visit(visit(total_ios=4800, runtime_ms=10_000), paced).labels == ()
     assert gates.judge_visit(visit(total_ios=4600, runtime_ms=10_000), paced).labels
     assert gates.offered_iops(cell(rate_iops=100, rw="randwrite"), "write") == 100
+
+
+def test_a_client_that_keeps_fewer_in_flight_was_judged_by_littles_law():
+    report = gates.judge_visit(visit(lat_ns=50_000.0), cell())
+    assert report.passed
+    assert report.labels == (
+        Verdict(
+            VerdictCode.CLIENT_LIMITED,
+            "Little's law: IOPS x mean latency = 0.50 in flight, 1 kept in flight (ratio 0.50)",
+        ),
+    )
+    assert "Little's law" in report.applied
+
+
+def test_a_discarded_visit_says_what_was_moved():
+    (reason,) = gates.judge_visit(visit(io_bytes=4096), cell()).discards
+    assert reason.sentence == f"bytes: 4096 moved, 10000 I/Os x 4096 = 40960000 ({4096 / 40960000:.1%})"

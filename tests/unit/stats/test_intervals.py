@@ -257,3 +257,34 @@ def test_a_pool_takes_eight_cells_and_a_spread_is_shrunk_to_its_own_figures():
     assert 20 <= wide.dof <= 45
     assert math.sqrt(wide.variance_log) == pytest.approx(0.12, rel=0.05)
     assert pool_variance(cells(7, 1500, 20, 0.12).tolist()).dof == math.inf
+
+
+def test_a_pool_is_the_maximum_of_its_likelihood():
+    """Against scipy's F distribution, the largest tenth of the variances known only to be larger than the limit."""
+    table = cells(8, 300, 4, 0.1, d0=8)
+    pool = pool_variance(table.tolist())
+    variances = np.log(table).var(axis=1, ddof=1)
+    limit = np.quantile(variances, 0.9)
+    kept, beyond = variances[variances <= limit], np.count_nonzero(variances > limit)
+
+    def likelihood(variance, d0):
+        exact = stats.f.logpdf(kept / variance, 3, d0) - np.log(variance)
+        return exact.sum() + beyond * stats.f.logsf(limit / variance, 3, d0)
+
+    best = likelihood(pool.variance_log, pool.dof)
+    for share in (0.9, 0.97, 1.03, 1.1):
+        assert likelihood(pool.variance_log * share, pool.dof) < best
+        assert likelihood(pool.variance_log, pool.dof * share) < best + 1e-3
+    assert likelihood(pool.variance_log, pool.dof * 1.5) < best - 0.1
+
+
+def test_a_cell_with_a_value_that_is_none_is_left_out_of_the_pool():
+    table = cells(9, 20, 3, 0.1).tolist()
+    assert pool_variance([*table, [1.0, math.nan, 2.0], [1.0, math.inf]]) == pool_variance(table)
+
+
+def test_a_relative_width_is_half_the_interval_over_the_estimate():
+    interval = log_t_interval([9.0, 10.0, 11.0])
+    assert interval.relative_half_width == (interval.high - interval.low) / 2 / interval.estimate
+    assert log_t_interval([0.0, 0.0, 0.0]).relative_half_width == math.inf
+    assert log_t_interval([9.0, 10.0]).relative_half_width == math.inf

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ioatlas.errors import UsageError
-from ioatlas.stats.openloop import intended_latency
+from ioatlas.stats.openloop import intended_from, intended_latency
 from ioatlas.stats.steadystate import steady_state
 
 
@@ -172,3 +172,74 @@ def test_slow_rates_and_latencies_of_zero_are_legal():
     for rate in (0.0, -1.0):
         with pytest.raises(UsageError, match="positive rate"):
             intended_latency(np.array([0.0]), np.array([0.0]), rate)
+
+
+def drained(due_ns, service_ns, pause=()):
+    """As fio's paced job with room for many in flight: what is due starts, all of it is finished, then it sleeps.
+
+    The target takes any number at once. pause: (begin, end) in which it answers nothing.
+    """
+    start, end, now, place = np.empty(due_ns.size), np.empty(due_ns.size), 0.0, 0
+    while place < due_ns.size:
+        now = max(now, due_ns[place])
+        until = place
+        while until < due_ns.size and due_ns[until] <= now:
+            start[until] = now
+            end[until] = now + service_ns[until]
+            if pause and pause[0] <= end[until] < pause[1]:
+                end[until] = pause[1]
+            until += 1
+        now, place = end[place:until].max(), until
+    return start, end
+
+
+@pytest.mark.parametrize("rate", [100, 320, 1600, 3200])
+def test_what_the_generator_waits_by_itself_is_not_the_target_s(rate):
+    due = np.arange(rate * 2) * 1e9 / rate
+    service = 5 * MS * np.exp(0.1 * np.random.default_rng(1).standard_normal(due.size))
+    start, end = drained(due, service)
+    charged, told = (intended_latency(end, end - start, rate, drains=drains).latency_ns for drains in (False, True))
+    assert np.mean(told) == pytest.approx(np.mean(service), rel=0.03)
+    assert np.percentile(told, 99) == pytest.approx(np.percentile(service, 99), rel=0.1)
+    if rate > 200:
+        assert np.mean(charged) > 1.3 * np.mean(service)  # what the correction is for
+
+
+def test_a_pause_of_the_target_is_charged_though_the_generator_waits_too():
+    due = np.arange(2000) * MS
+    begin, long = 1000 * MS, 300 * MS
+    start, end = drained(due, np.full(2000, 5 * MS), (begin, begin + long))
+    told = intended_latency(end, end - start, 1000, drains=True)
+    truth = np.where((due + 5 * MS >= begin) & (due < begin + long - 5 * MS), begin + long - due, 5 * MS)
+    assert told.percentile_ns(99) == pytest.approx(np.percentile(truth, 99), rel=0.05)
+    assert np.mean(told.latency_ns) == pytest.approx(np.mean(truth), rel=0.06)
+    assert np.percentile(end - start, 99) < 10 * MS  # what fio's own clock saw
+
+
+def test_a_generator_that_drains_and_falls_behind_is_overloaded():
+    due = np.arange(2000) * MS
+    start, end = served(due, np.full(2000, 1.2 * MS))
+    assert intended_latency(end, end - start, 1000, drains=True).overloaded
+
+
+def test_a_traces_backlog_holds_the_io_itself():
+    """Due and started at 0, 1 and 2 ms, each done before the next one: one is outstanding at each start."""
+    due = np.array([0.0, 1e6, 2e6])
+    assert intended_from(due + 5e5, np.full(3, 5e5), due).backlog.tolist() == [1, 1, 1]
+    assert intended_from(due + 15e5, np.full(3, 15e5), due).backlog.tolist() == [1, 2, 2]
+
+
+def test_percentiles_are_values_that_were_measured():
+    told = intended_from(np.arange(10) * 1e6 + np.arange(10), np.arange(10.0), np.arange(10) * 1e6)
+    assert [told.percentile_ns(percent) for percent in (10, 11, 50, 95, 100)] == [0, 1, 4, 9, 9]
+
+
+@pytest.mark.parametrize(("late_ms", "overloaded"), [(0, False), (9, False), (11, True), (500, True)])
+def test_a_trace_that_ends_late_was_not_carried(late_ms, overloaded):
+    """100 I/Os, one each 10 ms; from the 80th on all start late."""
+    due = np.arange(100) * 10e6
+    late = np.where(np.arange(100) >= 80, late_ms * 1e6, 0.0)
+    told = intended_from(due + late + 1e6, np.full(100, 1e6), due)
+    assert told.overloaded is overloaded
+    assert told.achieved_share == pytest.approx(990 / (990 + late_ms))
+    assert told.reason == (f"late by {late_ms} ms at the end of a trace of 0.99 s" if overloaded else "")

@@ -10,7 +10,7 @@ from ioatlas.model.reason import Reason, ReasonCode
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.model.visit import Part, Series, Visit
 from ioatlas.stats.openloop import backlog
-from ioatlas.stats.stream_gates import judge_streams, offered_by_direction, offered_iops, stream_backlog
+from ioatlas.stats.stream_gates import is_poisson, judge_streams, offered_by_direction, offered_iops, stream_backlog
 
 
 def streams(**more):
@@ -112,6 +112,7 @@ def test_every_stream_is_told_and_the_whole_first():
     cell = streams(rate_iops=1000)
     late = judge_streams(visit(part("r", "read", 900, 4096, 1e6), part("w", "write", 900, 8192, 1e6)), cell)
     assert [label.code for label in late.labels] == [VerdictCode.OVERLOADED] * 3
+    assert "(" not in late.labels[0].text
     assert ["(r)" in late.labels[1].text, "(w)" in late.labels[2].text] == [True, True]
     assert "1100 I/Os behind" in late.labels[1].text
     busy = judge_streams(
@@ -132,3 +133,24 @@ def test_the_runtime_is_the_longest_of_all_streams():
     assert judge_streams(fine, streams(), asked_ms=4000).discards == (
         Reason(ReasonCode.RUNTIME, "runtime: 2000 ms of 4000 ms asked"),
     )
+
+
+def test_one_stream_with_random_arrivals_makes_the_whole_random():
+    reader = {"rw": "randread", "bs": 4096, "size": 1 << 20, "rate_iops": 1000, "rate_process": "poisson"}
+    writer = {"rw": "write", "bs": 8192, "size": 1 << 20, "rate_iops": 1000}
+    cell = Cell("t", (), streams=(("r", tuple(reader.items())), ("w", tuple(writer.items()))))
+    even = Cell("t", (), streams=(("w", tuple(writer.items())),))
+    assert (is_poisson(cell), is_poisson(even)) == (True, False)
+
+
+def test_a_busy_client_is_told_after_the_whole_and_before_nothing():
+    cell = streams(rate_iops=1000)
+    told = judge_streams(
+        visit(part("r", "read", 1000, 4096, 1e6), part("w", "write", 2000, 8192, 1e6), cpu_percent=95.0), cell
+    )
+    assert [label.code for label in told.labels] == [VerdictCode.OVERLOADED] * 2 + [VerdictCode.CLIENT_LIMITED]
+
+
+def test_each_job_of_each_direction_may_wait_for_its_next_io():
+    member = Cell.of("t", {"rw": "randrw", "rate_iops": "500,500", "numjobs": 4})
+    assert stream_backlog(member, (), 2.0).chance == pytest.approx(4 * 2 + 0.05 * 4000)

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ioatlas.errors import UsageError
-from ioatlas.stats import verdict
+from ioatlas.stats import verdict, warmup
 from ioatlas.stats.verdict import FEWEST, judge
-from ioatlas.stats.warmup import change_points, mser_cut, noise_around, trim_spikes
+from ioatlas.stats.warmup import Noise, change_points, mser_cut, noise_around, trim_spikes
 
 
 def noise(seed, n, rho=0.0, cv=0.2):
@@ -284,3 +284,80 @@ def test_a_verdict_tells_its_cut_where_it_has_one():
     cut = judge(np.repeat([1.0, 2.0], [20, 80]) * noise(3, 100, cv=0.01), interval_ms=50)
     assert cut.verdict.text == "warm-up(1000 ms)"
     assert (cut.cut, cut.n, cut.late, cut.steady) == (20, 100, False, True)
+
+
+def test_residuals_without_noise_have_none():
+    assert noise_around(np.zeros(20), 2) == Noise(0.0, 0.0)
+
+
+@pytest.mark.parametrize("n", [10, 15, 19, 20, 49])
+def test_short_series_have_short_batches(n):
+    for seed in range(20):
+        series = noise(seed, n)
+        series[: n // 3] *= 0.6
+        assert mser_cut(series) == brute_mser(series, max(1, min(5, n // 10)))
+
+
+def test_a_spike_on_a_series_that_hardly_moves_is_pulled_in_by_the_spread_of_all():
+    quiet = np.where(np.arange(40) == 20, 900.0, 100.0)
+    spread = (quiet - 100.0).std()
+    assert trim_spikes(quiet)[20] == pytest.approx(100.0 + 4 * spread)
+    assert np.all(np.delete(trim_spikes(quiet), 20) == 100.0)
+
+
+def stairs(levels, shares, n=400):
+    lengths = [round(share * n) for share in shares]
+    return np.repeat(np.array(levels), lengths) + np.random.default_rng(0).normal(0, 0.6, n)
+
+
+def test_a_small_way_back_does_not_make_a_fall_unstable():
+    """Down, up again by 4%, and down: still one fall to the steady level."""
+    told = judge(stairs([150.0, 130.0, 135.0, 100.0], [0.1, 0.1, 0.1, 0.7], 200))
+    assert (told.label, told.cut) == ("slowdown", 60)
+
+
+def test_stairs_to_the_middle_are_a_slowdown_and_beyond_it_drift():
+    levels = [200.0, 150.0, 156.0, 100.0]
+    assert judge(stairs(levels, [0.1, 0.1, 0.2, 0.6])).label == "slowdown"
+    assert judge(stairs(levels, [0.2, 0.2, 0.2, 0.4])).label == "drifting"
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_ends_are_trimmed_by_the_series_turned_back_on_itself(seed):
+    series = noise(seed, 40)
+    series[seed % 2] = 9.0
+    padded = np.pad(series, 2, mode="symmetric")
+    local = np.array([np.median(padded[place : place + 5]) for place in range(40)])
+    off = series - local
+    limit = 4 * 1.4826 * np.median(np.abs(off - np.median(off)))
+    assert trim_spikes(series) == pytest.approx(np.clip(series, local - limit, local + limit))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_short_series_are_cut_where_ruptures_cuts_them(seed, monkeypatch):
+    generator = np.random.default_rng(seed)
+    n = int(generator.integers(6, 120))
+    levels = np.repeat(generator.normal(0, 3, 4), -(-n // 4))[:n]
+    series = 100 + levels * (seed % 3) + generator.normal(0, 1, n)
+    noise = warmup.Noise(1.0, 0.0)
+    short = warmup.change_points(series, noise)
+    monkeypatch.setattr(warmup, "SHORT", 0)
+    assert warmup.change_points(series, noise) == short
+
+
+@pytest.mark.parametrize(("first", "label"), [(4.8, "slowdown"), (0.2, "warm-up")])
+def test_a_start_of_one_interval_is_cut(first, label):
+    """200 I/Os of credit in the first 20 ms of a second at 2,000 IOPS: the mean would be 8% too high."""
+    noise = np.random.default_rng(5).normal(1, 0.03, 50)
+    series = 8000 * np.concatenate([[first], noise])
+    found = judge(series, interval_ms=20)
+    assert (found.label, found.cut, found.cut_ms) == (label, 1, 20)
+    assert found.steady
+    assert series[found.cut :].mean() == pytest.approx(8000, rel=0.02)
+    middle = 8000 * np.concatenate([noise[:25], [first], noise[25:]])
+    assert judge(middle, interval_ms=20).label == "flat"  # elsewhere it belongs to the target
+
+
+def test_a_start_that_hardly_moves_the_mean_is_left():
+    noise = np.random.default_rng(6).normal(1, 0.01, 400)
+    assert judge(np.concatenate([[1.5], noise]), interval_ms=20).cut == 0

@@ -16,6 +16,7 @@ from ioatlas.procedures.dense_map import initial_reads, probe
 from ioatlas.procedures.options import CAMPAIGN
 from ioatlas.run.record import recorded_plan
 from ioatlas.store.journal import Journal
+from ioatlas.store.parts import LARGEST_UNPACKED
 from ioatlas.store.rules import RULES
 from tests.unit.procedures.cases import DENSE, make_world
 from tests.unit.simulated import World
@@ -198,10 +199,16 @@ def test_files_of_a_plan_are_named_as_ours(dense, name):
 
 
 @pytest.mark.parametrize(
-    "blob", [b"[" + b"[1,1]," * 3_000_000 + b"[1,1]]", b" " * 500_000_000, b'[["a", 1]]', b"[[1]]", b"{}", b"[[1,-1]]"]
+    ("begin", "filling", "end"),
+    [
+        (b"[", b"[1,1],", b"[1,1]]"),
+        (b"", b" ", b"[[1,1]]"),
+        *((one, b"", b"") for one in (b'[["a", 1]]', b"[[1]]", b"{}", b"[[1,-1]]")),
+    ],
 )
-def test_a_packed_column_does_not_unpack_to_more_than_there_can_be(dense, blob):
-    sql(dense, ("update part set histogram = ?", (zlib.compress(blob),)))
+def test_a_packed_column_does_not_unpack_to_more_than_there_can_be(dense, begin, filling, end):
+    many = LARGEST_UNPACKED // max(len(filling), 1)  # a little more than there can be, for it is filled
+    sql(dense, ("update part set histogram = ?", (zlib.compress(begin + filling * many + end),)))
     assert "part" in refused(dense)
 
 

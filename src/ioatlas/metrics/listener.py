@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Listens to a session's events and keeps the metrics, in a file or on a port of loopback."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import threading
+import time
+from collections.abc import Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from ioatlas import beneath
+from ioatlas.errors import IoAtlasError, RefusedError, UsageError
+from ioatlas.metrics.families import OPEN, PLAIN, Values
+from ioatlas.model.events import Emit, Event
+
+RENEW_SECONDS = 5.0
+_PLACE = re.compile(r"(?P<host>\[[0-9a-fA-F:]+\]|[A-Za-z0-9.-]*):(?P<port>\d{1,5})")
+_CELL = ("target", "rw", "bs_bytes", "size_bytes", "numjobs", "iodepth")
+
+
+class Metrics:
+    """The metrics of one call. place: FILE or HOST:PORT; :PORT is on loopback. Raises IoAtlasError for a place that
+    cannot be used.
+    """
+
+    def __init__(self, place: str) -> None:
+        self._values, self._lock, self._written = Values(), threading.Lock(), float("-inf")
+        self._file: Path | None = None
+        self._server: ThreadingHTTPServer | None = None
+        found = _PLACE.fullmatch(place)
+        if found:
+            self._server = self._serve(found["host"].strip("[]") or "127.0.0.1", int(found["port"]))
+        else:
+            self._file = _checked(Path(place))
+        self._values.set("ioatlas_session_running", 1)
+        self._values.set("ioatlas_session_start_timestamp_seconds", time.time())
+        self._write()
+
+    def __call__(self, event: Event) -> None:
+        with self._lock:
+            self._take(event.name, event.fields)
+        if time.monotonic() - self._written >= RENEW_SECONDS or event.name in ("watched", "alarm"):
+            self._write()
+
+    def behind(self, then: Emit) -> Emit:
+        """A listener that hands each event on."""
+
+        def both(event: Event) -> None:
+            then(event)
+            self(event)
+
+        return both
+
+    def close(self) -> None:
+        """The call is over: the file says so, and the port is free."""
+        with self._lock:
+            self._values.set("ioatlas_session_running", 0)
+        self._write()
+        if self._server is not None:
+            self._server.shutdown()
+            self._server.server_close()
+
+    @property
+    def port(self) -> int | None:
+        return self._server.server_address[1] if self._server is not None else None
+
+    def text(self, *, openmetrics: bool) -> str:
+        with self._lock:
+            return self._values.text(openmetrics=openmetrics)
+
+    def _take(self, name: str, told: Mapping[str, Any]) -> None:
+        match name:
+            case "progress":
+                self._values.set("ioatlas_session_elapsed_seconds", told.get("elapsed_seconds") or 0.0)
+                self._values.set("ioatlas_session_remaining_seconds", told.get("seconds_left") or 0.0)
+                self._values.set("ioatlas_session_visits_planned", told.get("visits_planned") or 0)
+            case "layout":
+                labels = {"target": told.get("target", "")}
+                self._values.set("ioatlas_layout_written_bytes", told.get("bytes_done") or 0, labels)
+            case "visit":
+                self._visit(told)
+            case "discarded":
+                self._values.add("ioatlas_visits", {"target": told["target"], "result": "discarded"})
+            case "watched":
+                self._round(told)
+            case "alarm":
+                self._values.add("ioatlas_watch_alarms", {"target": told["target"]})
+
+    def _visit(self, told: Mapping[str, Any]) -> None:
+        labels = {**{name: told[name] for name in _CELL}, "direction": told["direction"]}
+        self._values.add("ioatlas_visits", {"target": told["target"], "result": "counted"})
+        self._values.set("ioatlas_visit_throughput_bytes_per_second", told["bw_bytes_per_s"], labels)
+        self._values.set("ioatlas_visit_ios_per_second", told["iops"], labels)
+        for key, name in (("lat_mean_ns", "mean"), ("lat_p99_ns", "p99")):
+            if told.get(key) is not None:
+                self._values.set(f"ioatlas_visit_latency_{name}_seconds", told[key] / 1e9, labels)
+
+    def _round(self, told: Mapping[str, Any]) -> None:
+        labels = {"target": told["target"]}
+        self._values.add("ioatlas_watch_rounds", {**labels, "result": "failed" if told["failed"] else "measured"})
+        self._values.set("ioatlas_watch_round_duration_seconds", told["seconds"], labels)
+        self._values.set("ioatlas_watch_round_timestamp_seconds", told["began"], labels)
+        for chart in told["charts"]:
+            cell = {**labels, "cell": chart["name"]}
+            self._values.set("ioatlas_watch_level_ratio", chart["last"] / chart["level"], cell)
+            self._values.set("ioatlas_watch_evidence_ratio", chart["evidence"], cell)
+
+    def _write(self) -> None:
+        """In one step, so that nobody reads half of it. A disk that is full must not end a session."""
+        self._written = time.monotonic()
+        if self._file is not None:
+            with contextlib.suppress(OSError):
+                beneath.write_text(self._file, self.text(openmetrics=self._file.suffix != ".prom"), in_root=True)
+
+    def _serve(self, host: str, port: int) -> ThreadingHTTPServer:
+        metrics = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                openmetrics = "application/openmetrics-text" in self.headers.get("Accept", "")
+                body = metrics.text(openmetrics=openmetrics).encode() if self.path == "/metrics" else b""
+                self.send_response(200 if body else 404)
+                self.send_header("Content-Type", OPEN if openmetrics else PLAIN)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: object) -> None:
+                """Nothing: standard error is the session's."""
+
+        try:
+            server = ThreadingHTTPServer((host, port), Handler)
+        except (OSError, OverflowError) as error:
+            raise IoAtlasError(
+                f"nothing can be served there: {error}", where=f"--metrics {host}:{port}", remedy="choose another port"
+            ) from error
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        return server
+
+
+def is_port(place: str) -> bool:
+    """Whether it names a host and a port, not a file."""
+    return _PLACE.fullmatch(place) is not None
+
+
+def check_place(place: str) -> None:
+    """Before anything is begun. Raises IoAtlasError for a file that cannot be used."""
+    if not is_port(place):
+        _checked(Path(place))
+
+
+def _checked(path: Path) -> Path:
+    if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+        raise UsageError(
+            "its directory is not there or cannot be written to", where=f"--metrics {path}", remedy="make it first"
+        )
+    if beneath.is_ordinary(path) and not beneath.read_text(path).startswith("# HELP ioatlas_"):
+        raise RefusedError("this file is not one of --metrics", where=str(path), remedy="name another")
+    return path

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cells of works: commands of the user's own, timed on a target.
+
+Such a cell's own options are the name of the work and the digest of its commands, so that two works of one name that do
+different things are different cells. What stands in its one stream keeps a visit's form: one byte stands for one unit
+of the figure.
+"""
+
+from __future__ import annotations
+
+from ioatlas.model.cell import Cell, OptionValue
+
+STATE = "by command"
+"""State of what a work finds: what its own `setup` made."""
+WORK, DIGEST = "work", "digest"
+_FORM: dict[str, OptionValue] = {"bs": 1, "direct": 0, "io_size": 1, "rw": "write", "size": 1}
+
+
+def work_cell(target: str, name: str, digest: str) -> Cell:
+    """The cell of a work. digest: of everything that decides what is run and what is read from it."""
+    own = ((DIGEST, digest), (WORK, name))
+    return Cell(target, own, state=STATE, streams=(("", tuple(sorted(_FORM.items()))),))
+
+
+def is_work(cell: Cell) -> bool:
+    return cell.state == STATE
+
+
+def work_of(cell: Cell) -> str:
+    """The name of the work."""
+    return str(cell.option.get(WORK, ""))
+
+
+def digest_of(cell: Cell) -> str:
+    return str(cell.option.get(DIGEST, ""))

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What this user has measured and imported: found in the folders of the settings, never copied."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ioatlas import container
+from ioatlas.errors import IoAtlasError, RefusedError
+from ioatlas.model.target import Target
+
+JOURNAL, IMPORTED = "journal.sqlite", "imported.sqlite"
+DEPTH = 2
+"""A campaign stands in a folder of the library or in a folder of that one."""
+IMPORTED_ONLY = "imported readings"
+BUNDLE_ENDING, BUNDLE_INDEX = ".ioatlas.zip", "bundle.json"
+"""The name of a bundle, and of the file in it that says what it holds."""
+BUNDLE = "bundle"
+OPENED = ".opened-bundle"
+"""In the directory that an opened bundle is read from: where the bundle is."""
+MOST_OF_INDEX = 1 << 20
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A campaign, a set of imported readings, or a bundle.
+
+    directory: of a bundle the file itself. created: seconds since the epoch; of imported readings when they were
+    written last. state: 'complete', 'unfinished', 'imported readings', 'bundle' (not verified), or 'cannot be read:
+    ...'. targets: as they were recognised when it was begun.
+    """
+
+    directory: Path
+    name: str
+    created: float | None
+    state: str
+    targets: tuple[Target, ...] = ()
+
+    @property
+    def readable(self) -> bool:
+        return not self.state.startswith("cannot")
+
+    def is_of(self, wanted: str) -> bool:
+        """Whether a target of it has that name or is at that place; a path may be written as one likes."""
+        places = {wanted, os.path.realpath(wanted)}
+        return any(target.name == wanted or target.location in places for target in self.targets)
+
+
+def directories(folders: Iterable[Path]) -> list[Path]:
+    """Directories of campaigns and imports below the folders, the newest first, none twice."""
+    found = {path.resolve(): (stamp, path) for folder in folders for stamp, path in _walk(folder, DEPTH)}
+    return [path for _, path in sorted(found.values(), key=lambda each: (-each[0], each[1].name))]
+
+
+def bundles(folders: Iterable[Path]) -> list[Path]:
+    """Bundles below the folders, the newest first, none twice."""
+    found = {path.resolve(): (written, path) for folder in folders for written, path in _walk_bundles(folder, DEPTH)}
+    return [path for _, path in sorted(found.values(), key=lambda each: (-each[0], each[1].name))]
+
+
+def shown(directory: Path) -> str:
+    """A campaign's directory for people: of an opened bundle the bundle, as the user named it."""
+    try:
+        return (directory / OPENED).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        return str(directory)
+
+
+def check_not_opened(directory: Path) -> None:
+    """Raises RefusedError for an opened bundle: it is read, never resumed and never packed again."""
+    if (directory / OPENED).exists():
+        raise RefusedError(
+            "a bundle is read, never resumed or packed again",
+            where=shown(directory),
+            remedy="`ioatlas reproduce BUNDLE TARGET` measures the same on a target of yours",
+        )
+
+
+def stamp(path: Path) -> float | None:
+    """When a campaign's directory was last written to; None for another directory."""
+    stamps = []
+    for name in (JOURNAL, IMPORTED):
+        try:
+            stamps.append((path / name).stat().st_mtime)
+        except OSError:
+            continue
+    return max(stamps, default=None)
+
+
+def entry(directory: Path) -> Entry:
+    """What a directory or a bundle holds; one that cannot be read is an entry with the reason."""
+    from ioatlas.store.journal import Journal
+
+    if directory.name.endswith(BUNDLE_ENDING) and directory.is_file():
+        return _bundle(directory)
+    if not (directory / JOURNAL).exists():
+        return _imported(directory)
+    try:
+        journal = Journal.open(directory)
+        try:
+            campaign, targets = journal.campaign(), journal.targets()
+        finally:
+            journal.close()
+    except IoAtlasError as error:
+        return Entry(directory, directory.resolve().name, None, f"cannot be read: {error.what}")
+    return Entry(
+        directory, campaign.name, campaign.created_at, "complete" if campaign.complete else "unfinished", targets
+    )
+
+
+def _imported(directory: Path) -> Entry:
+    from ioatlas.store.imported import Imported
+
+    name = directory.resolve().name
+    try:
+        store = Imported.open(directory)
+        try:
+            imports = store.imports()
+        finally:
+            store.close()
+    except IoAtlasError as error:
+        return Entry(directory, name, None, f"cannot be read: {error.what}")
+    labels = sorted({label for _, _, label in imports if label})
+    targets = tuple(Target(label, "imported", "") for label in labels)
+    return Entry(directory, name, imports[0][0] if imports else stamp(directory), IMPORTED_ONLY, targets)
+
+
+def _bundle(path: Path) -> Entry:
+    """What a bundle says of itself: `ioatlas verify` looks whether that is so."""
+    name = path.name.removesuffix(BUNDLE_ENDING)
+    try:
+        with container.open_file(path) as opened:
+            told = json.loads(opened.read(BUNDLE_INDEX, MOST_OF_INDEX))["campaign"]
+        targets = tuple(Target(str(each), "directory", "") for each in told["targets"])
+        texts = (str(told["name"]), *(target.name for target in targets))
+        if not all(text.isprintable() for text in texts):
+            raise ValueError("control characters")
+        return Entry(path, texts[0], float(told["created_at"]), BUNDLE, targets)
+    except IoAtlasError as error:
+        return Entry(path, name, None, f"cannot be read: {error.what}")
+    except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
+        return Entry(path, name, None, "cannot be read: it does not say what it holds")
+
+
+def _walk_bundles(folder: Path, depth: int) -> Iterator[tuple[float, Path]]:
+    try:
+        inside = list(folder.iterdir())
+    except OSError:
+        return
+    for path in inside:
+        if path.name.endswith(BUNDLE_ENDING) and path.is_file():
+            yield path.stat().st_mtime, path
+        elif depth > 1 and path.is_dir() and not path.is_symlink() and stamp(path) is None:
+            yield from _walk_bundles(path, depth - 1)
+
+
+def _walk(folder: Path, depth: int) -> Iterator[tuple[float, Path]]:
+    try:
+        inside = [path for path in folder.iterdir() if path.is_dir()]
+    except OSError:
+        return
+    for path in inside:
+        written = stamp(path)
+        if written is not None:
+            yield written, path
+        elif depth > 1 and not path.is_symlink():
+            yield from _walk(path, depth - 1)

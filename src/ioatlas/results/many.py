@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sides compared: what differs in their conditions, every pair's cells and maps, and what models say of loads that one
+side did not measure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import exp, log, log1p, sqrt
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from ioatlas.analysis.compare import TOLERANCE, Reading
+from ioatlas.analysis.many import ManyComparison, compare_many
+from ioatlas.errors import UsageError
+from ioatlas.results.conditions import Apart, conditions_apart
+from ioatlas.results.sides import LOWER_IS_BETTER, Aligned, Guess, Side, align, read_sides
+from ioatlas.stats.intervals import t_quantile
+from ioatlas.stats.variance import pool_variance
+
+MOST_SIDES = 40
+ONE_SET_UP = (
+    "Configurations were measured one after another, each set up once. What drifted meanwhile counts as a difference; "
+    "`blocks = 2` in the campaign file tells it apart."
+)
+_Z90, _Z95 = 1.6449, 1.9600
+
+Foretold = Literal["likely higher", "likely lower", "undecided"]
+
+
+@dataclass(frozen=True)
+class PredictedRatio:
+    """A load that at most one of two sides measured: second over first with a 95% interval, from the model's own 90%
+    interval where it is a prediction. Outside the control over cells and pairs.
+
+    predicted: the places of the sides whose value is a prediction.
+    """
+
+    first: int
+    second: int
+    load: str
+    ratio: float
+    low: float
+    high: float
+    predicted: tuple[int, ...]
+    outcome: Foretold
+
+
+@dataclass(frozen=True)
+class SidesComparison:
+    """quantity: 'bw', 'iops', 'lat_mean' or 'lat_p99'. apart: in which conditions the sides differ."""
+
+    quantity: str
+    loads: Aligned
+    result: ManyComparison
+    apart: tuple[Apart, ...]
+    predicted: tuple[PredictedRatio, ...]
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        return self.loads.sides
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(side.name for side in self.sides)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What has to be known of how the sides were measured: how often each was set up."""
+        counts: dict[Path, int] = {}
+        sides: dict[Path, int] = {}
+        for side in self.sides:
+            if side.set_ups:
+                counts[side.directory] = side.set_ups
+                sides[side.directory] = sides.get(side.directory, 0) + 1
+        told = [counts[one] for one, number in sides.items() if number > 1]
+        if not told:
+            return ()
+        if min(told) == 1:
+            return (ONE_SET_UP,)
+        return (f"Each configuration was set up {min(told)} times. What moved between set-ups is in all intervals.",)
+
+    @property
+    def base(self) -> int:
+        """The side whose level is 100% in tables and maps: the reference, else the first."""
+        return self.result.reference or 0
+
+
+def compare_sides(
+    arguments: Sequence[Path],
+    quantity: str = "bw",
+    *,
+    tolerance: float = TOLERANCE,
+    reference: str = "",
+    by_target: bool = False,
+) -> SidesComparison:
+    """Compare what the arguments name. reference: the side that the others are held against; all pairs without one.
+
+    Raises UsageError for fewer than two sides, an unknown reference, or no load that two of them have.
+    """
+    sides = read_sides(arguments, quantity, by_target=by_target)
+    if len(sides) < 2:
+        raise UsageError(
+            f"there is nothing to compare {sides[0].name} with",
+            where=str(arguments[0]),
+            remedy="name two sides or more, or --by target for the targets of one campaign",
+        )
+    if len(sides) > MOST_SIDES:
+        raise UsageError(f"{len(sides)} sides are too many", remedy=f"compare up to {MOST_SIDES} at once")
+    at = _reference(sides, reference)
+    apart = conditions_apart(sides)
+    loads = align(sides)
+    if not any(set(one) & set(other) for i, one in enumerate(loads.readings) for other in loads.readings[:i]):
+        told = "; ".join(one.sentence([side.name for side in sides]) for one in apart if one.group == "method")
+        raise UsageError(
+            "no two of them have a measured cell in common" + (f"; they differ in {told}" if told else ""),
+            where=" and ".join(side.origin for side in sides),
+            remedy="measure them with the same sweep, options and file sharing; `ioatlas show DIR --cells` lists loads",
+        )
+    result = compare_many(
+        loads.readings,
+        visits=[side.repeated for side in sides],
+        campaigns=[side.directory for side in sides],
+        reference=at,
+        tolerance=tolerance,
+        higher_is_better=quantity not in LOWER_IS_BETTER,
+    )
+    return SidesComparison(quantity, loads, result, apart, tuple(_predicted(loads, result, tolerance)))
+
+
+def _reference(sides: Sequence[Side], name: str) -> int | None:
+    if not name:
+        return None
+    for at, side in enumerate(sides):
+        if name in (side.name, side.origin):
+            return at
+    raise UsageError(
+        f"{name!r} is none of the sides",
+        where="--reference",
+        remedy=f"name one of {', '.join(side.name for side in sides)}",
+    )
+
+
+def _predicted(loads: Aligned, result: ManyComparison, tolerance: float) -> list[PredictedRatio]:
+    """Of each pair the loads that one side did not measure and its model, or both models, tell."""
+    noise = [_noise(readings) for readings in loads.readings]
+    margin = log1p(tolerance)
+    found = []
+    for pair in result.pairs:
+        both = (pair.first, pair.second)
+        for load in loads.rows:
+            if all(load in loads.readings[side] for side in both):
+                continue
+            known = [_level(loads, side, load, noise[side]) for side in both]
+            if known[0] is None or known[1] is None:
+                continue
+            (one, first_sd), (other, second_sd) = known[0], known[1]
+            difference, half = other - one, _Z95 * sqrt(first_sd**2 + second_sd**2)
+            outcome: Foretold = "undecided"
+            if abs(difference) - half > margin:
+                outcome = "likely higher" if difference > 0 else "likely lower"
+            by_model = tuple(side for side in both if load not in loads.readings[side])
+            found.append(
+                PredictedRatio(
+                    *both, load, exp(difference), exp(difference - half), exp(difference + half), by_model, outcome
+                )
+            )
+    return found
+
+
+def _noise(readings: Mapping[str, Sequence[Reading]]) -> float:
+    """Standard deviation of the logarithm of a visit, from all cells together; 0 where nothing is known of it."""
+    pool = pool_variance([[reading.value for reading in values] for values in readings.values()])
+    return 0.0 if pool is None else sqrt(pool.variance_log) * t_quantile(0.975, pool.dof) / _Z95
+
+
+def _level(loads: Aligned, side: int, load: str, noise: float) -> tuple[float, float] | None:
+    """(logarithm of a load's level, its standard deviation) as measured or as predicted."""
+    values = [reading.value for reading in loads.readings[side].get(load, ())]
+    if values:
+        if min(values) <= 0:
+            return None
+        logs = np.log(values)
+        return float(logs.mean()), noise / sqrt(len(values))
+    guess: Guess | None = loads.guesses[side].get(load)
+    if guess is None:
+        return None
+    return log(guess.value), (log(guess.high) - log(guess.low)) / 2 / _Z90

@@ -1,0 +1,464 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A side: one thing held against others. A campaign, one target of a campaign, imported results, or a table or JSON
+document that `ioatlas export` wrote.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import exp, log, sqrt
+from pathlib import Path
+from typing import Literal
+
+from ioatlas.analysis.compare import Reading
+from ioatlas.analysis.imported_compare import counterparts, load_of
+from ioatlas.analysis.windows import window_values
+from ioatlas.config.spec import CampaignSpec
+from ioatlas.errors import UsageError
+from ioatlas.model.application import DIGEST
+from ioatlas.model.cell import Cell
+from ioatlas.model.configuration import Factor
+from ioatlas.model.purpose import Purpose
+from ioatlas.model.units import format_size
+from ioatlas.model.visit import set_up_of
+from ioatlas.results.exported import is_exported, read_exported
+from ioatlas.results.imported import is_imported, read_imported
+from ioatlas.results.library import shown
+from ioatlas.results.predicted import predicted_estimates
+from ioatlas.results.result import session_facts
+from ioatlas.results.together import loaded_targets
+from ioatlas.store.imported import FILE_NAME as IMPORTED
+from ioatlas.store.journal import FILE_NAME as JOURNAL
+from ioatlas.store.journal import Journal
+
+QUANTITIES = {"bw": "bw_bytes_per_s", "iops": "iops", "lat_mean": "lat_mean_ns", "lat_p99": "lat_p99_ns"}
+MOST_REPEATS = 1000
+_Z95 = 1.9600
+LOWER_IS_BETTER = frozenset({"lat_mean", "lat_p99"})
+_BOUNDS = {
+    "bw": ("bw_low", "bw_high"),
+    "iops": ("iops_low", "iops_high"),
+    "lat_mean": ("lat_mean_low_ns", "lat_mean_high_ns"),
+    "lat_p99": ("lat_p99_low_ns", "lat_p99_high_ns"),
+}
+
+Place = tuple[str, str]
+"""Key of a cell, and direction."""
+SideKind = Literal["measured", "imported", "exported"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One cell and direction, by the name the readings carry."""
+
+    cell: Cell
+    direction: str
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class Guess:
+    """What a campaign's model says of a load that was not measured: a value and its 90% interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the things compared.
+
+    name:     what tables call it. origin: as the user wrote it. directory: where it was read.
+    targets:  the targets it holds; more than one when a whole campaign of several targets is one side.
+    factors:  what was set on purpose, by name, such as drives = 7.
+    facts:    conditions under which it was measured, in the order to tell them: method, state, versions, testbed.
+    rows, readings: every load with its values, by cell key and direction.
+    factors_of: of each target, where the campaign has configurations. set_ups: how often each configuration was set up
+    and measured; 0 where they were not measured one after another.
+    guesses:  predictions of the campaign's model, where it has one; never mixed up with readings.
+    """
+
+    name: str
+    origin: str
+    directory: Path
+    targets: tuple[str, ...]
+    kind: SideKind
+    readings: Mapping[Place, tuple[Reading, ...]]
+    rows: Mapping[Place, Row]
+    factors: Mapping[str, Factor] = field(default_factory=dict)
+    facts: Mapping[str, str] = field(default_factory=dict)
+    guesses: Mapping[Place, tuple[Row, Guess]] = field(default_factory=dict)
+    factors_of: Mapping[str, Mapping[str, Factor]] = field(default_factory=dict)
+    set_ups: int = 0
+
+    @property
+    def repeated(self) -> bool:
+        """Whether its values are visits, which have a time and whose order was drawn."""
+        return self.kind == "measured"
+
+
+def read_sides(arguments: Sequence[Path], quantity: str = "bw", *, by_target: bool = False) -> list[Side]:
+    """The sides that arguments name, each with a name of its own: `DIR`, `DIR:TARGET`, or an exported file.
+
+    by_target: each target of each argument is a side. Raises UsageError for what cannot be read, or has no value.
+    """
+    sides = [side for argument in arguments for side in _sides_of(argument, quantity, by_target=by_target)]
+    return _called_apart(sides, by_target=by_target)
+
+
+def _called_apart(sides: Sequence[Side], *, by_target: bool) -> list[Side]:
+    """Sides called the same get the name of their directory, or all of how they were named, with the target where the
+    user did not name it.
+    """
+    names = [side.name for side in sides]
+    short, full = [], []
+    for side in sides:
+        target = f":{side.targets[0]}" if by_target and ":" not in side.origin else ""
+        short.append(f"{Path(side.origin).name}{target}")
+        full.append(f"{side.origin}{target}")
+    for longer in (short, full):
+        names = [name if names.count(name) == 1 else longer[at] for at, name in enumerate(names)]
+    return [replace(side, name=name) for side, name in zip(sides, names, strict=True)]
+
+
+def place_and_target(argument: Path) -> tuple[Path, str]:
+    """`DIR:TARGET` as a directory and the name of a target in it; the name is '' for all of them."""
+    text = str(argument)
+    if argument.exists() or ":" not in text:
+        return argument, ""
+    cuts = [at for at, letter in enumerate(text) if letter == ":"]
+    for at in reversed(cuts):
+        if text[:at] and Path(text[:at]).exists():
+            return Path(text[:at]), text[at + 1 :]
+    return argument, ""
+
+
+def _sides_of(argument: Path, quantity: str, *, by_target: bool) -> list[Side]:
+    place, target = place_and_target(argument)
+    if is_exported(place):
+        whole = _exported_side(place, quantity)
+    elif only_imported(place):
+        whole = _imported_side(place, quantity)
+    else:
+        whole = read_campaign(place, quantity)
+    whole = replace(whole, origin=str(argument))
+    if target:
+        if target not in whole.targets:
+            raise UsageError(
+                f"it has no target {target!r}", where=str(place), remedy=f"name one of {', '.join(whole.targets)}"
+            )
+        return [of_target(whole, target)]
+    if by_target:
+        return [of_target(whole, name) for name in whole.targets]
+    return [whole]
+
+
+def of_target(side: Side, target: str) -> Side:
+    """The part of a side that was measured on one of its targets."""
+    kept = {place for place, row in side.rows.items() if row.cell.target == target}
+    several = len(side.targets) > 1
+    prefix = f"{target}: "
+    facts = {
+        name.removeprefix(prefix): value
+        for name, value in side.facts.items()
+        if not several or name.startswith(prefix) or not any(name.startswith(f"{one}: ") for one in side.targets)
+    }
+    found = replace(
+        side,
+        name=target if several else side.name,
+        factors=side.factors or side.factors_of.get(target, {}),
+        targets=(target,),
+        readings={place: values for place, values in side.readings.items() if place in kept},
+        rows={place: row for place, row in side.rows.items() if place in kept},
+        facts=facts,
+        guesses={place: guess for place, guess in side.guesses.items() if guess[0].cell.target == target},
+    )
+    if not found.readings:
+        raise UsageError(
+            f"target {target!r} has no value to compare", where=side.origin, remedy="finish it with `ioatlas resume`"
+        )
+    return found
+
+
+def only_imported(place: Path) -> bool:
+    """A directory without a journal, or the file of imported readings itself, which stands beside a journal."""
+    return is_imported(place) and not (place / JOURNAL).exists()
+
+
+def read_campaign(directory: Path, quantity: str) -> Side:
+    """A campaign with the accepted visits of its sweep. Raises UsageError when it has none."""
+    journal = Journal.open(directory)
+    try:
+        name = str(journal.campaign().name)
+        cells = {cell.key: cell for cell, _ in journal.cells()}
+        visits = journal.visits(with_series=True)
+        spec = CampaignSpec.from_record(journal.plan()["spec"])
+        targets = tuple(target.name for target in loaded_targets(journal.targets(), spec))
+        facts = _conditions(journal, cells)
+        factors = {one.name: one.factors for one in spec.configurations}
+        guesses = _guesses(journal, cells, quantity)
+    finally:
+        journal.close()
+    readings: dict[Place, list[Reading]] = {}
+    rows: dict[Place, Row] = {}
+    for visit in visits:
+        cell = cells.get(visit.cell_key)
+        if cell is None or visit.discarded or visit.purpose is not Purpose.SWEEP:
+            continue
+        for part in visit.parts:
+            value = getattr(window_values(part, visit.window_start_ms), QUANTITIES[quantity])
+            if value is None:
+                continue
+            place = (cell.key, part.direction)
+            rows.setdefault(place, Row(cell, part.direction))
+            readings.setdefault(place, []).append(
+                Reading("/".join(place), float(value), visit.started_at, set_up_of(visit.replicate))
+            )
+    if not readings:
+        raise UsageError(
+            "the campaign has no visit to compare", where=shown(directory), remedy="finish it with `ioatlas resume`"
+        )
+    told = {place: tuple(values) for place, values in readings.items()}
+    open_guesses = {place: guess for place, guess in guesses.items() if place not in told}
+    own = factors.get(targets[0], {}) if len(targets) == 1 else {}
+    set_ups = spec.set_ups if spec.blocked else 0
+    return Side(
+        name, shown(directory), directory, targets, "measured", told, rows, own, facts, open_guesses, factors, set_ups
+    )
+
+
+def _guesses(journal: Journal, cells: Mapping[str, Cell], quantity: str) -> dict[Place, tuple[Row, Guess]]:
+    low, high = _BOUNDS[quantity]
+    found = {}
+    for e in predicted_estimates(cells, journal.predictions()):
+        values = [getattr(e, name) for name in (QUANTITIES[quantity], low, high)]
+        if all(value is not None and value > 0 for value in values):
+            found[e.cell.key, e.direction] = (Row(e.cell, e.direction), Guess(*values))
+    return found
+
+
+_PASSING = (
+    "host.load_1min",
+    "host.uptime_seconds",
+    "ram.available_bytes",
+    "fs.free_bytes",
+    "fs.used_bytes",
+    "path.round_trip",
+    "measured.",
+)
+"""Beginnings of the names of facts that change by themselves, or come with an error of their own."""
+
+
+def _conditions(journal: Journal, cells: Mapping[str, Cell]) -> dict[str, str]:
+    """How a campaign was measured, and on what: what makes two of them comparable, or not."""
+    spec = CampaignSpec.from_record(journal.plan()["spec"])
+    direct = {"direct" if cell.option.get("direct") else "buffered" for cell in cells.values()}
+    engines = {str(cell.option["ioengine"]) for cell in cells.values() if "ioengine" in cell.option}
+    facts = {
+        "tool": "ioatlas with fio",
+        "statistic": "visits, each an independent start",
+        "method": f"visits of {spec.window_seconds:g} s and more",
+        "page cache": ", ".join(sorted(direct)),
+        "preparation": ", ".join(sorted({cell.state for cell in cells.values()})),
+        "files": "one for all jobs" if spec.sharing == "shared" else "one for each job",
+        "engine": ", ".join(sorted(engines)),
+    }
+    told = session_facts(journal.latest_testbed()) if journal.sessions() else {}
+    bed = {
+        name: value for name, value in told.items() if not any(name.split(": ")[-1].startswith(one) for one in _PASSING)
+    }
+    return {name: value for name, value in (facts | bed).items() if value}
+
+
+def _imported_side(place: Path, quantity: str) -> Side:
+    found = read_imported(place)
+    column = QUANTITIES[quantity]
+    readings: dict[Place, list[Reading]] = {}
+    rows: dict[Place, Row] = {}
+    for e in found.estimates:
+        value = getattr(e, column)
+        if value is None:
+            continue
+        where = (e.cell.key, e.direction)
+        rows.setdefault(where, Row(e.cell, e.direction))
+        readings.setdefault(where, []).append(Reading("/".join(where), float(value), 0.0))
+    if not readings:
+        raise UsageError(f"no value of {quantity} to compare", where=str(place), remedy="choose another --quantity")
+    several = len(found.series) > 1
+    facts = {
+        (f"{series}: {name}" if several else name): value
+        for series, told in found.methods.items()
+        for name, value in told.items()
+    }
+    name = place.parent.name if place.name == IMPORTED else place.resolve().name
+    told = {where: tuple(values) for where, values in readings.items()}
+    return Side(name, str(place), place, found.series, "imported", told, rows, {}, facts)
+
+
+def _exported_side(place: Path, quantity: str) -> Side:
+    found = read_exported(place)
+    readings: dict[Place, tuple[Reading, ...]] = {}
+    rows: dict[Place, Row] = {}
+    guesses: dict[Place, tuple[Row, Guess]] = {}
+    low, high = _BOUNDS[quantity]
+    for entry in found.entries:
+        value = entry.figures.get(QUANTITIES[quantity])
+        if value is None:
+            continue
+        where = (entry.cell.key, entry.direction)
+        row = Row(entry.cell, entry.direction)
+        if entry.kind != "predicted":
+            rows[where] = row
+            bounds = (entry.figures.get(low), entry.figures.get(high))
+            told = _as_repeats(value, *bounds, entry.n)
+            readings[where] = (*readings.get(where, ()), *(Reading("/".join(where), one, 0.0) for one in told))
+        elif (least := entry.figures.get(low)) and (most := entry.figures.get(high)):
+            guesses[where] = (row, Guess(value, least, most))
+    if not readings:
+        raise UsageError(f"no value of {quantity} to compare", where=str(place), remedy="choose another --quantity")
+    return Side(found.name, str(place), place, found.targets, "exported", readings, rows, {}, found.facts, guesses)
+
+
+def _as_repeats(value: float, low: float | None, high: float | None, n: int) -> list[float]:
+    """One value a visit, with the mean and the 95% interval that a table tells; the value alone where it tells none.
+
+    Logarithms, spread evenly about the mean. The interval is read as one of the normal distribution: one of few
+    visits is wider by Student's factor, so the spread comes out too large rather than too small.
+    """
+    if n < 2 or low is None or high is None or not 0 < low <= value <= high or n > MOST_REPEATS:
+        return [value]
+    spread = log(high / low) / 2 / _Z95 * sqrt(n)
+    places = [at - (n - 1) / 2 for at in range(n)]
+    unit = sqrt(sum(place**2 for place in places) / (n - 1))
+    return [value * exp(spread * place / unit) for place in places]
+
+
+def identity(cell: Cell, direction: str, *, by_target: bool) -> str:
+    """What two campaigns' cells have in common when they are the same: the name of a row of the comparison."""
+    return json.dumps(
+        [cell.target if by_target else "", list(cell.options), cell.sharing, cell.state, direction],
+        separators=(",", ":"),
+    )
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """Sides whose loads go by common names: readings and guesses of each by the name of the load.
+
+    by_target: whether the target's name is part of a load's name. rows: by name, the first side's words win.
+    names: of each side the name of every load, by cell key and direction.
+    told_apart: loads that were left out, because a source does not tell what tells them apart.
+    """
+
+    sides: tuple[Side, ...]
+    readings: tuple[Mapping[str, tuple[Reading, ...]], ...]
+    guesses: tuple[Mapping[str, Guess], ...]
+    rows: Mapping[str, Row]
+    names: tuple[Mapping[Place, str], ...]
+    by_target: bool
+    told_apart: int = 0
+
+
+def align(sides: Sequence[Side]) -> Aligned:
+    """The sides' loads by common names.
+
+    Campaigns' cells are the same when all options, file sharing and state are; a target's name counts where a side
+    has several. As soon as one side was not measured by ioatlas, loads are matched by what the sources tell: an
+    option that one does not tell fits any value, if that leaves one counterpart among the first side's loads.
+    """
+    by_target = any(len(side.targets) > 1 for side in sides if side.repeated)
+    names = [_names(side, by_target=by_target) for side in sides]
+    told_apart = 0
+    if not all(side.repeated for side in sides):
+        names, told_apart = _loose_names(sides)
+    readings, guesses = [], []
+    rows: dict[str, Row] = {}
+    for side, named in zip(sides, names, strict=True):
+        mine: dict[str, tuple[Reading, ...]] = {}
+        for place, values in side.readings.items():
+            if (name := named.get(place)) is not None:
+                mine[name] = (*mine.get(name, ()), *(replace(value, cell=name) for value in values))
+                rows.setdefault(name, side.rows[place])
+        readings.append(mine)
+        guesses.append(
+            {
+                name: guess
+                for place, (_, guess) in side.guesses.items()
+                if (name := named.get(place)) is not None and name not in mine
+            }
+        )
+    for side, named in zip(sides, names, strict=True):
+        for place, (row, _) in side.guesses.items():
+            if (name := named.get(place)) is not None:
+                rows.setdefault(name, row)
+    return Aligned(tuple(sides), tuple(readings), tuple(guesses), labelled(rows), tuple(names), by_target, told_apart)
+
+
+def _all_rows(side: Side) -> Iterable[tuple[Place, Row]]:
+    yield from side.rows.items()
+    yield from ((place, row) for place, (row, _) in side.guesses.items())
+
+
+def _names(side: Side, *, by_target: bool) -> dict[Place, str]:
+    return {place: identity(row.cell, row.direction, by_target=by_target) for place, row in _all_rows(side)}
+
+
+def _loose_names(sides: Sequence[Side]) -> tuple[list[dict[Place, str]], int]:
+    """Names after the first side's loads, where exactly one fits; else a load keeps its own."""
+    loads = [
+        {place: load_of(_plain(side, row.cell), row.direction) for place, row in _all_rows(side)} for side in sides
+    ]
+    first = dict.fromkeys(loads[0].values())
+    names: list[dict[Place, str]] = []
+    lost = 0
+    for mine in loads:
+        fits, ambiguous, _ = counterparts(first, dict.fromkeys(mine.values()))
+        found = {theirs: ours for ours, theirs in fits}
+        lost += ambiguous
+        names.append({place: json.dumps(found.get(load, load)) for place, load in mine.items()})
+    return names, lost
+
+
+def _plain(side: Side, cell: Cell) -> Cell:
+    """With fio's own defaults where a cell of ours does not set them."""
+    if not side.repeated:
+        return cell
+    return replace(cell, options=tuple({"iodepth": 1, "numjobs": 1, **cell.option}.items()))
+
+
+def labelled(rows: Mapping[str, Row]) -> dict[str, Row]:
+    """Rows with a label of rw and the options in which they differ."""
+    cells = [row.cell for row in rows.values()]
+    values: dict[str, set[str]] = {}
+    for cell in cells:
+        for name, value in cell.option.items():
+            values.setdefault(name, set()).add(str(value))
+    count = {name: sum(name in cell.option for cell in cells) for name in values}
+    names = sorted(
+        {name for name, told in values.items() if len(told) > 1 or count[name] < len(cells)}
+        - {"rw", "operation", DIGEST}
+    )
+    targets = len({row.cell.target for row in rows.values()}) > 1
+
+    def words(row: Row) -> str:
+        cell = row.cell
+        told = [
+            f"{name} {format_size(value) if name in ('bs', 'size') and isinstance(value, int) else value}"
+            for name in names
+            for value in [cell.option.get(name, "")]
+        ]
+        return ", ".join([*([cell.target] if targets else []), _operation(row), *told])
+
+    return {name: replace(row, label=words(row)) for name, row in rows.items()}
+
+
+def _operation(row: Row) -> str:
+    """What is done, and in which direction where that does not follow."""
+    cell = row.cell
+    if "operation" not in cell.option and (cell.streams or "rw" in cell.option):
+        return cell.rw if len(cell.directions) == 1 else f"{cell.rw} ({row.direction})"
+    told = str(cell.option.get("operation", row.direction))
+    return told if told in ("read", "write", row.direction) else f"{told} ({row.direction})"

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What differs in the conditions of sides, and loads that only a model tells."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ioatlas.analysis.compare import Reading
+from ioatlas.model.cell import Cell
+from ioatlas.results import many
+from ioatlas.results.conditions import conditions_apart
+from ioatlas.results.many import compare_sides
+from ioatlas.results.sides import Guess, Row, Side
+
+
+def side(name: str, *, speed: float = 1.0, measured=range(10), predicted=(), seed: int = 0, **facts: str) -> Side:
+    rng = np.random.default_rng(seed)
+    cells = {n: Cell.of("disk", {"rw": "randread", "bs": 4096 << n}) for n in range(20)}
+    readings, rows, guesses = {}, {}, {}
+    for n in measured:
+        place = (cells[n].key, "read")
+        values = 1e6 * (n + 1) * speed * np.exp(0.01 * rng.normal(size=3))
+        times = rng.permutation(3) * 100.0 + n
+        readings[place] = tuple(Reading("", float(v), float(t)) for v, t in zip(values, times, strict=True))
+        rows[place] = Row(cells[n], "read")
+    for n in predicted:
+        value = 1e6 * (n + 1) * speed
+        guesses[cells[n].key, "read"] = (Row(cells[n], "read"), Guess(value, value / 1.05, value * 1.05))
+    told = {name.replace("__", "."): value for name, value in facts.items()}
+    return Side(name, name, Path(name), ("disk",), "measured", readings, rows, {}, told, guesses)
+
+
+@pytest.fixture
+def compared(monkeypatch):
+    def compared(*sides: Side, **options):
+        monkeypatch.setattr(many, "read_sides", lambda *_arguments, **_options: list(sides))
+        return compare_sides([Path(one.name) for one in sides], **options)
+
+    return compared
+
+
+def test_loads_of_a_model_have_a_ratio_outside_the_tests(compared):
+    found = compared(
+        side("a", predicted=range(10, 20)), side("b", speed=1.3, measured=range(5, 15), predicted=range(5), seed=1)
+    )
+    assert found.result.n_common == 5
+    assert len(found.predicted) == 10
+    assert {one.predicted for one in found.predicted} == {(0,), (1,)}
+    for one in found.predicted:
+        assert one.low < 1.3 < one.high
+        assert one.outcome == "likely higher"
+    assert not {one.load for one in found.predicted} & {cell.cell for cell in found.result.pairs[0].cells}
+
+
+def test_equal_predictions_are_undecided(compared):
+    found = compared(side("a", predicted=range(10, 20)), side("b", predicted=range(10, 20), seed=1))
+    assert {one.outcome for one in found.predicted} == {"undecided"}
+    assert {one.predicted for one in found.predicted} == {(0, 1)}
+
+
+def test_maps_are_over_shared_cells_where_few_are_in_all(compared):
+    found = compared(
+        side("a", measured=range(16)), side("b", measured=range(16), seed=1), side("c", measured=range(14, 20), seed=2)
+    )
+    assert found.result.n_common == 2
+    pair = found.result.pair(0, 1)
+    assert pair.map_cells == 16
+    assert pair.whole is not None
+
+
+def test_what_was_measured_otherwise_comes_before_versions_and_testbed():
+    sides = [
+        side("a", **{"nic__mtu": "1500", "page cache": "direct", "fio": "fio-3.33"}),
+        side("b", **{"nic__mtu": "9000", "page cache": "buffered", "fio": "fio-3.36"}),
+        side("c", **{"nic__mtu": "1500", "page cache": "direct", "fio": "fio-3.33"}),
+    ]
+    found = conditions_apart(sides)
+    assert [(one.group, one.name) for one in found] == [
+        ("method", "page cache"),
+        ("version", "fio"),
+        ("testbed", "nic.mtu"),
+    ]
+    assert found[0].sentence("abc") == "page cache: direct (a, c), buffered (b)"
+
+
+def test_a_fact_that_one_client_cannot_read_is_no_difference():
+    sides = [side("a", nic__mtu="1500"), side("b")]
+    assert conditions_apart(sides) == ()
+    (found,) = conditions_apart([side("a", preparation="laid-out"), side("b")])
+    assert (found.group, found.name) == ("unknown", "preparation")
+
+
+def test_firmware_is_compared_whatever_the_device_is_called():
+    sides = [side("a", device__sda__firmware="1.2"), side("b", device__nvme0n1__firmware="1.3")]
+    (found,) = conditions_apart(sides)
+    assert (found.group, found.name, found.values) == ("version", "device.firmware", ("1.2", "1.3"))

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bars and lines of several sides: every number is that of the side, in the order asked for."""
+
+import csv
+import json
+import math
+import shutil
+import subprocess
+import xml.etree.ElementTree as ET
+
+import pytest
+from click.testing import CliRunner
+
+from ioatlas.cli import ioatlas
+from ioatlas.errors import UsageError
+from ioatlas.results.only import parse_filter
+from ioatlas.results.panels import bars, latency_curves, lines
+from ioatlas.results.sides import align, read_sides
+from ioatlas.simulate.law import Law, Way
+from tests.unit.simulated import Shell
+
+SWEEP = """
+window = "300ms"
+[sweep]
+rw = ["randwrite", "randread", "randrw"]
+rwmixread = 67
+bs = ["64k", "4k"]
+size = ["16m"]
+numjobs = [1, 4]
+"""
+
+
+@pytest.fixture(scope="module")
+def sides(tmp_path_factory):
+    home = tmp_path_factory.mktemp("sides")
+    (home / "disk").mkdir()
+    (home / "s.toml").write_text(SWEEP)
+    for name, speed in (("slow", 100e6), ("fast", 300e6)):
+        law = Law(read=Way(50e-6, 1e5, speed), write=Way(80e-6, 8e4, speed), noise=0.02)
+        done = Shell(law)(
+            "map", home / "disk", "--campaign", home / "s.toml", "--visits", "3", "-o", home / name, "--yes"
+        )
+        assert done.returncode == 0, done.stderr
+    return [home / "fast", home / "slow"]
+
+
+def drawn(sides, *where, quantity="bw"):
+    return bars(align(read_sides(sides, quantity)), quantity, where=parse_filter(where), title="t")
+
+
+def run(*arguments):
+    return CliRunner().invoke(ioatlas, ["chart", *map(str, arguments)])
+
+
+def test_bars_are_the_geometric_means_of_the_visits_with_their_intervals(sides):
+    (panel,) = drawn(sides, "numjobs=4", "rw=randread").panels
+    side = read_sides(sides[:1])[0]
+    for dot, bs in zip(panel.series[0].dots, (4096, 65536), strict=True):
+        (place,) = [
+            place
+            for place, row in side.rows.items()
+            if (row.cell.bs_bytes, row.cell.numjobs, row.cell.rw) == (bs, 4, "randread")
+        ]
+        values = [row.value for row in side.readings[place]]
+        assert dot.n == len(values) >= 3
+        assert dot.value == pytest.approx(math.exp(sum(map(math.log, values)) / len(values)))
+        assert dot.low < dot.value < dot.high
+
+
+def test_mixed_loads_are_stacked_to_the_total_of_each_visit(sides):
+    (panel,) = drawn(sides, "rw=randrw", "bs=4k", "numjobs=4").panels
+    (dot,) = panel.series[0].dots
+    assert [name for name, _ in dot.parts] == ["read", "write"]
+    assert sum(value for _, value in dot.parts) == pytest.approx(dot.value, rel=0.01)
+    assert dot.parts[0][1] / dot.value == pytest.approx(0.67, abs=0.05)
+    (panel,) = drawn(sides, "rw=randrw", "bs=4k", "numjobs=4", quantity="lat_mean").panels
+    assert panel.series[0].dots[0].parts == ()
+
+
+def test_the_order_is_that_of_the_filter_else_from_small_to_large(sides):
+    named = drawn(sides, "rw=randwrite,randread", "bs=64k,4k", "numjobs=1")
+    assert [label for _, label in named.panels[0].ticks] == [
+        f"{rw}\nbs {bs}" for rw in ("randwrite", "randread") for bs in ("64 KiB", "4 KiB")
+    ]
+    plain = drawn(sides, "numjobs=1", "rw=randread")
+    assert [label for _, label in plain.panels[0].ticks] == ["bs 4 KiB", "bs 64 KiB"]
+    assert [series.name for series in named.panels[0].series] == [place.name for place in sides]
+
+
+def test_lines_have_a_panel_for_each_other_option_and_their_ceilings(sides):
+    from ioatlas.model.panel import Line
+
+    aligned = align(read_sides(sides))
+    key = next(row.cell.key for row in aligned.rows.values() if (row.cell.rw, row.cell.numjobs) == ("randread", 4))
+    drawing = lines(
+        aligned,
+        "bw",
+        where=parse_filter(["rw=randread,randwrite"]),
+        title="t",
+        ceilings={f"{key}/read": [Line("link", 117e6)]},
+    )
+    assert [panel.title for panel in drawing.panels] == [
+        "randread, numjobs 1",
+        "randread, numjobs 4",
+        "randwrite, numjobs 1",
+        "randwrite, numjobs 4",
+    ]
+    assert [len(panel.limits) for panel in drawing.panels] == [0, 1, 0, 0]
+    assert all(len(series.dots) == 2 for panel in drawing.panels for series in panel.series)
+    over_jobs = lines(aligned, "bw", where=parse_filter(["rw=randread"]), title="t", x="numjobs")
+    assert [label for _, label in over_jobs.panels[0].ticks] == ["1", "4"]
+
+
+def test_percentiles_are_those_of_the_result(sides):
+    from ioatlas.campaign import load_result
+
+    result = load_result(sides[0])
+    where = parse_filter(["rw=randread", "bs=4k", "numjobs=4"])
+    drawing = latency_curves([("fast", result)], where=where, title="t")
+    (series,) = drawing.panels[0].series
+    cells = {e.cell.key: e.cell for e in result.estimates}
+    (curve,) = [
+        curve
+        for curve in result.latency_curves
+        if (cells[curve.cell_key].rw, cells[curve.cell_key].bs_bytes, cells[curve.cell_key].numjobs)
+        == ("randread", 4096, 4)
+    ]
+    assert [dot.value for dot in series.dots] == [value for value in curve.latencies_ns if value is not None]
+    with pytest.raises(UsageError, match="too many to read"):
+        latency_curves([("a", result), ("b", result)], where={}, title="t")
+
+
+@pytest.mark.parametrize(
+    ("where", "what"),
+    [
+        (["bs"], "'bs' is no choice"),
+        (["bs="], "'bs=' is no choice"),
+        (["bs=2k"], "no load is left"),
+        (["nosuch=1"], "no load is left"),
+    ],
+)
+def test_a_filter_that_leaves_nothing_says_what_there_is(sides, where, what):
+    with pytest.raises(UsageError, match=what) as caught:
+        drawn(sides, *where)
+    assert "bs=4" in caught.value.remedy
+
+
+@pytest.mark.parametrize("kind", ["bars", "lines", "latency"])
+@pytest.mark.parametrize("suffix", ["png", "svg", "pdf", "gp", "csv"])
+def test_every_kind_is_written_in_every_format(sides, tmp_path, kind, suffix):
+    done = run(kind, *sides, "--where", "rw=randread", "--where", "numjobs=4", "-o", tmp_path / f"c.{suffix}", "--json")
+    assert done.exit_code == 0, done.output
+    files = json.loads(done.output)["files"]
+    assert files[0] == str(tmp_path / f"c.{suffix}")
+    if suffix == "svg":
+        assert ET.parse(tmp_path / "c.svg").getroot().tag.endswith("svg")
+    if suffix == "csv":
+        with (tmp_path / "c.csv").open(newline="") as text:
+            rows = list(csv.DictReader(text))
+        assert len(rows) >= 4
+        assert all(float(row["value"]) > 0 for row in rows)
+    if suffix == "gp" and shutil.which("gnuplot"):
+        ran = subprocess.run(["gnuplot", "c.gp"], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert (ran.returncode, ran.stderr) == (0, "")
+        assert (tmp_path / "c.png").stat().st_size > 5000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (["bars", "SIDES", "-o", "c.doc"], "c.doc is no drawing"),
+        (["bars", "SIDES", "--x", "bs", "-o", "c.png"], "--x is for lines"),
+        (["lines", "SIDES", "--x", "colour", "-o", "c.png"], "no option 'colour'"),
+        (["latency", "SIDES", "-o", "c.png"], "too many to read"),
+    ],
+)
+def test_what_cannot_be_drawn_is_one_message(sides, arguments, what):
+    given = [each for name in arguments for each in (sides if name == "SIDES" else [name])]
+    done = run(*given)
+    assert getattr(done.exception, "exit_code", None) == 2
+    assert what in str(done.exception)

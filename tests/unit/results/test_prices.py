@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Price as a factor: sentences, lines, columns; what is held while it varies, and where nothing can be said."""
+
+import csv
+import io
+
+import pytest
+
+from ioatlas import campaign
+from ioatlas.config.series_file import Series, SeriesMember
+from ioatlas.model.configuration import Configuration, Factor
+from ioatlas.model.cost import ProductCost
+from ioatlas.model.finding import FindingCode
+from ioatlas.report.export.grid import lay_out
+from ioatlas.report.export.to_csv import write_csv
+from ioatlas.report.page_data import report_data
+from ioatlas.report.table import PRICES
+from ioatlas.results.prices import _held, price_factors
+from ioatlas.results.series import load_series
+from tests.unit.procedures.test_configurations import RATES, Switching
+
+SHEET = """
+format = 1
+[source]
+name = "a test"
+date = "2026-01"
+[product]
+vendor = "Nobody"
+model = "M{drives}"
+[[drives]]
+count = {drives}
+capacity = "1 TB"
+[layout]
+type = "raid0"
+[[price]]
+what = "all"
+each = {price}
+currency = "{currency}"
+"""
+COSTS = {1: 1000, 2: 1500, 4: 2500}
+
+
+def cost(target, total, currency="USD", tib=1.0):
+    return ProductCost(target, "a product", currency, total, "", int(tib * 2**40), ())
+
+
+@pytest.fixture
+def measured(tmp_path):
+    def make(currencies=("USD", "USD", "USD")):
+        world = Switching(tmp_path)
+        for drives, currency in zip(RATES, currencies, strict=True):
+            text = SHEET.format(drives=drives, price=COSTS[drives], currency=currency)
+            (tmp_path / f"m{drives}.toml").write_text(text)
+            world.text = world.text.replace(f'name = "d{drives}"', f'name = "d{drives}"\nproduct = "m{drives}.toml"')
+        world.run()
+        return campaign.load_result(world.directory)
+
+    return make
+
+
+def test_what_the_money_buys_is_told_drawn_and_in_the_table(measured):
+    result = measured()
+    told = [one.sentence for one in result.findings if one.title.startswith("Factor price, writes")]
+    assert len(told) == 1
+    assert told[0].startswith("For 2.5 times the price (1,000 to 2,500 USD) 4")
+    assert "times the writes (" in told[0]
+    assert "USD by USD, 1" in told[0], "four times the rate for 2.5 times the price is more for each"
+    assert any(one.title.startswith("Factor drives, writes") for one in result.findings), "drives are told as before"
+    (chart,) = [chart for chart in result.charts if chart.title == "Writes over price"]
+    assert [point.x for point in chart.lines[0].points] == [1000, 1500, 2500]
+    out = io.StringIO()
+    write_csv(result, out)
+    rows = {row["configuration"]: row for row in csv.DictReader(io.StringIO(out.getvalue()))}
+    assert {name: row["factor_price"] for name, row in rows.items()} == {"d1": "1000", "d2": "1500", "d4": "2500"}
+    assert float(rows["d4"]["factor_price_per_tib"]) == pytest.approx(2500 / (4e12 / 2**40), abs=0.1)
+    layout = lay_out(result, x="price")
+    assert layout.x.heading == "price, USD"
+    assert "drives" not in {axis.heading for page in layout.pages for axis, _ in page.fixed}, "it follows the price"
+    usual = lay_out(result, x="drives")
+    assert not {axis.name for page in usual.pages for axis, _ in page.fixed} & PRICES, "they follow the drives"
+    axes = {axis.name: axis for axis in report_data(result).axes}
+    assert axes["factor_price"].levels == [1000, 1500, 2500]
+    assert axes["factor_price"].derived, "drives come first"
+
+
+def test_prices_in_several_currencies_are_not_held_against_each_other(measured):
+    result = measured(("USD", "EUR", "USD"))
+    told = [one.sentence for one in result.findings if one.code is FindingCode.FACTOR and "price" in one.sentence]
+    assert len(told) == 1
+    assert told[0].startswith("Nothing can be said of the price: its configurations are priced in EUR and USD.")
+
+
+def test_equal_prices_are_no_axis_and_missing_ones_are_left_out():
+    assert price_factors([cost("a", 10.0), cost("b", 10.0)]) == {}
+    assert price_factors([cost("a", 10.0), cost("b", None)]) == {}
+    found = price_factors([cost("a", 10.0), cost("b", 20.0, tib=2.0), cost("c", None)])
+    assert found == {"a": {"price": Factor(10, "USD")}, "b": {"price": Factor(20, "USD")}}, "10 USD a TiB, both"
+
+
+def test_what_differs_at_one_price_is_held_while_the_price_varies():
+    configurations = [
+        Configuration(f"{drives}-{mtu}", "/x", {"drives": Factor(drives), "mtu": Factor(mtu)})
+        for drives in (3, 7)
+        for mtu in (1500, 9000)
+    ]
+    prices = price_factors([cost(one.name, 1000.0 * one.factors["drives"].value) for one in configurations])
+    assert _held(configurations, prices, "price") == {"mtu"}
+
+
+def test_members_of_a_series_bring_the_prices_of_their_products(tmp_path, measured):
+    measured()
+    place = next(path.parent for path in tmp_path.rglob("journal.sqlite"))
+    members = (
+        SeriesMember(place.parent / f"{place.name}:d1", {"drives": Factor(1)}, "one"),
+        SeriesMember(place.parent / f"{place.name}:d4", {"drives": Factor(4)}, "four"),
+    )
+    found = load_series(Series("s", members), campaign.load_result).result
+    assert any(one.sentence.startswith("For 2.5 times the price") for one in found.findings)
