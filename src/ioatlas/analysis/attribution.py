@@ -1,56 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What limits each cell, by evidence from ceilings, counters, cache verdicts and the shape of the map;
-'undetermined' where these do not tell.
+"""What limits each cell, with a probability, by evidence from ceilings, counters, cache verdicts and the shape of the
+map; 'undetermined' below even odds.
 
-A resource is named when something shows that it is used up, and nothing else that is nearly used up could explain
-the same value:
-
-- a cache verdict 'cached' names the cache that answered;
-- a load with a rate of its own is limited by that rate as long as it is reached;
-- a ceiling of the path (arithmetic or measured) that is reached by 90% or more;
-- the client's processors, when fio's own threads or all cores are full, or when they have no room and a target in
-memory gives no more on this path;
-- otherwise the shape: throughput that grows with the load is bound by latency; throughput that does not, while path
-and client have room, is bound
-  by what lies behind them, and how it changes with the block size tells bytes (the same bytes a second), I/Os (the
-  same I/Os a second) and a single queue (the same from one I/O in flight on, none of them fast) apart.
+What answers by itself comes first: a cache verdict 'cached' names the cache; a load with a rate of its own is limited
+by that rate as long as it is reached; a load generator that says so itself was the limit. All else is weighed
+(`causes`): the likely candidate is named, or 'target' (or 'drive') where it lies behind path and client, but it is not
+clear whether it is bytes, I/Os or a queue.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from statistics import median
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
-from ioatlas.analysis.best import best_of, groups, speed, with_fresh
+from ioatlas.analysis.best import SAID, best_of, groups, speed, with_fresh
 from ioatlas.analysis.cache import CacheReport, CacheVerdict
+from ioatlas.analysis.causes import IN_BYTES, REFILL, TARGET, Cause, Odds, Share, busy, has_room, odds, shares_of
 from ioatlas.analysis.ceilings import Ceiling
-from ioatlas.analysis.shape import EXCLUDED, REACHED, Candidate, Case, PathView, Place, Seen, find_shapes
+from ioatlas.analysis.refill import Refills, refill_shares
+from ioatlas.analysis.shape import Case, PathView, Place, Seen, find_shapes
 from ioatlas.analysis.wording import Namer, plural
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.limit import UNDETERMINED, Limit
-from ioatlas.model.units import format_count, format_latency, format_rate
-from ioatlas.model.verdict import LOWER_BOUND, WITHHELD, VerdictClass, VerdictCode, verdict_class
+from ioatlas.model.units import format_latency, format_rate
+from ioatlas.model.verdict import LOWER_BOUND, VerdictCode
 
-METHOD = "attribution/1"
+METHOD = "attribution/2"
 CeilingsOf = Callable[[Cell, str], Sequence[Ceiling]]
-FAR = 0.80
-CLEAR = 0.05
-"""The resource named leads the next one by this much, else both are named as possible."""
-GENERATOR_FULL, GENERATOR_ROOM = 0.80, 0.60
-CORES_FULL, CORES_ROOM = 0.95, 0.85
-UNHINDERED = 0.1
-"""Share of the time that fio waits for a processor up to which others' work does not hold it back."""
-OWN_SHARE, SOFTIRQ_CORE = 0.2, 0.5
-DRIVE_BUSY = 0.95
-FAR_BELOW = 0.1
-BEYOND_MEMORY = 1.5
-"""A value this many times as fast as the path to memory took another one: the comparison says nothing."""
-LINKS = frozenset({"link", "network path"})
+EVEN = 0.5
+"""Probability from which a limit is named."""
+EXACT = 0.7
+"""Probability from which bytes, I/Os or a queue of the target are told apart; below it they are 'target' together."""
+TOLD, RIVAL = 3, 0.1
+"""Pieces of evidence that are told; probability from which the next candidate is told."""
+PROVEN, ANSWERED = 0.97, 0.9
+"""Probability of a cache that counters prove or a rate that was asked for; of a cache by a cliff."""
+PATH_SHARE = 0.7
+"""Share of an I/O's time that the network's round trip takes, from which it is told."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +83,11 @@ class AttributionReport:
                 )
             )
         counts = Counter(limit.resource for limit in limits.values())
-        parts = [f"{name} {count:,}" for name, count in counts.most_common() if name != UNDETERMINED]
+        parts = [
+            f"{name} {count:,}{_mean_odds(one for one in limits.values() if one.resource == name)}"
+            for name, count in counts.most_common()
+            if name != UNDETERMINED
+        ]
         parts += [f"unclear {counts[UNDETERMINED]:,}"] if counts[UNDETERMINED] else []
         sentence = f"Bottleneck of {plural(len(limits), 'value')}: {', '.join(parts)}."
         first: dict[str, str] = {}
@@ -101,6 +95,17 @@ class AttributionReport:
             first.setdefault(limit.resource, key)
         found.append(Finding(FindingCode.LIMITS, sentence, tuple(first.values())))
         return tuple(found)
+
+
+def mean_probability(limits: Iterable[Limit]) -> float | None:
+    """Of those that state one; None where none does."""
+    stated = [one.probability for one in limits if one.probability is not None]
+    return sum(stated) / len(stated) if stated else None
+
+
+def _mean_odds(limits: Iterable[Limit]) -> str:
+    mean = mean_probability(limits)
+    return "" if mean is None else f" ({mean:.0%})"
 
 
 def attribute(
@@ -111,34 +116,42 @@ def attribute(
     seen: Mapping[str, Seen],
     paths: Mapping[str, PathView],
     fast_share: Mapping[Place, float] | None = None,
+    standards: CeilingsOf | None = None,
+    predicted: Iterable[Estimate] = (),
+    refills: Refills | None = None,
 ) -> AttributionReport:
     """The limit of every measured value.
 
     seen:       what was seen beside a cell's visits, by cell key. paths: by target.
     fast_share: share of the I/Os that took less than half the mean, by cell and direction.
+    standards:  links of standard rates that a path whose link is not known may have. predicted: what the map's model
+                says of cells that were not measured: neighbours, with their own uncertainty.
+    refills:    at what burst credit comes back, by target and direction.
     """
     cases: dict[Place, Case] = {}
-    for e in estimates:
-        if e.kind != "measured" or not e.bw_bytes_per_s or not e.iops or e.verdict is VerdictCode.DISCARDED:
+    neighbours: list[Case] = []
+    for e in (*estimates, *predicted):
+        if not _comparable(e):
             continue
         place = (e.cell.key, e.direction)
-        path = paths.get(e.cell.target, PathView())
-        bounds = tuple(ceilings(e.cell, e.direction))
-        cases[place] = Case(e, seen.get(e.cell.key, Seen()), path, bounds, caches.verdicts.get(place))
-    fastest: dict[tuple[str, str], float] = defaultdict(float)
-    for case in cases.values():
-        if case.cache is None or not case.cache.word:
-            group = (case.estimate.cell.target, case.estimate.direction)
-            fastest[group] = max(fastest[group], case.rate)
-    find_shapes(cases, fast_share or {})
-    limits = {}
-    for place, case in cases.items():
-        limit = _limit(case, fastest[case.estimate.cell.target, case.estimate.direction])
-        if not limit.determined and case.estimate.verdict in LOWER_BOUND:
-            # The generator itself says so, whatever else might be one.
-            limit = Limit("client CPU", None, evidence=("the load generator did not keep its I/Os in flight",))
-        limits[place] = limit
-    return AttributionReport(limits)
+        path, bounds = paths.get(e.cell.target, PathView()), tuple(ceilings(e.cell, e.direction))
+        links = tuple(standards(e.cell, e.direction)) if standards is not None else ()
+        case = Case(e, seen.get(e.cell.key, Seen()), path, bounds, caches.verdicts.get(place), links)
+        if e.kind == "measured":
+            cases[place] = case
+        elif place not in cases:
+            neighbours.append(case)
+    find_shapes([*cases.values(), *neighbours], fast_share or {})
+    return AttributionReport({place: _limit(case, refills or {}) for place, case in cases.items()})
+
+
+def _comparable(e: Estimate) -> bool:
+    values = (e.bw_bytes_per_s or 0.0, e.iops or 0.0)
+    return (
+        e.kind in ("measured", "predicted")
+        and all(0 < value < math.inf for value in values)
+        and e.verdict is not VerdictCode.DISCARDED
+    )
 
 
 def _limited(limit: Limit) -> str:
@@ -147,7 +160,7 @@ def _limited(limit: Limit) -> str:
     if not limit.determined:
         return f"bottleneck unclear: {evidence}."
     used = f", {limit.share:.0%} used" if limit.share is not None else ""
-    sentence = f"limited by {limit.resource}{used}."
+    sentence = f"{limit.odds_words} limited by {limit.resource}{limit.odds_number}{used}.".lstrip()
     if limit.next_resource and limit.next_share is not None:
         as_well = limit.share is not None and limit.next_share >= limit.share
         sentence += f" {limit.next_resource[:1].upper()}{limit.next_resource[1:]} is "
@@ -158,184 +171,121 @@ def _limited(limit: Limit) -> str:
 # -- from evidence to a name ---------------------------------------------------------------------------------
 
 
-def _limit(case: Case, fastest: float) -> Limit:
-    bounds = list(_bounds(case))
-    cpu = _processor(case)
-    if case.law is not None and case.law.resource == "single queue":
-        # A client that copies one block at a time is a single queue too, unless each I/O takes far longer than the
-        # path's own work.
-        case.tight = any(_compared(one) and one.share <= FAR_BELOW for one in bounds)
-    memory = next((one for one in bounds if _compared(one) and one.share >= FAR), None) if not case.tight else None
-    known = _known_limit(case, bounds, cpu)
+def _limit(case: Case, refills: Refills) -> Limit:
+    bounds = sorted([*shares_of(case), *refill_shares(case, refills)], key=lambda one: -one.share)
+    known = _known_limit(case, bounds)
     if known is not None:
         return known
     over = [one for one in bounds if one.share > one.tolerance]
     if over:
         return Limit(evidence=(f"{over[0].because}: above a ceiling, so the ceiling or the value is wrong",))
-    reached = [one for one in bounds if one.share >= REACHED and not _compared(one)]
-    full = cpu is not None and cpu.full and not case.tight
-    if reached and case.state != "rising":
-        [first, *rest] = reached
-        rivals = [one for one in rest if first.share - one.share < CLEAR and _family(one) != _family(first)]
-        if full and cpu is not None and cpu.share - first.share > -CLEAR:
-            rivals.append(cpu)
-        if rivals:
-            return Limit(evidence=(f"{first.because}, and {rivals[0].because}: either may be the limit",))
-        return _with_next(first, [*bounds, *([cpu] if cpu else [])], case.shape)
-    if full and cpu is not None and case.state != "rising":
-        if memory is not None:
-            cpu = replace(cpu, because=f"{cpu.because}; {memory.because}")
-        return _with_next(cpu, bounds, case.shape)
-    if memory is not None and memory.share >= REACHED and case.state != "rising" and _strained(case):
-        return _with_next(replace(memory, because=f"as fast as memory: {memory.because}"), bounds, case.shape)
-    if case.state == "rising":
-        if case.estimate.verdict in LOWER_BOUND:
-            return _with_next(
-                cpu or Candidate("client CPU", 1.0, "the load generator did not keep its I/Os in flight", full=True),
-                bounds,
-            )
-        latency = case.estimate.lat_mean_ns
-        text = f"{case.shape}" + (f"; each I/O takes {format_latency(latency)}" if latency else "")
-        best = max(bounds, key=lambda one: one.share, default=None)
-        return Limit("latency", None, best.resource if best else "", best.share if best else None, (text,))
-    return _behind(case, bounds, cpu, fastest)
+    found = odds(case, bounds)
+    best = found.ranked[0]
+    behind = sum(found.shares.get(cause, 0.0) for cause in sorted(TARGET))
+    if best in TARGET and found.shares[best] < EXACT and behind >= EVEN:
+        return _named(case, found, TARGET, "drive" if case.path.drives else "target", behind, bounds)
+    if best is Cause.OTHER or found.shares[best] < EVEN:
+        if behind >= EVEN:
+            return _named(case, found, TARGET, "drive" if case.path.drives else "target", behind, bounds)
+        return Limit(evidence=(_undecided(case, found, bounds),))
+    return _named(case, found, frozenset({best}), _word(case, best, bounds), found.shares[best], bounds)
 
 
-def _known_limit(case: Case, bounds: Sequence[Candidate], cpu: Candidate | None) -> Limit | None:
-    """A limit that no share of a ceiling has to show: a cache that answered, or a limit that was configured."""
+def _word(case: Case, cause: Cause, bounds: Sequence[Share]) -> str:
+    """The resource: behind a server it may be its drives, its own network or a limit set there, hence 'target'."""
+    if cause in (Cause.BYTES, Cause.IOS):
+        return f"{'drive' if case.path.drives else 'target'} {cause}"
+    return next((one.resource for one in bounds if one.cause is cause), str(cause))
+
+
+def _named(
+    case: Case, found: Odds, causes: frozenset[Cause], resource: str, probability: float, bounds: Sequence[Share]
+) -> Limit:
+    """The limit with its evidence, what is used most after it, and the candidate that comes next."""
+    evidence = found.supporting(causes)[:TOLD]
+    latency, trip = case.estimate.lat_mean_ns, case.path.round_trip_ns
+    if Cause.LATENCY in causes and latency:
+        evidence.append(f"each I/O takes {format_latency(latency)}")
+        if trip and trip >= PATH_SHARE * latency:
+            evidence.append(f"{min(1.0, trip / latency):.0%} of that is the network's round trip")
+    rival = next(cause for cause in found.ranked if cause not in causes)
+    if rival is not Cause.OTHER and found.shares[rival] >= RIVAL:
+        evidence.append(f"otherwise {_word(case, rival, bounds)} ({found.shares[rival]:.0%})")
+    following = _next(case, bounds, resource)
+    return Limit(resource, _share(case, causes, bounds), *following, tuple(evidence), probability)
+
+
+def _share(case: Case, causes: frozenset[Cause], bounds: Sequence[Share]) -> float | None:
+    """How far what is named is used: of its bound, of the client's processors, or of the plateau behind both."""
+    if causes <= {Cause.LATENCY}:
+        return None
+    if causes <= {Cause.CPU} and (seen := busy(case)) is not None:
+        return min(1.0, seen[1])
+    mine = [one.share for one in bounds if one.cause in causes and (one.cause is Cause.CPU or not one.compared)]
+    if mine and (causes <= REFILL or not causes & TARGET):
+        return mine[0]
+    return min(1.0, case.of_plateau) if case.of_plateau else None
+
+
+def _next(case: Case, bounds: Sequence[Share], resource: str) -> tuple[str, float | None]:
+    """What is used most after the resource that is named."""
+    others = [(one.share, one.resource) for one in bounds if one.resource != resource]
+    if (seen := busy(case)) is not None and resource != "client CPU":
+        others.append((seen[1], "client CPU"))
+    return (max(others)[1], max(others)[0]) if others else ("", None)
+
+
+def _undecided(case: Case, found: Odds, bounds: Sequence[Share]) -> str:
+    """Between what it lies, and what would tell."""
+    if not case.answers and not case.given_back:
+        return "no other load was measured to compare with; test more jobs"
+    if case.given_back:
+        return "more load gained first and then gave it back; repeat it longer"
+    first, second = [cause for cause in found.ranked if cause is not Cause.OTHER][:2]
+    text = f"{_word(case, first, bounds)} ({found.shares[first]:.0%}) or "
+    text += f"{_word(case, second, bounds)} ({found.shares[second]:.0%})"
+    return f"{text}; {_advice(case, {first, second})}"
+
+
+def _advice(case: Case, rivals: set[Cause]) -> str:
+    if Cause.CPU in rivals and not has_room(case):
+        seen = busy(case)
+        if case.seen.cores is None or seen is None:
+            return "the client's CPU was not watched"
+        return f"{seen[2]}, so it may be the limit"
+    if rivals <= IN_BYTES - TARGET:
+        return "measure the path alone with --iperf"
+    if Cause.LINK in rivals and not any(one.resource in ("link", "network path") for one in case.ceilings):
+        return "the link's speed is not known: type it into testbed.toml, or measure it with --iperf"
+    if Cause.LATENCY in rivals or Cause.CONNECTION in rivals:
+        return "test more jobs"
+    return "add block sizes to learn which"
+
+
+def _known_limit(case: Case, bounds: Sequence[Share]) -> Limit | None:
+    """A limit that needs no weighing: a cache that answered, a rate that was asked for, what the generator says."""
     if case.cache is not None and case.cache.word == "cached":
         return _cached(case, case.cache, bounds)
+    if case.cache is not None and case.cache.word == "hole":
+        return Limit(evidence=("the file has holes, which are read without the drives",))
+    if case.estimate.verdict in LOWER_BOUND:
+        seen = busy(case)
+        text = seen[2] if seen is not None and seen[0] else ""
+        told = "the load generator did not keep its I/Os in flight"
+        return _proven(case, "client CPU", (told, text) if text else (told,), bounds, SAID, seen[1] if seen else None)
     if case.cache is not None and case.cache.word == "suspect":
         return Limit(evidence=(f"a cache may have answered: {case.cache.evidence[0].sentence}",))
     configured = _configured(case)
-    return None if configured is None else _with_next(configured, [*bounds, *([cpu] if cpu else [])])
+    if configured is None:
+        return None
+    return _proven(case, "configured rate", (configured[1],), bounds, PROVEN, configured[0])
 
 
-def _behind(case: Case, bounds: Sequence[Candidate], cpu: Candidate | None, fastest: float) -> Limit:
-    """What lies behind path and client, once these are known to have room."""
-    if case.state == "alone":
-        return Limit(evidence=(_alone(case),))
-    if case.state == "bend":
-        return Limit(evidence=(f"{case.shape}; test more of them",))
-    near = [one for one in bounds if one.share >= FAR and not (_compared(one) and case.tight)]
-    if near:
-        why = "target and client cannot be told apart" if _compared(near[0]) else "near a limit, but not at it"
-        return Limit(evidence=(f"{near[0].because}: {why}",))
-    if not case.tight:
-        if cpu is None:
-            return Limit(evidence=("the client's CPU was not watched, so it may be the limit",))
-        if cpu.share > GENERATOR_ROOM and cpu.resource == "client CPU" and not _room(case):
-            return Limit(evidence=(f"{cpu.because}, so it may be the limit",))
-    if case.path.remote and not any(one.resource in LINKS for one in bounds) and fastest < EXCLUDED * case.rate:
-        return Limit(evidence=("the link's speed is not known: type it into testbed.toml, or measure it with --iperf",))
-    drive = case.seen.drive(case.path.drives)
-    others = [*bounds, *([cpu] if cpu else [])]
-    if case.state == "per job":
-        return _with_next(Candidate("connection queue", 1.0, case.shape), others)
-    if case.law is not None:
-        law = case.law
-        if drive is not None:
-            law = Candidate(law.resource, law.share, f"{law.because}; {drive[0]} was busy {drive[1]:.0%} of the time")
-        return _with_next(law, others, case.shape)
-    if drive is not None and drive[1] >= DRIVE_BUSY:
-        text = f"{drive[0]} was busy {drive[1]:.0%} of the time, and more load gave no more; {case.undecided}"
-        return _with_next(Candidate("drive", drive[1], text), others, case.shape)
-    return Limit(
-        evidence=(f"the target is at its limit ({case.shape}), but {case.undecided or 'nothing tells which one'}",)
-    )
-
-
-def _alone(case: Case) -> str:
-    word = case.estimate.verdict
-    if verdict_class(word) is VerdictClass.UNSTABLE and word not in WITHHELD:
-        return f"its values are {word}, and no ceiling is reached"
-    return "no other load was measured to compare with; test more jobs"
-
-
-def _bounds(case: Case) -> Iterator[Candidate]:
-    """Ceilings of path and client beside the value, nearest first. Those of the drive count as drive bandwidth."""
-    found = []
-    for one in case.ceilings:
-        share = one.share(case.rate, case.iops if one.bw_bytes_per_s is None else None)
-        if share is None or (one.resource == "stack" and share > BEYOND_MEMORY):
-            continue
-        bound = format_rate(one.bw_bytes_per_s) if one.bw_bytes_per_s else f"{format_count(one.iops or 0)} IOPS"
-        resource = {
-            "drive": "drive bandwidth",
-            "network path": "link",
-            "client": "client CPU",
-            "stack": "client CPU",
-        }.get(one.resource, one.resource)
-        found.append(
-            Candidate(resource, share, f"{share:.1%} of the {one.name} ({bound}, {one.kind})", tolerance=one.tolerance)
-        )
-    yield from sorted(found, key=lambda one: -one.share)
-
-
-def _compared(one: Candidate) -> bool:
-    """Whether it is a target in memory, which is compared with, rather than a bound: it names nothing while the
-    processors have room.
-    """
-    return one.tolerance == math.inf
-
-
-def _family(one: Candidate) -> str:
-    return "link" if one.resource in LINKS else one.resource
-
-
-def _processor(case: Case) -> Candidate | None:
-    """How full the client's processors were; None where nothing watched them."""
-    seen = case.seen
-    generator, cores = seen.generator_share, seen.cores
-    limited = case.estimate.verdict in LOWER_BOUND
-    found: list[Candidate] = []
-    if limited or generator is not None:
-        share = max(generator or 0.0, GENERATOR_FULL if limited else 0.0)
-        text = f"each of fio's jobs takes {generator or share:.0%} of a core"
-        found.append(Candidate("client CPU", min(1.0, share), text, full=share >= GENERATOR_FULL))
-    if cores is not None:
-        own = min(1.0, (generator or 0.0) * case.estimate.cell.numjobs / max(1, seen.n_cores))
-        text = f"the client's {seen.n_cores} cores are {cores:.0%} busy, fio's own share {own:.0%}"
-        # Full of others' work: too busy to be ruled out, but nothing says that it is what limits this load.
-        found.append(Candidate("client CPU", cores, text, full=cores >= CORES_FULL and own >= OWN_SHARE))
-        if seen.busiest is not None and seen.busiest >= CORES_FULL and seen.softirq_cores >= SOFTIRQ_CORE:
-            text = (
-                f"one core is {seen.busiest:.0%} busy, {seen.softirq_cores:.2g} cores' worth of it with network "
-                "interrupts"
-            )
-            found.append(Candidate("client CPU", seen.busiest, text, full=True))
-    return max(found, key=lambda one: (one.full, one.share)) if found else None
-
-
-def _room(case: Case) -> bool:
-    """Whether the client's processors can be ruled out: they have room, or others' work does not keep fio from
-    running when it wants to.
-    """
-    cores, generator, waiting = case.seen.cores, case.seen.generator_share, case.seen.waiting
-    if (
-        waiting
-        and median(waiting) <= UNHINDERED
-        and generator is not None
-        and generator + median(waiting) < GENERATOR_ROOM
-    ):
-        return True
-    return cores is not None and cores < CORES_ROOM and (generator is None or generator < GENERATOR_ROOM)
-
-
-def _strained(case: Case) -> bool:
-    """Whether fio itself, not others' work, leaves the client's processors without room."""
-    cores, generator = case.seen.cores, case.seen.generator_share
-    if generator is None or cores is None:
-        return False
-    own = generator * case.estimate.cell.numjobs / max(1, case.seen.n_cores)
-    return generator >= GENERATOR_ROOM or (cores >= CORES_ROOM and own >= OWN_SHARE)
-
-
-def _configured(case: Case) -> Candidate | None:
-    """The load's own rate, when it is carried."""
+def _configured(case: Case) -> tuple[float, str] | None:
+    """The load's own rate, when it is carried: how far, and in words."""
     option, cell = case.estimate.cell.option, case.estimate.cell
     if option.get("thinktime"):
-        return Candidate("configured rate", 1.0, f"the load waits {option['thinktime']} us of its own between I/Os")
+        return 1.0, f"the load waits {option['thinktime']} us of its own between I/Os"
     for name, value in (("rate_iops", case.iops), ("rate", case.rate)):
         if not option.get(name):
             continue
@@ -343,15 +293,12 @@ def _configured(case: Case) -> Candidate | None:
         index = ("read", "write", "trim").index(case.estimate.direction)
         offered = rates[min(index, len(rates) - 1)] * cell.numjobs
         if value >= 0.97 * offered:
-            return Candidate(
-                "configured rate",
-                min(1.0, value / offered),
-                f"the load asks for {name} {option[name]} a job and gets {value / offered:.0%} of it",
-            )
+            text = f"the load asks for {name} {option[name]} a job and gets {value / offered:.0%} of it"
+            return min(1.0, value / offered), text
     return None
 
 
-def _cached(case: Case, verdict: CacheVerdict, bounds: Sequence[Candidate]) -> Limit:
+def _cached(case: Case, verdict: CacheVerdict, bounds: Sequence[Share]) -> Limit:
     """Which cache answered: the client's, when the bytes did not pass the path; the server's, when a cliff shows
     one behind a path without a cache.
     """
@@ -369,20 +316,18 @@ def _cached(case: Case, verdict: CacheVerdict, bounds: Sequence[Candidate]) -> L
     }
     before_the_path = kinds & {"counters", "round trip", "ceiling"}
     if before_the_path and not user_space:
-        return _with_next(Candidate("client page cache", 1.0, text), bounds)
+        return _proven(case, "client page cache", (text,), bounds, PROVEN, 1.0)
     if "footprint" in kinds and (user_space or (case.path.remote and cell.integer("direct", 0) == 1)):
-        return _with_next(Candidate("server cache", 1.0, text), bounds)
+        return _proven(case, "server cache", (text,), bounds, ANSWERED, 1.0)
     return Limit(evidence=(f"a cache answered ({text}), but not which one",))
 
 
-def _with_next(named: Candidate, others: Iterable[Candidate], shape: str = "") -> Limit:
-    rest = [one for one in others if _family(one) != _family(named)]
-    following = max(rest, key=lambda one: one.share, default=None)
-    evidence = (named.because, *([shape] if shape else []))
-    return Limit(
-        named.resource,
-        named.share,
-        following.resource if following else "",
-        following.share if following else None,
-        evidence,
-    )
+def _proven(
+    case: Case,
+    resource: str,
+    evidence: tuple[str, ...],
+    bounds: Sequence[Share],
+    probability: float,
+    share: float | None = None,
+) -> Limit:
+    return Limit(resource, share, *_next(case, bounds, resource), evidence, probability)

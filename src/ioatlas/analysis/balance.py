@@ -52,6 +52,15 @@ def groups_of(bed: Testbed) -> tuple[Group, ...]:
     return tuple(found)
 
 
+def groups_of_targets(name: str, beds: Sequence[Testbed]) -> tuple[Group, ...]:
+    """The links to targets that are loaded together, and the devices that they lie on, where there are several."""
+    links = dict.fromkeys(str(bed.value("nic.name")) for bed in beds if bed.value("nic.name"))
+    devices = (str(bed.value("device.stack") or "").split(" > ")[0] for bed in beds)
+    drives = dict.fromkeys(one for one in devices if one)
+    found = (Group("links", name, tuple(links)), Group("drives", name, tuple(drives)))
+    return tuple(group for group in found if len(group.members) > 1)
+
+
 def balance_findings(groups: Sequence[Group], usages: Iterable[Usage]) -> tuple[Finding, ...]:
     """One sentence on each group whose bytes were counted: how they were spread, and what to look at where they
     were not even.
@@ -118,16 +127,14 @@ def _sentence(group: Group, carried: Mapping[str, float], total: float) -> str:
         return f"{head}: even."
     change = {
         "links": (
-            "its hash sends whole connections over one member: use layer3+4 and several connections, or several "
-            "addresses"
+            "Its hash sends whole connections over one member. Use layer3+4 and several connections or addresses"
         ),
         "paths": (
-            "look at the multipath policy (round-robin or service-time over all paths of one group), and whether "
-            "a path is down"
+            "Is a path down? Look at the multipath policy too: round-robin or service-time over all paths of one group"
         ),
-        "drives": "stripe size and access pattern leave drives idle, or one member is slower or not used",
+        "drives": "Stripe size and access pattern leave drives idle, or one member is slower or not used",
         "clients": (
-            "some clients got much less than their part: look at the slowest one and at how the server shares its links"
+            "Some clients got much less than their part. Look at the slowest, and at how the server shares its links"
         ),
     }[group.kind]
-    return f"{head}: uneven, the least used carries {least:.0%} of an even part; {change}."
+    return f"{head}: uneven. The least used carries {least:.0%} of an even part. {change}."

@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import inf, isfinite
+from math import inf, isfinite, sqrt
 
 from ioatlas.analysis.wording import Namer, plural
+from ioatlas.model.application import is_work
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.limit import Limit
+from ioatlas.model.limit import VERY_LIKELY, Limit
 from ioatlas.model.units import format_rate_like
 from ioatlas.model.verdict import LOWER_BOUND, WITHHELD, VerdictClass, VerdictCode, verdict_class
 
@@ -27,16 +28,21 @@ STEADY_WIDTH = 0.5
 NUMBER_WIDTH = 1.0
 """Half interval, a share of the value, beyond which no number is told: the runs disagree."""
 
+SAID = 0.95
+"""Probability of what the load generator says of itself."""
 CLIENT = "client CPU"
 """The limit that makes a value a minimum of what the target does."""
+
+SURE_EDGE = 0.95
+"""The most that the edge of a window may count for: the interval stays positive."""
 
 Group = tuple[str, str]
 """Target and direction."""
 
 
 def speed(estimate: Estimate) -> float:
-    """Throughput; 0 where there is no positive one."""
-    value = estimate.bw_bytes_per_s
+    """Throughput, of a work how often a second; 0 where there is no positive one."""
+    value = estimate.iops if is_work(estimate.cell) else estimate.bw_bytes_per_s
     return value if value is not None and 0 < value < inf else 0.0
 
 
@@ -48,10 +54,24 @@ def usable(estimate: Estimate) -> bool:
 
 
 def client_limited(estimate: Estimate) -> bool:
-    """The client was the limit: what was measured is a minimum."""
-    if estimate.limit is not None and estimate.limit.determined:
-        return estimate.limit.resource == CLIENT
+    """The client was the limit, very likely at least: what was measured is a minimum."""
+    limit = estimate.limit
+    if limit is not None and limit.determined:
+        return limit.resource == CLIENT and (limit.probability is None or limit.probability >= VERY_LIKELY)
     return estimate.verdict in LOWER_BOUND
+
+
+def edge_share(cell: Cell, ios: float, visits: int) -> float:
+    """By how much, as a share, windows may be wrong that begin amid a load and hold few I/Os: what was in flight then
+    belongs to both sides, and so does the I/O that the log books across the cut. ios: of one window.
+    """
+    return min(SURE_EDGE, (cell.outstanding + 1) / max(ios, 1.0) / sqrt(max(visits, 1)))
+
+
+def _edge(estimate: Estimate) -> float:
+    if estimate.verdict is not VerdictCode.TOO_SHORT or not estimate.cut_seconds:
+        return 0.0
+    return edge_share(estimate.cell, (estimate.iops or 0.0) * (estimate.window_seconds or 0.0), estimate.n_visits)
 
 
 def found_unsteady(estimate: Estimate) -> bool:
@@ -97,7 +117,7 @@ def with_fresh(estimates: Iterable[Estimate], fresh: Iterable[Estimate]) -> tupl
 
 def _replaced(swept: Estimate, fresh: Estimate) -> Estimate:
     runs = f"{fresh.n_visits:,} times" if fresh.n_visits > 1 else "once"
-    note = f"re-measured {runs}; the first pass gave {format_rate_like(speed(swept), speed(fresh))}"
+    note = f"re-measured {runs}; it was {format_rate_like(speed(swept), speed(fresh))}"
     verdict = swept.verdict if swept.verdict in LOWER_BOUND else fresh.verdict
     if verdict is VerdictCode.NONE:
         verdict = swept.verdict
@@ -117,7 +137,7 @@ def _replaced(swept: Estimate, fresh: Estimate) -> Estimate:
 def _limit(limit: Limit | None, verdict: VerdictCode) -> Limit | None:
     """Of the sweep, unless fresh visits show that the client is the limit where nothing else was known."""
     if limit is not None and not limit.determined and verdict in LOWER_BOUND:
-        return Limit(CLIENT, evidence=("the load generator did not keep its I/Os in flight",))
+        return Limit(CLIENT, evidence=("the load generator did not keep its I/Os in flight",), probability=SAID)
     return limit
 
 
@@ -152,6 +172,10 @@ def best_of(members: Sequence[Estimate]) -> Best | None:
     rival = max(able, key=speed)
     if clearly_faster(rival, peak):
         peak = rival
+    if peak.verdict is VerdictCode.TOO_SHORT:  # one that could be judged, where it is as fast
+        near_peak = min(NEAR_PEAK, 1 - _edge(peak)) * speed(peak)
+        judged = [e for e in able if e.verdict is not VerdictCode.TOO_SHORT and speed(e) >= near_peak]
+        peak = max((e for e in judged if not clearly_faster(peak, e)), key=speed, default=peak)
     reaching = [e for e in able if speed(e) >= NEAR_PEAK * speed(peak)]
     near = min(reaching, key=_load)
     ties = [e for e in reaching if e is not peak and not clearly_faster(peak, e)]
@@ -164,10 +188,12 @@ def _load(estimate: Estimate) -> tuple[float, float, float]:
 
 
 def clearly_faster(one: Estimate, other: Estimate) -> bool:
-    """Beyond both intervals; where one has none, by more than a tenth."""
+    """Beyond both intervals; where one has none, by more than a tenth, and more than the edge of a short window is
+    worth.
+    """
     if one.bw_low is not None and other.bw_high is not None:
         return one.bw_low > other.bw_high
-    return NEAR_PEAK * speed(one) > speed(other)
+    return min(NEAR_PEAK, 1 - _edge(one)) * speed(one) > speed(other)
 
 
 def named_by_sweep(members: Iterable[Estimate]) -> tuple[Estimate, ...]:
@@ -185,9 +211,12 @@ def named_by_sweep(members: Iterable[Estimate]) -> tuple[Estimate, ...]:
 def half_interval(estimate: Estimate) -> float | None:
     """Half of its 95% interval, a share of its value; None where it has none."""
     value = speed(estimate)
-    if not value or estimate.bw_low is None or estimate.bw_high is None:
+    low, high = estimate.bw_low, estimate.bw_high
+    if is_work(estimate.cell):
+        low, high = estimate.iops_low, estimate.iops_high
+    if not value or low is None or high is None:
         return None
-    width = (estimate.bw_high - estimate.bw_low) / 2 / value
+    width = (high - low) / 2 / value
     return width if isfinite(width) else None
 
 
@@ -199,9 +228,12 @@ def disagrees(estimate: Estimate) -> bool:
 
 def tie_words(best: Best, namer: Namer) -> str:
     """'1 job is as fast': the smallest load that ties, or one that reads higher; nothing when all ties are bigger and
-    slower.
+    slower. A tie that reads much higher in the map goes first, for the peak fell when it was re-measured.
     """
     peak = best.peak
+    highest = max(best.ties, key=speed, default=peak)
+    if NEAR_PEAK * speed(highest) > speed(peak) and highest.bw_first is None:
+        return f"{format_rate_like(speed(highest), speed(peak))} at {namer.short(highest.cell)} was not re-measured"
     if best.ties and _load(best.ties[0])[:2] < _load(peak)[:2]:
         chosen = best.ties[0]
     else:

@@ -3,8 +3,9 @@
 
 Two words. 'cached': something shows that the bytes did not come from, or go to, what lies behind the cache: they
 could not have passed the link or the drive's interface, were answered before a packet could return, were not
-counted at the device, or fall off a cliff as the footprint grows. 'suspect': it may be so. An empty word says that
-nothing points to a cache, which is not a proof that there is none.
+counted at the device, or fall off a cliff as the footprint grows. 'suspect': it may be so. 'hole': the file has
+ranges that were never written, which are read without any drive. An empty word says that nothing points to a cache,
+which is not a proof that there is none.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ COMPRESSIBLE = 50
 @dataclass(frozen=True)
 class Evidence:
     """One reason. strength: 'proof' or 'hint'; kind: 'ceiling', 'round trip', 'counters', 'footprint', 'second
-    pass', 'buffered', 'data'.
+    pass', 'buffered', 'data', 'holes'.
     """
 
     kind: str
@@ -107,7 +108,7 @@ class CacheReport:
         return sum(verdict.word == word for verdict in self.verdicts.values())
 
     def mark(self, estimates: Iterable[Estimate]) -> tuple[Estimate, ...]:
-        """The estimates with 'cached' or 'suspect' as their verdict where that is the verdict, the evidence in
+        """The estimates with 'cached', 'suspect' or 'hole' as their verdict where that is the verdict, the evidence in
         their notes.
         """
         marked = []
@@ -132,8 +133,10 @@ class CacheReport:
         withheld = f" {lost:,} could not be checked." if lost else ""
         if flagged:
             sure, maybe = self.count(VerdictCode.CACHED), self.count(VerdictCode.SUSPECT)
-            parts = [f"A cache answered {sure:,} of {plural(total, 'value')}"] if sure else []
-            parts += [f"{'it' if sure else 'A cache'} may have answered {plural(maybe, 'value')}"] if maybe else []
+            holes = self.count(VerdictCode.HOLE)
+            parts = [f"A cache answered {sure:,} of {plural(total, 'value')}."] if sure else []
+            parts += [f"{'It' if sure else 'A cache'} may have answered {plural(maybe, 'value')}."] if maybe else []
+            parts += [f"The file has holes: {plural(holes, 'value')} may have read no drive."] if holes else []
             worst = max(
                 flagged,
                 key=lambda v: (
@@ -142,10 +145,11 @@ class CacheReport:
                     len(v.evidence),
                 ),
             )
-            sentence = (
-                f"{'; '.join(parts)}. They are not ranked. Clearest: {worst.direction}, "
-                f"{namer.short(worst.cell)}{namer.on(worst.cell.target)}: {worst.evidence[0].sentence}.{withheld}"
+            clearest = (
+                f" Clearest: {worst.direction}, {namer.short(worst.cell)}{namer.on(worst.cell.target)}: "
+                f"{worst.evidence[0].sentence}."
             )
+            sentence = f"{' '.join(parts)} They are not ranked.{clearest if sure or maybe else ''}{withheld}"
             found.append(
                 Finding(
                     FindingCode.CACHE,
@@ -188,7 +192,10 @@ class _Case:
 
     def verdict(self) -> CacheVerdict:
         proofs = [one for one in self.evidence if one.strength == "proof"]
-        word = VerdictCode.CACHED if proofs else VerdictCode.SUSPECT if self.evidence else VerdictCode.NONE
+        hints = {one.kind for one in self.evidence}
+        word = VerdictCode.CACHED if proofs else VerdictCode.SUSPECT if hints else VerdictCode.NONE
+        if not proofs and "holes" in hints:
+            word = VerdictCode.HOLE  # whatever else was fast: nothing tells it from holes
         return CacheVerdict(
             self.estimate.cell,
             self.estimate.direction,
@@ -331,8 +338,7 @@ def _second_pass(case: _Case, visits: Sequence[Visit]) -> None:
         case.add(
             "second pass",
             "hint",
-            f"every visit after the first was at least {gap:.2g} times as fast as it: the data may have stayed in a "
-            "cache",
+            f"every visit after the first was at least {gap:.2g} times as fast: the data may have stayed in a cache",
         )
 
 
@@ -347,7 +353,7 @@ def _data(case: _Case, with_holes: set[str]) -> None:
     elif percent >= COMPRESSIBLE:
         case.add("data", "hint", f"{percent}% of the data can be compressed or deduplicated away")
     if cell.target in with_holes and case.estimate.direction == "read":
-        case.add("data", "hint", "the file has holes, which are read without the drives")
+        case.add("holes", "hint", "the file has holes, which are read without the drives")
 
 
 def _buffered(case: _Case) -> None:
@@ -363,7 +369,7 @@ def _buffered(case: _Case) -> None:
     case.add(
         "buffered",
         "hint",
-        "direct=0: the client's page cache was in the way, and nothing shows how much of it came from there",
+        "with direct=0 the client's page cache was in the way",
     )
 
 

@@ -7,13 +7,15 @@ All differences are logarithms of ratios, second campaign over first, so that a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from math import exp, inf, log, log1p, sqrt
 from typing import Literal
 
 import numpy as np
 
+from ioatlas.analysis.set_ups import FEWEST as FEWEST_SET_UPS
+from ioatlas.analysis.set_ups import Between, between
 from ioatlas.errors import UsageError
 from ioatlas.stats.intervals import exceeds_pool, t_quantile
 from ioatlas.stats.level import Spread, level_spread
@@ -26,19 +28,22 @@ TOLERANCE = 0.02
 LEVEL = 0.05
 WILD = 3.0
 FALSE_DISCOVERY_RATE = 0.05
+USUAL_POWER = 0.8
+"""Chance with which a difference is found that is called detectable."""
 
 Outcome = Literal["higher", "lower", "not different", "same", "not comparable"]
 
 
 @dataclass(frozen=True)
 class Reading:
-    """One accepted visit: the cell's name or key, a positive value in any unit (0 for a stall), and when it was
-    made, in seconds.
+    """One accepted visit: the cell's name or key, a positive value in any unit (0 for a stall), when it was made, in
+    seconds, and in which set-up of its target.
     """
 
     cell: str
     value: float
     time: float
+    set_up: int = 0
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,8 @@ class CellComparison:
     adjusted for their number.
     p: of 'differs by more than the tolerance'. outcome: 'higher' or 'lower' (second against first) at the false
     discovery rate; 'same': the whole interval lies within the tolerance; 'not different': neither. power: chance
-    that a change of `effect` would be found in this cell.
+    that a change of `effect` would be found in this cell. detectable: the smallest share by which the second could be
+    lower and be found with 80% chance.
     """
 
     cell: str
@@ -62,6 +68,7 @@ class CellComparison:
     outcome: Outcome
     power: float | None
     reason: str = ""
+    detectable: float | None = None
 
 
 @dataclass(frozen=True)
@@ -69,6 +76,7 @@ class MapComparison:
     """The map as a whole: geometric mean over cells of second / first, wild visits pulled in.
 
     sd_common: standard error of the part all cells share (the state of the target during each campaign), a logarithm.
+    detectable: as of a cell.
     """
 
     ratio: float
@@ -79,6 +87,7 @@ class MapComparison:
     median_ratio: float
     sd_common: float
     power: float
+    detectable: float
 
 
 @dataclass(frozen=True)
@@ -110,6 +119,9 @@ def compare(
     false_discovery_rate: float = FALSE_DISCOVERY_RATE,
     campaign_sd: float = 0.0,
     campaign_dof: float = inf,
+    level: float = LEVEL,
+    in_turns: bool = False,
+    moved: Between | None = None,
 ) -> Comparison:
     """Compare the cells that both campaigns visited.
 
@@ -123,6 +135,11 @@ def compare(
     target, where that is known from earlier ones, with its degrees of freedom (`between_campaigns`); few of them
     widen everything, by Student's factor. Without it, the target is assumed to move no more between the campaigns
     than while they ran.
+    level: of the test of the map, whose interval has the confidence 1 - level; smaller where it is one of several.
+    in_turns: both were visited in turns, in one campaign: what drifts meanwhile moves both. The first visit of a cell
+    is held against its first visit on the other side, and so on; only what moves their difference is doubt.
+    moved: what moves between set-ups of their targets, where more is known of it than these two tell. Where both sides
+    were set up twice or more, that is the doubt that all cells share, and drift counts within set-ups only.
     """
     if not 0 <= tolerance < effect < 1:
         raise UsageError(
@@ -139,21 +156,32 @@ def compare(
     margin, target = log1p(tolerance), -log(1 - effect)
     whole = None
     shared = 2 * (campaign_sd * t_quantile(0.975, campaign_dof) / t_quantile(0.975, inf)) ** 2
+    set_ups = [len({reading.set_up for reading in readings}) for readings in (first, second)]
+    if min(set_ups, default=0) > 1:
+        in_turns, moved = False, moved or between_set_ups(first, second)
+        if moved is not None:
+            shared += moved.variance_of_difference(set_ups[0], set_ups[1], level)
     if len(usable) >= FEWEST_CELLS:
-        residuals = [_residuals(readings, logs[side], logs[1 - side]) for side, readings in enumerate((first, second))]
+        if in_turns:
+            residuals = [_paired(first, second, set(usable))]
+            mean = float(residuals[0][1].mean())
+        else:
+            residuals = [
+                _residuals(readings, logs[side], logs[1 - side]) for side, readings in enumerate((first, second))
+            ]
+            # Without wild visits both halves are the mean over cells of the difference.
+            mean = (float(residuals[1][1].mean()) - float(residuals[0][1].mean())) / 2
         spread = level_spread(residuals, extra_variance=shared)
         if spread is not None:
             shared = spread.drift_variance
-            # Without wild visits both halves are the mean over cells of the difference.
-            mean = (float(residuals[1][1].mean()) - float(residuals[0][1].mean())) / 2
-            whole = _whole(mean, list(difference.values()), spread, margin, target)
+            whole = _whole(mean, list(difference.values()), spread, margin, target, level)
     once = _spread_of(list(difference.values()))
     tests = {cell: _test(logs[0][cell], logs[1][cell], pools, shared, margin, once) for cell in usable}
     chances = [test.p for test in tests.values() if test is not None]
-    cut = _benjamini_hochberg(chances, false_discovery_rate)
-    level = max(cut, false_discovery_rate / max(1, len(chances)))
+    cut = benjamini_hochberg(chances, false_discovery_rate)
+    called = max(cut, false_discovery_rate / max(1, len(chances)))
     cells = [
-        _cell(cell, logs[0][cell].size, logs[1][cell].size, tests[cell], cut, level, margin, target) for cell in usable
+        _cell(cell, logs[0][cell].size, logs[1][cell].size, tests[cell], cut, called, margin, target) for cell in usable
     ]
     cells += [_stalled(cell, values[0][cell], values[1][cell]) for cell in stalled]
     return Comparison(
@@ -197,13 +225,55 @@ def _residuals(readings: Sequence[Reading], own: dict[str, Floats], other: dict[
     of a whole map.
     """
     rows = [reading for reading in readings if reading.cell in own]
-    residuals = np.array([log(row.value) - float(other[row.cell].mean()) for row in rows])
-    centre = float(np.median(residuals))
-    scale = 1.4826 * float(np.median(np.abs(residuals - centre)))
-    if scale > 0:
-        residuals = np.clip(residuals, centre - WILD * scale, centre + WILD * scale)
+    residuals = _tamed(np.array([log(row.value) - float(other[row.cell].mean()) for row in rows]))
+    residuals = _within_set_ups(rows, residuals)
     weights = np.array([len(rows) / len(own) / own[row.cell].size for row in rows])
     return np.array([row.time for row in rows]), residuals * weights
+
+
+def _paired(first: Sequence[Reading], second: Sequence[Reading], cells: set[str]) -> tuple[Floats, Floats]:
+    """(times, differences) of the visits of two sides that were visited in turns: the n-th of a cell on either side,
+    weighted so that cells count alike.
+    """
+    by_cell: dict[str, tuple[list[Reading], list[Reading]]] = {cell: ([], []) for cell in sorted(cells)}
+    for side, readings in enumerate((first, second)):
+        for reading in sorted(readings, key=lambda one: one.time):
+            if reading.cell in cells:
+                by_cell[reading.cell][side].append(reading)
+    pairs = [(one, other, min(map(len, both))) for both in by_cell.values() for one, other in zip(*both, strict=False)]
+    differences = _tamed(np.array([log(other.value / one.value) for one, other, _ in pairs]))
+    weights = np.array([len(pairs) / len(cells) / count for *_, count in pairs])
+    return np.array([(one.time + other.time) / 2 for one, other, _ in pairs]), differences * weights
+
+
+def _within_set_ups(rows: Sequence[Reading], residuals: Floats) -> Floats:
+    """The residuals with the level of each set-up put on that of all; their mean stays."""
+    numbers = np.array([row.set_up for row in rows])
+    if np.unique(numbers).size < FEWEST_SET_UPS:
+        return residuals
+    moved = residuals.copy()
+    for number in np.unique(numbers):
+        mine = numbers == number
+        moved[mine] += float(residuals.mean()) - float(residuals[mine].mean())
+    return moved
+
+
+def between_set_ups(*sides: Sequence[Reading]) -> Between | None:
+    """What moves between set-ups, pooled over the sides; None where none was set up twice."""
+    values = []
+    for readings in sides:
+        mine: dict[tuple[Hashable, int], list[float]] = {}
+        for reading in readings:
+            mine.setdefault((reading.cell, reading.set_up), []).append(reading.value)
+        values.append(mine)
+    return between(values)
+
+
+def _tamed(values: Floats) -> Floats:
+    """Values with those further than WILD robust deviations from their median put there."""
+    centre = float(np.median(values))
+    scale = 1.4826 * float(np.median(np.abs(values - centre)))
+    return np.clip(values, centre - WILD * scale, centre + WILD * scale) if scale > 0 else values
 
 
 @dataclass(frozen=True)
@@ -298,29 +368,43 @@ def _satterthwaite(parts: Sequence[tuple[float, float]]) -> float:
     return total**2 / lower if lower else inf
 
 
-def _benjamini_hochberg(chances: Sequence[float], rate: float) -> float:
+def benjamini_hochberg(chances: Sequence[float], rate: float) -> float:
     """Largest p that counts as found at this false discovery rate; -1 when none does."""
     ordered = np.sort(np.asarray(chances, dtype=float))
     passed = np.flatnonzero(ordered <= rate * np.arange(1, ordered.size + 1) / max(1, ordered.size))
     return float(ordered[passed[-1]]) if passed.size else -1.0
 
 
-def _whole(mean: float, differences: Sequence[float], spread: Spread, margin: float, target: float) -> MapComparison:
-    half = spread.half_width()
+def _whole(
+    mean: float, differences: Sequence[float], spread: Spread, margin: float, target: float, level: float
+) -> MapComparison:
+    half = spread.half_width(1 - level)
     p = min(1.0, spread.beyond(abs(mean) - margin) + spread.beyond(abs(mean) + margin))
     return MapComparison(
         exp(mean),
         exp(mean - half),
         exp(min(mean + half, 700.0)),
         p,
-        _outcome(mean, half, margin, p <= LEVEL),
+        outcome_of(mean, half, margin, p <= level),
         exp(float(np.median(differences))),
         sqrt(spread.drift_variance),
-        spread.beyond(spread.half_width(1 - LEVEL) + margin - target),
+        spread.beyond(half + margin - target),
+        detectable_of_map(spread, margin, level),
     )
 
 
-def _outcome(difference: float, half: float, margin: float, found: bool) -> Outcome:
+def detectable_of_map(spread: Spread, margin: float, level: float) -> float:
+    """Share by which a map has to be lower to be found with 80% chance."""
+    return 1 - exp(-(spread.half_width(1 - level) + margin + spread.half_width(2 * USUAL_POWER - 1)))
+
+
+def detectable_of_cell(error: float, dof: float, margin: float, level: float) -> float:
+    """Likewise a cell. error: standard error of the difference of the logarithms, with its degrees of freedom."""
+    return 1 - exp(-min(700.0, (t_quantile(1 - level / 2, dof) + t_quantile(USUAL_POWER, dof)) * error + margin))
+
+
+def outcome_of(difference: float, half: float, margin: float, found: bool) -> Outcome:
+    """What is said of a difference of logarithms. half: half the width of its interval."""
     if found:
         return "higher" if difference > 0 else "lower"
     return "same" if abs(difference) + half <= margin else "not different"
@@ -341,8 +425,9 @@ def _cell(
         exp(test.difference - half),
         exp(min(test.difference + half, 700.0)),
         test.p,
-        _outcome(test.difference, half, margin, test.p <= cut),
+        outcome_of(test.difference, half, margin, test.p <= cut),
         _power(test.error, test.dof, margin, target, level),
+        detectable=detectable_of_cell(test.error, test.dof, margin, level),
     )
 
 

@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 from math import exp, expm1, log
 
 from ioatlas.analysis.best import NUMBER_WIDTH
+from ioatlas.analysis.wander import wander_findings
 from ioatlas.analysis.windows import window_values
 from ioatlas.analysis.wording import Namer, per_cent, plural
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import Cell
 from ioatlas.model.chart import Chart, ChartBound, ChartLine, ChartPoint, Table
-from ioatlas.model.drift import BaselineChart, BaselinePoint, ReplicateRow
+from ioatlas.model.drift import BaselineChart, BaselinePoint, ReplicateRow, Wander, counted, ordinal
 from ioatlas.model.finding import Finding, FindingCode, common
 from ioatlas.model.outcomes import VoidedReplicate
 from ioatlas.model.purpose import SWEPT, Purpose
@@ -76,7 +77,9 @@ class ReplicateState:
     @property
     def sentence(self) -> str:
         moved = f"level {expm1(self.effect):+.1%} (standard error {self.error:.1%})"
-        return "; ".join([f"replicate {self.replicate}: {moved}", *self.reasons, *([self.doubt] if self.doubt else [])])
+        return "; ".join(
+            [f"replicate {ordinal(self.replicate)}: {moved}", *self.reasons, *([self.doubt] if self.doubt else [])]
+        )
 
 
 def replicate_states(cells: Mapping[str, Cell], visits: Iterable[Visit]) -> tuple[ReplicateState, ...]:
@@ -185,7 +188,7 @@ def _doubted(states: list[ReplicateState], fit: ReplicateFit) -> list[ReplicateS
     error = (fit.errors[first.replicate] ** 2 + fit.errors[second.replicate] ** 2) ** 0.5
     if abs(expm1(difference)) < RELEVANT_SHIFT or abs(difference) < 4 * error:
         return states
-    said = f"replicates {first.replicate} and {second.replicate} differ by {expm1(difference):+.0%}"
+    said = f"replicates {counted(first.replicate)} and {counted(second.replicate)} differ by {expm1(difference):+.0%}"
     return [replace(state, doubt=said) for state in states]
 
 
@@ -265,7 +268,7 @@ def replicate_rows(states: Sequence[ReplicateState], voided: Sequence[VoidedRepl
         for state in states
     ]
     for one in voided:
-        again = f"voided and repeated as replicate {one.again}: {one.reason}"
+        again = f"voided and repeated as replicate {ordinal(one.again)}: {one.reason}"
         rows.append(
             ReplicateRow(
                 one.target, one.replicate, one.visits, one.discarded, one.effect, one.error, again, voided=True
@@ -300,13 +303,12 @@ def drift_pictures(
                 ),
                 (ChartBound("upper limit", chart.points[-1].high), ChartBound("lower", chart.points[-1].low)),
                 tuple(
-                    ChartBound(f"replicate {replicate}", round(at, 1))
+                    ChartBound(f"replicate {ordinal(replicate)}", round(at, 1))
                     for replicate, at in sorted(begins.items())[1:MOST_MARKS]
                 ),
-                f"One cell measured again at regular places of the sweep. The moving average ({chart.method}) of a "
-                "target that does not move stays between "
-                f"the limits; the middle is {chart.centre_bytes_per_s / 1e6:.1f} MB/s, the noise of one reading "
-                f"{chart.noise:.1%}.",
+                f"One cell measured again at regular places of the sweep. The moving average ({chart.method}) stays "
+                "between the limits when the target does not move. The middle is "
+                f"{chart.centre_bytes_per_s / 1e6:.1f} MB/s, the noise of one reading {chart.noise:.1%}.",
                 after_map=True,
             )
         )
@@ -314,7 +316,7 @@ def drift_pictures(
     texts = [
         (
             *((row.target,) if several else ()),
-            str(row.replicate),
+            counted(row.replicate),
             str(row.n_visits),
             str(row.n_discarded),
             "" if row.effect is None else f"{row.effect:+.1%}",
@@ -343,18 +345,20 @@ def drift_findings(
     charts: Sequence[BaselineChart],
     voided: Sequence[VoidedReplicate],
     removed: Mapping[str, Removal] | None = None,
+    wandered: Sequence[Wander] = (),
 ) -> tuple[Finding, ...]:
     """What is to be said of drift: replicates voided and repeated, replicates that stand although they moved,
-    baseline visits out
-    of control.
+    baseline visits out of control, and targets that moved in none of these ways but did not stay.
     """
     found = []
-    several = len({state.target for state in states} | {chart.target for chart in charts}) > 1
+    targets = [*(one.target for one in states), *(one.target for one in charts), *(one.target for one in wandered)]
+    several = len(set(targets)) > 1
     if voided:
         told = "; ".join(
-            (f"{one.target}: " if several else "") + f"pass {one.replicate}, {one.reason}" for one in voided[:3]
+            (f"{one.target}: " if several else "") + f"replicate {ordinal(one.replicate)}, {one.reason}"
+            for one in voided[:3]
         )
-        sentence = f"{plural(len(voided), 'pass', 'passes')} of the sweep moved and was made again: {told}."
+        sentence = f"{plural(len(voided), 'replicate')} of the sweep moved and was made again: {told}."
         if len(voided) > 1:
             sentence = sentence.replace("moved and was", "moved and were")
         sentence += " Its first try is in no value." if len(voided) == 1 else " Their first tries are in no value."
@@ -363,19 +367,24 @@ def drift_findings(
         on = f" of {target}" if several else ""
         levels = [expm1(effect) for effect in removal.effects.values() if effect]
         sentence = (
-            f"The speed{on} shifted between passes, {min(levels):+.0%} to {max(levels):+.0%}: taken out of the values."
+            f"The speed{on} shifted between replicates, {min(levels):+.0%} to {max(levels):+.0%}. "
+            "The values are corrected for it."
         )
         found.append(Finding(FindingCode.DRIFT, sentence, target=target))
     moved = [state for state in states if state.reasons or state.doubt]
     if moved:
         told = "; ".join(
-            (f"{state.target}, " if several else "") + f"pass {state.replicate} was {level_words(expm1(state.effect))}"
+            (f"{state.target}, " if several else "")
+            + f"replicate {ordinal(state.replicate)} was {level_words(expm1(state.effect))}"
             for state in moved[:3]
         )
         more = f", and {len(moved) - 3} more" if len(moved) > 3 else ""
         sentence = f"Speed shifted during the run: {told}{more}."
         found.append(Finding(FindingCode.DRIFT, sentence, target=common(state.target for state in moved)))
     shifted = {*(state.target for state in moved), *(removed or {})}
+    signalled = {chart.target for chart in charts if any(point.signal for point in chart.points)}
+    found += wander_findings(wandered, shifted | signalled, several=several)
+    shifted |= {one.target for one in wandered}
     found += [finding for chart in charts if (finding := _of_baseline(chart, shifted)) is not None]
     return tuple(found)
 
@@ -390,7 +399,7 @@ def level_words(effect: float) -> str:
 def _of_baseline(chart: BaselineChart, shifted: Collection[str]) -> Finding | None:
     """What the baseline says; nothing when it saw no drift of a target that is known to have shifted."""
     signals = [point for point in chart.points if point.signal]
-    head = f"Baseline test ({chart.label}), {len(chart.points)} times"
+    head = f"{plural(len(chart.points), 'baseline visit')} ({chart.label})"
     if signals:
         far = max(signals, key=lambda point: abs(point.smoothed - 1))
         code = FindingCode.DRIFT

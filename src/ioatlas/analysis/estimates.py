@@ -8,8 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import exp
 
-from ioatlas.analysis.best import NUMBER_WIDTH, STEADY_WIDTH
+from ioatlas.analysis.best import NUMBER_WIDTH, STEADY_WIDTH, edge_share
+from ioatlas.analysis.clients import fewer_note, shares_of
 from ioatlas.analysis.grade import Grade
+from ioatlas.analysis.together import target_shares_of
 from ioatlas.analysis.windows import WindowValues, window_values
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate, LatKind
@@ -22,17 +24,18 @@ from ioatlas.model.visit import Part, Visit
 from ioatlas.stats.drift import Removal, removable_effects
 from ioatlas.stats.gates import offered_iops
 from ioatlas.stats.intervals import Interval
+from ioatlas.stats.seen import bounded
 from ioatlas.stats.variance import PooledVariance, pool_variance
 
 WORK_BOUNDED = "work-bounded: the time of a fixed amount of work, no window and no steady state"
 OPEN_LOOP = "open loop: latencies are lower bounds, fio's clock starts after its rate sleep"
 INTENDED = (
-    "open loop: latencies from the time each I/O was due (intended-constant/1), short by 2 ms at most; in a "
-    "cut warm-up fio's own"
+    "open loop: latencies count from the time each I/O was due, short by 2 ms at most (intended-constant/1). "
+    "With several in flight they are short by what 95% of I/Os take (intended-drained/1). "
+    "In a cut warm-up they are fio's own"
 )
 REPLAYED = (
-    "open loop: latencies from the time each I/O of the trace was due, in whole milliseconds "
-    "(intended-trace/1), short by 2 ms at most"
+    "open loop: latencies count from the due time in the trace, in whole ms (intended-trace/1), short by 2 ms at most"
 )
 MOST_REASONS = 3
 MUCH_LONGER = 1.4
@@ -110,11 +113,10 @@ _Pools = dict[tuple[str, str], PooledVariance | None]
 
 
 def judged_visits(visits: Sequence[Visit]) -> list[Visit]:
-    """Of the visits of one cell those that count: not those that were too short for a verdict, once others were long
-    enough.
+    """Of the visits of one cell those that count: not those that were too short for a verdict, once others were much
+    longer.
     """
-    judged = [visit for visit in visits if visit.verdict.code is not VerdictCode.TOO_SHORT]
-    longest_ms = max((part.runtime_ms for visit in judged for part in visit.parts), default=0)
+    longest_ms = max((part.runtime_ms for visit in visits for part in visit.parts), default=0)
     return [
         visit
         for visit in visits
@@ -216,20 +218,27 @@ def _estimate(
     rates = [row.values.bw_bytes_per_s for row in rows]
     rate = grade.interval(rates, pools.get((target, "bw_bytes_per_s")))
     value = rate.estimate or 0.0
+    shown = bounded(rate, rates, _stretches(rows))
+    low, high = _with_edges(cell, rows, shown)
     # One set of visits moves bytes and I/Os in the same proportion: one interval serves both.
     total_bytes = sum(row.part.io_bytes for row in rows)
     per_io = total_bytes / max(1, sum(row.part.total_ios for row in rows))
     means = [row.values.lat_mean_ns for row in rows if row.values.lat_mean_ns]
     tails = [row.values.lat_p99_ns for row in rows if row.values.lat_p99_ns]
-    mean = grade.interval(means, pools.get((target, "lat_mean_ns"))) if means else None
-    tail = grade.interval(tails, pools.get((target, "lat_p99_ns"))) if tails else None
     merged = Histogram.merge(row.part.histogram for row in rows)
+    p99 = merged.percentile_ns(99)
+    ios = merged.ends_ns
+    mean = bounded(grade.interval(means, pools.get((target, "lat_mean_ns"))), means, ios) if means else None
+    tail = _tail(rows, tails, grade.interval(tails, pools.get((target, "lat_p99_ns"))), p99) if tails else None
+    shares = shares_of(cell, direction, [row.visit for row in rows])
     notes = tuple(
         note
         for note in (
             _loop_note(cell, direction, rows),
             WORK_BOUNDED if any(row.visit.verdict.code is VerdictCode.WORK_BOUNDED for row in rows) else "",
-            rate.reason,
+            shown.reason,
+            f"99th percentile: {tail.reason}" if tail is not None and tail.apart else "",
+            fewer_note(shares),
             _missed(grade, rates, pools.get((target, "bw_bytes_per_s"))),
             removal.sentence if removal is not None else "",
         )
@@ -241,26 +250,65 @@ def _estimate(
         "measured",
         len(rows),
         value,
-        rate.low,
-        rate.high,
+        low,
+        high,
         value / per_io if per_io else None,
-        rate.low / per_io if rate.low is not None and per_io else None,
-        rate.high / per_io if rate.high is not None and per_io else None,
+        low / per_io if low is not None and per_io else None,
+        high / per_io if high is not None and per_io else None,
         mean.estimate if mean else None,
         mean.low if mean else None,
         mean.high if mean else None,
-        merged.percentile_ns(99),
+        p99,
         tail.low if tail else None,
         tail.high if tail else None,
         _lat_kind(rows),
         cell_verdict([row.visit.verdict.code for row in rows], rate),
-        f"{rate.method} + {removal.method}" if removal is not None else rate.method,
+        f"{shown.method} + {removal.method}" if removal is not None else shown.method,
         sum(row.values.seconds for row in rows) / len(rows),
         sum(row.visit.window_start_ms for row in rows) / len(rows) / 1000,
         n_discarded,
         tuple(row.visit.seed for row in rows),
         notes,
+        shares=shares,
+        targets=target_shares_of(cell, direction, [row.visit for row in rows]),
     )
+
+
+def _with_edges(cell: Cell, rows: Sequence[_Reading], rate: Interval) -> tuple[float | None, float | None]:
+    """The interval, no narrower than what was in flight at the start of windows that were too short for a verdict.
+
+    Visits that are cut alike are wrong alike: that their values agree says nothing of it.
+    """
+    if rate.low is None or rate.high is None or rate.estimate is None:
+        return rate.low, rate.high
+    short = all(row.visit.verdict.code is VerdictCode.TOO_SHORT and row.visit.window_start_ms for row in rows)
+    if not short:
+        return rate.low, rate.high
+    ios = sum(row.values.iops * row.values.seconds for row in rows) / len(rows)
+    edge = edge_share(cell, ios, len(rows))
+    return min(rate.low, rate.estimate * (1 - edge)), max(rate.high, rate.estimate * (1 + edge))
+
+
+def _stretches(rows: Sequence[_Reading]) -> tuple[float, ...]:
+    """Throughput of the slowest and the fastest interval within the windows of these visits."""
+    rates = [
+        rate
+        for row in rows
+        for end, rate in zip(row.part.series.end_ms, row.part.series.bw_bytes_per_s, strict=True)
+        if end > row.visit.window_start_ms
+    ]
+    return (min(rates), max(rates)) if rates else ()
+
+
+def _tail(rows: Sequence[_Reading], tails: Sequence[float], interval: Interval, p99: float | None) -> Interval:
+    """Interval of the 99th percentile, which holds that of all I/Os together: no less than the median of a visit, no
+    more than its slowest I/O.
+    """
+    if interval.low is not None and interval.high is not None and p99 is not None:
+        interval = replace(interval, low=min(interval.low, p99), high=max(interval.high, p99))
+    histograms = [row.part.histogram for row in rows]
+    medians = [value for one in histograms if (value := one.percentile_ns(50)) is not None]
+    return bounded(interval, tails, [*medians, *(one.ends_ns[1] for one in histograms if one.bins)])
 
 
 def _lat_kind(rows: Sequence[_Reading]) -> LatKind:
@@ -322,7 +370,7 @@ def cell_verdict(verdicts: Sequence[VerdictCode], rate: Interval) -> VerdictCode
     worst = next((code for code in _WORST_FIRST if code in verdicts), VerdictCode.STEADY)
     if worst in _MAY_BE_STEADY:
         width = 0.0 if rate.withheld else rate.relative_half_width
-        if rate.apart or width > NUMBER_WIDTH:
+        if rate.apart or (width > NUMBER_WIDTH and rate.n > 1):  # one visit disagrees with none
             return VerdictCode.RUNS_DISAGREE
         if width > STEADY_WIDTH and worst is not VerdictCode.TOO_SHORT:
             return VerdictCode.UNCERTAIN

@@ -19,7 +19,7 @@ from ioatlas.model.fixed_work import FIO, IOZONE, operation_of, tool_of
 from ioatlas.model.purpose import Purpose
 from ioatlas.model.units import format_size
 from ioatlas.model.visit import Visit
-from ioatlas.stats.intervals import log_t_interval
+from ioatlas.stats.seen import few_visits_interval
 
 MEGA = 1e6
 TOOL_NAMES = {IOZONE: "IOzone"}
@@ -38,13 +38,12 @@ METHOD = {
     ),
     "random write": "Every record once, each tool in an order of its own; IOzone seeks before each: 0.2 µs.",
     "backward read": (
-        "fio reads the first record before it turns to the end and never reads the last; IOzone seeks "
-        f"before each and {_LOOKS}: 0.3 µs for 64 KiB."
+        "fio reads the first record before it turns to the end, and never the last. IOzone seeks before each and "
+        f"{_LOOKS}: 0.3 µs for 64 KiB."
     ),
     "record rewrite": "One record again and again; IOzone seeks back before each: 0.2 µs.",
-    "strided read": "One record in 17; fio begins each pass over the file with the same records where IOzone shifts "
-    "by one: fio reads a 17th of the file 17 times, and a cache may"
-    " answer it.",
+    "strided read": "One record in 17. fio begins each pass over the file with the same records; IOzone shifts by "
+    "one. So fio reads a 17th of the file 17 times, and a cache may answer it.",
 }
 """In what the two tools differ, by operation: seen in their system calls, times from bench/iozone/why.py."""
 FAVOURS_FIO = frozenset({"strided read"})
@@ -184,7 +183,7 @@ def agreements(found: Sequence[Reading]) -> list[Agreement]:
         if not both:
             continue
         ratios = [other.bw_bytes_per_s / one.bw_bytes_per_s for one, other in both]
-        interval = log_t_interval(ratios) if len(ratios) > 1 else None
+        interval = few_visits_interval(ratios) if len(ratios) > 1 else None
         by_record: dict[int, list[float]] = {}
         for one, other in both:
             by_record.setdefault(one.place[2], []).append(1e6 * (other.seconds_per_io - one.seconds_per_io))
@@ -234,13 +233,11 @@ def agreement_table(found: Sequence[Agreement]) -> Table:
             "Why",
         ),
         tuple(rows),
-        "Ratios are geometric means over pairs of visits of the same file and record in the same block, one after the "
-        "other; the interval is Student's t on their logarithms."
-        " The tools' visits are never put into one estimate. IOzone runs its operations in one process without a "
-        "pause; each of fio's has a process of its own, about 0.3 s"
-        " after the one before: runs of milliseconds may begin warm in IOzone and cold in fio, which favours IOzone "
-        "on small files. Times in the last"
-        " column were measured on one machine (bench/iozone).",
+        "Ratios are geometric means over pairs of visits of the same file and record, one after the other. The "
+        "interval is Student's t on their logarithms. The tools' visits are never put into one estimate. IOzone "
+        "runs its operations in one process without a pause. Each of fio's has a process of its own, about 0.3 s "
+        "after the one before. So runs of milliseconds may begin warm in IOzone and cold in fio, which favours "
+        "IOzone on small files. Times in the last column were measured on one machine (bench/iozone).",
     )
 
 
@@ -281,7 +278,7 @@ def sequence_findings(found: Sequence[Reading], *, by_operation: bool) -> list[F
             name = TOOL_NAMES.get(tool, tool)
             sentence = (
                 f"By {name}{where}, MB/s, means over {plural(records, 'record size')} (± standard deviation "
-                f"between them): {', '.join(told)}."
+                f"between them): {'; '.join(told)}."
             )
             made.append(
                 Finding(FindingCode.OPERATIONS, sentence, _keys(found, target, tool), title=f"By {name}", target=target)
@@ -289,7 +286,7 @@ def sequence_findings(found: Sequence[Reading], *, by_operation: bool) -> list[F
     compared = agreements(found)
     if compared:
         apart = [each for each in compared if each.apart]
-        words = ", ".join(f"{each.operation} {each.ratio:.2f}" for each in apart)
+        words = "; ".join(f"{each.operation} {each.ratio:.2f}" for each in apart)
         sentence = (
             f"IOzone and its fio translation: {len(compared) - len(apart)} of "
             f"{plural(len(compared), 'operation')} without a sure difference above {AGREE:.0%}"
@@ -326,7 +323,7 @@ def _noise(found: Sequence[Reading]) -> list[Finding]:
     middle = median(share for share, _ in spreads)
     sentence = (
         f"Standard deviation between visits: {middle:.1%} of the mean in the middle of "
-        f"{plural(len(spreads), 'cell')}, {worst:.0%} at worst ({where})."
+        f"{plural(len(spreads), 'cell')}. The worst is {worst:.0%}: {where}."
     )
     return [Finding(FindingCode.NOISE, sentence, (key,), target=cell.target)]
 

@@ -187,11 +187,9 @@ def _compared(target: str, pairs: Mapping[str, tuple[list[float], list[float]]])
     ]
     worst = max(changes, key=lambda key: abs(changes[key]))
     sentence = (
-        f"{target}: reads before and after writes to the same bytes differ: after them they reach {exp(whole):.0%} of "
-        "what they reached before "
-        f"(mean of {plural(len(pairs), 'cell')}; {plural(len(moved), 'cell')} differ by themselves, the most changed "
-        f"reaches {exp(changes[worst]):.0%}). "
-        "A target that drifts with time would look the same."
+        f"{target}: reads changed after writes to the same bytes. They reach {exp(whole):.0%} of what they reached "
+        f"before, in the mean of {plural(len(pairs), 'cell')}. The most changed reaches {exp(changes[worst]):.0%}; "
+        f"{plural(len(moved), 'cell')} changed beyond noise. A target that drifts with time would look the same."
     )
     return Finding(
         FindingCode.READS_AFTER_WRITES,

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from ioatlas.analysis.imported_methods import caching, methods, statistic
 from ioatlas.analysis.imported_physics import doubts
+from ioatlas.analysis.imported_repeats import with_repeats
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.estimate import Estimate, LatKind
 from ioatlas.model.imported_reading import ImportedReading
@@ -33,6 +34,14 @@ class Labelled:
     label: str
     reading: ImportedReading
 
+    @property
+    def file(self) -> str:
+        return self.reading.source
+
+    @property
+    def tool(self) -> str:
+        return self.reading.tool
+
 
 @dataclass(frozen=True)
 class ImportedMap:
@@ -50,9 +59,11 @@ class ImportedMap:
     methods: Mapping[str, Mapping[str, str]]
 
 
-def imported_map(found: Iterable[Labelled]) -> ImportedMap:
-    """Estimates of kind 'imported', one for each reading that has a figure; what its source does not say is not in
-    its cell.
+def imported_map(found: Iterable[Labelled], *, one_by_one: bool = False) -> ImportedMap:
+    """Estimates of kind 'imported'; what a source does not say is not in its cell.
+
+    Readings of one load that the user gave a label are repeats, and one estimate; one_by_one: each reading that has a
+    figure is an estimate, to be tested with the others.
     """
     kept = _without_repeats([one for one in found if _has_figure(one.reading)])
     worded = any(one.reading.operation for one in kept)
@@ -63,6 +74,8 @@ def imported_map(found: Iterable[Labelled]) -> ImportedMap:
         _estimate(one.reading, name, option, files[one.reading.source])
         for one, name, option in zip(kept, names, options, strict=True)
     )
+    if not one_by_one:
+        estimates = with_repeats(kept, estimates)
     by_series: dict[str, list[ImportedReading]] = {}
     for one, name in zip(kept, names, strict=True):
         by_series.setdefault(name, []).append(one.reading)

@@ -12,6 +12,7 @@ from statistics import fmean, median
 
 from ioatlas.analysis.compare import FALSE_DISCOVERY_RATE, TOLERANCE, CellComparison, Reading, compare
 from ioatlas.analysis.imported import NOT_TOLD
+from ioatlas.analysis.many import effect_for
 from ioatlas.model.cell import MIXED, Cell
 
 AXES = ("bs", "size", "numjobs", "iodepth", "rwmixread", "rate_iops")
@@ -86,7 +87,7 @@ def compare_readings(
     nothing else.
     """
     sides = [_by_load(values) for values in (first, second)]
-    pairs, ambiguous, used = _pairs(*sides)
+    pairs, ambiguous, used = counterparts(*sides)
     repeated = [i for i, (a, b) in enumerate(pairs) if min(len(sides[0][a]), len(sides[1][b])) >= FEWEST]
     tests: dict[int, CellComparison] = {}
     if repeated:
@@ -94,7 +95,13 @@ def compare_readings(
             [Reading(str(i), value.value, value.time) for i in repeated for value in sides[which][pairs[i][which]]]
             for which in (0, 1)
         ]
-        found = compare(readings[0], readings[1], tolerance=tolerance, false_discovery_rate=FALSE_DISCOVERY_RATE)
+        found = compare(
+            readings[0],
+            readings[1],
+            tolerance=tolerance,
+            effect=effect_for(tolerance),
+            false_discovery_rate=FALSE_DISCOVERY_RATE,
+        )
         tests = {int(cell.cell): cell for cell in found.cells}
     rows = [_row(a, b, sides[0][a], sides[1][b], tests.get(i)) for i, (a, b) in enumerate(pairs)]
     ratios = [row.ratio for row in rows]
@@ -109,6 +116,7 @@ def compare_readings(
 
 
 _Key = tuple[str, str, Load]
+"""Operation, direction and the other options of a load, as far as its source tells them."""
 
 
 def _by_load(values: Sequence[ImportedValue]) -> dict[_Key, list[ImportedValue]]:
@@ -120,16 +128,21 @@ def _by_load(values: Sequence[ImportedValue]) -> dict[_Key, list[ImportedValue]]
 
 
 def _key(value: ImportedValue) -> _Key:
-    option = value.cell.option
+    return load_of(value.cell, value.direction)
+
+
+def load_of(cell: Cell, direction: str) -> _Key:
+    """A load by what any tool may tell of it."""
+    option = cell.option
     operation = str(option.get("operation") or option.get("rw") or "")
     operation = "" if operation.endswith(NOT_TOLD) else {"readwrite": "rw"}.get(operation, operation)
     load = tuple(
         (name, option[name]) for name in AXES if name in option and (name != "rwmixread" or operation in MIXED)
     )
-    return operation, value.direction, load
+    return operation, direction, load
 
 
-def _pairs(
+def counterparts(
     first: Mapping[_Key, object], second: Mapping[_Key, object]
 ) -> tuple[list[tuple[_Key, _Key]], int, tuple[set[_Key], set[_Key]]]:
     """Each load with its one counterpart; how many have several; and the loads that have any."""

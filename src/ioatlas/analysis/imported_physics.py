@@ -78,8 +78,8 @@ def _littles_law(reading: ImportedReading) -> Iterator[str]:
         yield f"contradiction (Little's law): {known} in flight, but the run had at most {asked}"
     elif in_flight < asked * _FEW_IN_FLIGHT and _is_whole(reading):
         yield (
-            f"Little's law: {known} in flight, but {asked} were asked for; "
-            "the queue was not full, or the latency is not that of one I/O"
+            f"Little's law: {known} in flight, but {asked} were asked for. The queue was not full, or the latency is "
+            "not that of one I/O"
         )
 
 

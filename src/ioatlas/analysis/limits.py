@@ -6,10 +6,11 @@ one thing tell.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from ioatlas.analysis.ceilings import (
+    ETHERNET_BYTES,
     TOLERANCE,
     Ceiling,
     Ethernet,
@@ -65,6 +66,40 @@ def ceilings_of(
     return tuple(sorted(found, key=lambda one: one.bw_bytes_per_s or float("inf")))
 
 
+STANDARD_BITS_PER_S = (1e8, 1e9, 2.5e9, 5e9, 10e9, 25e9, 40e9, 50e9, 100e9)
+STANDARD_MTUS = (1500, 9000)
+
+
+def standard_links(bed: Testbed, bs_bytes: int, direction: str = "read") -> tuple[Ceiling, ...]:
+    """What links of all standard rates carry, of a path whose link is not known.
+
+    Each with a cable's framing, and with that of an interface or a shaper, which counts a frame from header to payload.
+    """
+    if any(one.resource in ("link", "network path") for one in ceilings_of(bed, bs_bytes, direction)):
+        return ()
+    mtu = bed.number("route.mtu") or bed.number("nic.mtu")
+    protocol = _protocol(bed)
+    transfer = _transfer_bytes(bed, direction)
+    found = []
+    for rate in STANDARD_BITS_PER_S:
+        for size in (int(mtu),) if mtu and mtu >= 576 else STANDARD_MTUS:
+            link = Ethernet(rate, size, timestamps=bed.value("tcp.timestamps") != 0)
+            cable = link_ceiling(link, protocol, bs_bytes, transfer_bytes=transfer)
+            shaped = (cable.bw_bytes_per_s or 0.0) * (size + link.frame_overhead_bytes) / (size + ETHERNET_BYTES)
+            found += [cable, replace(cable, bw_bytes_per_s=shaped, name=cable.name.replace(" link", " shaped link"))]
+    return tuple(found)
+
+
+def _protocol(bed: Testbed) -> Protocol:
+    name, version = str(bed.value("protocol.name") or ""), str(bed.value("protocol.version") or "")
+    return "nfs3" if name == "NFS" and version.startswith("3") else _PROTOCOLS.get(name, "tcp")
+
+
+def _transfer_bytes(bed: Testbed, direction: str) -> int:
+    """Largest payload of an operation of the protocol; 0 where it is not known."""
+    return int(bed.number("protocol.rsize_bytes" if direction == "read" else "protocol.wsize_bytes") or 0)
+
+
 def _generator(bed: Testbed, bs_bytes: int, numjobs: int) -> Iterator[Ceiling]:
     """What fio makes on this client when I/Os cost nothing, and what it reads from a target in memory: one job's
     rate times the jobs, at most the cores.
@@ -111,11 +146,10 @@ def _link(bed: Testbed, bs_bytes: int, direction: str) -> Iterator[Ceiling]:
     if bed.value("route.local") is True or bed.value("protocol.transport") == "unix socket":
         return
     mtu = int(min(value for value in (bed.number("nic.mtu") or 1500, bed.number("route.mtu") or 1 << 20)))
-    name, version = str(bed.value("protocol.name") or ""), str(bed.value("protocol.version") or "")
-    protocol = "nfs3" if name == "NFS" and version.startswith("3") else _PROTOCOLS.get(name, "tcp")
+    protocol = _protocol(bed)
     vlan = bed.value("nic.kind") == "vlan"
     timestamps = bed.value("tcp.timestamps") != 0
-    transfer = int(bed.number("protocol.rsize_bytes" if direction == "read" else "protocol.wsize_bytes") or 0)
+    transfer = _transfer_bytes(bed, direction)
     for fact, when in (("nic.speed", True), ("nic.shaped_rate", direction != "read")):
         speed = bed.number(fact)
         if speed is not None and when:
@@ -225,23 +259,29 @@ def explain(readings: Sequence[Reading], lines: Mapping[str, float] | None = Non
     """
     by_name = {one.name: one for one in readings}
     found: list[Finding] = []
-    for one in readings:
-        ceilings = list(one.ceilings)
-        if one.through:
-            if one.through not in by_name:
-                raise UsageError(
-                    f"{one.name} passes {one.through!r}, which is no reading",
-                    remedy=f"readings are: {', '.join(by_name)}",
-                )
-            passed = by_name[one.through].bw_bytes_per_s
-            ceilings.append(Ceiling(f"path {one.through} measured alone", "network path", passed, None, "measured"))
-        finding = limit_finding(one.bw_bytes_per_s, ceilings, what=one.name)
+    bounded = [_with_path(one, by_name) for one in readings]
+    for one in bounded:
+        finding = limit_finding(one.bw_bytes_per_s, one.ceilings, what=one.name)
         found.append(Finding(finding.code, finding.sentence + _beside(one.bw_bytes_per_s, lines or {})))
-    plain = [one for one in readings if not one.through]
-    for first, second in combinations(plain, 2):
-        if (finding_of_pair := _pair(first, second)) is not None:
+    for first, second in combinations(bounded, 2):
+        # A path alone and what passed a path differ in more than the factor.
+        alike = bool(first.through) == bool(second.through)
+        if alike and (finding_of_pair := _pair(first, second)) is not None:
             found.append(finding_of_pair)
     return tuple(found)
+
+
+def _with_path(one: Reading, by_name: Mapping[str, Reading]) -> Reading:
+    """The reading with the path that it had to pass as a ceiling."""
+    if not one.through:
+        return one
+    if one.through not in by_name:
+        raise UsageError(
+            f"{one.name} passes {one.through!r}, which is no reading", remedy=f"readings are: {', '.join(by_name)}"
+        )
+    passed = by_name[one.through].bw_bytes_per_s
+    path = Ceiling(f"path {one.through} measured alone", "network path", passed, None, "measured")
+    return replace(one, ceilings=(*one.ceilings, path))
 
 
 def _beside(rate: float, lines: Mapping[str, float]) -> str:
@@ -279,14 +319,12 @@ def _pair(first: Reading, second: Reading) -> Finding | None:
     if allowed is not None and gain <= allowed + BARELY:
         return Finding(FindingCode.EXPLAINED, f"{head}; the ceilings allow +{allowed:.0%}, so that explains it")
     if factor == "mtu":
-        allows = (
-            f"the link's arithmetic allows +{allowed:.1%}"
-            if allowed is not None
-            else "the link's arithmetic allows less"
-        )
+        # What bounds a reading that passed a path is that path, measured alone, not the link's arithmetic.
+        bound = "the path alone" if low.through else "the link's arithmetic"
+        allows = f"{bound} allows +{allowed:.1%}" if allowed is not None else f"{bound} allows less"
         return Finding(
             FindingCode.CLIENT_LIMITED,
-            f"{head}; {allows}, so the rest is work saved for each packet in the client or on its bus, which limits "
+            f"{head}; {allows}. So the rest is work saved for each packet in the client or on its bus, which limits "
             f"{low.name}",
         )
     nearest = limit_finding(high.bw_bytes_per_s, high.ceilings, what=high.name)

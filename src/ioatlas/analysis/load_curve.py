@@ -14,6 +14,7 @@ from ioatlas.model.load_curve import LATENCY_NOTE, LoadPoint, Spread, StreamPoin
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.model.visit import Part, Series, Visit
 from ioatlas.stats.intervals import Interval, log_t_interval
+from ioatlas.stats.seen import bounded, few_visits_interval
 from ioatlas.stats.stream_gates import offered_by_direction, offered_iops, stream_backlog
 
 PHASE, LOAD, OFFERED, STREAM = "phase", "load", "load_iops", "stream"
@@ -60,8 +61,8 @@ def load_point(cell: Cell, visits: Sequence[Visit], watts: Mapping[int, Mapping[
         cell.loop,
         offered,
         float(cell.option[OFFERED]) if OFFERED in cell.option else None,
-        _spread(rates),
-        _spread(log_t_interval([_rate(visit, "bw_bytes_per_s") for visit in kept])),
+        _spread(few_visits_interval([_rate(visit, "iops") for visit in kept])),
+        _spread(few_visits_interval([_rate(visit, "bw_bytes_per_s") for visit in kept])),
         _over(kept, mean_latency_ns),
         _percentile(kept, 95),
         _percentile(kept, 99),
@@ -96,14 +97,17 @@ def _spread(interval: Interval) -> Spread:
 
 def _over(visits: Sequence[Visit], read: Callable[[Visit], float | None]) -> Spread | None:
     values = [value for visit in visits if (value := read(visit)) is not None]
-    return _spread(log_t_interval(values)) if values else None
+    ios = [end for visit in visits for end in _merged(visit).ends_ns]
+    return _spread(bounded(log_t_interval(values), values, ios)) if values else None
 
 
 def _percentile(visits: Sequence[Visit], percent: float) -> Spread | None:
     """Of all I/Os of all visits, from their merged counts; its interval is over the visits' own percentiles."""
     value = Histogram.merge(_merged(visit) for visit in visits).percentile_ns(percent)
     over = _over(visits, lambda visit: _merged(visit).percentile_ns(percent))
-    return None if value is None or over is None else Spread(value, over.low, over.high)
+    if value is None or over is None or over.low is None or over.high is None:
+        return None if value is None else Spread(value)
+    return Spread(value, min(over.low, value), max(over.high, value))
 
 
 def _streams(cell: Cell, visits: Sequence[Visit]) -> tuple[StreamPoint, ...]:

@@ -31,6 +31,7 @@ from ioatlas.analysis.best import (
     usable,
     with_fresh,
 )
+from ioatlas.analysis.model_saturation import ModelLine, model_lines, near_words
 from ioatlas.analysis.wording import Namer, per_cent, plural
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.estimate import Estimate
@@ -53,6 +54,8 @@ MOST_RIVALS = 2
 """Cells of a target and direction that are measured again beside those that are named."""
 EVIDENCE = 20
 """Most cells listed as evidence of one finding."""
+MOST_REASONS = 2
+"""Reasons for discarded runs that one sentence names."""
 
 
 def extremes(estimates: Iterable[Estimate]) -> tuple[Cell, ...]:
@@ -97,19 +100,25 @@ def findings(result: CampaignResult) -> tuple[Finding, ...]:
     namer = Namer(cells, [target.name for target in result.targets], tuple(result.axes))
     estimates = with_fresh(result.estimates, result.fresh)
     found: list[Finding] = []
+    modelled = model_lines(estimates)
     for group, members in groups(estimates).items():
         best = best_of(members)
         if best is None:
             found.append(_no_peak(group, members, namer))
             continue
-        found += [_peak(group, best, namer), _near(group, best, namer), _saturation(group, best, members, namer)]
+        found += [_peak(group, best, namer), _near(group, best, namer)]
+        found.append(_saturation(group, best, members, modelled, namer))
     noise, missing = _noise(estimates, namer), _not_measured(replace(result, estimates=estimates))
     return (*found, noise, *([missing] if missing.sentence else []))
 
 
+_OF_CELLS: dict[str, str] = {VerdictCode.RUNS_DISAGREE: "whose runs disagree"}
+"""Verdicts that are no adjective, after a number of cells."""
+
+
 def _no_peak(group: Group, members: Sequence[Estimate], namer: Namer) -> Finding:
     words: Counter[str] = Counter(e.verdict or "without throughput" for e in members)
-    reasons = ", ".join(f"{count:,} {word}" for word, count in words.most_common())
+    reasons = ", ".join(f"{count:,} {_OF_CELLS.get(word, word)}" for word, count in words.most_common())
     sentence = f"No {group[1]} value{namer.on(group[0])} can be named the best: {reasons}."
     return _finding(FindingCode.PEAK, sentence, _keys(members), group, namer)
 
@@ -120,7 +129,7 @@ def _peak(group: Group, best: Best, namer: Namer) -> Finding:
     sentences = [f"Best {direction}{namer.on(target)}: {value_text(e)}, {namer.short(e.cell)}."]
     if e.bw_first:
         times = f"{e.n_visits:,} times" if e.n_visits > 1 else "once"
-        sentences.append(f"Re-measured {times}; the first pass gave {format_rate_like(e.bw_first, speed(e))}.")
+        sentences.append(f"Re-measured {times}; it was {format_rate_like(e.bw_first, speed(e))}.")
     elif not e.cell.trace:
         sentences.append("It was not re-measured, so it is probably a little high.")
     if tie := tie_words(best, namer):
@@ -222,9 +231,14 @@ def job_lines(members: Iterable[Estimate]) -> list[Line]:
 _VERBS = {"read": "reads", "write": "writes", "trim": "trims"}
 
 
-def _saturation(group: Group, best: Best, members: Sequence[Estimate], namer: Namer) -> Finding:
+def _saturation(
+    group: Group, best: Best, members: Sequence[Estimate], modelled: Sequence[ModelLine], namer: Namer
+) -> Finding:
     direction = group[1]
     lines = [line for line in job_lines(members) if len(line.points) >= FEWEST_JOBS_VALUES]
+    foretold = next((line for line in modelled if line.place == (*group, "numjobs") and line.told), None)
+    if not lines and foretold is not None:
+        return _by_the_model(group, foretold, namer)
     if not lines:
         return _unknown_saturation(group, best, members, namer)
     peak_key = best.peak.cell.key
@@ -266,6 +280,19 @@ def _saturation_of(line: Line, direction: str, namer: Namer) -> list[str]:
             f"The client limited {limited} of these {len(line.points)} points: the target may gain further."
         )
     return sentences
+
+
+def _by_the_model(group: Group, line: ModelLine, namer: Namer) -> Finding:
+    """Where too few job counts were measured, what the map's model says of the fastest line along them."""
+    blocks = namer.short(line.key.cell).split(", ")[0]
+    if line.bends:
+        sentence = f"By the map's model, {near_words(line)} {group[1]} {blocks} blocks at nearly full speed."
+    else:
+        sentence = (
+            f"By the map's model, more jobs than {line.last} may {group[1]} {blocks} blocks faster still: test more."
+        )
+    keys = _keys(e for _, e in line.points if e.kind == "measured")
+    return _finding(FindingCode.SATURATION, sentence, keys, group, namer)
 
 
 def _unknown_saturation(group: Group, best: Best, members: Sequence[Estimate], namer: Namer) -> Finding:
@@ -387,7 +414,10 @@ def _not_measured(result: CampaignResult) -> Finding:
     if suspect:
         sentences.append(f"Measured, but not ranked: {_count_words(suspect)}.")
     if result.n_discarded:
-        why = ", ".join(f"{count:,} {reason}" for reason, count in result.discard_reasons.items())
+        # The sentence must stay short; the settings of the report have them all.
+        often = sorted(result.discard_reasons.items(), key=lambda pair: -pair[1])
+        most = "most: " if len(often) > MOST_REASONS else ""
+        why = most + ", ".join(f"{count:,} {reason}" for reason, count in often[:MOST_REASONS])
         sentences.append(
             f"{plural(result.n_discarded, 'run')} {'was' if result.n_discarded == 1 else 'were'} "
             f"discarded{f' ({why})' if why else ''}."
@@ -439,7 +469,7 @@ def _times(ratio: float) -> str:
 
 def _count_words(words: Counter[str]) -> str:
     """'3 drifting and 1 cached'."""
-    texts = [f"{count:,} {word or 'without a verdict'}" for word, count in words.most_common()]
+    texts = [f"{count:,} {_OF_CELLS.get(word, word) or 'without a verdict'}" for word, count in words.most_common()]
     return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
 
 

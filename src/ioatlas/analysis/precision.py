@@ -42,7 +42,7 @@ def precision_findings(estimates: Iterable[Estimate], grade: Grade, budget_secon
     )
     capped = [estimate for estimate in missed if estimate.n_visits >= grade.cap]
     if len(capped) == len(missed) or budget_seconds is None:
-        sentence += f" What stopped it: at most {grade.cap} visits of a cell."
+        sentence += f" What stopped it: at most {plural(grade.cap, 'visit')} of a cell."
     else:
         sentence += f" What stopped it: the budget of {format_duration(budget_seconds)}."
     needed = {estimate.cell.key: _needed(estimate, wanted) for estimate in missed}

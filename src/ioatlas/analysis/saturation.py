@@ -32,6 +32,7 @@ from ioatlas.model.purpose import Purpose
 from ioatlas.model.units import format_count, format_latency
 from ioatlas.model.verdict import LOWER_BOUND, VerdictClass, verdict_class
 from ioatlas.model.visit import Visit
+from ioatlas.stats.minimum import least_squares
 
 METHOD = "usl-bounds-linear-aicc/1"
 FEWEST_LEVELS = 6
@@ -147,16 +148,15 @@ def _fit(law: LawName, n: Any, log_x: Any, weights: Any, starts: Sequence[Sequen
     """Parameters (as logarithms, so that they stay positive) and the weighted sum of squares, best of several
     starts.
     """
-    from scipy.optimize import least_squares
 
     def residuals(logs: Any) -> Any:
         return np.sqrt(weights) * (np.log(_model(law, logs, n)) - log_x)
 
     best, lowest = None, math.inf
     for start in starts:
-        found = least_squares(residuals, np.asarray(start, dtype=float), method="trf", max_nfev=200)
-        if 2 * found.cost < lowest:
-            best, lowest = found.x, 2 * float(found.cost)
+        found, squares = least_squares(residuals, start)
+        if squares < lowest:
+            best, lowest = found, squares
     return best, lowest
 
 
@@ -205,9 +205,9 @@ def fit_laws(levels: Sequence[Level]) -> tuple[Fit, ...]:
     return tuple(sorted(fits, key=lambda fit: fit.aicc))
 
 
-def _near_peak(n: Sequence[float], x: Sequence[float]) -> float:
-    """Fewest in flight with NEAR of the best, log-linear between levels."""
-    goal = NEAR * max(x)
+def near_peak(n: Sequence[float], x: Sequence[float], best: float | None = None) -> float:
+    """Fewest in flight with NEAR of the best, log-linear between levels. best: the highest value when left out."""
+    goal = NEAR * (max(x) if best is None else best)
     for index, value in enumerate(x):
         if value >= goal:
             if index == 0:
@@ -222,7 +222,7 @@ def _power(n: Sequence[float], x: Sequence[float]) -> float:
     return max(zip(n, x, strict=True), key=lambda pair: pair[1] ** 2 / pair[0])[0]
 
 
-def _last_gaining(n: Sequence[float], x: Sequence[float]) -> float:
+def last_gaining(n: Sequence[float], x: Sequence[float]) -> float:
     """Largest level whose step from the best smaller one still gained SCALES for a doubling."""
     last = n[0]
     for index in range(1, len(n)):
@@ -267,11 +267,11 @@ def saturation(levels: Sequence[Level], *, seed: int = 1) -> Saturation | None:
     return Saturation(
         tuple(usable),
         fits,
-        with_interval(_near_peak(n, x), _near_peak),
+        with_interval(near_peak(n, x), near_peak),
         with_interval(_power(n, x), _power),
         peak,
         with_interval(max(x), lambda _n, drawn: max(drawn)),
-        with_interval(_last_gaining(n, x), _last_gaining),
+        with_interval(last_gaining(n, x), last_gaining),
     )
 
 
@@ -413,44 +413,34 @@ def _same_line(cell: Cell, key: LineKey) -> bool:
 
 def sentence(key: LineKey, line: Saturation, namer: Namer) -> str:
     """One line in words: law, bend, peak, per-job throughput, and what the losing laws scored."""
-    unit = "job" if key.along == "numjobs" else "I/O in flight for each job"
     where = namer.cell(key.cell, without=(key.along,))
     last = line.levels[-1].n
     runner = line.fits[1]
     margin = runner.aicc - line.law.aicc
     described = (
-        f"best described by {_WORDS[line.law.law]}"
+        f"Best described by {_WORDS[line.law.law]}"
         if margin >= CLEAR
-        else f"described about equally well by {_WORDS[line.law.law]} and {_WORDS[runner.law]}"
+        else f"Described as well by {_WORDS[line.law.law]} as by {_WORDS[runner.law]}"
     )
-    scores = ", ".join(f"{_WORDS[fit.law]} {fit.aicc:.1f}" for fit in line.fits[1:])
-    text = (
-        f"Along {key.along} ({where}, {key.direction}s{namer.on(key.target)}, {plural(len(line.levels), 'level')} up "
-        f"to {last}) throughput is {described}"
-        f" (AICc {line.law.aicc:.1f}; {scores})."
-    )
+    scores = "; ".join(f"{_WORDS[fit.law]} {fit.aicc:.1f}" for fit in line.fits[1:])
+    text = f"Along {key.along}, {key.direction}s{namer.on(key.target)} ({where}): "
+    text += f"{plural(len(line.levels), 'level')} up to {last}. {described} (AICc {line.law.aicc:.1f}; {scores})."
     if line.saturated:
-        text += (
-            f" 90% of the best, {format_count(line.best.value)} IOPS, is reached at {_span(line.near_peak)}; most "
-            f"throughput for its latency at {_span(line.power)}."
-        )
+        text += f" 90% of the best, {format_count(line.best.value)} IOPS, is reached at {_span(line.near_peak)}."
+        text += f" Most throughput for its latency: {_span(line.power)}."
     else:
         text += f" No bend within what was measured: {format_count(line.best.value)} IOPS at {last}."
     if line.peak is not None:
         text += f" It turns down at about {_span(line.peak)}."
     if key.along == "numjobs":
         first, final = line.per_job[0], line.per_job[-1]
-        text += (
-            f" Each job gets {format_count(first[1])} IOPS with {plural(first[0], 'job')}, "
-            f"{format_count(final[1])} with {final[0]};"
-        )
-        text += (
-            f" the most connections that still scale (a doubling gains {SCALES:.0%} or more) are "
-            f"{_span(line.last_gaining)}."
-        )
+        text += f" Each job gets {format_count(first[1])} IOPS with {plural(first[0], 'job')}, "
+        text += f"{format_count(final[1])} with {final[0]}."
+        text += f" A doubling of connections still gains {SCALES:.0%} or more up to {_span(line.last_gaining)}."
     if line.law.law == "bounds":
+        unit = "job" if key.along == "numjobs" else "I/O in flight for each job"
         rate, top = line.law.parameters
-        text += f" The bounds: {format_latency(1e9 / rate)} for each {unit}, {format_count(top)} IOPS at most."
+        text += f" The bounds: {format_latency(1e9 / rate)} for each {unit}; {format_count(top)} IOPS at most."
     return text
 
 

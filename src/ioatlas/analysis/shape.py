@@ -1,50 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shape of a map around each cell: how throughput answers to more load, and what stays the same when the block
-size changes.
+"""The shape of a map around each cell: how throughput answers to more load, what stays the same when the block size
+changes, what is faster elsewhere. Facts with their uncertainty; what they are evidence of stands in `causes`.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from statistics import median
-from typing import Literal
 
 from ioatlas.analysis.cache import CacheVerdict
-from ioatlas.analysis.ceilings import TOLERANCE, Ceiling
+from ioatlas.analysis.ceilings import Ceiling
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.units import format_count, format_latency, format_rate, format_size
 from ioatlas.model.usage import Usage
-from ioatlas.model.verdict import WITHHELD, VerdictClass, verdict_class
+from ioatlas.model.verdict import WITHHELD, VerdictClass, VerdictCode, verdict_class
 
 _MORE = {"numjobs": "the jobs", "iodepth": "the iodepth"}
-State = Literal["saturated", "per job", "rising", "bend", "alone"]
 Place = tuple[str, str]
 """Cell key and direction."""
 
-REACHED = 0.90
-"""A ceiling is reached from this share on; below FAR it has room."""
-FLAT_GAIN = 1.10
-"""More load that gives less than this much more gives no more."""
-RISING = 0.7
-"""Exponent of throughput over load from which it grows with the load: a doubling gives 1.6 times."""
-SAME = 0.05
-"""Two plateaus are the same rate within this."""
-TIGHT, TIGHT_SPAN = 0.03, 4
-"""I/Os a second that hold within TIGHT, or bytes a second within SAME, over block sizes that differ
-TIGHT_SPAN-fold, are a rule of the target, not the work of a full processor.
+FLAT, RISING = 0.3, 0.7
+"""Exponents of throughput over load up to which more load gives little, and from which it gives nearly in proportion.
 """
-NOISY = 0.15
-"""Half of an interval, over the value, from which a plateau is not compared with others."""
-FAST_SHARE, NO_FAST_SHARE = 0.01, 0.001
-"""I/Os that take less than half the mean: some of them show a limit by credit, none of them a queue that serves one
-at a time.
+GIVEN_BACK = 0.1
+"""A step of load that gains, while more load beyond it gains less than this, shows a credit or a disturbance."""
+LEAST_SPREAD, MOST_SPREAD, UNSTEADY_SPREAD, UNKNOWN_SPREAD = 0.01, 1.0, 0.1, 0.05
+"""Standard deviations of the logarithm of a value: least and most, of one that was not steady, of one without an
+interval.
 """
-EXCLUDED = 1.5
-"""A path that carried this many times as much elsewhere on the map is not what limits here."""
+BOTH_SIDES = 2 * 1.96
+
+
+@dataclass(frozen=True)
+class Drive:
+    """A drive beside a cell: share of the time with work, I/Os in it on average."""
+
+    name: str
+    utilisation: float
+    queue_mean: float
 
 
 @dataclass(frozen=True)
@@ -80,53 +76,114 @@ class Seen:
         return median(shares) if shares else 0.0
 
     @property
+    def steal(self) -> float:
+        """Share of the processors' time that the hypervisor took."""
+        return median([usage.steal for usage in self.usages]) if self.usages else 0.0
+
+    @property
+    def retransmitted(self) -> float:
+        """Share of TCP's segments that were sent again."""
+        sent = sum(usage.tcp_segments_sent or 0 for usage in self.usages)
+        return sum(usage.tcp_retransmitted or 0 for usage in self.usages) / sent if sent else 0.0
+
+    @property
     def generator_share(self) -> float | None:
         return median(self.generator) if self.generator else None
 
-    def drive(self, names: Iterable[str]) -> tuple[str, float] | None:
-        """The busiest of the drives and its utilisation."""
+    def drive(self, names: Iterable[str]) -> Drive | None:
+        """The busiest of the drives."""
         found = []
         for name in names:
-            shares = [usage.disks[name].utilisation for usage in self.usages if name in usage.disks]
-            if shares:
-                found.append((median(shares), name))
-        return (max(found)[1], max(found)[0]) if found else None
+            disks = [usage.disks[name] for usage in self.usages if name in usage.disks]
+            if disks:
+                busy, queue = median(one.utilisation for one in disks), median(one.queue_mean for one in disks)
+                found.append(Drive(name, busy, queue))
+        return max(found, key=lambda one: (one.utilisation, one.queue_mean)) if found else None
 
 
 @dataclass(frozen=True)
 class PathView:
     """What is known of the way to a target. remote: it crosses a wire. drives: local devices at its end whose
-    counters were read.
+    counters were read. round_trip_ns: of the network.
     """
 
     remote: bool = False
     drives: tuple[str, ...] = ()
+    round_trip_ns: float | None = None
 
 
 @dataclass(frozen=True)
-class Candidate:
-    resource: str
-    share: float
-    because: str
-    full: bool = False
-    tolerance: float = TOLERANCE
+class Answer:
+    """What more load along one option gave.
+
+    up: beyond this cell; otherwise the last step that led to it. exponent: of throughput over load, 0 nothing, 1 in
+    proportion; sd: its uncertainty.
+    """
+
+    option: str
+    up: bool
+    exponent: float
+    sd: float
+    words: str
+
+
+@dataclass(frozen=True)
+class BlockStep:
+    """The nearest larger (or smaller) block size whose plateau is known.
+
+    exponent: of bytes a second over the block size, 0 the same bytes a second, 1 the same I/Os a second.
+    """
+
+    larger: bool
+    exponent: float
+    sd: float
+    bs_bytes: int
+
+
+@dataclass(frozen=True)
+class Single:
+    """One I/O in flight beside the cell: its share of the cell's I/Os a second, whether more in flight adds nothing.
+
+    fast_share: of its I/Os that take less than half the mean; None where that was not told.
+    """
+
+    log_ratio: float
+    sd: float
+    flat: bool
+    fast_share: float | None
+    lat_mean_ns: float | None
+
+
+@dataclass(frozen=True)
+class Faster:
+    """The highest value elsewhere over this one, as a logarithm, with its uncertainty."""
+
+    log_ratio: float
+    sd: float
 
 
 @dataclass
 class Case:
-    """One cell and direction, with what is needed to judge it."""
+    """One cell and direction, with what is needed to judge it. standards: links of standard rates, where the link's
+    rate is not known.
+    """
 
     estimate: Estimate
     seen: Seen
     path: PathView
     ceilings: tuple[Ceiling, ...]
     cache: CacheVerdict | None
-    state: State = "alone"
-    shape: str = ""
-    law: Candidate | None = None
-    tight: bool = False
-    undecided: str = ""
-    flat_from_one: bool = False
+    standards: tuple[Ceiling, ...] = ()
+    answers: tuple[Answer, ...] = ()
+    given_back: bool = False
+    blocks: tuple[BlockStep, ...] = ()
+    single: Single | None = None
+    plateau: tuple[float, float] | None = None
+    """Bytes a second of all that stand still at the same rate, with the uncertainty of their mean."""
+    of_plateau: float | None = None
+    """Share of the fastest load of the same block size, where that is a plateau."""
+    faster: Mapping[str, Faster] = field(default_factory=dict)
+    """'bytes' and 'ios' among cells of the same pattern, 'path' among all of the direction."""
 
     @property
     def rate(self) -> float:
@@ -136,8 +193,37 @@ class Case:
     def iops(self) -> float:
         return self.estimate.iops or 0.0
 
+    @property
+    def spread(self) -> float:
+        """Standard deviation of the logarithm of the value."""
+        e = self.estimate
+        least = UNSTEADY_SPREAD if _unsteady(e) else LEAST_SPREAD
+        if not e.bw_low or not e.bw_high or e.bw_low <= 0:
+            least = MOST_SPREAD if e.verdict is VerdictCode.RUNS_DISAGREE else least
+            return max(least, UNKNOWN_SPREAD)
+        return min(MOST_SPREAD, max(least, math.log(e.bw_high / e.bw_low) / BOTH_SIDES))
 
-# -- the shape of the map ------------------------------------------------------------------------------------
+    @property
+    def flat(self) -> bool:
+        """Whether more load gives little along every option that was varied."""
+        return bool(self.answers) and all(one.exponent <= FLAT for one in self.answers)
+
+    @property
+    def rising(self) -> bool:
+        """Whether more load gives nearly in proportion, whatever option was varied."""
+        return bool(self.answers) and all(one.exponent >= RISING for one in self.answers)
+
+    @property
+    def bends(self) -> bool:
+        return bool(self.answers) and not self.rising
+
+    @property
+    def shape(self) -> str:
+        """How throughput answers to load, in words."""
+        return "; ".join(one.words for one in self.answers)
+
+
+# -- neighbours ----------------------------------------------------------------------------------------------
 
 
 def _without(cell: Cell, *names: str) -> tuple[object, ...]:
@@ -145,195 +231,127 @@ def _without(cell: Cell, *names: str) -> tuple[object, ...]:
     return (cell.target, cell.sharing, cell.state, rest)
 
 
-def find_shapes(cases: Mapping[Place, Case], fast_share: Mapping[Place, float]) -> None:
-    """Enter state and law of every case, from its neighbours along numjobs and iodepth, and then along the block
-    size.
-    """
+Plane = Mapping[tuple[int, int], Case]
+"""Cases by jobs and depth, all else the same."""
+
+
+def find_shapes(cases: Iterable[Case], fast_share: Mapping[Place, float]) -> None:
+    """Enter what the neighbours of every case tell, along numjobs and iodepth, then along the block size."""
     planes: dict[tuple[object, ...], dict[tuple[int, int], Case]] = defaultdict(dict)
-    for case in cases.values():
+    everywhere: dict[Place, list[Case]] = defaultdict(list)
+    for case in cases:
         cell = case.estimate.cell
         if cell.loop == "closed" and not hidden(case):
             planes[case.estimate.direction, *_without(cell, "numjobs", "iodepth")][cell.numjobs, cell.iodepth] = case
+            everywhere[cell.target, case.estimate.direction].append(case)
     for plane in planes.values():
         for (jobs, depth), case in plane.items():
-            _state(case, plane, jobs, depth)
-    by_size: dict[tuple[object, ...], dict[int, dict[tuple[int, int], Case]]] = defaultdict(dict)
+            _answers(case, plane, jobs, depth)
+    patterns: dict[tuple[object, ...], dict[int, Plane]] = defaultdict(dict)
     for plane in planes.values():
-        cell = next(iter(plane.values())).estimate.cell
-        if "bssplit" not in cell.option:
-            direction = next(iter(plane.values())).estimate.direction
-            by_size[direction, *_without(cell, "numjobs", "iodepth", "bs")][cell.bs_bytes] = plane
-    for sizes in by_size.values():
-        plateaus = {size: best for size, plane in sizes.items() if (best := _plateau(plane)) is not None}
-        for bs_bytes, plane in sizes.items():
-            for case in plane.values():
-                if case.state == "saturated":
-                    _law(case, bs_bytes, plateaus, plane, fast_share)
+        e = next(iter(plane.values())).estimate
+        if "bssplit" not in e.cell.option:
+            patterns[e.direction, *_without(e.cell, "numjobs", "iodepth", "bs")][e.cell.bs_bytes] = plane
+    for sizes in patterns.values():
+        _compare_sizes(sizes, fast_share)
+    for members in everywhere.values():
+        _enter_faster(members, "path", lambda case: case.rate)
+        for case in members:
+            if case.flat:
+                case.plateau = _level(case, [one for one in members if one.flat])
+
+
+def _level(case: Case, standing: Sequence[Case]) -> tuple[float, float]:
+    """Mean and uncertainty of the rates that cannot be told from this one."""
+    near = [one for one in standing if abs(math.log(one.rate / case.rate)) <= 2 * math.hypot(one.spread, case.spread)]
+    weights = [one.spread**-2 for one in near]
+    mean = sum(w * math.log(one.rate) for w, one in zip(weights, near, strict=True)) / sum(weights)
+    return math.exp(mean), sum(weights) ** -0.5
 
 
 def hidden(case: Case) -> bool:
-    """Cells that do not tell of what lies behind a cache, or were not steady enough to be compared."""
-    word = case.estimate.verdict
-    return (case.cache is not None and bool(case.cache.word)) or (
-        verdict_class(word) is VerdictClass.UNSTABLE and word not in WITHHELD
-    )
+    """Cells that do not tell of what lies behind a cache."""
+    return case.cache is not None and bool(case.cache.word)
 
 
-def _state(case: Case, plane: Mapping[tuple[int, int], Case], jobs: int, depth: int) -> None:
+def _unsteady(estimate: Estimate) -> bool:
+    return verdict_class(estimate.verdict) is VerdictClass.UNSTABLE and estimate.verdict not in WITHHELD
+
+
+def _answers(case: Case, plane: Plane, jobs: int, depth: int) -> None:
     """How throughput answers to more load, along each of the two ways of adding it."""
-    ways = {}
-    for name, line in (
-        ("iodepth", {d: one for (j, d), one in plane.items() if j == jobs}),
-        ("numjobs", {j: one for (j, d), one in plane.items() if d == depth}),
+    found = []
+    for option, here, line in (
+        ("iodepth", depth, {d: one for (j, d), one in plane.items() if j == jobs}),
+        ("numjobs", jobs, {j: one for (j, d), one in plane.items() if d == depth}),
     ):
-        here = depth if name == "iodepth" else jobs
-        above, below = (
-            min((n for n in line if n > here), default=None),
-            max((n for n in line if n < here), default=None),
-        )
+        above = min((n for n in line if n > here), default=None)
+        below = max((n for n in line if n < here), default=None)
         if above is not None:
-            word, text = _answer(here, case.estimate, above, line[above].estimate, last=False)
-            if word == "rising" and line[max(line)].iops < FLAT_GAIN * case.iops:
-                word = "bend"  # more still gives it back: a credit that was used up, or a disturbance
-            ways[name] = (word, text)
+            answer = _answer(option, here, case, above, line[above], up=True)
+            last = line[max(line)]
+            if answer.exponent > FLAT and math.log(last.iops / case.iops) < GIVEN_BACK:
+                case.given_back = True
+            else:
+                found.append(answer)
         elif below is not None:
-            ways[name] = _answer(below, line[below].estimate, here, case.estimate, last=True)
-    words = {name: word for name, (word, _) in ways.items()}
-    case.shape = "; ".join(text.format(_MORE[name]) for name, (_, text) in ways.items())
-    kinds = set(words.values())
-    if not kinds:
-        case.state = "alone"
-    elif words.get("iodepth") == "flat" and words.get("numjobs") == "rising":
-        case.state = "per job"
-    elif kinds == {"flat"}:
-        case.state = "saturated"
-    elif kinds == {"rising"}:
-        case.state = "rising"
-    else:
-        case.state = "bend"
+            found.append(_answer(option, below, line[below], here, case, up=False))
+    case.answers = tuple(found)
 
 
-def _answer(fewer: int, low: Estimate, more: int, high: Estimate, *, last: bool) -> tuple[str, str]:
-    """('flat', 'rising' or 'bend', in words): what `more` load gives over `fewer`. last: the step that led to the
-    cell, none beyond was measured.
-
-    Where there are intervals, growth must be clear of them.
-    """
-    gain = (high.iops or 0.0) / (low.iops or 1.0)
-    text = f"{more / fewer:.3g}× {{}} gave {gain:.2g}× the speed"
-    if gain <= FLAT_GAIN:
-        return "flat", text
-    steps = math.log(more / fewer)
-    surely = (high.iops_low or high.iops or 0.0) / (low.iops_high or low.iops or 1.0)
-    # The step that led here may have ended at a limit just now: it must have been in full proportion.
-    rising = (
-        math.log(gain) / steps >= (0.9 if last else RISING) and surely > 1 and math.log(surely) / steps >= RISING / 2
-    )
-    return ("rising" if rising else "bend"), text
+def _answer(option: str, fewer: int, low: Case, more: int, high: Case, *, up: bool) -> Answer:
+    gain, steps = math.log(high.iops / low.iops), math.log(more / fewer)
+    words = f"{more / fewer:.3g}× {_MORE[option]} gave {math.exp(gain):.2g}× the speed"
+    return Answer(option, up, gain / steps, math.hypot(low.spread, high.spread) / steps, words)
 
 
-def _law(
-    case: Case,
-    bs_bytes: int,
-    plateaus: Mapping[int, Case],
-    plane: Mapping[tuple[int, int], Case],
-    fast_share: Mapping[Place, float],
-) -> None:
-    """Bytes or I/Os a second, from the plateaus of other block sizes; and whether it is one queue."""
-    here = plateaus.get(bs_bytes, case)
-    if _noise(case.estimate) > NOISY or _noise(here.estimate) > NOISY:
-        case.undecided = "the values are too uncertain to be compared"
-        return
-    case.flat_from_one = (single := plane.get((1, 1))) is not None and single.state == "saturated"
-    others = {size: one for size, one in plateaus.items() if size != bs_bytes}
-    rates = {size: one.rate / here.rate for size, one in others.items() if abs(math.log(one.rate / here.rate)) <= SAME}
-    iops = {size: one.iops / here.iops for size, one in others.items() if abs(math.log(one.iops / here.iops)) <= SAME}
-    if rates and iops:
-        case.undecided = "both limits of bytes and of I/Os meet at this block size"
-    elif not rates and _queue_or_rate(case, plane, here, tuple(others.values()), fast_share, same_iops=bool(iops)):
-        return
-    elif same := rates or iops:
-        case.tight = max((*same, bs_bytes)) / min((*same, bs_bytes)) >= TIGHT_SPAN and all(
-            abs(math.log(ratio)) <= (SAME if rates else TIGHT) for ratio in same.values()
-        )
-        case.law = Candidate(
-            _behind_name(case, "bandwidth" if rates else "IOPS"),
-            case.rate / here.rate if rates else case.iops / here.iops,
-            f"{format_rate(here.rate) if rates else f'{format_count(here.iops)} I/Os a second'} at most with blocks of"
-            f" {_sizes_text((bs_bytes, *same))} alike, whatever the load",
-        )
-    else:
-        case.undecided = (
-            "it is neither bytes nor I/Os a second; add block sizes to learn which"
-            if others
-            else "no other block size reached its limit to compare with"
-        )
+# -- block sizes ---------------------------------------------------------------------------------------------
 
 
-def _queue_or_rate(
-    case: Case,
-    plane: Mapping[tuple[int, int], Case],
-    here: Case,
-    others: Sequence[Case],
-    fast_share: Mapping[Place, float],
-    *,
-    same_iops: bool,
-) -> bool:
-    """Whether it is one queue, or cannot be told from a limit on I/Os; True when that settles the case.
-
-    A queue that serves one I/O at a time gives as much with one in flight as with many, and makes every I/O wait; a
-    limit by credit lets some through at once. Fixed cost and transfer follow each other in a queue, so that the
-    rate in bytes differs with the block size.
-    """
-    single = plane.get((1, 1))
-    if single is not None and single.iops < REACHED * here.iops:
-        return False
-    # Only of one in flight: of more, the first I/Os of every visit find the queue empty.
-    fast = fast_share.get((single.estimate.cell.key, single.estimate.direction)) if single is not None else None
-    if fast is not None and fast >= FAST_SHARE:
-        return False
-    differs = any(abs(math.log(one.rate / here.rate)) > math.log(EXCLUDED) for one in others)
-    if case.flat_from_one and single is not None and differs and fast is not None and fast <= NO_FAST_SHARE:
-        latency = single.estimate.lat_mean_ns
-        text = (
-            f"one I/O in flight already gives {single.iops / here.iops:.0%} of it, and hardly any of its I/Os is "
-            "faster than half the mean"
-        )
-        case.law = Candidate(
-            "single queue", case.rate / here.rate, text + (f" ({format_latency(latency)} each)" if latency else "")
-        )
-        case.tight = True
-        return True
-    if same_iops:
-        known = (
-            "the same I/Os a second from one in flight on"
-            if single is not None
-            else "one I/O in flight was not measured"
-        )
-        case.undecided = f"{known}: a limit on I/Os and a single queue look alike here"
-        return True
-    return False
+def _compare_sizes(sizes: Mapping[int, Plane], fast_share: Mapping[Place, float]) -> None:
+    """Plateaus of the nearest block sizes, one I/O in flight, and what is faster among all of one pattern."""
+    plateaus = {bs: best for bs, plane in sizes.items() if (best := _plateau(plane)) is not None}
+    for bs, plane in sizes.items():
+        single = plane.get((1, 1))
+        steps = tuple(_steps(bs, plateaus)) if bs in plateaus else ()
+        for case in plane.values():
+            if bs in plateaus:
+                case.of_plateau = case.rate / plateaus[bs].rate
+            if case.bends:
+                case.blocks = steps
+            if single is not None:
+                place = (single.estimate.cell.key, single.estimate.direction)
+                case.single = Single(
+                    math.log(single.iops / case.iops),
+                    math.hypot(single.spread, case.spread) if single is not case else single.spread,
+                    single.flat,
+                    fast_share.get(place),
+                    single.estimate.lat_mean_ns,
+                )
+    members = [case for plane in sizes.values() for case in plane.values()]
+    _enter_faster(members, "bytes", lambda case: case.rate)
+    _enter_faster(members, "ios", lambda case: case.iops)
 
 
-def _behind_name(case: Case, what: str) -> str:
-    """'drive' where local drives are at the end of the path; behind a server it may be its drives, its own network
-    or a limit set there: 'target'.
-    """
-    return f"{'drive' if case.path.drives else 'target'} {what}"
+def _steps(bs: int, plateaus: Mapping[int, Case]) -> Iterator[BlockStep]:
+    case = plateaus[bs]
+    for larger in (True, False):
+        sizes = [size for size in plateaus if (size > bs if larger else size < bs)]
+        if sizes:
+            nearest = min(sizes) if larger else max(sizes)
+            other, steps = plateaus[nearest], math.log(nearest / bs)
+            exponent = math.log(other.rate / case.rate) / steps
+            yield BlockStep(larger, exponent, math.hypot(case.spread, other.spread) / abs(steps), nearest)
 
 
-def _noise(estimate: Estimate) -> float:
-    """Half of the interval over the value; 0 where there is none."""
-    if estimate.bw_low is None or estimate.bw_high is None or not estimate.bw_bytes_per_s:
-        return 0.0
-    return (estimate.bw_high - estimate.bw_low) / 2 / estimate.bw_bytes_per_s
+def _plateau(plane: Plane) -> Case | None:
+    """The fastest cell, unless throughput still grows there with the load."""
+    best = max(plane.values(), key=lambda case: case.rate)
+    return best if best.bends else None
 
 
-def _sizes_text(sizes: Iterable[int]) -> str:
-    return " and ".join([", ".join(map(format_size, sorted(sizes)[:-1])), format_size(max(sizes))])
-
-
-def _plateau(plane: Mapping[tuple[int, int], Case]) -> Case | None:
-    """The fastest of the saturated cells."""
-    flat = [case for case in plane.values() if case.state == "saturated"]
-    return max(flat, key=lambda case: case.rate) if flat else None
+def _enter_faster(members: Sequence[Case], name: str, value: Callable[[Case], float]) -> None:
+    best = max(members, key=value)
+    for case in members:
+        ratio = math.log(value(best) / value(case))
+        case.faster = {**case.faster, name: Faster(ratio, math.hypot(best.spread, case.spread))}

@@ -6,15 +6,18 @@ The terminal and the report's page draw the same model, so that they cannot disa
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
+from ioatlas.analysis.attribution import mean_probability
 from ioatlas.analysis.best import (
     Best,
     Group,
     best_of,
     client_limited,
     disagrees,
+    eligible,
     groups,
     half_interval,
     speed,
@@ -24,20 +27,25 @@ from ioatlas.analysis.best import (
 )
 from ioatlas.analysis.sizing import advice as size_advice
 from ioatlas.analysis.sizing import rates_text
+from ioatlas.analysis.small_files import cache_doubt, described
 from ioatlas.analysis.trust import IDLE, badge, doubts_of, typical_uncertainty
 from ioatlas.analysis.wording import Namer, plural, size_text
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.limit import UNDETERMINED
+from ioatlas.model.limit import UNDETERMINED, Limit
 from ioatlas.model.load_curve import LoadCurve
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.rounds import RoundsResult
 from ioatlas.model.summary import Count, Doubt, Headline, LoadReading, SmallIo, Summary, Trust, WorstCell
-from ioatlas.model.units import format_latency
+from ioatlas.model.tree import Operation, is_tree, tree_operation
+from ioatlas.model.units import format_latency, parse_duration_seconds
+from ioatlas.model.verdict import VerdictCode
+from ioatlas.model.works import WorkFigure
 
 SMALL_BYTES = 4096
 """Block size whose latency is told; the nearest one where the sweep has other sizes, up to MOST_SMALL_BYTES."""
 MOST_SMALL_BYTES = 64 << 10
 MOST_WORST = 5
+_BUDGET = re.compile(r"--budget (\d\S*)")
 UNCLEAR = 0.5
 """Share of values whose limit is unclear from which the next step is to find it."""
 
@@ -50,7 +58,7 @@ def summarise(result: CampaignResult) -> Summary:
     kinds: dict[str, set[str]] = defaultdict(set)
     for e in estimates:
         kinds[e.kind].add(e.cell.key)
-    headlines = tuple(_headlines(result, estimates, namer))
+    headlines = tuple(_best_of_all(_headlines(result, estimates, namer), result))
     doubts = doubts_of(result, headlines)
     bottlenecks = _bottlenecks(estimates)
     return Summary(
@@ -66,7 +74,7 @@ def summarise(result: CampaignResult) -> Summary:
         trust=badge(doubts),
         doubts=doubts,
         headlines=headlines,
-        small=() if result.load_curves else tuple(_small_io(estimates, namer)),
+        small=() if result.load_curves else tuple(_best_small(_small_io(estimates, namer), result)),
         bottlenecks=bottlenecks,
         typical_uncertainty=typical_uncertainty(estimates),
         worst=tuple(_worst(estimates, namer)),
@@ -80,6 +88,31 @@ def _name(result: CampaignResult) -> str:
     return (result.name or result.campaign_id).removesuffix(f" ({profile})")
 
 
+def _best_of_all(found: Iterable[Headline], result: CampaignResult) -> Iterator[Headline]:
+    """Of configurations the best one only: what the others reach is told along their factors."""
+    if not result.configurations:
+        yield from found
+        return
+    best: dict[tuple[str, str], Headline] = {}
+    for one in found:
+        place = (one.direction, one.quantity)
+        if place not in best or one.value > best[place].value:
+            best[place] = one
+    yield from best.values()
+
+
+def _best_small(found: Iterable[SmallIo], result: CampaignResult) -> Iterator[SmallIo]:
+    """Likewise."""
+    if not result.configurations:
+        yield from found
+        return
+    best: dict[tuple[str, str], SmallIo] = {}
+    for one in found:
+        if one.label and ((one.rw, one.direction) not in best or one.best.iops > best[one.rw, one.direction].best.iops):
+            best[one.rw, one.direction] = one
+    yield from best.values()
+
+
 # -- headlines -----------------------------------------------------------------------------------------------
 
 
@@ -90,7 +123,12 @@ def _headlines(result: CampaignResult, estimates: Sequence[Estimate], namer: Nam
             yield _of_rounds(test, several=len(result.targets) > 1)
     for curve in result.load_curves:
         yield from _of_curve(curve, several=len(result.targets) > 1)
-    if result.rounds or result.load_curves:
+    for figure in result.works:
+        yield _of_work(figure, several=len(result.targets) > 1)
+    if result.rounds or result.load_curves or result.works:
+        return
+    if estimates and all(is_tree(e.cell) for e in estimates):
+        yield from _of_trees(estimates, namer)
         return
     for group, members in groups(estimates).items():
         best = best_of(members)
@@ -98,6 +136,30 @@ def _headlines(result: CampaignResult, estimates: Sequence[Estimate], namer: Nam
             yield _of_map(group, best, estimates, namer)
     if not any(e.kind == "measured" for e in estimates):
         yield from _of_imported(estimates, namer)
+
+
+def _of_trees(estimates: Iterable[Estimate], namer: Namer) -> Iterator[Headline]:
+    """The highest rate of each operation on small files."""
+    found: dict[tuple[str, Operation], list[Estimate]] = defaultdict(list)
+    for e in estimates:
+        if e.iops:
+            found[e.cell.target, tree_operation(e.cell)].append(e)
+    order = list(Operation)
+    for (target, operation), mine in sorted(found.items(), key=lambda item: (item[0][0], order.index(item[0][1]))):
+        e = max(eligible(mine) or mine, key=lambda one: one.iops or 0.0)
+        yield Headline(
+            label=f"{operation.capitalize()}{namer.on(target)}",
+            target=target,
+            direction=e.direction,
+            quantity="iops",
+            value=e.iops or 0.0,
+            low=e.iops_low,
+            high=e.iops_high,
+            where=described(e.cell),
+            cell=e.cell.key,
+            n_visits=e.n_visits,
+            tie=cache_doubt(e),
+        )
 
 
 def _of_map(group: Group, best: Best, estimates: Iterable[Estimate], namer: Namer) -> Headline:
@@ -120,10 +182,13 @@ def _of_map(group: Group, best: Best, estimates: Iterable[Estimate], namer: Name
 
 
 def _left_out(best: Best) -> str:
-    """Why the map may show more than the headline."""
+    """Why the map may show more than the headline: what is faster and may not be named."""
     if not best.higher:
         return ""
-    return f"{plural(len(best.higher), 'faster cell')} not ranked"
+    suspect = [not usable(one) for one in best.higher]
+    why = "suspect" if all(suspect) else "doubtful" if any(suspect) else "unsteady"
+    count = len(best.higher)
+    return f"leaves out {count:,} faster, {why} cell{'s' if count > 1 else ''}"
 
 
 def _headline(
@@ -154,6 +219,7 @@ def _headline(
         tie=tie,
         ties=ties,
         limit=e.limit.resource if e.limit else "",
+        limit_probability=e.limit.probability if e.limit else None,
     )
 
 
@@ -202,6 +268,24 @@ def _of_curve(curve: LoadCurve, *, several: bool) -> Iterator[Headline]:
         )
 
 
+def _of_work(figure: WorkFigure, *, several: bool) -> Headline:
+    """What a work gave, in its own unit."""
+    doubt = "" if figure.verdict is VerdictCode.STEADY else f", {figure.verdict}"
+    return Headline(
+        f"{figure.work}{f' on {figure.target}' if several else ''}",
+        figure.target,
+        "",
+        "figure",
+        figure.value,
+        figure.low,
+        figure.high,
+        f"{plural(figure.n_visits, 'visit')}{doubt}",
+        figure.cell,
+        figure.n_visits,
+        unit=figure.unit,
+    )
+
+
 def _of_search(curve: LoadCurve) -> Iterator[Headline]:
     """The best setting of a search, from its fresh visits, and the fixed rate to size by."""
     best = curve.points[0]
@@ -217,8 +301,8 @@ def _of_search(curve: LoadCurve) -> Iterator[Headline]:
         f"{curve.setting}{p99}",
         n_visits=best.n_visits,
     )
-    if curve.sizing is not None:
-        safe = curve.sizing.safe_iops or 0.0
+    if curve.sizing is not None and curve.sizing.safe_iops is not None:
+        safe = curve.sizing.safe_iops
         yield Headline("Safe fixed rate", curve.target, "", "iops", safe, where=rates_text(curve.sizing))
 
 
@@ -259,11 +343,12 @@ def _reading(e: Estimate) -> LoadReading:
 
 
 def _bottlenecks(estimates: Iterable[Estimate]) -> tuple[Count, ...]:
-    counts = Counter(e.limit.resource for e in estimates if e.limit is not None and e.kind == "measured")
-    return tuple(
-        Count(name, count)
-        for name, count in sorted(counts.items(), key=lambda item: (item[0] == UNDETERMINED, -item[1]))
-    )
+    found: dict[str, list[Limit]] = defaultdict(list)
+    for e in estimates:
+        if e.limit is not None and e.kind == "measured":
+            found[e.limit.resource].append(e.limit)
+    ranked = sorted(found.items(), key=lambda item: (item[0] == UNDETERMINED, -len(item[1])))
+    return tuple(Count(name, len(limits), mean_probability(limits)) for name, limits in ranked)
 
 
 def _worst(estimates: Iterable[Estimate], namer: Namer) -> Iterator[WorstCell]:
@@ -294,13 +379,20 @@ def _next_step(doubts: Sequence[Doubt], bottlenecks: Sequence[Count], result: Ca
     unclear = sum(one.count for one in bottlenecks if one.name == UNDETERMINED)
     if total and unclear > UNCLEAR * total:
         return "test more jobs and block sizes to find what limits it"
-    if result.rounds or result.load_curves or any(e.kind == "imported" for e in result.estimates):
+    if result.rounds or result.load_curves or result.works or any(e.kind == "imported" for e in result.estimates):
         return "`ioatlas compare` it with another campaign"
     return "`ioatlas tune TARGET --p99 5ms` finds the best load within a latency limit"
 
 
 def _without_repeats(advice: Sequence[str]) -> list[str]:
-    """'re-run with more --visits' says nothing beside '--visits 5', and a second 're-run' says it twice."""
+    """'re-run with more --visits' says nothing beside '--visits 5', and a second 're-run' says it twice. Of two budgets
+    the longer one counts.
+    """
+    budgets = [word for text in advice for word in _BUDGET.findall(text)]
+    if len(budgets) > 1:
+        longest = max(budgets, key=parse_duration_seconds)
+        advice = [_BUDGET.sub(f"--budget {longest}", text) for text in advice]
+        advice = [text for n, text in enumerate(advice) if not n or text != f"re-run with --budget {longest}"]
     exact = any("--visits " in text and any(c.isdigit() for c in text) for text in advice)
     kept = [text for text in advice if not (exact and text == "re-run with more --visits")]
     return [text.removeprefix("re-run ") if n and kept[0].startswith("re-run") else text for n, text in enumerate(kept)]

@@ -12,12 +12,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from ioatlas.analysis.best import NUMBER_WIDTH, client_limited, disagrees, half_interval, usable
+from ioatlas.analysis.best import NUMBER_WIDTH, client_limited, disagrees, half_interval, usable, with_fresh
 from ioatlas.analysis.drift import level_words
+from ioatlas.analysis.wander import wander_words
 from ioatlas.analysis.wording import per_cent, plural
+from ioatlas.model.drift import ordinal
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import FindingCode
-from ioatlas.model.reason import UnmeasuredCode
+from ioatlas.model.reason import ReasonCode, UnmeasuredCode
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.summary import Doubt, DoubtCode, Headline, Trust
 from ioatlas.model.units import format_rate, format_rate_like, format_size_rounded, parse_duration_seconds
@@ -49,6 +51,8 @@ LEFT_OUT = Limit(0.10, 0.50)
 """Cells that the time did not suffice for."""
 MAP_ERROR = Limit(0.15, 0.30)
 """Middle error of blind checks."""
+MOST_BARE = 0.5
+"""Share of the values that may be without an interval."""
 ENOUGH_CHECKS = 10
 """Blind checks from which their middle says something of the whole map."""
 CLIENT_SHARE = 0.5
@@ -92,18 +96,29 @@ def _corrupted(result: CampaignResult, _measured: Sequence[Estimate], _best: Seq
 
 
 def _nothing(result: CampaignResult, _measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
-    if not any(e.bw_bytes_per_s for e in result.estimates):
+    if not any(e.bw_bytes_per_s or e.iops for e in result.estimates):
         yield Doubt(DoubtCode.NOTHING, Trust.LOW, "Nothing was measured.", "look at `ioatlas show DIR -v` for why")
 
 
 def _cached(_result: CampaignResult, measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
-    flagged = [e for e in measured if e.verdict in (VerdictCode.CACHED, VerdictCode.SUSPECT, VerdictCode.HOLE)]
+    flagged = [e for e in measured if e.verdict in (VerdictCode.CACHED, VerdictCode.SUSPECT)]
     share = len(flagged) / len(measured) if measured else 0.0
     if CELLS.level(share) is Trust.GOOD:
         return
     sure = sum(e.verdict is VerdictCode.CACHED for e in flagged)
     text = f"A cache {'answered' if sure else 'may have answered'} {_of(len(flagged), measured)}; not ranked."
-    yield Doubt(DoubtCode.CACHED, CELLS.level(share), text, "use a larger --size than any cache", _keys(flagged))
+    buffered = all(not e.cell.integer("direct", 1) for e in flagged)
+    advice = "use direct=1" if buffered else "use a larger --size than any cache"
+    yield Doubt(DoubtCode.CACHED, CELLS.level(share), text, advice, _keys(flagged))
+
+
+def _holes(_result: CampaignResult, measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
+    """Reads of a file that was made without data are asked for, and no doubt."""
+    flagged = [e for e in measured if e.verdict is VerdictCode.HOLE and e.cell.state != "fresh"]
+    share = len(flagged) / len(measured) if measured else 0.0
+    if CELLS.level(share) is not Trust.GOOD:
+        text = f"The file has holes: {_of(len(flagged), measured)} may have read no drive; not ranked."
+        yield Doubt(DoubtCode.HOLES, CELLS.level(share), text, "use a file that was written in full", _keys(flagged))
 
 
 def _other_load(result: CampaignResult, _measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
@@ -147,21 +162,26 @@ def _disagreeing(_result: CampaignResult, measured: Sequence[Estimate], _best: S
 
 
 def _drifted(result: CampaignResult, _measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
-    """Passes that were voided and repeated are out of every value, so they are no doubt."""
-    passes = [
-        (abs(row.effect), f"pass {row.replicate} was {level_words(row.effect)}")
+    """Replicates that were voided and repeated are out of every value, so they are no doubt."""
+    levels = [
+        (abs(row.effect), f"replicate {ordinal(row.replicate)} was {level_words(row.effect)}")
         for row in result.replicates
         if row.effect is not None
         and not row.voided
         and (row.note or (row.error is not None and abs(row.effect) > 4 * row.error))
     ]
     readings = [
-        (abs(point.smoothed - 1), f"the baseline test went {point.smoothed - 1:+.0%}")
+        (abs(point.smoothed - 1), f"a baseline visit went {point.smoothed - 1:+.0%}")
         for chart in result.baselines
         for point in chart.points
         if point.signal and not point.voided
     ]
-    share, text = max([*passes, *readings], default=(0.0, ""))
+    ends = [
+        (max(abs(one.low), abs(one.high)), f"its level was {wander_words(one)}")
+        for one in result.wanders
+        if not levels and not readings
+    ]
+    share, text = max([*levels, *readings, *ends], default=(0.0, ""))
     if SHIFT.level(share) is not Trust.GOOD:
         yield Doubt(DoubtCode.DRIFT, SHIFT.level(share), f"Speed shifted during the run: {text}.", IDLE)
 
@@ -230,12 +250,15 @@ def _skipped(result: CampaignResult, measured: Sequence[Estimate], _best: Sequen
 
 
 def _discarded(result: CampaignResult, _measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
-    made = result.n_visits + result.n_discarded
-    share = result.n_discarded / made if made else 0.0
+    """Runs that were made while burst credit lasted were made again; they are no doubt."""
+    reasons = {name: count for name, count in result.discard_reasons.items() if name != ReasonCode.BURST.text}
+    lost = result.n_discarded - result.discard_reasons.get(ReasonCode.BURST.text, 0)
+    made = result.n_visits + lost
+    share = lost / made if made else 0.0
     if CELLS.level(share) is Trust.GOOD:
         return
-    why = next(iter(sorted(result.discard_reasons, key=lambda name: -result.discard_reasons[name])), "")
-    text = f"{result.n_discarded:,} of {plural(made, 'run')} were discarded{f', most: {why}' if why else ''}."
+    why = next(iter(sorted(reasons, key=lambda name: -reasons[name])), "")
+    text = f"{lost:,} of {plural(made, 'run')} were discarded{f', most: {why}' if why else ''}."
     yield Doubt(DoubtCode.DISCARDED, CELLS.level(share), text, IDLE)
 
 
@@ -248,18 +271,38 @@ def _client(_result: CampaignResult, measured: Sequence[Estimate], _best: Sequen
 
 def _once(result: CampaignResult, measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
     values = [e for e in measured if usable(e)]
-    if values and all(half_interval(e) is None for e in values) and not any(disagrees(e) for e in values):
-        if result.rounds or all(e.cell.trace for e in values):
-            return
-        once = "Each cell was measured once: its uncertainty is unknown."
-        text = once if all(e.n_visits < 2 for e in values) else "Too few runs to tell how uncertain the values are."
-        yield Doubt(DoubtCode.MEASURED_ONCE, Trust.FAIR, text, "re-run with --visits 3")
+    bare = [e for e in values if half_interval(e) is None and not disagrees(e)]
+    if len(bare) <= MOST_BARE * len(values) or result.rounds or all(e.cell.trace for e in values):
+        return
+    if len(bare) < len(values):
+        text = f"{len(bare)} of {len(values)} values have no interval: too few runs."
+    elif all(e.n_visits < 2 for e in values):
+        text = "Each cell was measured once: its uncertainty is unknown."
+    else:
+        text = "Too few runs to tell how uncertain the values are."
+    yield Doubt(DoubtCode.MEASURED_ONCE, Trust.FAIR, text, "re-run with --visits 3")
 
 
 def _unfinished(result: CampaignResult, _measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
     if not result.complete:
         text = "The campaign is not finished."
         yield Doubt(DoubtCode.UNFINISHED, Trust.FAIR, text, "`ioatlas resume DIR` goes on with it")
+
+
+def _few_ios(result: CampaignResult, _measured: Sequence[Estimate], best: Sequence[Headline]) -> Iterator[Doubt]:
+    """A best value of a target with burst credit whose windows hold few I/Os: their edges may still hold credit."""
+    fed = {(one.target, one.direction) for one in result.findings if one.code is FindingCode.BURST}
+    named = {one.cell for one in best}
+    values = with_fresh(result.estimates, result.fresh)
+    few = [
+        e
+        for e in values
+        if e.cell.key in named and (e.cell.target, e.direction) in fed and e.verdict is VerdictCode.TOO_SHORT
+    ]
+    if few:
+        text = "The target has burst credit, and a best value rests on windows of few I/Os."
+        advice = f"re-run with {_more_time(result, 3, 1)}"
+        yield Doubt(DoubtCode.FEW_IOS, Trust.FAIR, text, advice, _keys(few))
 
 
 def _imported(result: CampaignResult, measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
@@ -269,8 +312,8 @@ def _imported(result: CampaignResult, measured: Sequence[Estimate], _best: Seque
 
 
 _RULES: tuple[_Rule, ...] = (
-    *(_corrupted, _nothing, _cached, _other_load, _moved, _uncertain, _disagreeing, _drifted, _unsteady),
-    *(_rounds, _reduced, _map_error, _skipped, _discarded, _client, _once, _unfinished, _imported),
+    *(_corrupted, _nothing, _cached, _holes, _other_load, _moved, _uncertain, _disagreeing, _drifted, _unsteady),
+    *(_rounds, _reduced, _map_error, _skipped, _discarded, _client, _once, _few_ios, _unfinished, _imported),
 )
 
 

@@ -7,6 +7,11 @@ from dataclasses import dataclass
 
 from ioatlas.model.visit import Part
 
+MOSTLY_CUT = 0.5
+"""Share of the bytes after a cut below which the intervals there are taken as they are."""
+COARSE_BYTES_PER_S = 1 << 20
+"""Rate below which rounding in the logs may matter: a thousand times a step of it."""
+
 
 @dataclass(frozen=True)
 class WindowValues:
@@ -26,7 +31,8 @@ def window_values(part: Part, cut_ms: int = 0) -> WindowValues:
     """Values of `part` after its first `cut_ms` milliseconds.
 
     Without a cut they are fio's own totals. With one, the totals are divided in the proportions of the interval
-    series, so that rounding in the logs (whole KiB/s) cannot shift a level.
+    series, so that rounding in the logs (whole KiB/s) cannot shift a level. Where most of the bytes lie in the cut, and
+    rounding is of no account, the intervals after it stand for themselves.
     """
     seconds = part.runtime_ms / 1000
     if seconds <= 0:
@@ -42,6 +48,10 @@ def window_values(part: Part, cut_ms: int = 0) -> WindowValues:
         lost = sum(series.bw_bytes_per_s[:first]) * series.interval_ms
         share = 1 - lost / (total * series.interval_ms + mean * rest_ms)
         seconds -= series.end_ms[first - 1] / 1000
+        kept = sum(series.bw_bytes_per_s[first:]) / max(1, len(series.bw_bytes_per_s) - first)
+        if share < MOSTLY_CUT and kept > COARSE_BYTES_PER_S:
+            # Intervals of a burst are a few per cent wrong, which in proportion is much of what little comes after it.
+            share = kept * seconds / part.io_bytes if part.io_bytes else share
         weights = series.bw_bytes_per_s[first:]
         latencies = series.lat_mean_ns[first:]
         weight = sum(w for w, lat in zip(weights, latencies, strict=True) if lat > 0)

@@ -6,10 +6,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from ioatlas.model.cell import Cell, OptionValue
+from ioatlas.model.cell import TARGETS, Cell, OptionValue
 from ioatlas.model.options import SIZE_OPTIONS
 from ioatlas.model.units import format_size
 
+UNKNOWN_STATE = "unknown"
+"""State of cells of other tools, of which only what the source says is told."""
 NAMED = ("rw", "bs", "bssplit", "numjobs", "iodepth", "ioengine")
 """Options with a place of their own in a cell's name, or (the engine) that follow from the others."""
 
@@ -64,6 +66,8 @@ class Namer:
         """'bs 64 KiB', 'size 1 GiB', '8 jobs', 'iodepth 32', 'rwmixread 70'."""
         if name == "numjobs":
             return plural(int(value), "job")
+        if name == TARGETS:
+            return plural(int(value), "target")
         if name == "rw":
             return str(value)
         if name in SIZE_OPTIONS:
@@ -90,8 +94,10 @@ class Namer:
     def short(self, cell: Cell, *, without: Sequence[str] = ()) -> str:
         """'1 MiB random, 16 jobs': what a line that tells the direction needs, then whatever else varies."""
         size = size_text(cell.option.get("bs", cell.bs_bytes)) if "bssplit" not in cell.option else "mixed sizes"
-        mixed = f" {cell.rw}" if len(cell.directions) > 1 else " random" if cell.rw.startswith("rand") else ""
-        parts = [f"{size}{mixed}", plural(cell.numjobs, "job")]
+        size = "" if _is_untold(cell, "bs") and "bssplit" not in cell.option else size
+        mixed = cell.rw if len(cell.directions) > 1 else "random" if cell.rw.startswith("rand") else ""
+        jobs = "" if _is_untold(cell, "numjobs") else plural(cell.numjobs, "job")
+        parts = [part for part in (f"{size} {mixed}".strip(), jobs) if part]
         if cell.iodepth > 1:
             parts.append(f"iodepth {cell.iodepth}")
         parts += [
@@ -101,7 +107,7 @@ class Namer:
         ]
         if self._several_sharings:
             parts.append("shared file" if cell.sharing == "shared" else "own files")
-        return ", ".join(parts)
+        return ", ".join(parts) or "load not told"
 
     def load(self, cell: Cell) -> str:
         """The size of the load only: 'bs 1 MiB, 8 jobs, iodepth 4'."""
@@ -116,7 +122,12 @@ class Namer:
             parts["bs"] = f"bssplit {cell.option['bssplit']}"
         if "iodepth" in self._varied or cell.iodepth > 1:
             parts["iodepth"] = f"iodepth {cell.iodepth}"
-        return [text for name, text in parts.items() if name not in without]
+        return [text for name, text in parts.items() if name not in without and not _is_untold(cell, name)]
+
+
+def _is_untold(cell: Cell, name: str) -> bool:
+    """Whether another tool's file does not say it: fio's default holds for fio's own loads only."""
+    return cell.state == UNKNOWN_STATE and name not in cell.option and (name != "bs" or "bssplit" not in cell.option)
 
 
 def size_text(value: OptionValue) -> str:

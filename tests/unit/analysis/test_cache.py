@@ -164,7 +164,7 @@ def test_what_the_load_itself_says(options, word):
 
 
 def test_files_with_holes():
-    assert only(judge_caches([estimate(cell(), 50e6)], holes=["nas"])).word == "suspect"
+    assert only(judge_caches([estimate(cell(), 50e6)], holes=["nas"])).word == "hole"
     assert only(judge_caches([estimate(cell("randwrite"), 50e6)], holes=["nas"])).word == ""
 
 

@@ -13,6 +13,7 @@ from ioatlas.analysis.drift import (
     replicate_states,
     to_repeat,
 )
+from ioatlas.analysis.wander import wanders
 from ioatlas.model.cell import Cell
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.outcomes import VoidedReplicate
@@ -95,9 +96,9 @@ def test_a_voided_block_is_out_of_the_count_and_in_the_table():
     record = VoidedReplicate("t", 1, 4, "level -33%", 30, 0, -0.33, 0.01)
     rows = replicate_rows(states, [record])
     assert [row.replicate for row in rows] == [0, 1, 2, 3]
-    assert rows[1].note == "voided and repeated as replicate 4: level -33%"
+    assert rows[1].note == "voided and repeated as replicate 5: level -33%"
     (finding,) = drift_findings(states, (), [record])
-    assert "pass 1, level -33%" in finding.sentence
+    assert "replicate 2, level -33%" in finding.sentence
 
 
 def baseline_visits(levels, sd=0.02):
@@ -146,3 +147,30 @@ def test_nothing_is_said_of_one_block_or_of_blocks_without_a_common_cell():
     keys = list(CELLS)
     visits = [visit for visit in campaign([0.0, 0.0]) if (visit.cell_key in keys[:10]) == (visit.replicate == 0)]
     assert replicate_states(CELLS, visits) == ()
+
+
+def test_a_target_that_moves_inside_replicates_as_much_as_between_them_drifted():
+    """No replicate is out of line, and none is long enough to have its effect taken out."""
+    few = dict(list(CELLS.items())[:8])
+    rng = np.random.default_rng(7)
+    visits = []
+    for block in range(8):
+        for key in [list(few)[place] for place in rng.permutation(8)]:
+            number = len(visits)
+            level = math.log(1 - 0.9 * (1 - abs(1 - number % 60 / 30))) + 0.05 * rng.normal()
+            part = Part("read", int(1e8 * math.exp(level)), 1000, 1000, 1e6, Histogram(), Series(20))
+            visits.append(Visit(number, key, block, 0, block, 1, float(number), (part,)))
+    found = wanders(few, visits)
+    (one,) = found
+    assert one.low < -0.4
+    assert one.high > 0.3
+    assert drift_findings((), (), ()) == ()
+    (finding,) = drift_findings((), (), (), wandered=found)
+    assert finding.code == "drift"
+    assert finding.sentence.startswith("The target drifted during the sweep: ")
+    assert f"{one.low:+.0%} from its middle after {one.low_seconds:.0f} s" in finding.sentence
+    # Once is enough: what the replicates say of a target stands by itself.
+    moved = replicate_states(CELLS, campaign([0.0, -0.4, 0.0, 0.02]))
+    told = drift_findings(moved, (), (), wandered=[replace(one, target="t")])
+    assert len(told) == 1
+    assert "Speed shifted" in told[0].sentence

@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Visits to estimates: cuts, intervals, verdicts."""
 
+from dataclasses import replace
+
 import pytest
 
-from ioatlas.analysis.estimates import estimate_cells
+from ioatlas.analysis.estimates import cell_verdict, estimate_cells, judged_visits
 from ioatlas.analysis.windows import window_values
 from ioatlas.model.cell import Cell
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import read_reasons
-from ioatlas.model.verdict import read_verdict
+from ioatlas.model.verdict import VerdictCode, read_verdict
 from ioatlas.model.visit import Part, Series, Visit
+from ioatlas.stats.intervals import Interval
 
 
 def part(bw=1e8, runtime_ms=500, direction="read", rates=None, latency=1e5):
@@ -43,6 +46,52 @@ def test_a_cut_removes_exactly_the_share_of_the_warm_up():
     values = window_values(part(bw=mean, rates=rates), cut_ms=100)
     assert values.bw_bytes_per_s == pytest.approx(1e8, rel=1e-3)
     assert values.seconds == pytest.approx(0.4)
+
+
+def test_after_a_cut_that_holds_most_bytes_the_intervals_stand_for_themselves():
+    """A log that tells 3% too little of a burst would make what comes after it 22% too fast."""
+    rates = [97e6 * 0.97] * 60 + [20e6] * 40
+    moved = 0.6 * 97e6 + 0.4 * 20e6
+    values = window_values(part(bw=moved, runtime_ms=1000, rates=rates), cut_ms=600)
+    assert values.bw_bytes_per_s == pytest.approx(20e6, rel=1e-3)
+    assert values.iops * 4096 == pytest.approx(20e6, rel=1e-3)
+
+
+def test_windows_that_begin_amid_a_load_are_unsure_by_what_was_in_flight():
+    known = cells(12)
+    few = {"verdict": read_verdict("too short")}
+    slow = [4096 * 20.0] * 50
+
+    def moved(twice, index):
+        one = part(4096 * 20.0, rates=slow)
+        return replace(one, io_bytes=round(one.io_bytes * (1 + 1e-3 * twice * (index % 3))))
+
+    def estimated(**more):
+        visits = [
+            replace(visit(2 * index + twice, cell, 4096 * 20.0, **more), parts=(moved(twice, index),))
+            for index, cell in enumerate(known.values())
+            for twice in (0, 1)
+        ]
+        return estimate_cells(known, visits)
+
+    for estimate in estimated(**few, window_start_ms=100):
+        # 8 I/Os in 0.4 s; one in flight and one at the cut, in two visits.
+        assert (estimate.bw_high / estimate.bw_bytes_per_s - 1) == pytest.approx(2 / 8 / 2**0.5, rel=0.05)
+        assert (1 - estimate.bw_low / estimate.bw_bytes_per_s) == pytest.approx(2 / 8 / 2**0.5, rel=0.05)
+    for narrow in (*estimated(**few), *estimated(window_start_ms=100)):
+        assert narrow.bw_high / narrow.bw_bytes_per_s - 1 < 0.01
+
+
+def test_a_visit_that_was_much_longer_outweighs_those_that_were_too_short():
+    few = {"verdict": read_verdict("too short")}
+    known = cells(1)
+    (cell,) = known.values()
+    short, longer = (
+        replace(visit(number, cell, 1e8, **few), parts=(part(bw, runtime_ms),))
+        for number, bw, runtime_ms in ((1, 3e8, 400), (2, 1e8, 2000))
+    )
+    assert judged_visits([short, longer]) == [longer]
+    assert judged_visits([short, replace(longer, parts=(part(1e8, 500),))]) != [longer]
 
 
 def test_two_visits_use_the_pooled_variance_and_say_so():
@@ -96,3 +145,9 @@ def test_the_least_steady_visit_names_the_cell():
     ]
     assert estimate_cells(known, visits)[0].verdict == "drifting"
     assert estimate_cells(known, [visits[0], visits[2]])[0].verdict == "steady"
+
+
+@pytest.mark.parametrize(("visits", "verdict"), [(1, VerdictCode.UNCERTAIN), (2, VerdictCode.RUNS_DISAGREE)])
+def test_one_visit_disagrees_with_none(visits, verdict):
+    wide = Interval(100.0, 20.0, 500.0, visits, 0.95, "log-t-pooled/1")
+    assert cell_verdict([VerdictCode.FLAT] * visits, wide) is verdict

@@ -40,7 +40,7 @@ def test_a_sound_reading_has_no_doubts():
         ({"io_bytes": 4096}, "were moved"),
         ({"bs_bytes": 8192}, "make"),
         ({"lat_mean_ns": 5e6}, "at most 32"),
-        ({"lat_mean_ns": 0.2e6}, "the queue was not full"),
+        ({"lat_mean_ns": 0.2e6}, "The queue was not full"),
         ({"errors": 5}, "5 errors"),
         ({"errors": 28, "notes": ("errors is fio's error code 28, not a count",)}, "error 28"),
     ],

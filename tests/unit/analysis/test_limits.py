@@ -2,7 +2,7 @@
 import pytest
 
 from ioatlas.analysis.ceilings import Ceiling
-from ioatlas.analysis.limits import Reading, ceilings_of, explain, limit_finding
+from ioatlas.analysis.limits import Reading, ceilings_of, explain, limit_finding, standard_links
 from ioatlas.errors import UsageError
 from ioatlas.model.testbed import Fact, Testbed
 
@@ -61,6 +61,44 @@ def test_a_nas_as_fast_as_its_path_is_limited_by_the_path():
     [*_, last] = explain([reading("PCI card", 67, "PCI", 1500), Reading("NAS read", 66e6, through="PCI card")])
     assert last.code == "limited"
     assert "path PCI card measured alone" in last.sentence
+
+
+def test_links_of_standard_rates_of_a_path_whose_link_is_not_known():
+    known = bed(GIGABIT, ("nic.mtu", 1500, "B", "known"))
+    assert standard_links(known, 65536) == ()
+    doubtful = bed((GIGABIT[0], 10**10, "bit/s", "doubtful"), ("nic.mtu", 1500, "B", "known"))
+    found = {one.name: one.bw_bytes_per_s for one in standard_links(doubtful, 1 << 20)}
+    assert found["1 Gb/s link, MTU 1500"] == pytest.approx(125e6 * 1448 / 1538)
+    assert found["1 Gb/s shaped link, MTU 1500"] == pytest.approx(125e6 * 1448 / 1514)  # as tc and clouds count
+    assert not any("9000" in name for name in found)
+    assert any("9000" in one.name for one in standard_links(bed(), 1 << 20))
+
+
+def test_results_through_a_path_are_compared_with_each_other():
+    """Each passed a path of its own; the paths are compared too, but never a path with what passed one."""
+    readings = [
+        reading("path, PCI", 67, "PCI", 1500),
+        reading("path, PCIe", 113, "PCIe x1", 1500),
+        Reading("NAS, PCI", 60e6, factors={"bus": "PCI", "mtu": 1500}, through="path, PCI"),
+        Reading("NAS, PCIe", 100e6, factors={"bus": "PCIe x1", "mtu": 1500}, through="path, PCIe"),
+    ]
+    pairs = [one for one in explain(readings) if "instead of" in one.sentence]
+    assert len(pairs) == 2
+    nas = pairs[1]
+    assert nas.code == "explained"  # the path alone gains 69%, the NAS 67%
+    assert "bus PCIe x1 instead of PCI gives 100.0 MB/s instead of 60.0 MB/s (+67%)" in nas.sentence
+
+
+def test_a_factor_that_the_path_does_not_explain_is_told_of_what_passed_it():
+    readings = [
+        Reading("path", 110e6),
+        Reading("NAS, SMB", 60e6, factors={"protocol": "SMB"}, through="path"),
+        Reading("NAS, NFS", 109e6, factors={"protocol": "NFS"}, through="path"),
+    ]
+    [last] = [one for one in explain(readings) if "instead of" in one.sentence]
+    assert last.code == "limited"
+    assert "protocol SMB limits NAS, SMB" in last.sentence
+    assert "path path measured alone is met" in last.sentence
 
 
 def test_a_value_above_its_ceiling_is_a_cache_or_a_unit():

@@ -144,7 +144,7 @@ def test_the_sentence_holds_the_numbers():
     assert finding.code == "saturation-law"
     assert set(finding.cells) == {e.cell.key for e in members}
     assert re.search(
-        r"best described by plain bounds \(AICc -?\d+\.\d; the Universal Scalability Law -?\d+\.\d", finding.sentence
+        r"Best described by plain bounds \(AICc -?\d+\.\d; the Universal Scalability Law -?\d+\.\d", finding.sentence
     )
     assert "16 k IOPS" in finding.sentence
     assert "1000 IOPS with 1 job, 125 with 128" in finding.sentence

@@ -9,7 +9,7 @@ import pytest
 
 from ioatlas.analysis import trust
 from ioatlas.analysis.best import NUMBER_WIDTH, STEADY_WIDTH
-from ioatlas.analysis.summary import summarise
+from ioatlas.analysis.summary import _without_repeats, summarise
 from ioatlas.analysis.trust import badge
 from ioatlas.model.cell import Cell
 from ioatlas.model.checks import BlindCheck, OtherTraffic
@@ -59,6 +59,10 @@ def test_a_quiet_campaign_is_good_and_says_what_comes_next():
     assert (best.label, best.where, best.value) == ("Best read", "1 MiB, 20 jobs", 120 * MIB)
 
 
+CREDIT = Finding(FindingCode.BURST, "", target="nas", direction="read")
+FEW_IOS = [*row(), value(200, jobs=30, verdict=VerdictCode.TOO_SHORT)]
+
+
 @pytest.mark.parametrize(
     ("changes", "code", "level"),
     [
@@ -66,6 +70,8 @@ def test_a_quiet_campaign_is_good_and_says_what_comes_next():
         ({"estimates": row(width=0.11)}, DoubtCode.UNCERTAIN, Trust.FAIR),
         ({"estimates": row(width=0.31)}, DoubtCode.UNCERTAIN, Trust.LOW),
         ({"estimates": row(width=None)}, DoubtCode.MEASURED_ONCE, Trust.FAIR),
+        ({"estimates": [*row(20)[:10], *row(20, None)[10:]]}, None, Trust.GOOD),
+        ({"estimates": [*row(20)[:9], *row(20, None)[9:]]}, DoubtCode.MEASURED_ONCE, Trust.FAIR),
         ({"other_traffic": (OtherTraffic("vda", "read", 1e9, 0.05, 3, 9),)}, DoubtCode.OTHER_LOAD, Trust.FAIR),
         ({"other_traffic": (OtherTraffic("vda", "read", 1e9, 0.10, 3, 9),)}, DoubtCode.OTHER_LOAD, Trust.LOW),
         ({"replicates": (ReplicateRow("nas", 2, 9, 0, 0.09, 0.01),)}, None, Trust.GOOD),
@@ -74,6 +80,12 @@ def test_a_quiet_campaign_is_good_and_says_what_comes_next():
         ({"replicates": (ReplicateRow("nas", 2, 9, 0, 1.1, 0.1, "repeated", voided=True),)}, None, Trust.GOOD),
         ({"n_discarded": 4}, None, Trust.GOOD),
         ({"n_discarded": 6}, DoubtCode.DISCARDED, Trust.FAIR),
+        ({"n_discarded": 6, "discard_reasons": {"while burst credit lasted": 6}}, None, Trust.GOOD),
+        ({"n_discarded": 6, "discard_reasons": {"while burst credit lasted": 3}}, None, Trust.GOOD),
+        ({"estimates": FEW_IOS}, None, Trust.GOOD),
+        ({"findings": (CREDIT,)}, None, Trust.GOOD),
+        ({"estimates": FEW_IOS, "findings": (CREDIT,)}, DoubtCode.FEW_IOS, Trust.FAIR),
+        ({"estimates": FEW_IOS, "findings": (replace(CREDIT, direction="write"),)}, None, Trust.GOOD),
         ({"n_discarded": 40}, DoubtCode.DISCARDED, Trust.LOW),
         ({"n_not_reached": 4}, None, Trust.GOOD),
         ({"n_not_reached": 5}, DoubtCode.SKIPPED, Trust.FAIR),
@@ -171,6 +183,23 @@ def test_limits_are_counted_and_an_unclear_one_asks_for_more_loads():
     assert "test more jobs" in summary.next_step
 
 
+def test_limits_are_counted_with_the_mean_of_their_probabilities():
+    limits = [Limit("link", probability=0.9), Limit("link", probability=0.7), Limit()]
+    cells = [replace(e, limit=limit) for e, limit in zip(row(3), limits, strict=True)]
+    [link, unclear] = summarise(result(cells)).bottlenecks
+    assert (link.name, link.count, link.probability) == ("link", 2, pytest.approx(0.8))
+    assert (unclear.name, unclear.probability) == ("undetermined", None)
+
+
+@pytest.mark.parametrize(("probability", "minimum"), [(None, True), (0.9, True), (0.6, False)])
+def test_a_client_that_is_only_probably_the_limit_makes_no_minimum(probability, minimum):
+    limited = replace(value(500), limit=Limit("client CPU", probability=probability))
+    [best] = summarise(result([limited])).headlines
+    assert best.lower_bound is minimum
+    assert best.limit == "client CPU"
+    assert best.limit_probability == probability
+
+
 def test_worst_cells_have_no_number_where_their_runs_disagree():
     summary = summarise(result([*row(), value(50, 5.0, jobs=30), value(50, 0.4, jobs=31)]))
     assert [one.uncertainty for one in summary.worst[:2]] == [None, pytest.approx(0.4)]
@@ -201,3 +230,32 @@ def test_the_page_about_the_badge_has_the_limits_of_the_code():
     assert f"±{STEADY_WIDTH:.0%}" in page
     assert f"±{NUMBER_WIDTH:.0%}" in page
     assert f"fewer than {trust.ENOUGH_CHECKS} blind checks" in page
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "said"),
+    [
+        ([VerdictCode.UNSTABLE], "leaves out 1 faster, unsteady cell"),
+        ([VerdictCode.UNSTABLE] * 2, "leaves out 2 faster, unsteady cells"),
+        ([VerdictCode.CACHED], "leaves out 1 faster, suspect cell"),
+        ([VerdictCode.CACHED, VerdictCode.UNSTABLE], "leaves out 2 faster, doubtful cells"),
+    ],
+)
+def test_the_best_says_which_faster_cells_it_leaves_out(verdicts, said):
+    faster = [value(900 + place, jobs=64 + place, verdict=verdict) for place, verdict in enumerate(verdicts)]
+    [best] = summarise(result([value(100), *faster])).headlines
+    assert best.value == 100 * MIB
+    assert best.tie == said
+
+
+@pytest.mark.parametrize(("judged", "best"), [(105, 105), (90, 110)])
+def test_a_best_value_that_was_judged_goes_before_one_that_was_not_when_it_is_as_fast(judged, best):
+    brief = value(110, bs=4 * MIB, verdict=VerdictCode.TOO_SHORT)
+    summary = summarise(result([value(judged, bs=64 << 10), brief]))
+    assert summary.headlines[0].value == best * MIB
+
+
+def test_of_two_budgets_the_longer_one_is_advised():
+    found = _without_repeats(["re-run with --visits 6 --budget 5m", "re-run with --budget 10m"])
+    assert found == ["re-run with --visits 6 --budget 10m"]
+    assert _without_repeats(["re-run when idle", "re-run with --budget 2m"]) == ["re-run when idle", "with --budget 2m"]

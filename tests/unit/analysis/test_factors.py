@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What factors do: trends, efficiency and where it stops, on values whose truth is known."""
+
+import math
+import random
+
+import pytest
+
+from ioatlas.analysis.factor_findings import factor_charts, factor_findings, factor_tables
+from ioatlas.analysis.factors import factor_effects, pairs, ratio_of
+from ioatlas.model.configuration import Factor
+from ioatlas.model.factors import Measured, Member
+from ioatlas.model.limit import Bound
+
+LINK = Bound("link", 117.7e6)
+
+
+def measured(value, spread=0.01, visits=5, **more):
+    return Measured(value, value * (1 - spread), value * (1 + spread), visits, **more)
+
+
+def member(name, factors, **values):
+    """values: read or write rates, or what was measured."""
+    told = {key: value if isinstance(value, Factor) else Factor(value) for key, value in factors.items()}
+    return Member(
+        name,
+        told,
+        {("load", d): v if isinstance(v, Measured) else measured(v) for d, v in values.items()},
+    )
+
+
+def effects(*members):
+    return factor_effects(members, str)
+
+
+def only(found, factor, direction="read"):
+    (line,) = [line for line in found.lines if (line.factor, line.direction) == (factor, direction)]
+    return line
+
+
+def test_in_proportion_is_the_power_one_and_full_efficiency():
+    line = only(effects(*(member(f"d{n}", {"drives": n}, read=20e6 * n) for n in (8, 1, 2, 4))), "drives")
+    assert [point.level.value for point in line.points] == [1, 2, 4, 8]
+    assert line.exponent.value == pytest.approx(1)
+    assert line.exponent.low < 1 < line.exponent.high
+    assert line.points[-1].change.value == pytest.approx(8)
+    assert line.points[-1].efficiency.value == pytest.approx(1)
+    assert line.ends is None
+
+
+def test_where_it_stops_is_told_with_the_ceiling_beside_it():
+    rates = {3: 42e6, 5: 84e6, 7: 117e6, 9: 117.2e6, 11: 117.1e6}
+    found = effects(*(member(f"d{n}", {"drives": n}, read=measured(rate, ceiling=LINK)) for n, rate in rates.items()))
+    line = only(found, "drives")
+    assert line.points[line.ends].level.value == 7
+    (finding,) = factor_findings(found)
+    assert finding.sentence.startswith("From 3 to 7 drives reads grow 2.79 times (2.75 to 2.83); load.")
+    assert "From 7 drives on the limit is link: 117.1 of 117.7 MB/s." in finding.sentence
+    assert "Scaling efficiency at 11 drives: 76% (75% to 77%) of that at 3." in finding.sentence
+    (chart,) = factor_charts(found)
+    assert [point.x for point in chart.lines[0].points] == [3, 5, 7, 9, 11]
+    assert [(level.name, level.value) for level in chart.levels] == [("link", 117.7e6)]
+    (table,) = factor_tables(found)
+    assert len(table.rows) == 5
+
+
+def test_other_factors_are_held():
+    found = effects(
+        *(
+            member(f"{raid}{n}", {"drives": n, "raid": raid}, write=rate * n)
+            for raid, rate in (("raid5", 10e6), ("raid10", 5e6))
+            for n in (2, 4, 8)
+        )
+    )
+    along = [line for line in found.lines if line.factor == "drives"]
+    assert {(line.held["raid"].value, len(line.points)) for line in along} == {("raid5", 3), ("raid10", 3)}
+    across = [line for line in found.lines if line.factor == "raid"]
+    assert [line.points[1].change.value for line in across] == [pytest.approx(0.5)] * 3
+    sentences = [one.sentence for one in factor_findings(found)]
+    assert "Writes with raid10 instead of raid5: 0.5 times (0.493 to 0.507), with drives = 2; load." in sentences
+
+
+def test_confounded_factors_are_said_to_tell_nothing():
+    found = effects(
+        member("a", {"drives": 3, "firmware": "1.2"}, read=1e8), member("b", {"drives": 7, "firmware": "2.0"}, read=2e8)
+    )
+    assert found.lines == ()
+    assert set(found.alone) == {"drives", "firmware"}
+    assert "no two members differ in it alone" in factor_findings(found)[0].sentence
+
+
+def test_no_sure_change_is_told_as_that():
+    found = effects(*(member(str(mtu), {"mtu": mtu}, read=measured(1e8 + mtu, 0.1)) for mtu in (1500, 9000)))
+    (finding,) = factor_findings(found)
+    assert finding.sentence.startswith("From mtu 1500 to 9000 reads show no sure change: 1 times (0.87 to 1.2)")
+
+
+def test_a_level_of_zero_has_a_slope_instead_of_a_power():
+    found = effects(*(member(str(n), {"cache": Factor(n, "GiB")}, read=1e8 + 5e6 * n) for n in (0, 2, 4)))
+    line = only(found, "cache")
+    assert line.exponent is None
+    assert line.slope.value == pytest.approx(5e6)
+    assert "From cache 0 to 4 GiB reads grow 1.2 times" in factor_findings(found)[0].sentence
+
+
+def test_loads_that_few_members_have_do_not_speak():
+    one, two, three = (member(f"d{n}", {"drives": n}, read=1e8 * n) for n in (1, 2, 4))
+    fast = Member(one.name, one.factors, {**one.measured, ("fast", "read"): measured(9e9)})
+    assert only(effects(fast, two, three), "drives").load == "load"
+
+
+def test_pairs_of_texts_hold_together():
+    levels = ["raid0", "raid5", "raid6"]
+    line = only(effects(*(member(raid, {"raid": raid}, read=1e8) for raid in levels)), "raid")
+    alone = ratio_of(line.points[0].measured, line.points[1].measured)
+    assert len(pairs(line)) == 3
+    for _, _, ratio in pairs(line):
+        assert ratio.low < alone.low < alone.high < ratio.high
+
+
+@pytest.mark.parametrize("truth", [1.0, 2.0])
+def test_the_interval_of_a_ratio_holds_as_often_as_it_says(truth):
+    generator = random.Random(7)
+    held = 0
+    for _ in range(400):
+        values = []
+        for level in (1.0, truth):
+            logs = [math.log(level) + generator.gauss(0, 0.1) for _ in range(5)]
+            mean = sum(logs) / 5
+            half = 2.776 * math.sqrt(sum((x - mean) ** 2 for x in logs) / 4 / 5)
+            values.append(Measured(math.exp(mean), math.exp(mean - half), math.exp(mean + half), 5))
+        ratio = ratio_of(values[1], values[0])
+        held += ratio.low <= truth <= ratio.high
+    assert 0.93 <= held / 400 <= 0.995
+
+
+def test_values_without_intervals_make_a_ratio_without_one():
+    found = effects(*(member(str(n), {"drives": n}, read=Measured(1e8 * n, None, None, 1)) for n in (1, 2, 3)))
+    line = only(found, "drives")
+    assert line.points[1].change.low is None
+    assert line.ends is None
+    assert "too few visits for an interval" in factor_findings(found)[0].sentence
+
+
+def test_members_with_the_same_factors_are_repeats():
+    three = [member(f"d3-{n}", {"drives": 3}, read=1e8 * (1 + n / 100)) for n in range(-1, 2)]
+    found = effects(*three, member("d6", {"drives": 6}, read=2e8))
+    line = only(found, "drives")
+    assert [point.level.value for point in line.points] == [3, 6]
+    first = line.points[0]
+    assert first.member == "d3--1 + d3-0 + d3-1"
+    assert first.measured.visits == 3
+    assert first.measured.value == pytest.approx(1e8, rel=0.001)
+    assert first.measured.low == pytest.approx(1e8 * (1 - 0.0248), rel=0.001), "t of 2 degrees, sd 1%, n 3"
+
+
+def test_what_all_have_in_common_is_not_repeated():
+    found = effects(*(member(str(n), {"drives": n, "raid": "raid5", "mtu": 9000}, read=1e8 * n) for n in (1, 2)))
+    assert [line.factor for line in found.lines] == ["drives"]
+    assert found.lines[0].held == {}
