@@ -18,7 +18,7 @@ from pathlib import Path
 from ioatlas.fio.io_log import logs_each_io
 from ioatlas.fio.jobfile import JobSection, JobValue, render_job
 from ioatlas.fio.replay import lane_sections
-from ioatlas.model.cell import Cell
+from ioatlas.model.cell import NOT_OF_FIO, Cell
 
 TURN_MS = 100.2
 SLACK_MS = 3
@@ -27,6 +27,8 @@ SERIES_POINTS = 50
 MIN_INTERVAL_MS = 10
 MAX_JOBS_IN_FLIGHT = 4000
 """fio 3.33 takes at most 4,096 jobs a process."""
+Location = tuple[tuple[str, JobValue], ...]
+"""Options that bind a cell to its place."""
 
 WORK_CAP_SECONDS = 3600
 """Longest a work-bounded section may run."""
@@ -41,6 +43,8 @@ class Section:
     gap_ms:      time after it for the work in flight to drain before the neighbour starts.
     lead_ms:     part of runtime_ms at its start that is left out, in which credit that a pause gave is used up.
     location:    options that bind the cell to its place (filename, directory, uri ...).
+    places:      of targets loaded together: (name, location) of each that is loaded. Then `location` is empty.
+    only:        the place, from 1, whose part of the visit this is; 0 for all of them.
     """
 
     visit_id: int
@@ -48,8 +52,10 @@ class Section:
     seed: int
     runtime_ms: int
     gap_ms: int
-    location: tuple[tuple[str, JobValue], ...]
+    location: Location
     lead_ms: int = 0
+    places: tuple[tuple[str, Location], ...] = ()
+    only: int = 0
 
     @property
     def name(self) -> str:
@@ -57,13 +63,21 @@ class Section:
 
     @property
     def jobs(self) -> tuple[tuple[str, str, Cell], ...]:
-        """(fio's name, stream, its cell) of every job that starts together: one, or one for each stream."""
+        """(fio's name, stream, its cell) of every job that starts together: one, or one for each stream or target."""
+        if self.places:
+            numbers = (self.only,) if self.only else range(1, len(self.places) + 1)
+            return tuple((f"{self.name}-{number}", "", self.cell) for number in numbers)
         if not self.cell.streams:
             return ((self.name, "", self.cell),)
         return tuple(
             (f"{self.name}-{number}", stream, member)
             for number, ((stream, _), member) in enumerate(zip(self.cell.streams, self.cell.members, strict=True), 1)
         )
+
+    @property
+    def locations(self) -> tuple[Location, ...]:
+        """Where each of the jobs works."""
+        return tuple(place for _, place in self.places) or (self.location,) * len(self.jobs)
 
     @property
     def turns(self) -> int:
@@ -76,7 +90,7 @@ class Section:
 
     @property
     def interval_ms(self) -> int:
-        return max(MIN_INTERVAL_MS, self.runtime_ms // SERIES_POINTS)
+        return max(MIN_INTERVAL_MS, (self.runtime_ms - self.lead_ms) // SERIES_POINTS)
 
 
 @dataclass(frozen=True)
@@ -121,11 +135,12 @@ GLOBAL: Mapping[str, JobValue] = {
 def section_options(section: Section, cell: Cell | None = None, number: int = 0) -> dict[str, JobValue]:
     """Everything that fio needs to repeat the visit by hand, apart from its place in the batch and its logs.
 
-    cell: of one of several streams, counted by `number` so that no two draw the same offsets.
+    cell: of one of several streams, counted by `number` so that no two draw the same offsets; targets likewise.
     """
     cell = cell or section.cell
     seed = (section.seed + number * 7919) % (2**31)
-    options: dict[str, JobValue] = {**dict(section.location), **cell.option, "randrepeat": 0, "randseed": seed}
+    asked = {name: value for name, value in cell.option.items() if name not in NOT_OF_FIO}
+    options: dict[str, JobValue] = {**dict(section.locations[number]), **asked, "randrepeat": 0, "randseed": seed}
     options["runtime"] = f"{section.runtime_ms}ms"
     if not cell.work_bounded:
         options["time_based"] = 1
@@ -158,7 +173,7 @@ def take_sections(
     spent, jobs = 0.0, 0
     for section in waiting:
         length = section.turns * TURN_MS / 1000
-        jobs += section.cell.numjobs
+        jobs += section.cell.numjobs * section.cell.n_targets
         if taken and (spent + length > seconds or jobs > MAX_JOBS_IN_FLIGHT or alone(section)):
             break
         taken.append(section)

@@ -12,7 +12,7 @@ from ioatlas.fio.io_log import read_io_log
 from ioatlas.fio.output import parse_fio_json
 from ioatlas.fio.records import FioJob, FioOutput
 from ioatlas.fio.replay import read_replay
-from ioatlas.fio.series import DIRECTIONS, read_series
+from ioatlas.fio.series import DIRECTIONS, Moved, read_series
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.purpose import Purpose
 from ioatlas.model.status import SectionState
@@ -91,14 +91,19 @@ def complete_output(directory: Path) -> FioOutput | None:
 
 
 def read_batch(
-    directory: Path, sections: tuple[Section, ...], batch_id: int, blocks: dict[int, int], purposes: dict[int, Purpose]
+    directory: Path,
+    sections: tuple[Section, ...],
+    batch_id: int,
+    blocks: dict[int, int],
+    purposes: dict[int, Purpose],
+    output: FioOutput | None = None,
 ) -> list[SectionResult]:
     """Results of the sections of a batch whose output is on disk, in their order; an empty list when there is no
     output.
 
-    blocks, purposes: by visit_id, from the journal.
+    blocks, purposes: by visit_id, from the journal. output: fio's JSON, where it was read before.
     """
-    output = complete_output(directory)
+    output = output or complete_output(directory)
     if output is None:
         return []
     results: list[SectionResult] = []
@@ -128,7 +133,11 @@ def read_batch(
                 starts += [log.series.start_ms] if log.series.start_ms is not None else []
                 overloaded = log.overloaded
                 continue
-            logs = read_series(directory, name, interval_ms=section.interval_ms, runtime_ms=_ran_ms(job))
+            moved = {
+                direction: Moved(figures.io_bytes or 0, figures.total_ios or 0)
+                for direction, figures in job.directions.items()
+            }
+            logs = read_series(directory, name, interval_ms=section.interval_ms, runtime_ms=_ran_ms(job), moved=moved)
             parts += _parts(job, logs.by_direction, stream)
             starts += [logs.start_ms] if logs.start_ms is not None else []
         start_ms = min(starts, default=None)
@@ -158,8 +167,6 @@ def read_batch(
                 before = results[-1]
                 if before.state is SectionState.FINISHED:
                     results[-1] = replace(before, state=state, reason=reason, overlap_ms=overlap_ms)
-            else:
-                overlap_ms = 0
             previous_end_ms = end_ms
         results.append(SectionResult(section, state, visit, reason, overlap_ms, overloaded))
     return results

@@ -10,16 +10,18 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Literal, Protocol
 
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.fio.process import ProcessOutcome, find_fio, run_process, stop_orphan
 
-ProgramName = Literal["fio", "iozone"]
+ProgramName = Literal["fio", "iozone", "names", "python"]
 
 _GRACE_SECONDS = 30.0
 
@@ -38,6 +40,23 @@ class Program:
 
 
 @dataclass(frozen=True)
+class Spread:
+    """How one section of a batch is dealt out to the clients of a fleet.
+
+    jobs:         fio's names of its jobs. seed: of the visit.
+    clients:      how many take part.
+    own_files:    whether each has files of its own; stride_bytes: how far apart the ranges of two clients begin on what
+                  they share, 0 where all work on the same range.
+    """
+
+    jobs: tuple[str, ...]
+    seed: int
+    clients: int
+    own_files: bool = False
+    stride_bytes: int = 0
+
+
+@dataclass(frozen=True)
 class LoadProcess:
     """One process that makes load.
 
@@ -45,6 +64,9 @@ class LoadProcess:
     directory:     where it runs and writes; its job file is there already.
     sink:          file in `directory` that takes what it says.
     limit_seconds: how long it may run before it is ended as overdue.
+    stop_seconds:  how long it may take to end when it is asked to; it is told of our death too. None for a program
+                   that is killed with us.
+    spread:        of a batch that several clients make: a record for each section. Empty for one that is made here.
     """
 
     program: ProgramName
@@ -52,6 +74,8 @@ class LoadProcess:
     directory: Path
     sink: str
     limit_seconds: float
+    spread: tuple[Spread, ...] = ()
+    stop_seconds: float | None = None
 
 
 class Clock(Protocol):
@@ -144,6 +168,7 @@ class SystemExecutor:
             stop_asked=stop_asked,
             started=started,
             tick=tick,
+            stop_seconds=load.stop_seconds,
         )
 
     def stop_orphan(self, pid: int, started_ticks: int) -> bool:
@@ -170,4 +195,38 @@ def _iozone() -> Program:
     return Program(path, match[1])
 
 
-_FINDERS: dict[ProgramName, Callable[[], Program]] = {"fio": _fio, "iozone": _iozone}
+def _names() -> Program:
+    """What opens, renames and lists files: a program of ioatlas itself, run by the Python in use."""
+    return Program(sys.executable, "1")
+
+
+def _python() -> Program:
+    return Program(sys.executable, sys.version.split()[0])
+
+
+_FINDERS: dict[ProgramName, Callable[[], Program]] = {
+    "fio": _fio,
+    "iozone": _iozone,
+    "names": _names,
+    "python": _python,
+}
+
+
+@cache
+def lacks_engine(name: str) -> bool:
+    """Whether the installed fio says that it has no such engine; False where there is no fio to ask."""
+    path = shutil.which("fio")
+    if path is None:
+        return False
+    try:
+        said = subprocess.run(
+            [path, f"--enghelp={name}"],
+            capture_output=True,
+            text=True,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            timeout=_GRACE_SECONDS,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return re.search(r"not (?:loadable|found)", said.stdout + said.stderr) is not None

@@ -111,7 +111,13 @@ def read_io_log(directory: Path, name: str, cell: Cell, *, interval_ms: int, run
             continue
         series[direction] = series_of_rows(mine, start_ms, interval_ms, n)
         loops[direction] = tuple(
-            intended_latency(job[:, 0] * 1e6, job[:, 1].astype(float), rate, resolution_ns=RESOLUTION_NS)
+            intended_latency(
+                job[:, 0] * 1e6,
+                job[:, 1].astype(float),
+                rate,
+                resolution_ns=RESOLUTION_NS,
+                drains=cell.integer("iodepth", 1) > 1 and cell.option.get("io_submit_mode") != "offload",
+            )
             for job in jobs_of(mine)
         )
     return IoLog(SectionSeries(start_ms, int(rows[:, 0].max()), series), loops)

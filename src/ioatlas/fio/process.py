@@ -21,6 +21,8 @@ MIN_VERSION = (3, 33)
 POLL_SECONDS = 0.1
 _STOP_SECONDS = 15.0
 _GRACE_SECONDS = 30.0
+_PATIENCE_SECONDS = 60.0
+_DRIVER = b"work_driver.py"
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,8 @@ def stop_orphan(pid: int, started_ticks: int) -> bool:
     """
     if start_time_ticks(pid) != started_ticks:
         return False
+    if _cleans_up(pid):
+        _wait_for(pid, started_ticks, _PATIENCE_SECONDS)
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
     deadline = time.monotonic() + _STOP_SECONDS
@@ -89,6 +93,22 @@ def stop_orphan(pid: int, started_ticks: int) -> bool:
             )
         time.sleep(0.05)
     return True
+
+
+def _cleans_up(pid: int) -> bool:
+    """Whether it is the driver of a work: it was told of our death and is cleaning up."""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    return any(word.endswith(_DRIVER) for word in words)
+
+
+def _wait_for(pid: int, started_ticks: int, seconds: float) -> None:
+    """Until it has ended by itself, so many seconds at most."""
+    deadline = time.monotonic() + seconds
+    while start_time_ticks(pid) == started_ticks and time.monotonic() < deadline:
+        time.sleep(0.05)
 
 
 def run_fio(
@@ -128,12 +148,13 @@ def run_process(
     stop_asked: Callable[[], bool],
     started: Callable[[int, int], None],
     tick: Callable[[float], None] | None = None,
+    stop_seconds: float | None = None,
 ) -> ProcessOutcome:
     """Run a load generator as `run_fio` does; all it says goes to the file `sink` in `directory`, and is the outcome's
-    `stderr`.
+    `stderr`. stop_seconds: how long it may take to end when it is asked to; of our death it is told then, not killed.
     """
     said = directory / sink
-    guard = _die_with_us()
+    guard = die_with_us("KILL" if stop_seconds is None else "TERM")
     begin = time.monotonic()
     with said.open("wb") as out:
         process = subprocess.Popen(
@@ -146,7 +167,7 @@ def run_process(
             spent = time.monotonic() - begin
             if stop_asked() or spent > limit_seconds:
                 stopped = "asked" if spent <= limit_seconds else "overdue"
-                _end(process)
+                _end(process, stop_seconds or _STOP_SECONDS)
                 break
             if tick is not None:
                 tick(spent)
@@ -179,27 +200,27 @@ def _watching(process: subprocess.Popen[bytes]) -> Iterator[Callable[[float], bo
         os.close(handle)
 
 
-def _die_with_us() -> list[str]:
-    """What stands before the command so that it dies with us, however we die.
+def die_with_us(by: str = "KILL") -> list[str]:
+    """What stands before a command so that it dies with us, however we die. by: the signal that it gets then.
 
     setpriv asks the kernel to kill it at our death; the shell then looks whether we are still there, because a death
     before that request goes unnoticed.
     """
     setpriv = shutil.which("setpriv")
     return (
-        [setpriv, "--pdeathsig", "KILL", "--", "/bin/sh", "-c", '[ "$PPID" = "$0" ] && exec "$@"', str(os.getpid())]
+        [setpriv, "--pdeathsig", by, "--", "/bin/sh", "-c", '[ "$PPID" = "$0" ] && exec "$@"', str(os.getpid())]
         if setpriv
         else []
     )
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end(process: subprocess.Popen[bytes], stop_seconds: float) -> None:
     """SIGINT lets fio write what it has; SIGKILL when it does not."""
     for signum in (signal.SIGINT, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):
             process.send_signal(signum)
         try:
-            process.wait(timeout=_STOP_SECONDS)
+            process.wait(timeout=stop_seconds)
         except subprocess.TimeoutExpired:
             continue
         return

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +14,11 @@ from ioatlas import beneath
 from ioatlas.model.visit import Series
 
 DIRECTIONS = ("read", "write", "trim")
+Floats = NDArray[np.float64]
+GAP = 1.5
+"""Intervals between two samples of a job from which one without an I/O lies between them."""
+FEW_IOS = 2
+"""I/Os of a job in an interval below which intervals without one are to be expected."""
 
 
 @dataclass(frozen=True)
@@ -45,17 +51,28 @@ def jobs_of(rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     return np.split(rows, breaks)
 
 
-def read_series(directory: Path, name: str, *, interval_ms: int, runtime_ms: int) -> SectionSeries:
+@dataclass(frozen=True)
+class Moved:
+    """What a section moved in one direction by fio's own count."""
+
+    io_bytes: int
+    ios: int
+
+
+def read_series(
+    directory: Path, name: str, *, interval_ms: int, runtime_ms: int, moved: Mapping[str, Moved] | None = None
+) -> SectionSeries:
     """Series of section `name` from its `_bw` and `_lat` logs in `directory`.
 
-    A bandwidth sample (KiB/s) is the mean since the job's previous one, so cumulated bytes are exact at sample times
-    and are interpolated between them. A latency sample (ns) is the mean of one interval; jobs count equally.
+    A bandwidth sample (KiB/s) is the mean over fio's last interval, which makes no sample when no I/O came back in it.
+    moved: by direction; tells slow I/Os, between which such intervals lie, from a clock of fio that was late.
+    A latency sample (ns) is the mean of one interval; jobs count equally.
     """
     bandwidth = load_rows(directory / f"{name}_bw.log")
     latency = load_rows(directory / f"{name}_lat.log")
     if not len(latency):
         return SectionSeries(None, None, {})
-    start_ms = int(latency[:, 0].min()) - interval_ms
+    start_ms = int(min(log[:, 0].min() for log in (latency, bandwidth) if len(log))) - interval_ms
     end_ms = int(latency[:, 0].max())
     n = max(1, runtime_ms // interval_ms)
     edges = np.arange(n + 1, dtype=np.float64) * interval_ms
@@ -65,18 +82,8 @@ def read_series(directory: Path, name: str, *, interval_ms: int, runtime_ms: int
         bw_rows = bandwidth[bandwidth[:, 2] == index]
         if not len(lat_rows):
             continue
-        done = np.zeros(n + 1)
-        for job in jobs_of(bw_rows) if len(bw_rows) else []:
-            times = np.concatenate(([0.0], np.maximum(job[:, 0] - start_ms, 0)))
-            total = np.concatenate(([0.0], np.cumsum(job[:, 1] * 1024.0 * np.diff(times) / 1000)))
-            rate_last = total[-1] - total[-2]
-            step = times[-1] - times[-2]
-            # Beyond its last sample a job goes on at its last rate for at most one interval.
-            tail = min(float(interval_ms), edges[-1] - times[-1])
-            if tail > 0 and step > 0:
-                times = np.append(times, times[-1] + tail)
-                total = np.append(total, total[-1] + rate_last * tail / step)
-            done += np.interp(edges, times, total)
+        jobs = jobs_of(bw_rows) if len(bw_rows) else []
+        done = _done(jobs, start_ms, edges, interval_ms, (moved or {}).get(direction))
         slot = np.clip((lat_rows[:, 0] - start_ms - 1) // interval_ms, 0, n - 1)
         counts = np.bincount(slot, minlength=n)
         sums = np.bincount(slot, weights=lat_rows[:, 1].astype(np.float64), minlength=n)
@@ -88,3 +95,47 @@ def read_series(directory: Path, name: str, *, interval_ms: int, runtime_ms: int
             tuple(float(value) for value in means),
         )
     return SectionSeries(start_ms, end_ms, series)
+
+
+def _done(
+    jobs: Sequence[NDArray[np.int64]], start_ms: int, edges: Floats, interval_ms: int, moved: Moved | None
+) -> Floats:
+    """Bytes that all jobs moved up to each edge, shape of `edges`.
+
+    Of slow I/Os a sample holds for one interval, and what has no sample is put back: fio logs nothing of the end of a
+    run, and its first sample is of an unknown time.
+    """
+    slow = moved is not None and moved.ios * interval_ms < FEW_IOS * len(jobs) * edges[-1]
+    done = sum((_of_job(job, start_ms, edges, interval_ms, slow=slow) for job in jobs), np.zeros(edges.size))
+    if moved is None or not slow or not jobs:
+        return done
+    rest = moved.io_bytes - float(done[-1])
+    last = float(max(job[-1, 0] for job in jobs) - start_ms)
+    if rest <= 0 or last <= 0:
+        return done
+    left = max(0.0, float(edges[-1]) - last)
+    at_end = min(rest, float(done[-1]) * left / last)
+    ramp = np.clip((edges - last) / left, 0.0, 1.0) if left else np.zeros(edges.size)
+    whole: Floats = done + at_end * ramp + (rest - at_end) * (edges > 0)
+    return whole
+
+
+def _of_job(job: NDArray[np.int64], start_ms: int, edges: Floats, interval_ms: int, *, slow: bool) -> Floats:
+    """One job's bytes up to each edge, interpolated between its samples."""
+    ends = np.maximum(job[:, 0] - start_ms, 0).astype(np.float64)
+    begins = np.concatenate(([0.0], ends[:-1]))
+    after_gap = (ends - begins > GAP * interval_ms) & slow
+    begins = np.where(after_gap, ends - interval_ms, begins)
+    moved = job[:, 1] * 1024.0 * (ends - begins) / 1000
+    total = np.concatenate(([0.0], np.cumsum(moved)))
+    # Two places a sample: where it begins with what was moved before, and where it ends.
+    times = np.concatenate(([0.0], np.column_stack([begins, ends]).ravel()))
+    heights = np.concatenate(([0.0], np.column_stack([total[:-1], total[1:]]).ravel()))
+    step = float(ends[-1] - begins[-1])
+    # Beyond its last sample a job goes on at its last rate for at most one interval, unless its I/Os come one by one.
+    tail = min(float(interval_ms), float(edges[-1] - times[-1]))
+    if tail > 0 and step > 0 and not after_gap[-1]:
+        times = np.append(times, times[-1] + tail)
+        heights = np.append(heights, heights[-1] + moved[-1] * tail / step)
+    found: Floats = np.interp(edges, times, heights)
+    return found

@@ -4,13 +4,27 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from ioatlas.errors import UsageError
 
-URI_ENGINES = {"nbd": "nbd", "nbd+unix": "nbd"}
-"""fio's engine of every scheme."""
+URI_ENGINES = {"nbd": "nbd", "nbd+unix": "nbd", "rbd": "rbd", "gfapi": "gfapi_async"}
+"""fio's engine of every scheme. fio's other engine for GlusterFS ignores the depth."""
 _CHARACTERS = re.compile(r"[A-Za-z0-9\-._~:/?@!$&'()*+,=%\[\]]+")
 _KEYWORDS = re.compile(r"\$\{|\$(pagesize|mb_memory|ncpus)")
+_WORD = r"[A-Za-z0-9_][A-Za-z0-9_.\-]*"
+_FORMS = {
+    "rbd": (
+        re.compile(rf"rbd://(?:(?P<clientname>{_WORD})@)?(?P<pool>{_WORD})/(?P<rbdname>{_WORD})", re.IGNORECASE),
+        "rbd:POOL/IMAGE",
+    ),
+    "gfapi": (
+        re.compile(
+            rf"gfapi://(?P<brick>{_WORD})/(?P<volume>{_WORD})/(?P<filename>{_WORD}(?:/{_WORD})*)", re.IGNORECASE
+        ),
+        "gfapi://HOST/VOLUME/FILE",
+    ),
+}
 
 
 def scheme_of(uri: str) -> str:
@@ -26,10 +40,32 @@ def check_uri(uri: str) -> None:
             where=repr(uri[:200]),
             remedy="write it percent-encoded, e.g. %3B for a semicolon",
         )
+    scheme = scheme_of(uri)
+    if scheme in _FORMS and _FORMS[scheme][0].fullmatch(uri) is None:
+        raise UsageError(
+            f"this is not {_FORMS[scheme][1]}, with names of letters, digits and . _ -",
+            where=uri,
+            remedy=f"write {_FORMS[scheme][1]}",
+        )
     socket = re.search(r"[?&]socket=([^&]*)", uri)
-    if scheme_of(uri) == "nbd+unix" and (socket is None or not socket.group(1).startswith(("/", "%2F", "%2f"))):
+    if scheme == "nbd+unix" and (socket is None or not socket.group(1).startswith(("/", "%2F", "%2f"))):
         raise UsageError(
             "an nbd+unix URI names its socket by an absolute path",
             where=uri,
             remedy="write nbd+unix:///EXPORT?socket=/PATH",
         )
+
+
+def parts_of(uri: str) -> Mapping[str, str]:
+    """What a URI of Ceph or GlusterFS names, by fio's options. Raises UsageError for another form."""
+    check_uri(uri)
+    match = _FORMS[scheme_of(uri)][0].fullmatch(uri)
+    found = match.groupdict() if match is not None else {}
+    if "clientname" in found:
+        found["clientname"] = found["clientname"] or "admin"
+    return found
+
+
+def place_options(uri: str) -> tuple[tuple[str, str], ...]:
+    """The options of a job that bind it to this URI."""
+    return tuple(parts_of(uri).items()) if scheme_of(uri) in _FORMS else (("uri", uri),)

@@ -5,12 +5,24 @@ from __future__ import annotations
 
 from ioatlas.config.campaign_file import CampaignFormat
 from ioatlas.procedures.adaptive_map.options import AdaptiveOptions
+from ioatlas.procedures.application.options import ApplicationOptions
 from ioatlas.procedures.fixed_work.options import FixedWorkOptions
 from ioatlas.procedures.load_points.options import LoadPointsOptions
+from ioatlas.procedures.metadata.options import MetadataOptions
 from ioatlas.procedures.snia.options import SniaOptions
 from ioatlas.procedures.trace.options import TraceOptions
 
-CAMPAIGN = CampaignFormat((AdaptiveOptions, FixedWorkOptions, LoadPointsOptions, SniaOptions, TraceOptions))
+CAMPAIGN = CampaignFormat(
+    (
+        AdaptiveOptions,
+        ApplicationOptions,
+        FixedWorkOptions,
+        LoadPointsOptions,
+        MetadataOptions,
+        SniaOptions,
+        TraceOptions,
+    )
+)
 
 read_campaign, read_campaign_file, campaign_toml = CAMPAIGN.read, CAMPAIGN.read_file, CAMPAIGN.write
 find_profile, campaign_schema = CAMPAIGN.profile, CAMPAIGN.schema

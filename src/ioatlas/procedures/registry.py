@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.procedures.adaptive_map.procedure import AdaptiveMap
+from ioatlas.procedures.application.procedure import Application
 from ioatlas.procedures.dense_map.procedure import DenseMap
 from ioatlas.procedures.fixed_work.procedure import FixedWork
 from ioatlas.procedures.load_points.procedure import LoadPoints
+from ioatlas.procedures.metadata.procedure import Metadata
 from ioatlas.procedures.options import CAMPAIGN
 from ioatlas.procedures.snia.procedure import SniaRounds
 from ioatlas.procedures.trace.procedure import TraceReplay
@@ -24,9 +26,11 @@ if TYPE_CHECKING:
 
 PROCEDURES: tuple[Procedure, ...] = (
     Tune(),
+    Application(),
     TraceReplay(),
     LoadPoints(),
     FixedWork(),
+    Metadata(),
     SniaRounds(),
     AdaptiveMap(),
     DenseMap(),

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from ioatlas import __version__, beneath
 from ioatlas.errors import IoAtlasError
 from ioatlas.fio.batch import Section
 from ioatlas.fio.executor import Executor
+from ioatlas.fio.jobfile import JobValue
 from ioatlas.model.outcomes import HoleCheck, IdleWatts, KeptMeter, Meters
 from ioatlas.model.target import Target
 from ioatlas.model.testbed import Fact, Testbed
@@ -28,14 +29,17 @@ CLIENT_SECONDS = 0.06
 """Of each of the four loads that measure the client; fio takes 0.2 s more for each, whatever its length."""
 MEMORY_SIZES_BYTES = (4 << 10, 64 << 10, 1 << 20)
 DRIVE_SECONDS = 2.0
+_UNMEASURED_CLIENT = Fact(
+    "measured.client_job_iops", None, "", "unknown", "fio ioengine=null", note="not measured: the budget is short"
+)
 
 
 def conditions(
-    executor: Executor, targets: Sequence[Target], directory: Path, *, measure: bool = True
+    executor: Executor, targets: Sequence[Target], directory: Path, *, measure: bool = True, client: bool = True
 ) -> dict[str, Any]:
     """Of one session, for the journal: facts for each target, with those typed in.
 
-    What was measured stands under 'measured.'.
+    What was measured stands under 'measured.'. client: whether there is time to measure what this machine can do.
     """
     path = directory / FACTS_FILE
     facts_file = path if beneath.is_ordinary(path) else None
@@ -44,11 +48,12 @@ def conditions(
         *(_network(alone["iperf"]) if "iperf" in alone else ()),
         *(_drive(executor, alone["drive"]) if "drive" in alone else ()),
     ]
-    client = {kind: _client(executor, kind) for kind in {_memory_of(target) for target in targets}} if measure else {}
+    kinds = {_memory_of(target) for target in targets} if measure else set()
+    clients = {kind: _client(executor, kind) if client else [_UNMEASURED_CLIENT] for kind in kinds}
     beds = {}
     for target in targets:
         bed = testbed(target.location, facts_file)
-        own = [*client[_memory_of(target)], *named, *_round_trip(bed)] if measure else []
+        own = [*clients[_memory_of(target)], *named, *_round_trip(bed)] if measure else []
         # What a person typed in stands before what was measured here.
         typed = {fact.name for fact in bed.facts}
         beds[target.name] = replace(
@@ -146,7 +151,10 @@ class HoleChecks:
 
     def _reads_holes(self, section: Section) -> bool:
         """Whether it reads a file with holes that was not looked at before."""
-        place = dict(section.location)
+        found = [self._is_new_hole(section, dict(place)) for place in section.locations]
+        return any(found)
+
+    def _is_new_hole(self, section: Section, place: Mapping[str, JobValue]) -> bool:
         path = str(place.get("filename", ""))
         if "directory" in place:
             path = f"{place['directory']}/{place['filename_format']}".replace("$jobnum", "0")

@@ -5,14 +5,17 @@ testbed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ioatlas.fio.executor import Executor, SystemExecutor
+from ioatlas.fleet.executor import FleetExecutor
+from ioatlas.model.cell import Cell
 from ioatlas.model.target import Target
 from ioatlas.run.conditions import conditions
+from ioatlas.run.hosts import HostTelemetry, check_hosts
 from ioatlas.run.telemetry import BatchTelemetry
 from ioatlas.testbed.facts_file import meters_of
 from ioatlas.testbed.power import Meter
@@ -27,7 +30,18 @@ class Environment:
     telemetry: Callable[[Watched, Sequence[Meter]], BatchTelemetry] = BatchTelemetry
     watched: Callable[[str], Watched] = watched_of
     meters: Callable[[Path], list[Meter]] = meters_of
-    conditions: Callable[[Executor, Sequence[Target], Path], dict[str, Any]] = conditions
+    conditions: Callable[..., dict[str, Any]] = conditions
+    check_hosts: Callable[[FleetExecutor, Mapping[str, Target], str, Iterable[Cell]], None] = check_hosts
+    fleet: FleetExecutor | None = None
+    """Of a campaign that several clients make: the executor once more, by what only a fleet has."""
+
+    def of_fleet(self, fleet: FleetExecutor) -> Environment:
+        """The same with loads of several clients: what passes by them is counted, not what passes by this machine."""
+        watched = self.watched if fleet.shares_paths else lambda _location: Watched()
+        made = replace(self, executor=fleet, fleet=fleet, watched=watched)
+        if not fleet.is_elsewhere or self.telemetry is not BatchTelemetry:
+            return made
+        return replace(made, telemetry=lambda _watched, meters: HostTelemetry(fleet, meters))
 
 
 def system_environment() -> Environment:

@@ -44,7 +44,7 @@ def confirm_trust(
     why: what makes it foreign. visits: still to be made. asks: hosts and drives that its facts file names. first:
     options of its first load. Raises ForeignError saying what to type.
     """
-    wanted = " ".join(target.location for target in plan.targets)
+    wanted = " ".join(dict.fromkeys(target.location for target in plan.targets))
     if typed is not None and typed.split() == wanted.split():
         return
     said = "nothing was typed" if not typed else f"{typed!r} is not the place that it works on"

@@ -36,9 +36,12 @@ def counted_path(watched: Watched) -> CountedPath:
 class Gates:
     """One session's gates. `contradictions` judges a batch, `ceiling` bounds a cell."""
 
-    def __init__(self, journal: Journal, watched: Mapping[str, Watched]) -> None:
+    def __init__(
+        self, journal: Journal, watched: Mapping[str, Watched], paths: Mapping[str, CountedPath] | None = None
+    ) -> None:
+        """paths: where bytes were counted, for a session of before; found from `watched` when left out."""
         self._journal = journal
-        self._paths = {name: counted_path(one) for name, one in watched.items()}
+        self._paths = dict(paths or {name: counted_path(one) for name, one in watched.items()})
         self._beds: Mapping[str, Testbed] | None = None
         self._known: dict[tuple[str, int, str], Ceiling | None] = {}
         self._over: Counter[tuple[CountedPath, str]] = Counter()
@@ -97,10 +100,10 @@ class Gates:
         return {section.visit_id: over for section, _ in moved}
 
     def ceiling(self, cell: Cell, direction: str) -> Ceiling | None:
-        """The tightest bound by arithmetic of the path to the cell's target; None when there is none, or the cell asks
-        the page cache.
+        """The tightest bound by arithmetic of the path to the cell's target; None when there is none, the cell asks
+        the page cache, or several clients make the load: the path is not this machine's.
         """
-        if not cell.integer("direct", 1):
+        if not cell.integer("direct", 1) or cell.of_fleet:
             return None
         place = (cell.target, cell.bs_bytes, direction)
         if place not in self._known:

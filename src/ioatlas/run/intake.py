@@ -7,19 +7,24 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ioatlas.analysis.burst import Bursts
 from ioatlas.fio.batch import Section
 from ioatlas.fio.collect import SectionResult
+from ioatlas.fleet.merge import outweighing_ms
 from ioatlas.model.cell import Cell
 from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import Reason, ReasonCode, read_reasons
-from ioatlas.model.status import SectionState
+from ioatlas.model.status import BatchStatus, SectionState
 from ioatlas.model.verdict import Verdict, VerdictCode
 from ioatlas.model.visit import Visit
 from ioatlas.run.gates import Gates
+from ioatlas.run.stall import was_stalled
 from ioatlas.stats.gates import judge_visit
 from ioatlas.stats.verdict import judge
-from ioatlas.store.journal import NewVisit, PlannedVisit
+from ioatlas.store.journal import Journal, NewVisit, PlannedVisit
 
+NO_BURSTS = Bursts()
+STILL_FED = Reason(ReasonCode.BURST, f"{ReasonCode.BURST}: made again after a longer lead")
 LONGER = 4
 """A visit that settles only in its second half is made again this many times as long."""
 
@@ -49,12 +54,13 @@ def take_in(
     gates: Gates | None = None,
     usage: Mapping[str, Any] | None = None,
     judge_one: Judge | None = None,
+    bursts: Bursts = NO_BURSTS,
 ) -> Intake:
     """Judge the sections of one batch.
 
     planned: the journal's rows by visit_id. gates, usage: those of counters and ceilings, and what was counted while
     the batch ran; without them (a batch read back after a crash) only the visits' own figures decide.
-    judge_one: judges a visit where that is not done as for a cell of a map.
+    judge_one: judges a visit where that is not done as for a cell of a map. bursts: the credit that is known.
     """
     intake = Intake()
     results = list(results)
@@ -74,26 +80,55 @@ def take_in(
         # In a fio of its own there is no neighbour to disturb: what drains late is part of the visit.
         overran = result.state is SectionState.OVER_RUN and len(results) > 1
         visit, late = (judge_one or judged)(result.section, result.visit, gates)
-        if result.overloaded and visit.verdict.code is not VerdictCode.OVERLOADED:
-            overloaded = Verdict(VerdictCode.OVERLOADED, result.overloaded)
-            visit, late = replace(visit, verdict=overloaded, window_start_ms=0), False
+        visit, late = _overloaded(result, visit, late=late)
         if plan.visit_id in contradicted:
             visit = _refused(visit, Reason(ReasonCode.COUNTERS, contradicted[plan.visit_id]))
+        visit = _unless_fed(result.section, visit, plan, bursts)
         if plan.purpose is Purpose.PROBE:
             visit = replace(visit, discarded=())
-        elif overran:
+        elif overran and not was_stalled(visit):
             visit = replace(visit, discarded=read_reasons(result.reason))
             intake.again.append(_alone(plan))
         elif visit.discarded and not plan.alone:
-            intake.again.append(_alone(plan))
+            skewed = any(reason.code is ReasonCode.SKEW for reason in visit.discarded)
+            longer_ms = max(result.section.runtime_ms * LONGER, outweighing_ms(visit.skew_ms))
+            intake.again.append(_alone(plan, runtime_ms=longer_ms if skewed else None))
         elif late and not plan.alone:
             why = f"{ReasonCode.LATE} ({visit.verdict.text}): made again {LONGER} times as long"
             visit = replace(visit, discarded=(Reason(ReasonCode.LATE, why),))
-            intake.again.append(_alone(plan, runtime_ms=result.section.runtime_ms * LONGER))
+            window_ms = result.section.runtime_ms - result.section.lead_ms
+            intake.again.append(_alone(plan, runtime_ms=window_ms * LONGER))
         intake.visits.append(visit)
     # A baseline visit that was lost is a gap in a chart; the next one is near.
     intake.again = [each for each in intake.again if each.purpose is not Purpose.BASELINE]
     return intake
+
+
+def close_batch(
+    journal: Journal,
+    batch_id: int,
+    intake: Intake,
+    *,
+    status: BatchStatus,
+    seconds: float | None = None,
+    exit_code: int | None = None,
+    note: str = "",
+    usage: Mapping[str, Any] | None = None,
+) -> None:
+    """Write down what a batch gave, in one transaction. usage: what was counted meanwhile."""
+    journal.finish_batch(
+        batch_id,
+        intake.visits,
+        failed=intake.failed,
+        status=status,
+        seconds=seconds,
+        load_seconds=intake.load_seconds,
+        exit_code=exit_code,
+        note=note,
+        written=intake.written,
+        again=intake.again,
+        usage=usage,
+    )
 
 
 def reinstated(
@@ -114,6 +149,11 @@ def reinstated(
     return found
 
 
+def unconfirmed(verdict: Verdict) -> Verdict:
+    """Of a visit that settled late and counts because the budget ended before a longer one of its cell."""
+    return Verdict(VerdictCode.UNSTABLE, f"{verdict.text}; no time for a longer visit")
+
+
 def _not_confirmed(verdict: Verdict, longer: Visit) -> Verdict | None:
     """The verdict on a visit that seemed to settle late, once the longer one has shown a steady level without that
     change; None when it has not.
@@ -127,6 +167,25 @@ def _not_confirmed(verdict: Verdict, longer: Visit) -> Verdict | None:
     if longer.discarded or not steady:
         return None
     return Verdict(VerdictCode.FLAT, f"{verdict.text}, which a visit {LONGER} times as long did not show")
+
+
+def _overloaded(result: SectionResult, visit: Visit, *, late: bool) -> tuple[Visit, bool]:
+    """The visit and whether it settled late, once what the load generator's own log says is counted in."""
+    if not result.overloaded or visit.verdict.code is VerdictCode.OVERLOADED:
+        return visit, late
+    return replace(visit, verdict=Verdict(VerdictCode.OVERLOADED, result.overloaded), window_start_ms=0), False
+
+
+def _unless_fed(section: Section, visit: Visit, plan: PlannedVisit, bursts: Bursts) -> Visit:
+    """The visit, refused where burst credit outlasted its lead; unsteady where it was made again for that. Of a window
+    of few I/Os it cannot be told.
+    """
+    judged_at_all = visit.verdict.code is not VerdictCode.TOO_SHORT
+    if not section.lead_ms or not judged_at_all or not bursts.feeds(section.cell, visit):
+        return visit
+    if plan.alone:
+        return replace(visit, verdict=Verdict(VerdictCode.UNSTABLE, f"{ReasonCode.BURST}, in spite of its lead"))
+    return _refused(visit, STILL_FED)
 
 
 def _refused(visit: Visit, reason: Reason) -> Visit:
@@ -144,10 +203,10 @@ def book(intake: Intake, result: SectionResult) -> None:
     """What the section wrote goes into the ledger whether or not its figures count."""
     visit = result.visit
     assert visit is not None
-    for part in visit.parts:
-        if part.direction != "read" and part.io_bytes:
-            place = (result.section.cell.target, f"{part.direction} load")
-            intake.written[place] = intake.written.get(place, 0) + part.io_bytes
+    for target, direction, io_bytes in visit.moved(result.section.cell.target):
+        if direction != "read" and io_bytes:
+            place = (target, f"{direction} load")
+            intake.written[place] = intake.written.get(place, 0) + io_bytes
 
 
 def judged(section: Section, visit: Visit, gates: Gates | None) -> tuple[Visit, bool]:

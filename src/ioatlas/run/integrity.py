@@ -33,7 +33,7 @@ def check_targets(
     """Check every target that the campaign writes. Raises PartialResultError when stopped."""
     checks = []
     for target in plan.targets:
-        cells = [cell for cell in plan.to_measure if cell.target == target.name and "write" in cell.directions]
+        cells = [cell for cell in plan.by_target if cell.target == target.name and "write" in cell.directions]
         if cells:
             cell = min(cells, key=lambda each: (each.bs_bytes, -each.outstanding))
             emit(Event("verify", {"target": target.name, "bs_bytes": cell.bs_bytes}))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from ioatlas.config.spec import CampaignSpec
@@ -16,6 +17,7 @@ from ioatlas.fio.replay import LEAD_MS
 from ioatlas.model.cell import TRACE_SECONDS, Cell, OptionValue
 from ioatlas.model.reason import UnmeasuredCode, read_unmeasured
 from ioatlas.model.target import Target
+from ioatlas.model.together import Group, on_members
 from ioatlas.run.budget import USUAL_START_SECONDS
 from ioatlas.target.placing import Places, extents
 from ioatlas.target.preparation import BY_WRITING, OddSizes, TargetUse, passes_of
@@ -44,6 +46,23 @@ class Plan:
     outline: Mapping[str, Any] = field(default_factory=dict)
     """What of the summary the cells at hand do not tell, because some follow from what is measured first."""
 
+    @cached_property
+    def groups(self) -> tuple[Group, ...]:
+        """Targets that are loaded together."""
+        return self.spec.groups([target.name for target in self.targets])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What cells go by: targets that are loaded alone, and groups."""
+        grouped = {name for group in self.groups for name in group.members}
+        alone = [target.name for target in self.targets if target.name not in grouped]
+        return (*alone, *(group.name for group in self.groups))
+
+    @property
+    def by_target(self) -> tuple[Cell, ...]:
+        """What is measured, as each target sees it."""
+        return on_members(self.to_measure, self.groups)
+
     @property
     def to_measure(self) -> tuple[Cell, ...]:
         return tuple(cell for cell, reason in self.cells if not reason)
@@ -69,11 +88,11 @@ class Plan:
     def target_use(self, odd_sizes: OddSizes) -> TargetUse:
         """What the targets have to be prepared for."""
         laid_out = frozenset(name for name, files in self.files.items() if files)
-        return TargetUse(self.to_measure, laid_out, self.spec.prepare, odd_sizes)
+        return TargetUse(self.by_target, laid_out, self.spec.prepare, odd_sizes)
 
     def writes(self, target: str) -> bool:
         """Whether what is on the target will be changed: by a cell, or by a preparation that was asked for."""
-        return any(cell.writes or cell.state in BY_WRITING for cell in self.to_measure if cell.target == target)
+        return any(cell.writes or cell.state in BY_WRITING for cell in self.by_target if cell.target == target)
 
     def seconds(self, pace: Pace | None = None) -> float:
         """Expected time of all visits of a map: windows, gaps, fio's starts; the preparation at the planning rates."""
@@ -89,6 +108,8 @@ class Plan:
         write_seconds = len(written) * self.spec.visits * self.spec.window_seconds
         return {
             "targets": [{"target": t.name, "kind": t.kind, "location": t.location} for t in self.targets],
+            **self._configurations(),
+            **({"together": {one.name: list(one.members) for one in self.groups}} if self.groups else {}),
             "axes": {name: list(values) for name, values in self.spec.axes.items()},
             "constants": dict(self.spec.constants),
             "sharing": self.spec.sharing,
@@ -110,6 +131,42 @@ class Plan:
             **self.outline,
         }
 
+    def _configurations(self) -> dict[str, Any]:
+        """Where there are some: their factors and commands, and whether they are measured one after another."""
+        told = [
+            {
+                "configuration": one.name,
+                "factors": {name: factor.value for name, factor in one.factors.items()},
+                **{key: value for key in ("before", "after", "ask") if (value := getattr(one, key))},
+            }
+            for one in self.spec.configurations
+        ]
+        order = {"order": "blocked", "blocks": self.spec.set_ups} if self.spec.blocked else {"order": "in turns"}
+        return {"configurations": told, **order} if told else {}
+
+
+def order_remarks(spec: CampaignSpec) -> tuple[str, ...]:
+    """How configurations share the time, which says what can be told apart."""
+    if not spec.blocked:
+        return ("Configurations are measured in turns: what drifts, drifts for all of them.",)
+    set_up = [one.name for one in spec.configurations if one.set_up]
+    why = f"{set_up[0]} has to be set up first" if set_up else "two of them share one place"
+    order = f"Configurations are measured one after another, because {why}."
+    count = len(spec.configurations)
+    if spec.set_ups == 1:
+        told = (
+            "Each is set up once: drift between them is not told apart from what they do. "
+            f"`blocks = 2` tells them apart, with {2 * count} set-ups in all."
+        )
+    else:
+        told = (
+            f"Each is set up {spec.set_ups} times, {spec.set_ups * count} set-ups in all. "
+            "Every second pass goes back through the order of the one before. "
+            "What moves from one set-up of a configuration to the next widens all intervals. "
+            "`blocks = 1` sets each up once."
+        )
+    return order, told
+
 
 def default_pace(spec: CampaignSpec) -> Pace:
     return Pace(slots_ms=max(100, round(spec.window_seconds * 10) * 100))
@@ -125,9 +182,9 @@ def visit_turns(cell: Cell, pace: Pace) -> int:
 def files_of(plan: Plan) -> dict[str, dict[str, int]]:
     """What has to be laid out before the first visit."""
     wanted: dict[str, dict[str, int]] = {}
-    places = Places(cell for cell, _ in plan.cells)
+    places, measured = Places(on_members((cell for cell, _ in plan.cells), plan.groups)), plan.by_target
     for target in plan.targets:
-        cells = [cell for cell in plan.to_measure if cell.target == target.name]
+        cells = [cell for cell in measured if cell.target == target.name]
         if target.kind != "directory" and not plan.writes(target.name):
             cells = []  # what must not be written is not laid out either
         files = extents(cells, places, directory=target.kind == "directory")

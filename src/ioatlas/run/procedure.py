@@ -8,7 +8,7 @@ above it ask the methods here, never which procedure it is.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -30,16 +30,19 @@ if TYPE_CHECKING:  # what runs is imported when it runs: planning starts fast
 class PlanText:
     """A plan in words, where procedures differ.
 
-    order, visits, prepare: ends of the lines of these names. extra: lines after the one of the cells. cost: lines in
-    the place of those on bytes written and time; None for the usual ones. budget: what happens at its end.
+    order, visits, prepare, files: ends of these lines. extra: lines after the one of the cells. cost: lines in
+    the place of those on bytes written and time; None for the usual ones. budget: what happens at its end. loads:
+    whether they are loads of fio, whose options and files are told.
     """
 
     order: str = "in different random orders"
     visits: str = ""
     prepare: str = ""
+    files: str = ""
     extra: tuple[str, ...] = ()
     cost: tuple[str, ...] | None = None
     budget: str = "the plan is coarsened if it does not fit"
+    loads: bool = True
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,9 @@ class Procedure:
     name: ClassVar[str]
     shown_first: ClassVar[bool] = False
     """Whether its plan is shown before it runs, whoever reads it: it can take a day."""
+
+    in_set_ups: ClassVar[bool] = False
+    """Whether it can measure a configuration each time that it is set up, and take all its visits together."""
 
     odd_sizes: ClassVar[OddSizes] = "refuse"
     """What becomes of cells whose blocks direct I/O cannot move."""
@@ -61,6 +67,17 @@ class Procedure:
 
     def refuse_in(self, spec: CampaignSpec) -> None:
         """Raises UsageError for an option of this procedure in a campaign that is of another."""
+
+    def informed(self, facts: Path | None) -> Procedure:  # noqa: ARG002
+        """The procedure that plans with what a person typed in. facts: a file of typed-in facts; None without one.
+
+        Raises UsageError for a file that cannot be read.
+        """
+        return self
+
+    def commands(self, spec: CampaignSpec) -> tuple[str, ...]:  # noqa: ARG002
+        """Commands of the user's own that a session runs, a line each: shown before, never taken from elsewhere."""
+        return ()
 
     def plan(self, spec: CampaignSpec, targets: tuple[Target, ...], *, read_only: bool) -> Plan:
         """All cells on all targets. Writes nothing. Raises UsageError for what can be seen to be wrong before anything
@@ -86,6 +103,12 @@ class Procedure:
     def shrinks_to_fit(self, plan: Plan) -> bool:
         """Whether files that do not fit the free space are looked at later, because the procedure may do with less."""
         return plan.spec.budget_seconds is not None and len({cell.size_bytes for cell in plan.to_measure}) > 1
+
+    def with_files_in_time(self, plan: Plan, trial: Callable[[Plan], float]) -> Plan:  # noqa: ARG002
+        """Before the first session: the plan that its budget has time to write files for. trial: lays out what a plan
+        asks for, removes it, and says how many seconds that took.
+        """
+        return plan
 
     def keep(self, plan: Plan, directory: Path) -> None:
         """Put into a new campaign's directory what its plan refers to."""

@@ -69,8 +69,13 @@ def recorded_plan(journal: Journal, tables: Iterable[type[Table]]) -> Plan:
     by_name = {target.name: target for target in targets}
     if not targets:
         place.bad("it has no target")
-    for cell, _ in cells:
-        check_on_target(journal.row("cell", cell.key), cell, by_name[cell.target])
+    groups = {group.name: group.members for group in spec.groups([*by_name])}
+    for cell, reason in cells:
+        row, names = journal.row("cell", cell.key), groups.get(cell.target, (cell.target,))
+        if cell.of_group and not reason and not 1 <= cell.n_targets <= len(groups.get(cell.target, ())):
+            row.bad(f"it loads {cell.n_targets} targets, and its group has not so many", "options_json")
+        for name in names:
+            check_on_target(row, cell, by_name[name])
     files = check_files(place, record.get("files"), [*by_name])
     remarks = record.get("remarks")
     if not isinstance(remarks, list) or not all(isinstance(one, str) for one in remarks):

@@ -7,42 +7,49 @@ in which order, is for the procedure's `Steps`.
 
 from __future__ import annotations
 
+import functools
 import math
+import statistics
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
-from typing import Any
+from dataclasses import asdict, replace
 
-from ioatlas import beneath
-from ioatlas.analysis.burst import Bursts
+from ioatlas.analysis.burst import Bursts, BurstUnit
 from ioatlas.analysis.counters import CountedPaths
 from ioatlas.analysis.windows import window_values
+from ioatlas.design.pace import Pace
 from ioatlas.errors import IoAtlasError, PartialResultError, RefusedError
 from ioatlas.fio.archive import pack_logs
-from ioatlas.fio.batch import MAX_SLACK_MS, SLACK_MS, TURN_MS, Batch, Section, job_text, take_sections
-from ioatlas.fio.collect import ERRORS, JOB_FILE, OUTPUT, SectionResult
-from ioatlas.fio.executor import LoadProcess, limit_seconds
+from ioatlas.fio.batch import MAX_SLACK_MS, SLACK_MS, TURN_MS, Batch, Section, take_sections
+from ioatlas.fio.executor import LoadProcess
 from ioatlas.fio.process import ProcessOutcome
+from ioatlas.fleet.record import directories_of
 from ioatlas.model.cell import Cell
 from ioatlas.model.events import Emit, Event
 from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import ReasonCode, sentences
 from ioatlas.model.status import BatchStatus, RemarkKind
+from ioatlas.model.together import on_members
 from ioatlas.model.units import format_duration
 from ioatlas.model.visit import Visit
 from ioatlas.run.budget import Budget
 from ioatlas.run.conditions import HoleChecks, note_power
 from ioatlas.run.environment import Environment
+from ioatlas.run.events import axes_of, progress_event, visit_events
+from ioatlas.run.fleet import FLEET_LEAST_MS, after_batch, sections_of_clients
 from ioatlas.run.gates import Gates
-from ioatlas.run.intake import Intake, reinstated
-from ioatlas.run.plan import CELLS_PER_BATCH, FIO_SECONDS, Plan, default_pace, visit_turns
+from ioatlas.run.intake import Intake, close_batch, reinstated
+from ioatlas.run.loads import USUAL_IDLE_SECONDS, expected_seconds, fio_process, load_seconds, with_leads
+from ioatlas.run.plan import CELLS_PER_BATCH, Plan, default_pace
 from ioatlas.run.procedure import Procedure
+from ioatlas.run.stall import stood_still, was_stalled
+from ioatlas.run.summary import Summary
+from ioatlas.run.telemetry import together
 from ioatlas.stats.warmup import get_ready
 from ioatlas.store.journal import BatchRow, Journal, NewVisit, PlannedVisit
 from ioatlas.target.layout import last_line, remedy_for
 from ioatlas.target.preparation import TargetUse
 from ioatlas.target.sites import Sites
-from ioatlas.testbed.telemetry import Watched
 
 BATCH_SECONDS = 30.0
 LONGEST_BATCH_SECONDS = 60.0
@@ -54,44 +61,20 @@ GRACE_SECONDS = 5.0
 
 SUSTAINED_TIMES = 1.2
 """How many times the sustained rate a reading may have that tells of the target without its burst."""
-PROCESS_IDLE_SECONDS, TICK_SECONDS = 5.0, 0.1
-"""For how long a target stands still before the first section of a process, and before each other one, at most."""
-
 OVERDRAWN_SECONDS = 0.5
 """A session that is over its budget by more than this says so."""
+
+SKEWS_KEPT = 20
+"""Visits of several clients whose start skew tells of the next ones."""
 
 PROBE_GAP_MS = 110
 FRUITLESS_BATCHES = 2
 """Batches in a row that may give nothing before the campaign is given up for now."""
+SILENT_BATCHES = 3
+"""Batches in a row in which the target stood still, after which it is waited for no longer."""
 
 NextVisits = Callable[[list[Visit]], Iterable[NewVisit]]
 """What a phase asks for next, from all finished visits so far; nothing when it is over."""
-
-
-@dataclass(frozen=True)
-class Summary:
-    """How a session ended."""
-
-    directory: Path
-    cells: int
-    visits: int
-    seconds: float
-    complete: bool
-    budget_seconds: float | None = None
-
-    @classmethod
-    def of(
-        cls, journal: Journal, budget: Budget | None, *, complete: bool, counted: frozenset[Purpose] | None = None
-    ) -> Summary:
-        """What the journal holds now. budget: of the session, None where there was none to be made."""
-        kept = [
-            visit
-            for visit in journal.visits()
-            if not visit.discarded and (visit.purpose != Purpose.PROBE if counted is None else visit.purpose in counted)
-        ]
-        cells = len({visit.cell_key for visit in kept})
-        seconds, total = (budget.elapsed, budget.total) if budget is not None else (0.0, None)
-        return cls(journal.directory, cells, len(kept), seconds, complete, total)
 
 
 class Runner:
@@ -121,16 +104,22 @@ class Runner:
         self.budget = Budget(now, plan.spec.budget_seconds, began if began is not None else now())
         self.finished = 0
         """Visits of the sweep that count, of this session and those before."""
-        self._fruitless = 0
+        self._fruitless = self._silent = 0
         self._sweep_begun = False
         self._slack_ms: float = SLACK_MS
+        self._bursts = Bursts()
         watched = {target.name: environment.watched(target.location) for target in plan.targets}
         self.meters = environment.meters(journal.directory)
-        self._telemetry = environment.telemetry(_together(watched.values()), self.meters)
+        self._telemetry = environment.telemetry(together(watched.values()), self.meters)
         self._holes = HoleChecks(journal)
         self._gates = Gates(journal, watched)
         journal.keep(CountedPaths(self._gates.paths))
         self._odd_sizes = procedure.odd_sizes
+        self._skews: deque[float] = deque(maxlen=SKEWS_KEPT)
+        self.least_ms = FLEET_LEAST_MS if environment.fleet is not None else 0
+        """How long the shortest load runs: several clients have to be at work at the same time."""
+        self._strides = sites.strides() if environment.fleet is not None else None
+        self._targets = {target.name: target for target in plan.targets}
         self._confirmed = {target.name for target in plan.targets if plan.writes(target.name)}
         self.steps = procedure.steps(self)
 
@@ -144,7 +133,8 @@ class Runner:
             batch, planned = self._reopen(row)
             results = self.steps.read(batch, planned)
             intake = self.steps.take_in(results, planned, None, None)
-            self._close(
+            close_batch(
+                self.journal,
                 row.batch_id,
                 intake,
                 status=BatchStatus.DONE if results else BatchStatus.FAILED,
@@ -161,7 +151,7 @@ class Runner:
         """
         asked = self.journal.asked_ms()
         lead = bool(self.journal.kept(Bursts).bursts)
-        for visit in self.journal.visits():
+        for visit in self.journal.visits(with_series=True):
             bounded_by_time = not self.cells[visit.cell_key].work_bounded and not lead
             self.steps.learn(visit, asked.get(visit.visit_id) if bounded_by_time else None)
             self.finished += visit.purpose == Purpose.SWEEP and not visit.discarded
@@ -182,21 +172,20 @@ class Runner:
             return
         spent = format_duration(self.budget.elapsed)
         took = f"The session took {spent}, more than the budget of {format_duration(total)}."
-        why = (
-            "Files are written, a first batch is made, and what is in flight is waited for, however small a budget is."
-        )
+        why = "However small a budget is, files are written, one batch is made, and work in flight is waited for."
         self.remark(RemarkKind.WARNING, f"{took} {why}")
 
     def _clean(self) -> None:
         """What every session ends with, however it ends: nothing left on the targets, logs put away."""
         self.sites.clean()
         for batch in self.journal.batches():
-            pack_logs(self.journal.directory / batch.directory)
+            for directory in directories_of(self.journal.directory / batch.directory):
+                pack_logs(directory)
 
     def _reopen(self, row: BatchRow) -> tuple[Batch, dict[int, PlannedVisit]]:
         planned = {visit.visit_id: visit for visit in self.journal.batch_visits(row.batch_id)}
         sections = tuple(self.section(visit, visit.runtime_ms or 0, PROBE_GAP_MS) for visit in planned.values())
-        sections = self._with_leads(sections, planned)
+        sections = with_leads(sections, planned, self.journal.kept(Bursts))
         return Batch(row.batch_id, self.journal.directory / row.directory, sections), planned
 
     # -- what steps use --------------------------------------------------------------------------------------
@@ -213,24 +202,9 @@ class Runner:
     def section(self, visit: PlannedVisit, runtime_ms: int, gap_ms: int) -> Section:
         """A visit as a section, bound to its place."""
         cell = self.cells[visit.cell_key]
-        return Section(visit.visit_id, cell, visit.seed, runtime_ms, gap_ms, self.steps.location(cell))
-
-    def _with_leads(self, sections: Sequence[Section], planned: Mapping[int, PlannedVisit]) -> tuple[Section, ...]:
-        """The sections, longer by what each has to run first on targets with burst credit. The journal's runtime is
-        without it.
-        """
-        bursts = self.journal.kept(Bursts)
-        if not bursts.bursts:
-            return tuple(sections)
-        led = []
-        for place, section in enumerate(sections):
-            cell = section.cell
-            idle_seconds = TICK_SECONDS if place else PROCESS_IDLE_SECONDS
-            lead_ms = bursts.lead_ms(cell.target, cell.directions, idle_seconds)
-            if planned[section.visit_id].purpose is Purpose.PROBE or cell.work_bounded:
-                lead_ms = 0
-            led.append(replace(section, lead_ms=lead_ms, runtime_ms=section.runtime_ms + lead_ms))
-        return tuple(led)
+        places = self.sites.places(cell, visit.seed)
+        location = () if places else self.steps.location(cell)
+        return Section(visit.visit_id, cell, visit.seed, runtime_ms, gap_ms, location, places=places)
 
     def make(self, purpose: Purpose, next_visits: NextVisits) -> bool:
         """Make what is planned, then what is asked for next, until nothing is (True) or the budget ends (False)."""
@@ -248,7 +222,8 @@ class Runner:
         get_ready()
         while waiting := self.steps.waiting(purpose, 2 * CELLS_PER_BATCH):
             rows = {visit.visit_id: visit for visit in waiting}
-            sections = [self.steps.section(visit) for visit in waiting]
+            known = self.journal.kept(Bursts)
+            sections = list(with_leads([self.steps.section(visit) for visit in waiting], rows, known))
             taken = take_sections(sections, seconds=self._batch_seconds(sections, purpose), alone=self._alone(rows))
             if self.steps.out_of_time(purpose, taken):
                 taken = self._still_possible(purpose, sections, rows)
@@ -261,7 +236,7 @@ class Runner:
     def know(self, cell: Cell, reason: str = "") -> Cell:
         """The cell, known to the journal from now on."""
         if cell.key not in self.cells:
-            self.journal.add_cells([(cell, reason)], first=len(self.cells))
+            self.journal.add_cells([(cell, reason)], first=self.journal.count_cells())
             self.cells[cell.key] = cell
         return cell
 
@@ -285,21 +260,50 @@ class Runner:
             remedy=f"go on with `ioatlas resume {self.journal.directory}`",
         )
 
+    @property
+    def skew_ms(self) -> float:
+        """The usual start skew of several clients lately, which windows are to outweigh. One start that took long is no
+        reason to make all windows long: such a visit is made again.
+        """
+        return statistics.median(self._skews) if self._skews else 0.0
+
     def forget_bursts(self) -> None:
         """Reckon with sustained rates where a target was found to have burst credit."""
-        for burst in self.journal.kept(Bursts).bursts:
-            self.pace.forget_faster(burst.target, SUSTAINED_TIMES * burst.sustained_bytes_per_s)
+        self._bursts = self.journal.kept(Bursts)
+        for burst in self._bursts.bursts:
+            if burst.unit is not BurstUnit.BYTES:
+                continue  # what was read later has taken the place of what was read before
+            self.pace.hold_to(burst.target, burst.sustained_bytes_per_s, SUSTAINED_TIMES)
 
-    def learn_pace(self, visit: Visit, asked_ms: int | None = None) -> None:
-        """What a visit tells of a cell's latency, and of how long its load drains."""
+    def lead_ms(self, cell: Cell) -> int:
+        """What a load of the cell usually runs first, to use up burst credit."""
+        return self._bursts.lead_ms(cell, USUAL_IDLE_SECONDS)
+
+    def pace_before(self, batch_id: int) -> Pace:
+        """What the journal told of the target before a batch, whenever that batch is read."""
+        known = default_pace(self.plan.spec)
+        for visit in self.journal.visits(with_series=True):
+            if visit.batch_id < batch_id:
+                self.learn_pace(visit, pace=known)
+        return known
+
+    def learn_pace(self, visit: Visit, asked_ms: int | None = None, *, pace: Pace | None = None) -> None:
+        """What a visit tells of a cell's latency, and of how long its load drains. pace: what learns it, if not the
+        session's.
+        """
+        if pace is None and visit.clients:
+            self._skews.append(visit.skew_ms)
+        if was_stalled(visit):
+            return
         cell = self.cells[visit.cell_key]
-        ios = sum(part.total_ios for part in visit.parts)
+        # After the cut: what burst credit or a warm-up made of the start is not what the next window holds.
+        iops = sum(window_values(part, visit.window_start_ms).iops for part in visit.parts)
         seconds = max((part.runtime_ms for part in visit.parts), default=0) / 1000
-        if ios and seconds:
+        if iops and seconds:
             # Little's law; of a paced load it gives the time between I/Os, which is what the window must hold many of.
-            latency = cell.outstanding * seconds / ios
+            latency = cell.outstanding / iops
             drained = None if asked_ms is None else max(0.0, seconds - asked_ms / 1000) / latency
-            self.pace.learn(cell, latency, drained)
+            (pace or self.pace).learn(cell, latency, drained)
 
     # -- a batch ---------------------------------------------------------------------------------------------
 
@@ -318,7 +322,7 @@ class Runner:
         if self.stop_asked():
             raise self.stopped()
         planned = {section.visit_id: waiting[section.visit_id] for section in sections}
-        sections = self._with_leads(sections, planned)
+        sections = with_leads(sections, planned, self.journal.kept(Bursts))
         cells = [section.cell for section in sections]
         self._check(cells)
         now = self.environment.executor.clock.monotonic
@@ -328,7 +332,7 @@ class Runner:
         )
         readonly = not any(cell.writes for cell in cells)
         batch = Batch(batch_id, directory, sections, readonly=readonly, slack_ms=self._slack_ms)
-        process = load(batch) if load else self._within_budget(fio_process(batch), batch)
+        process = load(batch) if load else self._within_budget(fio_process(batch, self._strides), batch)
         progress = self.steps.progress(batch)
         if load is None:
             self._holes.look(sections)
@@ -347,10 +351,13 @@ class Runner:
         if any(result.overlap_ms for result in results):
             self._slack_ms = min(MAX_SLACK_MS, 2 * self._slack_ms)
             self.pace.widen()
-        intake = self.steps.take_in(results, planned, self._gates, None if outcome.stopped else asdict(seen.usage))
+        elsewhere = self.environment.fleet is not None and self.environment.fleet.is_elsewhere
+        counted = None if outcome.stopped or elsewhere else asdict(seen.usage)
+        intake = self.steps.take_in(results, planned, self._gates, counted)
         # A cell gets one more try a block, not more.
         intake.again = [visit for visit in intake.again if not self.journal.tries(visit.cell_key, visit.replicate)]
-        self._close(
+        close_batch(
+            self.journal,
             batch_id,
             intake,
             status=BatchStatus.DONE if results else BatchStatus.FAILED,
@@ -360,8 +367,10 @@ class Runner:
             usage=self.steps.usage(seen, intake, cells),
         )
         self.finished += self._reinstate(visit for visit in intake.visits if planned[visit.visit_id].alone)
-        planned_seconds = expected_seconds(sections, self.pace)
-        self.budget.book(len(sections), planned=planned_seconds, spent=now() - begin, load=_load_seconds(results))
+        took_seconds, planned_seconds = load_seconds(results), expected_seconds(sections, self.pace)
+        if self.pace.hopeful or any(self.pace.latency_seconds(cell) is None for cell in cells):
+            planned_seconds = took_seconds or planned_seconds  # what was not foretold tells nothing of later batches
+        self.budget.book(len(sections), planned=planned_seconds, spent=now() - begin, load=took_seconds)
         asked = {
             section.visit_id: section.runtime_ms
             for section in sections
@@ -372,11 +381,16 @@ class Runner:
             self._tell(self.steps.told(visit))
         if outcome.stopped == "asked":
             raise self.stopped()
+        fleet = self.environment.fleet
+        if fleet is not None:
+            warn = functools.partial(self.remark, RemarkKind.WARNING)
+            after_batch(fleet, self.plan.spec, warn, self._given_up)
         self._count_fruitless(intake, outcome)
         return intake.visits
 
     def _check(self, cells: Sequence[Cell]) -> None:
         """All guards of the places that the next load touches, and new places for cells that are to find no data."""
+        cells = on_members(cells, self.plan.groups)
         unconfirmed = {cell.target for cell in cells if cell.writes} - self._confirmed
         if unconfirmed:
             raise RefusedError(
@@ -386,6 +400,8 @@ class Runner:
             )
         try:
             self.sites.check(cells)
+            if self.environment.fleet is not None:
+                self.environment.check_hosts(self.environment.fleet, self._targets, self.sites.campaign_id, cells)
             self.sites.renew(cells)
         except IoAtlasError as error:
             if not self.finished:
@@ -399,7 +415,8 @@ class Runner:
     def _batch_seconds(self, sections: Sequence[Section], purpose: Purpose) -> float:
         """How long the next batch may be; a budget that is nearly spent still gives a short one."""
         # Batches of like size: fio's turns run away from the schedule the more the longer a batch is.
-        count = math.ceil(len(sections) / math.ceil(len(sections) / CELLS_PER_BATCH))
+        most = CELLS_PER_BATCH if self.environment.fleet is None else sections_of_clients(sections)
+        count = math.ceil(len(sections) / math.ceil(len(sections) / most))
         turns = sum(section.turns for section in sections[:count])
         seconds = min(LONGEST_BATCH_SECONDS, turns * TURN_MS / 1000 + 0.001)
         left = self.budget.left
@@ -443,43 +460,7 @@ class Runner:
     def _tick(self, progress: Mapping[str, float], batch: Batch, seconds: float) -> None:
         """How far it is, what the time may be, and what is measured now."""
         told = {**progress, "batch_seconds": round(seconds, 1), "elapsed_seconds": round(self.budget.elapsed, 1)}
-        at, end = 1000 * seconds, 0.0
-        section = batch.sections[-1]
-        for section in batch.sections:
-            end += section.runtime_ms + section.gap_ms
-            if at < end:
-                break
-        self.emit(
-            Event(
-                "progress",
-                {**told, "budget_seconds": self.budget.total, "cell": section.cell.key, **_axes(section.cell)},
-            )
-        )
-
-    def _close(
-        self,
-        batch_id: int,
-        intake: Intake,
-        *,
-        status: BatchStatus,
-        seconds: float | None = None,
-        exit_code: int | None = None,
-        note: str = "",
-        usage: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.journal.finish_batch(
-            batch_id,
-            intake.visits,
-            failed=intake.failed,
-            status=status,
-            seconds=seconds,
-            load_seconds=intake.load_seconds,
-            exit_code=exit_code,
-            note=note,
-            written=intake.written,
-            again=intake.again,
-            usage=usage,
-        )
+        self.emit(progress_event({**told, "budget_seconds": self.budget.total}, batch, seconds))
 
     def _reinstate(self, visits: Iterable[Visit]) -> int:
         """How many visits that seemed to settle late count after all, because the longer ones among `visits` show that
@@ -489,10 +470,18 @@ class Runner:
         kept = reinstated(self.journal.discarded(ReasonCode.LATE), visits) if visits else []
         for visit_id, cell_key, verdict in kept:
             self.journal.reinstate(visit_id, verdict)
-            self.emit(Event("kept", {"cell": cell_key, "verdict": verdict.text, **_axes(self.cells[cell_key])}))
+            self.emit(Event("kept", {"cell": cell_key, "verdict": verdict.text, **axes_of(self.cells[cell_key])}))
         return len(kept)
 
     def _count_fruitless(self, intake: Intake, outcome: ProcessOutcome) -> None:
+        """Raises PartialResultError after batches in a row that gave nothing."""
+        silent = stood_still(intake.visits)
+        self._silent = self._silent + 1 if silent else 0
+        if self._silent >= SILENT_BATCHES:
+            raise self._given_up(
+                f"the target stands still: no I/O came back in the windows of {SILENT_BATCHES} loads in a row",
+                "bring it back",
+            )
         if intake.visits:
             self._fruitless = 0
             return
@@ -501,16 +490,19 @@ class Runner:
         cut = outcome.stopped == "overdue" and left is not None and left <= 0  # not a load that cannot be run
         if cut or (self._fruitless < FRUITLESS_BATCHES and not outcome.stopped):
             return
-        said = last_line(outcome.stderr) or f"fio ended with {outcome.exit_code}"
+        said = last_line(outcome.stderr) or next(iter(intake.failed.values()), f"fio ended with {outcome.exit_code}")
         if not outcome.stopped and not self.steps.give_up(said):
             self._fruitless = 0
             return
-        reason = "fio did not end in time: the target does not answer" if outcome.stopped else said
-        raise PartialResultError(
-            f"the load cannot be run: {reason}",
+        if outcome.stopped:
+            raise self._given_up("the target does not answer: fio did not end in time", "bring it back")
+        raise self._given_up(f"the load cannot be run: {said}", remedy_for(outcome.stderr))
+
+    def _given_up(self, what: str, remedy: str) -> PartialResultError:
+        return PartialResultError(
+            what,
             where=self.plan.targets[0].location if len(self.plan.targets) == 1 else "",
-            remedy=f"{remedy_for(outcome.stderr)}; then `ioatlas resume {self.journal.directory}`: finished visits "
-            "are kept",
+            remedy=f"{remedy}; then `ioatlas resume {self.journal.directory}`: finished visits are kept",
         )
 
     # -- time ------------------------------------------------------------------------------------------------
@@ -536,68 +528,8 @@ class Runner:
             return
         cell = self.cells[visit.cell_key]
         if visit.discarded:
-            self.emit(Event("discarded", {"cell": cell.key, "reason": sentences(visit.discarded), **_axes(cell)}))
+            self.emit(Event("discarded", {"cell": cell.key, "reason": sentences(visit.discarded), **axes_of(cell)}))
             return
         self.finished += 1
-        for part in visit.parts:
-            values = window_values(part, visit.window_start_ms)
-            fields = {
-                "cell": cell.key,
-                **_axes(cell),
-                "direction": part.direction,
-                "block": visit.replicate,
-                "bw_bytes_per_s": round(values.bw_bytes_per_s, 1),
-                "iops": round(values.iops, 2),
-                "lat_mean_ns": values.lat_mean_ns,
-                "lat_p99_ns": values.lat_p99_ns,
-                "lat_kind": part.lat_kind,
-                "verdict": visit.verdict.text,
-                "purpose": visit.purpose,
-            }
-            self.emit(Event("visit", fields))
-
-
-def fio_process(batch: Batch) -> LoadProcess:
-    """The job file of a batch, written, and the fio that runs it."""
-    beneath.write_text(batch.directory / JOB_FILE, job_text(batch))
-    arguments: tuple[str, ...] = ("--output-format=json+", f"--output={OUTPUT}", "--eta=never", JOB_FILE)
-    if batch.readonly:
-        arguments = ("--readonly", *arguments)
-    return LoadProcess("fio", arguments, batch.directory, ERRORS, limit_seconds(batch.seconds + FIO_SECONDS))
-
-
-def _together(each: Iterable[Watched]) -> Watched:
-    """Devices and interfaces on the way to every target."""
-    each = list(each)
-    devices = tuple(dict.fromkeys(name for one in each for name in (*one.devices, *one.tops)))
-    interfaces = tuple(dict.fromkeys(name for one in each for name in one.interfaces))
-    return Watched(devices, interfaces, next((one.mount_point for one in each if one.mount_point), ""))
-
-
-def expected_seconds(sections: Iterable[Section], pace: Any) -> float:
-    """What their loads take: a trace its own time, though it may run far longer where the target cannot follow."""
-    return sum(visit_turns(one.cell, pace) if one.cell.trace else one.turns for one in sections) * TURN_MS / 1000
-
-
-def _load_seconds(results: Iterable[SectionResult]) -> float | None:
-    """From the start of a process's first load to the end of its last; None where one of them left nothing."""
-    spans = []
-    for result in results:
-        visit = result.visit
-        if visit is None or not visit.started_at:
-            return None
-        spans.append(
-            (visit.started_at, visit.started_at + max((part.runtime_ms for part in visit.parts), default=0) / 1000)
-        )
-    return max(end for _, end in spans) - min(begin for begin, _ in spans) if spans else None
-
-
-def _axes(cell: Cell) -> dict[str, object]:
-    return {
-        "target": cell.target,
-        "rw": cell.rw,
-        "bs_bytes": cell.bs_bytes,
-        "size_bytes": cell.size_bytes,
-        "numjobs": cell.numjobs,
-        "iodepth": cell.iodepth,
-    }
+        for event in visit_events(visit, cell):
+            self.emit(event)

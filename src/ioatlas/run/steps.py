@@ -5,21 +5,25 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
+from ioatlas.analysis.burst import Bursts
 from ioatlas.design.pace import OWN_PROCESS_GAP_MS
 from ioatlas.fio.batch import WORK_CAP_SECONDS, Batch, Section
-from ioatlas.fio.collect import SectionResult, read_batch
+from ioatlas.fio.collect import SectionResult
 from ioatlas.fio.jobfile import JobValue
 from ioatlas.fio.replay import cap_ms
+from ioatlas.fleet.merge import outweighing_ms, read_batch_of, skew_reason
 from ioatlas.model.cell import Cell
 from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import BUDGET_ENDED
 from ioatlas.model.status import RemarkKind, VisitStatus
+from ioatlas.model.verdict import Verdict, VerdictCode
 from ioatlas.model.visit import Visit
 from ioatlas.run.intake import Intake, judged, take_in
 from ioatlas.run.plan import CELLS_PER_BATCH
+from ioatlas.run.stall import is_silent, may_stall, stalled
 from ioatlas.store.journal import PlannedVisit
 
 if TYPE_CHECKING:
@@ -73,6 +77,9 @@ class Steps(ABC):
         runtime_ms, gap_ms = self.runner.pace.runtime_and_gap_ms(cell)
         if cell.work_bounded:
             runtime_ms = cap_ms(cell) if cell.trace else WORK_CAP_SECONDS * 1000
+        elif self.runner.skew_ms:
+            # Clients that start far apart run for longer, so that what they have in common outweighs it.
+            runtime_ms = max(runtime_ms, outweighing_ms(self.runner.skew_ms))
         return self.runner.section(visit, max(runtime_ms, visit.runtime_ms or 0), gap_ms)
 
     def drains_long(self, section: Section) -> bool:
@@ -83,7 +90,7 @@ class Steps(ABC):
 
     def read(self, batch: Batch, planned: Mapping[int, PlannedVisit]) -> list[SectionResult]:
         """Results of the sections, from the files of the batch."""
-        return read_batch(
+        return read_batch_of(
             batch.directory,
             batch.sections,
             batch.batch_id,
@@ -93,6 +100,13 @@ class Steps(ABC):
 
     def judge(self, section: Section, visit: Visit, gates: Gates | None) -> tuple[Visit, bool]:
         """The visit with its verdict, cut and gates; and whether it settled too late to be trusted."""
+        if (skewed := skew_reason(visit)) is not None:
+            visit = replace(visit, verdict=Verdict(VerdictCode.TOO_SHORT), discarded=(skewed,))
+            return visit, False
+        if may_stall(section.cell) and is_silent(section, visit):
+            stall = stalled(section, visit, self.runner.pace_before(visit.batch_id))
+            if stall is not None:
+                return replace(visit, verdict=Verdict(VerdictCode.UNSTABLE, stall.sentence), discarded=(stall,)), False
         return judged(section, visit, gates)
 
     def take_in(
@@ -105,7 +119,7 @@ class Steps(ABC):
         """What the batch gave: its visits judged, what failed, what is made again. gates, usage: None for a batch read
         back after a crash.
         """
-        return take_in(results, planned, gates, usage, self.judge)
+        return take_in(results, planned, gates, usage, self.judge, self.journal.kept(Bursts))
 
     def usage(self, seen: Seen, intake: Intake, cells: Sequence[Cell]) -> dict[str, Any]:  # noqa: ARG002
         """What was read beside the batch, for the journal."""

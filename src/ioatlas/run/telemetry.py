@@ -52,7 +52,7 @@ class BatchTelemetry:
         recording, self._sampler = self._sampler.stop(), None
         watts = self._power.stop()
         if directory is not None:
-            _keep(directory / RAW, recording.samples, watts)
+            keep_raw(directory / RAW, recording.samples, watts)
         return Seen(recording.samples, watts, recording.cost_seconds, self._power)
 
 
@@ -94,7 +94,8 @@ class Seen:
         return record
 
 
-def _keep(path: Path, samples: Sequence[Sample], watts: Sequence[PowerSample]) -> None:
+def keep_raw(path: Path, samples: Sequence[Sample], watts: Sequence[PowerSample] = ()) -> None:
+    """Write the lines as they were read."""
     with gzip.open(path, "wt", compresslevel=1, encoding="utf-8") as file:
         for sample in samples:
             file.write(
@@ -103,3 +104,11 @@ def _keep(path: Path, samples: Sequence[Sample], watts: Sequence[PowerSample]) -
             )
         for one in watts:
             file.write(json.dumps({"meter": one.meter, "begin": one.begin, "end": one.end, "watts": one.watts}) + "\n")
+
+
+def together(each: Iterable[Watched]) -> Watched:
+    """Devices and interfaces on the way to every target."""
+    each = list(each)
+    devices = tuple(dict.fromkeys(name for one in each for name in (*one.devices, *one.tops)))
+    interfaces = tuple(dict.fromkeys(name for one in each for name in one.interfaces))
+    return Watched(devices, interfaces, next((one.mount_point for one in each if one.mount_point), ""))

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from ioatlas.model.target import Target
 from ioatlas.target.devices import device_of, devices_under_filesystem
+from ioatlas.target.exports import read_export
 from ioatlas.target.mounts import mount_of
-from ioatlas.target.nbd import read_export
 from ioatlas.target.trouble import answer_within
 
 

@@ -15,9 +15,9 @@ from ioatlas.errors import IoAtlasError, RefusedError
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_size
 from ioatlas.target.devices import BlockDevice, above, below, btrfs_siblings, device_of, loops_of_file, same_storage
+from ioatlas.target.exports import read_export
 from ioatlas.target.identity import NEW_FILE, check_identity, identify
 from ioatlas.target.mounts import Mount, every_visible_mount, mount_of
-from ioatlas.target.nbd import read_export
 from ioatlas.target.signatures import read_signatures
 from ioatlas.target.trouble import answer_within, spoken
 from ioatlas.target.users import swap_areas, writers_of_devices, writers_of_file
@@ -47,14 +47,24 @@ def check_writable(target: Target) -> None:
     if target.kind == "block":
         answer_within(lambda: check_block_device(target), target.location, SPIN_UP_SECONDS)
     elif target.kind == "uri":
-        if read_export(target.location).read_only:
-            raise IoAtlasError(
-                "the server exports it read-only",
-                where=target.location,
-                remedy="plan a read-only sweep, or export it for writing",
-            )
+        _check_export(target.location)
     else:
         answer_within(lambda: _check_writable_path(target), target.location)
+
+
+def _check_export(uri: str) -> None:
+    export = read_export(uri)
+    if export.read_only:
+        raise IoAtlasError(
+            "the server exports it read-only",
+            where=uri,
+            remedy="plan a read-only sweep, or export it for writing",
+        )
+    _refuse(
+        uri,
+        [f"{user} has it open for writing" for user in export.users],
+        "stop what uses it; a client that was killed is forgotten after half a minute",
+    )
 
 
 def _check_writable_path(target: Target) -> None:

@@ -11,8 +11,8 @@ from functools import cache
 from ioatlas.errors import IoAtlasError, RefusedError
 from ioatlas.model.target import Identity, Target, TargetKind
 from ioatlas.target.devices import BlockDevice, device_number, device_of
+from ioatlas.target.exports import read_export
 from ioatlas.target.mounts import Mount, mount_of
-from ioatlas.target.nbd import read_export
 from ioatlas.target.signatures import filesystem_uuid
 from ioatlas.target.trouble import answer_within
 
@@ -29,12 +29,13 @@ def identify(target: Target) -> Identity:
     directory: fs_type, source, mount_root, device_number, fs_uuid where a block device with one lies below;
     file:      the same, and inode (not on FUSE, where inode numbers come and go) and size_bytes;
     block:     size_bytes, serial and wwn; without either the device number and, of a loop device, the file behind it;
-    uri:       size_bytes and whether it is read-only.
+    uri:       size_bytes, whether it is read-only, and what the server calls it (of Ceph and GlusterFS).
     Raises IoAtlasError when the target has gone, is of another kind now, or does not answer.
     """
     if target.kind == "uri":
         export = read_export(target.location)
-        return Identity((("read_only", "yes" if export.read_only else "no"), ("size_bytes", str(export.size_bytes))))
+        told = (("read_only", "yes" if export.read_only else "no"), ("size_bytes", str(export.size_bytes)))
+        return Identity(tuple(sorted((*told, *export.facts))))
     return answer_within(lambda: _identify_path(target), target.location)
 
 

@@ -60,8 +60,13 @@ def unescape(text: str) -> str:
 
 def read_mountinfo(path: str = "/proc/self/mountinfo") -> list[Mount]:
     """Every mount of one namespace, in mount order. Raises OSError when the file cannot be read."""
+    return parse_mountinfo(Path(path).read_text(encoding="utf-8", errors="surrogateescape"))
+
+
+def parse_mountinfo(text: str) -> list[Mount]:
+    """The same from a file's content."""
     mounts = []
-    for line in Path(path).read_text(encoding="utf-8", errors="surrogateescape").splitlines():
+    for line in text.splitlines():
         left, _, right = line.partition(" - ")
         head, tail = left.split(" "), right.split(" ")
         if len(head) < 6 or len(tail) < 3:

@@ -29,6 +29,10 @@ class Export:
     rotational: bool | None
     minimum_block_bytes: int | None
     preferred_block_bytes: int | None
+    facts: tuple[tuple[str, str], ...] = ()
+    """What the server calls it: a number of its own that another export of this name would not have."""
+    users: tuple[str, ...] = ()
+    """Who else has it open for writing, where the server tells."""
 
 
 @cache

@@ -10,22 +10,44 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ioatlas.errors import IoAtlasError, RefusedError, UsageError
+from ioatlas.fio.executor import lacks_engine
 from ioatlas.fio.jobfile import render_value
-from ioatlas.fio.uri import URI_ENGINES, check_uri, scheme_of
-from ioatlas.model.target import Target
+from ioatlas.fio.uri import URI_ENGINES, check_uri, parts_of, scheme_of
+from ioatlas.model.target import Identity, Target
 from ioatlas.target.devices import device_of, devices_under_filesystem
+from ioatlas.target.exports import read_export
 from ioatlas.target.identity import NEW_FILE, describe_mode, identify, kind_of
 from ioatlas.target.mounts import PSEUDO_TYPES, mount_of, unmounted_mount_point
-from ioatlas.target.nbd import read_export
 from ioatlas.target.trouble import answer_within
 
 WORKSPACE_PREFIX = ".ioatlas-"
 """How the one subdirectory begins that ioatlas makes in a directory target."""
 
+NOT_YET = Identity((("set_up", "later"),))
+"""The identity of a target that has to be set up first: no guard takes it for one that is there."""
+
 MARKER = "ioatlas-marker.json"
 """The file in it that says whose it is."""
 
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.\-]*):(//.*)?$", re.DOTALL)
+
+
+_NVME_CHARACTER = re.compile(r"/dev/ng(\d+)n(\d+)")
+_INSTEAD = {
+    "nfs": ("nfs", "mount it (`mount -t nfs HOST:/PATH /mnt/nas`) and name the mount point"),
+    "iscsi": (
+        "libiscsi",
+        "log in by the kernel (`iscsiadm -m node -T IQN -p HOST --login`) and name its device, or export it by NBD",
+    ),
+    "s3": ("http", "measure it by warp, s3-benchmark or COSBench, and `ioatlas import` what it prints"),
+    "smb": (None, "mount it (`mount -t cifs //HOST/SHARE /mnt/nas`) and name the mount point"),
+}
+"""What is not opened by a URI: fio's engine for it, and what works instead."""
+_MOUNT = {
+    "rbd": "map the image (`rbd map POOL/IMAGE`) and name its block device",
+    "gfapi": "mount the volume (`mount -t glusterfs HOST:/VOLUME /mnt/nas`) and name the mount point",
+    "nbd": "connect it (`nbd-client`) and name its block device",
+}
 
 
 @dataclass(frozen=True)
@@ -49,8 +71,10 @@ def open_target(location: str, name: str | None = None, *, new_file: bool = Fals
         raise UsageError(
             "no target is named", remedy="name a directory, a file, a block device or a URI such as nbd://host"
         )
+    location = _full_uri(location)
     scheme = _SCHEME.match(location)
     if scheme is not None and (scheme.group(2) is not None or scheme.group(1).lower() in URI_KINDS):
+        _check_without_mount(scheme.group(1).lower(), location)
         kind = URI_KINDS.get(scheme.group(1).lower())
         if kind is None:
             known = ", ".join(sorted(entry.example for entry in URI_KINDS.values()))
@@ -63,6 +87,43 @@ def open_target(location: str, name: str | None = None, *, new_file: bool = Fals
     path = os.path.join(os.getcwd(), location)
     target = answer_within(lambda: _open_path(path, name, new_file=new_file), location)
     return replace(target, identity=target.identity if target.identity == NEW_FILE else identify(target))
+
+
+def expected_target(location: str, name: str, size_bytes: int) -> Target | None:
+    """A target that is to be set up later, as far as its location tells: an export, a block device, or a directory
+    where it ends in a slash. None where it does not tell. size_bytes: how far it will be used.
+    """
+    location = _full_uri(location)
+    scheme = _SCHEME.match(location)
+    if scheme is not None and scheme.group(1).lower() in URI_KINDS:
+        check_uri(location)
+        engine = URI_ENGINES[scheme_of(location)]
+        return Target(name, "uri", location, NOT_YET, size_bytes, ioengine=engine)
+    if location.startswith("/dev/") and os.path.normpath(location) == location:
+        return Target(name, "block", location, NOT_YET, size_bytes)
+    if location.endswith("/"):
+        return Target(name, "directory", os.path.normpath(os.path.join(os.getcwd(), location)), NOT_YET)
+    return None
+
+
+def _full_uri(location: str) -> str:
+    """`rbd:POOL/IMAGE` as people write it is `rbd://POOL/IMAGE`; a scheme is in small letters."""
+    short = re.fullmatch(r"(rbd):(?!//)([^:]+)", location, re.IGNORECASE)
+    return f"rbd://{short[2]}" if short is not None and not os.path.lexists(location) else location
+
+
+def _check_without_mount(scheme: str, location: str) -> None:
+    """Raises UsageError for a protocol that is not measured without a mount, and where fio has no engine for it."""
+    if scheme in _INSTEAD:
+        engine, instead = _INSTEAD[scheme]
+        lacks = f", and the installed fio has no {engine} engine" if engine and lacks_engine(engine) else ""
+        raise UsageError(f"ioatlas does not open {scheme}: URIs{lacks}", where=location, remedy=instead)
+    if scheme in URI_ENGINES and lacks_engine(URI_ENGINES[scheme]):
+        raise UsageError(
+            f"the installed fio has no {URI_ENGINES[scheme]} engine",
+            where=location,
+            remedy=f"install a fio that has it, or {_MOUNT[scheme.partition('+')[0]]}",
+        )
 
 
 def _open_path(path: str, name: str | None, *, new_file: bool) -> Target:
@@ -85,11 +146,11 @@ def _open_path(path: str, name: str | None, *, new_file: bool) -> Target:
     kind = kind_of(status.st_mode)
     if kind is None:
         what = describe_mode(status.st_mode)
-        remedy = (
-            f"for an NBD server write nbd+unix:///?socket={real}"
-            if stat.S_ISSOCK(status.st_mode)
-            else "name a directory, a file or a block device"
-        )
+        remedy = "name a directory, a file or a block device"
+        if stat.S_ISSOCK(status.st_mode):
+            remedy = f"for an NBD server write nbd+unix:///?socket={real}"
+        elif (namespace := _NVME_CHARACTER.fullmatch(real)) is not None:
+            remedy = f"name its block device, which has all guards: /dev/nvme{namespace[1]}n{namespace[2]}"
         raise UsageError(f"it is {what}, which holds no data that could be measured", where=path, remedy=remedy)
     if kind == "block":
         return _block_target(real, name)
@@ -267,9 +328,32 @@ def _open_nbd(uri: str, name: str | None) -> Target:
     return replace(target, identity=identify(target))
 
 
+def _open_remote(uri: str, name: str | None) -> Target:
+    """An image of Ceph, or a file of a GlusterFS volume."""
+    parts = parts_of(uri)
+    export = read_export(uri)
+    if export.size_bytes == 0:
+        raise IoAtlasError(
+            "it is empty: there is nothing to measure",
+            where=uri,
+            remedy="make it as large as it is to be used (`rbd resize`, or `truncate -s` on a mount)",
+        )
+    target = Target(
+        name=name or parts.get("rbdname") or os.path.basename(parts["filename"]),
+        kind="uri",
+        location=uri,
+        size_bytes=export.size_bytes,
+        logical_block_bytes=512,
+        ioengine=URI_ENGINES[scheme_of(uri)],
+    )
+    return replace(target, identity=identify(target))
+
+
 URI_KINDS: dict[str, UriKind] = {
     "nbd": UriKind("nbd://HOST[:PORT][/EXPORT]", _open_nbd),
     "nbd+unix": UriKind("nbd+unix:///EXPORT?socket=PATH", _open_nbd),
+    "rbd": UriKind("rbd:POOL/IMAGE", _open_remote),
+    "gfapi": UriKind("gfapi://HOST/VOLUME/FILE", _open_remote),
 }
 """Every scheme a target may have. A new kind of URI is one entry here and in `fio.uri`, its identity one case in
 `identify`."""

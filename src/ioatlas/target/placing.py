@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from ioatlas.fleet.sharing import file_of
 from ioatlas.model.cell import Cell, OptionValue
 
 _DATA = """
@@ -40,7 +41,10 @@ class Places:
     def __init__(self, cells: Iterable[Cell]) -> None:
         self._kinds: dict[str, dict[Data, int]] = {}
         self._stride: dict[str, int] = {}
+        self._clients: dict[str, int] = {}
         for cell in cells:
+            if cell.own_ranges:
+                self._clients[cell.target] = max(self._clients.get(cell.target, 1), cell.clients)
             known = self._kinds.setdefault(cell.target, {})
             known.setdefault(data_of(cell), len(known))
             self._stride[cell.target] = max(
@@ -66,6 +70,14 @@ class Places:
             return name
         stem, dot, rest = name.partition(".")
         return f"{stem}-{self._number(cell)}{dot}{rest}"
+
+    def clients(self, target: str) -> int:
+        """How many clients have files or ranges of their own on the target; 1 where all work on the same."""
+        return self._clients.get(target, 1)
+
+    def client_stride_bytes(self, target: str) -> int:
+        """How far apart the ranges of two clients begin on what is no directory; 0 where all work on the same."""
+        return self._stride.get(target, 0) * max(1, self.kinds(target)) if self.clients(target) > 1 else 0
 
     def footprint(self, cell: Cell) -> tuple[str, str, int]:
         """What two cells have in common that work on the same bytes: target, sharing, kind of data."""
@@ -96,16 +108,9 @@ def extents(cells: Iterable[Cell], places: Places, *, directory: bool) -> dict[s
     """
     found: dict[str, Extent] = {}
     for cell in cells:
-        offset, size = 0, cell.end_bytes
-        if not directory:
-            offset = places.offset_bytes(cell)
-            names = [f"at {offset}" if places.kinds(cell.target) > 1 else ""]
-        elif cell.sharing == "shared":
-            names = [places.file_name(cell)]
-        else:
-            names, size = [places.file_name(cell, job) for job in range(cell.numjobs)], cell.size_bytes
+        size = cell.size_bytes if directory and cell.sharing == "private" else cell.end_bytes
         smallest = min(cell.block_sizes)
-        for name in names:
+        for name, offset in _places_of(cell, places, directory=directory).items():
             known = found.get(name)
             if known is None or known.size_bytes < size or known.smallest_block_bytes > smallest:
                 known = known or Extent(0, data_of(cell), offset)
@@ -115,3 +120,19 @@ def extents(cells: Iterable[Cell], places: Places, *, directory: bool) -> dict[s
                     smallest_block_bytes=min(smallest, known.smallest_block_bytes),
                 )
     return found
+
+
+def _places_of(cell: Cell, places: Places, *, directory: bool) -> dict[str, int]:
+    """Where a cell works: names of files, each at offset 0, or of ranges with their offsets."""
+    clients = places.clients(cell.target) if cell.own_ranges else 1
+    if not directory:
+        stride, begin = places.client_stride_bytes(cell.target), places.offset_bytes(cell)
+        starts = [begin + client * stride for client in range(clients)]
+        several = places.kinds(cell.target) > 1 or clients > 1
+        return {f"at {start}" if several else "": start for start in starts}
+    names = [places.file_name(cell)]
+    if cell.sharing == "private":
+        names = [places.file_name(cell, job) for job in range(cell.numjobs)]
+    if clients > 1:
+        names = [file_of(name, client) for name in names for client in range(clients)]
+    return dict.fromkeys(names, 0)

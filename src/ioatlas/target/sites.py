@@ -5,19 +5,23 @@ cleaned after.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from ioatlas import beneath
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.fio.executor import Executor
 from ioatlas.fio.jobfile import JobValue
+from ioatlas.fio.uri import place_options
 from ioatlas.model.cell import Cell
 from ioatlas.model.choices import Purge
 from ioatlas.model.events import Emit, Event
 from ioatlas.model.outcomes import PreparedTarget, PreparedTargets
 from ioatlas.model.status import RemarkKind
 from ioatlas.model.target import Target
+from ioatlas.model.together import Group, on_members
 from ioatlas.model.units import format_size_rounded
 from ioatlas.store.journal import Journal
 from ioatlas.target.direct import DirectIo, direct_io_alignment
@@ -29,6 +33,11 @@ from ioatlas.target.placing import Extent, Places, extents
 from ioatlas.target.preparation import STEPS, WITHOUT_HOLES, TargetUse
 from ioatlas.target.purge import purge
 from ioatlas.target.workspace import Workspace, clean, directory_name, leftovers
+
+
+def place_of(target: Target) -> tuple[tuple[str, JobValue], ...]:
+    """The options of a job that bind it to a file, a device or a URI."""
+    return place_options(target.location) if target.kind == "uri" else (("filename", target.location),)
 
 
 class Sites:
@@ -44,30 +53,57 @@ class Sites:
         executor: Executor,
         stop_asked: Callable[[], bool],
         emit: Emit,
+        groups: Iterable[Group] = (),
     ) -> None:
-        """cells: all of the campaign, measured or not, so that places never change."""
+        """cells: all of the campaign, measured or not, so that places never change. groups: targets that are loaded
+        together.
+        """
         self._journal = journal
         self._id = campaign_id
         self._targets = {target.name: target for target in targets}
-        self._places = Places(cells)
+        self._groups = tuple(groups)
+        self._places = Places(on_members(cells, self._groups))
         self._executor = executor
         self._stop_asked = stop_asked
         self._emit = emit
         self._open: dict[str, Workspace] = {}
 
+    @property
+    def campaign_id(self) -> str:
+        """Whose places they are."""
+        return self._id
+
     # -- where a cell is -----------------------------------------------------------------------------------------------
 
+    def places(self, cell: Cell, seed: int) -> tuple[tuple[str, tuple[tuple[str, JobValue], ...]], ...]:
+        """(target, options that bind the cell to its place there) of the targets that a visit loads together; none of
+        a cell that is of one target. seed: of the visit, by which they are drawn where not all of them are loaded.
+        """
+        group = next((one for one in self._groups if one.name == cell.target), None)
+        if group is None or not cell.of_group:
+            return ()
+        drawn = set(random.Random(f"targets {seed}").sample(group.members, cell.n_targets))  # noqa: S311
+        names = [name for name in group.members if name in drawn]
+        return tuple((name, self.location(replace(cell, target=name))) for name in names)
+
     def location(self, cell: Cell) -> tuple[tuple[str, JobValue], ...]:
-        """The options that bind a cell to its place."""
+        """The options that bind a cell of one target to its place."""
         target = self._targets[cell.target]
         if target.kind != "directory":
             offset = self._places.offset_bytes(cell)
-            bound: tuple[str, JobValue] = ("uri" if target.kind == "uri" else "filename", target.location)
-            return (bound, ("offset", offset + cell.integer("offset", 0))) if offset else (bound,)
+            bound = place_of(target)
+            return (*bound, ("offset", offset + cell.integer("offset", 0))) if offset else bound
         if cell.sharing == "private":
             directory = str(self._directory(target))
             return (("directory", directory), ("filename_format", self._places.file_name(cell, "$jobnum")))
         return (("filename", self.file_path(target.name, self._places.file_name(cell))),)
+
+    def strides(self) -> dict[str, int]:
+        """{target: how far apart the ranges of two clients begin}; 0 where each has files, or all work on the same."""
+        return {
+            name: 0 if target.kind == "directory" else self._places.client_stride_bytes(name)
+            for name, target in self._targets.items()
+        }
 
     def file_path(self, name: str, file: str) -> str:
         """The path of a file in a directory target."""
@@ -80,17 +116,19 @@ class Sites:
 
     def check(self, cells: Iterable[Cell]) -> None:
         """All guards of the targets that the next load touches. Raises what they raise."""
-        for name, mine in _by_target(cells).items():
+        for name, mine in _by_target(on_members(cells, self._groups)).items():
             target = self._targets[name]
             check_before_start(target, writes=any(cell.writes or cell.state == "fresh" for cell in mine))
             if name in self._open:
                 self._open[name].check()
             else:
-                check_extent(target, max(self._places.offset_bytes(cell) + cell.end_bytes for cell in mine))
+                clients = (self._places.clients(name) - 1) * self._places.client_stride_bytes(name)
+                check_extent(target, max(self._places.offset_bytes(cell) + cell.end_bytes for cell in mine) + clients)
 
     def renew(self, cells: Iterable[Cell]) -> None:
         """Right after `check`: cells that are to find no data get such a place, a new file or a discarded range."""
-        for name, mine in _by_target(cell for cell in cells if cell.state == "fresh").items():
+        empty = on_members((cell for cell in cells if cell.state == "fresh"), self._groups)
+        for name, mine in _by_target(empty).items():
             target = self._targets[name]
             for file, extent in extents(mine, self._places, directory=target.kind == "directory").items():
                 self._empty(target, file, extent)
@@ -153,7 +191,7 @@ class Sites:
         """As `ioatlas.target.purge.purge`."""
         return purge(self._targets[name], how, self._emit)
 
-    def open(self, name: str, files: Mapping[str, int], use: TargetUse) -> None:
+    def open(self, name: str, files: Mapping[str, int], use: TargetUse, *, inodes: int = 1) -> None:
         """Clean a directory of what an earlier session left and, when `files` {name: bytes} are to lie there, open it
         for them.
 
@@ -167,7 +205,7 @@ class Sites:
         if not files:
             return
         check_before_start(target, writes=True)
-        check_space(target, sum(files.values()))
+        check_space(target, sum(files.values()), needed_files=inodes)
         workspace = Workspace(
             target,
             self._id,
@@ -179,12 +217,32 @@ class Sites:
         for file in files:
             workspace.file_path(file)
 
+    def make_folder(self, name: str, folder: str) -> str:
+        """A new empty directory in an open directory target; its path. Raises RefusedError when it is not ours."""
+        return self._open[name].make_folder(folder)
+
     def remove(self, name: str, file: str) -> None:
         """Remove a file of an open directory, so that the next load makes a new one.
 
         Raises RefusedError when it is not ours.
         """
         self._open[name].unlink(file)
+
+    def make_tree(self, name: str, folders: Iterable[str]) -> None:
+        """A tree with these folders in an open directory."""
+        self._open[name].make_tree(folders)
+
+    def remove_tree(self, name: str) -> int:
+        """Remove the tree of an open directory; how many files it held. Raises RefusedError for what is not ours."""
+        return self._open[name].remove_tree(self._removing(name))
+
+    def _removing(self, name: str) -> Callable[[int], None]:
+        """Tells of a removal that takes long."""
+
+        def tick(count: int) -> None:
+            self._emit(Event("removing", {"target": name, "files": count}))
+
+        return tick
 
     def _prepare_directory(self, target: Target, use: TargetUse, wanted: Mapping[str, Extent]) -> None:
         self.open(target.name, {file: extent.size_bytes for file, extent in wanted.items()}, use)
@@ -201,8 +259,7 @@ class Sites:
         end = _end(wanted)
         check_before_start(target, writes=True)
         check_extent(target, end)
-        place: dict[str, JobValue] = {"uri" if target.kind == "uri" else "filename": target.location}
-        self._write(target, use, dict.fromkeys(wanted, place), wanted)
+        self._write(target, use, {name: dict(place_of(target)) for name in wanted}, wanted)
         if target.kind == "file":
             _check_holes(target, use, target.location, end)
         held = PreparedTarget(use.preparation, end, once)
@@ -281,14 +338,14 @@ class Sites:
 
     def _clean_one(self, target: Target) -> None:
         known = self._journal.files(target.name)
-        removal = clean(target, self._id, [Path(path).name for path in known])
+        removal = clean(target, self._id, [Path(path).name for path in known], self._removing(target.name))
         for path in known:
             if removal.directory_gone or Path(path).name in removal.removed:
                 self._journal.file_removed(path)
         if removal.left:
             self._warn(f"Left on {target.name}: {'; '.join(removal.left)}.")
-        if removal.removed:
-            self._emit(Event("cleaned", {"target": target.name, "files": len(removal.removed)}))
+        if count := len(removal.removed) + removal.in_tree:
+            self._emit(Event("cleaned", {"target": target.name, "files": count}))
 
     def _report_leftovers(self, target: Target) -> None:
         """Directories of other campaigns are told of, never touched: a share has other clients."""

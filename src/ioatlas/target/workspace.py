@@ -25,9 +25,11 @@ from ioatlas.beneath import DIRECTORY, NEW_FILE
 from ioatlas.errors import IoAtlasError, RefusedError, UsageError
 from ioatlas.model.target import Target
 from ioatlas.target.direct import DirectIo, probe_directory
+from ioatlas.target.folders import ENDING, remove_folder
 from ioatlas.target.holes import make_sparse
 from ioatlas.target.identity import check_identity
 from ioatlas.target.opening import MARKER, WORKSPACE_PREFIX
+from ioatlas.target.tree import TREE, Tick, make_tree, remove_tree, tree_fault
 from ioatlas.target.trouble import spoken
 
 _MARKER_NEW = "ioatlas-marker.new"
@@ -65,6 +67,8 @@ class Removal:
     removed: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
     directory_gone: bool = True
+    in_tree: int = 0
+    """Files of a tree that were removed besides."""
 
 
 @dataclass(frozen=True)
@@ -136,6 +140,35 @@ class Workspace:
         self.file_path(name)
         make_sparse(self._fd, name, size_bytes, self.path)
 
+    def make_tree(self, folders: Iterable[str]) -> None:
+        """The tree with its folders, registered as a whole; each load makes its own files in it."""
+        self.file_path(TREE)
+        self.check()
+        try:
+            make_tree(self._fd, folders)
+        except OSError as error:
+            raise spoken(error, self.path) from error
+
+    def remove_tree(self, tick: Tick) -> int:
+        """Remove the tree; how many files it held. Raises RefusedError when something in it is not ours."""
+        self.check()
+        left: dict[str, str] = {}
+        count = remove_tree(self._fd, os.fstat(self._fd).st_dev, left, tick)
+        if left:
+            name, reason = next(iter(left.items()))
+            raise RefusedError(f"{name}: {reason}", where=self.path, remedy="remove it by hand, then `ioatlas resume`")
+        return count
+
+    def make_folder(self, name: str) -> str:
+        """A new empty directory in the place of one of that name, its path; registered like a file, removed whole."""
+        path = self.file_path(name)
+        self.unlink(name)
+        try:
+            os.mkdir(name, 0o700, dir_fd=self._fd)
+        except OSError as error:
+            raise spoken(error, path) from error
+        return path
+
     def check(self, names: Iterable[str] = ()) -> None:
         """Before every start of fio: the path still leads to this very directory, and each named file is absent or an
         ordinary file of its own. Raises RefusedError otherwise: fio opens by path and would follow a link that was put
@@ -194,19 +227,20 @@ class Workspace:
         return clean(self.target, self.campaign_id, listed)
 
 
-def clean(target: Target, campaign_id: str, listed: Iterable[str]) -> Removal:
+def clean(target: Target, campaign_id: str, listed: Iterable[str], tick: Tick = lambda _: None) -> Removal:
     """Removes a campaign's subdirectory, at its end or, after a crash, at the next start.
 
-    Deleted are ordinary files named in `listed` (the journal), in a directory whose marker carries `campaign_id`, on
-    the same file system, reached without following a link. Anything else stays and is reported, and with it the
-    directory. A directory that is not there is no error. Raises RefusedError when it carries another campaign's marker
-    or is in use, or when the target is not the one it was: under an unmounted NAS there is nothing to clean, and on the
-    NAS there still is.
+    Deleted are ordinary files named in `listed` (the journal), and the tree if it is, in a directory whose marker
+    carries `campaign_id`, on the same file system, reached without following a link. Anything else stays and is
+    reported, and with it the directory. A directory that is not there is no error. Raises RefusedError when it carries
+    another campaign's marker or is in use, or when the target is not the one it was: under an unmounted NAS there is
+    nothing to clean, and on the NAS there still is.
     """
     check_identity(target)
     path = os.path.join(target.location, directory_name(campaign_id))
     removed: list[str] = []
     left: dict[str, str] = {}
+    in_tree = 0
     with _open_parent(target.location) as parent:
         try:
             child = _open_child(parent, path)
@@ -219,10 +253,12 @@ def clean(target: Target, campaign_id: str, listed: Iterable[str]) -> Removal:
                     reason = _foreign(child, name, status.st_dev)
                     if reason is not None:
                         left[name] = reason
+                    elif name == TREE:
+                        in_tree = remove_tree(child, status.st_dev, left, tick)
                     elif _unlink(child, name, left):
                         removed.append(name)
             for name in sorted(os.listdir(child)):
-                if name not in {MARKER, _MARKER_NEW}:
+                if name not in {MARKER, _MARKER_NEW} and not (name == TREE and left):
                     left.setdefault(name, "not made by ioatlas")
             if not left:
                 _unlink(child, _MARKER_NEW, left)
@@ -233,7 +269,8 @@ def clean(target: Target, campaign_id: str, listed: Iterable[str]) -> Removal:
             raise spoken(error, path) from error
         finally:
             os.close(child)
-    return Removal(tuple(removed), tuple(f"{name}: {reason}" for name, reason in left.items()), directory_gone=not left)
+    kept = tuple(f"{name}: {reason}" for name, reason in left.items())
+    return Removal(tuple(removed), kept, directory_gone=not left, in_tree=in_tree)
 
 
 def _remove_directory(parent: int, path: str, status: os.stat_result, left: dict[str, str]) -> None:
@@ -413,19 +450,26 @@ def _foreign(fd: int, name: str, device: int) -> str | None:
         status = os.stat(name, dir_fd=fd, follow_symlinks=False)
     except FileNotFoundError:
         return None
+    if name == TREE:
+        return tree_fault(status, device)
     if stat.S_ISLNK(status.st_mode):
         return "a symbolic link, which ioatlas never makes"
-    if not stat.S_ISREG(status.st_mode):
+    ordinary = stat.S_ISDIR if name.endswith(ENDING) else stat.S_ISREG
+    if not ordinary(status.st_mode):
         return "not an ordinary file"
     if status.st_dev != device:
         return "on another file system"
-    return "a file that has a second name (hard link)" if status.st_nlink > 1 else None
+    linked = stat.S_ISREG(status.st_mode) and status.st_nlink > 1
+    return "a file that has a second name (hard link)" if linked else None
 
 
 def _unlink(fd: int, name: str, left: dict[str, str]) -> bool:
     """Whether the file was there and is gone now; a failure is added to `left`."""
     try:
-        os.unlink(name, dir_fd=fd)
+        if name.endswith(ENDING):
+            remove_folder(fd, name)
+        else:
+            os.unlink(name, dir_fd=fd)
     except FileNotFoundError:
         return False
     except OSError as error:

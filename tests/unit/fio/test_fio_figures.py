@@ -167,3 +167,50 @@ def test_the_quick_way_reads_the_same():
     assert parse_whole_fio_json(b'{"jobs": []}') is None
     assert parse_whole_fio_json(b'{"x": 1}') is None
     assert parse_whole_fio_json(b"no") is None
+
+
+def test_spreads_and_submission_latencies_are_kept():
+    record = {**READ, "bw_dev": 2.0, "iops_stddev": 0.25, "slat_ns": {"mean": 3.0}, "clat_ns": {"mean": 4.0}}
+    found = direction_of("read", record, kib_bytes=False)
+    assert (found.bw_stddev_bytes_per_s, found.iops_stddev) == (2048.0, 0.25)
+    assert (found.slat.mean_ns, found.clat.mean_ns, found.lat) == (3.0, 4.0, None)
+
+
+def test_a_direction_without_an_io_has_no_latency():
+    leftover = {"lat_ns": {"mean": 5.0}, "clat_ns": {"mean": 5.0}, "slat_ns": {"mean": 5.0}}
+    idle = direction_of("write", {"total_ios": 0, "io_bytes": 0, "bw_bytes": 0, **leftover}, kib_bytes=False)
+    assert (idle.slat, idle.clat, idle.lat, idle.measured) == (None, None, None, False)
+    moved = direction_of("write", {"total_ios": 0, "io_bytes": 9, **leftover}, kib_bytes=False)
+    assert (moved.lat.mean_ns, moved.measured) == (5.0, True)
+
+
+@pytest.mark.parametrize("name", ["io_bytes", "total_ios", "iops", "bw_bytes"])
+def test_one_figure_tells_that_something_was_measured(name):
+    assert direction_of("read", {name: 1}, kib_bytes=False).measured
+    assert not direction_of("read", {name: 0}, kib_bytes=False).measured
+
+
+def test_a_bucket_that_cannot_be_does_not_end_the_others():
+    bins = {"FIO_IO_U_PLAT_BITS": 6, "99999": 3, "10": 5}
+    assert latency({"mean": 1.0, "bins": bins}).histogram.bins == ((10, 5),)
+
+
+def test_figures_that_are_none_are_named():
+    parts = {"read": {**READ, "iops": -1, "bw": "n/a", "lat_ns": {"mean": "NaN", "percentile": {"99.0": "x" * 30}}}}
+    reading = parse_fio_json(json.dumps({"fio version": "fio-3.33", "jobs": [{**JOB, **parts}]}))
+    (problem,) = reading.problems
+    assert problem.what == (
+        "job 'a': no figures, left out: read.bw is n/a, read.iops is -1, read.lat_ns.mean is NaN,"
+        f" read.lat_ns.percentile 99.0 is {'x' * 20}"
+    )
+    many = {"write": dict.fromkeys(("io_bytes", "bw", "bw_bytes", "iops", "runtime", "total_ios"), "?")}
+    (problem,) = parse_fio_json(json.dumps({"jobs": [{"jobname": "b", **many}]})).problems
+    assert problem.what.startswith("job 'b': no figures, left out: write.io_bytes is ?, ")
+    assert problem.what.endswith(" and 1 more")
+
+
+def test_a_percentile_that_fio_did_not_print_is_read_off_its_bins():
+    found = latency({"mean": 50.0, "percentile": {"99.000000": 77}, "bins": {"10": 90, "60": 10}})
+    assert (found.percentile_ns(99), found.percentile_ns(99.0000001)) == (77.0, 77.0)
+    assert (found.percentile_ns(50), found.percentile_ns(95)) == (10, 60)
+    assert latency({"mean": 50.0}).percentile_ns(99) is None

@@ -343,3 +343,26 @@ def test_sample_truncated():
 def test_every_json_sample_is_read():
     for path in (SAMPLES / "fio" / "json").glob("*"):
         assert parse_fio_json(path.read_text()).outputs, path
+
+
+def test_lines_are_told_as_they_stand_in_the_file():
+    """Two lines of a log inside the first document, and a second document: each is named by its line in the text."""
+    lines = json.dumps(NEW, indent=1).splitlines()
+    first, second = "fio: one has failed", "fio: another has failed"
+    lines.insert(5, first)
+    lines.insert(14, second)
+    length = len(lines)
+    lines += json.dumps(NEW, indent=1).splitlines()
+    reading = parse_fio_json("\n".join(lines), first_line=101)
+    told = {problem.what.partition(": ")[2].strip("'"): problem.line for problem in reading.problems}
+    assert told == {first: 106, second: 115}
+    assert [output.line for output in reading.outputs] == [101, 101 + length]
+    assert [output.jobs[0].name for output in reading.outputs] == ["a", "a"]
+
+
+def test_jobs_after_a_break_are_added_to_those_before_it():
+    text = json.dumps(NEW, indent=1)
+    whole = json.dumps({**NEW, "jobs": NEW["jobs"] * 2}, indent=1)
+    at = whole.index('"runtime": 2000')
+    reading = parse_fio_json(text + "\n" + whole[:at] + "@@@ {{" + whole[at + 15 :])
+    assert sum(len(output.jobs) for output in reading.outputs) == 3

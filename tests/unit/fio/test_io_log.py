@@ -22,6 +22,8 @@ def test_constant_gaps_are_known_and_others_are_not():
     assert paced_iops(cell(rate_iops=200, rate_process="poisson"), "read") is None
     assert paced_iops(cell(rate_iops=200, thinktime=100), "read") is None
     assert paced_iops(cell(rate=409600, bssplit="4k/50:8k/50"), "read") is None
+    assert paced_iops(cell(rate=409600, bsrange="4k-8k"), "read") is None
+    assert paced_iops(cell(rate=409600, bs="4096,8192"), "read") is None
     assert paced_iops(cell(rate_iops=200, io_size=1 << 20), "read") is None
 
 
@@ -88,3 +90,20 @@ def test_a_generator_that_falls_behind_is_overloaded(tmp_path):
     written(tmp_path, [[(1_000_000 + 20 * k, 20_000_000) for k in range(1, 200)]])
     log = read_io_log(tmp_path, "v1", cell(rate_iops=100), interval_ms=100, runtime_ms=4000)
     assert "of the offered rate" in log.overloaded
+
+
+def test_the_logs_milliseconds_are_no_lateness(tmp_path):
+    """300 I/Os a second that are never late: their completions are known in whole milliseconds only."""
+    written(tmp_path, [[(int(1_000_001.2 + k * 1000 / 300), 1_000_000) for k in range(300)]])
+    log = read_io_log(tmp_path, "v1", cell(rate_iops=300), interval_ms=100, runtime_ms=1000)
+    assert log.intended(part(300)).lat_mean_ns == 1e6
+
+
+def test_intervals_without_an_io_have_no_latency_and_no_bytes(tmp_path):
+    written(tmp_path, [[(1_000_050, 1_000_000), (1_000_090, 3_000_000), (1_000_350, 7_000_000)]])
+    series = read_io_log(tmp_path, "v1", cell(rate_iops=10), interval_ms=100, runtime_ms=500).series
+    read = series.by_direction["read"]
+    assert (series.start_ms, series.end_ms) == (1_000_049, 1_000_350)
+    assert read.end_ms == (100, 200, 300, 400, 500)
+    assert read.lat_mean_ns == (2e6, 0, 0, 7e6, 0)
+    assert read.bw_bytes_per_s == (81920, 0, 0, 40960, 0)

@@ -6,6 +6,7 @@ from pathlib import Path
 from ioatlas.design.latency_search import Goal
 from ioatlas.procedures.tune.procedure import Tune
 from ioatlas.simulate.law import Law, Way
+from tests.load_points import TWO_STREAMS
 from tests.unit.simulated import LAW, World
 
 _HEAD = """
@@ -64,19 +65,7 @@ direct = 0
 [streams]
 load = 400
 points = [100, 50]
-[[stream]]
-name = "mixed"
-share = 70
-rw = "randrw"
-rwmixread = 60
-bs = "4k"
-region = [0, 50]
-[[stream]]
-name = "big"
-share = 30
-rw = "write"
-bs = "32k"
-region = [50, 100]
+{TWO_STREAMS}
 """
 HIGHEST = POINTS.replace("load = 400\npoints = [100, 50]", 'limit = "5ms"\npoints = [100, 50]')
 TRACE = """
@@ -98,7 +87,32 @@ size = "4m"
 direct = 0
 ioengine = "libaio"
 """
+TREES = """
+visits = 2
+file_sizes = "0,4k"
+sharing = "private"
+[target]
+path = "TARGET"
+[sweep]
+nrfiles = [3, 6]
+numjobs = 2
+"""
+APPLICATION = """
+visits = 3
+[target]
+path = "TARGET"
+[[work]]
+name = "first"
+setup = "true"
+command = "sleep 1"
+cleanup = "true"
+[[work]]
+name = "second"
+command = "echo figure: tps"
+metric = { regex = "tps = ([0-9.]+)", unit = "tps" }
+"""
 EVERY = {
+    "application": APPLICATION,
     "dense": DENSE,
     "adaptive": ADAPTIVE,
     "fixed work": FIXED_WORK,
@@ -108,6 +122,7 @@ EVERY = {
     "highest": HIGHEST,
     "tune": TUNE,
     "trace": TRACE,
+    "trees": TREES,
 }
 
 

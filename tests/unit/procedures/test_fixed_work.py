@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from ioatlas.campaign import open_plan
 from ioatlas.errors import UsageError
 from ioatlas.fio.batch import Batch, Section, job_text
 from ioatlas.model.fixed_work import WorkSequence, operation_of, sequences_of, tool_of
@@ -13,7 +14,7 @@ from ioatlas.model.target import Target
 from ioatlas.procedures.fixed_work.iozone_results import also_moved, iozone_results
 from ioatlas.procedures.fixed_work.options import FixedWorkOptions
 from ioatlas.procedures.fixed_work.plan import FILE, build_sequence_plan, fewer, with_size
-from ioatlas.procedures.options import campaign_toml, read_campaign
+from ioatlas.procedures.options import campaign_toml, find_profile, read_campaign
 from ioatlas.run.record import plan_record, spec_from_plan
 from ioatlas.store.journal import PlannedVisit
 
@@ -121,14 +122,22 @@ def test_sizes_of_the_nas_charts_go_beyond_the_memory(target, monkeypatch):
     assert any("do not fit" in remark for remark in short.remarks)
 
 
-def test_the_servers_memory_may_be_typed_in(target, monkeypatch, tmp_path):
-    (tmp_path / "testbed.toml").write_text('[facts]\n"server.ram" = "12 GiB"\n')
+@pytest.mark.parametrize("named", [None, "elsewhere.toml"])
+def test_the_servers_memory_may_be_typed_in(named, target, monkeypatch, tmp_path):
+    (tmp_path / (named or "testbed.toml")).write_text('[facts]\n"server.ram" = "12 GiB"\n')
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("ioatlas.procedures.fixed_work.plan.memory_bytes", lambda: 5 << 30)
     monkeypatch.setattr("ioatlas.procedures.fixed_work.plan.usable_bytes", lambda _target: 1 << 40)
-    plan = plan_of("", target, "nascharts2008")
+    spec = replace(find_profile("nascharts2008"), targets=(("", target.location),))
+    plan = open_plan(spec, facts=tmp_path / named if named else None)
     assert max(int(cell.option["size"]) for cell in plan.to_measure) == 16 << 30
     assert not any("is not known" in remark for remark in plan.remarks)
+
+
+def test_a_facts_file_that_is_not_there_is_told(target, tmp_path):
+    spec = replace(find_profile("nascharts2008"), targets=(("", target.location),))
+    with pytest.raises(UsageError, match=r"no\.toml"):
+        open_plan(spec, facts=tmp_path / "no.toml")
 
 
 def test_a_smaller_file_is_added_and_the_other_left_out(target):

@@ -73,7 +73,7 @@ def test_the_result_has_every_cell_that_was_visited(made):
     assert visited or name == "tune"
     # Of streams, each is told by itself.
     assert result.load_curves if name in ("points", "highest") else {key for (key,) in visited} <= found
-    assert all(estimate.bw_bytes_per_s > 0 for estimate in result.estimates if estimate.n_visits)
+    assert all((estimate.bw_bytes_per_s or estimate.iops) > 0 for estimate in result.estimates if estimate.n_visits)
 
 
 def test_rounds_end_with_their_window_and_say_what_was_not_as_the_specification_has_it(made):

@@ -3,6 +3,7 @@
 
 import gzip
 import json
+import math
 import os
 import time
 
@@ -18,12 +19,13 @@ from ioatlas.model.verdict import read_verdict
 from ioatlas.model.visit import Part, Visit
 from ioatlas.run import conditions
 from ioatlas.run.conditions import MEMORY_SIZES_BYTES
-from ioatlas.run.telemetry import RAW, BatchTelemetry
+from ioatlas.run.telemetry import RAW, BatchTelemetry, Seen
 from ioatlas.simulate.executor import SimulatedExecutor
 from ioatlas.simulate.faults import Fault, FaultKind
 from ioatlas.simulate.law import Law
 from ioatlas.testbed.measured import Rate
-from ioatlas.testbed.telemetry import Watched
+from ioatlas.testbed.power_log import PowerLog, PowerSample
+from ioatlas.testbed.telemetry import Sample, Watched
 
 CELL = Cell.of("here", {"rw": "read", "bs": 4096, "size": 1 << 20, "ioengine": "psync"})
 
@@ -83,7 +85,6 @@ def test_what_a_person_named_is_measured_alone_and_typed_facts_stand_first(tmp_p
 
 def test_counters_of_a_batch_are_kept_raw_and_told_for_each_visit(tmp_path):
     telemetry = BatchTelemetry(Watched())
-    begin = time.time()
     telemetry.start([Section(1, CELL, 1, 100, 0, (("filename", "/x"),))])
     telemetry.watch(os.getpid())
     end = time.monotonic() + 0.35
@@ -93,7 +94,9 @@ def test_counters_of_a_batch_are_kept_raw_and_told_for_each_visit(tmp_path):
     lines = [json.loads(line) for line in gzip.decompress((tmp_path / RAW).read_bytes()).splitlines()]
     assert [line["at"] for line in lines] == [sample.at for sample in seen.samples]
     assert len(lines) >= 2
-    part = Part("read", 4096, 1, 300, 1.0, Histogram(((1, 1),)), None)
+    # As long as it was read: a busy machine reads late.
+    begin, end = seen.samples[0].at, seen.samples[-1].at
+    part = Part("read", 4096, 1, math.ceil((end - begin) * 1000), 1.0, Histogram(((1, 1),)), None)
     inside, never = (
         Visit(number, CELL.key, 1, 0, 0, 1, at, (part,), 0, 0.0, Purpose.SWEEP, 0, read_verdict("flat"), ())
         for number, at in ((1, begin), (2, begin - 1000))
@@ -103,6 +106,21 @@ def test_counters_of_a_batch_are_kept_raw_and_told_for_each_visit(tmp_path):
     assert record["telemetry_seconds"] > 0
     assert "watts" not in record
     assert "meters_failed" not in record
+
+
+def test_watts_of_a_visit_are_those_of_its_window(tmp_path):
+    """A meter that is asked each second; the visit's window is its seconds 2 to 4."""
+    watts = tuple(PowerSample("wall", 100.0 + at, 100.0 + at, 10.0 * at) for at in range(6))
+    log = PowerLog(())
+    log.failures["pdu"] = "no answer"
+    seen = Seen((Sample(100.0, 0.0, {}), Sample(105.0, 5.0, {})), watts, 0.01, log)
+    part = Part("read", 4096, 1, 4000, 1.0, Histogram(((1, 1),)), None)
+    visit = Visit(7, CELL.key, 1, 0, 0, 1, 100.0, (part,), window_start_ms=2000)
+    record = seen.record([visit])
+    assert record["visits"]["7"]["watts"] == {"wall": 30.0}
+    assert record["watts"] == {"wall": 25.0}
+    assert record["meters_failed"] == {"pdu": "no answer"}
+    assert record["telemetry_seconds"] == 0.01
 
 
 def test_telemetry_that_was_not_begun_has_nothing_to_tell():

@@ -9,9 +9,12 @@ import pytest
 from ioatlas.cli.plan import summary_of
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import UsageError
+from ioatlas.model.choices import Preparation
 from ioatlas.model.target import Target
 from ioatlas.procedures.dense_map.plan import build_plan
 from ioatlas.procedures.options import find_profile
+from ioatlas.run.plan import FIO_SECONDS, default_pace, visit_turns
+from ioatlas.run.procedure import Procedure
 
 MIB = 1 << 20
 NAS = Target("nas", "directory", "/mnt/nas")
@@ -109,6 +112,15 @@ def test_patterns_keep_what_belongs_together():
     assert {cell.rw for cell in reads.to_measure} == {"randread"}
 
 
+def test_a_size_that_only_a_pattern_names_is_used():
+    sizes = ({"rw": "read", "size": 8 << 20}, {"rw": "write"})
+    campaign = replace(spec(numjobs=[1]), patterns=sizes)
+    campaign = replace(campaign, constants={name: v for name, v in campaign.constants.items() if name != "size"})
+    found = {cell.rw: cell.size_bytes for cell in build_plan(campaign, (NAS,)).to_measure}
+    assert found["read"] == 8 << 20
+    assert found["write"] > 8 << 20, "the default where nothing was named"
+
+
 @pytest.mark.parametrize(
     ("name", "cells"),
     [("diskspd2016", 120), ("xdd2008", 144), ("orion", 7), ("quick", 24), ("standard", 300), ("exhaustive", 2016)],
@@ -117,3 +129,38 @@ def test_profiles_have_the_cells_they_say(name, cells):
     plan = build_plan(find_profile(name), (NAS,))
     assert len(plan.to_measure) == cells
     assert f"{cells:,}" in (Path(__file__).parents[3] / "docs" / "reference" / "campaign.md").read_text()
+
+
+def test_what_a_plan_says_of_bytes_and_seconds():
+    """64 MiB in a file, written once in sequence at 500 MB/s and twice at random at 100 MB/s; 2 of 4 cells write."""
+    asked = replace(
+        spec(rw=["randread", "randwrite"], bs=[4096, 8192], size=[64 * MIB]),
+        visits=3,
+        prepare=Preparation.PRECONDITIONED,
+    )
+    plan = build_plan(asked, (NAS,))
+    preparation = 64 * MIB / 500e6 + 2 * 64 * MIB / 100e6
+    assert plan.preparation_seconds == pytest.approx(preparation)
+    window = asked.window_seconds
+    told = plan.summary(12.34)
+    assert {key: told[key] for key in ("cells", "visits_per_cell", "visits", "seconds", "write_load_seconds")} == {
+        "cells": 4,
+        "visits_per_cell": 3,
+        "visits": 12,
+        "seconds": 12.3,
+        "write_load_seconds": 2 * 3 * window,
+    }
+    assert (told["layout_bytes"], told["prepared_bytes"]) == (64 * MIB, 3 * 64 * MIB)
+    assert told["bytes_written"] == 3 * 64 * MIB + 6 * window * 500e6
+    turns = sum(visit_turns(cell, default_pace(asked)) for cell in plan.to_measure)
+    assert plan.seconds() == pytest.approx(3 * turns * 0.1002 + (12 / 30 + 1) * FIO_SECONDS + preparation)
+
+
+def test_files_that_do_not_fit_may_be_left_out_where_a_budget_chooses_among_sizes():
+    def shrinks(budget_seconds, *sizes):
+        asked = replace(spec(rw=["read"], size=sizes), budget_seconds=budget_seconds)
+        return Procedure().shrinks_to_fit(build_plan(asked, (NAS,)))
+
+    assert shrinks(60.0, MIB, 4 * MIB)
+    assert not shrinks(60.0, MIB)
+    assert not shrinks(None, MIB, 4 * MIB)

@@ -5,7 +5,7 @@ stated.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ioatlas.config.spec import CampaignSpec
@@ -59,6 +59,11 @@ class AdaptiveMap(Procedure):
                 where="--precision",
                 remedy="use --error for the map's own error, or leave out --cells and --error",
             )
+
+    def with_files_in_time(self, plan: Plan, trial: Callable[[Plan], float]) -> Plan:
+        from ioatlas.procedures.dense_map.small_files import with_files_in_time
+
+        return with_files_in_time(plan, trial)
 
     def steps(self, runner: Runner) -> Steps:
         from ioatlas.procedures.adaptive_map.sweep import adaptive_sweep

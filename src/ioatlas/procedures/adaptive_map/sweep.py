@@ -16,6 +16,8 @@ from ioatlas.run.runner import Runner
 FEWEST_CELLS = 60
 """Maps smaller than this are measured whole or coarsened: a model has nothing to save there."""
 FEWEST_MEASURED = 24
+FEWEST_MORE = 3
+"""Cells for which a design that is done goes on with the time that is left."""
 
 
 def can_be_adaptive(cells: Sequence[Cell]) -> bool:
@@ -35,31 +37,50 @@ def hand_over(runner: Runner, limit: int, *, need_seconds: float, left_seconds: 
     runner.remark(
         RemarkKind.LEFT_OUT,
         f"The full plan takes about {format_duration(need_seconds)}, the budget leaves "
-        f"{format_duration(left_seconds)}: "
-        f"about {limit} of {count} cells are measured, chosen by the adaptive design; those left out are predicted, "
-        "with the error stated.",
+        f"{format_duration(left_seconds)}. The adaptive design chooses about {limit} of {count} cells to measure. "
+        "The others are predicted, with the error stated.",
     )
     return adaptive_sweep
 
 
 def adaptive_sweep(runner: Runner) -> None:
-    """Make what the design asks for; then predict the rest."""
+    """Make what the design asks for, more than was reckoned with while a budget has time left; then predict the
+    rest.
+    """
     from ioatlas.procedures.adaptive_map.maps import adaptive_maps  # the model is imported where a map is made
 
     spec, now = runner.plan.spec, runner.environment.executor.clock.monotonic
-    limit = runner.journal.kept(AdaptiveLimit).cells or spec.of(AdaptiveOptions).cells
-    maps = adaptive_maps(
-        runner.journal, runner.plan.to_measure, limit=limit, error=spec.of(AdaptiveOptions).error, seed=spec.order_seed
-    )
+    own, error = spec.of(AdaptiveOptions), spec.of(AdaptiveOptions).error
     thinking = 0.0
+    limit = runner.journal.kept(AdaptiveLimit).cells or own.cells
     going = runner.make_planned(Purpose.SWEEP)
-    while going:
-        begin = now()
-        asked = sum(each.plan_next() for each in maps)
-        thinking += now() - begin
-        going = bool(asked) and runner.make_planned(Purpose.SWEEP)
+    while True:
+        maps = adaptive_maps(runner.journal, runner.plan.to_measure, limit=limit, error=error, seed=spec.order_seed)
+        while going:
+            begin = now()
+            asked = sum(each.plan_next() for each in maps)
+            thinking += now() - begin
+            if not asked:
+                break
+            going = runner.make_planned(Purpose.SWEEP)
+        more = _affordable_more(runner) if going and runner.journal.is_kept(AdaptiveLimit) else 0
+        if limit is None or more < FEWEST_MORE or limit >= len(runner.plan.to_measure):
+            break
+        limit = min(limit + more, len(runner.plan.to_measure))
+        runner.journal.keep(AdaptiveLimit(limit))
     begin = now()
     for each in maps:
         each.finish()
     thinking += now() - begin
     runner.journal.keep(ComputeSeconds(round(thinking, 3)))
+
+
+def _affordable_more(runner: Runner) -> int:
+    """Cells that what is left of a budget still allows, by what those so far took; 0 without one."""
+    left = runner.budget.left
+    visits = [visit for visit in runner.journal.visits() if visit.purpose is Purpose.SWEEP]
+    measured = len({visit.cell_key for visit in visits if not visit.discarded})
+    if left is None or not measured:
+        return 0
+    each = runner.budget.spent_seconds / measured
+    return int((left - runner.steps.reserve_seconds()) / each)

@@ -33,7 +33,8 @@ Sweep = Callable[[Runner], None]
 
 def visit_seconds(runner: Runner, cell: Cell) -> float:
     """Expected time of one visit of a cell: its load, its gap, and its part of the start of a process."""
-    load = visit_turns(cell, runner.pace) * TURN_MS / 1000 * runner.budget.slowdown
+    turns = visit_turns(cell, runner.pace) + runner.lead_ms(cell) / 100
+    load = turns * TURN_MS / 1000 * runner.budget.slowdown
     starts = 1.0 if has_own_process(runner, cell) else load / BATCH_SECONDS
     return load + starts * runner.budget.start_seconds
 
@@ -92,7 +93,8 @@ class Fitting:
         from ioatlas.procedures.adaptive_map.sweep import FEWEST_MEASURED, can_be_adaptive, hand_over
 
         affordable = int(left / (AGAIN_SHARE * seconds_for(runner, cells, 1) / len(cells)))
-        if can_be_adaptive(cells) and affordable >= FEWEST_MEASURED:
+        once = runner.plan.spec.set_ups == 1  # all set-ups measure the same cells
+        if once and can_be_adaptive(cells) and affordable >= FEWEST_MEASURED:
             return hand_over(runner, min(affordable, len(cells)), need_seconds=need, left_seconds=left)
         if self._shrunk(cells, visits, left, SMALL_SHARES):
             return None
@@ -101,6 +103,17 @@ class Fitting:
             return None
         self._plan_anew(self._affordable(cells, left))
         return None
+
+    def take_cheapest(self) -> None:
+        """A budget too short for probes: the lightest cell of each target first, which tells what the others cost."""
+        runner = self._runner
+        runner.pace.share = LEAST_SHARE
+        runner.journal.keep(Fitted(LEAST_SHARE))
+        lightest: dict[str, Cell] = {}
+        for cell in sorted(runner.plan.to_measure, key=lambda one: (one.bs_bytes * one.outstanding, bool(one.writes))):
+            lightest.setdefault(cell.target, cell)
+        unknown = [cell for cell in lightest.values() if runner.pace.latency_seconds(cell) is None]
+        self._plan_anew(unknown)
 
     def _shrunk(self, cells: Sequence[Cell], visits: int, left: float, shares: Sequence[float]) -> bool:
         """Whether so many visits of all cells fit with windows of one of these shares, which is kept then."""

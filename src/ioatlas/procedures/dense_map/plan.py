@@ -8,12 +8,15 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
+from ioatlas.analysis.wording import plural
 from ioatlas.config.spec import MAX_CELLS, CampaignSpec
 from ioatlas.errors import UsageError
-from ioatlas.model.cell import Cell, OptionValue, directions_of
+from ioatlas.model.cell import TARGETS, Cell, OptionValue, directions_of
 from ioatlas.model.options import GROWING, SYNCHRONOUS_ENGINES
 from ioatlas.model.target import Target
+from ioatlas.model.together import Group, on_members
 from ioatlas.model.units import format_size
+from ioatlas.procedures.dense_map.together import check_together
 from ioatlas.run.plan import Plan, files_of
 from ioatlas.target.placing import ALIGNMENT, DATA_OPTIONS, Places
 from ioatlas.target.preparation import BY_WRITING
@@ -35,9 +38,12 @@ def build_plan(spec: CampaignSpec, targets: tuple[Target, ...], *, read_only: bo
     if read_only:
         spec, axes, remarks = _reads_only(spec, axes, remarks)
     spec = replace(spec, axes=axes)
+    groups = spec.groups([target.name for target in targets])
+    check_together(spec, axes, targets, groups)
     _check(spec, axes, targets)
     _check_preparation(spec, targets, read_only=read_only)
-    count = len(targets) * max(1, len(spec.patterns))
+    planned = _planned(targets, groups)
+    count = len(planned) * max(1, len(spec.patterns))
     for values in axes.values():
         count *= len(values)
     if count > MAX_CELLS:
@@ -45,16 +51,21 @@ def build_plan(spec: CampaignSpec, targets: tuple[Target, ...], *, read_only: bo
             f"the sweep has {count:,} cells, more than {MAX_CELLS:,}", where="[sweep]", remedy="use fewer values"
         )
     cells: list[tuple[Cell, str]] = []
-    for target in targets:
-        local_axes, remark = _fitting_sizes(axes, spec, target)
+    for name, members in planned:
+        smallest = min(members, key=lambda one: math.inf if one.size_bytes is None else one.size_bytes)
+        local_axes, remark = _fitting_sizes(axes, spec, smallest)
         remarks += [remark] if remark else []
         names = list(local_axes)
         for pattern in spec.patterns or ({},):
             for values in itertools.product(*local_axes.values()):
-                cell = _cell(spec, target, {**pattern, **dict(zip(names, values, strict=True))})
-                cells.append((cell, _inadmissible(cell, target)))
-    cells = _with_states(cells, spec, targets)
-    _check_ranges(cells, targets)
+                # What a pattern sets goes before the size that is taken where none was named.
+                chosen = {**dict(zip(names, values, strict=True)), **pattern}
+                if groups:
+                    chosen = {TARGETS: len(members), **spec.constants, **chosen}
+                cell = _cell(spec, replace(smallest, name=name), chosen)
+                cells.append((cell, _why_not(cell, members)))
+    cells = _with_states(cells, spec, targets, groups)
+    _check_ranges([(one, reason) for cell, reason in cells for one in on_members([cell], groups)], targets)
     plan = Plan(spec, targets, tuple(cells), tuple(dict.fromkeys(remarks)))
     return replace(plan, files=files_of(plan))
 
@@ -75,18 +86,34 @@ def _check_preparation(spec: CampaignSpec, targets: tuple[Target, ...], *, read_
             )
 
 
+def _planned(targets: tuple[Target, ...], groups: tuple[Group, ...]) -> list[tuple[str, tuple[Target, ...]]]:
+    """(name, targets) of what cells are made for: targets alone, and groups."""
+    by_name = {target.name: target for target in targets}
+    grouped = {name for group in groups for name in group.members}
+    alone = [(target.name, (target,)) for target in targets if target.name not in grouped]
+    return [*alone, *((group.name, tuple(by_name[name] for name in group.members)) for group in groups)]
+
+
+def _why_not(cell: Cell, members: tuple[Target, ...]) -> str:
+    """Why a cell cannot be measured on these targets, or ''."""
+    if cell.n_targets > len(members):
+        return f"not admissible: {plural(len(members), 'target')} stand together there"
+    return next((why for one in members if (why := _inadmissible(cell, one))), "")
+
+
 def _with_states(
-    cells: list[tuple[Cell, str]], spec: CampaignSpec, targets: tuple[Target, ...]
+    cells: list[tuple[Cell, str]], spec: CampaignSpec, targets: tuple[Target, ...], groups: tuple[Group, ...]
 ) -> list[tuple[Cell, str]]:
     """The cells with the state they find: what was prepared, or what was there when nothing may be written."""
-    written = {cell.target for cell, reason in cells if cell.writes and not reason}
-    found = {
-        target.name: spec.prepare
-        if spec.prepare != "laid-out" or target.kind == "directory" or target.name in written
-        else "as-found"
+    written = {one.target for cell, reason in cells if cell.writes and not reason for one in on_members([cell], groups)}
+    prepared = {
+        target.name: spec.prepare != "laid-out" or target.kind == "directory" or target.name in written
         for target in targets
     }
-    return [(replace(cell, state=found[cell.target]), reason) for cell, reason in cells]
+    prepared |= {group.name: all(prepared[name] for name in group.members) for group in groups}
+    return [
+        (replace(cell, state=spec.prepare if prepared[cell.target] else "as-found"), reason) for cell, reason in cells
+    ]
 
 
 def _check_ranges(cells: list[tuple[Cell, str]], targets: tuple[Target, ...]) -> None:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
+from dataclasses import replace
 
-from ioatlas.analysis.burst import Bursts, find_burst
+from ioatlas.analysis.burst import Bursts, find_burst, most_lead_ms
 from ioatlas.design.pace import OWN_PROCESS_GAP_MS
 from ioatlas.fio.batch import take_sections
 from ioatlas.model.cell import Cell
@@ -28,6 +29,9 @@ BURST_BUDGET_SHARE = 0.06
 """Most of what is left of a budget that looking in one direction takes."""
 BURST_SHORTEST_SECONDS, BURST_LONGEST_SECONDS = 0.5, 4.0
 BURST_LEAST_MS = 300
+BURST_PAUSE_SECONDS = 1.0
+BURST_PAUSE_LEAST_LEFT = 40.0
+"""Seconds left of a budget from which a second can be spared for seeing more."""
 BURST_SLOWEST_SECONDS = 0.25
 """Time of an I/O above which a load tells nothing of bursts in that time."""
 
@@ -44,6 +48,10 @@ def probe(runner: Runner) -> None:
             continue
         light.append(min(cells, key=lambda cell: (cell.bs_bytes * cell.outstanding, cell.size_bytes)))
         heavy.append(max(cells, key=lambda cell: (cell.bs_bytes * cell.outstanding, -cell.size_bytes)))
+    if runner.budget.short:
+        first_of = {cell.target: cell for cell in reversed(light)}
+        _make(runner, list(first_of.values()), 1.0)
+        return
     # The first of a target tells how long the others of it take: nothing is known that could bound it.
     for corner, shares in ((light, (1.0, LIGHT_SHARE)), ([c for c in heavy if c not in light], (HEAVY_SHARE,) * 2)):
         first = {cell.target: cell.key for cell in reversed(corner)}
@@ -74,13 +82,18 @@ def _look_for_bursts(runner: Runner) -> None:
         return
     gaps = {cell.key: max(OWN_PROCESS_GAP_MS, _window_and_gap_ms(runner, cell)[1]) for cell in chosen.values()}
     windows = {key: (window_ms, gap_ms) for key, gap_ms in gaps.items()}
-    _make(runner, list(chosen.values()), HEAVY_SHARE, windows)
+    for cell in chosen.values():
+        if runner.budget.left is None or runner.budget.left >= BURST_PAUSE_LEAST_LEFT:
+            # A pause gives credit back, so that the load begins with some whatever the probes before it took.
+            runner.environment.executor.clock.sleep(min(BURST_PAUSE_SECONDS, window_ms / 1000))
+        _make(runner, [cell], HEAVY_SHARE, windows)
     probes = [visit for visit in runner.journal.visits(with_series=True) if visit.purpose is Purpose.PROBE]
     found = []
+    most = most_lead_ms(runner.budget.left, len(runner.plan.to_measure))
     for (target, direction), fast in chosen.items():
         mine = [visit for visit in probes if runner.cells[visit.cell_key].target == target]
         burst = find_burst(target, direction, fast.bs_bytes, mine)
-        found += [burst] if burst is not None else []
+        found += [replace(burst, most_lead_ms=most)] if burst is not None else []
     runner.journal.keep(Bursts(tuple(found)))
     runner.forget_bursts()
 
@@ -127,7 +140,10 @@ def _make(
         [NewVisit(cell.key, PROBE_REPLICATE, generator.randrange(1, 2**31), Purpose.PROBE) for cell in cells]
     )
     rows = {row.visit_id: row for row in runner.journal.planned(Purpose.PROBE)}
-    sections = [runner.section(row, *windows[row.cell_key]) for row in rows.values()]
+    sections = [
+        runner.section(row, max(runner.least_ms, windows[row.cell_key][0]), windows[row.cell_key][1])
+        for row in rows.values()
+    ]
     while sections:
         taken = take_sections(sections, seconds=BATCH_SECONDS, alone=lambda one: one.gap_ms >= OWN_PROCESS_GAP_MS)
         runner.batch(taken, rows)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ioatlas.config.spec import CampaignSpec
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 class DenseMap(Procedure):
     name = "dense_map"
+    in_set_ups = True
 
     def claims(self, spec: CampaignSpec, records: Collection[str]) -> bool:  # noqa: ARG002
         return True
@@ -37,6 +38,11 @@ class DenseMap(Procedure):
 
     def begin(self, journal: Journal, plan: Plan) -> None:
         plan_replicates(journal, plan)
+
+    def with_files_in_time(self, plan: Plan, trial: Callable[[Plan], float]) -> Plan:
+        from ioatlas.procedures.dense_map.small_files import with_files_in_time
+
+        return with_files_in_time(plan, trial)
 
     def steps(self, runner: Runner) -> Steps:
         from ioatlas.procedures.dense_map.steps import MapSteps

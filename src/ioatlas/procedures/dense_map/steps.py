@@ -10,24 +10,28 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 
+from ioatlas.analysis.estimates import judged_visits
 from ioatlas.analysis.overview import contenders
 from ioatlas.analysis.spend import plan_spending
 from ioatlas.design.exhaustive import random_replicates
+from ioatlas.design.pace import LAST_SHARE
 from ioatlas.model.cell import Cell
 from ioatlas.model.events import Event
-from ioatlas.model.outcomes import Integrity, Voided
+from ioatlas.model.outcomes import Extremes, Integrity, Voided
 from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import Reason, ReasonCode
-from ioatlas.model.verdict import Verdict, VerdictCode
 from ioatlas.model.visit import Visit
-from ioatlas.procedures.dense_map.fitting import CLEAN_SECONDS, Fitting, seconds_for, visit_seconds
+from ioatlas.procedures.dense_map.fitting import CLEAN_SECONDS, Fitting, has_own_process, seconds_for, visit_seconds
 from ioatlas.procedures.dense_map.initial_reads import initial_reads
+from ioatlas.procedures.dense_map.late_burst import set_bursts_aside
 from ioatlas.procedures.dense_map.probe import probe
 from ioatlas.procedures.dense_map.time_left import (
     MOST_LENGTHENED,
     MOST_TRIES,
     Cost,
     Known,
+    fuller,
+    fuller_ms,
     lengthened_ms,
     too_short,
     wide,
@@ -35,6 +39,8 @@ from ioatlas.procedures.dense_map.time_left import (
 )
 from ioatlas.procedures.dense_map.watch import Watch, plan_repair
 from ioatlas.results.result import estimates_so_far
+from ioatlas.run.budget import SHORT_SECONDS
+from ioatlas.run.intake import unconfirmed
 from ioatlas.run.integrity import check_targets
 from ioatlas.run.plan import FIO_SECONDS
 from ioatlas.run.runner import BATCH_SECONDS, Runner
@@ -44,11 +50,13 @@ from ioatlas.store.journal import NewVisit, PlannedVisit
 REPLICATE_REPEATS = 2
 """Times that replicates are voided and measured again; what moves after that is a finding."""
 
-FRESH_VISITS = 3
+FRESH_VISITS, FEWEST_FRESH = 3, 2
 FRESH_CELLS = 3
 """Of a target and direction, as is reckoned with."""
 FRESH_SHARE = 0.1
 """Most of a budget that fresh visits may take."""
+MOST_CHEAPEST = 60
+"""Cells of a map that a short budget takes one by one, the cheapest first; of larger ones levels are left out."""
 FRESH_REPLICATE = 1000
 """First replicate number of visits made afresh, after the sweep."""
 
@@ -73,38 +81,49 @@ class MapSteps(Steps):
         fitting.fit_layout()
         runner.prepare()
         self._read_first()
-        probe(runner)
-        if self._sweep is None:
-            self._sweep = fitting.fit_budget()
+        cheapest_first = self.budget.short and self._sweep is None and len(runner.plan.to_measure) <= MOST_CHEAPEST
+        if cheapest_first:
+            fitting.take_cheapest()
+        else:
+            probe(runner)
+            if self._sweep is None:
+                self._sweep = fitting.fit_budget()
         precise = runner.plan.spec.wanted.precision is not None
-        self._watch = Watch(self.journal, runner.plan, open_end=self._sweep is not None or precise)
+        self._watch = Watch(self.journal, runner.plan, open_end=self._sweep is not None or precise or cheapest_first)
         if self._sweep is not None:
             self._sweep(runner)
         else:
             self._make_sweep(precise=precise)
         self._end_baselines()
-        self._make_extremes()
+        if not self.budget.short:
+            self._make_extremes()
         self._fresh_made = True
-        if self._sweep is None:
-            self._use_time_left(fitting)
+        self._use_time_left(fitting)
         self._verify()
         return True
 
     def _make_sweep(self, *, precise: bool) -> None:
         """What is planned; then, while there is time, what is missing, too short, not precise or wide."""
         runner = self.runner
-        if runner.make_planned(Purpose.SWEEP):
+        going = runner.make_planned(Purpose.SWEEP)
+        if set_bursts_aside(runner, self._left_for_sweep()):
+            going = runner.make_planned(Purpose.SWEEP)
+        if going:
             self._repeat_replicates()
-        self._make_stage(without_value)
+        self._make_missing()
         self._make_stage(too_short)
         if precise:
             runner.make(Purpose.SWEEP, self._imprecise)
         self._make_stage(wide)
+        if set_bursts_aside(runner, self._left_for_sweep()):
+            runner.make_planned(Purpose.SWEEP)
 
     def _use_time_left(self, fitting: Fitting) -> None:
-        """What was kept back for the fresh visits and was not needed."""
+        """What was kept back for the fresh visits and was not needed. Cells that a model stands in for stay so."""
         if self.budget.total is not None:
-            for stage in (without_value, too_short, wide):
+            if self._sweep is None:
+                self._make_missing()
+            for stage in (too_short, fuller, wide):
                 self._make_stage(stage)
         self._keep_unconfirmed()
         fitting.tell_left_out()
@@ -116,9 +135,27 @@ class MapSteps(Steps):
         swept = self._swept(self.journal.visits())
         for visit_id, cell_key, _, verdict in self.journal.discarded(ReasonCode.LATE):
             if self.budget.total is not None and cell_key not in swept:
-                said = f"{verdict.text}; no time for a longer visit"
-                self.journal.reinstate(visit_id, Verdict(VerdictCode.UNSTABLE, said))
+                self.journal.reinstate(visit_id, unconfirmed(verdict))
                 swept[cell_key] = []
+
+    def _make_missing(self) -> None:
+        """The cells without a value: as planned, then with windows that hold what is in flight and no more, at last
+        those that may be too slow for what is left, which has no other use.
+        """
+        pace, left = self.runner.pace, self._left_for_sweep()
+        share = pace.share
+        swept = self._swept(self.journal.visits())
+        missing = [cell for cell in self.runner.plan.to_measure if cell.key not in swept]
+        if left is None or seconds_for(self.runner, missing, 1) <= left:
+            self._make_stage(without_value)
+        if left is None:
+            return
+        pace.share = min(share, LAST_SHARE)
+        self._make_stage(without_value)
+        if (self.budget.left or 0.0) < SHORT_SECONDS:
+            pace.hopeful = True
+            self._make_stage(without_value)
+        pace.share, pace.hopeful = share, False
 
     def _make_stage(self, stage: Callable[[Known, Cost], list[NewVisit]]) -> None:
         self.runner.make(Purpose.SWEEP, lambda visits: self._with_time_left(stage, visits))
@@ -132,7 +169,9 @@ class MapSteps(Steps):
         lost.update(key for key, _ in self.journal.failures())
         gone = frozenset(key for key, count in lost.items() if count >= MOST_TRIES)
         left = self._left_for_sweep()
-        known = Known(self.runner.plan.to_measure, visits, self.journal.asked_ms(), gone, left, spec.visits, self._seed)
+        cells = self.runner.plan.to_measure
+        alone = frozenset(cell.key for cell in cells if has_own_process(self.runner, cell))
+        known = Known(cells, visits, self.journal.asked_ms(), gone, left, spec.visits, self._seed, alone)
         return stage(known, self._cost)
 
     def _cost(self, cell: Cell, runtime_ms: int | None = None) -> float:
@@ -239,15 +278,15 @@ class MapSteps(Steps):
 
     def reserve_seconds(self) -> float:
         """Kept back for the fresh visits of extreme cells, cleaning and the report."""
+        load = 0.0 if self._fresh_made or self.budget.short else self._fresh_seconds()
+        return load + CLEAN_SECONDS + self.report_seconds()
+
+    def _fresh_seconds(self) -> float:
         plan = self.runner.plan
         groups = {(cell.target, direction) for cell in plan.to_measure for direction in cell.directions}
         usual = median(visit_seconds(self.runner, cell) for cell in plan.to_measure)
         load = len(groups) * FRESH_CELLS * FRESH_VISITS * usual + self.budget.start_seconds
-        if self._fresh_made:
-            load = 0.0
-        elif self.budget.total is not None:
-            load = min(load, FRESH_SHARE * self.budget.total)
-        return load + CLEAN_SECONDS + self.report_seconds()
+        return load if self.budget.total is None else min(load, FRESH_SHARE * self.budget.total)
 
     def _make_extremes(self) -> None:
         """Measure again in turns the cells that will be named because they are extreme, and those that may be better;
@@ -256,12 +295,14 @@ class MapSteps(Steps):
         if not self.journal.has_visits(Purpose.FRESH):
             # As the report will take them: what caches, ceilings and reducible data make suspect is not named, so it
             # needs no fresh visits.
-            cells = contenders(estimates_so_far(self.journal))
+            cells = self._extreme_cells()
             asked_ms, swept = self.journal.asked_ms(), self._swept(self.journal.visits())
             windows = {cell.key: lengthened_ms(asked_ms, swept.get(cell.key, [])) for cell in cells}
+            replicates, windows = self._fresh_windows(cells, windows)
+            replicates = -(-replicates // self.runner.plan.spec.set_ups)
             generator = random.Random(self._seed + 1)  # noqa: S311 - an order, not a secret
             rows = []
-            for replicate in range(FRESH_VISITS):
+            for replicate in range(replicates):
                 order = list(cells)
                 generator.shuffle(order)
                 rows += [
@@ -278,6 +319,31 @@ class MapSteps(Steps):
             if rows:
                 self.runner.emit(Event("fresh", {"cells": len(cells), "visits": len(rows)}))
         self.runner.make_planned(Purpose.FRESH)
+
+    def _extreme_cells(self) -> Sequence[Cell]:
+        """Those that will be named; where the target is set up several times, those that the first time chose."""
+        if self.journal.is_kept(Extremes):
+            return [self.cells[key] for key in self.journal.kept(Extremes).cells if key in self.cells]
+        cells = contenders(estimates_so_far(self.journal))
+        if self.runner.plan.spec.set_ups > 1:
+            self.journal.keep(Extremes(tuple(cell.key for cell in cells)))
+        return cells
+
+    def _fresh_windows(self, cells: Sequence[Cell], usual: dict[str, int | None]) -> tuple[int, dict[str, int | None]]:
+        """How often each of these cells is measured again, and how long: windows that hold enough I/Os are worth fewer
+        visits, as far as the budget has room for two of each.
+        """
+        if self.budget.left is None:
+            return FRESH_VISITS, usual
+        left = self.budget.left - CLEAN_SECONDS - self.report_seconds()
+        asked_ms, swept = self.journal.asked_ms(), self._swept(self.journal.visits(with_series=True))
+        longer = {
+            cell.key: fuller_ms(cell, judged_visits(swept.get(cell.key, [])), asked_ms) or usual[cell.key]
+            for cell in cells
+        }
+        each = sum(self._cost(cell, longer[cell.key]) for cell in cells)
+        able = [count for count in range(FRESH_VISITS, FEWEST_FRESH - 1, -1) if count * each <= left]
+        return (able[0], longer) if able else (FRESH_VISITS, usual)
 
     def _verify(self) -> None:
         """Once, at the end: it overwrites what the reads of the sweep have read."""

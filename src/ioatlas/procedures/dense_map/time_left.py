@@ -12,6 +12,7 @@ from typing import Protocol
 
 from ioatlas.analysis.estimates import estimate_cells, judged_visits
 from ioatlas.analysis.precision import half_width
+from ioatlas.analysis.windows import window_values
 from ioatlas.design.exhaustive import random_replicates
 from ioatlas.design.pace import MAX_WINDOW_MS
 from ioatlas.model.cell import Cell
@@ -30,9 +31,13 @@ MOST_LENGTHENED = 3
 LONGEST_UNASKED_MS = 20_000
 """Longest window that is made where nobody said how long the campaign may take."""
 LONGER = 1.5
+FEW_IOS = 50
+"""I/Os that a window holds at least where there is time, if not enough for a verdict."""
+FEW_WAVES = 4
+"""Times what is in flight that it holds at least."""
 MARGIN = 1.6
 """Windows that are to hold enough I/Os are this much longer: intervals are taken together in whole numbers."""
-GOOD = 0.10
+GOOD = 0.05
 """Half-width of an interval, as a share, below which a cell needs no further visit."""
 MOST_VISITS = 6
 FIRST = 2
@@ -51,6 +56,7 @@ class Known:
 
     cells: to be measured. visits: all that were finished. asked_ms: how long each was to run, by visit_id.
     gone: keys of cells that failed as often as they may. left_seconds: of the budget for the sweep, None without one.
+    alone: keys of cells that have a process of their own.
     """
 
     cells: Sequence[Cell]
@@ -60,6 +66,7 @@ class Known:
     left_seconds: float | None
     visits_wanted: int
     seed: int
+    alone: frozenset[str] = frozenset()
 
     @property
     def swept(self) -> dict[str, list[Visit]]:
@@ -95,11 +102,15 @@ class Known:
 
 
 def without_value(known: Known, cost: Cost) -> list[NewVisit]:
-    """Visits of the cells that have none yet, cheapest first; a few at a time, since they tell what others cost."""
+    """Visits of the cells that have none yet, cheapest first: those that share a process, else a few at a time, since
+    they tell what others cost.
+    """
     swept = known.swept
     cells = [cell for cell in known.cells if cell.key not in swept and cell.key not in known.gone]
     cells.sort(key=lambda cell: (cost(cell), cell.bs_bytes * cell.outstanding))
-    return known.rows(known.affordable([(cell, None) for cell in cells], cost)[:AT_ONCE], shuffled=False)
+    chosen = known.affordable([(cell, None) for cell in cells], cost)
+    together = [one for one in chosen if one[0].key not in known.alone]
+    return known.rows(together or chosen[:AT_ONCE], shuffled=False)
 
 
 def too_short(known: Known, cost: Cost) -> list[NewVisit]:
@@ -119,6 +130,48 @@ def too_short(known: Known, cost: Cost) -> list[NewVisit]:
             wanted.append((cell, need_ms))
     wanted.sort(key=lambda one: cost(*one))
     return known.rows(known.affordable(wanted, cost))
+
+
+def fuller(known: Known, cost: Cost) -> list[NewVisit]:
+    """Longer visits of the cells whose windows hold so few I/Os that their edges count, where time does not suffice
+    for a verdict; the fastest first, for the best one is told.
+    """
+    if known.left_seconds is None:
+        return []
+    wanted: list[tuple[float, Cell, int]] = []
+    swept = known.swept
+    for cell in known.cells:
+        visits = judged_visits(swept.get(cell.key, []))
+        need_ms = fuller_ms(cell, visits, known.asked_ms)
+        if need_ms is not None and len(swept[cell.key]) < max(known.visits_wanted, 1) + MOST_LENGTHENED:
+            wanted.append((-max(bytes_per_s(visit) for visit in visits), cell, need_ms))
+    wanted.sort(key=lambda one: (one[0], one[1].key))
+    return known.rows(known.affordable([(cell, need_ms) for _, cell, need_ms in wanted], cost))
+
+
+def fuller_ms(cell: Cell, visits: Sequence[Visit], asked_ms: Mapping[int, int]) -> int | None:
+    """Window that holds enough I/Os for its edges not to count, at the speed of these visits; None where theirs do, or
+    one of them has a verdict.
+    """
+    if not visits or cell.work_bounded or any(visit.verdict.code is not VerdictCode.TOO_SHORT for visit in visits):
+        return None
+    seconds = sum(_seconds(visit) for visit in visits)
+    ios = sum(_iops(visit) * _seconds(visit) for visit in visits)
+    need_ms = math.ceil(1000 * max(FEW_IOS, FEW_WAVES * cell.outstanding) * seconds / max(ios, 1.0))
+    had_ms = max(asked_ms.get(visit.visit_id, 0) for visit in visits)
+    return need_ms if LONGER * had_ms <= need_ms <= MAX_WINDOW_MS else None
+
+
+def bytes_per_s(visit: Visit) -> float:
+    return sum(window_values(part, visit.window_start_ms).bw_bytes_per_s for part in visit.parts)
+
+
+def _iops(visit: Visit) -> float:
+    return sum(window_values(part, visit.window_start_ms).iops for part in visit.parts)
+
+
+def _seconds(visit: Visit) -> float:
+    return max((window_values(part, visit.window_start_ms).seconds for part in visit.parts), default=0.0)
 
 
 def wide(known: Known, cost: Cost) -> list[NewVisit]:
@@ -146,13 +199,9 @@ def wide(known: Known, cost: Cost) -> list[NewVisit]:
 
 def needed_ms(cell: Cell, visits: Sequence[Visit]) -> int:
     """Window that holds as many I/Os as a verdict takes, at the speed of these visits."""
-    seconds = sum(_ran_ms(visit) for visit in visits) / 1000
-    ios = sum(part.total_ios for visit in visits for part in visit.parts)
+    seconds = sum(_seconds(visit) for visit in visits)
+    ios = sum(_iops(visit) * _seconds(visit) for visit in visits)
     return math.ceil(1000 * MARGIN * FEWEST * max(FEWEST_IOS, cell.outstanding) * seconds / max(ios, 1))
-
-
-def _ran_ms(visit: Visit) -> float:
-    return max((part.runtime_ms for part in visit.parts), default=0)
 
 
 def lengthened_ms(asked_ms: Mapping[int, int], visits: Sequence[Visit]) -> int | None:

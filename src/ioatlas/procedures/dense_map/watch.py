@@ -12,6 +12,7 @@ from ioatlas.analysis.drift import ReplicateState, in_doubt, replicate_states, t
 from ioatlas.design.baseline import USUAL_SPACING, choose_baseline_cell, places_for, spacing
 from ioatlas.design.exhaustive import random_replicates
 from ioatlas.model.cell import Cell
+from ioatlas.model.drift import ordinal
 from ioatlas.model.outcomes import BaselineCells, VoidedReplicate
 from ioatlas.model.purpose import SWEPT, Purpose
 from ioatlas.model.visit import Visit
@@ -75,7 +76,7 @@ class Watch:
 
     def _keys(self) -> list[str]:
         known = dict(self._journal.kept(BaselineCells).cells)
-        wanted = [target.name for target in self._plan.targets]
+        wanted = self._plan.names
         if not known:
             for name in wanted:
                 cell = choose_baseline_cell(cell for cell in self._plan.to_measure if cell.target == name)
@@ -119,7 +120,7 @@ def plan_repair(cells: Mapping[str, Cell], visits: Sequence[Visit], seed: int) -
         ]
         voided.append(Void(tuple(visit.visit_id for visit in mine if not visit.discarded), _record(state, number)))
         planned += _again(mine, number, seed)
-        told.append(f"replicate {state.replicate} voided and repeated: {'; '.join(state.reasons)}")
+        told.append(f"replicate {ordinal(state.replicate)} voided and repeated: {'; '.join(state.reasons)}")
         number += 1
     for target, state in in_doubt(states).items():
         if not any(void.record.target == target for void in voided):

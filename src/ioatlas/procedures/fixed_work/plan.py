@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import UsageError
@@ -16,16 +15,16 @@ from ioatlas.interop.studies import round_of, study
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.fixed_work import FIO, IOZONE, sequence_cell
 from ioatlas.model.target import Target
+from ioatlas.model.testbed import Fact
 from ioatlas.model.units import format_size, format_size_rounded
 from ioatlas.model.workload import Workload
 from ioatlas.procedures.fixed_work.options import FixedWorkOptions
 from ioatlas.run.plan import Plan
+from ioatlas.target.opening import NOT_YET
 from ioatlas.target.place import usable_bytes
 from ioatlas.testbed.host import memory_bytes
-from ioatlas.testbed.typed_in import read_facts
 
 FILE = "ordered.dat"
-FACTS_FILE = Path("testbed.toml")
 SERVER_MEMORY = "server.ram"
 _OURS = frozenset({"bs", "size", "direct"})
 _NOT_OPTIONS = frozenset({"filename", "unlink", "filename_format", "nrfiles"})
@@ -36,8 +35,12 @@ def work_bytes(cells: Sequence[Cell]) -> int:
     return sum(cell.members[0].integer("io_size", 0) for cell in cells)
 
 
-def build_sequence_plan(spec: CampaignSpec, targets: tuple[Target, ...], *, read_only: bool = False) -> Plan:
-    """All cells of a fixed-work study on all targets. Raises UsageError for what the study cannot do."""
+def build_sequence_plan(
+    spec: CampaignSpec, targets: tuple[Target, ...], *, read_only: bool = False, facts: Sequence[Fact] = ()
+) -> Plan:
+    """All cells of a fixed-work study on all targets. facts: typed in. Raises UsageError for what the study cannot
+    do.
+    """
     _check(spec, targets, read_only=read_only)
     remarks = [*study(spec.of(FixedWorkOptions).ordered).remarks, *spec.remarks, *_remarks(spec)]
     direct = bool(spec.constants.get("direct", 1))
@@ -46,7 +49,7 @@ def build_sequence_plan(spec: CampaignSpec, targets: tuple[Target, ...], *, read
     cells: list[tuple[Cell, str]] = []
     sizes: list[int] = []
     for target in targets:
-        local, reasons, notes = _sizes(spec, target)
+        local, reasons, notes = _sizes(spec, target, facts)
         remarks += notes
         sizes += local
         for size in local:
@@ -85,10 +88,9 @@ def _remarks(spec: CampaignSpec) -> list[str]:
     """How the time is taken, in words."""
     flushed = spec.of(FixedWorkOptions).ordered == "iozone2017"
     told = [
-        "fio's clock holds the opening of the file, of a write its flush (end_fsync), and never the close; IOzone's "
-        "holds flush and close of both and no"
-        " opening. One opening and one closing of the same file are timed by us right after each operation, and taken "
-        "out and added."
+        "fio's clock holds the opening of the file and the flush after a write (end_fsync), never the close. "
+        "IOzone's holds flush and close of both and no opening. One opening and one closing of the file are timed "
+        "right after each operation. The one is taken out, the other added."
         if flushed
         else "fio's clock runs from the opening of the file to the last I/O; neither flush nor close is in it.",
         (
@@ -208,12 +210,14 @@ def _check_records(records: Sequence[int], targets: Sequence[Target], *, direct:
             )
 
 
-def _sizes(spec: CampaignSpec, target: Target) -> tuple[list[int], dict[int, str], list[str]]:
+def _sizes(spec: CampaignSpec, target: Target, facts: Sequence[Fact]) -> tuple[list[int], dict[int, str], list[str]]:
     """File sizes for one target, those that do not fit with the reason, and what is to be said about them."""
     sizes = [int(value) for value in _values(spec, "size")]
     notes: list[str] = []
     if not sizes:
-        sizes, notes = _beyond_memory()
+        sizes, notes = _beyond_memory(facts)
+    if target.identity == NOT_YET:  # it is set up later: whether the files fit is seen then
+        return sizes, {}, notes
     usable = usable_bytes(target)
     reasons = {
         size: f"not admissible: the file does not fit the free space ({format_size_rounded(usable)} usable)"
@@ -234,9 +238,9 @@ def _sizes(spec: CampaignSpec, target: Target) -> tuple[list[int], dict[int, str
     return sizes, reasons, notes
 
 
-def _beyond_memory() -> tuple[list[int], list[str]]:
+def _beyond_memory(facts: Sequence[Fact]) -> tuple[list[int], list[str]]:
     """Doubling sizes until the largest is beyond the memory of client and server, as far as they are known."""
-    memories = known_memory()
+    memories = known_memory(facts)
     top = max([1 << 30, *memories.values()])
     size = 64 << 10
     sizes = [size]
@@ -247,25 +251,18 @@ def _beyond_memory() -> tuple[list[int], list[str]]:
     note = f"The largest file, {format_size(size)}, is the first doubling beyond the memory known: {told or 'none'}."
     if "server" not in memories:
         note += (
-            f' The server\'s memory is not known: write {SERVER_MEMORY} = "4 GiB" under [facts] in testbed.toml, '
-            "or set `size`."
+            f' The server\'s memory is not known: write {SERVER_MEMORY} = "4 GiB" under [facts] in testbed.toml or the '
+            "file of --facts, or set `size`."
         )
     return sizes, [note]
 
 
-def known_memory() -> dict[str, int]:
-    """Bytes of memory of client (read) and server (typed into testbed.toml), where known."""
-    found = {"client": memory_bytes()}
-    if FACTS_FILE.is_file():
-        found["server"] = next(
-            (
-                int(fact.value)
-                for fact in read_facts(FACTS_FILE)
-                if fact.name == SERVER_MEMORY and isinstance(fact.value, (int, float))
-            ),
-            None,
-        )
-    return {name: value for name, value in found.items() if value}
+def known_memory(facts: Sequence[Fact]) -> dict[str, int]:
+    """Bytes of memory of client (read) and server (typed in), where known."""
+    server = next(
+        (int(fact.value) for fact in facts if fact.name == SERVER_MEMORY and isinstance(fact.value, (int, float))), 0
+    )
+    return {name: value for name, value in (("client", memory_bytes()), ("server", server)) if value}
 
 
 def fewer(plan: Plan, sizes: Sequence[int], records: Sequence[int], reason: str) -> Plan:

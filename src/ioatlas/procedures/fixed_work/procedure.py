@@ -6,6 +6,8 @@ turns.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ioatlas.config.spec import CampaignSpec
@@ -13,10 +15,12 @@ from ioatlas.errors import UsageError
 from ioatlas.fio.executor import Executor
 from ioatlas.model.fixed_work import IOZONE, STATE
 from ioatlas.model.target import Target
+from ioatlas.model.testbed import Fact
 from ioatlas.procedures.fixed_work.options import FixedWorkOptions
 from ioatlas.procedures.fixed_work.plan import build_sequence_plan, work_bytes
 from ioatlas.run.plan import FIO_SECONDS, PLANNING_WRITE_BYTES_PER_S, Plan
 from ioatlas.run.procedure import PlanText, Procedure
+from ioatlas.testbed.typed_in import read_facts
 
 if TYPE_CHECKING:
     from ioatlas.results.parts import ResultParts
@@ -25,8 +29,12 @@ if TYPE_CHECKING:
     from ioatlas.store.journal import Journal
 
 
+@dataclass(frozen=True)
 class FixedWork(Procedure):
+    """typed: facts that a person typed in, such as the memory of the server."""
+
     name = "fixed_work"
+    typed: tuple[Fact, ...] = ()
 
     def claims(self, spec: CampaignSpec, records: Collection[str]) -> bool:  # noqa: ARG002
         return bool(spec.of(FixedWorkOptions).ordered)
@@ -39,8 +47,11 @@ class FixedWork(Procedure):
                 remedy="leave it out, or name that profile",
             )
 
+    def informed(self, facts: Path | None) -> FixedWork:
+        return replace(self, typed=read_facts(facts)) if facts is not None else self
+
     def plan(self, spec: CampaignSpec, targets: tuple[Target, ...], *, read_only: bool) -> Plan:
-        return build_sequence_plan(spec, targets, read_only=read_only)
+        return build_sequence_plan(spec, targets, read_only=read_only, facts=self.typed)
 
     def check_start(self, plan: Plan, executor: Executor) -> None:
         if IOZONE in plan.spec.of(FixedWorkOptions).engines:

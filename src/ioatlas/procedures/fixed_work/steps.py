@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The steps of fixed work: sequences of operations on one new file, repeated as replicates until precise, never
-bounded by time.
-
-A sequence is the unit: each of its operations needs the one before it, so a sequence that was interrupted begins
-again with its first operation. Which sequences follow each other is drawn anew in every replicate; of several
-tools, those of one file and record run side by side.
+bounded by time. Of several tools, those of one file and record run side by side.
 """
 
 from __future__ import annotations
@@ -16,7 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ioatlas.analysis.estimates import undecided
 from ioatlas.analysis.work_time import Speeds
 from ioatlas.design.coarsen import coarsen
 from ioatlas.errors import IoAtlasError
@@ -30,8 +25,7 @@ from ioatlas.model.events import Event
 from ioatlas.model.fixed_work import FIO, IOZONE, WorkSequence, operation_of, sequences_of, tool_of
 from ioatlas.model.outcomes import KnownMemory
 from ioatlas.model.purpose import Purpose
-from ioatlas.model.reason import BUDGET_ENDED
-from ioatlas.model.status import BatchStatus, RemarkKind, SectionState, VisitStatus
+from ioatlas.model.status import SectionState, VisitStatus
 from ioatlas.model.units import format_duration, format_size
 from ioatlas.model.verdict import Verdict, VerdictCode
 from ioatlas.model.visit import Visit
@@ -47,9 +41,11 @@ from ioatlas.run.intake import Intake
 from ioatlas.run.plan import FIO_SECONDS, Plan
 from ioatlas.run.record import plan_record
 from ioatlas.run.runner import Runner
-from ioatlas.run.steps import REPORT_SECONDS, Steps
+from ioatlas.run.sequences import SequencedSteps
+from ioatlas.run.steps import REPORT_SECONDS
 from ioatlas.run.telemetry import Seen
-from ioatlas.store.journal import NewVisit, PlannedVisit
+from ioatlas.store.journal import PlannedVisit
+from ioatlas.testbed.facts_file import typed_facts
 
 CAP_SECONDS = 7 * 86400
 """Longest that one operation may take before its target is taken to hang."""
@@ -62,112 +58,38 @@ CLOCK_MS = 1.0
 """fio's run times are whole milliseconds, rounded up."""
 
 
-class SequenceSteps(Steps):
+class SequenceSteps(SequencedSteps[WorkSequence]):
     """One session of fixed-work sequences."""
 
     def __init__(self, runner: Runner) -> None:
         super().__init__(runner)
         self._file = WorkFile(runner.sites)
         self._speeds = Speeds()
-        self._begun = False
         self._study = runner.plan.spec.of(FixedWorkOptions).ordered
 
     def make(self) -> bool:
         spec = self.runner.plan.spec
         if IOZONE in spec.of(FixedWorkOptions).engines:
             self.runner.environment.executor.find("iozone")
-        self.journal.keep(KnownMemory(known_memory()))
+        self.journal.keep(KnownMemory(known_memory(typed_facts(self.journal.directory))))
         plan = self.runner.plan
         self._file.open((target.name for target in plan.targets), plan.files, self.runner.target_use)
         if spec.budget_seconds is not None and not self.runner.finished:
             self._fit_budget()
-        self._sequences = sequences_of(self.runner.plan.to_measure)
-        self._make_replicates()
+        self.sequences = sequences_of(self.runner.plan.to_measure)
+        self.make_replicates()
         return True
 
     # -- replicates and sequences -----------------------------------------------------------------------------------
 
-    def _make_replicates(self) -> None:
-        """The visits asked for, then replicates of the sequences that are not precise enough, until all are, the
-        cap or the budget.
-        """
-        spec = self.runner.plan.spec
-        while self._make_waiting():
-            made = self.journal.visits()
-            replicate = 1 + max((visit.replicate for visit in made if visit.purpose == Purpose.SWEEP), default=-1)
-            sequences = list(self._sequences)
-            if replicate >= spec.visits:
-                waiting = (
-                    undecided({cell.key: cell for cell in self.runner.plan.to_measure}, made, spec.wanted)
-                    if spec.wanted.precision
-                    else {}
-                )
-                wanted = {WorkSequence.of(self.cells[key]) for key in waiting}
-                # The tools of one file and record stay together, so that they meet the same moments.
-                sequences = [
-                    one
-                    for one in sequences
-                    if any(replace(one, tool=tool) in wanted for tool in spec.of(FixedWorkOptions).engines)
-                ]
-                if not sequences:
-                    return
-                self.runner.emit(Event("precision", {"cells_waiting": len(waiting), "block": replicate}))
-            self._plan_replicate(sequences, replicate)
+    def sequence_of(self, cell: Cell) -> WorkSequence:
+        return WorkSequence.of(cell)
 
-    def _plan_replicate(self, sequences: Sequence[WorkSequence], replicate: int) -> None:
-        """Plan one visit of every operation of `sequences`: files and records in a random order, tools of each in a
-        random order too.
-        """
-        generator = random.Random(f"{self.runner.plan.spec.order_seed} {replicate}")  # noqa: S311 - an order, not a secret
-        groups: dict[tuple[str, int, int], list[WorkSequence]] = {}
-        for one in sequences:
-            groups.setdefault((one.target, one.size_bytes, one.record_bytes), []).append(one)
-        order = list(groups.values())
-        generator.shuffle(order)
-        rows = []
-        for group in order:
-            generator.shuffle(group)
-            rows += [self._new(cell, replicate, generator) for one in group for cell in self._sequences[one]]
-        self.journal.add_visits(rows)
+    def side_by_side(self, one: WorkSequence) -> tuple[str, int, int]:
+        """The tools of one file and record stay together, so that they meet the same moments."""
+        return one.target, one.size_bytes, one.record_bytes
 
-    def _new(self, cell: Cell, replicate: int, generator: random.Random, purpose: Purpose = Purpose.SWEEP) -> NewVisit:
-        return NewVisit(cell.key, replicate, generator.randrange(1, 2**31), purpose, alone=True)
-
-    def _make_waiting(self) -> bool:
-        """Make the sequences that are planned until none is left (True) or the budget ends (False)."""
-        while waiting := self.journal.planned(Purpose.SWEEP):
-            first = waiting[0]
-            one = WorkSequence.of(self.cells[first.cell_key])
-            rows = self._whole(one, first.replicate, waiting)
-            if self._no_time_for(one):
-                return False
-            self._make_sequence(one, rows)
-        return True
-
-    def _whole(self, one: WorkSequence, replicate: int, waiting: Sequence[PlannedVisit]) -> list[PlannedVisit]:
-        """The planned visits of a sequence in their order; what an interruption took from its start is planned
-        again.
-        """
-
-        def mine(rows: Sequence[PlannedVisit]) -> dict[str, PlannedVisit]:
-            return {
-                row.cell_key: row
-                for row in rows
-                if row.replicate == replicate and WorkSequence.of(self.cells[row.cell_key]) == one
-            }
-
-        rows = mine(waiting)
-        missing = [cell for cell in self._sequences[one] if cell.key not in rows]
-        if missing:
-            generator = random.Random(f"{self.runner.plan.spec.order_seed} {replicate} again {waiting[0].visit_id}")  # noqa: S311
-            self.journal.add_visits(self._new(cell, replicate, generator) for cell in missing)
-            rows = mine(self.journal.planned(Purpose.SWEEP))
-            text = "A sequence was interrupted; it begins again with its first operation."
-            self.runner.emit(Event("remark", {"text": text}))
-        return [rows[cell.key] for cell in self._sequences[one]]
-
-    def _make_sequence(self, one: WorkSequence, rows: Sequence[PlannedVisit]) -> None:
-        """Every operation of a sequence. One that fails ends it, and the sequence is planned once more."""
+    def make_operations(self, one: WorkSequence, rows: Sequence[PlannedVisit]) -> int:
         cells = [self.cells[row.cell_key] for row in rows]
         now = self.runner.environment.executor.clock.monotonic
         begin = now()
@@ -185,31 +107,13 @@ class SequenceSteps(Steps):
                     break
                 done += 1
         self._speeds.add_overhead(len(rows), now() - begin)
-        if done < len(rows):
-            self._void(rows[done:], rows[0])
+        return done
 
     def _iozone_process(self, one: WorkSequence, batch: Batch) -> LoadProcess:
         """IOzone on the file of the sequence: all its operations in one run."""
         cell = batch.sections[0].cell
         arguments = iozone_arguments(one.size_bytes, [one.record_bytes], direct=bool(cell.integer("direct", 1)))
         return iozone_process(arguments, self._file.path(cell), batch.directory, limit_seconds=CAP_SECONDS)
-
-    def _void(self, rest: Sequence[PlannedVisit], first: PlannedVisit) -> None:
-        """What a failed operation leaves without its predecessor is not measured; the sequence is tried once more
-        in this replicate.
-        """
-        tries = max(self.journal.tries(row.cell_key, row.replicate) for row in rest)
-        waiting = {row.visit_id for row in self.journal.planned(first.purpose)} & {row.visit_id for row in rest}
-        if waiting:
-            batch_id, _ = self.journal.begin_batch(dict.fromkeys(sorted(waiting), 0))
-            reason = "the operation before it failed"
-            self.journal.finish_batch(
-                batch_id, [], failed=dict.fromkeys(waiting, reason), status=BatchStatus.FAILED, note=reason
-            )
-        if tries < 2 and first.purpose == Purpose.SWEEP:
-            one = WorkSequence.of(self.cells[first.cell_key])
-            generator = random.Random(f"{self.runner.plan.spec.order_seed} {first.visit_id} once more")  # noqa: S311
-            self.journal.add_visits(self._new(cell, first.replicate, generator) for cell in self._sequences[one])
 
     def location(self, cell: Cell) -> tuple[tuple[str, JobValue], ...]:
         return self._file.location(cell)
@@ -306,7 +210,7 @@ class SequenceSteps(Steps):
         if ios and seconds > 0 and not visit.discarded:
             self._speeds.add((cell.target, tool_of(cell), operation_of(cell)), cell.bs_bytes, seconds / ios)
 
-    def _seconds_of(self, one: WorkSequence, cells: Sequence[Cell]) -> float | None:
+    def seconds_of(self, one: WorkSequence, cells: Sequence[Cell]) -> float | None:
         """Expected time of a sequence by what was seen so far; None while an operation has never been seen."""
         total = 0.0
         for cell in cells:
@@ -319,17 +223,6 @@ class SequenceSteps(Steps):
         starts = 1 if one.tool == IOZONE else len(cells)
         return total + starts * self._speeds.overhead(FIO_SECONDS)
 
-    def _no_time_for(self, one: WorkSequence) -> bool:
-        left = self.budget.left
-        need = self._seconds_of(one, self._sequences[one])
-        if left is None or not self._begun or need is None or need + REPORT_SECONDS <= left:
-            self._begun = True
-            return False
-        dropped = self.journal.drop_planned(BUDGET_ENDED, purpose=Purpose.SWEEP)
-        text = f"The budget ended with {dropped} planned visits not made."
-        self.runner.remark(RemarkKind.LEFT_OUT, text)
-        return True
-
     def progress(self, batch: Batch) -> dict[str, float]:  # noqa: ARG002
         counts = self.journal.count_visits()
         waiting = self.journal.planned(Purpose.SWEEP)
@@ -337,7 +230,7 @@ class SequenceSteps(Steps):
         for row in waiting:
             cell = self.cells[row.cell_key]
             one = WorkSequence.of(cell)
-            each = self._seconds_of(one, [cell])
+            each = self.seconds_of(one, [cell])
             left += each if each is not None else self.budget.seconds_per_visit(FIO_SECONDS)
         return {
             "visits_done": counts.get(VisitStatus.DONE, 0),
@@ -355,7 +248,7 @@ class SequenceSteps(Steps):
 
         def need(candidate: Plan, times: int = visits) -> float:
             return times * sum(
-                self._seconds_of(one, cells) or 0.0 for one, cells in sequences_of(candidate.to_measure).items()
+                self.seconds_of(one, cells) or 0.0 for one, cells in sequences_of(candidate.to_measure).items()
             )
 
         full = need(plan)
@@ -422,8 +315,8 @@ class SequenceSteps(Steps):
                 cells = [replace(cell, state=LOOK_STATE) for cell in made]  # never one of the study's own cells
                 for cell in cells:
                     self.runner.know(cell, LOOK)
-                self.journal.add_visits(self._new(cell, -1, generator, Purpose.PROBE) for cell in cells)
+                self.journal.add_visits(self.new_visit(cell, -1, generator, Purpose.PROBE) for cell in cells)
                 keys = [cell.key for cell in cells]
                 rows = sorted(self.journal.planned(Purpose.PROBE), key=lambda row, keys=keys: keys.index(row.cell_key))  # type: ignore[misc]
-                self._make_sequence(WorkSequence.of(cells[0]), rows)
+                self.make_sequence(WorkSequence.of(cells[0]), rows)
         self.journal.drop_planned("probe not finished", purpose=Purpose.PROBE)

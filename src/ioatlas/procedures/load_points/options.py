@@ -145,8 +145,8 @@ class StreamsSpec(Table):
         str | float,
         Option(
             Kind((str, float, int), read=_load),
-            "'free': no pace, shares kept; 'highest': the most I/Os per second with the mean response time within "
-            "`limit`, searched for; or I/Os per second of all streams together.",
+            "'free': no pace, shares kept. 'highest': search the most I/Os per second with the mean response time "
+            "within `limit`. A number: I/Os per second of all streams together.",
             always=True,
         ),
     ] = FREE

@@ -424,8 +424,8 @@ def footprint_of(spec: CampaignSpec, target: Target) -> tuple[int, list[str]]:
     )
     if size < 2 * memory:
         text += (
-            f"; this client has {format_size_rounded(memory)} of memory and a storage system its own: what fits a "
-            "cache is answered by it, so use a multiple of the largest cache for figures of the drives"
+            f"; this client has {format_size_rounded(memory)} of memory and a storage system its own. Caches answer "
+            "what fits them: for figures of the drives use a multiple of the largest cache"
         )
     return size, [*remarks, text + "."]
 
@@ -441,6 +441,6 @@ def describe_rounding(phase: Phase, load_iops: float, percent: float) -> str:
     if worst < 0.01 and math.isclose(offered, asked, rel_tol=0.01):
         return ""
     return (
-        f"At {percent:g}% fio is told {offered:g} instead of {asked:g} I/Os per second, and a stream's share is "
-        f"off by up to {100 * worst:.1f} points: it takes whole numbers for each stream and direction."
+        f"At {percent:g}% fio is told {offered:g} instead of {asked:g} I/Os per second. A stream's share is off by "
+        f"up to {100 * worst:.1f} points, for fio takes whole numbers for each stream and direction."
     )

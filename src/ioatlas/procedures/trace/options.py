@@ -24,8 +24,8 @@ class TraceOptions(Table):
         str,
         Option(
             PATH,
-            "Replay a timed trace (fio's version 3 log) instead of a sweep; latencies count from the time each I/O was "
-            "due.",
+            "Replay a timed trace (fio's version 3 log) instead of a sweep. Latencies count from the time each I/O "
+            "was due.",
             flag=True,
         ),
     ] = ""

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from ioatlas.fio.jobfile import JobSection, JobValue, render_job
+from ioatlas.fio.uri import place_options
 from ioatlas.model.cell import Cell
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_size_rounded
@@ -32,7 +33,7 @@ def best_job(tuning: Tuning, best: Best, cell: Cell, target: Target, version: st
 
 def _place(cell: Cell, target: Target) -> tuple[tuple[str, JobValue], ...]:
     if target.kind == "uri":
-        return (("uri", target.location),)
+        return place_options(target.location)
     if target.kind != "directory":
         return (("filename", target.location),)
     if cell.sharing == "private":

@@ -22,6 +22,7 @@ from ioatlas.model.verdict import VerdictCode
 from ioatlas.model.visit import Visit
 from ioatlas.procedures.tune.kept import Refuted, TuneEnd, TuneGoal, Unrunnable
 from ioatlas.stats.intervals import Interval, log_t_interval
+from ioatlas.stats.seen import bounded
 from ioatlas.store.journal import Journal
 
 SEARCH, FRESH, CURVE = Purpose.SWEEP, Purpose.FRESH, Purpose.CURVE
@@ -193,15 +194,15 @@ def holds(goal: Goal, fresh: Sequence[Trial]) -> bool:
     return len(fresh) >= FEWEST_FRESH and judge_load(fresh, goal).state == "meets"
 
 
-def curve_levels(best: Best) -> list[Level]:
-    """Offered loads at 10, 20, ... 100% of the capacity, as fio options. fio's rates are whole numbers for each job and
-    direction.
+def curve_levels(best: Best, percents: Iterable[int] = PERCENTS) -> list[Level]:
+    """Offered loads at 10, 20, ... 100% of the capacity, or others, as fio options. fio's rates are whole numbers for
+    each job and direction.
     """
     depth = min(MOST_DEPTH, max(LEAST_DEPTH, ROOM * best.iodepth))
     levels = []
     directions = [name for name in ("read", "write", "trim") if best.share_by_direction.get(name)]
     mixed = len(directions) > 1
-    for percent in PERCENTS:
+    for percent in percents:
         wanted = {name: best.iops * percent / 100 * best.share_by_direction[name] for name in directions}
         jobs = max(1, min(best.numjobs, math.floor(min(wanted.values()))))
         rates = {name: max(1, round(rate / jobs)) for name, rate in wanted.items()}
@@ -213,6 +214,21 @@ def curve_levels(best: Best) -> list[Level]:
         options: dict[str, OptionValue] = {"rate_iops": text, "rate_process": "linear"}
         levels.append(Level(percent, float(sum(rates.values()) * jobs), jobs, depth, options))
     return levels
+
+
+FINEST = 3
+"""Steps between which none is tried, in per cent of the capacity."""
+
+
+def between(tuning: Tuning) -> int | None:
+    """The step in the middle between the safe rate and the next that was tried, in per cent of the capacity.
+
+    None where the safe rate is the highest one, or where it is known to FINEST per cent.
+    """
+    safe = tuning.sizing.safe_iops or 0.0 if tuning.sizing is not None else 0.0
+    below = max((point.percent for point in tuning.curve if point.offered <= safe), default=0)
+    above = min((point.percent for point in tuning.curve if point.offered > safe), default=below)
+    return (below + above) // 2 if above - below > FINEST else None
 
 
 def offered_iops(cell: Cell) -> float:
@@ -311,7 +327,9 @@ def _best(cell: Cell, visits: Iterable[Visit]) -> Best | None:
     if len(fresh) < FEWEST_FRESH:
         return None
     trials = [trial_of(cell, visit) for visit in fresh]
-    interval = log_t_interval([trial.iops for trial in trials])
+    rates = [trial.iops for trial in trials]
+    interval = log_t_interval(rates)
+    shown = bounded(interval, rates)
     ios: dict[str, int] = {}
     moved, total = 0, 0
     for visit in fresh:
@@ -327,8 +345,8 @@ def _best(cell: Cell, visits: Iterable[Visit]) -> Best | None:
         cell.numjobs,
         cell.iodepth,
         iops,
-        interval.low,
-        interval.high,
+        shown.low,
+        shown.high,
         iops * moved / total,
         sum(means) / len(means) if means else None,
         max(tails, default=None),

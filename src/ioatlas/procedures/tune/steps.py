@@ -7,11 +7,15 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from ioatlas.analysis.burst import Bursts
+from ioatlas.analysis.late_burst import find_late_burst
+from ioatlas.analysis.sizing import RateState
 from ioatlas.design.latency_search import Point, conclude, next_trials
 from ioatlas.fio.batch import Batch, Section
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.events import Event
 from ioatlas.model.purpose import Purpose
+from ioatlas.model.reason import Reason, ReasonCode
 from ioatlas.model.status import RemarkKind, VisitStatus
 from ioatlas.model.visit import Visit
 from ioatlas.procedures.dense_map.plan import build_plan
@@ -21,8 +25,10 @@ from ioatlas.procedures.tune.result import (
     FEWEST_FRESH,
     FRESH,
     NOT_OF_THE_MAP,
+    PERCENTS,
     REPEATED,
     SEARCH,
+    between,
     curve_levels,
     fresh_trials,
     holds,
@@ -41,6 +47,10 @@ FRESH_VISITS, FRESH_TRIES, FRESH_MS, FRESH_LONGEST_MS = 5, 3, 1000, 5000
 CURVE_MS, CURVE_IOS, SHORTEST_CURVE_MS = 1000, 300, 200
 REPEATS, MOST_REPEATED = 2, 5
 """More visits of a rate that decides what is safe, and of how many rates at most."""
+MOST_RUNS = 6
+"""Visits of a rate that is too slow though a higher one is not."""
+REFINEMENTS = 2
+"""Steps that are tried between the safe rate and the next."""
 REFUTALS = 4
 """Settings that the fresh visits may refute before the search gives up."""
 MOST_ROUNDS = 150
@@ -61,6 +71,8 @@ class TuneSteps(Steps):
     def make(self) -> bool:
         self.runner.prepare()
         self.journal.keep(TuneEnd(by_budget=not self._search()))
+        if self._set_bursts_aside():
+            self.journal.keep(TuneEnd(by_budget=not self._search()))
         if self._confirm():
             self._make_curve()
         self._show_as_a_map()
@@ -84,6 +96,21 @@ class TuneSteps(Steps):
 
         return self.runner.make(SEARCH, next_visits)
 
+    def _set_bursts_aside(self) -> bool:
+        """Whether trials were made while burst credit lasted: they are made again, after what comes back is used up."""
+        if self.journal.is_kept(Bursts):
+            return False
+        trials = [visit for visit in self.journal.visits(with_series=True) if visit.purpose == SEARCH]
+        cell = self.cells[trials[0].cell_key] if trials else None
+        found = find_late_burst(cell.target, cell.directions[0], self.cells, trials) if cell is not None else None
+        if found is None:
+            return False
+        self.journal.keep(Bursts((replace(found.burst, fast_visits=len(found.before)),)))
+        reason = Reason(ReasonCode.BURST, f"{ReasonCode.BURST}: faster than the target can sustain")
+        self.journal.discard_visits([visit.visit_id for visit in found.before], reason)
+        self.runner.forget_bursts()
+        return bool(found.before)
+
     def _trial(self, point: Point, replicate: int, visits: Sequence[Visit]) -> NewVisit:
         cell = self._cell_of(point)
         return NewVisit(
@@ -98,7 +125,8 @@ class TuneSteps(Steps):
         """Loads that could not be run, or whose visits are discarded again and again."""
         given_up = set(self.journal.kept(Unrunnable).points)
         good = {visit.cell_key for visit in visits if visit.purpose == SEARCH and not visit.discarded}
-        bad = [visit.cell_key for visit in visits if visit.purpose == SEARCH and visit.discarded]
+        lost = [visit for visit in visits if visit.purpose == SEARCH and visit.discarded]
+        bad = [visit.cell_key for visit in lost if visit.discarded[0].code is not ReasonCode.BURST]
         bad += [key for key, _ in self.journal.failures()]
         for key in set(bad) - good:
             if bad.count(key) >= 2:
@@ -161,23 +189,63 @@ class TuneSteps(Steps):
         self._repeat_deciding_steps()
 
     def _repeat_deciding_steps(self) -> None:
-        """The highest rate that seems safe, the lowest that is too much and those between: two more visits each."""
-        visits = [visit for visit in self.journal.visits() if visit.purpose == CURVE]
+        """The highest rate that seems safe, the lowest that is too much and those between: two more visits each. Then
+        rates that are too slow though a higher one is not, at another time: a disturbance must not decide.
+        """
         sizing = load_tuning(self.journal).sizing
-        if sizing is None or any(visit.replicate > REPEATED for visit in visits):
+        if sizing is not None:
+            low, high = sizing.safe_iops or 0.0, sizing.over_iops or sizing.highest_iops
+            self._repeat(range(1, REPEATS + 1), low, high)
+        self._refine()
+        curve = load_tuning(self.journal).curve
+        within = [point.offered for point in curve if point.state is RateState.WITHIN]
+        slow = [point.offered for point in curve if point.state is not RateState.WITHIN]
+        contradicted = [rate for rate in slow if rate < max(within, default=0.0)]
+        if contradicted:
+            self._repeat(range(REPEATS + 1, MOST_RUNS), min(contradicted), max(contradicted), frozenset(slow))
+
+    def _refine(self) -> None:
+        """Steps between the safe rate and the next one, each halving what lies between, while there is time."""
+        for _ in range(REFINEMENTS):
+            visits = [visit for visit in self.journal.visits() if visit.purpose == CURVE]
+            made = {visit.replicate % REPEATED for visit in visits} - set(PERCENTS)
+            tuning = load_tuning(self.journal)
+            percent = between(tuning)
+            if percent is None or tuning.best is None or len(made) >= REFINEMENTS or percent in made:
+                return
+            (level,) = curve_levels(tuning.best, (percent,))
+            asked = self.journal.asked_ms()
+            length = max((asked.get(visit.visit_id) or CURVE_MS for visit in visits), default=CURVE_MS)
+            left = self.budget.left
+            if left is not None and (1 + REPEATS) * length / 1000 * self.budget.slowdown + 3 > left:
+                return
+            cell = self._cell_of((level.numjobs, level.iodepth), level.options, NOT_OF_THE_MAP)
+            numbers = (percent + n * REPEATED for n in range(1 + REPEATS))
+            self.journal.add_visits(NewVisit(cell.key, k, self._seed(k, 7), CURVE, runtime_ms=length) for k in numbers)
+            self.runner.make_planned(CURVE)
+
+    def _repeat(self, numbers: range, low: float, high: float, only: frozenset[float] | None = None) -> None:
+        """More visits, so numbered, of the rates between two; of those in `only` where it is given."""
+        visits = [visit for visit in self.journal.visits() if visit.purpose == CURVE]
+        if any(visit.replicate > numbers.start * REPEATED for visit in visits):
             return
-        low, high = sizing.safe_iops or 0.0, sizing.over_iops or sizing.highest_iops
-        deciding = [visit for visit in visits if low <= offered_iops(self.cells[visit.cell_key]) <= high]
+        rates = {visit.cell_key: offered_iops(self.cells[visit.cell_key]) for visit in visits}
+        first = {visit.cell_key: visit for visit in sorted(visits, key=lambda visit: -visit.replicate)}
+        deciding = [
+            visit
+            for key, visit in first.items()
+            if low <= rates[key] <= high and (only is None or rates[key] in only) and visit.replicate < REPEATED
+        ]
         deciding = sorted(deciding, key=lambda visit: visit.replicate)[:MOST_REPEATED]
         asked = self.journal.asked_ms()
         lengths = {visit.cell_key: asked.get(visit.visit_id) or CURVE_MS for visit in deciding}
         left = self.budget.left
-        if left is not None and REPEATS * sum(lengths.values()) / 1000 * self.budget.slowdown + 3 > left:
+        if left is not None and len(numbers) * sum(lengths.values()) / 1000 * self.budget.slowdown + 3 > left:
             return
         rows = [
             NewVisit(visit.cell_key, k, self._seed(k, 7), CURVE, runtime_ms=lengths[visit.cell_key])
             for visit in deciding
-            for k in (visit.replicate + n * REPEATED for n in range(1, REPEATS + 1))
+            for k in (visit.replicate + n * REPEATED for n in numbers)
         ]
         random.Random(self._spec.order_seed).shuffle(rows)  # noqa: S311 - an order, not a secret
         self.journal.add_visits(rows)

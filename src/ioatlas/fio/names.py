@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The load of names as a process of a batch: what it is told, written beside the batch's other files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ioatlas import beneath
+from ioatlas.fio.collect import ERRORS, OUTPUT
+from ioatlas.fio.executor import LoadProcess
+
+TOLD = "names.json"
+SCRIPT = Path(__file__).with_name("names_load.py")
+
+
+def names_process(told: Mapping[str, Any], directory: Path, *, limit_seconds: float) -> LoadProcess:
+    """The process that does what `told` says.
+
+    told: name, operation, direction, jobs, files, passes, folder, names, renamed; paths hold $jobnum and $filenum.
+    """
+    beneath.write_text(directory / TOLD, json.dumps(told, indent=1))
+    return LoadProcess("names", ("-I", "-B", str(SCRIPT), TOLD, OUTPUT), directory, ERRORS, limit_seconds)

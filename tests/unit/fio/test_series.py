@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fio's interval logs as series, value by value."""
+
+import numpy as np
+import pytest
+
+from ioatlas.fio.series import Moved, read_series
+
+KIB = 1024
+START = 1_000_000
+
+
+def written(directory, bandwidth, latency):
+    """Logs from rows of (ms since the start, value, direction)."""
+    for name, rows in (("bw", bandwidth), ("lat", latency)):
+        lines = [f"{START + at}, {value}, {way}, 4096, 0, 0x0000" for at, value, way in rows]
+        (directory / f"v1_{name}.log").write_text("\n".join(lines) + "\n")
+
+
+def read(directory, runtime_ms):
+    return read_series(directory, "v1", interval_ms=10, runtime_ms=runtime_ms)
+
+
+def test_after_its_last_sample_a_job_goes_on_at_that_rate_for_one_interval(tmp_path):
+    written(tmp_path, [(10, 100, 0), (20, 100, 0), (30, 300, 0)], [(10, 5, 0), (20, 6, 0), (30, 7, 0)])
+    for runtime_ms, after in ((30, []), (40, [300]), (60, [300, 0, 0])):
+        rates = read(tmp_path, runtime_ms).by_direction["read"].bw_bytes_per_s
+        assert rates == pytest.approx([KIB * rate for rate in (100, 100, 300, *after)])
+
+
+def test_a_last_sample_inside_an_interval_goes_on_from_there(tmp_path):
+    """The mean of its last 5 ms holds for the 10 ms after it, and no longer."""
+    written(tmp_path, [(10, 100, 0), (15, 200, 0)], [(10, 5, 0), (20, 6, 0)])
+    rates = read(tmp_path, 40).by_direction["read"].bw_bytes_per_s
+    assert rates == pytest.approx([KIB * rate for rate in (100, 200, 100, 0)])
+
+
+def test_samples_at_one_time_are_one_place(tmp_path):
+    written(tmp_path, [(10, 100, 0), (20, 100, 0), (20, 900, 0)], [(10, 5, 0), (20, 6, 0)])
+    rates = read(tmp_path, 30).by_direction["read"].bw_bytes_per_s
+    assert rates == pytest.approx([KIB * 100, KIB * 100, 0])
+
+
+def test_an_interval_without_a_latency_has_none_and_two_jobs_count_alike(tmp_path):
+    written(tmp_path, [(10, 1, 0)], [(10, 100, 0), (30, 400, 0), (10, 300, 0)])
+    found = read(tmp_path, 50)
+    assert found.by_direction["read"].lat_mean_ns == (200, 0, 400, 0, 0)
+    assert found.by_direction["read"].end_ms == (10, 20, 30, 40, 50)
+    assert (found.start_ms, found.end_ms) == (START, START + 30)
+
+
+def test_what_comes_after_the_runtime_belongs_to_the_last_interval(tmp_path):
+    written(tmp_path, [(10, 1, 0)], [(10, 100, 0), (20, 200, 0), (35, 400, 0)])
+    assert read(tmp_path, 20).by_direction["read"].lat_mean_ns == (100, 300)
+
+
+def test_each_direction_has_its_own_rows(tmp_path):
+    written(
+        tmp_path,
+        [(10, 100, 0), (10, 50, 1), (20, 100, 0), (20, 70, 1)],
+        [(10, 5, 0), (10, 8, 1), (20, 6, 0), (20, 9, 1)],
+    )
+    found = read(tmp_path, 20).by_direction
+    assert list(found) == ["read", "write"]
+    assert found["write"].bw_bytes_per_s == pytest.approx([50 * KIB, 70 * KIB])
+    assert found["write"].lat_mean_ns == (8, 9)
+
+
+def test_of_slow_io_a_sample_is_the_mean_of_one_interval_and_none_lies_between(tmp_path):
+    """Of 1 MiB I/Os of 50 ms fio 3.33 logs 1024 KiB in an interval of 10 ms, then nothing for 40."""
+    rows = [(at, 102_400, 0) for at in (50, 100, 150)]
+    written(tmp_path, rows, [(at, 50_000_000, 0) for at in (50, 100, 150)])
+    found = read_series(tmp_path, "v1", interval_ms=10, runtime_ms=110, moved={"read": Moved(3 << 20, 3)})
+    rates = np.array(found.by_direction["read"].bw_bytes_per_s)
+    assert found.start_ms == START + 40, "a first sample tells where its own interval began"
+    assert rates.sum() * 0.01 == pytest.approx(3 << 20)
+    assert np.nonzero(rates)[0].tolist() == [0, 5, 10]
+
+
+def test_what_fio_logged_nothing_of_is_at_the_end_at_the_same_rate_and_at_the_start(tmp_path):
+    """Six I/Os more than the log has: two in the 100 ms without a sample, four in the first sample's unknown time."""
+    rows = [(at, 102_400, 0) for at in (50, 100, 150, 200, 250)]
+    written(tmp_path, rows, [(at, 50_000_000, 0) for at in (50, 100, 150, 200, 250)])
+    moved = {"read": Moved(11 << 20, 11)}
+    found = read_series(tmp_path, "v1", interval_ms=10, runtime_ms=310, moved=moved)
+    rates = np.array(found.by_direction["read"].bw_bytes_per_s)
+    assert rates.sum() * 0.01 == pytest.approx(11 << 20)
+    assert rates[21:].sum() * 0.01 == pytest.approx((5 << 20) / 210 * 100)
+    assert rates[0] * 0.01 == pytest.approx((1 << 20) + (6 << 20) - (5 << 20) / 210 * 100)
+
+
+def test_where_fio_was_late_a_sample_holds_for_the_whole_gap(tmp_path):
+    rows = [(10, 100, 0), (40, 100, 0), (50, 100, 0)]
+    written(tmp_path, rows, [(at, 5, 0) for at in (10, 40, 50)])
+    moved = {"read": Moved(100 * KIB * 50 // 1000, 500)}
+    found = read_series(tmp_path, "v1", interval_ms=10, runtime_ms=50, moved=moved)
+    assert found.by_direction["read"].bw_bytes_per_s == pytest.approx([100 * KIB] * 5)

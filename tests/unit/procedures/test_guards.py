@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a plan may not do, and what a session looks at before it goes on."""
+
+import pytest
+
+from ioatlas import campaign
+from ioatlas.design.latency_search import Goal
+from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.procedures.options import read_campaign
+from ioatlas.procedures.trace.options import TRACE_FILE
+from ioatlas.procedures.tune.procedure import Tune
+from tests.unit.procedures.cases import EVERY, FIXED_WORK, TRACE, TUNE
+from tests.unit.simulated import SMALL_TRACE, World
+
+WRITING = {**EVERY, "tune": TUNE.replace('"randread"', '"randwrite"')}
+
+
+def planned(place, text, *, read_only=False, tune=False):
+    (place / "target").mkdir(exist_ok=True)
+    (place / "small.iolog").write_text(SMALL_TRACE)
+    text = text.replace("TARGET", str(place / "target")).replace("TRACE", str(place / "small.iolog"))
+    procedure = Tune(Goal("p99", 20e6, 2, 16)) if tune else None
+    return campaign.open_plan(read_campaign(text), read_only=read_only, procedure=procedure)
+
+
+@pytest.mark.parametrize("name", [name for name in WRITING if name != "adaptive"])
+def test_a_plan_that_may_only_read_has_no_cell_that_writes(tmp_path, name):
+    tune = name == "tune"
+    assert any(cell.writes for cell in planned(tmp_path, WRITING[name], tune=tune).to_measure)
+    try:
+        plan = planned(tmp_path, WRITING[name], read_only=True, tune=tune)
+    except UsageError:
+        return
+    assert plan.to_measure
+    assert not any(cell.writes for cell in plan.to_measure)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda path: path.write_text(SMALL_TRACE.replace("4096", "8192")), "not the trace that was planned"),
+        (lambda path: path.unlink(), "cannot be read"),
+    ],
+)
+def test_a_trace_that_is_another_now_is_not_replayed(tmp_path, change, said):
+    world = World(tmp_path)
+    world.start(TRACE)
+    change(world.directory / TRACE_FILE)
+    with pytest.raises(IoAtlasError, match=said):
+        world.session()
+    assert world.executor.runs == 0
+    assert world.left_on_target() == []
+
+
+def test_the_file_of_fixed_work_is_as_long_as_its_largest_cell(tmp_path):
+    plan = planned(tmp_path, FIXED_WORK.replace('size = "1m"', 'size = ["1m", "4m"]'))
+    assert [list(files.values()) for files in plan.files.values()] == [[4 << 20]]
+
+
+def test_a_search_begins_with_one_io_in_flight(tmp_path):
+    plan = planned(tmp_path, TUNE, tune=True)
+    (cell,) = plan.to_measure
+    assert (cell.numjobs, cell.iodepth) == (1, 1)
+    assert {"numjobs": 1, "iodepth": 1}.items() <= plan.spec.constants.items()
+    for option in ("numjobs", "iodepth"):
+        with pytest.raises(UsageError, match=f"{option} is what the search decides on"):
+            planned(tmp_path, f"{TUNE}{option} = 4\n", tune=True)
+
+
+@pytest.mark.parametrize(("name", "visits"), [("dense", 3), ("trace", 2)])
+def test_every_cell_is_planned_in_each_replicate_in_another_order(tmp_path, name, visits):
+    world = World(tmp_path)
+    world.start(EVERY[name])
+    rows = world.rows("select block, cell_key from visit where status = 'planned' order by visit_id")
+    cells = {key for (key,) in world.rows("select cell_key from cell where reason = ''")}
+    replicates = [[key for block, key in rows if block == number] for number in range(visits)]
+    assert len(rows) == visits * len(cells)
+    assert all(set(keys) == cells for keys in replicates)
+    if len(cells) > 1:
+        assert len({tuple(keys) for keys in replicates}) == visits
