@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An executor that makes a batch on all clients of a fleet at once, through fio's own client mode.
+
+One fio here controls all others: it connects to every client, hands each its job file, and starts them together when
+all have taken it. Its "All clients" record is never read. What comes back is dealt out to a directory for each client.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ioatlas import beneath
+from ioatlas.errors import IoAtlasError
+from ioatlas.fio.executor import Clock, Executor, LoadProcess, Program, ProgramName
+from ioatlas.fio.jobfile import escape_path
+from ioatlas.fio.loose_json import documents
+from ioatlas.fio.process import ProcessOutcome
+from ioatlas.fleet.client import Address, Client, ClientFacts, ClockOffset, LostClientError
+from ioatlas.fleet.hosts import Fleet, Host
+from ioatlas.fleet.opening import open_client
+from ioatlas.fleet.record import BatchRecord, client_directory
+from ioatlas.fleet.sharing import job_of, participants, span_seconds
+from ioatlas.fleet.systems import job_for, path_of
+from ioatlas.fleet.versions import check_versions
+from ioatlas.fleet.watch import Watch
+
+OUTPUT, JOB_FILE = "fio.json", "job.fio"
+CLOCK_SECONDS = 60.0
+"""How old a look at a client's clock may be."""
+
+
+class FleetExecutor:
+    """Makes batches on the clients of a fleet, and all other loads on this machine.
+
+    lost: {client: why} of all that were lost and did not come back; they take part in nothing more.
+    """
+
+    def __init__(
+        self, fleet: Fleet, inner: Executor, opener: Callable[[Host, str], Client] | None = None, *, location: str = ""
+    ) -> None:
+        self.fleet = fleet
+        self.lost: dict[str, str] = {}
+        self.facts: dict[str, ClientFacts] = {}
+        self._inner = inner
+        self._opener = opener or (lambda host, fio: open_client(host, fio, bring_fio=fleet.bring_fio))
+        self._location = location
+        self._clients: dict[str, Client] = {}
+        self._clocks: dict[str, tuple[float, ClockOffset]] = {}
+        self._latest: dict[str, str] = {}
+
+    # -- an executor -----------------------------------------------------------------------------------------
+
+    @property
+    def clock(self) -> Clock:
+        return self._inner.clock
+
+    def find(self, program: ProgramName) -> Program:
+        return self._inner.find(program)
+
+    def stop_orphan(self, pid: int, started_ticks: int) -> bool:
+        return self._inner.stop_orphan(pid, started_ticks)
+
+    def run(
+        self,
+        load: LoadProcess,
+        *,
+        stop_asked: Callable[[], bool],
+        started: Callable[[int, int], None],
+        tick: Callable[[float], None] | None = None,
+    ) -> ProcessOutcome:
+        """As of every executor. A client that is lost ends the batch; `news` tells which, and it has no result."""
+        self._latest = {}
+        if not load.spread:
+            return self._inner.run(load, stop_asked=stop_asked, started=started, tick=tick)
+        names = [name for name in self.fleet.names if name not in self.lost]
+        drawn = {spread.jobs: participants(names, spread) for spread in load.spread}
+        at_work = [name for name in names if any(name in taking for taking in drawn.values())]
+        taking = {job: clients for jobs, clients in drawn.items() for job in jobs}
+        try:
+            addresses = {name: self._clients[name].serve() for name in at_work}
+            clocks = {name: self._clock_of(name) for name in at_work}
+        except LostClientError as error:
+            self._latest = {error.where: error.what}
+            BatchRecord({}, {}, self._latest).write(load.directory)
+            return ProcessOutcome(1, 0.0, "", f"{error.where}: {error.what}")
+        self._write_jobs(load, at_work, drawn)
+        with _scratch() as scratch:
+            outcome, watch = self._controlled(load, scratch, addresses, stop_asked, started, tick)
+            found = _deal_out(scratch, load.directory, addresses)
+        if watch.lost or watch.ended_early or outcome.stopped:
+            for name in at_work:
+                self._clients[name].stop_load()
+        gone = [name for name in watch.ended_early if name in addresses and name not in found]
+        self._latest = watch.lost or dict.fromkeys(gone, "its fio ended without a result")
+        BatchRecord(clocks, taking, self._latest).write(load.directory)
+        if self._latest or watch.ended_early:
+            said = "; ".join(f"{name}: {why}" for name, why in self._latest.items()) or outcome.stderr
+            return replace(outcome, stopped="", exit_code=outcome.exit_code or 1, stderr=said)
+        return outcome
+
+    # -- a fleet ---------------------------------------------------------------------------------------------
+
+    def open(self) -> dict[str, ClientFacts]:
+        """Open all clients and see that each has our version of fio. Raises IoAtlasError that names the first that
+        cannot take part; then none is left open.
+        """
+        ours = self.find("fio")
+        try:
+            for host in self.fleet.hosts:
+                self._clients[host.name] = client = self._opener(host, ours.path)
+                self.facts[host.name] = client.facts()
+            check_versions(ours.version, self.facts)
+            for client in self._clients.values():
+                client.serve()
+        except BaseException:
+            self.close()
+            raise
+        return dict(self.facts)
+
+    def news(self) -> dict[str, str]:
+        """{client: why} of those that the latest batch lost and that do not come back when they are started anew."""
+        gone = {}
+        for name, why in self._latest.items():
+            client = self._clients.get(name)
+            try:
+                if client is None:
+                    raise LostClientError(why, where=name)
+                client.stop_load()
+                client.serve()
+            except IoAtlasError as error:
+                gone[name] = why if error.what == why else f"{why}; started anew: {error.what}"
+        return gone
+
+    @property
+    def shares_paths(self) -> bool:
+        """Whether all bytes of all clients pass this machine's own network and devices, where they are counted."""
+        return all(host.kind == "local" for host in self.fleet.hosts)
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether a client runs on another machine, whose processors are not ours."""
+        return any(host.kind not in ("local", "netns") for host in self.fleet.hosts)
+
+    @property
+    def clients(self) -> dict[str, Client]:
+        """Those that take part, by name."""
+        return {name: client for name, client in self._clients.items() if name not in self.lost}
+
+    @property
+    def returned(self) -> dict[str, str]:
+        """{client: why} of those that the latest batch lost, whether they came back or not."""
+        return dict(self._latest)
+
+    def give_up(self, names: Mapping[str, str]) -> None:
+        """Go on without these clients."""
+        self.lost |= names
+        for name in names:
+            self._clients[name].close()
+
+    def close(self) -> None:
+        """Leave nothing on any client."""
+        for client in self._clients.values():
+            client.close()
+        self._clients = {}
+
+    # -- a batch ---------------------------------------------------------------------------------------------
+
+    def _clock_of(self, name: str) -> ClockOffset:
+        now = self.clock.monotonic()
+        known = self._clocks.get(name)
+        if known is None or now - known[0] > CLOCK_SECONDS:
+            known = self._clocks[name] = (now, self._clients[name].clock() or ClockOffset())
+        return known[1]
+
+    def _write_jobs(
+        self, load: LoadProcess, at_work: Sequence[str], drawn: Mapping[tuple[str, ...], tuple[str, ...]]
+    ) -> None:
+        text = beneath.read_text(load.directory / JOB_FILE)
+        hosts = {host.name: (number, host) for number, host in enumerate(self.fleet.hosts)}
+        for name in at_work:
+            number, host = hosts[name]
+            taking = {spread: drawn[spread.jobs] for spread in load.spread}
+            mine = {one: (names.index(name), len(names)) for one, names in taking.items() if name in names}
+            place = beneath.make_directory(load.directory, str(client_directory(Path(), name)))
+            there = path_of(host.path, host.os) if host.path else ""
+            here, readonly = escape_path(self._location), "--readonly" in load.arguments
+            job = job_of(text, number, mine, here=here, there=there, readonly=readonly)
+            beneath.write_text(place / JOB_FILE, job_for(job, host.os))
+
+    def _controlled(
+        self,
+        load: LoadProcess,
+        scratch: Path,
+        addresses: Mapping[str, Address],
+        stop_asked: Callable[[], bool],
+        started: Callable[[int, int], None],
+        tick: Callable[[float], None] | None,
+    ) -> tuple[ProcessOutcome, Watch]:
+        """The controlling fio, watched."""
+        arguments = ["--output-format=json+", f"--output={OUTPUT}", "--eta=never"]
+        for name, address in addresses.items():
+            if address.socket is not None:
+                (scratch / name).symlink_to(address.socket)
+            job = client_directory(load.directory, name).absolute() / JOB_FILE
+            arguments += [f"--client={_told(name, address)}", str(job)]
+        span = span_seconds(beneath.read_text(load.directory / JOB_FILE))
+        watch = Watch({name: self._clients[name].trouble for name in addresses}, span)
+        pids: list[int] = []
+        begin = self.clock.monotonic()
+
+        def began(pid: int, ticks: int) -> None:
+            pids.append(pid)
+            started(pid, ticks)
+
+        def ended() -> bool:
+            if stop_asked():
+                return True
+            if not pids or not watch.look(pids[0], self.clock.monotonic() - begin):
+                return False
+            for name in addresses:  # or the controller waits for them
+                self._clients[name].stop_load()
+            return True
+
+        process = replace(load, arguments=tuple(arguments), directory=scratch, spread=())
+        outcome = self._inner.run(process, stop_asked=ended, started=began, tick=tick)
+        shutil.copyfile(scratch / load.sink, load.directory / load.sink)
+        return outcome, watch
+
+
+def _told(name: str, address: Address) -> str:
+    """An address as fio takes it; a socket goes by the client's name, under which its logs come back."""
+    if address.socket is not None:
+        return f"sock:{name}"
+    return f"{'ip6:' if ':' in address.host else ''}{address.host},{address.port}"
+
+
+@contextlib.contextmanager
+def _scratch() -> Iterator[Path]:
+    """Where the controller runs: links to sockets have no place in a campaign's directory."""
+    place = Path(tempfile.mkdtemp(prefix="ioatlas-fleet-"))
+    try:
+        yield place
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def _deal_out(scratch: Path, directory: Path, addresses: Mapping[str, Address]) -> frozenset[str]:
+    """Output and logs of the controller as files of each client, named as a fio of its own would name them. Returns the
+    clients that gave a result.
+    """
+    by_host = {(name if address.socket is not None else address.host): name for name, address in addresses.items()}
+    for log in sorted(scratch.glob("*.log.*")):
+        own, _, host = log.name.partition(".log.")
+        if host in by_host:
+            shutil.copyfile(log, client_directory(directory, by_host[host]) / f"{own}.log")
+    output = scratch / OUTPUT
+    if not output.exists():
+        return frozenset()
+    shutil.copyfile(output, directory / OUTPUT)
+    found = frozenset[str]()
+    for document in documents(output.read_text(errors="replace"), []):
+        value = document.value
+        if not document.complete or not isinstance(value, dict) or not isinstance(value.get("client_stats"), list):
+            continue
+        entries = [entry for entry in value["client_stats"] if isinstance(entry, dict)]
+        for host, name in by_host.items():
+            mine = [one for one in entries if one.get("hostname") == host and one.get("jobname") != "All clients"]
+            if mine:
+                kept = {key: value[key] for key in ("fio version", "timestamp", "global options") if key in value}
+                text = json.dumps({**kept, "jobs": mine})
+                beneath.write_text(client_directory(directory, name) / OUTPUT, text)
+                found |= {name}
+    return found

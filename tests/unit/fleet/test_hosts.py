@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What names a fleet: words of the command line and hosts files."""
+
+import pytest
+
+from ioatlas.errors import UsageError
+from ioatlas.fleet.hosts import Fleet, Host, read_clients
+
+FILE = """
+[defaults]
+identity = "/keys/bench"
+
+[[host]]
+ssh = "bench@c1.example"
+
+[[host]]
+name = "win"
+fio_server = "10.0.0.9"
+os = "windows"
+path = 'D:\\data'
+"""
+
+
+def test_typed_hosts_are_reached_by_ssh_and_named_without_their_user():
+    fleet = read_clients("c1, root@10.0.0.2,fio://10.0.0.3:9000")
+    assert fleet.hosts == (
+        Host("c1", "ssh", "c1"),
+        Host("10.0.0.2", "ssh", "root@10.0.0.2"),
+        Host("10.0.0.3", "fio", "10.0.0.3", 9000),
+    )
+
+
+def test_local_clients_and_namespaces():
+    assert read_clients("local:3").names == ("local1", "local2", "local3")
+    assert read_clients("netns:a,b").hosts[1] == Host("b", "netns", "b")
+
+
+def test_a_file_gives_each_host_its_words_and_the_defaults(tmp_path):
+    (tmp_path / "hosts.toml").write_text(FILE)
+    fleet = read_clients("hosts.toml", folder=tmp_path)
+    assert fleet.hosts[0] == Host("c1.example", "ssh", "bench@c1.example", identity="/keys/bench")
+    assert fleet.hosts[1].port == 8765
+    assert fleet.hosts[1].os == "windows"
+    assert fleet.hosts[1].path == "D:\\data"
+    assert fleet.source == "hosts.toml"
+
+
+@pytest.mark.parametrize("text", ["local:2", "netns:a,b", "u@c1,fio://[fe80::1]:9"])
+def test_a_fleet_is_kept_and_read_back(text):
+    fleet = read_clients(text)
+    assert Fleet.from_record(fleet.to_record()) == fleet
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "no client"),
+        ("local:x", "no number"),
+        ("local:0", "no number"),
+        ("a,,b", "empty name"),
+        ("a,a", "two hosts"),
+        ("a,root@a", "two hosts"),
+        ("fio://1.2.3.4:99999", "no address"),
+        ("-oProxyCommand=x", "no host"),
+        ("netns:a/b", "no network namespace"),
+        ("missing.toml", "cannot be read"),
+    ],
+)
+def test_what_names_no_fleet_is_told(text, said, tmp_path):
+    with pytest.raises(UsageError) as raised:
+        read_clients(text, folder=tmp_path)
+    assert said in str(raised.value)
+    assert raised.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("host = 1", "no [[host]]"),
+        ("[[host]]\n", "does not say how"),
+        ("[[hosts]]\nssh='a'", "table 'hosts'"),
+        ("[[host]]\nssh='a'\nnetns='b'", "both"),
+        ("[[host]]\nssh='a'\ncolour='red'", "'colour'"),
+        ("[[host]]\nssh='a'\nport='22'", "no port"),
+        ("[[host]]\nssh='a'\nos='beos'", "no system"),
+        ("[[host]]\nssh=3", "plain text"),
+        ("[[host]]\nssh='a'\noptions='x'", "no list"),
+        ("[defaults]\nssh='a'\n[[host]]", "same for all"),
+        ("[[host]]\nssh='a'\n[[host]]\nssh='b'\nname='a'", "two hosts"),
+        ("x = [", "not TOML"),
+    ],
+)
+def test_a_wrong_file_says_where_and_what(text, said, tmp_path):
+    (tmp_path / "h.toml").write_text(text)
+    with pytest.raises(UsageError) as raised:
+        read_clients("h.toml", folder=tmp_path)
+    assert said in str(raised.value)
+    assert "h.toml" in raised.value.where

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A batch on clients of which one goes away."""
+
+from ioatlas.fleet.watch import CONNECT_SECONDS, LATE_SECONDS, NAMING_SECONDS, Watch
+
+
+class Batch:
+    """Connections of a controller, and what transports say."""
+
+    def __init__(self, span=30.0) -> None:
+        self.open = {5, 6, 7}
+        self.why = dict.fromkeys("abc", "")
+        self.watch = Watch({name: lambda name=name: self.why[name] for name in "abc"}, span, lambda _pid: self.open)
+
+    def look(self, seconds):
+        return self.watch.look(1, seconds)
+
+
+def test_a_batch_that_runs_is_left_alone():
+    batch = Batch()
+    assert not any(batch.look(second) for second in range(30))
+    batch.open = set()
+    assert not batch.look(31)
+    assert not batch.watch.lost
+
+
+def test_what_a_transport_knows_ends_it_at_once():
+    batch = Batch()
+    batch.look(0)
+    batch.why["b"] = "its ssh connection ended"
+    assert batch.look(3)
+    assert batch.watch.lost == {"b": "its ssh connection ended"}
+
+
+def test_a_connection_that_closes_too_soon_names_its_client():
+    batch = Batch()
+    batch.look(0)
+    batch.open = {5, 6}
+    assert not batch.look(4)
+    assert batch.look(4 + NAMING_SECONDS + 0.5)
+    assert batch.watch.ended_early == ("a",), "fio connects in reverse order"
+
+
+def test_at_the_end_connections_close_one_by_one():
+    batch = Batch(span=10)
+    batch.look(0)
+    batch.open = {6}
+    assert not batch.look(9.5)
+    assert not batch.look(11)
+
+
+def test_a_client_that_is_still_at_work_long_after_is_lost():
+    batch = Batch(span=10)
+    batch.look(0)
+    batch.open = {6}
+    assert batch.look(11 + LATE_SECONDS)
+    assert list(batch.watch.lost) == ["b"]
+
+
+def test_all_late_is_the_targets_doing():
+    batch = Batch(span=10)
+    batch.look(0)
+    assert not batch.look(100)
+
+
+def test_a_client_that_never_connects_ends_it():
+    batch = Batch()
+    batch.open = {5, 6}
+    assert not batch.look(1)
+    assert batch.look(CONNECT_SECONDS + 1)
+    assert batch.watch.ended_early == ("1 of 3 clients did not connect",)
