@@ -224,7 +224,7 @@ def _cache_edge(s: Mapping[str, Setting]) -> Recipe:
         "edge_bytes": Truth(
             edge,
             "B",
-            note="a footprint below it is held whole after one pass; at it and above it, blocks of 64 KiB are evicted",
+            note="a footprint below it is held whole after one pass; from it on, blocks of 64 KiB are evicted",
         ),
         "miss_ms": Truth(miss, "ms", note="a miss takes this long, one miss at a time; a hit only passes the socket"),
         "miss_bw_bytes_per_s": Truth(

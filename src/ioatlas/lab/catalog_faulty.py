@@ -32,8 +32,7 @@ def _corrupting(s: Mapping[str, Setting]) -> Recipe:
 @scenario(
     "corrupting-parallel",
     limit="",
-    summary="a file on QEMU's FUSE export, which mixes up blocks that are written at the same time (QEMU before the "
-    "middle of 2025)",
+    summary="a file on QEMU's FUSE export, which mixes up parallel writes (QEMU before the middle of 2025)",
     requires=(STORAGE_DAEMON, Requirement("fusermount3", "fuse3"), Requirement("/dev/fuse", "a kernel with FUSE")),
     size_bytes=64 << 20,
 )

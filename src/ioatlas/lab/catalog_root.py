@@ -187,8 +187,7 @@ def _small_cache(s: Mapping[str, Setting]) -> Recipe:
             0,
             "B",
             "arithmetic",
-            "of a file that was just read and is smaller than the cache by the program's own memory, some "
-            f"{OWN_BYTES >> 20} MiB",
+            f"of a file just read, smaller than the cache by the program's own memory, some {OWN_BYTES >> 20} MiB",
         ),
         "cache_bytes": Truth(cache, "B", note="memory of fio and all that it keeps in the page cache"),
         "bw_bytes_per_s": Truth(
@@ -254,7 +253,7 @@ read only = no
 """
 
 
-def _smb_steps(link: Link | FarLink, size_bytes: int) -> tuple[Step, ...]:
+def smb_steps(link: Link | FarLink, size_bytes: int) -> tuple[Step, ...]:
     """A server behind the link and its file at {dir}/mount/{server}/disk/data."""
     return (
         link,
@@ -278,7 +277,7 @@ def _smb_steps(link: Link | FarLink, size_bytes: int) -> tuple[Step, ...]:
 
 def _smb(s: Mapping[str, Setting]) -> Recipe:
     rate, mtu = whole(s, "rate_bits_per_s"), whole(s, "mtu")
-    steps = _smb_steps(Link(rate, mtu), whole(s, "size_bytes"))
+    steps = smb_steps(Link(rate, mtu), whole(s, "size_bytes"))
     truth = {
         "bw_bytes_per_s": Truth(
             goodput_bytes_per_s(rate, mtu),
@@ -335,7 +334,7 @@ def _far(s: Mapping[str, Setting]) -> Recipe:
             wider="the FUSE client and the server take a time of their own on top of the round trip",
         ),
     )
-    return Recipe(_smb_steps(FarLink(trip, 1500), whole(s, "size_bytes")), SMB_FILE, truth, kind="file", checks=checks)
+    return Recipe(smb_steps(FarLink(trip, 1500), whole(s, "size_bytes")), SMB_FILE, truth, kind="file", checks=checks)
 
 
 REGISTRY["nas-far"] = Scenario(
@@ -359,7 +358,9 @@ def _array(s: Mapping[str, Setting]) -> Recipe:
     drives, rate, level = whole(s, "drives"), whole(s, "bw_bytes_per_s"), str(s["level"])
     parity = {"raid0": 0, "raid5": 1, "raid6": 2}.get(level)
     if parity is None:
-        raise UsageError(f"the array cannot be {level!r}", remedy="use raid0, raid5 or raid6")
+        raise UsageError(
+            f"the array cannot be {level!r}", remedy="use raid0, raid5 or raid6, or the scenario array-model"
+        )
     if drives < parity + 2:
         raise UsageError(f"{level} needs at least {parity + 2} drives, not {drives}")
     loops = [f"{{loop{index}}}" for index in range(drives)]

@@ -11,14 +11,14 @@ import resource
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ioatlas.errors import IoAtlasError
 from ioatlas.lab.running import LabTarget, exact_sleeps, filled, find, start
-from ioatlas.lab.scenario import Check
+from ioatlas.lab.scenario import Check, Setting
 
 _LOG_MS = 100
 _SECONDS_OF = {"edge": 9.0, "writes_per_error": 0.5, "safe_iodepth": 0.5, "device_reads": 2.0, "refused": 2.0}
@@ -47,17 +47,20 @@ class Outcome:
     seed: int = 1
 
 
-def check(name: str, seed: int = 1) -> Iterator[Outcome]:
-    """Start one scenario and measure each of its checks, one after the other; `seed` is that of fio's offsets."""
-    with start(name) as target, target.programs():
+def check(name: str, seed: int = 1, settings: Mapping[str, Setting] | None = None) -> Iterator[Outcome]:
+    """Start one scenario and measure each of its checks, one after the other; `seed` is that of fio's offsets,
+    `settings` override the scenario's.
+    """
+    given = settings or {}
+    with start(name, **given) as target, target.programs():
         for one in target.checks:
-            yield _measure(target, replace(one, options=(*one.options, f"randseed={seed}")), seed)
+            yield _measure(target, replace(one, options=(*one.options, f"randseed={seed}")), seed, given)
 
 
-def seconds_of(name: str) -> float:
+def seconds_of(name: str, settings: Mapping[str, Setting] | None = None) -> float:
     """About how long one seed of a scenario's checks takes: start, settling, measuring and the path without delay."""
     scenario = find(name)
-    checks = scenario.build(filled(scenario, {})).checks
+    checks = scenario.build(filled(scenario, settings or {})).checks
     each = (
         one.settle_seconds
         + (_SECONDS_OF.get(one.kind) or (2 if one.without_delay else 1) * one.seconds)
@@ -67,11 +70,13 @@ def seconds_of(name: str) -> float:
     return 1.0 + sum(each)
 
 
-def _measure(target: LabTarget, one: Check, seed: int = 1) -> Outcome:
+def _measure(target: LabTarget, one: Check, seed: int, settings: Mapping[str, Setting]) -> Outcome:
     truth = target.truth[one.quantity]
     configured = truth.value
+    if one.first:
+        _fio(target.location, one, 0, one.first)
     if one.without_delay:
-        measured, configured, remark = _in_turn(target, one, configured)
+        measured, configured, remark = _in_turn(target, one, configured, settings)
     else:
         measured, remark = _WAYS[one.kind](target, one)
     allowed = max(one.tolerance * abs(configured), one.tolerance_absolute)
@@ -104,12 +109,14 @@ def _measure(target: LabTarget, one: Check, seed: int = 1) -> Outcome:
 TURNS = 3
 
 
-def _in_turn(target: LabTarget, one: Check, configured: float) -> tuple[float, float, str]:
+def _in_turn(
+    target: LabTarget, one: Check, configured: float, settings: Mapping[str, Setting]
+) -> tuple[float, float, str]:
     """(measured, truth, remark) of a target and of the same path without delay, in turn: a latency less that of the
     path, or a rate against the one that delay and path together allow.
     """
     short = replace(one, seconds=one.seconds / TURNS)
-    with start(target.name, **{one.without_delay: 0}) as plain:
+    with start(target.name, **{**settings, one.without_delay: 0}) as plain:
         pairs = [(_WAYS[one.kind](plain, short)[0], _WAYS[one.kind](target, short)[0]) for _ in range(TURNS)]
     path, whole = (sum(pair[side] for pair in pairs) / TURNS for side in range(2))
     if one.kind == "latency":
@@ -132,11 +139,11 @@ def _explanation(one: Check, truth: float) -> tuple[float | None, str]:
         return (
             share if one.kind == "latency" else 1 / (1 + share) - 1
         ), f"a sleep of {one.sleep_ms:g} ms takes {longer:.3f} ms more here"
-    if one.kind in ("bw", "iops"):
+    if one.kind in ("bw", "mean_bw", "iops"):
         given = dict(word.split("=", 1) for word in one.options)
         flying = int(given.get("iodepth", 1)) * int(given.get("numjobs", 1))
         size = int(given["bs"].removesuffix("k").removesuffix("m")) * (1 << (20 if given["bs"].endswith("m") else 10))
-        share = flying * (size if one.kind == "bw" else 1) / (truth * one.seconds)
+        share = flying * (1 if one.kind == "iops" else size) / (truth * one.seconds)
         return None, f"work in flight is {share:.2%} of the window's"
     return None, ""
 
@@ -238,12 +245,26 @@ def _edge(target: LabTarget, one: Check) -> tuple[float, str]:
 
 
 def _device_reads(target: LabTarget, one: Check) -> tuple[float, str]:
-    """Bytes that fio made a device read in a second pass (getrusage: blocks of 512 bytes)."""
+    """Bytes that fio made a device read in a second pass (getrusage: blocks of 512 bytes); the least of two, for the
+    system may take pages of the file or of fio itself back between passes.
+    """
     _fio(target.location, one, 0)
-    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_inblock
-    job, _ = _fio(target.location, one, 0)
-    blocks = resource.getrusage(resource.RUSAGE_CHILDREN).ru_inblock - before
-    return blocks * 512.0, f"while fio read {job['read']['io_bytes']} B"
+    blocks: list[int] = []
+    told = ""
+    while len(blocks) < 2 and 0 not in blocks:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_inblock
+        job, _ = _fio(target.location, one, 0)
+        blocks.append(resource.getrusage(resource.RUSAGE_CHILDREN).ru_inblock - before)
+        told = f"while fio read {job['read']['io_bytes']} B"
+    return min(blocks) * 512.0, told
+
+
+def _path_bytes(target: LabTarget, one: Check) -> tuple[float, str]:
+    """Bytes that came over the link during a run (the counter of its interface)."""
+    counter = Path("/sys/class/net", target.context["device"], "statistics/rx_bytes")
+    before = int(counter.read_text())
+    job, _ = _fio(target.location, one, one.seconds)
+    return float(int(counter.read_text()) - before), f"while fio read {job['read']['io_bytes']} B"
 
 
 def _mean_latency_ms(location: str, one: Check) -> float:
@@ -260,6 +281,13 @@ def _steady_rate(target: LabTarget, one: Check) -> tuple[float, str]:
     # fio's bandwidth logs are in KiB/s.
     rate = sum(_mean_between(log, begin, end) for log in _logs(target, one, metric)) * (1024 if metric == "bw" else 1)
     return rate, f"from {one.settle_seconds:g} s on"
+
+
+def _mean_rate(target: LabTarget, one: Check) -> tuple[float, str]:
+    """Bytes per second of the whole time after settling, where I/Os are too slow or too uneven for a log of 0.1 s."""
+    job, _ = _fio(target.location, one, one.seconds, (f"ramp_time={one.settle_seconds * 1000:.0f}ms",))
+    rate = sum(job[way]["io_bytes"] * 1000 / max(1, job[way]["runtime"]) for way in ("read", "write"))
+    return rate, f"from {one.settle_seconds:g} s on, whole run"
 
 
 def _logs(target: LabTarget, one: Check, metric: str) -> list[list[tuple[int, int, int]]]:
@@ -326,6 +354,7 @@ def _fio(location: str, one: Check, seconds: float, extra: tuple[str, ...] = ())
 
 _WAYS: dict[str, Callable[[LabTarget, Check], tuple[float, str]]] = {
     "bw": _steady_rate,
+    "mean_bw": _mean_rate,
     "iops": _steady_rate,
     "latency": _mean,
     "error_percent": _error_percent,
@@ -336,4 +365,5 @@ _WAYS: dict[str, Callable[[LabTarget, Check], tuple[float, str]]] = {
     "slope": _slope,
     "edge": _edge,
     "device_reads": _device_reads,
+    "path_bytes": _path_bytes,
 }

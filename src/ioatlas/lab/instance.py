@@ -2,7 +2,7 @@
 """A running lab target: its private directory, and a clean-up that finds everything again by itself.
 
 What an instance leaves in the system can be found without any memory of it: processes carry its directory in
-their environment, mounts and loop devices lie below it, its network namespace carries its name, and the limits
+their environment, mounts and loop devices lie below it, its network namespaces carry its name, and the limits
 it wrote into the block I/O controller are listed in a file. So `lab down` works after a kill -9 as well.
 """
 
@@ -11,17 +11,19 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import stat
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ioatlas.errors import IoAtlasError
+from ioatlas.errors import IoAtlasError, UsageError
 
 MARK = "IOATLAS_LAB_INSTANCE"
 STATE = "instance.json"
@@ -30,7 +32,13 @@ BLKIO = Path("/sys/fs/cgroup/blkio")
 MEMORY = Path("/sys/fs/cgroup/memory")
 PROGRAMS = "programs"
 """Directory of an instance with the programs that take the place of those of the same name."""
+SHEET = "product.toml"
+"""Product sheet of an instance whose drives and layout are known."""
 _PATIENCE_SECONDS = 2.0
+_DETACH_SECONDS = 15.0
+"""A loop device stays while the mount namespace of a server that has just ended still holds its file system."""
+_IDENT = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,29}")
+"""Short: the paths of sockets below it end at 107 characters."""
 
 
 def root_directory() -> Path:
@@ -75,6 +83,33 @@ class Instance:
         """True when the program that started it with a context manager has ended without taking it down."""
         pid, started = self.state.get("owner_pid"), self.state.get("owner_started")
         return isinstance(pid, int) and isinstance(started, int) and start_ticks(pid) != started
+
+
+def named_directory(ident: str) -> Path:
+    """Where the instance of this name lies, whether it runs or not. Raises UsageError for what cannot name one."""
+    if not _IDENT.fullmatch(ident):
+        raise UsageError(
+            f"{ident!r} cannot name a lab target", where="--id", remedy="use letters, digits and -, at most 30"
+        )
+    return root_directory() / ident
+
+
+def make_directory(scenario: str, ident: str = "") -> Path:
+    """A new directory for an instance. One of the same ident is taken down before: it may be left of a killed start.
+
+    Raises IoAtlasError when that cannot be undone.
+    """
+    if not ident:
+        return Path(tempfile.mkdtemp(prefix=f"{scenario}-", dir=root_directory()))
+    directory = named_directory(ident)
+    if directory.exists() and (left := take_down(directory)):
+        raise IoAtlasError(
+            f"an earlier lab target {ident} could not be taken down: {', '.join(left)}",
+            where=str(directory),
+            remedy="end what uses it, then run `ioatlas lab down`",
+        )
+    directory.mkdir(mode=0o700)
+    return directory
 
 
 def namespace_of(directory: Path) -> str:
@@ -141,7 +176,7 @@ def take_down(directory: Path) -> list[str]:
         _clear_limits(directory)
         + _unmount(directory)
         + _detach_loops(directory)
-        + _delete_namespace(directory)
+        + _delete_namespaces(directory)
         + _delete_memory(directory)
     )
     left += [f"process {pid}" for pid, _ in processes_of(directory)]
@@ -205,7 +240,7 @@ def loops_below(directory: Path) -> list[str]:
 def _detach_loops(directory: Path) -> list[str]:
     for device in loops_below(directory):
         subprocess.run(["losetup", "--detach", device], capture_output=True, check=False)
-    end = time.monotonic() + _PATIENCE_SECONDS
+    end = time.monotonic() + _DETACH_SECONDS
     while (left := loops_below(directory)) and time.monotonic() < end:
         time.sleep(0.05)
     return [f"loop device {device}" for device in left]
@@ -226,12 +261,14 @@ def _clear_limits(directory: Path) -> list[str]:
     return left
 
 
-def _delete_namespace(directory: Path) -> list[str]:
-    name = namespace_of(directory)
-    if not Path(f"/run/netns/{name}").exists():
-        return []
-    done = subprocess.run(["ip", "netns", "delete", name], capture_output=True, text=True, check=False)
-    return [] if done.returncode == 0 else [f"network namespace {name}"]
+def _delete_namespaces(directory: Path) -> list[str]:
+    """The namespace of the instance and those of its nodes, which have a number behind a dot."""
+    name, left = namespace_of(directory), []
+    for path in [*Path("/run/netns").glob(f"{name}.*"), Path(f"/run/netns/{name}")]:
+        if path.exists():
+            done = subprocess.run(["ip", "netns", "delete", path.name], capture_output=True, text=True, check=False)
+            left += [f"network namespace {path.name}"] if done.returncode else []
+    return left
 
 
 def _delete_memory(directory: Path) -> list[str]:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The helper that changes a running lab target: a wandering rate, or a server that stands still now and then.
+"""The helper that changes a running lab target: a wandering rate, a server that stands still now and then, or ends.
 
-Started as `python mover.py drift RATE_FILE HIGH LOW SECONDS` or `... stall PID_FILE PERIOD STALL`;
+Started as `python mover.py drift RATE_FILE HIGH LOW SECONDS`, `... stall PID_FILE PERIOD STALL` or
+`... away PID_FILE SECONDS`;
 ends with its instance. It imports nothing of the project, so it starts at once.
 """
 
@@ -53,8 +54,20 @@ def stall(pid_file: Path, period_seconds: float, stall_seconds: float) -> None:
             out.write(f"{began:.3f} {time.time():.3f}\n")
 
 
+def away(pid_file: Path, seconds: float) -> None:
+    """End the process so long from now, as a box whose power fails."""
+    time.sleep(seconds)
+    pid, started = map(int, pid_file.read_text().split())
+    # The number may be somebody else's by now.
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    if int(fields[19]) == started:
+        os.kill(pid, signal.SIGKILL)
+
+
 if __name__ == "__main__":
     if sys.argv[1] == "drift":
         drift(Path(sys.argv[2]), *map(float, sys.argv[3:6]))
+    elif sys.argv[1] == "away":
+        away(Path(sys.argv[2]), float(sys.argv[3]))
     else:
         stall(Path(sys.argv[2]), *map(float, sys.argv[3:5]))

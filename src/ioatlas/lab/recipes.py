@@ -61,14 +61,17 @@ def nbdkit(
     address: tuple[str, ...] = ("--unix", SOCKET),
     ready: str = SOCKET,
     environment: tuple[tuple[str, str], ...] = (),
+    name: str = "disk",
+    node: int = 0,
 ) -> Serve:
     """Start nbdkit on the scenario's socket, with 64 threads a connection unless `words` says otherwise.
 
     As a daemon, because nbdkit 1.32 in the foreground ends with the program that started it (it asks for a signal at
     its parent's death).
     """
-    argv = ("nbdkit", *address, "--pidfile", "{dir}/disk.pid", "--threads", "64", *words)
-    return Serve("disk", argv, ready, inside=ready != SOCKET, daemon=True, environment=environment)
+    argv = ("nbdkit", *address, "--pidfile", f"{{dir}}/{name}.pid", "--threads", "64", *words)
+    inside = not node and not ready.startswith("{dir}")
+    return Serve(name, argv, ready, inside=inside, node=node, daemon=True, environment=environment)
 
 
 def throttled_null(size_bytes: Setting, **limits: int) -> Serve:

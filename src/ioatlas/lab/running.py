@@ -12,7 +12,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -21,7 +20,7 @@ from pathlib import Path
 
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.lab import instance
-from ioatlas.lab.network import lay_link
+from ioatlas.lab.network import lay_link, lay_nodes, node_of, octet_of, server_of
 from ioatlas.lab.recipes import REGISTRY
 from ioatlas.lab.scenario import (
     Check,
@@ -31,6 +30,8 @@ from ioatlas.lab.scenario import (
     Loop,
     MakeFile,
     Memory,
+    Nodes,
+    Recipe,
     Requirement,
     Run,
     Scenario,
@@ -57,6 +58,7 @@ class LabTarget:
     """A running target: where it is, and what is known about it before anything is measured.
 
     location: URI or path, as `ioatlas map` takes it; options: fio options without which the truth does not hold.
+    exports:  (name, location) of each of several disks that may be loaded together.
     """
 
     name: str
@@ -68,6 +70,7 @@ class LabTarget:
     options: Mapping[str, Setting] = field(default_factory=dict)
     checks: tuple[Check, ...] = ()
     context: Mapping[str, str] = field(default_factory=dict)
+    exports: tuple[tuple[str, str], ...] = ()
 
     @property
     def uri(self) -> str:
@@ -110,7 +113,18 @@ def find(name: str) -> Scenario:
 def scenarios() -> dict[str, Scenario]:
     """All scenarios by name, in the order of the registry."""
     # Each enters its own.
-    from ioatlas.lab import catalog, catalog_faulty, catalog_moving, catalog_root  # noqa: F401
+    from ioatlas.lab import (  # noqa: F401
+        catalog,
+        catalog_arrays,
+        catalog_boxes,
+        catalog_clients,
+        catalog_faulty,
+        catalog_moving,
+        catalog_nodes,
+        catalog_root,
+        catalog_shares,
+        catalog_spindle,
+    )
 
     return dict(REGISTRY)
 
@@ -156,8 +170,9 @@ def filled(scenario: Scenario, given: Mapping[str, Setting]) -> dict[str, Settin
                 f"{name} of {scenario.name} cannot be {value!r}",
                 remedy=f"write a number such as {scenario.settings[name]}",
             ) from error
-        # A delay of 0 is the same path without delay.
-        if kind is not str and (float(settings[name]) < 0 or (float(settings[name]) == 0 and not name.endswith("_ms"))):
+        # A delay of 0 is the same path without delay; what is off or none by default can be set so again.
+        least = 0 if name.endswith("_ms") or scenario.settings[name] == 0 else None
+        if kind is not str and float(settings[name]) <= 0 and float(settings[name]) != least:
             raise UsageError(f"{name} of {scenario.name} must be above 0, not {value}")
     return settings
 
@@ -183,9 +198,34 @@ def down(directory: Path) -> None:
         )
 
 
-def up(name: str, settings: Mapping[str, Setting] | None = None, *, owned: bool = False) -> LabTarget:
+def location_of(name: str, settings: Mapping[str, Setting], ident: str) -> tuple[str, str]:
+    """(kind, location) that `up` with this ident will have: what is planned before it is set up. Raises UsageError."""
+    recipe, context = _expected(name, settings, ident)
+    location = fill(recipe.location, context)
+    if "{" in location:
+        raise UsageError(f"where {name} will be is known only once it runs", remedy="start it, then measure it")
+    return recipe.kind, location
+
+
+def exports_of(name: str, settings: Mapping[str, Setting], ident: str) -> tuple[tuple[str, str], ...]:
+    """(name, location) likewise of each of its disks that may be loaded together; of most scenarios there are none."""
+    recipe, context = _expected(name, settings, ident)
+    return tuple((one, fill(location, context)) for one, location in recipe.exports)
+
+
+def _expected(name: str, settings: Mapping[str, Setting], ident: str) -> tuple[Recipe, dict[str, str]]:
+    scenario = find(name)
+    directory = instance.named_directory(ident)
+    octet = octet_of(directory.name)
+    context = {"name": name, "dir": str(directory), "server": server_of(octet), "octet": str(octet)}
+    context |= {f"node{number}": node_of(octet, number) for number in range(1, 17)}
+    return scenario.build(filled(scenario, settings)), context
+
+
+def up(name: str, settings: Mapping[str, Setting] | None = None, *, owned: bool = False, ident: str = "") -> LabTarget:
     """Start a scenario that stays until `down`; with `owned` it is also swept once this program has ended.
 
+    ident: its name, which tells its location beforehand (`location_of`); an earlier one of that name is taken down.
     Raises UsageError (unknown name or setting), IoAtlasError (missing package, no root, a server that does not start).
     """
     scenario = find(name)
@@ -203,9 +243,10 @@ def up(name: str, settings: Mapping[str, Setting] | None = None, *, owned: bool 
             remedy="run it with sudo, or choose one that `ioatlas lab list` shows without root",
         )
     instance.sweep()
-    directory = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=instance.root_directory()))
+    directory = instance.make_directory(name, ident)
     recipe = scenario.build(chosen)
     context = {"name": name, "dir": str(directory), "python": sys.executable, "plugins": str(Path(__file__).parent)}
+    context |= {"named": ident} if ident else {}
     state = {
         "scenario": name,
         "settings": chosen,
@@ -235,6 +276,7 @@ def up(name: str, settings: Mapping[str, Setting] | None = None, *, owned: bool 
         options=recipe.options,
         checks=recipe.checks,
         context=context,
+        exports=tuple((one, fill(at, context)) for one, at in recipe.exports),
     )
 
 
@@ -251,9 +293,11 @@ def _carry_out(step: Step, context: dict[str, str]) -> None:
         case MakeFile():
             _make_file(Path(fill(step.path, context)), step)
         case Serve():
-            _serve(step, context)
+            context[f"{step.name}_pid"] = str(_serve(step, context))
         case Link():
-            context.update(lay_link(step, instance.namespace_of(directory)))
+            context.update(lay_link(step, instance.namespace_of(directory), octet=_named(context)))
+        case Nodes():
+            context.update(lay_nodes(step, instance.namespace_of(directory), octet=_named(context)))
         case FarLink():
             namespace, ready = instance.namespace_of(directory), "{dir}/far.json"
             _run(["ip", "netns", "add", namespace])
@@ -282,12 +326,18 @@ def _carry_out(step: Step, context: dict[str, str]) -> None:
         case Limit():
             _limit(fill(step.device, context), step, directory)
         case Run():
-            _run([*_prefix(context, inside=step.inside), *(fill(word, context) for word in step.argv)])
+            _run([*_prefix(step, context), *(fill(word, context) for word in step.argv)])
 
 
-def _prefix(context: Mapping[str, str], *, inside: bool) -> list[str]:
+def _named(context: Mapping[str, str]) -> int | None:
+    """The network that a target with a name of its own asks for."""
+    return octet_of(context["named"]) if "named" in context else None
+
+
+def _prefix(step: Serve | Run, context: Mapping[str, str]) -> list[str]:
     # `ip netns exec` would make a private mount namespace; nsenter changes nothing but the network.
-    return ["nsenter", f"--net=/run/netns/{context['namespace']}"] if inside else []
+    place = f"namespace{step.node or ''}"
+    return ["nsenter", f"--net=/run/netns/{context[place]}"] if step.inside or step.node else []
 
 
 def _run(arguments: list[str]) -> str:
@@ -348,9 +398,9 @@ def _limit_memory(step: Memory, directory: Path) -> None:
     program.chmod(0o700)
 
 
-def _serve(step: Serve, context: Mapping[str, str]) -> None:
+def _serve(step: Serve, context: Mapping[str, str]) -> int:
     directory = Path(context["dir"])
-    arguments = [*_prefix(context, inside=step.inside), *(fill(word, context) for word in step.argv)]
+    arguments = [*_prefix(step, context), *(fill(word, context) for word in step.argv)]
     environment = {
         **os.environ,
         "PATH": _search_path(),
@@ -384,6 +434,7 @@ def _serve(step: Serve, context: Mapping[str, str]) -> None:
         time.sleep(0.005)
     pid_file.write_text(f"{pid} {instance.start_ticks(pid)}\n")
     _put_before_others(pid)
+    return pid
 
 
 @contextmanager

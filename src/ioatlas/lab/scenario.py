@@ -39,7 +39,7 @@ class Serve:
 
     argv may hold {dir}, {python}, {server}, {loop0} ...; `ready` is a unix socket, 'host:port' or a path that must
     exist.
-    inside: run in the network namespace of the scenario's server.
+    inside: run in the network namespace of the scenario's server; node: in that of this node, counted from 1.
     daemon: it puts itself into the background and writes {dir}/NAME.pid.
     """
 
@@ -47,6 +47,7 @@ class Serve:
     argv: tuple[str, ...]
     ready: str = ""
     inside: bool = False
+    node: int = 0
     daemon: bool = False
     environment: tuple[tuple[str, str], ...] = ()
 
@@ -64,11 +65,37 @@ class MakeFile:
 
 @dataclass(frozen=True)
 class Link:
-    """A server namespace joined to this one by a veth pair; a token bucket limits both directions."""
+    """A server namespace joined to this one by a veth pair; a token bucket limits both directions.
+
+    in_bits_per_s: of what the server takes; as much as it gives without it. queue_ms: what waits longer is dropped.
+    """
 
     rate_bits_per_s: int
     mtu: int
     burst_bytes: int = 256 << 10
+    in_bits_per_s: int = 0
+    queue_ms: int = 50
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """Servers in a namespace each, on one switch with this machine: {node1}, {node2} ... are their addresses.
+
+    rate_bits_per_s:        of each node's port and of this machine's, both directions, by a token bucket at both ends.
+    in_bits_per_s:          of what a node takes; as much as it gives without it.
+    client_bits_per_s:      of this machine's port; as the nodes' without it.
+    queue_ms:               what waits longer at a port is dropped.
+    beside_bits_per_s:      of one more link, between the first two nodes alone, at {beside1} and {beside2}; 0 is none.
+    """
+
+    count: int
+    rate_bits_per_s: int
+    mtu: int
+    burst_bytes: int = 256 << 10
+    beside_bits_per_s: int = 0
+    in_bits_per_s: int = 0
+    client_bits_per_s: int = 0
+    queue_ms: int = 50
 
 
 @dataclass(frozen=True)
@@ -95,6 +122,7 @@ class Run:
 
     argv: tuple[str, ...]
     inside: bool = False
+    node: int = 0
 
 
 @dataclass(frozen=True)
@@ -120,7 +148,7 @@ class FarLink:
     mtu: int
 
 
-Step = Serve | MakeFile | Link | Loop | Limit | Run | Text | Memory | FarLink
+Step = Serve | MakeFile | Link | Nodes | Loop | Limit | Run | Text | Memory | FarLink
 
 
 @dataclass(frozen=True)
@@ -132,6 +160,7 @@ class Check:
     kind:      what of the run is compared with the truth (`lab.check`).
     tolerance:  relative; what lies within `tolerance_absolute` in the truth's unit is right as well.
     wider:      why the tolerance is more than 1% of a rate, or more than 2% and 0.3 ms of a latency.
+    first:      options that take the place of these in a run to its end that is made before.
     without_delay: the setting that is 0 on the same path without delay. What that path costs is measured in turn with
                 the target and belongs to the truth: of a latency it is taken off, of a rate it is added to the time of
                 each I/O.
@@ -143,6 +172,7 @@ class Check:
     options: tuple[str, ...]
     kind: Literal[
         "bw",
+        "mean_bw",
         "iops",
         "latency",
         "error_percent",
@@ -153,6 +183,7 @@ class Check:
         "slope",
         "edge",
         "device_reads",
+        "path_bytes",
     ] = "bw"
     settle_seconds: float = 3.0
     seconds: float = 3.0
@@ -161,6 +192,7 @@ class Check:
     sleep_ms: float = 0.0
     without_delay: str = ""
     wider: str = ""
+    first: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -174,6 +206,8 @@ class Recipe:
     checks: tuple[Check, ...] = ()
     options: Mapping[str, Setting] = field(default_factory=dict)
     """fio options without which the truth does not hold, such as direct=0."""
+    exports: tuple[tuple[str, str], ...] = ()
+    """(name, location) of each of several disks that may be loaded together; `location` is the first of them."""
 
 
 @dataclass(frozen=True)

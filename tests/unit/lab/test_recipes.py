@@ -18,6 +18,8 @@ PLACES = {
     "namespace",
     "device",
     "octet",
+    "gluster1_pid",
+    *(f"{kind}{index}" for kind in ("node", "namespace", "beside") for index in range(1, 13)),
     "name",
     *(f"loop{index}" for index in range(5)),
 }

@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Claims against what a campaign measured: the same direction, another one, or undecided. Never by eye.
+
+Values are visits, as logarithms. Ratios are geometric means over all loads that both sides have. The variance of a
+visit is the load's own, shrunk to that of all loads (Smyth 2004), or pooled where there are few loads. Intervals of all
+claims of a study hold together at 95% (Bonferroni), so that one in twenty studies has a wrong one by chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import exp, inf, log, sqrt
+from typing import Literal
+
+import numpy as np
+
+from ioatlas.reproductions.study import Claim, Place, Value
+from ioatlas.stats.intervals import t_quantile
+from ioatlas.stats.variance import PooledVariance, pool_variance
+
+Outcome = Literal["same", "differs", "undecided", "new", "not measured"]
+LEVEL = 0.05
+MOST_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One load of one configuration in one direction.
+
+    place: its options and factors by name, with `direction`. values: one a visit, by quantity. limit: what was named to
+    limit it, '' where that was withheld. truth: what is known of its lab target.
+    """
+
+    configuration: str
+    place: Mapping[str, Value]
+    values: Mapping[str, tuple[float, ...]]
+    limit: str = ""
+    truth: Mapping[str, float] | None = None
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """name: what is held against what, where there are several. pairs: loads that both have."""
+
+    value: float
+    low: float
+    high: float
+    pairs: int
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A claim and what came out. ratios: with intervals that hold together. told: a sentence without them, or why there
+    are none. first, second: typical values of both sides, in the unit of the quantity. limits: named on each side.
+    """
+
+    claim: Claim
+    outcome: Outcome
+    ratios: tuple[Ratio, ...] = ()
+    told: str = ""
+    first: float | None = None
+    second: float | None = None
+    limits: tuple[str, ...] = ()
+
+
+def check_claims(claims: Sequence[Claim], measured: Sequence[Measured]) -> list[Checked]:
+    """Every claim, in order."""
+    pools = {
+        quantity: _pool(one.values.get(quantity, ()) for one in measured)
+        for quantity in dict.fromkeys(claim.quantity for claim in claims)
+    }
+    comparisons = sum(_comparisons(claim) for claim in claims)
+    level = LEVEL / max(1, comparisons)
+    return [_check(claim, measured, pools[claim.quantity], level) for claim in claims]
+
+
+def _comparisons(claim: Claim) -> int:
+    return 0 if claim.kind == "limit" else len(_rivals(claim)) if claim.kind == "best" else 1
+
+
+def _check(claim: Claim, measured: Sequence[Measured], pool: _Noise, level: float) -> Checked:
+    mine = [one for one in measured if _inside(one, claim.of)]
+    if not mine:
+        return Checked(claim, "not measured", told="no load of it was measured")
+    match claim.kind:
+        case "limit":
+            return _check_limit(claim, mine)
+        case "ceiling":
+            return _check_ceiling(claim, mine, pool, level)
+        case "spread":
+            return _check_spread(claim, mine, measured, level)
+        case "best":
+            rivals = _rivals(claim)
+        case "ratio":
+            rivals = {"": claim.over}
+    found = []
+    others: list[Measured] = []
+    for name, over in rivals.items():
+        pairs = _pairs(claim.of, over, mine, measured)
+        others += [other for _, other in pairs]
+        ratio = _ratio(pairs, claim.quantity, pool, level, name)
+        if ratio is None:
+            return Checked(claim, "not measured", told=_why_none(pairs, name))
+        found.append(ratio)
+    first = _typical(mine, claim.quantity)
+    second = _typical(others, claim.quantity)
+    outcome = _together([_outcome(claim, ratio.low, ratio.high) for ratio in found])
+    return Checked(claim, outcome, tuple(found), "", first, second, (_limits(mine), _limits(others)))
+
+
+def _why_none(pairs: Sequence[object], name: str) -> str:
+    against = f" with {name}" if name else ""
+    return f"too few visits{against}" if pairs else f"no load in common{against}"
+
+
+def _rivals(claim: Claim) -> dict[str, Place]:
+    """Of a best one what it is held against, one at a time: each value of the one list in `over`."""
+    name, values = next((name, values) for name, values in claim.over.items() if isinstance(values, list))
+    return {str(value): {**claim.over, name: value} for value in values}
+
+
+def _inside(one: Measured, place: Place) -> bool:
+    return all(
+        name in one.place and (one.place[name] in value if isinstance(value, list) else one.place[name] == value)
+        for name, value in place.items()
+    )
+
+
+def _pairs(
+    of: Place, over: Place, mine: Sequence[Measured], measured: Sequence[Measured]
+) -> list[tuple[Measured, Measured]]:
+    """Loads of both sides that differ in nothing but what `over` names."""
+    theirs = {
+        _rest(one, over): one
+        for one in measured
+        if _inside(one, {name: value for name, value in of.items() if name not in over} | over)
+    }
+    return [(one, theirs[key]) for one in mine if (key := _rest(one, over)) in theirs]
+
+
+def _rest(one: Measured, over: Place) -> frozenset[tuple[str, Value]]:
+    return frozenset((name, value) for name, value in one.place.items() if name not in over)
+
+
+# -- noise -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Noise:
+    """Of all loads of a campaign; `pool` where they are enough, else their plain mean with its degrees of freedom."""
+
+    pool: PooledVariance | None
+    variance: float
+    dof: float
+
+    def of(self, logs: Sequence[float]) -> tuple[float, float]:
+        """(variance of one visit, degrees of freedom) of a load."""
+        n = len(logs)
+        own = float(np.var(logs, ddof=1)) if n > 1 else 0.0
+        if self.pool is None:
+            return self.variance, self.dof
+        dof = self.pool.dof + n - 1
+        if dof == inf:
+            return self.pool.variance_log, inf
+        return (self.pool.dof * self.pool.variance_log + (n - 1) * own) / dof, dof
+
+
+def _pool(values: Iterable[Sequence[float]]) -> _Noise:
+    groups = [np.log(one) for one in values if len(one) > 1 and min(one) > 0]
+    dof = sum(len(group) - 1 for group in groups)
+    plain = sum(float(group.var(ddof=1)) * (len(group) - 1) for group in groups) / dof if dof else 0.0
+    return _Noise(pool_variance([np.exp(group).tolist() for group in groups]), plain, dof)
+
+
+def _logs(one: Measured, quantity: str) -> list[float]:
+    return [log(value) for value in one.values.get(quantity, ()) if value > 0]
+
+
+def _ratio(
+    pairs: Sequence[tuple[Measured, Measured]], quantity: str, noise: _Noise, level: float, name: str
+) -> Ratio | None:
+    """Geometric mean over the pairs with Welch's interval; None where there is none, or no two visits of one load."""
+    both = [(_logs(first, quantity), _logs(second, quantity)) for first, second in pairs]
+    both = [(first, second) for first, second in both if first and second]
+    if not both or (noise.pool is None and not noise.dof):
+        return None
+    difference = float(np.mean([np.mean(first) - np.mean(second) for first, second in both]))
+    parts = [(*noise.of(side), len(side)) for pair in both for side in pair]
+    shares = [(variance / n / len(both) ** 2, dof) for variance, dof, n in parts]
+    low, high = _bounds(difference, shares, level, shared=noise.pool is None)
+    return Ratio(exp(difference), exp(low), exp(high), len(both), name)
+
+
+def _bounds(middle: float, shares: Sequence[tuple[float, float]], level: float, *, shared: bool) -> tuple[float, float]:
+    """The interval of a sum with these variances and degrees of freedom (Welch and Satterthwaite).
+
+    shared: they are one and the same variance, whose degrees of freedom do not add up.
+    """
+    total = sum(variance for variance, _ in shares)
+    below = sum(variance**2 / dof for variance, dof in shares if dof < inf)
+    dof = shares[0][1] if shared else total**2 / below if below > 0 else inf
+    half = t_quantile(1 - level / 2, dof) * sqrt(total)
+    return middle - half, middle + half
+
+
+# -- outcomes --------------------------------------------------------------------------------------------------
+
+
+def _outcome(claim: Claim, low: float, high: float) -> Outcome:
+    """What an interval of a ratio says of what was expected."""
+    up, down = 1 + claim.tolerance, 1 / (1 + claim.tolerance)
+    match claim.expected:
+        case "":
+            return "new"
+        case "higher":
+            return "same" if low >= up else "differs" if high < up else "undecided"
+        case "lower":
+            return "same" if high <= down else "differs" if low > down else "undecided"
+        case _:
+            inside, outside = low >= down and high <= up, low > up or high < down
+            return "same" if inside else "differs" if outside else "undecided"
+
+
+def _together(outcomes: Sequence[Outcome]) -> Outcome:
+    """All have to be so; one that is otherwise makes it otherwise."""
+    return next((one for one in ("differs", "undecided") if one in outcomes), outcomes[0])
+
+
+def _check_ceiling(claim: Claim, mine: Sequence[Measured], noise: _Noise, level: float) -> Checked:
+    """The fastest load against what is known of its lab target."""
+    known = [one for one in mine if one.truth and claim.truth in one.truth and _logs(one, claim.quantity)]
+    if not known or (noise.pool is None and not noise.dof):
+        return Checked(claim, "not measured", told="too few visits, or no limit is known of its lab target")
+    best = max(known, key=lambda one: float(np.mean(_logs(one, claim.quantity))))
+    logs = _logs(best, claim.quantity)
+    variance, dof = noise.of(logs)
+    truth = (best.truth or {})[claim.truth]
+    low, high = _bounds(float(np.mean(logs)) - log(truth), [(variance / len(logs), dof)], level, shared=True)
+    ratio = Ratio(exp(float(np.mean(logs))) / truth, exp(low), exp(high), 1)
+    value = exp(float(np.mean(logs)))
+    return Checked(claim, _outcome(claim, ratio.low, ratio.high), (ratio,), "", value, truth, (_limits([best]),))
+
+
+def _check_spread(claim: Claim, mine: Sequence[Measured], measured: Sequence[Measured], level: float) -> Checked:
+    """Standard deviation of repeats on logarithms, against that of the others; the interval is that of F."""
+    from scipy.special import fdtri
+
+    place = {name: value for name, value in claim.of.items() if name not in claim.over} | claim.over
+    theirs = [one for one in measured if _inside(one, place) and one not in mine]
+    one, other = (_pool(each.values.get(claim.quantity, ()) for each in side) for side in (mine, theirs))
+    if not one.dof or not other.dof or one.variance <= 0 or other.variance <= 0:
+        return Checked(claim, "not measured", told="too few repeats to tell how they spread")
+    ratio = one.variance / other.variance
+    low, high = (ratio / float(fdtri(one.dof, other.dof, p)) for p in (1 - level / 2, level / 2))
+    found = Ratio(sqrt(ratio), sqrt(low), sqrt(high), len(mine))
+    outcome = _outcome(claim, found.low, found.high)
+    return Checked(claim, outcome, (found,), "", sqrt(one.variance), sqrt(other.variance))
+
+
+def _check_limit(claim: Claim, mine: Sequence[Measured]) -> Checked:
+    """What was named: all of those that name one have to name it."""
+    named = [one.limit for one in mine if one.limit]
+    told = _limits(mine) or "withheld"
+    if not named:
+        return Checked(claim, "undecided", told=f"withheld in all {len(mine)} loads", limits=(told,))
+    right = sum(claim.expected in one for one in named)
+    outcome: Outcome = "same" if right == len(named) else "differs" if not right else "undecided"
+    withheld = f"; withheld in {len(mine) - len(named)}" if len(named) < len(mine) else ""
+    return Checked(claim, outcome, told=f"{told}{withheld}", limits=(told,))
+
+
+def _limits(side: Sequence[Measured]) -> str:
+    """'link 3, drive bandwidth 1'; '' where nothing was named."""
+    named = [one.limit for one in side if one.limit]
+    counted = sorted({name: named.count(name) for name in named}.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{name} {count}" for name, count in counted[:MOST_NAMED])
+
+
+def _typical(side: Sequence[Measured], quantity: str) -> float | None:
+    """Geometric mean over loads."""
+    means = [float(np.mean(logs)) for one in side if (logs := _logs(one, quantity))]
+    return exp(float(np.mean(means))) if means else None
