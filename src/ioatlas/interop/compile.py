@@ -19,8 +19,7 @@ _FLOW_SLEEP_US = 10
 _FLOW_NOTE = approximate(
     "outstanding I/O",
     "flow makes a stream that is ahead of its share finish what it has in flight before it waits",
-    "fewer I/Os in flight than stated while a stream waits; the total of very fast targets is held down (29% of the "
-    "free rate on a cached file)",
+    "fewer I/Os in flight than stated while a stream waits. Very fast targets are held down (to 29% on a cached file)",
 )
 _FILE_ENTRIES = 250_000
 """fio 3.33 ends with "smalloc: OOM" at about 320,000."""
@@ -140,8 +139,8 @@ def _strided(stream: Stream, options: dict[str, JobValue]) -> list[Fidelity]:
     return [
         approximate(
             "address",
-            f"one block in every {step} bytes; at the end fio begins again with the first block, where the tool "
-            "shifts by one",
+            f"one block in every {step} bytes. At the end fio begins again with the first block; the tool shifts by "
+            "one",
             f"after a pass over 1/{step / block:g} of the blocks the same ones come again: a cache would show it",
         )
     ]
@@ -153,8 +152,7 @@ def _backward(stream: Stream, options: dict[str, JobValue]) -> list[Fidelity]:
     return [
         approximate(
             "address",
-            "each I/O ends where the one before began; fio sends the first block of the region before it turns "
-            "to its end",
+            "each I/O ends where the one before began; fio sends the region's first block first",
             f"1 of {stream.size_bytes // block} I/Os" if stream.size_bytes else "1 I/O a pass",
         )
     ]

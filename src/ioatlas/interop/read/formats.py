@@ -110,6 +110,37 @@ FORMATS = (
         ("MPI Coordinated", "bw(MiB/s)", "SUMMARY", "mdtest-", '"bwMiB"', "Max Write", "Max Read"),
         {"IOR": "MiB is 1024^2 bytes", "mdtest": ""},
     ),
+    Format(
+        "pgbench", "pgbench", ("transaction type:", "pgbench (", " tps, lat "), {"pgbench": "iops are transactions"}
+    ),
+    Format(
+        "smallfile",
+        "smallfile",
+        (",thr = ", ", thread = ", "files/sec", '"filesPerSec"', '"files-per-sec"'),
+        {"smallfile": "iops are files; KB is 1024 bytes"},
+    ),
+    Format("dbench", "dbench", ("bench version", " procs", "AvgLat"), {"dbench": "MB is 10^6 bytes"}),
+    Format("db_bench", "db_bench", ("micros/op",), {"db_bench": "MB is 1024^2 bytes"}),
+    Format(
+        "warp",
+        "warp",
+        ("Operation: ", "Report: ", '"measure_duration_millis"', '"by_op_type"', "idx\tthread\top", "warp: "),
+        {"warp": "iops are objects"},
+    ),
+    Format(
+        "s3-benchmark",
+        "s3_benchmark",
+        (" time ", "Download performance", "benchmark program v"),
+        {"s3-benchmark": "MB is 1024^2 bytes"},
+    ),
+    Format("COSBench", "cosbench", ("Op-Count",), {"COSBench": "bandwidth is bytes"}),
+    Format(
+        "sibench",
+        "sibench",
+        ("res-95", '"Analyses"', '"ResTimeAvg"', '"Arguments"'),
+        {"sibench": "K, M, G are powers of 1024"},
+    ),
+    Format("kubestr", "kubestr", ("FIO test results", "JobName: "), {"kubestr": "KiB, as fio"}),
 )
 LOGS = (Format("fio log", "fio_log"), Format("fio histogram log", "fio_log", pattern="HISTOGRAM"))
 TOOLS = {tool: units for item in FORMATS for tool, units in item.tools.items()}

@@ -15,6 +15,7 @@ from dataclasses import replace
 
 from ioatlas.interop.read import fio_json
 from ioatlas.interop.read.formats import FORMATS, LOGS, Format
+from ioatlas.interop.read.numbers import noted
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
 from ioatlas.model.words import words
@@ -22,6 +23,7 @@ from ioatlas.model.words import words
 SCAN_BYTES = 4 << 20
 """How much of a file is searched for signatures at a time."""
 SCAN_LIMIT = 512 << 20
+_MOST_TOLD = 4
 _PASTED_LIMIT = 1 << 20
 """Characters of a text that is searched for results with a margin."""
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -74,6 +76,9 @@ def _matches(text: str) -> list[Format]:
         if margins[item.name] is not None or item.found_in(text)
     ]
     names = {item.name for item in found}
+    if "kubestr" in names and '"TestName"' in text:  # the fio JSON in it is its own
+        names.discard("fio JSON")
+        found = [item for item in found if item.name in names]
     # a vdbench summary names its histogram only by a link; the histogram file repeats the run definitions
     return [
         item
@@ -106,6 +111,14 @@ def _search_on(source: Source) -> list[Format]:
 
 def read_source(source: Source) -> Iterator[ImportedReading]:
     """All readings of one file. What could not be read is in `source.problems`; nothing is raised for bad content."""
+    with noted() as no_figures:
+        yield from _readings(source)
+    if no_figures:
+        told = ", ".join(list(dict.fromkeys(no_figures))[:_MOST_TOLD])
+        source.problem(0, f"not taken as figures ({len(no_figures)}): {told}; not a number, without bound, or negative")
+
+
+def _readings(source: Source) -> Iterator[ImportedReading]:
     found = fio_json.read_whole(source)
     if found is not None:
         yield from found

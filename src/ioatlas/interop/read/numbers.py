@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 _PLAIN = re.compile(r"^[+]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$", re.ASCII)
@@ -16,6 +18,29 @@ _SIZE = re.compile(r"^\s*([\d.,]+)\s*([kmgtpe]?)(i?b?|bytes|i?bytes?)?\s*$", re.
 _LIMIT = 1e24
 
 
+_NO_NUMBER = re.compile(
+    r"^[+-]?(nan|inf|infinity|1\.#(inf|ind|qnan)|\d+(\.\d*)?e\+?\d{3,})$|^-\d*\.?\d*[1-9]\d*$", re.IGNORECASE
+)
+_noted: list[str] | None = None
+_MOST_NOTED = 1000
+
+
+@contextmanager
+def noted() -> Iterator[list[str]]:
+    """Collects what stood where a figure should and is none: not a number, without bound, or negative."""
+    global _noted  # noqa: PLW0603 - readers call `num` from everywhere, and read one file at a time
+    before, _noted = _noted, []
+    try:
+        yield _noted
+    finally:
+        _noted = before
+
+
+def _note(text: str) -> None:
+    if _noted is not None and len(_noted) < _MOST_NOTED and len(text) <= 60 and _NO_NUMBER.match(text):
+        _noted.append(text)
+
+
 def num(text: str | None, *, comma: bool | None = None) -> float | None:
     """A finite figure from zero up, else None: nothing measured here is negative. `comma`: True when commas are decimal
     points in this text, None to judge by the figure alone.
@@ -23,6 +48,7 @@ def num(text: str | None, *, comma: bool | None = None) -> float | None:
     if text is None:
         return None
     text = text.strip().strip('"').strip("%").strip()
+    _note(text)
     if len(text) > 60 or text.lower() in _NO_FIGURE:
         return None
     if "," in text:

@@ -73,7 +73,7 @@ def iozone2017(size_bytes: int | None) -> Study:
     translation = iozone.translate(_source(command), "iozone")
     return Study(
         "iozone2017",
-        "nine IOzone operations over records of 4 KB to 16 MB on a 4 GB file, as measured on a NAS in 2017",
+        "nine IOzone operations, records of 4 KB to 16 MB, a 4 GB file: a NAS in 2017",
         translation.workloads,
         ordered=True,
         repeats=40,
@@ -88,13 +88,14 @@ def iozone2017(size_bytes: int | None) -> Study:
                 "labelled."
             ),
             (
-                "Reads are direct (-I), so that a client with more memory than the file does not answer from it; the "
-                "study's client had four times as much."
+                "Reads are direct (-I), so that the client's memory does not answer them. The study's client had "
+                "four times the file's size."
             ),
             "Backward reads differ from IOzone's in one position.",
             (
-                "Strided reads take one record in 17 as IOzone's do, but fio begins each pass with the same records "
-                "where IOzone shifts by one: a cache of a 17th of the file answers all but the first pass."
+                "Strided reads take one record in 17 as IOzone's do. But fio begins each pass over the file with "
+                "the same records where IOzone shifts by one. A cache of a 17th of the file answers all but the "
+                "first pass."
             ),
             (
                 "The data are IOzone's: one buffer of a few bytes of a pattern and zeros, written again and again. A "
@@ -124,13 +125,13 @@ def diskspd2016(size_bytes: int | None) -> Study:
                 )
     return Study(
         "diskspd2016",
-        "4K random read, 4K random write, 8K random 67/33 and 8K sequential 67/33 over threads x outstanding I/Os, "
-        "as in a virtual SAN review",
+        "4K random read and write, 8K random and sequential 67/33, over threads x outstanding I/Os: a virtual SAN "
+        "review",
         tuple(workloads),
         remarks=(
             (
-                "The review searched threads and outstanding I/Os by hand and reports 8 x 8 only; here the search is "
-                "part of the result."
+                "The review searched threads and outstanding I/Os by hand and reports 8 x 8 only. Here the search "
+                "is part of the result."
             ),
             "-h means no software cache and write-through: writes are direct and O_DSYNC.",
             (
@@ -138,7 +139,7 @@ def diskspd2016(size_bytes: int | None) -> Study:
                 "step instead."
             ),
             (
-                "fio keeps a sequential position for reads and another for writes, so the mixed sequential pattern is "
+                "fio keeps one sequential position for reads and one for writes. So the mixed sequential pattern is "
                 "two passes over the file."
             ),
             "The review used a 1 TB file; smaller targets fit caches that it did not fit.",
@@ -161,8 +162,7 @@ def xdd2008(size_bytes: int | None) -> Study:
                 workloads.append(Workload(name, (stream,), runtime_seconds=30.0))
     return Study(
         "xdd2008",
-        "sequential and random access, 4 to 1,024 KB, 1 to 8 outstanding per client, as in the 2008 comparison of "
-        "custom and commodity storage",
+        "sequential and random, 4 to 1,024 KB, 1 to 8 outstanding: the 2008 comparison of custom and commodity storage",
         tuple(workloads),
         remarks=(
             (
@@ -212,8 +212,8 @@ def nascharts2008(size_bytes: int | None) -> Study:
         ordered=True,
         remarks=(
             (
-                "The charts' sizes end at 1 GB or 4 GB; what matters is that the largest exceeds the memory of client "
-                "and server, so the sizes follow from those."
+                "The charts' sizes end at 1 GB or 4 GB. What matters is that the largest exceeds the memory of "
+                "client and server, so the sizes follow from those."
             ),
             (
                 "I/O is buffered on purpose and not flushed inside the time, as the charts were: small files show the "
@@ -221,7 +221,7 @@ def nascharts2008(size_bytes: int | None) -> Study:
             ),
             "Records are 64 KB throughout; the charts used one record size as well.",
             (
-                "Each file is new, written once and read once; the charts' rewrite and reread, which were not drawn, "
+                "Each file is new, written once and read once. Rewrite and reread, which the charts did not draw, "
                 "are left out."
             ),
             "Link limits are drawn from measurement and arithmetic, not from nominal figures alone.",
@@ -243,7 +243,7 @@ def orion_simple(size_bytes: int | None) -> Study:
         )
     return Study(
         "orion",
-        "8 KB random reads at 1 to 5 outstanding and 1 MB random reads at 1 to 2, as ORION's simple run on one disk",
+        "8 KB random reads at 1 to 5 outstanding, 1 MB at 1 to 2: ORION's simple run on one disk",
         workloads,
         remarks=(
             "ORION scales its levels with -num_disks: translate the command with the number of disks for other levels.",

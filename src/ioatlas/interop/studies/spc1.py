@@ -291,7 +291,7 @@ _REMARKS = (
         "the result."
     ),
     (
-        "The reuse walk is exact in the timed trace only; in the streams it is a zipf distribution over the region, "
+        "The reuse walk is exact in the timed trace only. In the streams it is a zipf distribution over the region, "
         "calibrated to its reuse distances."
     ),
     "Sequential runs restart at random places in the trace; in the streams they pass over the whole of their range.",
@@ -315,8 +315,7 @@ def spc1_like(size_bytes: int | None) -> Study:
     )
     return Study(
         "spc1-like",
-        "eight open streams in the shape of SPC-1 version 1 at 100, 95, 90, 80, 50 and 10% of a load of 10 units "
-        "(500 I/Os per second)",
+        "eight open streams in the shape of SPC-1 version 1: six loads from 10% to 100% of 500 I/Os per second",
         workloads,
         ordered=True,
         remarks=(*_REMARKS, remark),

@@ -65,19 +65,18 @@ def snia_pts(size_bytes: int | None) -> Study:
             workloads.append(Workload(name, (stream,), runtime_seconds=60.0))
     return Study(
         "snia-pts",
-        "fill twice, then rounds of 8 block sizes x 7 read shares until five rounds of 4 KiB random write are "
-        "steady (at most 25)",
+        "fill twice, then at most 25 rounds of 8 block sizes x 7 read shares, until five are steady",
         tuple(workloads),
         ordered=True,
         repeats=25,
         remarks=(
             (
-                "The standard purges the device first; a file or a share cannot be purged, so the state before the "
+                "The standard purges the device first. A file or a share cannot be purged, so the state before the "
                 "fill is the target's own."
             ),
             (
-                "Steady means five rounds whose 4 KiB random writes range within 20% of their mean and whose fitted "
-                "line moves by 10% at most."
+                "Steady is judged by five rounds of 4 KiB random writes. They range within 20% of their mean, and "
+                "their fitted line moves by 10% at most."
             ),
             "Targets whose blocks are larger than 512 bytes leave the 512-byte cells out.",
             "Threads and depth are free in the standard: 2 x 16 here, stated with the result.",
@@ -114,15 +113,14 @@ def emerald_like(size_bytes: int | None) -> Study:
         workloads.append(Workload(name, (stream,), runtime_seconds=1860.0))
     return Study(
         "emerald-like",
-        "a hot-band mix of thirteen streams, 8 KiB random and 256 KiB sequential phases of 31 minutes, with power "
-        "at each and at idle",
+        "a hot-band mix of thirteen streams, random 8 KiB and sequential 256 KiB, 31 minutes each, with power",
         tuple(workloads),
         ordered=True,
         remarks=(
             "Shares of streams that run freely are kept by fio's flow, which counts I/Os.",
             (
-                "A hot band is 50 zones of equal shares of the I/O, uniform inside each; writes are not shifted by 1% "
-                "of the band."
+                "A hot band is 50 zones of equal shares of the I/O, uniform inside each. Writes are not shifted by "
+                "1% of the band."
             ),
             (
                 "Bands and conditioning follow the published template as recalled; the result does not carry the "

@@ -172,8 +172,8 @@ def _stream(spec: Spec, span: Span, index: int) -> tuple[Stream, list[Fidelity]]
         notes.append(
             approximate(
                 "start of each thread",
-                "-T: fio's jobs end where the last one ends and wrap to "
-                "their own start, DiskSpd's to the start of the target",
+                "-T: fio's jobs end where the last one ends and wrap to their own start. DiskSpd's wrap to the "
+                "start of the target",
                 f"after a whole pass only, {size} bytes into the run of a thread",
             )
         )

@@ -197,9 +197,8 @@ def convert(name: str, value: str | None, where: str, kb_base: int, notes: list[
             notes.append(
                 approximate(
                     "size suffix",
-                    f"{text.strip()}: by fio's manual a decimal unit with kb_base=1024, as "
-                    "taken here; fio 3.33 itself reads `ki` as binary and `KiB` as "
-                    "decimal",
+                    f"{text.strip()}: by fio's manual a decimal unit with kb_base=1024, as taken here. fio 3.33 "
+                    "itself reads `ki` as binary and `KiB` as decimal",
                     "2.4% for each power where another reading was meant",
                 )
             )

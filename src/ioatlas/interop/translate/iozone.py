@@ -253,7 +253,7 @@ def _notes(plan: Plan) -> Iterator[Fidelity]:
     if any(op not in _WRITERS for op in ops):
         yield approximate(
             "reading",
-            "IOzone looks at each page of a record after reading it, inside its time; fio does not touch what it reads",
+            "IOzone looks at each page of a record after reading it, inside its time; fio does not",
             "one access to memory for each 4 KiB",
         )
     yield from _mode_notes(plan, ops, throughput=throughput)

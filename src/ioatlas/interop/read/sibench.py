@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""sibench: its JSON report and its lines of text. Rates are of whole objects; the text's K, M, G are powers of 1024.
+
+Its text says bits a second (b/s) or, when asked to, bytes (B/s). Response times are milliseconds in the text and
+microseconds in the JSON, as its source has them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from ioatlas.interop.read.json_results import Found, figure_of, objects, part, word_of
+from ioatlas.interop.read.numbers import num, times, whole
+from ioatlas.interop.read.source import Source
+from ioatlas.model.imported_reading import ImportedReading
+
+SIGNATURE = re.compile(
+    r"^(?:Total|Target\[|Server\[).{0,80}? bandwidth: +[\d.]+ ?[KMGTPE]?[bB]/s, +ok: "
+    r"|^\s*\"Arguments\"\s*:\s*\{[\s\S]{0,2000}?\"ObjectSize\"|\"Analyses\"\s*:|\"ResTimeAvg\"\s*:",
+    re.MULTILINE,
+)
+_LINE = re.compile(
+    r"^((?:Total|Target\[|Server\[).*?) +bandwidth: +([\d.]+) ?([KMGTPE]?)([bB])/s, +ok: +(\d+), +fail: +(\d+), "
+    r"+res-min: +(\d+) ms, +res-max: +(\d+) ms, +res-95: +(\d+) ms(?:, +res-avg: +(\d+) ms)?"
+)
+_PHASES = {"write": "write", "read": "read"}
+
+
+def read(source: Source) -> Iterator[ImportedReading]:
+    for number, line in source.lines():
+        if re.search(r'"(?:Arguments|Analyses|ResTimeAvg)"\s*:', line):
+            yield from _json(source)
+            return
+        if match := _LINE.match(line):
+            if source.unended(number) and not line.rstrip().endswith("ms"):
+                source.problem(number, "the file ends inside this line, which was not used")
+                continue
+            yield _line(source, number, match)
+        elif source.unended(number) and " bandwidth: " in line:
+            source.problem(number, "the file ends inside this line, which was not used")
+
+
+def _line(source: Source, number: int, match: re.Match[str]) -> ImportedReading:
+    scale = 1024 ** " KMGTPE".index(match[3] or " ")
+    bandwidth = times(num(match[2]), scale / (8 if match[4] == "b" else 1))
+    mean = times(num(match[10]), 1e6) if match[10] else None
+    details = {
+        "operations": whole(match[5]),
+        "lat_min_ns": times(num(match[7]), 1e6),
+        "lat_max_ns": times(num(match[8]), 1e6),
+        "lat_p95_ns": times(num(match[9]), 1e6),
+    }
+    return _reading(source, number, match[1].strip(), bandwidth, whole(match[6]), mean, details, {})
+
+
+def _json(source: Source) -> Iterator[ImportedReading]:
+    for found in objects(source):
+        analyses = found.value.get("Analyses")
+        if not isinstance(analyses, list):
+            if "Arguments" in found.value or "Stats" in found.value:
+                source.problem(found.line, "a sibench report without its Analyses: not finished or cut off")
+            continue
+        arguments = part(found.value, "Arguments")
+        line = found.line_of(r'"Analyses"\s*:')
+        for analysis in analyses[:10_000]:
+            name = word_of(analysis, "Name")
+            if name is None:
+                continue
+            line = _line_of(found, name, line)
+            yield from _analysis(source, line, name, analysis, arguments)
+
+
+def _line_of(found: Found, name: str, before: int) -> int:
+    return found.line_of(rf'"Name"\s*:\s*"{re.escape(name)}"', before)
+
+
+def _analysis(
+    source: Source, line: int, name: str, analysis: dict[str, Any], arguments: dict[str, Any]
+) -> Iterator[ImportedReading]:
+    bandwidth = figure_of(analysis, "BandwidthBytes")
+    if bandwidth is None:  # versions before it have bits alone
+        bandwidth = times(figure_of(analysis, "Bandwidth"), 1 / 8)
+    if bandwidth is None:
+        source.problem(line, f"{name[:60]}: no figure under Bandwidth")
+        return
+    successes, failures = figure_of(analysis, "Successes"), figure_of(analysis, "Failures")
+    mean = times(figure_of(analysis, "ResTimeAvg"), 1e3)
+    details = {
+        "operations": successes,
+        "lat_min_ns": times(figure_of(analysis, "ResTimeMin"), 1e3),
+        "lat_max_ns": times(figure_of(analysis, "ResTimeMax"), 1e3),
+        "lat_p95_ns": times(figure_of(analysis, "ResTime95"), 1e3),
+    }
+    failed = int(failures) if failures is not None else None
+    yield _reading(source, line, name, bandwidth, failed, mean, details, arguments)
+
+
+def _reading(
+    source: Source,
+    line: int,
+    name: str,
+    bandwidth: float | None,
+    failures: int | None,
+    mean: float | None,
+    details: dict[str, Any],
+    arguments: dict[str, Any],
+) -> ImportedReading:
+    phase = name.rsplit(" ", 1)[-1].lower()
+    seconds = figure_of(arguments, "RunTime")
+    operations = details.get("operations")
+    size = word_of(arguments, "ObjectSize")
+    bytes_of = _size(size) if size else None
+    workers = figure_of(arguments, "Workers")
+    notes = ["rates are of whole objects"]
+    if not name.startswith("Total"):
+        notes.append("one part of the total")
+    if workers is not None:
+        details["workers_per_core"] = workers
+    if operations == 0:
+        mean = None
+    return ImportedReading(
+        source.name,
+        line,
+        "sibench",
+        label=name,
+        direction=_PHASES.get(phase),
+        operation=phase if phase not in _PHASES else None,
+        size_bytes=bytes_of,
+        iops=times(operations, 1 / seconds) if operations is not None and seconds else None,
+        bw_bytes_per_s=bandwidth,
+        lat_mean_ns=mean,
+        lat_kind="total" if mean is not None else None,
+        errors=failures,
+        n=1,
+        runtime_seconds=seconds,
+        notes=tuple(notes),
+        details={key: value for key, value in details.items() if value is not None},
+    )
+
+
+def _size(text: str) -> int | None:
+    match = re.match(r"^([\d.]+) ?([KMGT]?)i?B?$", text.strip(), re.IGNORECASE)
+    value = num(match[1]) if match else None
+    return int(value * 1024 ** " KMGT".index(match[2].upper() or " ")) if match and value is not None else None
