@@ -1,0 +1,417 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The API: what each address below /api/v1 answers. Errors are problem details (RFC 9457)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import asdict, dataclass
+from datetime import date
+from typing import Annotated, Any
+
+from fastapi import APIRouter, BackgroundTasks, Depends, Header, HTTPException, Path, Query, Request, Response
+from fastapi.responses import FileResponse
+from pydantic import TypeAdapter
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect
+
+from ioatlas.atlas import accounts, queries, removal
+from ioatlas.atlas.blobs import Blobs, Incoming
+from ioatlas.atlas.database import Database
+from ioatlas.atlas.earning import Allowance, earned_of
+from ioatlas.atlas.fairness import Declaration
+from ioatlas.atlas.queries import Order
+from ioatlas.atlas.records import (
+    Account,
+    Cell,
+    Hit,
+    Page,
+    Product,
+    Reply,
+    Reproduction,
+    Result,
+    Scope,
+    Trace,
+    Viewer,
+    Wanted,
+)
+from ioatlas.atlas.traffic import Metrics
+from ioatlas.atlas.uploads import Desk, Wish
+from ioatlas.bundle.layout import ENDING
+
+MEDIA_TYPE = "application/zip"
+LONGEST_LENGTH = 18
+"""Digits of a length that a request may claim."""
+
+
+@dataclass(frozen=True)
+class Service:
+    """What requests are answered with: `request.app.state.service`.
+
+    warm: makes what pages show of a bundle. origin: the service's address as the world knows it; '' for the request's.
+    """
+
+    database: Database
+    blobs: Blobs
+    desk: Desk
+    metrics: Metrics
+    warm: Callable[[str], None] = lambda _sha256: None
+    origin: str = ""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Problem details. remedy: what to do. checks: of a bundle that was refused, what was looked at."""
+
+    title: str
+    status: int
+    detail: str
+    remedy: str = ""
+    type: str = "about:blank"
+    checks: tuple[dict[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Uploaded:
+    """url: of its page. new: False where the same bundle was there already. reason: why it has that state."""
+
+    id: str
+    url: str
+    state: str
+    reason: str
+    badge: str
+    grade: str
+    new: bool
+
+
+@dataclass(frozen=True)
+class Detail:
+    """A result with what was said of it. corrected_by: id of the result that replaces it."""
+
+    result: Result
+    replies: tuple[Reply, ...]
+    reproductions: tuple[Reproduction, ...]
+    trace: tuple[Trace, ...]
+    corrected_by: str = ""
+
+
+@dataclass(frozen=True)
+class Load:
+    """One load of a comparison: the cell of each side, in the order of the sides."""
+
+    rw: str
+    direction: str
+    bs_bytes: int
+    iodepth: int
+    numjobs: int
+    streams: str
+    loop: str
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """left_out: loads that some side lacks, or answers from a cache."""
+
+    results: tuple[Result, ...]
+    loads: tuple[Load, ...]
+    left_out: int
+
+
+@dataclass(frozen=True)
+class Me:
+    """Whose token it is. earned: credits by what they were earned for."""
+
+    account: Account
+    scopes: tuple[Scope, ...]
+    credits: int
+    earned: dict[str, int]
+    allowance: Allowance
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why something is done: shown to all."""
+
+    reason: str
+
+
+def service_of(request: Request) -> Service:
+    service: Service = request.app.state.service
+    return service
+
+
+def viewer_of(request: Request, service: Annotated[Service, Depends(service_of)]) -> Viewer:
+    """Who asks. A token that is not good is told, rather than taken for nobody."""
+    given = request.headers.get("authorization", "")
+    if not given:
+        return queries.NOBODY
+    kind, _, text = given.partition(" ")
+    viewer = accounts.viewer_of(service.database, text.strip()) if kind.lower() == "bearer" else None
+    if viewer is None:
+        raise HTTPException(401, "the token is not good", headers={"WWW-Authenticate": "Bearer"})
+    return viewer
+
+
+Served = Annotated[Service, Depends(service_of)]
+Asking = Annotated[Viewer, Depends(viewer_of)]
+Number = Annotated[str, Path(pattern=r"^[0-9a-z]{1,20}$", description="The permanent name of a result.")]
+Cursor = Annotated[str, Query(max_length=500, description="`next` of the page before.")]
+Limit = Annotated[int, Query(ge=1, le=queries.MOST_ENTRIES)]
+Least = Annotated[float | None, Query(ge=0, le=1e15)]
+Short = Annotated[str, Query(max_length=200)]
+_PROBLEM: dict[str, Any] = {"content": {"application/problem+json": {}}, "model": Problem}
+PROBLEMS: dict[int | str, dict[str, Any]] = {
+    code: {**_PROBLEM, "description": text}
+    for code, text in {
+        400: "What was sent does not fit.",
+        401: "The token is not good, or one is needed.",
+        403: "The token does not allow it.",
+        404: "There is no such thing, or it is not for you.",
+        422: "What was sent does not fit.",
+        429: "Too many requests.",
+        503: "Not now: too busy, or the database does not answer.",
+    }.items()
+}
+router = APIRouter(prefix="/api/v1", responses=PROBLEMS)
+_HITS, _CELLS = TypeAdapter(Page[Hit]), TypeAdapter(Page[Cell])
+"""They write what was made here as it is: checked again, value by value, a page takes ten times as long."""
+
+
+def needs(viewer: Viewer, scope: Scope) -> Account:
+    """The account. Raises for nobody, and for a token without the scope."""
+    if viewer.account is None:
+        raise HTTPException(401, "this takes a token", headers={"WWW-Authenticate": "Bearer"})
+    if scope not in viewer.scopes:
+        raise HTTPException(403, f"the token has no scope {scope}")
+    return viewer.account
+
+
+def found_result(service: Service, number: str, viewer: Viewer) -> Result:
+    """Raises 404 for one that is not there or not for the viewer, 410 for one that was deleted."""
+    found = queries.result_of(service.database, number, viewer)
+    if found is None:
+        gone = any(one.what == "deleted" for one in queries.traces_of(service.database, number))
+        raise HTTPException(410 if gone else 404, "it was deleted" if gone else "there is no such result")
+    return found
+
+
+@router.get("/results", summary="Search", response_model=Page[Hit])
+def search(
+    service: Served,
+    viewer: Asking,
+    q: Annotated[str, Query(max_length=200, description="Words in title, product, drive, protocol or link.")] = "",
+    product: Short = "",
+    vendor: Short = "",
+    owner: Short = "",
+    protocol: Short = "",
+    drive: Short = "",
+    link: Short = "",
+    max_price_per_tib: Least = None,
+    currency: Annotated[str, Query(max_length=3)] = "",
+    rw: Annotated[str, Query(max_length=20, description="As in fio: randread, write ...")] = "",
+    bs_bytes: Annotated[int | None, Query(ge=1, le=1 << 40)] = None,
+    direction: Annotated[str, Query(pattern="^(read|write|trim)?$")] = "",
+    min_iops: Least = None,
+    min_bw_bytes_per_s: Least = None,
+    max_p99_ns: Least = None,
+    max_mean_ns: Least = None,
+    circle: Annotated[str, Query(max_length=40, description="Id of a circle of yours: what it shares.")] = "",
+    order: Order = Order.NEWEST,
+    cursor: Cursor = "",
+    limit: Limit = 20,
+) -> Response:
+    """Results that fit. Bounds of performance hold for the bad side of a value's interval, all for one cell."""
+    wanted = Wanted(
+        q, product, vendor, owner, protocol, drive, link, max_price_per_tib, currency.upper(), rw, bs_bytes, direction,
+        min_iops, min_bw_bytes_per_s, max_p99_ns, max_mean_ns, circle,
+    )  # fmt: skip
+    found = queries.search(service.database, wanted, viewer, order=order, cursor=cursor, limit=limit)
+    return Response(_HITS.dump_json(found), media_type="application/json")
+
+
+@router.post(
+    "/results",
+    status_code=201,
+    summary="Upload a bundle",
+    responses={
+        200: {"model": Uploaded, "description": "It was there already."},
+        408: {**_PROBLEM, "description": "Too slow."},
+        409: {**_PROBLEM, "description": "The key was used for another request."},
+        413: {**_PROBLEM, "description": "Too large."},
+        507: {**_PROBLEM, "description": "The disk is full."},
+    },
+    openapi_extra={
+        "requestBody": {"required": True, "content": {MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}}}}
+    },
+)
+async def upload(
+    request: Request,
+    response: Response,
+    tasks: BackgroundTasks,
+    service: Served,
+    viewer: Asking,
+    private: bool = False,
+    embargo: Annotated[date | None, Query(description="Until then only its owner sees it.")] = None,
+    sponsor: Annotated[str | None, Query(max_length=200, description="Who paid; empty for nobody.")] = None,
+    conflict: Annotated[str | None, Query(max_length=400, description="Conflict of interest; empty for none.")] = None,
+    permission: Annotated[str, Query(max_length=400, description="Who allowed to publish, and when.")] = "",
+    replaces: Annotated[
+        str, Query(pattern=r"^[0-9a-z]{0,20}$", description="Your result that this one corrects.")
+    ] = "",
+    idempotency_key: Annotated[str, Header(max_length=100)] = "",
+) -> Uploaded:
+    """Take in one bundle. The same bundle again, or the same key, gives the result that is there already."""
+    account = needs(viewer, Scope.PUBLISH)
+    limits = service.desk.limits
+    declared = Declaration(sponsor, conflict, permission, embargo.isoformat() if embargo else "")
+    most = (await run_in_threadpool(service.desk.allowed, account)).upload_bytes
+    sent = request.headers.get("content-length", "0")
+    if not sent.isdecimal() or len(sent) > LONGEST_LENGTH or int(sent) > most:
+        raise HTTPException(413, f"a bundle has at most {most >> 20} MiB")
+    await run_in_threadpool(service.desk.check_quota, account)
+    with service.blobs.incoming(most) as incoming:
+        try:
+            await asyncio.wait_for(_receive(request.stream(), incoming, limits.idle_seconds), limits.upload_seconds)
+        except TimeoutError:
+            raise HTTPException(408, "the bundle came too slowly", headers={"Connection": "close"}) from None
+        except ClientDisconnect:
+            service.metrics.upload("broken off")
+            raise HTTPException(400, "the bundle broke off") from None
+        try:
+            taken = await run_in_threadpool(
+                service.desk.take, incoming, account, Wish(declared, private, idempotency_key, replaces)
+            )
+        except Exception:
+            service.metrics.upload("refused")
+            raise
+    service.metrics.upload("taken" if taken.new else "known")
+    response.status_code = 201 if taken.new else 200
+    owner = Viewer(account, frozenset({Scope.READ}))
+    found = await run_in_threadpool(found_result, service, taken.result_id, owner)
+    place = f"{service.origin or str(request.base_url).rstrip('/')}/r/{found.id}"
+    if taken.new and found.bundle_sha256:
+        tasks.add_task(service.warm, found.bundle_sha256)
+    response.headers["Location"] = f"/api/v1/results/{found.id}"
+    return Uploaded(found.id, place, found.state, found.reason, found.badge, found.grade, taken.new)
+
+
+async def _receive(stream: AsyncIterator[bytes], incoming: Incoming, idle_seconds: float) -> None:
+    while True:
+        try:
+            piece = await asyncio.wait_for(anext(stream), idle_seconds)
+        except StopAsyncIteration:
+            return
+        incoming.write(piece)
+
+
+@router.get("/results/{number}", summary="A result")
+def one_result(service: Served, viewer: Asking, number: Number) -> Detail:
+    """A result, what vendor and evaluator say, who reproduced it, and what happened to it."""
+    found = found_result(service, number, viewer)
+    return Detail(
+        found,
+        queries.replies_of(service.database, number),
+        queries.reproductions_of(service.database, number, viewer),
+        queries.traces_of(service.database, number),
+        queries.corrected_by(service.database, number, viewer),
+    )
+
+
+@router.get("/results/{number}/cells", summary="Its measured values", response_model=Page[Cell])
+def cells(
+    service: Served,
+    viewer: Asking,
+    number: Number,
+    cursor: Cursor = "",
+    limit: Annotated[int, Query(ge=1, le=1000)] = 200,
+) -> Response:
+    """Cells in the order of the campaign, each direction for itself."""
+    found = readable(service, number, viewer)
+    page = queries.cell_page(service.database, found.id, cursor=cursor, limit=limit)
+    return Response(_CELLS.dump_json(page), media_type="application/json")
+
+
+def readable(service: Service, number: str, viewer: Viewer) -> Result:
+    """A result whose data the viewer may have."""
+    found = found_result(service, number, viewer)
+    if not queries.may_read_data(found, viewer):
+        raise HTTPException(410, f"it was withdrawn: {found.reason}")
+    return found
+
+
+@router.get("/results/{number}/bundle", summary="The bundle itself", response_class=FileResponse)
+def bundle(service: Served, viewer: Asking, number: Number) -> FileResponse:
+    """The file as it was uploaded: `ioatlas verify` checks it."""
+    found = readable(service, number, viewer)
+    path = service.blobs.path(found.bundle_sha256) if found.bundle_sha256 else None
+    if path is None or not path.is_file():
+        raise HTTPException(404, "its bundle is not here")
+    return FileResponse(
+        path, media_type=MEDIA_TYPE, filename=f"{found.id}{ENDING}", content_disposition_type="attachment"
+    )
+
+
+@router.post("/results/{number}/withdraw", summary="Withdraw it", status_code=204)
+def withdraw(service: Served, viewer: Asking, number: Number, why: Reason) -> None:
+    """Its data is shown no more; title, reason and trace stay."""
+    needs(viewer, Scope.PUBLISH)
+    removal.withdraw(service.database, found_result(service, number, viewer), viewer, _line(why.reason))
+
+
+@router.delete("/results/{number}", summary="Delete it for good", status_code=204)
+def delete(service: Served, viewer: Asking, number: Number) -> None:
+    """Rows and bundle are removed; that there was one stays known."""
+    needs(viewer, Scope.PUBLISH)
+    removal.delete(service.database, service.blobs, found_result(service, number, viewer), viewer)
+
+
+def _line(text: str) -> str:
+    if not text.strip() or len(text) > 500 or not text.isprintable():
+        raise HTTPException(422, "a reason is one line of up to 500 characters")
+    return text.strip()
+
+
+@router.get("/products", summary="Products")
+def products(service: Served, viewer: Asking, q: Short = "", cursor: Cursor = "", limit: Limit = 20) -> Page[Product]:
+    """Products that have results, by name."""
+    return queries.products(service.database, q, viewer, cursor=cursor, limit=limit)
+
+
+@router.get("/products/{name}", summary="A product")
+def one_product(service: Served, viewer: Asking, name: Annotated[str, Path(max_length=120)]) -> Product:
+    """Its results are those of `/results?product=`."""
+    found = queries.product_of(service.database, name, viewer)
+    if found is None:
+        raise HTTPException(404, "there is no such product")
+    return found
+
+
+@router.get("/compare", summary="Compare results")
+def compare(service: Served, viewer: Asking, ids: Annotated[str, Query(max_length=300)]) -> Compared:
+    """Results side by side, at the loads that all of them measured. ids: separated by commas."""
+    found = queries.compare(service.database, [one.strip() for one in ids.split(",") if one.strip()], viewer)
+    names = ("rw", "direction", "bs_bytes", "iodepth", "numjobs", "streams", "loop")
+    loads = tuple(
+        Load(**dict(zip(names, load, strict=True)), cells=tuple(side.cells[load] for side in found.sides))
+        for load in found.loads
+    )
+    return Compared(tuple(side.result for side in found.sides), loads, found.left_out)
+
+
+@router.get("/me", summary="Whose token this is")
+def me(service: Served, viewer: Asking) -> Me:
+    """The account of the token, what the token allows, and what the account has earned."""
+    account = needs(viewer, Scope.READ)
+    allowed = service.desk.allowed(account)
+    with service.database.reading() as link:
+        earned = earned_of(link, account.id)
+    return Me(account, tuple(sorted(viewer.scopes)), allowed.credits, earned, allowed)
+
+
+def problem(status: int, detail: str, **more: Any) -> dict[str, Any]:
+    """As a JSON value, without what is empty."""
+    from http import HTTPStatus
+
+    told = asdict(Problem(HTTPStatus(status).phrase, status, detail, **more))
+    return {name: value for name, value in told.items() if value}

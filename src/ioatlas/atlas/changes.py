@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What its owner or a moderator changes of a result later: permission, embargo, privacy, a doubt decided.
+
+A result that was public is not hidden again: it is withdrawn, which leaves a trace, or deleted.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from enum import StrEnum
+from typing import Any
+
+import sqlalchemy as sa
+
+from ioatlas.atlas import audit, fairness
+from ioatlas.atlas.database import Database
+from ioatlas.atlas.earning import Earned, earn
+from ioatlas.atlas.fairness import Declaration, Publication, State
+from ioatlas.atlas.queries import public
+from ioatlas.atlas.records import Result, Viewer
+from ioatlas.atlas.tables import result, trace
+from ioatlas.errors import RefusedError, UsageError
+from ioatlas.product.sheet import Origin, Permission, Publishing, Sheet
+
+
+@dataclass(frozen=True)
+class Change:
+    """None leaves it as it is. embargo: ISO date, '' ends it."""
+
+    permission: str | None = None
+    embargo: str | None = None
+    private: bool | None = None
+
+    def values(self) -> dict[str, Any]:
+        """By column."""
+        named = {"permission": self.permission, "embargo": self.embargo, "wants_private": self.private}
+        return {name: value for name, value in named.items() if value is not None}
+
+
+class Decision(StrEnum):
+    """Of a moderator on a doubt."""
+
+    RELEASE = "release"
+    KEEP = "keep"
+    FLAG = "flag"
+
+
+def publication_of(
+    licence_says: str, permission: str, embargo: str, *, private: bool, flagged: str = "", day: date | None = None
+) -> Publication:
+    """Who may see a result. licence_says: of the product's sheet; '' where it has none."""
+    sheet = None
+    if licence_says:
+        said = Publishing(Permission(licence_says), permission=permission)
+        sheet = Sheet("", "", "", (), Origin(), publishing=said)
+    declared = Declaration(permission=permission, embargo=embargo)
+    return fairness.publication(sheet, declared, day or _today(), wants_private=private, flagged=flagged)
+
+
+def change(database: Database, found: Result, viewer: Viewer, wish: Change, *, dry_run: bool = False) -> Publication:
+    """By its owner: who may see it afterwards. Raises RefusedError. dry_run: nothing is changed."""
+    if not viewer.account_id or found.owner_id != viewer.account_id:
+        raise RefusedError("this is another's result", where=found.id, remedy="ask its owner")
+    if found.state == State.WITHDRAWN:
+        raise RefusedError("it was withdrawn", where=found.id, remedy="publish a new version")
+    with database.writing() as link:
+        row = link.execute(sa.select(*_ASKED).where(result.c.id == found.id)).mappings().one()
+        new = {**row, **wish.values()}
+        after = publication_of(
+            new["licence_says"], new["permission"], new["embargo"], private=new["wants_private"], flagged=new["flag"]
+        )
+        if found.state == State.PUBLIC and after.state is not State.PUBLIC:
+            raise RefusedError(
+                "it was public: it is not hidden again",
+                where=found.id,
+                remedy="withdraw it, which leaves a trace, or delete it",
+            )
+        if dry_run:
+            return after
+        link.execute(sa.update(result).where(result.c.id == found.id).values(**wish.values()))
+        _settle(link, found.id, after)
+        said = [name for name, value in wish.values().items() if value != row[name]]
+        if said:
+            what = {"wants_private": "private or not", "permission": "permission", "embargo": "embargo"}
+            _trace(link, found.id, "changed", ", ".join(what[name] for name in said))
+        audit.note(link, viewer.account_id, "change", found.id, state=after.state, **wish.values())
+    return after
+
+
+_ASKED = [result.c[name] for name in ("wants_private", "licence_says", "permission", "embargo", "flag", "state")]
+
+
+def decide(database: Database, number: str, decision: Decision, reason: str, by: Viewer | None) -> Publication:
+    """A moderator's word on a doubt, or a doubt of one. by: None for the operator. Raises UsageError, RefusedError."""
+    if by is not None and not by.moderates:
+        raise RefusedError("only moderators decide", where=number, remedy="ask one")
+    if not reason.strip() or len(reason) > 500 or not reason.isprintable():
+        raise UsageError("a reason is one line of up to 500 characters", where="reason", remedy="say why")
+    with database.writing() as link:
+        row = link.execute(sa.select(*_ASKED).where(result.c.id == number)).mappings().first()
+        if row is None:
+            raise UsageError("there is no such result", where=number[:40], remedy="`ioatlas serve queue` lists them")
+        if row["state"] == State.WITHDRAWN or (decision is not Decision.FLAG and not row["flag"]):
+            raise UsageError("no check doubts it", where=number, remedy="`ioatlas serve queue` lists what is doubted")
+        doubt = "" if decision is Decision.RELEASE else row["flag"]
+        if decision is Decision.FLAG:
+            doubt = reason
+        after = publication_of(
+            row["licence_says"], row["permission"], row["embargo"], private=row["wants_private"], flagged=doubt
+        )
+        if decision is Decision.KEEP:
+            after = Publication(after.state, f"{doubt}. A moderator keeps it back: {reason}")
+        word = {Decision.RELEASE: "released", Decision.KEEP: "kept", Decision.FLAG: ""}[decision]
+        link.execute(sa.update(result).where(result.c.id == number).values(flag=doubt, decision=word))
+        _settle(link, number, after)
+        what = {Decision.RELEASE: "cleared", Decision.KEEP: "kept back", Decision.FLAG: "flagged"}[decision]
+        _trace(link, number, what, reason)
+        audit.note(link, by.account_id if by else "", f"decision: {decision}", number, reason=reason)
+    return after
+
+
+def lift(database: Database, owner_id: str = "") -> int:
+    """Results whose embargo ended are public by now; this notes it, and what they earn. owner_id: only of one."""
+    ended = (result.c.state == State.EMBARGOED) & public()
+    if owner_id:
+        ended &= result.c.owner_id == owner_id
+    with database.reading() as link:
+        numbers = link.execute(sa.select(result.c.id).where(ended)).scalars().all()
+    if not numbers:
+        return 0
+    with database.writing() as link:
+        for number in link.execute(sa.select(result.c.id).where(ended)).scalars().all():
+            _settle(link, number, Publication(State.PUBLIC, "anybody may read it"))
+            _trace(link, number, "published", "its embargo ended")
+    return len(numbers)
+
+
+def _settle(link: sa.Connection, number: str, after: Publication) -> None:
+    """The state is written; what becomes public earns."""
+    one = result.c.id == number
+    link.execute(sa.update(result).where(one).values(state=str(after.state), reason=after.reason))
+    if after.state is State.PUBLIC:
+        link.execute(sa.update(result).where(one, result.c.published_at.is_(None)).values(published_at=time.time()))
+        earn_result(link, number)
+
+
+def earn_result(link: sa.Connection, number: str) -> None:
+    """For a verified and signed result that all may see."""
+    asked = sa.select(result.c.owner_id, result.c.bundle_sha256).where(
+        result.c.id == number, result.c.verified, result.c.signer != "", result.c.state == State.PUBLIC
+    )
+    if row := link.execute(asked).first():
+        earn(link, row.owner_id, Earned.RESULT, row.bundle_sha256)
+
+
+def _trace(link: sa.Connection, number: str, what: str, text: str) -> None:
+    link.execute(sa.insert(trace).values(result_id=number, at=time.time(), what=what, text=text))
+
+
+def _today() -> date:
+    return datetime.now(UTC).date()

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes what pages show of one bundle, in a process of its own, under limits: `python -m ioatlas.atlas.derive BUNDLE
+LIMITS` writes `export.json.gz` and `explorer.html.gz` into its working directory.
+
+Values are computed from the raw output again: nothing of an upload is passed on as it is.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import sys
+from pathlib import Path
+
+from ioatlas.atlas.extract import DISK_FULL, confine
+
+EXPORT, EXPLORER = "export.json.gz", "explorer.html.gz"
+MOST_LETTERS = 64 << 20
+"""Of a page: what is larger is left to the download of the bundle."""
+
+
+def main(arguments: list[str]) -> int:
+    """0 with both files written."""
+    confine(json.loads(arguments[1]))
+    from ioatlas.bundle.opening import opened_directory
+    from ioatlas.campaign import load_result
+    from ioatlas.report.export.to_json import write_json
+    from ioatlas.report.page import report_html
+
+    result = load_result(opened_directory(Path(arguments[0])))
+    text = io.StringIO()
+    write_json(result, text)
+    pages = ((EXPORT, text.getvalue()), (EXPLORER, report_html(result)))
+    if any(len(content) > MOST_LETTERS for _, content in pages):
+        return 1
+    for name, content in pages:
+        try:
+            Path(name).write_bytes(gzip.compress(content.encode(), 6, mtime=0))
+        except OSError:
+            return DISK_FULL
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

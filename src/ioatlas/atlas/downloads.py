@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A result's rows as files: CSV and Parquet, made from the export that admission kept."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from ioatlas.errors import IoAtlasError
+from ioatlas.report.paper.data import Value, csv_text, write_parquet
+
+
+def table(document: Mapping[str, Any]) -> tuple[tuple[str, ...], list[dict[str, Value]]]:
+    """(columns, rows) of an export; lists become text."""
+    rows = document.get("rows", [])
+    names = tuple(dict.fromkeys(name for row in rows for name in row))
+    found = [{name: _plain(row.get(name)) for name in names} for row in rows]
+    return names, found
+
+
+def as_csv(document: Mapping[str, Any]) -> str:
+    return csv_text(*table(document))
+
+
+def as_parquet(document: Mapping[str, Any]) -> bytes:
+    """Raises IoAtlasError where pyarrow is not installed."""
+    names, rows = table(document)
+    with tempfile.TemporaryDirectory(prefix="ioatlas-parquet-") as place:
+        path = Path(place) / "cells.parquet"
+        if not write_parquet(names, rows, path):
+            raise IoAtlasError("Parquet is not installed here", remedy="take CSV or JSON")
+        return path.read_bytes()
+
+
+def _plain(value: Any) -> Value:
+    if isinstance(value, list):
+        return "; ".join(map(str, value))
+    return value if value is None or isinstance(value, str | int | float) else str(value)
+
+
+def as_json(document: Mapping[str, Any]) -> bytes:
+    """As the export is."""
+    return orjson.dumps(document)

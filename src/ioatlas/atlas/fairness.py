@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a fair reader asks of a result: conditions told, who paid, whether it may be published. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from datetime import date
+from enum import StrEnum
+from typing import Any
+
+from ioatlas.analysis.best import usable
+from ioatlas.analysis.wording import plural
+from ioatlas.model.result import CampaignResult
+from ioatlas.model.verdict import VerdictCode
+from ioatlas.product.figures import drives_line
+from ioatlas.product.sheet import Permission, Sheet
+
+MOST_DISCARDED = 0.1
+"""Share of the visits that may be discarded before a reader has to ask why."""
+ENOUGH_VISITS = 3
+
+
+class Told(StrEnum):
+    """Whether a condition is known."""
+
+    YES = "told"
+    PARTLY = "partly"
+    NO = "not told"
+    NOT_APPLICABLE = "not applicable"
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One thing that has to be known before figures are held against others.
+
+    needed: without it nobody can measure the same again. text: what is known. todo: what its owner can do.
+    """
+
+    name: str
+    told: Told
+    needed: bool
+    text: str
+    todo: str = ""
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """What the publisher says beside the bundle. None: not said; '': said to be none.
+
+    permission: who allowed to publish, and when, where the licence asks for that. embargo: ISO date, '' for none.
+    """
+
+    sponsor: str | None = None
+    conflict: str | None = None
+    permission: str = ""
+    embargo: str = ""
+
+
+class Grade(StrEnum):
+    """How well others can make a result again, by fixed rules."""
+
+    A = "A"
+    B = "B"
+    C = "C"
+    D = "D"
+
+
+GRADE_WORDS = {
+    Grade.A: "all conditions are told",
+    Grade.B: "all that is needed to measure it again is told",
+    Grade.C: "one or two needed conditions are missing",
+    Grade.D: "too little is told to measure it again",
+}
+
+
+class State(StrEnum):
+    """Who sees a result. The texts stand in databases, and stay as they are."""
+
+    PRIVATE = "private"
+    EMBARGOED = "embargoed"
+    PUBLIC = "public"
+    FLAGGED = "flagged"
+    WITHDRAWN = "withdrawn"
+
+
+@dataclass(frozen=True)
+class Publication:
+    """state, and why in one sentence for the owner."""
+
+    state: State
+    reason: str
+
+
+# -- conditions ----------------------------------------------------------------------------------------------------
+
+
+def checklist(
+    result: CampaignResult,
+    sheet: Sheet | None,
+    declared: Declaration,
+    *,
+    signed: bool,
+    licence: str = "",
+) -> tuple[Condition, ...]:
+    """All conditions, those of the product first. licence: of the data, '' where none was given."""
+    facts = {name: value for session in result.sessions for name, value in session.items()}
+    return (
+        *_of_product(sheet),
+        _any("client", facts, ("cpu.model", "host.kernel"), "processor and kernel", "run `ioatlas probe` there"),
+        _path(facts),
+        _any("target's facts", facts, ("target.kind", "mount.", "device.", "fs."), "what the target is", ""),
+        _any("tools", facts, ("ioatlas", "fio"), "versions of ioatlas and fio", ""),
+        *_of_method(result),
+        Condition("raw output", Told.YES, True, "every batch's job and output are in the bundle"),
+        Condition(
+            "signature",
+            Told.YES if signed else Told.NO,
+            False,
+            "signed" if signed else "nobody signed it",
+            "" if signed else "`ioatlas key new`, then bundle it again",
+        ),
+        _text("licence of the data", licence, "bundle it with --license, such as CC-BY-4.0"),
+        _said("sponsor", declared.sponsor, "publish it with --sponsor, or --sponsor none"),
+        _said("conflict of interest", declared.conflict, "publish it with --conflict, or --conflict none"),
+    )
+
+
+def grade(conditions: Iterable[Condition]) -> Grade:
+    """By what is missing: nothing, only what helps, one or two needed conditions, or more."""
+    missing = [one for one in conditions if one.told in (Told.NO, Told.PARTLY)]
+    needed = sum(one.needed for one in missing)
+    if not missing:
+        return Grade.A
+    if not needed:
+        return Grade.B
+    return Grade.C if needed <= 2 else Grade.D
+
+
+def as_json(conditions: Iterable[Condition]) -> list[dict[str, Any]]:
+    """As kept beside a result."""
+    return [asdict(one) for one in conditions]
+
+
+def from_json(kept: Iterable[Mapping[str, Any]]) -> tuple[Condition, ...]:
+    """As `as_json` gives them."""
+    return tuple(
+        Condition(one["name"], Told(one["told"]), one["needed"], one["text"], one.get("todo", "")) for one in kept
+    )
+
+
+def _of_product(sheet: Sheet | None) -> tuple[Condition, ...]:
+    if sheet is None:
+        return (
+            Condition("product", Told.NO, True, "no product sheet", "measure it with --product SHEET"),
+            Condition("price", Told.NO, False, "no product sheet", "write [[price]] in a product sheet"),
+        )
+    dated = sheet.prices and all(item.origin.date for item in sheet.prices)
+    known = bool(sheet.prices or sheet.rates or sheet.printed)
+    firmware = next((str(fact.value) for fact in sheet.facts if "firmware" in fact.name or "version" in fact.name), "")
+    drives = drives_line(sheet)
+    return (
+        Condition("product", Told.YES, True, sheet.name),
+        _text("firmware", firmware, "write firmware in the product sheet"),
+        Condition(
+            "drives and layout",
+            Told.YES if drives and sheet.layout else Told.PARTLY if drives or sheet.volume else Told.NO,
+            True,
+            drives or ("a volume of a service" if sheet.volume else "not told"),
+            "" if drives and sheet.layout else "write [[drives]] and [layout] in the product sheet",
+        ),
+        Condition(
+            "price",
+            (Told.YES if dated or sheet.rates else Told.PARTLY) if known else Told.NO,
+            False,
+            "with its date" if dated else "without a date" if known else "not told",
+            "" if dated else "write [[price]] with source and date",
+        ),
+    )
+
+
+def _of_method(result: CampaignResult) -> tuple[Condition, ...]:
+    measured = [one for one in result.estimates if one.kind == "measured"]
+    with_interval = sum(one.bw_low is not None or one.iops_low is not None for one in measured)
+    cached = sum(one.verdict is VerdictCode.CACHED for one in measured)
+    made = result.n_visits + result.n_discarded
+    lost = result.n_discarded / made if made else 0.0
+    prepared, seed = result.settings.get("preparation", ""), result.settings.get("order seed", "")
+    total = plural(len(measured), "value")
+    return (
+        _text("preparation", prepared, "", needed=True),
+        _text("random order", f"seed {seed}" if seed else "", "", needed=True),
+        Condition(
+            "intervals",
+            Told.YES if with_interval == len(measured) else Told.PARTLY if with_interval else Told.NO,
+            True,
+            f"{with_interval:,} of {total} have one",
+            "" if with_interval == len(measured) else f"measure it with --visits {ENOUGH_VISITS}",
+        ),
+        Condition(
+            "caches",
+            Told.YES if all(one.verdict is not VerdictCode.NONE for one in measured) else Told.PARTLY,
+            True,
+            f"{cached:,} of {total} came from a cache and are not ranked; {sum(map(usable, measured)):,} are usable",
+        ),
+        Condition(
+            "discards",
+            Told.YES if lost <= MOST_DISCARDED else Told.PARTLY,
+            False,
+            f"{result.n_discarded} of {plural(made, 'visit')} were discarded, each with its reason",
+            "" if lost <= MOST_DISCARDED else "measure it again on an idle system",
+        ),
+        Condition(
+            "other load",
+            Told.PARTLY if result.other_traffic else Told.YES,
+            False,
+            "other activity was seen" if result.other_traffic else "none was seen",
+            "measure it again on an idle system" if result.other_traffic else "",
+        ),
+        Condition(
+            "complete",
+            Told.YES if result.complete else Told.NO,
+            True,
+            "everything planned was measured" if result.complete else "it was stopped early",
+            "" if result.complete else "`ioatlas resume DIR`, then bundle it again",
+        ),
+    )
+
+
+def _any(name: str, facts: Mapping[str, str], begins: tuple[str, ...], what: str, todo: str) -> Condition:
+    """Whether a fact of each of these names is told; names of several targets carry the target's before them."""
+    plain = {one.rsplit(": ", 1)[-1]: value for one, value in facts.items()}
+    exact = [one for one in begins if not one.endswith(".")]
+    families = tuple(one for one in begins if one.endswith("."))
+    found = [plain[one] for one in exact if one in plain]
+    found += [value for fact, value in plain.items() if families and fact.startswith(families)][:2]
+    if not found:
+        return Condition(name, Told.NO, True, f"{what}: not told", todo)
+    whole = all(one in plain for one in exact) or bool(families)
+    return Condition(name, Told.YES if whole else Told.PARTLY, True, ", ".join(found)[:200], "" if whole else todo)
+
+
+def _path(facts: Mapping[str, str]) -> Condition:
+    """Speed of the link, where there is one."""
+    plain = {one.rsplit(": ", 1)[-1]: value for one, value in facts.items()}
+    link = next((value for name, value in plain.items() if name.startswith("nic.") and name.endswith("speed")), "")
+    away = any(name.startswith(("nfs.", "cifs.", "smb.", "iscsi.", "server.")) for name in plain)
+    if not away:
+        return Condition("link", Told.NOT_APPLICABLE, False, "no network between client and target was seen")
+    return _text("link", link, "write nic.speed in testbed.toml", needed=True)
+
+
+def _text(name: str, text: str, todo: str, *, needed: bool = False) -> Condition:
+    return Condition(name, Told.YES if text else Told.NO, needed, text or "not told", "" if text else todo)
+
+
+def _said(name: str, text: str | None, todo: str) -> Condition:
+    if text is None:
+        return Condition(name, Told.NO, False, "not said", todo)
+    return Condition(name, Told.YES, False, text or "none, says the publisher")
+
+
+# -- publication ---------------------------------------------------------------------------------------------------
+
+
+def publication(
+    sheet: Sheet | None,
+    declared: Declaration,
+    today: date,
+    *,
+    wants_private: bool = False,
+    flagged: str = "",
+    withdrawn: bool = False,
+) -> Publication:
+    """Who may see a result today. flagged: why a check doubts it, '' for no doubt."""
+    if withdrawn:
+        return Publication(State.WITHDRAWN, "its owner withdrew it")
+    if flagged:
+        return Publication(State.FLAGGED, flagged)
+    if wants_private:
+        return Publication(State.PRIVATE, "its owner keeps it private")
+    if held := held_by_licence(sheet, declared):
+        return Publication(State.PRIVATE, held)
+    if declared.embargo and today < date.fromisoformat(declared.embargo):
+        return Publication(State.EMBARGOED, f"its embargo ends on {declared.embargo}")
+    return Publication(State.PUBLIC, "anybody may read it")
+
+
+def held_by_licence(sheet: Sheet | None, declared: Declaration) -> str:
+    """Why the product's licence keeps it private; '' where it does not. What has no sheet has no licence that we know.
+
+    A sheet that says nothing of the licence holds it too: nobody has looked.
+    """
+    if sheet is None or declared.permission or sheet.publishing.permission:
+        return ""
+    said = sheet.publishing.licence
+    if said is Permission.NO:
+        return "the product's licence forbids publishing, and no permission is recorded"
+    if said is Permission.ASK:
+        return "the product's licence asks for permission to publish, and none is recorded"
+    if said is Permission.UNKNOWN:
+        return "the product sheet does not say what the licence says about publishing"
+    return ""

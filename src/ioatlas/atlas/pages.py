@@ -1,0 +1,311 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The public pages: made here, without a script, and with nothing from elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import urlencode
+
+import jinja2
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from ioatlas import __version__
+from ioatlas.atlas import citation, downloads, heat, queries, ranking, views
+from ioatlas.atlas.asked import LOADS, Asked
+from ioatlas.atlas.database import Database
+from ioatlas.atlas.earning import RULES
+from ioatlas.atlas.fairness import GRADE_WORDS, State
+from ioatlas.atlas.offers import charts_of
+from ioatlas.atlas.records import Hit, Result, Viewer, Wanted
+from ioatlas.errors import IoAtlasError
+
+HERE = Path(__file__).parent
+POLICY = (
+    "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'none'"
+)
+EXPLORER_POLICY = "base-uri 'none'; frame-ancestors 'none'"
+"""The explorer carries its own policy, with the hashes of its script and style."""
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "X-Frame-Options": "DENY",
+}
+FEED_ENTRIES = 50
+BADGE_FILLS = {"verified": "#1a7f37", "reproduced": "#1a7f37"}
+
+_TEMPLATES = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(HERE / "templates"),
+    autoescape=True,
+    undefined=jinja2.StrictUndefined,
+    trim_blocks=True,
+)
+
+
+class Kept(Protocol):
+    """What admission made of a bundle in its own process."""
+
+    def document(self, sha256: str) -> Mapping[str, Any] | None:
+        """The export as JSON values; None where it was deleted."""
+
+    def explorer(self, sha256: str) -> str | None:
+        """The report's page."""
+
+
+@dataclass(frozen=True)
+class Pages:
+    """viewer_of: who asks. origin: where this service is, for feeds and citations; '' takes it from the request."""
+
+    database: Database
+    kept: Kept
+    viewer_of: Callable[[Request], Viewer]
+    origin: str = ""
+
+    def routes(self) -> list[BaseRoute]:
+        return [
+            Route("/", self.home),
+            Route("/products", self.products),
+            Route("/products/{id}", self.product),
+            Route("/r/{id}", self.result),
+            Route("/r/{id}/explorer", self.explorer),
+            Route("/r/{id}/data.{form:str}", self.data),
+            Route("/r/{id}/citation.bib", self.bibtex),
+            Route("/r/{id}/badge.svg", self.badge),
+            Route("/compare", self.compare),
+            Route("/feed.atom", self.feed),
+            Route("/rules", self.rules),
+            Mount("/static", StaticFiles(directory=HERE / "static", packages=[("ioatlas.report", "static")])),
+        ]
+
+    # -- search and products -------------------------------------------------------------------------------------
+
+    def home(self, request: Request) -> Response:
+        """Everything, or what was asked for."""
+        asked = Asked.of(request.query_params)
+        fault, following = "", ""
+        hits: tuple[views.Shown, ...] = ()
+        try:
+            found = queries.search(
+                self.database,
+                asked.wanted(),
+                self.viewer_of(request),
+                cursor=request.query_params.get("cursor", ""),
+            )
+            hits = tuple(views.shown(hit) for hit in found.entries)
+            following = f"/?{urlencode({**asked.texts(), 'cursor': found.next})}" if found.next else ""
+        except IoAtlasError as error:
+            fault = f"{error.where}: {error.what}. {error.remedy}".strip(": ")
+        return self.page(
+            request, "home", asked=asked, loads=LOADS, results=hits, next=following, fault=fault,
+            status_code=422 if fault else 200,
+        )  # fmt: skip
+
+    def products(self, request: Request) -> Response:
+        """All products, and what they give for their price."""
+        viewer = self.viewer_of(request)
+        found = queries.products(
+            self.database, request.query_params.get("q", ""), viewer, cursor=request.query_params.get("cursor", "")
+        )
+        charts = charts_of(self.database, viewer)
+        return self.page(
+            request,
+            "products",
+            products=found.entries,
+            charts=charts,
+            next=f"/products?{urlencode({'cursor': found.next})}" if found.next else "",
+        )
+
+    def product(self, request: Request) -> Response:
+        """One product with its results, price and place among others."""
+        viewer = self.viewer_of(request)
+        found = queries.product_of(self.database, request.path_params["id"], viewer)
+        if found is None:
+            raise HTTPException(404, "There is no such product, or none of its results is public.")
+        hits = queries.search(self.database, Wanted(product_id=found.id), viewer, limit=queries.MOST_ENTRIES).entries
+        return self.page(
+            request,
+            "product",
+            product=found,
+            facts=views.facts_of_product([hit.result for hit in hits]),
+            results=[views.shown(hit) for hit in hits],
+            charts=charts_of(self.database, viewer),
+        )
+
+    # -- one result ----------------------------------------------------------------------------------------------
+
+    def result(self, request: Request) -> Response:
+        """A result with its map and everything that speaks for and against it."""
+        one, readable = self._result(request)
+        document = (self._document(one) or {}) if readable else {}
+        reproductions = queries.reproductions_of(self.database, one.id, self.viewer_of(request))
+        titles = {made.by_result_id: self._title(made.by_result_id, request) for made in reproductions}
+        return self.page(
+            request,
+            "result",
+            result=views.shown(Hit(one)),
+            notice=views.notice(one),
+            withdrawn=not readable,
+            corrected_by=queries.corrected_by(self.database, one.id, self.viewer_of(request)),
+            headlines=views.headlines(one.summary),
+            trust=views.trust(one.summary),
+            grade_words=views.grade_words(one.grade),
+            declared=views.declared(one),
+            maps=heat.maps(document.get("rows", ()), document.get("axes", {})),
+            findings=views.findings(document),
+            costs=views.costs(document),
+            replies=views.replies(queries.replies_of(self.database, one.id)),
+            reproductions=[
+                {"id": made.by_result_id, "title": titles[made.by_result_id], "outcome": made.outcome, "why": made.text}
+                for made in reproductions
+                if titles[made.by_result_id]
+            ],
+            conditions=one.conditions,
+            evidence=views.evidence(one, document),
+            checks=one.checks,
+            testbed=views.testbed(document),
+            citation=citation.as_text(self._cited(one, request)),
+            trail=views.trail(queries.traces_of(self.database, one.id)),
+            status_code=410 if one.state == State.WITHDRAWN and not readable else 200,
+        )
+
+    def explorer(self, request: Request) -> Response:
+        """The whole map to explore; its script and data are in the one page."""
+        one = self._readable(request)
+        page = self.kept.explorer(one.bundle_sha256 or "")
+        if page is None:
+            raise HTTPException(404, "There is no map to explore: its bundle was deleted.")
+        return HTMLResponse(page, headers={**HEADERS, "Content-Security-Policy": EXPLORER_POLICY})
+
+    def data(self, request: Request) -> Response:
+        """Its values as JSON, CSV or Parquet."""
+        one = self._readable(request)
+        document = self._document(one)
+        form = request.path_params["form"]
+        if document is None or form not in ("json", "csv", "parquet"):
+            raise HTTPException(404, "There is no such download: take data.json, data.csv or data.parquet.")
+        makers: dict[str, tuple[str, Callable[[], Any]]] = {
+            "json": ("application/json", lambda: downloads.as_json(document)),
+            "csv": ("text/csv; charset=utf-8", lambda: downloads.as_csv(document)),
+            "parquet": ("application/vnd.apache.parquet", lambda: downloads.as_parquet(document)),
+        }
+        media, make = makers[form]
+        return self._file(make(), media, f"{one.id}.{form}")
+
+    def bibtex(self, request: Request) -> Response:
+        one, _ = self._result(request)
+        return self._file(citation.as_bibtex(self._cited(one, request)), "application/x-bibtex", f"{one.id}.bib")
+
+    def badge(self, request: Request) -> Response:
+        """For other people's pages."""
+        one, readable = self._result(request)
+        badge = views.badge_of(one)
+        text = badge.text if readable else "withdrawn"
+        fill = BADGE_FILLS.get(badge.kind, "#6b7280") if readable else "#6b7280"
+        drawn = _TEMPLATES.get_template("badge.svg").render(text=text, fill=fill, width=70 + 14 + 7 * len(text))
+        headers = {**HEADERS, "Cross-Origin-Resource-Policy": "cross-origin", "Content-Security-Policy": POLICY}
+        return Response(drawn, media_type="image/svg+xml", headers=headers)
+
+    # -- several results -----------------------------------------------------------------------------------------
+
+    def compare(self, request: Request) -> Response:
+        """Any set side by side; ranked only where they were measured alike."""
+        ids = [one for one in dict.fromkeys(request.query_params.getlist("id")) if one][: queries.MOST_SIDES]
+        viewer = self.viewer_of(request)
+        sides = []
+        for result_id in ids:
+            one = queries.result_of(self.database, result_id, viewer)
+            document = self._document(one) if one is not None and queries.may_read_data(one, viewer) else None
+            if one is not None and document is not None:
+                sides.append(ranking.Side(one.id, one.title, one.product, document))
+        fault = ""
+        if len(sides) < 2 or len(sides) < len(ids):
+            fault = "Choose two results or more that are public: tick them in a search."
+        table = ranking.compared(sides) if not fault else None
+        return self.page(request, "compare", fault=fault, table=table, status_code=422 if fault else 200)
+
+    def feed(self, request: Request) -> Response:
+        """The newest results as an Atom feed; a search can be followed too."""
+        try:
+            wanted = Asked.of(request.query_params).wanted()
+        except IoAtlasError as error:
+            raise HTTPException(422, f"{error.where}: {error.what}.") from None
+        found = queries.search(self.database, wanted, limit=FEED_ENTRIES).entries
+        results = [views.shown(hit) for hit in found]
+        updated = max((one.uploaded_iso for one in results), default="1970-01-01T00:00:00Z")
+        text = _TEMPLATES.get_template("feed.xml").render(
+            origin=self.origin_of(request), updated=updated, results=results
+        )
+        headers = {**HEADERS, "Content-Security-Policy": POLICY}
+        return Response(text, media_type="application/atom+xml", headers=headers)
+
+    def rules(self, request: Request) -> Response:
+        """What the badge, the grade and the order mean."""
+        grades = [(str(grade), words) for grade, words in GRADE_WORDS.items()]
+        return self.page(request, "rules", grades=grades, credits=RULES)
+
+    # -- helpers -------------------------------------------------------------------------------------------------
+
+    def fault(self, status: int, text: str) -> Response:
+        """A page for an address that answers nothing else."""
+        title = {404: "There is no such page", 410: "It is gone", 429: "Too many at once"}.get(status)
+        return self._render("fault", status, title=title or "This is not possible", text=text)
+
+    def _result(self, request: Request) -> tuple[Result, bool]:
+        """The result of the address, and whether its data may be read."""
+        viewer = self.viewer_of(request)
+        one = queries.result_of(self.database, request.path_params["id"], viewer)
+        if one is None:
+            raise HTTPException(404, "There is no such result, or it is not public.")
+        return one, queries.may_read_data(one, viewer)
+
+    def _readable(self, request: Request) -> Result:
+        one, readable = self._result(request)
+        if not readable:
+            raise HTTPException(410, "It was withdrawn.")
+        return one
+
+    def _document(self, one: Result) -> Mapping[str, Any] | None:
+        return self.kept.document(one.bundle_sha256) if one.bundle_sha256 else None
+
+    def _title(self, result_id: str, request: Request) -> str:
+        """'' for one that may not be seen."""
+        one = queries.result_of(self.database, result_id, self.viewer_of(request))
+        return f"{one.title}, by {one.owner}" if one is not None else ""
+
+    def _cited(self, one: Result, request: Request) -> citation.Cited:
+        return citation.Cited(
+            one.id,
+            one.title,
+            one.product,
+            one.owner,
+            views.day(one.uploaded_at),
+            f"{self.origin_of(request)}/r/{one.id}",
+            one.bundle_sha256 or "deleted",
+        )
+
+    def origin_of(self, request: Request) -> str:
+        return self.origin or f"{request.url.scheme}://{request.url.netloc}"
+
+    def page(self, request: Request, name: str, *, status_code: int = 200, **values: object) -> Response:
+        return self._render(name, status_code, origin=self.origin_of(request), **values)
+
+    def _render(self, name: str, status_code: int, **values: object) -> Response:
+        text = _TEMPLATES.get_template(f"{name}.html").render(version=__version__, **values)
+        return HTMLResponse(text, status_code, headers={**HEADERS, "Content-Security-Policy": POLICY})
+
+    def _file(self, content: str | bytes, media: str, name: str) -> Response:
+        headers = {
+            **HEADERS,
+            "Content-Security-Policy": POLICY,
+            "Content-Disposition": f'attachment; filename="{name}"',
+        }
+        return Response(content, media_type=media, headers=headers)

@@ -1,0 +1,414 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What pages and the API ask. Every value is bound; every answer holds only what the viewer may see."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import contextlib
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+
+import sqlalchemy as sa
+
+from ioatlas.atlas.database import Database
+from ioatlas.atlas.fairness import State
+from ioatlas.atlas.records import (
+    Cell,
+    Comparison,
+    Hit,
+    Page,
+    Product,
+    Reply,
+    Reproduction,
+    Result,
+    Side,
+    Trace,
+    Viewer,
+    Wanted,
+)
+from ioatlas.atlas.tables import account, cell, membership, product, reply, reproduction, result, shared, trace
+from ioatlas.errors import UsageError
+
+MOST_ENTRIES, MOST_SIDES = 100, 12
+FEW_CELLS = 2000
+NOBODY = Viewer()
+SHARED = (State.PRIVATE, State.EMBARGOED)
+"""What a circle may see beside what all may: a doubt is for its owner and moderators alone."""
+_ESCAPE = "\\"
+_TOO_LARGE = 1 << 62
+
+
+class Order(StrEnum):
+    """How hits are ordered."""
+
+    NEWEST = "newest"
+    PRICE = "price"
+
+
+_CELL = tuple(column.name for column in cell.columns)
+_HIDDEN = ("words", "wants_private", "licence_says", "testbed")
+_RESULT = tuple(column for column in result.columns if column.name not in _HIDDEN)
+_RESULTS = (
+    sa.select(*_RESULT, account.c.name.label("owner"), product.c.vendor, product.c.model, product.c.vendor_slug)
+    .join(account, account.c.id == result.c.owner_id)
+    .outerjoin(product, product.c.id == result.c.product_id)
+)
+
+
+def today() -> str:
+    """In UTC, ISO."""
+    return datetime.now(UTC).date().isoformat()
+
+
+def public(of: Any = result) -> sa.ColumnElement[bool]:
+    """Which results anybody may see: public ones, and those whose embargo ended. of: the table, or an alias of it."""
+    return sa.or_(of.c.state == State.PUBLIC, (of.c.state == State.EMBARGOED) & (of.c.embargo <= today()))
+
+
+def seen_by(viewer: Viewer, of: Any = result) -> sa.ColumnElement[bool]:
+    """Which results a viewer may see: what anybody may, one's own, and what one's circles share."""
+    if viewer.moderates:
+        return sa.true()
+    shown = public(of)
+    if not viewer.account_id:
+        return shown
+    own = of.c.owner_id == viewer.account_id
+    return sa.or_(shown, own, of.c.state.in_(SHARED) & of.c.id.in_(_shared_with(viewer)))
+
+
+def _shared_with(viewer: Viewer, circle_id: str = "") -> sa.Select[Any]:
+    """Ids of what the circles that the viewer has joined share, or one of them."""
+    asked = sa.select(shared.c.result_id)
+    if circle_id:
+        asked = asked.where(shared.c.circle_id == circle_id)
+    if viewer.moderates:
+        return asked
+    mine = (membership.c.account_id == viewer.account_id) & membership.c.joined_at.is_not(None)
+    return asked.join(membership, membership.c.circle_id == shared.c.circle_id).where(mine)
+
+
+def current(viewer: Viewer) -> sa.ColumnElement[bool]:
+    """Which results are neither withdrawn nor corrected by one that the viewer may see."""
+    newer = result.alias("newer")
+    corrected = sa.select(sa.literal(1)).where(
+        newer.c.replaces == result.c.id, newer.c.state != State.WITHDRAWN, seen_by(viewer, newer)
+    )
+    return (result.c.state != State.WITHDRAWN) & ~corrected.exists()
+
+
+# -- search --------------------------------------------------------------------------------------------------
+
+
+def search(
+    database: Database,
+    wanted: Wanted,
+    viewer: Viewer = NOBODY,
+    *,
+    order: Order = Order.NEWEST,
+    cursor: str = "",
+    limit: int = 20,
+) -> Page[Hit]:
+    """Results that fit, each with the cell that fits. Raises UsageError for a cursor that is none."""
+    limit = max(1, min(limit, MOST_ENTRIES))
+    asked = _RESULTS.where(seen_by(viewer), current(viewer), *_of_result(wanted))
+    if wanted.circle_id:
+        asked = asked.where(result.c.id.in_(_shared_with(viewer, wanted.circle_id)))
+    with database.reading() as link:
+        if wanted.asks_for_performance:
+            asked = asked.where(_performs(link, wanted))
+        asked = _behind(asked, order, cursor).limit(limit + 1)
+        rows = link.execute(asked).mappings().all()
+        shown = [_result(row) for row in rows[:limit]]
+        cells = _best_cells(link, [one.id for one in shown], wanted) if wanted.asks_for_performance else {}
+    following = _cursor(order, rows[limit - 1]) if len(rows) > limit else ""
+    return Page(tuple(Hit(one, cells.get(one.id)) for one in shown), following)
+
+
+def _performs(link: sa.Connection, wanted: Wanted) -> sa.ColumnElement[bool]:
+    """Results with a cell that fits. Where few cells do, by their names, else by looking into one result after another
+    until the page is full: no statistics of a database tells which of the two is quick.
+    """
+    fits = _of_cell(wanted)
+    few = link.execute(sa.select(cell.c.result_id).where(*fits).limit(FEW_CELLS + 1)).scalars().all()
+    if len(few) <= FEW_CELLS:
+        return result.c.id.in_(set(few))
+    one = sa.select(sa.literal(1)).select_from(cell).where(cell.c.result_id == result.c.id, *fits).limit(1)
+    return one.scalar_subquery().is_not(None)
+
+
+def _of_result(wanted: Wanted) -> list[sa.ColumnElement[bool]]:
+    found = [_like(result.c.words, word) for word in wanted.words.split()[:10]]
+    exact = {
+        result.c.product_id: wanted.product_id,
+        product.c.vendor_slug: wanted.vendor_slug,
+        result.c.owner_id: wanted.owner_id,
+        result.c.currency: wanted.currency,
+    }
+    found += [column == value for column, value in exact.items() if value]
+    if wanted.protocol:
+        found.append(sa.func.lower(result.c.protocol) == wanted.protocol.lower())
+    parts = {result.c.drive: wanted.drive, result.c.link: wanted.link}
+    found += [_like(sa.func.lower(column), value) for column, value in parts.items() if value]
+    if wanted.max_price_per_tib is not None:
+        found.append(result.c.price_per_tib <= wanted.max_price_per_tib)
+    return found
+
+
+def _of_cell(wanted: Wanted) -> list[sa.ColumnElement[bool]]:
+    """The side of an interval that speaks against the product decides."""
+    found: list[sa.ColumnElement[bool]] = [cell.c.usable]
+    exact = {cell.c.rw: wanted.rw, cell.c.bs_bytes: wanted.bs_bytes, cell.c.direction: wanted.direction}
+    found += [column == value for column, value in exact.items() if value not in ("", None)]
+    least = {cell.c.iops_low: wanted.min_iops, cell.c.bw_low: wanted.min_bw_bytes_per_s}
+    found += [column >= value for column, value in least.items() if value is not None]
+    most = {cell.c.lat_p99_high_ns: wanted.max_p99_ns, cell.c.lat_mean_high_ns: wanted.max_mean_ns}
+    found += [column <= value for column, value in most.items() if value is not None]
+    return found
+
+
+def _like(column: sa.ColumnElement[str], word: str) -> sa.ColumnElement[bool]:
+    plain = word.lower()
+    for mark in (_ESCAPE, "%", "_"):
+        plain = plain.replace(mark, _ESCAPE + mark)
+    return column.like(f"%{plain}%", escape=_ESCAPE)
+
+
+def _best_cells(link: sa.Connection, ids: Sequence[str], wanted: Wanted) -> dict[str, Cell]:
+    """Of each result the fitting cell with the most of what was asked for."""
+    if wanted.min_iops is None and wanted.min_bw_bytes_per_s is not None:
+        first = cell.c.bw_low.desc()
+    elif wanted.min_iops is None and wanted.max_p99_ns is not None:
+        first = cell.c.lat_p99_high_ns.asc()
+    else:
+        first = cell.c.iops_low.desc()
+    place = sa.func.row_number().over(partition_by=cell.c.result_id, order_by=(first.nulls_last(), cell.c.number))
+    ranked = sa.select(cell, place.label("place")).where(cell.c.result_id.in_(ids), *_of_cell(wanted)).subquery()
+    rows = link.execute(sa.select(ranked).where(ranked.c.place == 1)).mappings()
+    return {row["result_id"]: _cell(row) for row in rows}
+
+
+# -- order and cursors ---------------------------------------------------------------------------------------
+
+
+def _behind(asked: sa.Select[Any], order: Order, cursor: str) -> sa.Select[Any]:
+    after = _read_cursor(order, cursor) if cursor else None
+    if order is Order.PRICE:
+        asked = asked.where(result.c.price_per_tib.is_not(None))
+        key = sa.tuple_(result.c.price_per_tib, result.c.id)
+        asked = asked.where(key > sa.tuple_(*after)) if after else asked
+        return asked.order_by(result.c.price_per_tib, result.c.id)
+    key = sa.tuple_(result.c.uploaded_at, result.c.id)
+    asked = asked.where(key < sa.tuple_(*after)) if after else asked
+    return asked.order_by(result.c.uploaded_at.desc(), result.c.id.desc())
+
+
+def _cursor(order: Order, row: sa.RowMapping) -> str:
+    value = row["price_per_tib"] if order is Order.PRICE else row["uploaded_at"]
+    return encode_cursor([str(order), value, row["id"]])
+
+
+def encode_cursor(values: Sequence[object]) -> str:
+    """An opaque text for an address."""
+    return base64.urlsafe_b64encode(json.dumps(list(values)).encode()).decode().rstrip("=")
+
+
+def decode_cursor(text: str, kinds: Sequence[type]) -> list[Any]:
+    """What `encode_cursor` was given. Raises UsageError for anything else."""
+    values: list[Any] | None = None
+    with contextlib.suppress(ValueError, binascii.Error, RecursionError):
+        values = json.loads(base64.urlsafe_b64decode(text[:500] + "=" * (-len(text) % 4)))
+    fits = isinstance(values, list) and [type(value) for value in values] == list(kinds)
+    if values is None or not fits or any(type(value) is int and abs(value) >= _TOO_LARGE for value in values):
+        raise UsageError("this is no cursor of such a list", where="cursor", remedy="take it from `next` of a page")
+    return values
+
+
+def _read_cursor(order: Order, text: str) -> tuple[float, str]:
+    named, value, last = decode_cursor(text, (str, float, str))
+    if named != str(order):
+        raise UsageError("the cursor is of a list in another order", where="cursor", remedy="begin without a cursor")
+    return value, last
+
+
+# -- one result ----------------------------------------------------------------------------------------------
+
+
+def result_of(database: Database, result_id: str, viewer: Viewer = NOBODY) -> Result | None:
+    """A result that the viewer may see; one that was withdrawn is told if it was public. None for no such."""
+    seen = seen_by(viewer) | ((result.c.state == State.WITHDRAWN) & result.c.published_at.is_not(None))
+    with database.reading() as link:
+        row = link.execute(_RESULTS.where(result.c.id == result_id, seen)).mappings().first()
+    return _result(row) if row else None
+
+
+def owned(database: Database, viewer: Viewer, *, cursor: str = "", limit: int = 50) -> Page[Result]:
+    """One's own results in every state, newest first."""
+    asked = _RESULTS.where(result.c.owner_id == viewer.account_id)
+    with database.reading() as link:
+        rows = link.execute(_behind(asked, Order.NEWEST, cursor).limit(limit + 1)).mappings().all()
+    following = _cursor(Order.NEWEST, rows[limit - 1]) if len(rows) > limit else ""
+    return Page(tuple(_result(row) for row in rows[:limit]), following)
+
+
+def doubted(database: Database, *, cursor: str = "", limit: int = 20) -> Page[Result]:
+    """For moderators: results that a check doubts and nobody decided on, newest first."""
+    asked = _RESULTS.where(result.c.state == State.FLAGGED, result.c.decision == "")
+    with database.reading() as link:
+        rows = link.execute(_behind(asked, Order.NEWEST, cursor).limit(limit + 1)).mappings().all()
+    following = _cursor(Order.NEWEST, rows[limit - 1]) if len(rows) > limit else ""
+    return Page(tuple(_result(row) for row in rows[:limit]), following)
+
+
+def may_read_data(found: Result, viewer: Viewer) -> bool:
+    """Whether cells and bundle are handed out: of a withdrawn result only to its owner and moderators."""
+    own = bool(viewer.account_id) and found.owner_id == viewer.account_id
+    return found.state != State.WITHDRAWN or own or viewer.moderates
+
+
+def cells_of(database: Database, result_id: str) -> tuple[Cell, ...]:
+    """All cells of a result that was seen with `result_of`, in the order of the campaign."""
+    with database.reading() as link:
+        rows = link.execute(sa.select(cell).where(cell.c.result_id == result_id).order_by(cell.c.number)).mappings()
+        return tuple(_cell(row) for row in rows)
+
+
+def cell_page(database: Database, result_id: str, *, cursor: str = "", limit: int = 200) -> Page[Cell]:
+    """Some of them."""
+    asked = sa.select(cell).where(cell.c.result_id == result_id)
+    if cursor:
+        asked = asked.where(cell.c.number > decode_cursor(cursor, (int,))[0])
+    with database.reading() as link:
+        rows = link.execute(asked.order_by(cell.c.number).limit(limit + 1)).mappings().all()
+    following = encode_cursor([rows[limit - 1]["number"]]) if len(rows) > limit else ""
+    return Page(tuple(_cell(row) for row in rows[:limit]), following)
+
+
+def replies_of(database: Database, result_id: str) -> tuple[Reply, ...]:
+    """The newest version of each account's reply, with its older ones."""
+    asked = (
+        sa.select(reply, account.c.name.label("account"))
+        .join(account, account.c.id == reply.c.account_id)
+        .where(reply.c.result_id == result_id)
+        .order_by(reply.c.version.desc())
+    )
+    with database.reading() as link:
+        rows = [Reply(**row) for row in link.execute(asked).mappings()]
+    by_account: dict[str, list[Reply]] = {}
+    for one in rows:
+        by_account.setdefault(one.account_id, []).append(one)
+    newest = [Reply(**{**vars(versions[0]), "older": tuple(versions[1:])}) for versions in by_account.values()]
+    return tuple(sorted(newest, key=lambda one: one.written_at))
+
+
+def reproductions_of(database: Database, result_id: str, viewer: Viewer = NOBODY) -> tuple[Reproduction, ...]:
+    """Who measured the same again, and what came of it, where the viewer may see that result too."""
+    asked = (
+        sa.select(reproduction, account.c.name.label("account"))
+        .join(account, account.c.id == reproduction.c.account_id)
+        .join(result, result.c.id == reproduction.c.by_result_id)
+        .where(reproduction.c.result_id == result_id, seen_by(viewer))
+        .order_by(reproduction.c.at)
+    )
+    with database.reading() as link:
+        return tuple(Reproduction(**row) for row in link.execute(asked).mappings())
+
+
+def corrected_by(database: Database, result_id: str, viewer: Viewer = NOBODY) -> str:
+    """Id of the result that replaces one, where the viewer may see it; '' for none."""
+    found = (result.c.replaces == result_id) & (result.c.state != State.WITHDRAWN)
+    with database.reading() as link:
+        return link.execute(sa.select(result.c.id).where(found, seen_by(viewer))).scalar() or ""
+
+
+def traces_of(database: Database, result_id: str) -> tuple[Trace, ...]:
+    """What happened to a result: there too when it was deleted."""
+    asked = sa.select(trace.c.at, trace.c.what, trace.c.text).where(trace.c.result_id == result_id).order_by(trace.c.id)
+    with database.reading() as link:
+        return tuple(Trace(**row) for row in link.execute(asked).mappings())
+
+
+# -- products ------------------------------------------------------------------------------------------------
+
+
+def products(
+    database: Database, words: str = "", viewer: Viewer = NOBODY, *, cursor: str = "", limit: int = 20
+) -> Page[Product]:
+    """Products of which the viewer may see a result, by name."""
+    limit = max(1, min(limit, MOST_ENTRIES))
+    asked = _products(viewer).where(*(_like(product.c.words, word) for word in words.split()[:10]))
+    if cursor:
+        asked = asked.where(product.c.id > decode_cursor(cursor, (str,))[0])
+    with database.reading() as link:
+        rows = link.execute(asked.order_by(product.c.id).limit(limit + 1)).mappings().all()
+    following = encode_cursor([rows[limit - 1]["id"]]) if len(rows) > limit else ""
+    return Page(tuple(Product(**row) for row in rows[:limit]), following)
+
+
+def product_of(database: Database, product_id: str, viewer: Viewer = NOBODY) -> Product | None:
+    """A product of which the viewer may see a result."""
+    with database.reading() as link:
+        row = link.execute(_products(viewer).where(product.c.id == product_id)).mappings().first()
+    return Product(**row) if row else None
+
+
+def _products(viewer: Viewer) -> sa.Select[Any]:
+    """Counted for each product by itself: a page has few of them."""
+    of = (result.c.product_id == product.c.id) & seen_by(viewer) & current(viewer)
+    counted = sa.select(sa.func.count()).select_from(result).where(of).correlate(product).scalar_subquery()
+    some = sa.select(sa.literal(1)).select_from(result).where(of).correlate(product).limit(1).scalar_subquery()
+    columns = (product.c.id, product.c.vendor, product.c.model, product.c.vendor_slug)
+    return sa.select(*columns, counted.label("results")).where(some.is_not(None))
+
+
+# -- comparison ----------------------------------------------------------------------------------------------
+
+
+def compare(database: Database, ids: Sequence[str], viewer: Viewer = NOBODY) -> Comparison:
+    """Results side by side at the loads that all of them have. Raises UsageError for one that is not to be seen."""
+    if not 2 <= len(set(ids)) <= MOST_SIDES:
+        raise UsageError(f"a comparison takes 2 to {MOST_SIDES} results", where="ids", remedy="choose others")
+    sides = []
+    for result_id in dict.fromkeys(ids):
+        found = result_of(database, result_id, viewer)
+        if found is None or not may_read_data(found, viewer):
+            raise UsageError("there is no such result", where=result_id[:40], remedy="search for it again")
+        held: dict[tuple[Any, ...], Cell] = {}
+        for one in cells_of(database, result_id):
+            held.setdefault(load_of(one), one)
+        sides.append(Side(found, held))
+    every = {load for side in sides for load in side.cells}
+    shared = {load for load in every if all(load in side.cells and side.cells[load].usable for side in sides)}
+    return Comparison(tuple(sides), tuple(sorted(shared)), len(every) - len(shared))
+
+
+def load_of(one: Cell) -> tuple[Any, ...]:
+    """What makes two cells of two results the same load: (rw, direction, bs_bytes, iodepth, numjobs, streams, loop)."""
+    return (one.rw, one.direction, one.bs_bytes, one.iodepth, one.numjobs, one.streams, one.loop)
+
+
+# -- rows ----------------------------------------------------------------------------------------------------
+
+
+def _result(row: sa.RowMapping) -> Result:
+    values = {name: value for name, value in row.items() if name not in ("vendor", "model", "vendor_slug")}
+    named = f"{row['vendor'] or ''} {row['model'] or ''}".strip()
+    values |= {"product": named, "vendor_slug": row["vendor_slug"] or ""}
+    values |= {name: tuple(row[name]) for name in ("conditions", "checks")}
+    values["badge"] = _badge(row["verified"], row["reproduced"])
+    if row["state"] == State.EMBARGOED and row["embargo"] <= today():
+        values |= {"state": str(State.PUBLIC), "reason": "anybody may read it"}
+    return Result(**values)
+
+
+def _badge(verified: bool, reproduced: int) -> str:
+    if not verified:
+        return "unchecked"
+    return f"reproduced by {reproduced}" if reproduced else "verified"
+
+
+def _cell(row: sa.RowMapping) -> Cell:
+    return Cell(**{name: row[name] for name in _CELL})

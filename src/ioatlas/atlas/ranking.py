@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Results side by side: what differs in how they were measured, and who is ahead in which cell. Pure.
+
+Only results that were measured alike are ranked. Cells that a cache served are left out, and so is what has no number.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ioatlas.atlas.heat import LOOSE, SUSPECT
+from ioatlas.model.units import format_count, format_latency, format_rate, format_size
+
+METHOD = ("ioengine", "direct", "preparation", "files", "fio")
+"""Conditions that have to be the same before one result may stand above another."""
+MOST_CELLS = 200
+_KEY = ("rw", "direction", "bs_bytes", "size_bytes", "numjobs", "iodepth")
+
+
+@dataclass(frozen=True)
+class Side:
+    """One result as it is compared. of: its product. document: its export."""
+
+    id: str
+    title: str
+    of: str
+    document: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A condition with the value on each side."""
+
+    name: str
+    values: tuple[str, ...]
+    of_method: bool
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What one side does in a cell. place: 1 is best, the same for sides that cannot be told apart; 0 unranked."""
+
+    text: str
+    interval: str
+    latency: str
+    place: int
+    why: str
+
+
+@dataclass(frozen=True)
+class Line:
+    """One cell that two sides or more have measured."""
+
+    head: str
+    entries: tuple[Entry | None, ...]
+
+    @property
+    def decided(self) -> bool:
+        """Whether one stands above another."""
+        return any(one is not None and one.place > 1 for one in self.entries)
+
+
+@dataclass(frozen=True)
+class Table:
+    """ranked: whether the sides were measured alike. lines: cells; left_out: those beyond the first ones."""
+
+    sides: tuple[Side, ...]
+    differences: tuple[Difference, ...]
+    ranked: bool
+    lines: tuple[Line, ...]
+    left_out: int
+
+
+def compared(sides: Sequence[Side]) -> Table:
+    """All cells that two sides or more have."""
+    facts = [conditions(side.document) for side in sides]
+    names = dict.fromkeys(name for told in facts for name in told)
+    apart = tuple(
+        Difference(name, tuple(told.get(name, "") or "not told" for told in facts), name in METHOD)
+        for name in names
+        if len({told.get(name, "") for told in facts}) > 1
+    )
+    ranked = not any(one.of_method for one in apart)
+    cells: dict[tuple[Any, ...], list[Mapping[str, Any] | None]] = defaultdict(lambda: [None] * len(sides))
+    for place, side in enumerate(sides):
+        for row in side.document.get("rows", ()):
+            if row.get("kind") == "measured" and row.get("bw_bytes_per_s"):
+                cells[tuple(row.get(name) for name in _KEY)][place] = row
+    shared = {key: rows for key, rows in cells.items() if sum(row is not None for row in rows) > 1}
+    ordered = sorted(shared, key=lambda key: tuple((isinstance(part, str), part is None, part or 0) for part in key))
+    return Table(
+        tuple(sides),
+        apart,
+        ranked,
+        tuple(_line(key, shared[key], ranked=ranked) for key in ordered[:MOST_CELLS]),
+        max(0, len(ordered) - MOST_CELLS),
+    )
+
+
+def conditions(document: Mapping[str, Any]) -> dict[str, str]:
+    """How a result was measured, and where, in a few words each."""
+    constants, settings = document.get("constants", {}), document.get("settings", {})
+    session: Mapping[str, Any] = next(iter(document.get("sessions", ())), {})
+    told = {
+        "ioengine": constants.get("ioengine", ""),
+        "direct": {1: "direct", 0: "through the page cache"}.get(constants.get("direct"), ""),
+        "preparation": settings.get("preparation", ""),
+        "files": settings.get("sharing", ""),
+        "fio": session.get("fio", ""),
+        "ioatlas": document.get("tool_version", ""),
+        "visits": settings.get("visits", ""),
+        "window": settings.get("window", ""),
+        "client's processor": session.get("cpu.model", ""),
+        "client's threads": session.get("cpu.threads", ""),
+        "link": next(
+            (text for name, text in session.items() if name.startswith("nic.") and name.endswith("speed")), ""
+        ),
+        "file system": session.get("fs.type", ""),
+    }
+    return {name: str(value) for name, value in told.items()}
+
+
+def _line(key: Sequence[Any], rows: Sequence[Mapping[str, Any] | None], *, ranked: bool) -> Line:
+    fit = {
+        place: row for place, row in enumerate(rows) if row is not None and not _unfit(row)
+    }  # cached cells are left out
+    places = _places(fit) if ranked and len(fit) > 1 else {}
+    return Line(
+        _head(key), tuple(None if row is None else _entry(row, places.get(at, 0)) for at, row in enumerate(rows))
+    )
+
+
+def _unfit(row: Mapping[str, Any]) -> str:
+    verdict = str(row.get("verdict") or "")
+    if verdict in SUSPECT:
+        return f"{verdict}: not ranked"
+    if verdict in LOOSE or row.get("bw_low") is None or row.get("bw_high") is None:
+        return "no interval to rank by" if verdict not in LOOSE else f"{verdict}: not ranked"
+    return "client-limited: at least that, not ranked" if verdict == "client-limited" else ""
+
+
+def _places(rows: Mapping[int, Mapping[str, Any]]) -> dict[int, int]:
+    """A side stands behind each one whose whole interval lies above its own."""
+    return {
+        place: 1 + sum(other["bw_low"] > row["bw_high"] for at, other in rows.items() if at != place)
+        for place, row in rows.items()
+    }
+
+
+def _entry(row: Mapping[str, Any], place: int) -> Entry:
+    rate, p99 = row["bw_bytes_per_s"], row.get("lat_p99_ns")
+    iops = row.get("iops")
+    low, high = row.get("bw_low"), row.get("bw_high")
+    return Entry(
+        f"{format_rate(rate)}{f', {format_count(iops)} IOPS' if iops else ''}",
+        f"{format_rate(low)} to {format_rate(high)}" if low is not None and high is not None else "no interval",
+        f"p99 {format_latency(p99)}" if p99 else "",
+        place,
+        _unfit(row),
+    )
+
+
+def _head(key: Sequence[Any]) -> str:
+    rw, direction, bs, size, jobs, depth = key
+    parts = [str(rw or "load") if direction in str(rw) else f"{rw} ({direction})"]
+    parts += [format_size(int(bs))] if bs else []
+    parts += [f"{jobs or 1} job{'' if (jobs or 1) == 1 else 's'}", f"depth {depth or 1}"]
+    parts += [f"in {format_size(int(size))}"] if size else []
+    return ", ".join(parts)

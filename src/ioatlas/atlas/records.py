@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the atlas holds, as pages and the API read it. Times are seconds since the epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Generic, TypeVar
+
+Entry = TypeVar("Entry")
+
+
+class AccountKind(StrEnum):
+    """What an account may be. The texts stand in databases."""
+
+    MEMBER = "member"
+    VENDOR = "vendor"
+    MODERATOR = "moderator"
+
+
+class Scope(StrEnum):
+    """What a token allows. Reading what is public needs none."""
+
+    READ = "read"
+    PUBLISH = "publish"
+    REPLY = "reply"
+    MODERATE = "moderate"
+
+
+@dataclass(frozen=True)
+class Account:
+    """vendor: slug of the vendor that it speaks for; '' for others."""
+
+    id: str
+    name: str
+    kind: AccountKind
+    vendor: str = ""
+    created_at: float = 0.0
+
+
+@dataclass(frozen=True)
+class Viewer:
+    """Who asks, and what the token allows. Nobody in particular by default."""
+
+    account: Account | None = None
+    scopes: frozenset[Scope] = frozenset()
+
+    @property
+    def account_id(self) -> str:
+        return self.account.id if self.account and Scope.READ in self.scopes else ""
+
+    @property
+    def moderates(self) -> bool:
+        return bool(self.account and self.account.kind is AccountKind.MODERATOR and Scope.MODERATE in self.scopes)
+
+
+@dataclass(frozen=True)
+class Page(Generic[Entry]):
+    """Some entries in order. next: what to ask for as `cursor` to get the ones behind them; '' at the end."""
+
+    entries: tuple[Entry, ...]
+    next: str = ""
+
+
+@dataclass(frozen=True)
+class Product:
+    """results: how many of it the viewer may see."""
+
+    id: str
+    vendor: str
+    model: str
+    vendor_slug: str
+    results: int = 0
+
+    @property
+    def name(self) -> str:
+        return f"{self.vendor} {self.model}".strip()
+
+
+@dataclass(frozen=True)
+class Result:
+    """One bundle as it was taken in: what it says of itself, and what follows from it.
+
+    id: permanent. bundle_sha256: None once it was deleted. reason: why it has that state, in one sentence.
+    sponsor, conflict: None where the publisher did not say; '' for none. signer: fingerprint of a key, '' unsigned.
+    price_per_tib: of usable capacity in `currency`. conditions: as `fairness.from_json` reads them.
+    summary: of the campaign, as in the JSON export. reproduced: by how many others.
+    badge: 'unchecked', 'verified' or 'reproduced by n'. published_at: when all could see it first. replaces: the result
+    that it corrects. decision: of a moderator on its flag: kept, released or ''.
+    """
+
+    id: str
+    title: str
+    state: str
+    reason: str
+    owner_id: str
+    owner: str
+    product_id: str | None
+    product: str
+    vendor_slug: str
+    bundle_sha256: str | None
+    bundle_bytes: int
+    verified: bool
+    signature: str
+    signer: str
+    protocol: str
+    link: str
+    drive: str
+    price_per_tib: float | None
+    currency: str
+    grade: str
+    conditions: tuple[Mapping[str, Any], ...]
+    checks: tuple[Mapping[str, Any], ...]
+    summary: Mapping[str, Any]
+    sponsor: str | None
+    conflict: str | None
+    permission: str
+    embargo: str
+    flag: str
+    campaign_id: str
+    procedure: str
+    measured_at: float
+    uploaded_at: float
+    method_version: str
+    tool_version: str
+    licence: str
+    reproduced: int
+    badge: str
+    published_at: float | None = None
+    replaces: str | None = None
+    decision: str = ""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell and direction with its measured values; bounds are None where the interval is withheld.
+
+    rw: of the whole load. streams: names of the streams of a load of several, else ''. options: swept ones.
+    usable: a value of the target itself: neither cached nor withheld. Only these are found and ranked.
+    """
+
+    result_id: str
+    number: int
+    target: str
+    cell_key: str
+    direction: str
+    rw: str
+    bs_bytes: int
+    iodepth: int
+    numjobs: int
+    footprint_bytes: int
+    streams: str
+    loop: str
+    options: Mapping[str, Any]
+    n_visits: int
+    iops: float | None
+    iops_low: float | None
+    iops_high: float | None
+    bw_bytes_per_s: float | None
+    bw_low: float | None
+    bw_high: float | None
+    lat_mean_ns: float | None
+    lat_mean_low_ns: float | None
+    lat_mean_high_ns: float | None
+    lat_p99_ns: float | None
+    lat_p99_low_ns: float | None
+    lat_p99_high_ns: float | None
+    verdict: str
+    cached: bool
+    usable: bool
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is searched for; None and '' ask for nothing.
+
+    words: each has to be in title, product, drive, protocol or link. min_iops, min_bw_bytes_per_s: held against the
+    lower bound of the interval; max_p99_ns, max_mean_ns: against the upper one; all of one and the same cell.
+    """
+
+    words: str = ""
+    product_id: str = ""
+    vendor_slug: str = ""
+    owner_id: str = ""
+    protocol: str = ""
+    drive: str = ""
+    link: str = ""
+    max_price_per_tib: float | None = None
+    currency: str = ""
+    rw: str = ""
+    bs_bytes: int | None = None
+    direction: str = ""
+    min_iops: float | None = None
+    min_bw_bytes_per_s: float | None = None
+    max_p99_ns: float | None = None
+    max_mean_ns: float | None = None
+    circle_id: str = ""
+
+    @property
+    def asks_for_performance(self) -> bool:
+        """Whether some cell has to fit."""
+        bounds = (self.min_iops, self.min_bw_bytes_per_s, self.max_p99_ns, self.max_mean_ns, self.bs_bytes)
+        return bool(self.rw or self.direction) or any(one is not None for one in bounds)
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A result that was found. cell: the one that fits what was wanted of performance, None where nothing was."""
+
+    result: Result
+    cell: Cell | None = None
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a comparison: a result and its cells by the load they stand for."""
+
+    result: Result
+    cells: Mapping[tuple[Any, ...], Cell]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """loads: those that every side has a usable value of, in order. left_out: loads that some side lacks, or cached."""
+
+    sides: tuple[Side, ...]
+    loads: tuple[tuple[Any, ...], ...]
+    left_out: int
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a vendor or the evaluator says beside a result. older: its earlier versions, newest first."""
+
+    id: str
+    result_id: str
+    account_id: str
+    account: str
+    kind: str
+    version: int
+    text: str
+    written_at: float
+    older: tuple[Reply, ...] = field(default=())
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """by_result_id: the result of the other evaluator. outcome: reproduced, differs or not comparable.
+
+    counted: both are signed, with two keys, and measured from two clients.
+    """
+
+    result_id: str
+    by_result_id: str
+    account_id: str
+    account: str
+    outcome: str
+    text: str
+    at: float
+    counted: bool = True
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What happened to a result since it was taken in: it stays when the result goes."""
+
+    at: float
+    what: str
+    text: str
+
+
+class Role(StrEnum):
+    """Of an account in a circle. The texts stand in databases."""
+
+    OWNER = "owner"
+    MEMBER = "member"
+
+
+@dataclass(frozen=True)
+class Member:
+    """joined: False while it is only invited."""
+
+    account: str
+    role: Role
+    joined: bool
+
+
+@dataclass(frozen=True)
+class Circle:
+    """Accounts that show each other results. role, joined: of who asks; role is None for a moderator outside it."""
+
+    id: str
+    name: str
+    role: Role | None
+    joined: bool
+    members: tuple[Member, ...] = ()
+    results: int = 0

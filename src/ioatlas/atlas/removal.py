@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A result withdrawn, which leaves its trace, or deleted, after which nothing of it is left but that it was."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import sqlalchemy as sa
+
+from ioatlas.atlas import audit
+from ioatlas.atlas.blobs import Blobs
+from ioatlas.atlas.database import Database
+from ioatlas.atlas.earning import Earned, forfeit
+from ioatlas.atlas.fairness import State
+from ioatlas.atlas.records import Result, Viewer
+from ioatlas.atlas.tables import once, result, trace
+from ioatlas.errors import RefusedError
+
+
+def withdraw(database: Database, found: Result, viewer: Viewer, reason: str) -> None:
+    """Told no more but for title, trace and reason, if it was public. Raises RefusedError for another's result."""
+    _check_own(found, viewer)
+    with database.writing() as link:
+        values: dict[str, Any] = {"state": str(State.WITHDRAWN), "reason": reason}
+        if found.state == State.PUBLIC and found.published_at is None:  # its embargo had ended
+            values["published_at"] = time.time()
+        link.execute(sa.update(result).where(result.c.id == found.id).values(**values))
+        _trace(link, found.id, "withdrawn", reason)
+        _forfeit(link, found)
+        audit.note(link, viewer.account_id, "withdraw", found.id, reason=reason)
+
+
+def delete(database: Database, blobs: Blobs, found: Result, viewer: Viewer) -> None:
+    """Rows and bundle are gone for good; a line says that there was one. Raises RefusedError for another's result."""
+    _check_own(found, viewer)
+    with database.writing() as link:
+        # Rows that refer to it, its cells among them, go with it.
+        link.execute(sa.delete(result).where(result.c.id == found.id))
+        link.execute(sa.delete(once).where(once.c.result_id == found.id))
+        link.execute(sa.delete(trace).where(trace.c.result_id == found.id))
+        _trace(
+            link, found.id, "deleted", "its owner had it deleted" if _owns(found, viewer) else "a moderator deleted it"
+        )
+        audit.note(link, viewer.account_id, "delete", found.id, sha256=found.bundle_sha256)
+        _forfeit(link, found)
+    if found.bundle_sha256 is None:
+        return
+    with database.reading() as link:
+        kept = link.execute(sa.select(result.c.id).where(result.c.bundle_sha256 == found.bundle_sha256)).first()
+    if kept is None:
+        blobs.remove(found.bundle_sha256)
+
+
+def _forfeit(link: sa.Connection, found: Result) -> None:
+    """What its owner earned by it; who made it again keeps what that was worth."""
+    if found.bundle_sha256:
+        forfeit(link, found.owner_id, Earned.RESULT, found.bundle_sha256)
+
+
+def _owns(found: Result, viewer: Viewer) -> bool:
+    return bool(viewer.account_id) and found.owner_id == viewer.account_id
+
+
+def _check_own(found: Result, viewer: Viewer) -> None:
+    if not _owns(found, viewer) and not viewer.moderates:
+        raise RefusedError("this is another's result", where=found.id, remedy="ask its owner, or a moderator")
+
+
+def _trace(link: sa.Connection, result_id: str, what: str, text: str) -> None:
+    link.execute(sa.insert(trace).values(result_id=result_id, at=time.time(), what=what, text=text))

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The steps from one form of the database to the next. Each says its tables itself: a step is never changed."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from sqlalchemy import Boolean, Column, Double, ForeignKey, Index, MetaData, Table, Text
+from sqlalchemy.exc import ProgrammingError
+from sqlalchemy.schema import CreateTable
+
+
+def add_column(link: sa.Connection, table: str, column: sa.Column[object]) -> None:
+    """A column of a table that has rows."""
+    made = CreateTable(Table(table, MetaData(), column))
+    says = link.dialect.ddl_compiler(link.dialect, made).get_column_specification(column)
+    link.execute(sa.text(f"ALTER TABLE {table} ADD COLUMN {says}"))
+
+
+def circles_and_visibility(link: sa.Connection) -> None:
+    """To form 2: circles, browsers that are signed in, corrections, decisions, what names a client."""
+    add_column(link, "result", Column("published_at", Double))
+    add_column(link, "result", Column("replaces", Text))
+    add_column(link, "result", Column("decision", Text, nullable=False, server_default=""))
+    add_column(link, "result", Column("testbed", Text, nullable=False, server_default=""))
+    add_column(link, "reproduction", Column("counted", Boolean, nullable=False, server_default=sa.true()))
+    known = MetaData()
+    replaces = Table("result", known, Column("id", Text, primary_key=True), Column("replaces", Text))
+    Index("result_replaces", replaces.c.replaces).create(link)
+    for name in ("account", "token"):
+        Table(name, known, Column("id", Text, primary_key=True))
+    made = [
+        Table("circle", known, _key("id"), _text("name"), _time("made_at")),
+        Table(
+            "membership",
+            known,
+            _to("circle", primary_key=True),
+            _to("account", primary_key=True, index=True),
+            _text("role"),
+            _time("invited_at"),
+            Column("joined_at", Double),
+        ),
+        Table(
+            "shared",
+            known,
+            _to("result", primary_key=True),
+            _to("circle", primary_key=True, index=True),
+            _time("at"),
+        ),
+        Table("identity", known, _key("issuer"), _key("subject"), _to("account", index=True), _time("at")),
+        Table(
+            "browser",
+            known,
+            _key("id"),
+            _to("account"),
+            Column("token_id", Text, ForeignKey("token.id", ondelete="CASCADE")),
+            _text("scopes"),
+            _time("made_at"),
+            Column("expires_at", Double, nullable=False, index=True),
+        ),
+    ]
+    for table in made:
+        table.create(link)
+    # What was withdrawn could be seen by all until today.
+    link.execute(sa.text("UPDATE result SET published_at = uploaded_at WHERE state IN ('public', 'withdrawn')"))
+
+
+def quicker_searches(link: sa.Connection) -> None:
+    """To form 3: what searches look up in the order in which they want it."""
+    for name in ("result_newest", "result_price", "cell_rate", "cell_bandwidth"):
+        link.execute(sa.text(f"DROP INDEX IF EXISTS {name}"))
+    made = {
+        "result_time": "result (uploaded_at, id)",
+        "result_cost": "result (price_per_tib, id)",
+        "cell_fast": "cell (rw, bs_bytes, iops_low, lat_p99_high_ns, result_id)",
+        "cell_soon": "cell (rw, bs_bytes, lat_p99_high_ns, result_id)",
+        "cell_broad": "cell (rw, bs_bytes, bw_low, result_id)",
+        "cell_any": "cell (bw_low, result_id)",
+        "cell_of": "cell (result_id, rw, bs_bytes, iops_low, lat_p99_high_ns)",
+    }
+    for name, what in made.items():
+        link.execute(sa.text(f"CREATE INDEX {name} ON {what}"))
+    index_words(link)
+
+
+def index_words(link: sa.Connection) -> None:
+    """Parts of words are found by an index where PostgreSQL has its extension for that, and row by row elsewhere."""
+    if link.dialect.name != "postgresql":
+        return
+    there = sa.text("SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_trgm'")
+    if not link.execute(there).scalar_one():
+        return
+    try:
+        with link.begin_nested():
+            link.execute(sa.text("CREATE EXTENSION IF NOT EXISTS pg_trgm"))
+            for name, what in (("result_words", "words"), ("result_drive", "lower(drive)")):
+                link.execute(sa.text(f"CREATE INDEX {name} ON result USING gin (({what}) gin_trgm_ops)"))
+    except ProgrammingError:  # the role may not: the atlas works without
+        return
+
+
+def _key(name: str) -> sa.Column[str]:
+    return Column(name, Text, primary_key=True)
+
+
+def _text(name: str) -> sa.Column[str]:
+    return Column(name, Text, nullable=False)
+
+
+def _time(name: str) -> sa.Column[float]:
+    return Column(name, Double, nullable=False)
+
+
+def _to(table: str, *, primary_key: bool = False, index: bool = False) -> sa.Column[str]:
+    to = ForeignKey(f"{table}.id", ondelete="CASCADE")
+    return Column(f"{table}_id", Text, to, primary_key=primary_key, index=index or None, nullable=False)

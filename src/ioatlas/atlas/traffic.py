@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What passes: a limit on requests of one client, and the counts that `/metrics` tells. Both of this process alone."""
+
+from __future__ import annotations
+
+import ipaddress
+import threading
+import time
+from collections import Counter, OrderedDict
+from dataclasses import dataclass
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+BOUNDS_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
+MOST_CLIENTS = 50_000
+UNCOUNTED = ("/healthz", "/metrics", "/static/")
+
+
+@dataclass(frozen=True)
+class Rate:
+    """a_second: how many requests a client may go on sending; burst: how many at once."""
+
+    a_second: float = 20.0
+    burst: float = 100.0
+
+
+class Limiter:
+    """A bucket for each client, emptied by requests, filled by time."""
+
+    def __init__(self, rate: Rate) -> None:
+        self._rate = rate
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def wait_seconds(self, client: str, now: float | None = None) -> float:
+        """0 when the request may pass, else after how long the next one may."""
+        now = time.monotonic() if now is None else now
+        with self._lock:
+            left, at = self._left.pop(client, (self._rate.burst, now))
+            left = min(self._rate.burst, left + (now - at) * self._rate.a_second)
+            passes = left >= 1.0
+            self._left[client] = (left - 1.0 if passes else left, now)
+            while len(self._left) > MOST_CLIENTS:
+                self._left.popitem(last=False)
+        return 0.0 if passes else (1.0 - left) / self._rate.a_second
+
+
+class Metrics:
+    """Counts since the start."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._requests: Counter[tuple[str, str]] = Counter()
+        self._seconds: Counter[float] = Counter()
+        self._sum_seconds = 0.0
+        self._uploads: Counter[str] = Counter()
+
+    def request(self, method: str, status: int, seconds: float) -> None:
+        with self._lock:
+            self._requests[method, str(status)] += 1
+            self._seconds[next((bound for bound in BOUNDS_SECONDS if seconds <= bound), float("inf"))] += 1
+            self._sum_seconds += seconds
+
+    def upload(self, outcome: str) -> None:
+        """outcome: taken, known or refused."""
+        with self._lock:
+            self._uploads[outcome] += 1
+
+    def text(self, gauges: dict[str, float]) -> str:
+        """In the text format of Prometheus."""
+        with self._lock:
+            lines = ["# TYPE ioatlas_requests_total counter"]
+            lines += [
+                f'ioatlas_requests_total{{method="{method}",status="{status}"}} {count}'
+                for (method, status), count in sorted(self._requests.items())
+            ]
+            lines.append("# TYPE ioatlas_request_seconds histogram")
+            total = 0
+            for bound in (*BOUNDS_SECONDS, float("inf")):
+                total += self._seconds[bound]
+                shown = "+Inf" if bound == float("inf") else f"{bound:g}"
+                lines.append(f'ioatlas_request_seconds_bucket{{le="{shown}"}} {total}')
+            lines += [f"ioatlas_request_seconds_sum {self._sum_seconds:.6f}", f"ioatlas_request_seconds_count {total}"]
+            lines.append("# TYPE ioatlas_uploads_total counter")
+            lines += [f'ioatlas_uploads_total{{outcome="{name}"}} {n}' for name, n in sorted(self._uploads.items())]
+        for name, value in gauges.items():
+            lines += [f"# TYPE ioatlas_{name} gauge", f"ioatlas_{name} {value:g}"]
+        return "\n".join(lines) + "\n"
+
+
+class Traffic:
+    """ASGI middleware: counts requests, holds back clients that send too many, sets headers that every answer has."""
+
+    def __init__(self, app: ASGIApp, limiter: Limiter, metrics: Metrics) -> None:
+        self._app, self._limiter, self._metrics = app, limiter, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        begin, status = time.monotonic(), 500
+
+        async def counted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = _with_headers(list(message["headers"]), scope)
+            await send(message)
+
+        try:
+            client = client_of((scope.get("client") or ("",))[0])
+            limited = not scope["path"].startswith(UNCOUNTED)
+            if limited and (wait := self._limiter.wait_seconds(client)):
+                await _too_many(counted, wait)
+            else:
+                await self._app(scope, receive, counted)
+        finally:
+            self._metrics.request(scope["method"], status, time.monotonic() - begin)
+
+
+_ALWAYS = {
+    b"x-content-type-options": b"nosniff",
+    b"referrer-policy": b"same-origin",
+    b"cross-origin-opener-policy": b"same-origin",
+    b"content-security-policy": b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'",
+}
+"""A page that needs more says so itself."""
+_OF_ONE = {b"cache-control": b"no-store"}
+"""Of answers to somebody in particular: no cache may show them to another."""
+_SECURE = {b"strict-transport-security": b"max-age=31536000"}
+
+
+def client_of(address: str) -> str:
+    """Whom a bucket is for: of IPv6 the network, of which one client has all addresses."""
+    try:
+        known = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if known.version == 4 or known.ipv4_mapped:
+        return str(known)
+    return str(ipaddress.ip_network((known, 64), strict=False))
+
+
+def _with_headers(headers: list[tuple[bytes, bytes]], scope: Scope) -> list[tuple[bytes, bytes]]:
+    present = {name.lower() for name, _ in headers}
+    wanted = dict(_ALWAYS)
+    if any(name == b"authorization" for name, _ in scope["headers"]):
+        wanted |= _OF_ONE
+    if scope.get("scheme") == "https":
+        wanted |= _SECURE
+    return headers + [(name, value) for name, value in wanted.items() if name not in present]
+
+
+async def _too_many(send: Send, wait: float) -> None:
+    body = b'{"type":"about:blank","title":"too many requests","status":429,"detail":"wait, then go on"}'
+    headers = [
+        (b"content-type", b"application/problem+json"),
+        (b"retry-after", str(max(1, round(wait))).encode()),
+        (b"content-length", str(len(body)).encode()),
+    ]
+    await send({"type": "http.response.start", "status": 429, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The descriptors that other programs read: RO-Crate 1.3 with its Process Run Crate profile, and Data Package 2.0."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from ioatlas.bundle import layout
+from ioatlas.model.result import CampaignResult
+from ioatlas.report.paper.data import Value, descriptor
+
+CRATE_VERSION = "https://w3id.org/ro/crate/1.3"
+RUN_PROFILE = "https://w3id.org/ro/wfrun/process/0.5"
+MEDIA_TYPES = {
+    ".json": "application/json",
+    ".jsonl": "application/jsonl",
+    ".csv": "text/csv",
+    ".zip": "application/zip",
+    ".toml": "application/toml",
+}
+ROLES = {
+    "job.fio": "job file; fio runs it as it stands",
+    "fio.json": "output of fio",
+    "fio.err": "messages of fio",
+    "logs.zip": "logs of fio, one or two for each visit",
+    "telemetry.jsonl": "counters of the client, read while the load ran",
+}
+
+
+def media_type(name: str) -> str:
+    return next((kind for ending, kind in MEDIA_TYPES.items() if name.endswith(ending)), "text/plain")
+
+
+def _day(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+
+
+def ro_crate(result: CampaignResult, files: Mapping[str, bytes], index: Mapping[str, Any]) -> dict[str, Any]:
+    """The metadata document. files: all but the descriptors and the statement."""
+    fio = next((session["fio"] for session in result.sessions if session.get("fio")), "fio")
+    outputs = [{"@id": name} for name in files if name.startswith(("campaign/batches/", "data/", "journal/"))]
+    licence = index["licence"]
+    root = {
+        "@id": "./",
+        "@type": "Dataset",
+        "name": index["campaign"]["name"],
+        "description": "A campaign of I/O Atlas: raw output of the load generator, journal, and what follows from it.",
+        "datePublished": _day(result.created_at),
+        "conformsTo": {"@id": RUN_PROFILE},
+        "hasPart": [{"@id": name} for name in files],
+        "mentions": {"@id": "#run"},
+    }
+    if licence:
+        root["license"] = {"@id": f"https://spdx.org/licenses/{licence}"}
+    graph: list[dict[str, Any]] = [
+        {
+            "@id": layout.CRATE,
+            "@type": "CreativeWork",
+            "conformsTo": {"@id": CRATE_VERSION},
+            "about": {"@id": "./"},
+        },
+        root,
+        {"@id": RUN_PROFILE, "@type": "CreativeWork", "name": "Process Run Crate", "version": "0.5"},
+        {
+            "@id": "#run",
+            "@type": "CreateAction",
+            "name": f"{index['campaign']['procedure']} of {', '.join(target.name for target in result.targets)}",
+            "startTime": _day(result.created_at),
+            "instrument": [{"@id": "#ioatlas"}, {"@id": "#fio"}],
+            "object": [{"@id": "campaign/campaign.toml"}] if "campaign/campaign.toml" in files else [],
+            "result": outputs,
+            "actionStatus": {
+                "@id": f"http://schema.org/{'Completed' if result.complete else 'Active'}ActionStatus",
+            },
+        },
+        {"@id": "#ioatlas", "@type": "SoftwareApplication", "name": "I/O Atlas", "version": result.tool_version},
+        {"@id": "#fio", "@type": "SoftwareApplication", "name": fio, "version": fio.removeprefix("fio-")},
+    ]
+    if licence:
+        graph.append({"@id": f"https://spdx.org/licenses/{licence}", "@type": "CreativeWork", "name": licence})
+    graph += [_entity(name, data) for name, data in files.items()]
+    return {"@context": f"{CRATE_VERSION}/context", "@graph": graph}
+
+
+def _entity(name: str, data: bytes) -> dict[str, Any]:
+    told = {
+        "@id": name,
+        "@type": "File",
+        "encodingFormat": media_type(name),
+        "contentSize": str(len(data)),
+        "sha256": hashlib.sha256(data).hexdigest(),
+    }
+    role = ROLES.get(name.rpartition("/")[2])
+    return {**told, "description": role} if role else told
+
+
+def data_package(
+    result: CampaignResult,
+    files: Mapping[str, bytes],
+    index: Mapping[str, Any],
+    names: Sequence[str],
+    rows: Sequence[Mapping[str, Value]],
+) -> dict[str, Any]:
+    """The descriptor. names, rows: of the table in data/cells.csv."""
+    package = descriptor(
+        index["campaign"]["name"],
+        names,
+        rows,
+        {layout.CELLS: files[layout.CELLS]},
+        created=_day(result.created_at),
+        licence=index["licence"],
+        authors=(),
+    )
+    package["resources"] += [
+        {
+            "name": f"journal-{layout.TABLES[name].replace('_', '-')}",
+            "path": name,
+            "format": "jsonl",
+            "mediatype": media_type(name),
+            "encoding": "utf-8",
+            "bytes": len(data),
+            "hash": f"sha256:{hashlib.sha256(data).hexdigest()}",
+        }
+        for name, data in files.items()
+        if name in layout.TABLES
+    ]
+    return package

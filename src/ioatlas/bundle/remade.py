@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Visits made again from the raw output of their batches, by the procedure that made them, and held against the
+journal: their figures, their verdicts, and which of them were discarded.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from ioatlas import container
+from ioatlas.analysis.burst import Bursts
+from ioatlas.analysis.counters import CountedPaths
+from ioatlas.bundle.counted import unlike_lines
+from ioatlas.errors import IoAtlasError
+from ioatlas.fio.archive import ARCHIVE
+from ioatlas.fio.batch import Batch, Section, job_text
+from ioatlas.fio.collect import JOB_FILE
+from ioatlas.fio.executor import SystemExecutor
+from ioatlas.model.purpose import Purpose
+from ioatlas.model.reason import ReasonCode
+from ioatlas.model.status import BatchStatus, VisitStatus
+from ioatlas.model.verdict import Verdict
+from ioatlas.model.visit import Part, Visit
+from ioatlas.procedures.options import CAMPAIGN
+from ioatlas.procedures.registry import procedure_of
+from ioatlas.run.environment import Environment
+from ioatlas.run.gates import Gates
+from ioatlas.run.intake import Intake, reinstated, unconfirmed
+from ioatlas.run.loads import with_leads
+from ioatlas.run.record import recorded_plan
+from ioatlas.run.runner import PROBE_GAP_MS, Runner
+from ioatlas.store.journal import Journal, PlannedVisit
+from ioatlas.target.sites import Sites
+from ioatlas.testbed.telemetry import Watched
+
+PAUSE = "startdelay="
+TOLERANCE = 1e-9
+"""Relative; sums of other processors round otherwise."""
+
+
+@dataclass
+class Remade:
+    """What came of making the visits again.
+
+    visits: how many were made again from raw output. unlike: figures that are others. misjudged: visits that the rules
+    judge otherwise. missing: what the journal tells of and no raw output shows. otherwise: job files that ask for
+    something else than the journal, and counters that are not those of their lines.
+    """
+
+    visits: int = 0
+    unlike: list[str] = field(default_factory=list)
+    misjudged: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    otherwise: list[str] = field(default_factory=list)
+
+
+def remake(directory: Path) -> Remade:
+    """Read every batch of the campaign in `directory` again. The directory is this process's own: logs are unpacked in
+    it.
+    """
+    journal = Journal.open(directory)
+    try:
+        return _Reading(journal).all()
+    finally:
+        journal.close()
+
+
+class _Reading:
+    def __init__(self, journal: Journal) -> None:
+        self.journal = journal
+        self.paths = journal.kept(CountedPaths)
+        self.bursts = journal.kept(Bursts)
+        plan = recorded_plan(journal, CAMPAIGN.tables)
+        procedure = procedure_of(plan.spec, journal.record_names())
+        executor = SystemExecutor()
+        environment = Environment(
+            executor,
+            watched=lambda _location: Watched((), (), ""),
+            telemetry=_no_telemetry,
+            meters=lambda _directory: [],
+        )
+        cells = [cell for cell, _ in plan.cells]
+        told = journal.campaign().campaign_id
+        sites = Sites(
+            journal,
+            told,
+            plan.targets,
+            cells,
+            executor=executor,
+            stop_asked=lambda: True,
+            emit=lambda _event: None,
+            groups=plan.groups,
+        )
+        self.runner = Runner(
+            journal, plan, procedure, sites, environment, emit=lambda _event: None, stop_asked=lambda: True
+        )
+        journal.keep(self.paths)  # which the runner has put those of this machine in the place of
+        self.kept = {visit.visit_id: visit for visit in journal.visits(with_series=True)}
+        self.statuses = journal.statuses()
+        self.found = Remade()
+        self.late: list[tuple[int, str, int, Any]] = []
+        self.judged: dict[int, Visit] = {}
+
+    def all(self) -> Remade:
+        sessions = self.journal.sessions()
+        usages = self.journal.usages()
+        started = _batch_starts(self.journal)
+        gates: dict[int, Gates] = {}
+        for row in self.journal.batches():
+            session = max(1, sum(one.started_at <= started[row.batch_id] for one in sessions))
+            if session not in gates:
+                gates[session] = _gates(self.journal, session, self.paths)
+            batch, planned = self._batch(row.batch_id, row.directory)
+            if row.status is not BatchStatus.RUNNING and planned:
+                self._check_job(batch)
+                self._read(batch, planned, gates[session], usages.get(row.batch_id), row.note)
+        self._reinstate()
+        made = {
+            visit_id
+            for visit_id, status in self.statuses.items()
+            if status in (VisitStatus.DONE, VisitStatus.DISCARDED)
+        }
+        for visit_id in sorted(made - self.judged.keys()):
+            self.found.missing.append(f"visit {visit_id} has no raw output")
+        self.found.visits = len(self.judged)
+        for visit_id in sorted(self.judged.keys() & made):
+            self._compare(self.kept[visit_id], self.judged[visit_id])
+        return self.found
+
+    def _batch(self, batch_id: int, name: str) -> tuple[Batch, dict[int, PlannedVisit]]:
+        planned = {visit.visit_id: visit for visit in self.journal.batch_visits(batch_id)}
+        sections = tuple(self.runner.section(visit, visit.runtime_ms or 0, PROBE_GAP_MS) for visit in planned.values())
+        directory = self.journal.directory / name
+        _unpack_logs(directory)
+        if not _ran_so(directory, sections):  # credit that was found later lengthened no batch before
+            sections = with_leads(sections, planned, self.bursts)
+        return Batch(batch_id, directory, sections), planned
+
+    def _read(
+        self,
+        batch: Batch,
+        planned: dict[int, PlannedVisit],
+        gates: Gates,
+        usage: Mapping[str, Any] | None,
+        note: str,
+    ) -> None:
+        steps = self.runner.steps
+        results = steps.read(batch, planned)
+        # What was counted did not judge a batch that was stopped, or read back after a crash.
+        ways = [(gates, usage), (gates, None), (None, None)]
+        if note == "read back after a crash":
+            ways = [(None, None)]
+        intakes = [steps.take_in(results, planned, *way) for way in ways]
+        intake = next((one for one in intakes if self._agrees(one)), intakes[0])
+        counted = next(unlike_lines(batch.directory, usage, intake.visits), "")
+        if counted:
+            self.found.otherwise.append(f"batch {batch.batch_id}: {counted}")
+        for visit in intake.visits:
+            self.judged[visit.visit_id] = visit
+            if visit.discarded and visit.discarded[0].code is ReasonCode.LATE:
+                self.late.append((visit.visit_id, visit.cell_key, visit.replicate, visit.verdict))
+
+    def _check_job(self, batch: Batch) -> None:
+        """What ran is what the journal says was to run. When its parts began depends on pauses that nobody keeps."""
+        try:
+            ran = (batch.directory / JOB_FILE).read_text().splitlines()
+        except OSError:
+            return
+        told = ([line for line in lines if line[:1] not in ";#"] for lines in (ran, job_text(batch).splitlines()))
+        for one, other in zip_longest(*told, fillvalue=""):  # comments and empty lines run nothing
+            if one != other and not (one.startswith(PAUSE) and other.startswith(PAUSE)):
+                self.found.otherwise.append(f"batch {batch.batch_id} ran {one[:60]!r}, by the journal {other[:60]!r}")
+                return
+
+    def _agrees(self, intake: Intake) -> bool:
+        """Whether a way to judge a batch gives the discards that the journal has."""
+        return all(
+            bool(visit.discarded) == (self.statuses.get(visit.visit_id) is VisitStatus.DISCARDED)
+            or (bool(visit.discarded) and visit.discarded[0].code is ReasonCode.LATE)
+            for visit in intake.visits
+        )
+
+    def _reinstate(self) -> None:
+        """Visits that seemed to settle late and count after all, by the longer ones that came later."""
+        order = [self.judged[visit_id] for visit_id in self.kept if visit_id in self.judged]
+        for visit_id, _, verdict in reinstated(self.late, order):
+            self._count(visit_id, verdict)
+        swept = {one.cell_key for one in self.judged.values() if one.purpose is Purpose.SWEEP and not one.discarded}
+        for visit_id, cell_key, _, verdict in self.late:
+            if cell_key not in swept and self.statuses.get(visit_id) is VisitStatus.DONE:
+                self._count(visit_id, unconfirmed(verdict))
+                swept.add(cell_key)
+
+    def _count(self, visit_id: int, verdict: Verdict) -> None:
+        self.judged[visit_id] = replace(self.judged[visit_id], discarded=(), verdict=verdict, window_start_ms=0)
+
+    # -- one visit -------------------------------------------------------------------------------------------
+
+    def _compare(self, kept: Visit, made: Visit) -> None:
+        unlike = next(_differences(kept, made, timed=not self.runner.cells[kept.cell_key].work_bounded), "")
+        if unlike:
+            self.found.unlike.append(f"visit {kept.visit_id}: {unlike}")
+        if kept.purpose is Purpose.PROBE:
+            return
+        if bool(kept.discarded) != bool(made.discarded):
+            is_, was = ("discarded", "kept") if made.discarded else ("kept", "discarded")
+            self.found.misjudged.append(f"visit {kept.visit_id} was {was}; by the rules it is {is_}")
+        elif (kept.verdict.text, kept.window_start_ms) != (made.verdict.text, made.window_start_ms):
+            was, is_ = (f"'{one.verdict.text}' from {one.window_start_ms} ms on" for one in (kept, made))
+            self.found.misjudged.append(f"visit {kept.visit_id} is called {was}; by the rules it is {is_}")
+
+
+def _ran_so(directory: Path, sections: Sequence[Section]) -> bool:
+    """Whether the job file of a batch says just these times."""
+    try:
+        text = (directory / JOB_FILE).read_text()
+    except OSError:
+        return False
+    return re.findall(r"^runtime=(\d+)ms$", text, re.MULTILINE) == [str(one.runtime_ms) for one in sections]
+
+
+def _no_telemetry(*_: object) -> Any:
+    return None
+
+
+def _batch_starts(journal: Journal) -> dict[int, float]:
+    return {batch_id: started for batch_id, started, _ in journal.batch_spans()}
+
+
+def _gates(journal: Journal, sessions: int, paths: CountedPaths) -> Gates:
+    """The gates as a session had them. sessions: how many there were by then."""
+    then = copy.copy(journal)
+    known = journal.sessions()[:sessions]
+    then.sessions = lambda: known  # type: ignore[method-assign]
+    return Gates(then, {}, paths.paths)
+
+
+def _unpack_logs(directory: Path) -> None:
+    """Beside the outputs that they are of: of each client in a folder of its own."""
+    for archive in sorted(directory.rglob(ARCHIVE)):
+        with container.open_file(archive) as logs:
+            for name in logs.members:
+                place = archive.parent / name
+                if "/" in name or not name.endswith(".log") or place.exists():
+                    raise IoAtlasError("no batch has such a log", where=f"{archive}: {name[:80]!r}")
+                place.write_bytes(logs.read(name))
+
+
+def _differences(kept: Visit, made: Visit, *, timed: bool) -> Iterator[str]:
+    """What is another figure. timed: whether raw output tells when the visit started."""
+    if (kept.batch_id, kept.section, kept.replicate, kept.seed) != (
+        made.batch_id,
+        made.section,
+        made.replicate,
+        made.seed,
+    ):
+        yield "it stands in another place"
+    figures: list[tuple[str, Callable[[Visit], float | None]]] = [
+        ("error", lambda visit: visit.error),
+        ("cpu_percent", lambda visit: visit.cpu_percent),
+    ]
+    if timed:
+        figures.append(("started_at", lambda visit: visit.started_at))
+    for name, of in figures:
+        if not _same(of(kept), of(made)):
+            yield f"{name} is {of(kept)}, by its raw output {of(made)}"
+    parts = {(part.stream, part.direction): part for part in made.parts}
+    if parts.keys() != {(part.stream, part.direction) for part in kept.parts}:
+        yield "its raw output has other directions"
+        return
+    for part in kept.parts:
+        yield from _part_differences(part, parts[part.stream, part.direction])
+
+
+def _part_differences(kept: Part, made: Part) -> Iterator[str]:
+    for name in ("io_bytes", "total_ios", "runtime_ms", "lat_mean_ns", "lat_kind", "short_ios", "drop_ios"):
+        one, other = getattr(kept, name), getattr(made, name)
+        if not _same(one, other):
+            yield f"{kept.direction} {name} is {one}, by its raw output {other}"
+    if kept.histogram.bins != made.histogram.bins:
+        yield f"{kept.direction} latencies are not those of its raw output"
+    one_series, other_series = kept.series, made.series
+    if one_series.interval_ms != other_series.interval_ms or one_series.end_ms != other_series.end_ms:
+        yield f"{kept.direction} series has another time grid than its logs"
+    for name in ("bw_bytes_per_s", "lat_mean_ns"):
+        one, other = getattr(one_series, name), getattr(other_series, name)
+        if len(one) != len(other) or not all(map(_same, one, other)):
+            yield f"{kept.direction} {name} over time is not that of its logs"
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, (int, float)) and isinstance(other, (int, float)):
+        return abs(one - other) <= TOLERANCE * max(abs(one), abs(other))
+    return bool(one == other)

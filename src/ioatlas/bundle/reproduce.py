@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The campaign of a bundle on a target of one's own, and whether it came to the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from ioatlas.analysis.compare import CellComparison
+from ioatlas.analysis.wording import per_cent, plural
+from ioatlas.config.spec import CampaignSpec
+from ioatlas.errors import RefusedError, UsageError
+from ioatlas.procedures.options import CAMPAIGN
+from ioatlas.procedures.registry import procedure_of
+from ioatlas.procedures.trace.options import TRACE_FILE, TraceOptions
+from ioatlas.procedures.tune.kept import TuneGoal
+from ioatlas.procedures.tune.procedure import Tune
+from ioatlas.results.comparison import CampaignComparison, compare_campaigns
+from ioatlas.results.library import shown
+from ioatlas.run.procedure import Procedure
+from ioatlas.run.record import recorded_spec
+from ioatlas.store.journal import Journal
+
+ENOUGH_POWER = 0.8
+"""Chance to notice a difference below which finding none says nothing."""
+MOST_NAMED = 8
+
+
+class Outcome(StrEnum):
+    """What came of a reproduction."""
+
+    REPRODUCED = "reproduced"
+    DIFFERS = "differs"
+    NOT_COMPARABLE = "not comparable"
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """reasons: where it differs, or which condition forbids to compare; what was held against it otherwise."""
+
+    outcome: Outcome
+    reasons: tuple[str, ...]
+    conditions: tuple[str, ...] = ()
+    found: CampaignComparison | None = None
+
+
+def specification(directory: Path, target: str) -> tuple[CampaignSpec, Procedure | None]:
+    """What the bundle's campaign asked for, on another target: plan, order seed and windows are as they were. And the
+    procedure, where no specification names it.
+
+    directory: of the opened bundle. Nothing that it brings is run: no command, no typed confirmation, no meter.
+    Raises RefusedError for a campaign that needs them, UsageError for one of several targets.
+    """
+    journal = Journal.open(directory)
+    try:
+        spec = recorded_spec(journal, CAMPAIGN.tables)
+        procedure = procedure_of(spec, journal.record_names())
+        goal = journal.kept(TuneGoal).goal
+    finally:
+        journal.close()
+    if procedure.commands(spec) or any(one.before or one.after or one.ask for one in spec.configurations):
+        what = "works" if procedure.commands(spec) else "configurations"
+        raise RefusedError(
+            f"its {what} bring commands: these are run from your own campaign file only",
+            where=shown(directory),
+            remedy="`unzip -p BUNDLE campaign/campaign.toml` shows them; then `ioatlas map --campaign YOUR-COPY.toml`",
+        )
+    if len(spec.targets) > 1 or spec.configurations:
+        raise UsageError(
+            f"it measured {plural(len(spec.targets), 'target')}, and one can be reproduced",
+            where=shown(directory),
+            remedy="write a campaign file with your targets: `ioatlas map --campaign FILE.toml`",
+        )
+    changes: dict[str, Any] = {"targets": (("", target),), "product": "", "confirmations": {}}
+    spec = replace(spec, **changes)
+    trace = directory / TRACE_FILE
+    if trace.exists():
+        spec = spec.having(replace(spec.of(TraceOptions), trace=str(trace)))
+    return spec, Tune(goal) if procedure.name == Tune.name else None
+
+
+def judge(bundle: Path, mine: Path, quantity: str, tolerance: float) -> Reproduction:
+    """Whether a campaign came to what a bundle says. Both are directories; tolerance: a share that does not matter."""
+    try:
+        found = compare_campaigns(bundle, mine, quantity, tolerance=tolerance)
+    except UsageError as error:
+        return Reproduction(Outcome.NOT_COMPARABLE, (error.what,))
+    names = ("the bundle", "yours")
+    told = tuple(apart.sentence(names) for apart in found.apart if apart.group != "method")
+    method = tuple(apart.sentence(names) for apart in found.apart if apart.group == "method")
+    if method:
+        return Reproduction(Outcome.NOT_COMPARABLE, method, told, found)
+    whole, differing = found.result.whole, found.result.differing
+    reasons = [_sentence(found, one) for one in differing[:MOST_NAMED]]
+    if len(differing) > MOST_NAMED:
+        reasons.append(f"and {len(differing) - MOST_NAMED} more cells")
+    if whole is not None and whole.outcome in ("higher", "lower"):
+        reasons.insert(
+            0, f"the map as a whole is {_change(whole.ratio)} ({_change(whole.low)} to {_change(whole.high)})"
+        )
+    if reasons:
+        return Reproduction(Outcome.DIFFERS, tuple(reasons), told, found)
+    if whole is None or (whole.power < ENOUGH_POWER and whole.outcome != "same"):
+        chance = "hardly ever" if whole is None else f"{whole.power * 100:.0f} times in 100"
+        effect = per_cent(found.result.effect)
+        why = f"too few visits, or too much noise: a difference of {effect} would be noticed {chance}"
+        return Reproduction(Outcome.NOT_COMPARABLE, (why,), told, found)
+    text = f"the map as a whole is {_change(whole.ratio)} ({_change(whole.low)} to {_change(whole.high)})"
+    cells = plural(len(found.result.cells), "cell")
+    return Reproduction(
+        Outcome.REPRODUCED, (text, f"none of {cells} differs by more than {per_cent(tolerance)}"), told, found
+    )
+
+
+def _change(ratio: float) -> str:
+    return f"{(ratio - 1) * 100:+.1f}%"
+
+
+def _sentence(found: CampaignComparison, one: CellComparison) -> str:
+    row = found.rows[one.cell]
+    change = _change(one.ratio) if one.ratio is not None else one.reason
+    return f"{row.label}: {change}"

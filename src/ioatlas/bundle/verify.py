@@ -1,0 +1,349 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a bundle is to be believed: its bytes, its signature, and everything in it that follows from raw output."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from ioatlas import __version__
+from ioatlas.analysis.wording import plural
+from ioatlas.bundle import descriptors, layout
+from ioatlas.bundle.keys import trusted
+from ioatlas.bundle.opening import Bundle, NotABundleError, open_bundle, unpack
+from ioatlas.bundle.remade import remake
+from ioatlas.bundle.texts import parse, pretty
+from ioatlas.campaign import load_result
+from ioatlas.errors import IoAtlasError
+from ioatlas.model.application import is_work
+from ioatlas.model.result import CampaignResult
+from ioatlas.model.visit import Visit
+from ioatlas.report.export.to_json import document
+from ioatlas.report.paper.data import csv_text, table
+from ioatlas.stats.gates import METHOD
+from ioatlas.store.journal import Journal
+
+MEASURED_TOLERANCE, PREDICTED_TOLERANCE = 1e-9, 1e-3
+"""Relative. Sums round otherwise on other processors; a model that is fitted there ends elsewhere."""
+UNFIT = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, AssertionError, RecursionError)
+"""What computing ends with on rows that are well formed and fit nothing: a bundle may be anybody's."""
+CLOCK_SECONDS = 2.0
+"""How far a visit's own clock may be off that of its batch."""
+MOST_NAMED = 5
+TOLD = (
+    "testbed, product, plan, dates and remarks are taken as told. So are how long batches took, the order of visits "
+    "and how files were prepared. So is what fio prints beside I/Os, bytes, times and latencies"
+)
+"""What no raw output shows. Whoever signed the bundle answers for it."""
+EMPTY: tuple[Any, ...] = (None, "", [], {}, ())
+"""What a name that later versions added holds where there is nothing to say."""
+
+
+class Signature(StrEnum):
+    """Whose it is."""
+
+    TRUSTED = "trusted"
+    UNKNOWN = "unknown"
+    NONE = "none"
+    BAD = "bad"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at. state: 'passed', 'failed', 'note', or 'told': nothing here can show it."""
+
+    name: str
+    state: str
+    text: str
+
+
+@dataclass
+class Verification:
+    """What came of it. signer: name and fingerprint of the key; empty without one."""
+
+    checks: list[Check] = field(default_factory=list)
+    signature: Signature = Signature.BAD
+    signer: str = ""
+    fingerprint: str = ""
+
+    @property
+    def verified(self) -> bool:
+        return self.signature is not Signature.BAD and all(one.state != "failed" for one in self.checks)
+
+    def add(self, name: str, faults: list[str], passed: str, *, note: bool = False) -> None:
+        """One check: its faults, or the sentence for when there is none."""
+        if not faults:
+            self.checks.append(Check(name, "passed", passed))
+            return
+        more = f"; and {len(faults) - MOST_NAMED} more" if len(faults) > MOST_NAMED else ""
+        text = "; ".join(faults[:MOST_NAMED]) + more
+        self.checks.append(Check(name, "note" if note else "failed", text))
+
+
+def verify(path: Path) -> Verification:
+    """Everything that can be checked without the target. Raises NotABundleError for a file that is none."""
+    found = Verification()
+    try:
+        bundle = open_bundle(path)
+    except NotABundleError:
+        raise
+    except IoAtlasError as error:
+        found.checks.append(Check("files", "failed", f"{error.where}: {error.what}".removeprefix(": ")))
+        return found
+    with bundle, tempfile.TemporaryDirectory(prefix="ioatlas-verify-") as place:
+        _tell_signature(found, bundle)
+        count = len(bundle.attestation.subjects)
+        found.add("files", [], f"{plural(count, 'file')} have the hashes of the statement")
+        try:
+            _check_content(found, bundle, Path(place) / "campaign")
+        except IoAtlasError as error:
+            found.checks.append(Check("journal", "failed", error.what))
+        except UNFIT as error:
+            found.checks.append(Check("journal", "failed", f"nothing can be computed from it ({type(error).__name__})"))
+    return found
+
+
+def _tell_signature(found: Verification, bundle: Bundle) -> None:
+    key = bundle.attestation.key
+    if key is None:
+        found.signature = Signature.NONE
+        return
+    found.fingerprint = key.fingerprint
+    known = next((one for one in trusted() if one.raw == key.raw), None)
+    found.signature = Signature.TRUSTED if known else Signature.UNKNOWN
+    found.signer = known.name if known else ""
+
+
+def _check_content(found: Verification, bundle: Bundle, directory: Path) -> None:
+    directory.mkdir()
+    unpack(bundle, directory)
+    result = load_result(directory)
+    same_version = bundle.index.get("packed_with") == f"ioatlas {__version__}"
+    _check_index(found, bundle, directory, result)
+    _check_values(found, bundle, result, same_version=same_version)
+    _check_descriptors(found, bundle, result, same_version=same_version)
+    _check_times(found, directory)
+    same_method = (bundle.index.get("methods") or {}).get("gates") == METHOD and result.tool_version == __version__
+    remade = remake(directory)
+    made = plural(remade.visits, "visit")
+    found.add("raw output", [*remade.missing, *remade.unlike], f"{made} made again from raw output, each the same")
+    found.add(
+        "what ran",
+        remade.otherwise,
+        "job files ask for what the journal says, and its counters are those of their lines",
+        note=result.tool_version != __version__,
+    )
+    found.add(
+        "rules",
+        remade.misjudged,
+        f"errors, bytes, Little's law, ceilings, counters and steadiness judge {made} as the journal does",
+        note=not (same_version and same_method),
+    )
+    found.checks.append(Check("as told", "told", TOLD))
+
+
+# -- what the index says -------------------------------------------------------------------------------------
+
+
+def _check_index(found: Verification, bundle: Bundle, directory: Path, result: CampaignResult) -> None:
+    """The index, the predicate and the journal tell of the same campaign, and its batches are all there."""
+    index, predicate = bundle.index, bundle.attestation.predicate
+    journal = Journal.open(directory)
+    try:
+        batches = [row.batch_id for row in journal.batches()]
+        cells = journal.count_cells()
+        statuses = Counter(journal.statuses().values())
+    finally:
+        journal.close()
+    told = {
+        "id": result.campaign_id,
+        "name": result.name,
+        "created_at": result.created_at,
+        "complete": result.complete,
+        "tool_version": result.tool_version,
+        "targets": [target.name for target in result.targets],
+    }
+    faults = []
+    if {name: index["campaign"].get(name) for name in told} != told:
+        faults.append("bundle.json tells of another campaign than the journal")
+    if any(predicate.get(name) != index.get(name) for name in ("format", "campaign", "redaction")):
+        faults.append("the statement tells of another campaign than bundle.json")
+    counts = {
+        "cells": cells,
+        "batches": len(batches),
+        "visits": {str(status): count for status, count in statuses.items()},
+        "discard_reasons": result.discard_reasons,
+    }
+    if index.get("counts") != counts:
+        faults.append("bundle.json counts other cells, visits or discards than the journal")
+    if batches != list(range(1, len(batches) + 1)):
+        faults.append("a batch was taken out")
+    found.add(
+        "journal", faults, f"{plural(len(batches), 'batch', 'batches')} follow one another, and are counted right"
+    )
+    reasons = ", ".join(f"{reason} {count}" for reason, count in sorted(result.discard_reasons.items()))
+    total = result.n_visits + result.n_discarded
+    text = f"{result.n_discarded} of {plural(total, 'visit')} were discarded{f': {reasons}' if reasons else ''}"
+    found.checks.append(Check("discards", "passed", text))
+
+
+# -- values --------------------------------------------------------------------------------------------------
+
+
+def _check_values(found: Verification, bundle: Bundle, result: CampaignResult, *, same_version: bool) -> None:
+    opened = bundle.container
+    kept = parse(opened.read(layout.RESULT), layout.RESULT)
+    made = json.loads(pretty(document(result)))
+    faults = [f"{layout.RESULT}: {fault}" for fault in _unlike(kept, made, "")]
+    names, rows = _columns(bundle, result)
+    faults += [
+        f"{layout.CELLS}: {fault}"
+        for fault in _unlike_rows(opened.read(layout.CELLS).decode(errors="replace"), csv_text(names, rows))
+    ]
+    count = plural(len(result.estimates), "value")
+    if not same_version and faults:
+        faults.insert(0, f"it was packed with {str(bundle.index.get('packed_with'))[:40]!r}, other methods than these")
+    found.add("values", faults, f"{count} computed again from the visits, each the same", note=not same_version)
+
+
+def _columns(bundle: Bundle, result: CampaignResult) -> tuple[list[str], list[Any]]:
+    """Names and rows of the table. A column that came later, and holds nothing here, is not asked for."""
+    header = bundle.container.read(layout.CELLS).decode(errors="replace").partition("\n")[0].strip().split(",")
+    names, rows = table([result])
+    return [one for one in names if one in header or any(row.get(one) not in EMPTY for row in rows)], list(rows)
+
+
+def _unlike(kept: Any, made: Any, place: str, tolerance: float = MEASURED_TOLERANCE) -> Iterator[str]:
+    """Where two documents differ by more than rounding."""
+    if isinstance(kept, dict) and isinstance(made, dict):
+        if made.get("kind") == "predicted":
+            tolerance = PREDICTED_TOLERANCE
+        for name in kept.keys() | made.keys():
+            if name not in kept and made[name] in EMPTY:
+                continue
+            if name not in kept or name not in made:
+                yield f"{place}.{name} is in one of them only".lstrip(".")
+            else:
+                yield from _unlike(kept[name], made[name], f"{place}.{name}", tolerance)
+    elif isinstance(kept, list) and isinstance(made, list):
+        if len(kept) != len(made):
+            yield f"{place} has {len(kept)} entries, computed {len(made)}".lstrip(".")
+        for number, (one, other) in enumerate(zip(kept, made, strict=False)):
+            yield from _unlike(one, other, f"{place}[{number}]", tolerance)
+    elif not _same(kept, made, tolerance):
+        yield f"{place} is {str(kept)[:40]!r}, computed {str(made)[:40]!r}".lstrip(".")
+
+
+def _same(one: Any, other: Any, tolerance: float) -> bool:
+    if type(one) in (int, float) and type(other) in (int, float):
+        return bool(abs(one - other) <= tolerance * max(abs(one), abs(other)))
+    return type(one) is type(other) and bool(one == other)
+
+
+def _unlike_rows(kept: str, made: str) -> Iterator[str]:
+    if kept == made:
+        return
+    one, other = (list(csv.reader(io.StringIO(text))) for text in (kept, made))
+    if len(one) != len(other) or one[:1] != other[:1]:
+        yield "it has other rows or columns than were computed"
+        return
+    predicted = [position for position, name in enumerate(other[0]) if name == "kind"]
+    for number, (row, again) in enumerate(zip(one, other, strict=True), start=1):
+        loose = any(again[position] == "predicted" for position in predicted)
+        tolerance = PREDICTED_TOLERANCE if loose else MEASURED_TOLERANCE
+        if len(row) != len(again) or not all(_same_text(a, b, tolerance) for a, b in zip(row, again, strict=True)):
+            yield f"line {number} is not what was computed"
+
+
+def _same_text(one: str, other: str, tolerance: float) -> bool:
+    if one == other:
+        return True
+    try:
+        return _same(float(one), float(other), tolerance)
+    except ValueError:
+        return False
+
+
+# -- descriptors and times -----------------------------------------------------------------------------------
+
+
+def _check_descriptors(found: Verification, bundle: Bundle, result: CampaignResult, *, same_version: bool) -> None:
+    opened = bundle.container
+    files = {
+        name: opened.read(name)
+        for name in sorted(bundle.attestation.subjects)
+        if name not in (layout.CRATE, layout.PACKAGE)
+    }
+    names, rows = _columns(bundle, result)
+    again = {
+        layout.CRATE: descriptors.ro_crate(result, files, bundle.index),
+        layout.PACKAGE: descriptors.data_package(result, files, bundle.index, names, rows),
+    }
+    faults = [
+        f"{name} does not describe these files"
+        for name, described in again.items()
+        if parse(opened.read(name), name) != json.loads(pretty(described))
+    ]
+    found.add("descriptors", faults, "RO-Crate and Data Package describe these files", note=not same_version)
+
+
+def _check_times(found: Verification, directory: Path) -> None:
+    """Visits lie within their batches, batches follow one another, and what was written is in the ledger."""
+    journal = Journal.open(directory)
+    try:
+        visits = journal.visits()
+        spans = {batch_id: (began, seconds) for batch_id, began, seconds in journal.batch_spans()}
+        starts = [one.started_at for one in journal.sessions()]
+        ledger = Counter[tuple[str, str]]()
+        for target, what, count in journal.ledger():
+            ledger[target, what] += count
+        cells = {cell.key: cell for cell, _ in journal.cells()}
+    finally:
+        journal.close()
+    # When fixed work began is known by the time of a file, which is not shared.
+    timed = [visit for visit in visits if not cells[visit.cell_key].work_bounded]
+    faults = [fault for visit in timed if (fault := _out_of_time(visit, *spans[visit.batch_id]))]
+    faults += _overlaps(spans, starts)
+    written = Counter[tuple[str, str]]()
+    for visit in visits:
+        if is_work(cells[visit.cell_key]):
+            continue  # what a command wrote nobody counts
+        for target, direction, io_bytes in visit.moved(cells[visit.cell_key].target):
+            if direction != "read":
+                written[target, f"{direction} load"] += io_bytes
+    faults += [
+        f"visits wrote {count} bytes to {target}, the ledger has {ledger[target, what]}"
+        for (target, what), count in written.items()
+        if count > ledger[target, what]
+    ]
+    found.add("times", faults, "visits lie within their batches, and all they wrote is in the ledger")
+
+
+def _out_of_time(visit: Visit, began: float, seconds: float | None) -> str:
+    if seconds is None or not visit.started_at:
+        return ""
+    last = max((part.runtime_ms for part in visit.parts), default=0) / 1000
+    begins, ends = visit.started_at - began, visit.started_at + last - began
+    if begins >= -CLOCK_SECONDS and ends <= seconds + CLOCK_SECONDS:
+        return ""
+    return f"visit {visit.visit_id} ran from {begins:.1f} to {ends:.1f} s of a batch that took {seconds:.1f} s"
+
+
+def _overlaps(spans: Mapping[int, tuple[float, float | None]], sessions: list[float]) -> list[str]:
+    """Batches of one session that began before the one before them had ended: between sessions a clock may be set."""
+    faults = []
+    for batch_id, (began, _) in spans.items():
+        before, took = spans.get(batch_id - 1, (0.0, None))
+        if took is None or any(before < start <= began for start in sessions):
+            continue
+        if began < before + took - CLOCK_SECONDS:
+            faults.append(f"batch {batch_id} began before batch {batch_id - 1} had ended")
+    return faults

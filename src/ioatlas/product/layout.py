@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How drives are laid out: kinds of redundancy, and what each keeps of the drives in one group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class LayoutKind(StrEnum):
+    """As a sheet writes them."""
+
+    SINGLE = "single"
+    RAID0 = "raid0"
+    RAID1 = "raid1"
+    RAID5 = "raid5"
+    RAID6 = "raid6"
+    RAID10 = "raid10"
+    RAID50 = "raid50"
+    RAID60 = "raid60"
+    RAID_F1 = "raid-f1"
+    SHR1 = "shr-1"
+    SHR2 = "shr-2"
+    MIRROR = "mirror"
+    RAIDZ1 = "raidz1"
+    RAIDZ2 = "raidz2"
+    RAIDZ3 = "raidz3"
+    DRAID1 = "draid1"
+    DRAID2 = "draid2"
+    DRAID3 = "draid3"
+    ERASURE = "erasure"
+    REPLICA = "replica"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a kind of layout is.
+
+    name:   for people. parity: drives' worth of redundancy in a group. fewest: drives a group has at least.
+    source: where its capacity formula stands; a key of SOURCES.
+    """
+
+    name: str
+    parity: int
+    fewest: int
+    source: str
+
+
+SOURCES = {
+    "raid": "Chen, Lee, Gibson, Katz, Patterson: RAID: High-Performance, Reliable Secondary Storage, ACM Computing "
+    "Surveys 26(2), 1994",
+    "synology": "Synology, Choose a RAID Type: RAID F1 keeps (N - 1) x the smallest SSD; SHR optimises mixed sizes",
+    "zfs": "OpenZFS, zpoolconcepts(7); allocation by vdev_raidz_asize() in module/zfs/vdev_raidz.c",
+    "draid": "OpenZFS, zpoolconcepts(7); allocation by vdev_draid_asize() in module/zfs/vdev_draid.c",
+    "slop": "OpenZFS, spa_get_slop_space() in module/zfs/spa_misc.c: 1/32 of the pool, at most 128 GiB",
+    "erasure": "Ceph, Erasure code profiles: k of k + m chunks are data; each chunk in a failure domain of its own",
+    "replica": "Ceph, Pools: each object is stored once in each of n failure domains",
+    "small-write": "Patterson, Gibson, Katz: A Case for RAID, SIGMOD 1988; P + Q likewise in Chen et al. 1994",
+    "arithmetic": "arithmetic",
+}
+
+RULES = {
+    LayoutKind.SINGLE: Rule("single drives", 0, 1, "arithmetic"),
+    LayoutKind.RAID0: Rule("RAID 0", 0, 1, "raid"),
+    LayoutKind.RAID1: Rule("RAID 1", 0, 2, "raid"),
+    LayoutKind.RAID5: Rule("RAID 5", 1, 3, "raid"),
+    LayoutKind.RAID6: Rule("RAID 6", 2, 4, "raid"),
+    LayoutKind.RAID10: Rule("RAID 10", 0, 4, "raid"),
+    LayoutKind.RAID50: Rule("RAID 50", 1, 3, "raid"),
+    LayoutKind.RAID60: Rule("RAID 60", 2, 4, "raid"),
+    LayoutKind.RAID_F1: Rule("RAID F1", 1, 3, "synology"),
+    LayoutKind.SHR1: Rule("SHR-1", 1, 2, "synology"),
+    LayoutKind.SHR2: Rule("SHR-2", 2, 4, "synology"),
+    LayoutKind.MIRROR: Rule("mirrors", 0, 2, "zfs"),
+    LayoutKind.RAIDZ1: Rule("RAIDZ1", 1, 2, "zfs"),
+    LayoutKind.RAIDZ2: Rule("RAIDZ2", 2, 3, "zfs"),
+    LayoutKind.RAIDZ3: Rule("RAIDZ3", 3, 4, "zfs"),
+    LayoutKind.DRAID1: Rule("dRAID1", 1, 2, "draid"),
+    LayoutKind.DRAID2: Rule("dRAID2", 2, 3, "draid"),
+    LayoutKind.DRAID3: Rule("dRAID3", 3, 4, "draid"),
+    LayoutKind.ERASURE: Rule("erasure code", 0, 1, "erasure"),
+    LayoutKind.REPLICA: Rule("replicas", 0, 1, "replica"),
+}
+
+RAIDZ = frozenset({LayoutKind.RAIDZ1, LayoutKind.RAIDZ2, LayoutKind.RAIDZ3})
+DRAID = frozenset({LayoutKind.DRAID1, LayoutKind.DRAID2, LayoutKind.DRAID3})
+STRIPED = frozenset({LayoutKind.RAID5, LayoutKind.RAID6, LayoutKind.RAID50, LayoutKind.RAID60, LayoutKind.RAID_F1})
+"""Those whose parity follows a fixed stripe."""
+ONE_GROUP = frozenset({LayoutKind.ERASURE, LayoutKind.REPLICA})
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The layout of a product's data drives.
+
+    groups:       drives of each group, in order; one number: so many groups of equal size; empty: one group.
+    hot_spares:   drives that hold nothing until another fails; of dRAID its distributed spares, in each group.
+    data, parity: chunks of an erasure code (k and m), or data drives of a dRAID redundancy group.
+    copies:       of mirrors, RAID 10 and replicas. nodes: failure domains the drives are spread over; 0: each drive.
+    stripe_unit_bytes: on one drive, of RAID with a fixed stripe; None unknown. recordsize_bytes, ashift: of ZFS.
+    reserve:      kept free by intent: a share, or bytes. file_system_overhead: a share.
+    """
+
+    kind: LayoutKind
+    groups: tuple[int, ...] = ()
+    n_groups: int = 1
+    hot_spares: int = 0
+    data: int = 0
+    parity: int = 0
+    copies: int = 2
+    nodes: int = 0
+    stripe_unit_bytes: int | None = None
+    recordsize_bytes: int = 128 << 10
+    ashift: int = 12
+    reserve_share: float = 0.0
+    reserve_bytes: int = 0
+    file_system_overhead: float = 0.0
+
+    @property
+    def rule(self) -> Rule:
+        return RULES[self.kind]
+
+    @property
+    def name(self) -> str:
+        """'RAID 6', 'erasure code 8+3', '3 replicas', 'dRAID2 with 8 data drives'."""
+        if self.kind is LayoutKind.ERASURE:
+            return f"erasure code {self.data}+{self.parity}"
+        if self.kind is LayoutKind.REPLICA:
+            return f"{self.copies} replicas"
+        if self.kind in DRAID:
+            return f"{self.rule.name} with {self.data} data drives"
+        if self.kind is LayoutKind.MIRROR and self.copies != 2:
+            return f"{self.copies}-way mirrors"
+        return self.rule.name

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Capacities, rates, watts and money of a sheet. TB is 10^12 bytes and TiB 2^40; neither stands for the other."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from fractions import Fraction
+
+from ioatlas.errors import UsageError
+
+TB, TIB = 10**12, 2**40
+MB = 10**6
+_POWER = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5, "e": 6}
+_CAPACITY = re.compile(r"^\s*(\d[\d,]*(?:\.\d+)?)\s*([kmgtpe]?)(i?)B\s*$", re.IGNORECASE)
+_RATE = re.compile(r"^\s*(\d[\d,]*(?:\.\d+)?)\s*([kmgt]?)(i?)B/s\s*$", re.IGNORECASE)
+_WATTS = re.compile(r"^\s*(\d[\d,]*(?:\.\d+)?)\s*(k?)W\s*$")
+_LARGEST = 1 << 70
+
+
+def capacity_bytes(text: str, *, where: str) -> int:
+    """Bytes of '4 TB' or '27.3 TiB', rounded to whole ones. Raises UsageError: '4T' says neither TB nor TiB."""
+    match = _CAPACITY.match(text)
+    if match is None:
+        raise UsageError(
+            f"{text!r} is not a capacity with its unit",
+            where=where,
+            remedy='write "4 TB" (10^12 bytes) or "4 TiB" (2^40 bytes), as the maker or the paper does',
+        )
+    size = _scaled(match[1], match[2], binary=bool(match[3]))
+    if not 0 < size < _LARGEST:
+        raise UsageError(f"{text!r} is no capacity that a product can have", where=where, remedy="write another one")
+    return round(size)
+
+
+def rate_bytes_per_s(text: str, *, where: str) -> float:
+    """Bytes a second of '125 MiB/s' or '1.2 GB/s'. Raises UsageError."""
+    match = _RATE.match(text)
+    if match is None:
+        raise UsageError(f"{text!r} is not a throughput", where=where, remedy='write "125 MiB/s" or "125 MB/s"')
+    return float(_scaled(match[1], match[2], binary=bool(match[3])))
+
+
+def watts(text: str, *, where: str) -> float:
+    """Watts of '265 W' or '1.2 kW'. Raises UsageError."""
+    match = _WATTS.match(text)
+    if match is None:
+        raise UsageError(f"{text!r} is not a power", where=where, remedy='write "265 W"')
+    return float(Decimal(match[1].replace(",", ""))) * (1000 if match[2] else 1)
+
+
+def _scaled(number: str, letter: str, *, binary: bool) -> Fraction:
+    base = Fraction(1024 if binary else 1000)
+    return Fraction(number.replace(",", "")) * Fraction(base ** _POWER[letter.lower()])
+
+
+def both_units(size_bytes: float) -> str:
+    """'43.7 TiB (48.0 TB)': always both, so that nobody takes the one for the other."""
+    return f"{in_tib(size_bytes)} ({in_tb(size_bytes)})"
+
+
+def in_tib(size_bytes: float) -> str:
+    return f"{_short(size_bytes / TIB)} TiB"
+
+
+def in_tb(size_bytes: float) -> str:
+    return f"{_short(size_bytes / TB)} TB"
+
+
+def money(amount: float, currency: str) -> str:
+    """'3,282 USD', '121.6 USD', '0.0034 USD': at least three digits that count."""
+    return f"{amount_text(amount)} {currency}".strip()
+
+
+def amount_text(amount: float) -> str:
+    """Without its currency."""
+    size = abs(amount)
+    if size >= 1000:
+        return f"{amount:,.0f}"
+    if size >= 10 or size == 0:
+        return f"{amount:.1f}"
+    return f"{amount:.2f}" if size >= 1 else f"{amount:.3g}"
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.1f}" if value >= 1 else f"{value:.3g}"

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is changed after an upload: permission, embargo, corrections, doubts; and what is earned."""
+
+import pytest
+import sqlalchemy as sa
+
+from ioatlas.atlas import accounts, changes, earning, queries, replies, reproductions, spread
+from ioatlas.atlas.audit import entries
+from ioatlas.atlas.earning import allowance
+from ioatlas.atlas.fairness import Declaration
+from ioatlas.atlas.records import AccountKind, Wanted
+from ioatlas.atlas.tables import credit, result
+from ioatlas.atlas.uploads import Wish
+from ioatlas.bundle.reproduce import Outcome
+from ioatlas.errors import RefusedError
+from tests.unit.atlas.made import OLD_BUNDLE, cell, found, put
+
+RESULTS = "/api/v1/results"
+
+
+@pytest.fixture
+def owned(client, people, database, desk):
+    """Puts a result of alice, and asks about it as alice."""
+    alice = accounts.account_named(database, "alice")
+
+    def made(what=None, **more):
+        number = put(desk, alice, what or found(), **more)
+
+        def ask(method, body=None, who="alice", behind="", **params):
+            return client.request(method, f"{RESULTS}/{number}{behind}", headers=people[who], json=body, params=params)
+
+        return number, ask
+
+    return made
+
+
+def state(ask, who="alice"):
+    answer = ask("GET", who=who)
+    return answer.json()["result"]["state"] if answer.status_code == 200 else answer.status_code
+
+
+def test_a_recorded_permission_makes_it_public_and_it_is_not_hidden_again(owned, database):
+    _number, ask = owned(found(licence_says="no"))
+    assert (state(ask), state(ask, "robert")) == ("private", 404)
+    would = ask("PATCH", {"permission": "J. Doe, 2026-11-02"}, dry_run=True)
+    assert (would.json()["state"], state(ask)) == ("public", "private")
+    assert ask("PATCH", {"permission": "J. Doe, 2026-11-02"}).json()["state"] == "public"
+    assert state(ask, "robert") == "public"
+    for hide in ({"private": True}, {"embargo": "2999-01-01"}):
+        refused = ask("PATCH", hide)
+        assert (refused.status_code, state(ask, "robert")) == (403, "public")
+        assert "withdraw it" in refused.json()["remedy"]
+    assert [one["what"] for one in ask("GET").json()["trace"]] == ["taken in", "changed"]
+    assert [one.action for one in entries(database)][-2:] == ["upload", "change"]
+
+
+def test_an_embargo_is_moved_and_ended(owned, database):
+    _number, ask = owned(declared=Declaration(embargo="2999-01-01"))
+    assert ask("PATCH", {"embargo": "2999-06-01"}).json()["reason"].endswith("2999-06-01")
+    assert ask("PATCH", {"private": True}).json()["state"] == "private"
+    assert ask("PATCH", {"private": False, "no_embargo": True}).json()["state"] == "public"
+    assert ask("PATCH", {"embargo": "soon"}).status_code == 422
+    assert ask("PATCH", {"permission": "a\nb"}).status_code == 422
+
+
+def test_an_embargo_that_ended_by_itself_earns_then(owned, database, desk):
+    _number, ask = owned(declared=Declaration(embargo="2999-01-01"))
+    with database.writing() as link:
+        link.execute(sa.update(result).values(embargo="2020-01-01"))
+    assert state(ask, "robert") == "public"
+    assert ask("PATCH", {"private": True}).status_code == 403
+    assert desk.allowed(accounts.account_named(database, "alice")).credits == 1
+    assert changes.lift(database) == 0
+
+
+def test_a_correction_takes_the_place_of_the_old_one_which_stays_to_be_read(client, people, database, owned):
+    old, ask = owned(found("first"))
+    send = {"content": OLD_BUNDLE.read_bytes(), "headers": people["alice"]}
+    assert client.post(RESULTS, **{**send, "headers": people["robert"]}, params={"replaces": old}).status_code == 403
+    new = client.post(RESULTS, **send, params={"replaces": old, "private": "true"}).json()["id"]
+    titles = lambda: [hit.result.id for hit in queries.search(database, Wanted()).entries]  # noqa: E731
+    assert titles() == [old]  # nobody sees the new one so far
+    assert ask("GET", who="robert").json()["corrected_by"] == ""
+    client.patch(f"{RESULTS}/{new}", headers=people["alice"], json={"private": False})
+    assert titles() == [new]
+    told = ask("GET", who="robert").json()
+    assert (told["result"]["state"], told["corrected_by"]) == ("public", new)
+    assert told["trace"][-1]["what"] == "corrected"
+    assert client.delete(f"{RESULTS}/{new}", headers=people["alice"]).status_code == 204
+    assert titles() == [old]
+
+
+def test_a_deletion_is_real_and_gives_back_what_it_earned(owned, database, desk):
+    _number, ask = owned()
+    of = accounts.account_named(database, "alice")
+    assert desk.allowed(of).credits == 1
+    assert len(list(desk.blobs.kept())) == 1
+    assert ask("DELETE").status_code == 204
+    assert (desk.allowed(of).credits, list(desk.blobs.kept())) == (0, [])
+
+
+# -- like systems ----------------------------------------------------------------------------------------------
+
+
+LOADS = [(size, depth) for size in (4096, 65536) for depth in (1, 4)]
+
+
+def system(factor, title="nas", **more):
+    cells = [cell(bs_bytes=size, iodepth=depth, iops=1000.0 * depth * factor) for size, depth in LOADS]
+    return found(title, cells, **more)
+
+
+@pytest.fixture
+def others(database, desk):
+    """Six public results of two accounts, within 10 per cent."""
+    for number in range(6):
+        name = ("greta", "henry")[number % 2]
+        try:
+            of = accounts.account_named(database, name)
+        except Exception:  # noqa: BLE001
+            of = accounts.new_account(database, name)
+        put(desk, of, system(0.95 + number / 50, f"n{number}"))
+
+
+def checked(database, of, what):
+    """As `Desk.take` has it."""
+    return what.model_copy(update={"checks": [spread.check(database, what, of.id)]})
+
+
+@pytest.mark.parametrize(("factor", "wanted"), [(1.3, "public"), (0.6, "public"), (20, "flagged"), (0.02, "flagged")])
+def test_what_lies_far_from_like_systems_is_held_back(database, desk, alice, others, factor, wanted):
+    what = checked(database, alice, system(factor))
+    number = put(desk, alice, what)
+    with database.reading() as link:
+        row = link.execute(sa.select(result).where(result.c.id == number)).mappings().one()
+    assert row["state"] == wanted
+    assert what.checks[0].state == ("failed" if wanted == "flagged" else "passed")
+    if wanted == "flagged":
+        assert "their median" in row["reason"]
+
+
+def test_few_or_other_systems_say_nothing(database, desk, alice, others):
+    assert checked(database, alice, system(20, link="10000 Mb/s")).checks[0].state == "note"
+    assert checked(database, alice, system(20, model="N200", drive="")).checks[0].state == "note"
+    assert checked(database, alice, system(20, model="N200")).checks[0].state == "failed"  # the same drives
+    for number in range(9):  # one account alone does not speak for all
+        put(desk, alice, system(20, f"own{number}", model="N300", drive=""))
+    bert = accounts.new_account(database, "bert")
+    assert checked(database, bert, system(1, model="N300", drive="")).checks[0].state == "note"
+
+
+def test_a_doubt_is_seen_by_its_owner_with_the_reason_and_decided(owned, database, others, client, people):
+    _number, ask = owned(checked(database, accounts.account_named(database, "alice"), system(20)))
+    assert (state(ask), state(ask, "robert")) == ("flagged", 404)
+    assert "loads lie far" in ask("GET").json()["result"]["reason"]
+    assert ask("PATCH", {"permission": "me"}).json()["state"] == "flagged"
+    kept = ask("POST", {"decision": "keep", "reason": "no cable does that"}, "carol", "/decision")
+    assert "no cable does that" in kept.json()["reason"]
+    assert client.get("/api/v1/queue", headers=people["carol"]).json()["entries"] == []
+    assert ask("POST", {"decision": "release", "reason": "it is real"}, "carol", "/decision").status_code == 200
+    assert state(ask, "robert") == "public"
+    assert ask("POST", {"decision": "release", "reason": "again"}, "carol", "/decision").status_code == 400
+    assert ask("POST", {"decision": "flag", "reason": "after all"}, "carol", "/decision").json()["state"] == "flagged"
+    assert [one["what"] for one in ask("GET").json()["trace"]][-3:] == ["kept back", "cleared", "flagged"]
+
+
+# -- credits -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def reproduced(database, desk, monkeypatch):
+    """Has one account's result made again by another's; the points of both."""
+    monkeypatch.setattr(reproductions, "_held", lambda *_: (Outcome.REPRODUCED, "alike"))
+
+    def made(**again):
+        names = ("olga", "paul")
+        first, second = (accounts.new_account(database, name) for name in names)
+        one = put(desk, first, found("one", signer="SHA256:a", testbed="bed1"))
+        two = put(desk, second, found("two", **{"campaign_id": "d", "signer": "SHA256:b", "testbed": "bed2", **again}))
+        results = [queries.result_of(database, number) for number in (one, two)]
+        reproductions.claim(database, desk.blobs, desk.limits, *results, second)
+        with database.reading() as link:
+            earned = [earning.earned_of(link, of.id) for of in (first, second)]
+        return queries.result_of(database, one).badge, earned
+
+    return made
+
+
+def test_a_reproduction_by_another_counts_for_both(reproduced):
+    badge, (first, second) = reproduced()
+    assert badge == "reproduced by 1"
+    assert (first, second) == ({"result": 1, "reproduced": 3}, {"result": 1, "reproduction": 3})
+
+
+@pytest.mark.parametrize("again", [{"testbed": "bed1"}, {"testbed": ""}, {"signer": ""}])
+def test_from_the_same_client_or_unsigned_it_is_told_and_does_not_count(reproduced, again):
+    badge, earned = reproduced(**again)
+    assert badge == "verified"
+    assert all(not set(one) & {"reproduced", "reproduction"} for one in earned)
+
+
+def test_the_same_key_is_refused(reproduced):
+    with pytest.raises(RefusedError, match="same key"):
+        reproduced(signer="SHA256:a")
+
+
+def test_who_sends_much_earns_no_more_than_the_most_of_a_month(database, desk, alice):
+    for number in range(earning.MOST_A_MONTH + 3):
+        put(desk, alice, found(f"n{number}"))
+    put(desk, alice, found("unsigned", signer=""))
+    assert desk.allowed(alice).credits == earning.MOST_A_MONTH
+    with database.writing() as link:
+        link.execute(sa.update(credit).values(at=credit.c.at - 2 * earning.MONTH_SECONDS))
+    put(desk, alice, found("later"))
+    assert desk.allowed(alice).credits == earning.MOST_A_MONTH + 1
+
+
+def test_credits_raise_what_an_account_may_do(client, people, database, desk, monkeypatch):
+    none, many = allowance(0), allowance(10_000)
+    assert (none.uploads, none.upload_bytes, none.private) == (50, 256 << 20, 100)
+    assert (many.uploads, many.upload_bytes, many.private) == (500, 1 << 30, 5000)
+    assert allowance(4).uploads == 70
+    told = client.get("/api/v1/me", headers=people["alice"]).json()
+    assert (told["credits"], told["allowance"]["uploads"]) == (0, 50)
+    alice = accounts.account_named(database, "alice")
+    monkeypatch.setattr(earning, "FIRST", earning.Allowance(0, 50, 256 << 20, 2))
+    for number in range(2):
+        put(desk, alice, found(f"n{number}"), private=True)
+    with pytest.raises(RefusedError, match="2 private results"):
+        put(desk, alice, found("third"), private=True)
+    vendor = accounts.new_account(database, "contoso", AccountKind.VENDOR, "Contoso")
+    one = put(desk, alice, found("shown"))
+    replies.write(database, queries.result_of(database, one), vendor, "Thank you.")
+    replies.write(database, queries.result_of(database, one), vendor, "Thank you!")
+    assert desk.allowed(vendor).credits == 1
+
+
+def test_a_wish_with_another_correction_is_another_request():
+    assert Wish(Declaration()).digest("x") != Wish(Declaration(), replaces="old").digest("x")

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ioatlas publish`, `search` and `fetch` against an atlas on loopback."""
+
+import json
+import os
+import socket
+import threading
+import time
+
+import pytest
+import uvicorn
+
+from ioatlas.atlas import accounts
+from ioatlas.atlas.app import make_app
+from ioatlas.atlas.client import Client
+from ioatlas.errors import UsageError
+from tests.command_line import call
+from tests.unit.atlas.made import OLD_BUNDLE
+
+
+@pytest.fixture
+def atlas(database, blobs):
+    """Its address and a token."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(make_app(database, blobs), log_level="error", lifespan="off"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    token = accounts.new_token(database, accounts.new_account(database, "alice"))
+    yield f"http://127.0.0.1:{listening.getsockname()[1]}", token
+    server.should_exit = True
+    thread.join()
+
+
+def test_a_bundle_is_published_found_and_fetched(atlas, tmp_path):
+    url, token = atlas
+    said = ["publish", OLD_BUNDLE, "--to", url, "--sponsor", "none"]
+    looked = call(*said, "--dry-run", "--json")
+    told = json.loads(looked.stdout)
+    assert looked.returncode == 0, looked.stderr
+    assert (told["published"], told["verified"], told["state"]) == (False, True, "public")
+    assert call("search", "--at", url).returncode == 3  # nothing was sent
+
+    published = call(*said, "--yes", IOATLAS_TOKEN=token)
+    assert published.returncode == 0, published.stderr
+    address = published.stdout.split()[0]
+
+    found = call("search", "--at", url)
+    assert found.stdout.startswith(f"{address}  ")
+    assert "verified" in found.stdout
+    place = tmp_path / "fetched"
+    place.mkdir()
+    fetched = call("fetch", address, cwd=place)
+    assert fetched.returncode == 0, fetched.stderr
+    (path,) = place.iterdir()
+    assert path.read_bytes() == OLD_BUNDLE.read_bytes()
+    assert "there is a file already" in call("fetch", address, cwd=place).stderr
+    assert "there is no such result" in call("fetch", "nosuch", "--from", url, cwd=place).stderr
+    assert list(place.iterdir()) == [path]  # nothing half-done is left
+
+
+def test_what_cannot_be_is_told_in_one_message(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        nowhere = f"http://127.0.0.1:{taken.getsockname()[1]}"
+    assert "it cannot be reached" in call("search", "--at", nowhere).stderr
+    assert "this is no address of an atlas" in call("search", "--at", "ftp://x").stderr
+    assert "is no number" in call("search", "--at", nowhere, "--iops", "many").stderr
+    assert "which atlas is not said" in call("fetch", "4x7k").stderr
+    assert "nobody agreed" in call("publish", OLD_BUNDLE, "--to", nowhere).stderr
+    assert "is no date" in call("publish", OLD_BUNDLE, "--to", nowhere, "--embargo", "soon").stderr
+    other = tmp_path / "other.zip"
+    other.write_bytes(b"PK")
+    assert "this is no bundle" in call("publish", other, "--to", nowhere, "--yes").stderr
+
+
+def test_a_token_is_not_sent_in_the_clear_and_not_read_where_others_can(tmp_path):
+    with pytest.raises(UsageError, match="in the clear"):
+        Client("http://atlas.example", "ioa_x")
+    tokens = tmp_path / "ioatlas" / "tokens"
+    tokens.mkdir(parents=True)
+    (tokens / "atlas.example").write_text("ioa_x")
+    os.chmod(tokens / "atlas.example", 0o644)
+    said = call("search", "--at", "https://atlas.example", XDG_CONFIG_HOME=str(tmp_path), IOATLAS_TOKEN="")
+    assert "others can read this token" in said.stderr
+
+
+def test_what_was_published_is_changed_and_deleted(atlas):
+    url, token = atlas
+
+    def said(*arguments):
+        return call(*arguments, IOATLAS_TOKEN=token)
+
+    published = said("publish", OLD_BUNDLE, "--to", url, "--private", "--yes")
+    address = published.stdout.split()[0]
+    assert "would be public" in said("change", address, "--public", "--dry-run").stderr
+    assert call("search", "--at", url).returncode == 3
+    refused = said("change", address, "--public")
+    assert (refused.returncode, "nobody agreed" in refused.stderr) == (2, True)
+    assert said("change", address, "--public", "--yes").stdout.startswith("public")
+    again = said("change", address, "--private", "--yes")
+    assert (again.returncode, "it was public" in again.stderr) == (2, True)
+    assert "one change at a time" in said("change", address).stderr
+    assert said("change", address, "--delete", "--yes").stdout == "deleted\n"
+    assert call("fetch", address).returncode == 2
+
+
+def test_a_circle_is_made_joined_and_left(atlas, database):
+    url, token = atlas
+    bert = accounts.new_token(database, accounts.new_account(database, "bert"))
+
+    def said(who, *arguments):
+        done = call("circle", "--at", url, *arguments, IOATLAS_TOKEN=who)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    said(token, "new", "Storage lab")
+    assert call("circle", "--at", url, "join", "Storage lab", IOATLAS_TOKEN=bert).returncode == 2
+    said(token, "invite", "Storage lab", "bert")
+    assert "invited" in said(bert, "list")
+    said(bert, "join", "Storage lab")
+    assert said(bert, "show", "Storage lab") == "alice  owner\nbert  member\n"
+    said(bert, "leave", "Storage lab")
+    assert said(bert, "list") == ""
+    said(token, "dissolve", "Storage lab", "--yes")
+    assert said(token, "list") == ""

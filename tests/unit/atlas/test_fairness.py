@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+from dataclasses import replace
+from datetime import date
+
+import pytest
+
+from ioatlas.atlas.fairness import (
+    Condition,
+    Declaration,
+    Grade,
+    State,
+    Told,
+    as_json,
+    checklist,
+    from_json,
+    grade,
+    publication,
+)
+from ioatlas.campaign import load_result
+from ioatlas.product.sheet_file import read_sheet
+from tests.unit.bundle.made import campaign
+
+TODAY = date(2026, 11, 23)
+SHEET = """
+format = 1
+[source]
+name = "price list"
+date = 2026-11-01
+[product]
+vendor = "Example"
+model = "NAS-8"
+firmware = "7.2"
+[[drives]]
+count = 8
+capacity = "8 TB"
+[layout]
+type = "raid6"
+[[price]]
+what = "all of it"
+each = 4200
+currency = "USD"
+"""
+SILENT = '[publishing]\nlicence = "says nothing"\n'
+
+
+def sheet(rest=SILENT):
+    return read_sheet(SHEET + rest)
+
+
+@pytest.fixture(scope="module")
+def result():
+    return load_result(campaign("dense"))
+
+
+def told(conditions):
+    return {one.name: one.told for one in conditions}
+
+
+def test_what_the_product_sheet_tells_is_told_and_what_is_missing_says_what_to_do(result):
+    with_sheet = checklist(result, sheet(), Declaration("", ""), signed=True, licence="CC0-1.0")
+    assert {"product", "drives and layout", "price", "firmware", "sponsor", "signature"} <= {
+        one.name for one in with_sheet if one.told is Told.YES
+    }
+    without = checklist(result, None, Declaration(), signed=False)
+    assert told(without)["product"] is Told.NO
+    assert told(without)["sponsor"] is Told.NO
+    assert all(one.todo for one in without if one.told is Told.NO and one.name in ("product", "price", "sponsor"))
+
+
+def test_a_campaign_that_was_stopped_is_not_complete_and_costs_a_grade(result):
+    stopped = replace(result, complete=False)
+    assert told(checklist(stopped, sheet(), Declaration("", ""), signed=True))["complete"] is Told.NO
+
+
+def test_each_value_without_an_interval_is_counted(result):
+    bare = replace(
+        result, estimates=tuple(replace(one, bw_low=None, iops_low=None) for one in result.estimates if one.iops)
+    )
+    found = next(one for one in checklist(bare, sheet(), Declaration(), signed=True) if one.name == "intervals")
+    assert found.told is Told.NO
+    assert found.text.startswith("0 of ")
+
+
+@pytest.mark.parametrize(
+    ("missing", "needed", "grades"),
+    [(0, 0, Grade.A), (2, 0, Grade.B), (0, 1, Grade.C), (3, 2, Grade.C), (0, 3, Grade.D)],
+)
+def test_the_grade_follows_from_what_is_missing(missing, needed, grades):
+    made = [Condition("x", Told.NO, False, "")] * missing + [Condition("y", Told.PARTLY, True, "")] * needed
+    made += [Condition("z", Told.YES, True, ""), Condition("link", Told.NOT_APPLICABLE, True, "")]
+    assert grade(made) is grades
+
+
+def test_conditions_survive_being_kept_as_json(result):
+    made = checklist(result, sheet(), Declaration("nobody", ""), signed=True)
+    assert from_json(as_json(made)) == made
+
+
+@pytest.mark.parametrize(
+    ("rest", "declared", "state"),
+    [
+        (SILENT, Declaration(), State.PUBLIC),
+        ('[publishing]\nlicence = "yes"\n', Declaration(), State.PUBLIC),
+        ('[publishing]\nlicence = "no"\n', Declaration(), State.PRIVATE),
+        ('[publishing]\nlicence = "ask first"\n', Declaration(), State.PRIVATE),
+        ('[publishing]\nlicence = "ask first"\n', Declaration(permission="J. Doe, 2026-11-02"), State.PUBLIC),
+        ('[publishing]\nlicence = "no"\npermission = "J. Doe"\n', Declaration(), State.PUBLIC),
+        ("", Declaration(), State.PRIVATE),
+        (SILENT, Declaration(embargo="2026-11-24"), State.EMBARGOED),
+        (SILENT, Declaration(embargo="2026-11-23"), State.PUBLIC),
+        ('[publishing]\nlicence = "no"\n', Declaration(embargo="2026-11-24"), State.PRIVATE),
+    ],
+)
+def test_a_result_is_public_only_when_licence_and_embargo_allow_it(rest, declared, state):
+    said = publication(sheet(rest), declared, TODAY)
+    assert said.state is state
+    assert said.reason
+
+
+def test_withdrawn_and_flagged_stand_before_all_else():
+    assert publication(None, Declaration(), TODAY).state is State.PUBLIC
+    assert publication(None, Declaration(), TODAY, wants_private=True).state is State.PRIVATE
+    assert publication(None, Declaration(), TODAY, flagged="10 times its like").state is State.FLAGGED
+    assert publication(None, Declaration(), TODAY, flagged="x", withdrawn=True).state is State.WITHDRAWN

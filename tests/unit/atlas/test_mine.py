@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Signing in with a token, and the pages of one's own: who sees them, and what their forms do."""
+
+import pytest
+
+from ioatlas.atlas import accounts, circles, queries
+from tests.unit.atlas.made import found, put
+
+HERE = {"Origin": "http://testserver"}
+
+
+def sign_in(client, database, name):
+    token = accounts.new_token(database, accounts.account_named(database, name))
+    answer = client.post("/sign-in", data={"token": token}, headers=HERE, follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/mine")
+    return token, answer
+
+
+@pytest.fixture
+def own(client, people, database, desk):
+    """Alice is signed in; a result of hers."""
+    sign_in(client, database, "alice")
+    return put(desk, accounts.account_named(database, "alice"), found("forbidden-one", licence_says="no"))
+
+
+def do(client, number, do, text="", headers=HERE, **more):
+    form = {"do": do, "text": text, **more}
+    return client.post(f"/mine/{number}", data=form, headers=headers, follow_redirects=False)
+
+
+def test_the_cookie_is_kept_from_scripts_and_ends_with_its_token(client, people, database):
+    token, answer = sign_in(client, database, "alice")
+    cookie = answer.headers["set-cookie"].lower()
+    assert "httponly" in cookie
+    assert "samesite=lax" in cookie
+    page = client.get("/mine")
+    assert page.status_code == 200
+    assert page.headers["referrer-policy"] == "same-origin"  # with none, a browser does not say whose form it sends
+    accounts.revoke(database, token.split("_")[1])
+    assert client.get("/mine").status_code == 401
+    assert client.post("/sign-in", data={"token": token}, headers=HERE).status_code == 403
+
+
+def test_one_sees_ones_own_and_nobody_elses(client, people, database, own):
+    assert "forbidden-one" in client.get("/mine").text
+    assert "forbids publishing" in client.get("/mine").text
+    assert client.get(f"/mine/{own}").status_code == 200
+    assert client.get(f"/api/v1/results/{own}").status_code == 404  # the API takes tokens alone
+    client.post("/sign-out", headers=HERE)
+    client.cookies.clear()
+    assert client.get("/mine").status_code == client.get(f"/mine/{own}").status_code == 401
+    for name in ("robert", "carol"):  # a moderator neither
+        client.cookies.clear()
+        sign_in(client, database, name)
+        assert "forbidden-one" not in client.get("/mine").text
+        assert client.get(f"/mine/{own}").status_code == 404
+        assert do(client, own, "permission", "me").status_code == 404
+        assert do(client, own, "delete", own).status_code == 404
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", ""])
+def test_a_form_of_another_site_does_nothing(client, database, own, origin):
+    assert do(client, own, "permission", "me", {"Origin": origin}).status_code == 403
+    assert do(client, own, "delete", own, {"Origin": origin}).status_code == 403
+    assert "private" in client.get(f"/mine/{own}").text
+    token = {"Origin": origin}
+    assert client.post("/mine/token", data={}, headers=token).status_code == 403
+
+
+def test_the_owners_forms_change_a_result(client, database, own):
+    assert "is no date" in do(client, own, "embargo", "soon").text
+    assert "is missing" in do(client, own, "permission", "a\nb").text
+    circle = circles.make(database, accounts.account_named(database, "alice"), "friends").id
+    assert do(client, own, "share", circle=circle).status_code == 303
+    assert "Share it no more" in client.get(f"/mine/{own}").text
+    assert do(client, own, "embargo", "2999-01-01").status_code == 303
+    assert do(client, own, "permission", "J. Doe, 2026-11-02").status_code == 303
+    assert queries.result_of(database, own) is None
+    assert do(client, own, "embargo").status_code == 303
+    assert queries.result_of(database, own).state == "public"
+    assert "not hidden again" in do(client, own, "private").text
+    assert do(client, own, "withdraw", "a cable").status_code == 303
+    assert "not typed" in do(client, own, "delete", "x").text
+    assert do(client, own, "delete", own).headers["location"] == "/mine"
+    assert client.get(f"/mine/{own}").status_code == 404
+
+
+def test_a_token_is_made_and_shown_once(client, database, own):
+    made = client.post("/mine/token", data={"label": "lab"}, headers=HERE).text
+    text = made.split("<code>ioa_")[1].split("<")[0]
+    assert accounts.viewer_of(database, f"ioa_{text}").account.name == "alice"
+    assert text not in client.get("/mine").text

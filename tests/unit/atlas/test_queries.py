@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Search by what a product is and by what it can do, paging, comparison."""
+
+import pytest
+
+from ioatlas.atlas import queries
+from ioatlas.atlas.queries import Order
+from ioatlas.atlas.records import Wanted
+from ioatlas.errors import UsageError
+from tests.unit.atlas.made import cell, found, put
+
+
+def titles(page):
+    return [hit.result.title for hit in page.entries]
+
+
+def test_wanted_performance_is_held_against_the_bad_side_of_the_interval(database, desk, alice):
+    put(desk, alice, found("fast", [cell(iops=23_000, p99_ns=4e6)]))
+    put(desk, alice, found("nearly", [cell(iops=21_000, p99_ns=4e6)]))  # its lower bound is 18,900
+    put(desk, alice, found("late", [cell(iops=23_000, p99_ns=4.8e6)]))  # its upper bound is 5.28 ms
+    put(desk, alice, found("cached", [cell(iops=90_000, p99_ns=1e6, cached=True, usable=False)]))
+    put(desk, alice, found("two cells", [cell(iops=90_000, p99_ns=9e6), cell(iops=100, p99_ns=1e6, iodepth=2)]))
+    put(desk, alice, found("no interval", [cell(iops=90_000, p99_ns=1e6, iops_low=None)]))
+    put(desk, alice, found("dear", [cell(iops=90_000, p99_ns=1e6)], price_per_tib=300.0))
+    wanted = Wanted(
+        rw="randread", bs_bytes=4096, min_iops=20_000, max_p99_ns=5e6, max_price_per_tib=150, currency="USD"
+    )
+    page = queries.search(database, wanted)
+    assert titles(page) == ["fast"]
+    assert page.entries[0].cell.iops == 23_000
+
+
+def test_words_and_facts(database, desk, alice):
+    put(desk, alice, found("under the desk", vendor="Contoso", model="N100"))
+    put(desk, alice, found("rack 7", vendor="Fabrikam", model="X 100%_1", protocol="iSCSI", drive="4 x 1 TB (SSD9)"))
+    search = queries.search
+    assert titles(search(database, Wanted(words="DESK contoso"))) == ["under the desk"]
+    assert titles(search(database, Wanted(words="100%_1"))) == ["rack 7"]
+    assert titles(search(database, Wanted(words="n%0"))) == []
+    assert titles(search(database, Wanted(protocol="iscsi", drive="ssd9"))) == ["rack 7"]
+    assert titles(search(database, Wanted(vendor_slug="contoso"))) == ["under the desk"]
+    assert titles(search(database, Wanted(words="'; DROP TABLE result; --"))) == []
+    assert [one.name for one in queries.products(database).entries] == ["Contoso N100", "Fabrikam X 100%_1"]
+    assert queries.product_of(database, "fabrikam-x-100-1").results == 1
+
+
+@pytest.mark.parametrize("order", list(Order))
+def test_pages_hold_every_result_once(database, desk, alice, order):
+    for number in range(7):
+        put(desk, alice, found(f"t{number}", price_per_tib=float(number % 3)))
+    seen, cursor = [], ""
+    while True:
+        page = queries.search(database, Wanted(), order=order, cursor=cursor, limit=3)
+        seen += page.entries
+        if not page.next:
+            break
+        cursor = page.next
+    assert len(seen) == len({hit.result.id for hit in seen}) == 7
+    prices = [hit.result.price_per_tib for hit in seen]
+    assert prices == sorted(prices) if order is Order.PRICE else titles(page)[-1] == "t0"
+
+
+@pytest.mark.parametrize("cursor", ["x", "W10", "bnVsbA", "WzFd" * 200, "é"])
+def test_a_cursor_that_is_none_is_told(database, cursor):
+    with pytest.raises(UsageError, match="cursor"):
+        queries.search(database, Wanted(), cursor=cursor)
+
+
+def test_a_licence_that_forbids_keeps_it_private(database, desk, alice):
+    put(desk, alice, found("forbidden", licence_says="no"))
+    put(desk, alice, found("allowed", licence_says="no", licence_permission="by letter, 2026-01-02"))
+    assert titles(queries.search(database, Wanted())) == ["allowed"]
+
+
+def test_results_are_compared_where_both_have_a_usable_value(database, desk, alice):
+    both, cached = cell(iops=1000), cell(bs_bytes=65536, cached=True, usable=False)
+    one = put(desk, alice, found("one", [both, cell(bs_bytes=65536), cell(rw="randwrite")]))
+    two = put(desk, alice, found("two", [cell(iops=2000), cached]))
+    compared = queries.compare(database, [one, two])
+    assert [load[:3] for load in compared.loads] == [("randread", "read", 4096)]
+    assert compared.left_out == 2
+    with pytest.raises(UsageError, match="no such result"):
+        queries.compare(database, [one, "nothere"])

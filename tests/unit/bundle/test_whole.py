@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Campaigns of every procedure: packed, packed again, verified, changed and refused."""
+
+import json
+import random
+import re
+
+import pytest
+
+from ioatlas import container
+from ioatlas.bundle import keys, opening, statement
+from ioatlas.bundle.pack import pack
+from ioatlas.bundle.redact_plan import RedactPlan
+from ioatlas.bundle.verify import Signature, verify
+from ioatlas.campaign import load_result
+from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.report.export.to_json import document
+from ioatlas.store.tables import export
+from tests.command_line import call
+from tests.unit.bundle.made import bundle_file, campaign, changed, key, packed, resigned
+
+FEW = ("points", "highest", "trace")
+"""The procedures whose campaigns are short; bench/bundle takes them all, simulated and with fio."""
+
+
+@pytest.fixture(autouse=True)
+def _own_settings(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+
+
+def failed(found):
+    return {check.name for check in found.checks if check.state == "failed"}
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_packed_again_it_is_the_same_and_it_is_verified(name, tmp_path):
+    data = packed(name).data()
+    assert pack(campaign(name), plan=RedactPlan(), key=key()).data() == data
+    found = verify(bundle_file(tmp_path, data))
+    assert [check for check in found.checks if check.state not in ("passed", "told")] == []
+    assert found.verified
+    assert (found.signature, found.fingerprint) == (Signature.UNKNOWN, key().public.fingerprint)
+
+
+@pytest.mark.parametrize("name", ["trace", "points"])
+def test_opened_it_is_the_campaign(name, tmp_path):
+    directory = opening.opened_directory(bundle_file(tmp_path, packed(name).data()))
+    mine, opened = (document(load_result(place)) for place in (campaign(name), directory))
+    assert opened["rows"] == mine["rows"]
+    assert [one["sentence"] for one in opened["findings"]] == [one["sentence"] for one in mine["findings"]]
+    tables, again = export(campaign(name)), export(directory)
+    assert again["part"] == tables["part"]
+    assert {row["cell_key"] for row in again["cell"]} == {row["cell_key"] for row in tables["cell"]}
+
+
+def test_whose_signature_it_is_is_told_apart(tmp_path):
+    path = bundle_file(tmp_path, packed("trace").data())
+    assert verify(path).signature is Signature.UNKNOWN
+    assert call("verify", path, "--trusted").returncode == 3
+    fingerprint = key().public.fingerprint
+    assert call("key", "trust", path, "--name", "Alice", "--fingerprint", fingerprint).returncode == 0
+    told = call("verify", path, "--trusted")
+    assert told.returncode == 0
+    assert "VERIFIED, signed by a key you trust (Alice SHA256:" in told.stdout
+    unsigned = bundle_file(tmp_path, pack(campaign("trace"), plan=RedactPlan()).data())
+    assert verify(unsigned).signature is Signature.NONE
+    assert call("key", "trust", unsigned).returncode == 2
+    assert verify(unsigned).verified
+    assert call("verify", unsigned, "--trusted").returncode == 3
+
+
+def test_a_changed_byte_is_refused_wherever_it_is(tmp_path):
+    data = packed("highest").data()
+    generator = random.Random(3)
+    for place in generator.sample(range(len(data)), 100):
+        bad = bytearray(data)
+        bad[place] ^= 1 << generator.randrange(8)
+        told = call("verify", bundle_file(tmp_path, bytes(bad)))
+        assert told.returncode == 3, place
+        assert "REFUSED" in told.stdout
+
+
+def test_no_bit_of_the_statement_is_without_meaning(tmp_path):
+    """It was deflated once, and the last byte of a deflate stream has bits that nobody reads."""
+    data = packed("trace").data()
+    member = container.of_bytes(data, "").members[statement.FILE_NAME]
+    assert member.packed_bytes == member.size_bytes
+    for place in range(member.end - 40, member.end):
+        for bit in range(8):
+            bad = bytearray(data)
+            bad[place] ^= 1 << bit
+            with pytest.raises(IoAtlasError):
+                opening.checked(container.of_bytes(bytes(bad), ""))
+
+
+def test_a_signature_that_was_taken_off_moved_or_replayed_is_refused(tmp_path):
+    mine, other = packed("trace").members, packed("highest").members
+
+    def refused(envelope):
+        members = {**mine, statement.FILE_NAME: envelope}
+        return verify(bundle_file(tmp_path, container.as_bytes(members))).signature is Signature.BAD
+
+    held = json.loads(mine[statement.FILE_NAME])
+    theirs = json.loads(other[statement.FILE_NAME])
+    assert not refused(mine[statement.FILE_NAME])
+    assert refused(other[statement.FILE_NAME])
+    assert refused(statement.canonical({**held, "signatures": []}))
+    assert refused(statement.canonical({**held, "signatures": theirs["signatures"]}))
+    assert refused(statement.canonical({**held, "signatures": held["signatures"] * 2}))
+    assert refused(statement.canonical({**held, "payloadType": "text/plain"}))
+    assert refused(json.dumps(held, indent=1).encode())
+
+
+CHANGES = {
+    "a value": ("data/result.json", lambda value: value["rows"][0].update(iops=1.01 * value["rows"][0]["iops"])),
+    "the trust in it": ("data/result.json", lambda value: value["summary"].update(trust="good and more")),
+    "its name": ("bundle.json", lambda value: value["campaign"].update(name="another")),
+    "the count of discards": ("bundle.json", lambda value: value["counts"].update(discard_reasons={"late": 3})),
+    "the describing file": ("datapackage.json", lambda value: value["resources"].pop()),
+    "the crate": ("ro-crate-metadata.json", lambda value: value["@graph"].pop()),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_what_does_not_follow_from_raw_output_is_refused_whoever_signed_it(what, tmp_path):
+    members = changed(packed("points").members, *CHANGES[what])
+    found = verify(bundle_file(tmp_path, container.as_bytes(resigned(members, key()))))
+    assert found.signature is Signature.UNKNOWN
+    assert failed(found)
+
+
+def with_rows(members, table, change):
+    """Members with rows of a table of the journal changed by `change(rows)`."""
+    name = f"journal/{table}.jsonl"
+    rows = [json.loads(line) for line in members[name].splitlines()]
+    change(rows)
+    text = "".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in rows)
+    return {**members, name: text.encode()}
+
+
+def first(rows, **wanted):
+    return next(row for row in rows if all(row[name] == value for name, value in wanted.items()))
+
+
+ROWS = {
+    "bytes of a visit": ("part", lambda rows: rows[1].update(io_bytes=rows[1]["io_bytes"] * 2)),
+    "a latency": ("part", lambda rows: rows[1]["histogram"][0].__setitem__(1, 7)),
+    "a rate over time": ("part", lambda rows: rows[1]["series"]["bw_bytes_per_s"].__setitem__(0, 1.0)),
+    "a visit that was discarded": (
+        "visit",
+        lambda rows: first(rows, status="done", purpose="sweep").update(status="discarded", reason="late"),
+    ),
+    "a verdict": (
+        "visit",
+        lambda rows: first(rows, status="done", purpose="sweep").update(verdict="drifting"),
+    ),
+    "a batch that was taken out": ("batch", lambda rows: rows.pop(0)),
+    "a ledger that was made smaller": ("ledger", lambda rows: [row.update(bytes=1) for row in rows]),
+    "when a batch ran": ("batch", lambda rows: rows[0].update(started_at=rows[0]["started_at"] - 1000)),
+}
+
+
+@pytest.mark.parametrize("what", ROWS)
+def test_a_journal_that_is_not_what_was_measured_is_refused_whoever_signed_it(what, tmp_path):
+    members = with_rows(packed("points").members, *ROWS[what])
+    found = verify(bundle_file(tmp_path, container.as_bytes(resigned(members, key()))))
+    assert failed(found), found.checks
+
+
+def test_raw_output_that_was_taken_out_or_changed_is_refused_whoever_signed_it(tmp_path):
+    members = packed("points").members
+    name = "campaign/batches/00001/fio.json"
+    without = {key: data for key, data in members.items() if key != name}
+    found = verify(bundle_file(tmp_path, container.as_bytes(resigned(without, key()))))
+    assert "raw output" in failed(found)
+    text = re.sub(r'"io_bytes": (?=[1-9])', '"io_bytes": 1', members[name].decode(), count=1)
+    assert text != members[name].decode()
+    found = verify(bundle_file(tmp_path, container.as_bytes(resigned({**members, name: text.encode()}, key()))))
+    assert "raw output" in failed(found)
+
+
+HOSTILE = {
+    "a file that no bundle has": {"campaign/.bashrc": b"x"},
+    "a journal beside the text": {"campaign/journal.sqlite": b"SQLite format 3\0"},
+    "NaN": {"journal/ledger.jsonl": b'{"entry":1,"at":NaN,"target":"t","what":"w","bytes":1}\n'},
+    "deep JSON": {"journal/ledger.jsonl": b"[" * 100_000 + b"]" * 100_000 + b"\n"},
+    "deep JSON that can be read": {"data/result.json": b"[" * 500 + b"]" * 500},
+    "a key twice": {"journal/ledger.jsonl": b'{"entry":1,"entry":2}\n'},
+    "a huge number": {"journal/ledger.jsonl": b'{"entry":1' + b"0" * 5000 + b"}\n"},
+    "a number beyond SQLite": {
+        "journal/ledger.jsonl": b'{"entry":1,"at":1,"target":"target","what":"w","bytes":99999999999999999999}\n'
+    },
+    "another type": {"journal/ledger.jsonl": b'{"entry":1,"at":{},"target":"t","what":"w","bytes":1}\n'},
+    "another column": {"journal/ledger.jsonl": b'{"entry":1,"sql":"x"}\n'},
+    "rows cut off": {"journal/ledger.jsonl": b'{"entry":1'},
+    "a list for an index": {"bundle.json": b"[]"},
+    "a plan that nobody can ask for": {"journal/campaign.jsonl": b""},
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_hostile_content_is_refused_in_one_message_whoever_signed_it(what, tmp_path):
+    members = {**packed("trace").members}
+    try:
+        forged = resigned({**members, **HOSTILE[what]}, key())
+    except TypeError:  # the helper cannot read this index
+        forged = {**resigned(members, key()), **HOSTILE[what]}
+    path = bundle_file(tmp_path, container.as_bytes(forged))
+    told = call("verify", path)
+    assert told.returncode == 3, told
+    assert "REFUSED" in told.stdout
+    assert "Traceback" not in told.stderr
+
+
+@pytest.mark.parametrize("data", [b"", b"text", b"PK\3\4" + bytes(100)])
+def test_what_is_no_bundle_is_told_apart(data, tmp_path):
+    told = call("verify", bundle_file(tmp_path, data))
+    assert told.returncode == 2
+    assert "no bundle" in told.stderr
+    assert call("verify", tmp_path / "none").returncode == 2
+
+
+def test_a_newer_format_is_not_guessed_at(tmp_path):
+    members = changed(packed("trace").members, "bundle.json", lambda value: value.update(format=99))
+    found = verify(bundle_file(tmp_path, container.as_bytes(resigned(members))))
+    assert "newer ioatlas" not in str(found.checks)
+    assert "format 99" in found.checks[0].text
+
+
+def test_the_command_line_packs_previews_and_replaces_nothing(tmp_path):
+    directory = campaign("trace")
+    keys.make_key(keys.own_path())
+    path = tmp_path / "a.ioatlas.zip"
+    told = call("bundle", directory, "-o", path, "--dry-run")
+    assert told.returncode == 0
+    assert not path.exists()
+    assert f"{directory.parent / 'target'}  →  /redacted/path-1" in told.stderr
+    told = call("bundle", directory, "-o", path, "--json", "--license", "CC0-1.0")
+    assert json.loads(told.stdout)["signed_by"] == keys.own_public().fingerprint
+    assert call("bundle", directory, "-o", path).returncode == 2
+    assert "signed by a key you trust (own key" in call("verify", path).stdout
+
+
+def test_what_has_no_visits_of_its_own_is_no_bundle(tmp_path):
+    with pytest.raises(UsageError, match="no journal"):
+        pack(tmp_path, plan=RedactPlan())

@@ -1,0 +1,397 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What units cost: intervals carried through, fronts, break-even prices, sensitivity; and `ioatlas cost` end to end."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ioatlas.model.cell import Cell
+from ioatlas.model.estimate import Estimate
+from ioatlas.model.result import CampaignResult
+from ioatlas.model.verdict import VerdictCode
+from ioatlas.product.comparison import Offer, compare_costs
+from ioatlas.product.cost import Front, Terms, answers, costed, divided, mean_watts, with_fronts
+from ioatlas.product.cost_rows import sentences
+from ioatlas.product.figures import figures
+from ioatlas.product.quantity import TIB
+from ioatlas.product.readings import Amount, Reading, Unit, Workload, readings
+from ioatlas.product.sensitivity import swings
+from ioatlas.product.sheet_file import read_sheet
+from ioatlas.simulate.law import Law, Way
+from tests.command_line import call
+from tests.unit.simulated import LAW, Shell
+
+EXAMPLES = Path(__file__).parents[3] / "examples" / "products"
+USD = Terms("USD")
+
+
+def sheet(model="M", price=1000.0, rest=""):
+    priced = (
+        f'[[price]]\nwhat = "box"\neach = {price}\ncurrency = "USD"\ndate = 2020-01-01\n' if price is not None else ""
+    )
+    return read_sheet(
+        f'format = 1\n[source]\nname = "s"\n[product]\nvendor = "V"\nmodel = "{model}"\n'
+        f'[[drives]]\ncount = 4\ncapacity = "1 TiB"\n[layout]\ntype = "raid5"\n{priced}{rest}'
+    )
+
+
+def product(label, price, amount, terms=USD, rest="", unit=Unit.KIOPS_READ):
+    made = sheet(label, price, rest)
+    reading = Reading(unit, amount, "a cell", "key", 3)
+    return costed(label, made, figures(made), terms, [reading])
+
+
+def estimate(target="t", direction="read", rw="randread", bs=4096, **values):
+    cell = Cell.of(target, {"rw": rw, "bs": bs, "numjobs": values.pop("numjobs", 1)})
+    given_ = {"bw_bytes_per_s": values["iops"] * bs, "verdict": VerdictCode.STEADY, **values}
+    return Estimate(cell, direction, "measured", 3, **given_)
+
+
+def result(*estimates):
+    return CampaignResult("id", "name", 0.0, "0", (), {}, {}, tuple(estimates))
+
+
+# -- units ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_price_is_divided_by_what_is_given_and_its_interval_turns_around():
+    cost = divided(1000, Amount(50, 40, 100))
+    assert (cost.value, cost.low, cost.high) == (20, 10, 25)
+    assert divided(None, Amount(50)) is None
+    assert divided(1000, Amount(0)) is None
+    assert divided(1000, Amount(50, None, 100)) == Amount(20, 10, None)
+
+
+@given(st.floats(1, 1e6), st.floats(0.1, 1e5), st.floats(0, 0.9), st.floats(0, 3))
+def test_the_interval_of_a_cost_holds_its_value(total, value, below, above):
+    cost = divided(total, Amount(value, value * (1 - below), value * (1 + above)))
+    assert cost.low <= cost.value * (1 + 1e-12)
+    assert cost.high >= cost.value * (1 - 1e-12)
+
+
+def test_energy_and_service_count_over_the_years():
+    power = '[power]\nidle = "100 W"\nloaded = "200 W"\n'
+    one = product("M", 1000, Amount(10), Terms("USD", 5, 0.30, 0.25), power)
+    assert one.spend.watts == 125
+    assert one.spend.energy == pytest.approx(0.125 * 8760 * 5 * 0.30)
+    assert one.spend.total == pytest.approx(1000 + 1642.5)
+    assert one.unit(Unit.KIOPS_READ).cost.value == pytest.approx(264.25)
+    assert one.unit(Unit.TIB).cost.value == pytest.approx(2642.5 / 3)
+    assert one.unit(Unit.KIOPS_READ).per_watt == pytest.approx(10 / 200)
+
+
+def test_a_service_is_paid_by_the_month():
+    service = '[volume]\nsize = "2 TiB"\n[[rate]]\nof = "capacity"\nunit = "TiB"\namount = 50\ncurrency = "USD"\n'
+    made = read_sheet(f'format = 1\n[source]\nname = "s"\n[product]\nvendor = "V"\nmodel = "cloud"\n{service}')
+    one = costed("cloud", made, figures(made), Terms("USD", 3), [])
+    assert one.spend.total == 100 * 12 * 3
+    assert one.unit(Unit.TIB).cost.value == 1800
+    told = compare_costs([Offer(made)], USD, Workload()).remarks
+    assert any("--years" in remark for remark in told)
+
+
+def test_measured_watts_stand_before_those_of_the_sheet():
+    made = sheet("M", 1000, '[power]\nloaded = "200 W"\n')
+    readings_ = [Reading(Unit.KIOPS_READ, Amount(10), "", "", 3, watts=50)]
+    one = costed("M", made, figures(made), Terms("USD", 1, 1.0), readings_, 50)
+    assert one.unit(Unit.KIOPS_READ).per_watt == 0.2
+    assert one.unit(Unit.KIOPS_READ).watts_from == "measured"
+    assert one.spend.watts == 50
+    assert mean_watts(None, None, 0.5) is None
+
+
+# -- which reading -------------------------------------------------------------------------------------------------
+
+
+def test_the_best_cell_within_the_limit_counts():
+    found = result(
+        estimate(iops=1000.0, lat_p99_ns=1e6, numjobs=1),
+        estimate(iops=4000.0, lat_p99_ns=4e6, numjobs=4),
+        estimate(iops=9000.0, lat_p99_ns=9e6, numjobs=16),
+    )
+    without = {one.unit: one for one in readings(found, "t", Workload())}
+    within = {one.unit: one for one in readings(found, "t", Workload(limit_ns=5e6))}
+    assert without[Unit.KIOPS_READ].amount.value == 9
+    assert within[Unit.KIOPS_READ].amount.value == 4
+    assert readings(found, "t", Workload(limit_ns=1e5)) == ()
+
+
+def test_a_latency_that_is_unknown_keeps_no_limit():
+    assert readings(result(estimate(iops=1000.0)), "t", Workload(limit_ns=1e9)) == ()
+
+
+def test_iops_are_of_random_small_blocks():
+    found = result(
+        estimate(iops=50_000.0, rw="read"),
+        estimate(iops=1000.0, bs=4096),
+        estimate(iops=2000.0, bs=512),
+    )
+    told = {one.unit: one for one in readings(found, "t", Workload())}
+    assert told[Unit.KIOPS_READ].amount.value == 2
+    at = {one.unit: one for one in readings(found, "t", Workload({"bs": 4096}))}
+    assert at[Unit.KIOPS_READ].amount.value == 1
+    sequential = {one.unit: one for one in readings(found, "t", Workload({"rw": "read"}))}
+    assert sequential[Unit.KIOPS_READ].amount.value == 50
+
+
+def test_an_option_that_a_cell_leaves_out_has_fios_default():
+    found = result(estimate(iops=1000.0))
+    assert readings(found, "t", Workload({"iodepth": 1}))
+    assert not readings(found, "t", Workload({"iodepth": 2}))
+
+
+def test_what_is_suspect_or_predicted_is_not_sold():
+    cached = estimate(iops=1e6, numjobs=2, verdict=VerdictCode.CACHED)
+    assert [one.amount.value for one in readings(result(estimate(iops=1000.0), cached), "t", Workload())][1] == 1
+
+
+def test_two_results_are_told_of_a_block_size_that_both_have():
+    first = result(estimate(iops=8000.0, bs=512), estimate(iops=1000.0, bs=4096))
+    second = result(estimate(iops=2000.0, bs=4096), estimate(iops=500.0, bs=65536))
+    offers = [Offer(sheet("A"), first, "t"), Offer(sheet("B"), second, "t")]
+    found = compare_costs(offers, USD, Workload())
+    assert [one.unit(Unit.KIOPS_READ).amount.value for one in found.products] == [1, 2]
+    assert any("4 KiB blocks" in remark for remark in found.remarks)
+
+
+# -- a set ---------------------------------------------------------------------------------------------------------
+
+points = st.lists(st.tuples(st.integers(1, 50), st.integers(1, 50), st.integers(0, 5)), min_size=1, max_size=8)
+
+
+@given(points)
+def test_the_front_holds_the_cheapest_and_the_best_and_nobody_who_is_beaten(drawn):
+    made = with_fronts([product(f"P{n}", p, Amount(v, v - w / 10, v + w / 10)) for n, (p, v, w) in enumerate(drawn)])
+    state = {one.label: one.unit(Unit.KIOPS_READ).front for one in made}
+    value = {one.label: (one.spend.total, one.unit(Unit.KIOPS_READ).amount) for one in made}
+    for label, (total, amount) in value.items():
+        better = [
+            (other_total, other)
+            for name, (other_total, other) in value.items()
+            if name != label
+            and other_total <= total
+            and other.value >= amount.value
+            and (other_total, other.value) != (total, amount.value)
+        ]
+        surely = [other for _, other in better if other.low >= amount.high]
+        assert state[label] is (Front.NO if surely else Front.UNDECIDED if better else Front.YES)
+    assert any(front is not Front.NO for front in state.values())
+
+
+def test_the_cheapest_is_told_with_what_the_others_would_have_to_cost():
+    made = [product("A", 1000, Amount(10, 9, 11)), product("B", 3000, Amount(20, 18, 22))]
+    answer = next(one for one in answers(made) if one.unit is Unit.KIOPS_READ)
+    assert (answer.cheapest, answer.second, answer.decided) == ("A", "B", True)
+    even = answer.break_even[0]
+    assert even.purchase.value == pytest.approx(2000)
+    assert even.change == pytest.approx(-1 / 3)
+    assert even.purchase.low < 2000 < even.purchase.high
+
+
+@given(st.floats(100, 1e5), st.floats(1, 1e3), st.floats(100, 1e5), st.floats(1, 1e3), st.floats(0, 1))
+def test_at_its_break_even_price_a_product_costs_as_much(price, value, other_price, other_value, energy):
+    terms = Terms("USD", 3, energy)
+    power = '[power]\nloaded = "100 W"\n'
+    made = [
+        product("A", price, Amount(value), terms, power),
+        product("B", other_price, Amount(other_value), terms, power),
+    ]
+    answer = next(one for one in answers(made) if one.unit is Unit.KIOPS_READ)
+    even = answer.break_even[0]
+    if even.purchase.value <= 0:
+        return
+    amounts = {"A": value, "B": other_value}
+    again = product(even.label, even.purchase.value, Amount(amounts[even.label]), terms, power)
+    lowest = min(one.unit(Unit.KIOPS_READ).cost.value for one in made)
+    assert again.unit(Unit.KIOPS_READ).cost.value == pytest.approx(lowest, rel=1e-6)
+
+
+def test_overlapping_intervals_decide_nothing():
+    made = [product("A", 1000, Amount(10, 5, 15)), product("B", 1000, Amount(11, 6, 16))]
+    answer = next(one for one in answers(made) if one.unit is Unit.KIOPS_READ)
+    assert not answer.decided
+
+
+def test_sensitivity_says_what_moves_most_and_what_changes_the_winner():
+    made = [product("A", 1000, Amount(10, 9, 11)), product("B", 1100, Amount(10, 2, 30))]
+    found = swings(made, Unit.KIOPS_READ, USD)
+    assert (found[0].label, found[0].name, found[0].by) == ("B", "measured value", "interval")
+    assert (found[0].low_cost, found[0].high_cost) == (pytest.approx(550), pytest.approx(1100 / 30))
+    assert found[0].flips
+    price = next(one for one in found if one.label == "A" and one.name == "price of box")
+    assert (price.low_cost, price.high_cost) == (pytest.approx(80), pytest.approx(120))
+    assert list(found) == sorted(found, key=lambda one: -one.width)
+
+
+@given(st.floats(0.01, 0.9))
+def test_a_price_varied_by_a_share_moves_the_cost_by_that_share(vary):
+    made = [product("A", 1000, Amount(10))]
+    price = next(one for one in swings(made, Unit.KIOPS_READ, USD, vary) if one.name == "price of box")
+    assert price.low_cost == pytest.approx(100 * (1 - vary))
+    assert price.high_cost == pytest.approx(100 * (1 + vary))
+
+
+def test_what_no_price_would_mend_is_said():
+    power = '[power]\nloaded = "10 kW"\n'
+    terms = Terms("USD", 5, 0.3)
+    made = [product("A", 1000, Amount(10), terms), product("B", 1000, Amount(10), terms, power)]
+    found = compare_costs([Offer(one.sheet) for one in made], terms, Workload())
+    assert any("at any price" in sentence for sentence in sentences(found))
+    assert any("power is unknown" in remark for remark in found.remarks)
+
+
+def test_the_published_four_are_told_per_raw_tebibyte():
+    names = ("synology-fs6400", "synology-sa3400", "netgear-rn51600", "synology-ds2015xs")
+    done = call("cost", *(word for name in names for word in ("--product", EXAMPLES / f"{name}.toml")), "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    per_raw = {
+        one["product"]: unit["cost"] for one in found["products"] for unit in one["units"] if unit["unit"] == "raw TiB"
+    }
+    assert per_raw["Synology SA3400"] == pytest.approx(40_000 / (648e12 / TIB))
+    assert per_raw["Synology FS6400"] == pytest.approx(70_000 / (288e12 / TIB))
+    assert {one["unit"]: one["cheapest"] for one in found["answers"]} == {
+        "usable TiB": "Synology DS2015xs",
+        "raw TiB": "Synology SA3400",
+    }
+
+
+# -- a campaign ----------------------------------------------------------------------------------------------------
+
+SWEEP = """
+visits = 3
+window = "200ms"
+[sweep]
+rw = ["read", "randread", "randwrite"]
+bs = ["4k", "1m"]
+size = "8m"
+numjobs = [1, 4]
+"""
+
+
+@pytest.fixture(scope="module")
+def measured():
+    with tempfile.TemporaryDirectory(dir=os.environ.get("IOATLAS_TEST_DISK", "/var/tmp")) as place:
+        scratch = Path(place)
+        (scratch / "t").mkdir()
+        (scratch / "sweep.toml").write_text(SWEEP)
+        shell = Shell(LAW)
+        done = shell("map", scratch / "t", "--campaign", scratch / "sweep.toml", "-o", scratch / "d", "--yes")
+        assert done.returncode == 0, done.stderr
+        yield scratch / "d"
+
+
+def test_a_measured_map_and_a_sheet_give_costs_with_intervals(measured, tmp_path):
+    done = call("cost", measured, "--product", EXAMPLES / "synology-ds2015xs.toml", "--json")
+    assert done.returncode == 0, done.stderr
+    units = {unit["unit"]: unit for unit in json.loads(done.stdout)["products"][0]["units"]}
+    assert set(units) == {"usable TiB", "MB/s read", "MB/s write", "kIOPS read", "kIOPS write"}
+    read = units["kIOPS read"]
+    assert "randread" in read["where"]
+    assert read["cost"] == pytest.approx(4288 / read["amount"])
+    assert read["cost_low"] == pytest.approx(4288 / read["amount_high"])
+    assert read["cost_low"] < read["cost"] < read["cost_high"]
+
+
+def test_a_latency_limit_asks_for_less(measured):
+    shown = [
+        json.loads(call("cost", measured, "--product", EXAMPLES / "synology-ds2015xs.toml", "--json", *more).stdout)
+        for more in ((), ("--p99", "115us", "--at", "bs=4k"))
+    ]
+    free, limited = (
+        next((unit["amount"] for unit in one["products"][0]["units"] if unit["unit"] == "kIOPS read"), 0.0)
+        for one in shown
+    )
+    assert limited <= free
+    assert shown[1]["workload"] == "bs=4 KiB, 99% within 115 us"
+
+
+def test_two_products_in_files_and_on_the_screen(measured, tmp_path):
+    sheets = ("--product", EXAMPLES / "synology-ds2015xs.toml", "--product", EXAMPLES / "netgear-rn51600.toml")
+    for ending in ("csv", "md", "html", "json"):
+        done = call("cost", measured, measured, *sheets, "-o", tmp_path / f"cost.{ending}")
+        assert done.returncode == 0, done.stderr
+    assert "Per usable TiB: Synology DS2015xs is cheapest" in done.stdout
+    assert all(len(line) <= 100 for line in done.stdout.splitlines() if not line.startswith("written"))
+    rows = list(csv.DictReader((tmp_path / "cost.csv").read_text().splitlines()))
+    assert len(rows) == 10
+    assert {row["product"] for row in rows} == {"Synology DS2015xs", "NETGEAR ReadyNAS 516 (RN51600)"}
+    assert "| per usable TiB |" in (tmp_path / "cost.md").read_text()
+    assert '<th scope="row">per usable TiB</th>' in (tmp_path / "cost.html").read_text()
+    assert json.loads((tmp_path / "cost.json").read_text())["currency"] == "USD"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "nothing to cost"),
+        (("--product", EXAMPLES / "synology-ds2015xs.toml", "--at", "bs"), "OPTION=VALUE"),
+        (("--product", EXAMPLES / "synology-ds2015xs.toml", "--energy-price", "0.3"), "--years"),
+        (("--product", EXAMPLES / "synology-ds2015xs.toml", "-o", "x.xls"), "names no format"),
+        (("--product", EXAMPLES / "synology-ds2015xs.toml", "--unit", "apple"), "choose from"),
+        (("--product", EXAMPLES / "synology-ds2015xs.toml", "--p99", "1ms", "--mean", "1ms"), "two latency limits"),
+    ],
+)
+def test_wrong_use_is_told(arguments, words):
+    done = call("cost", *arguments)
+    assert done.returncode == 2
+    assert words in done.stderr
+
+
+def test_a_result_without_a_product_asks_for_one(measured):
+    done = call("cost", measured)
+    assert done.returncode == 2
+    assert "names no product" in done.stderr
+
+
+# -- a search ------------------------------------------------------------------------------------------------------
+
+SLOW = Law(random_read=Way(2e-3, 4000, 400e6), random_write=Way(2e-3, 4000, 400e6), noise=0.03)
+
+
+def test_a_search_is_sold_by_its_confirming_runs():
+    with tempfile.TemporaryDirectory(dir=os.environ.get("IOATLAS_TEST_DISK", "/var/tmp")) as place:
+        (Path(place) / "t").mkdir()
+        shell, directory = Shell(SLOW), Path(place) / "d"
+        done = shell("tune", Path(place) / "t", "--size", "4m", "--p99", "10ms", "--max-jobs", "2", "-o", directory)
+        assert done.returncode == 0, done.stderr
+        best = json.loads((directory / "tune.json").read_text())["best"]
+        sheet_ = ("--product", EXAMPLES / "synology-ds2015xs.toml", "--json")
+        told = json.loads(call("cost", directory, *sheet_, "--p99", "10ms").stdout)
+        unit = next(one for one in told["products"][0]["units"] if one["unit"] == "kIOPS read")
+        assert unit["amount"] == pytest.approx(best["iops"] / 1000)
+        assert (unit["amount_low"], unit["amount_high"]) == (
+            pytest.approx(best["iops_low"] / 1000),
+            pytest.approx(best["iops_high"] / 1000),
+        )
+        assert any("fixed request rate" in remark for remark in told["remarks"])
+        # a stricter limit than the search had asks the trials, or nothing
+        strict = json.loads(call("cost", directory, *sheet_, "--p99", "1us").stdout)
+        assert [one["unit"] for one in strict["products"][0]["units"]] == ["usable TiB"]
+        assert any("no measured cell fits" in remark for remark in strict["remarks"])
+
+
+def test_cells_that_a_cache_may_have_answered_are_counted_in_the_remark():
+    cached = result(estimate(iops=1e6, verdict=VerdictCode.CACHED))
+    found = compare_costs([Offer(sheet("A"), cached, "t")], USD, Workload())
+    assert any("1 cell may have been answered by a cache" in remark for remark in found.remarks)
+
+
+def test_what_was_imported_is_sold_as_such():
+    cell = Cell.of("t", {"rw": "read", "bs": 1 << 20})
+    e = Estimate(
+        cell, "read", "imported", 40, bw_bytes_per_s=95.9e6, statistic="mean of 40", verdict=VerdictCode.IMPORTED
+    )
+    found = compare_costs([Offer(sheet("A", 4288), result(e), "t")], USD, Workload())
+    unit = found.products[0].unit(Unit.MB_READ)
+    assert unit.cost.value == pytest.approx(4288 / 95.9)
+    assert unit.cost.low is None
+    assert any("imported (mean of 40)" in remark for remark in found.remarks)

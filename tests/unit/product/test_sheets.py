@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Product sheets: what they take, how faults are told, and the studies' tables computed from their sheets."""
+
+from __future__ import annotations
+
+import json
+import time
+import tomllib
+from pathlib import Path
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ioatlas.errors import UsageError
+from ioatlas.product.figures import figures, remarks
+from ioatlas.product.file_model import schema
+from ioatlas.product.price import bill_of, charged, monthly
+from ioatlas.product.quantity import TB, TIB
+from ioatlas.product.sheet import Origin, Period, Rate, RateOf
+from ioatlas.product.sheet_file import read_sheet, read_sheet_file
+from tests.command_line import call
+
+EXAMPLES = Path(__file__).parents[3] / "examples" / "products"
+HEAD = 'format = 1\n[source]\nname = "a data sheet"\ndate = 2020-06-18\n[product]\nvendor = "V"\nmodel = "M"\n'
+
+
+def told(text: str) -> str:
+    with pytest.raises(UsageError) as caught:
+        figures(read_sheet(text, "p.toml"))
+    return str(caught.value)
+
+
+# -- the studies' tables -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "total", "printed_tib", "printed", "computed", "usable_tb"),
+    [
+        ("netgear-rn51600", 3282, 27, 121.5, 121.56, 30),
+        ("synology-ds2015xs", 4288, 43, 99.7, 99.72, 48),
+        ("synology-fs6400", 70_000, 288, 243, 243.06, 216),
+        ("synology-sa3400", 40_000, 648, 62, 61.73, None),
+    ],
+)
+def test_published_prices_per_tib_are_computed_from_the_sheets(name, total, printed_tib, printed, computed, usable_tb):
+    found = figures(read_sheet_file(EXAMPLES / f"{name}.toml"))
+    assert found.price_total == total
+    assert found.printed.capacity_bytes == printed_tib * TIB
+    assert found.printed.price_per_tib == printed
+    assert found.printed.computed_per_tib == pytest.approx(computed, abs=0.005)
+    assert abs(found.printed.computed_per_tib - printed) < 0.3
+    if usable_tb is None:
+        assert found.usable_bytes is None
+        assert found.price_per_tib is None
+    else:
+        assert found.usable_bytes == usable_tb * TB
+        assert found.price_per_tib == pytest.approx(total / (usable_tb * TB / TIB))
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("synology-fs6400", "288.0 TB = 261.9 TiB"),
+        ("synology-sa3400", "648.0 TB = 589.4 TiB"),
+        ("netgear-rn51600", "our usable capacity is 27.3 TiB (30.0 TB)"),
+        ("synology-ds2015xs", "our usable capacity is 43.7 TiB (48.0 TB)"),
+        ("netgear-rn51600", "Printed: 121.5, which is that cut off, not rounded"),
+        ("synology-ds2015xs", "Printed: 99.7, which is that rounded"),
+    ],
+)
+def test_where_their_units_differ_a_sentence_says_so(name, sentence):
+    found = figures(read_sheet_file(EXAMPLES / f"{name}.toml"))
+    assert any(sentence in one for one in found.printed.sentences), found.printed.sentences
+
+
+def test_a_price_per_terabyte_is_more_per_tebibyte():
+    found = figures(read_sheet_file(EXAMPLES / "purestorage-x20.toml"))
+    assert found.price_total is None
+    assert found.price_per_tib == pytest.approx(5000 * TIB / TB)
+    assert round(found.price_per_tib) == 5498
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.toml")), ids=lambda path: path.stem)
+def test_examples_are_sound_and_fit_the_schema(path):
+    sheet = read_sheet_file(path)
+    figures(sheet)
+    assert all(fact.origin.source for fact in sheet.facts)
+    written = json.loads(json.dumps(tomllib.loads(path.read_text()), default=str))
+    jsonschema.Draft202012Validator(schema()).validate(written)
+
+
+def test_a_volume_of_a_service_costs_what_its_price_list_says():
+    """500 GiB at 0.08, 3,000 IOPS above those included at 0.005, 125 MiB/s above those included at 0.04 USD a month."""
+    found = figures(read_sheet_file(EXAMPLES / "amazon-ebs-gp3.toml"))
+    assert found.per_month == pytest.approx(40 + 15 + 5)
+    shown = call(
+        "cost",
+        *(
+            part
+            for name in ("amazon-ebs-gp3", "synology-ds2015xs")
+            for part in ("--product", EXAMPLES / f"{name}.toml")
+        ),
+        "--years",
+        "5",
+    ).stdout
+    told = [line.split() for line in shown.splitlines()]
+    assert ["purchase", "-", "4,288", "USD"] in told
+    assert ["service", "3,600", "USD", "-"] in told
+
+
+# -- faults --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (HEAD + 'vendr = "X"\n', ["p.toml:8", "unknown key 'vendr'", "did you mean 'vendor'?"]),
+        (HEAD + "cpu = 5\n", ["p.toml:8", "product.cpu", "a text in quotes"]),
+        (HEAD + "cpu = {valeu = 5}\n", ["unknown key 'valeu'", "did you mean 'value'?"]),
+        (HEAD + '[[drives]]\ncount = 3\ncapcity = "4 TB"\n', ["p.toml:10", "did you mean 'capacity'?"]),
+        (HEAD + '[[drives]]\ncount = 3\ncapacity = "4T"\n', ["p.toml:10", "4 TB", "4 TiB"]),
+        (HEAD + '[layout]\ntype = "raid7"\n', ["p.toml:9", "'raid6'"]),
+        (HEAD + '[[price]]\nwhat = "x"\neach = -1\ncurrency = "USD"\n', ["p.toml:10", "a number of at least 0"]),
+        (HEAD + '[[price]]\nwhat = "x"\neach = 1\ncurrency = "usd"\n', ["p.toml:11", "three letters"]),
+        (HEAD.replace("format = 1", "format = 2"), ["format 2", "update ioatlas"]),
+        (HEAD.replace("2020-06-18", '"June"'), ["p.toml:4", "a date"]),
+        ('format = 1\n[product]\nvendor = "V"\nmodel = "M"\n', ["p.toml:3", "'vendor' has no source", "[source]"]),
+        (HEAD + "x =\n", ["p.toml:8", "not TOML"]),
+    ],
+)
+def test_a_fault_names_line_key_and_remedy(text, words):
+    message = told(text)
+    assert all(word in message for word in words), message
+
+
+def test_a_sheet_of_many_drives_is_refused_or_quick():
+    many = "".join(f'[[drives]]\ncount = 100000\ncapacity = "{n} TB"\n' for n in range(1, 300))
+    assert "more than 100,000 drives" in told(HEAD + many)
+    few = "".join(f'[[drives]]\ncount = 50\ncapacity = "{n} GB"\n' for n in range(1, 2001))
+    began = time.process_time()
+    for layout in ('type = "shr-1"', 'type = "erasure"\ndata = 90000\nparity = 999', 'type = "raid5"'):
+        assert figures(read_sheet(f"{HEAD}{few}[layout]\n{layout}\n")).usable_bytes > 0
+    assert time.process_time() - began < 20
+
+
+def test_a_fact_carries_its_own_source_and_date():
+    text = (
+        'format = 1\n[product]\nvendor = {value = "V", source = "label", date = 2021-01-02}\n'
+        'model = {value = "M", source = "label"}\n[facts]\n'
+        'snapshots = {value = true, source = "tried", date = "2021"}\n'
+    )
+    sheet = read_sheet(text)
+    assert [(fact.name, fact.value, fact.origin) for fact in sheet.facts] == [
+        ("vendor", "V", Origin("label", "2021-01-02")),
+        ("model", "M", Origin("label", "")),
+        ("snapshots", True, Origin("tried", "2021")),
+    ]
+
+
+def test_a_source_of_its_own_takes_no_date_of_another():
+    sheet = read_sheet(HEAD + 'cpu = {value = "C", source = "label"}\n')
+    assert sheet.facts[-1].origin == Origin("label", "")
+    assert sheet.facts[0].origin == Origin("a data sheet", "2020-06-18")
+
+
+# -- money ---------------------------------------------------------------------------------------------------------
+
+YEN = '[[price]]\nwhat = "box"\neach = 10_690\ncurrency = "JPY"\n'
+DOLLARS = '[[price]]\nwhat = "drive"\ncount = 4\neach = 50\ncurrency = "USD"\n'
+RATE = '[[exchange]]\ncurrency = "JPY"\nfor_one = "USD"\nrate = 106.9\n'
+
+
+def test_prices_in_two_currencies_need_a_rate_and_a_currency():
+    assert "the total has no currency" in told(HEAD + YEN + DOLLARS)
+    top = HEAD.replace("format = 1", 'format = 1\ncurrency = "USD"')
+    assert "no exchange rate from JPY to USD" in told(top + YEN + DOLLARS)
+    assert figures(read_sheet(top + YEN + DOLLARS + RATE)).price_total == pytest.approx(300)
+    assert figures(read_sheet(top + YEN + DOLLARS + RATE), "JPY").price_total == pytest.approx(300 * 106.9)
+
+
+def test_prices_with_and_without_tax_are_not_added_as_they_are():
+    included = DOLLARS + 'tax = "included"\n'
+    excluded = DOLLARS + 'tax = "excluded"\n'
+    assert "holds tax and others do not" in told(HEAD + included + excluded)
+    bill = bill_of(read_sheet(HEAD + included + 'tax_rate = "25%"\n' + excluded))
+    assert bill.total == pytest.approx(200 / 1.25 + 200)
+    assert bill.with_tax is False
+    assert bill_of(read_sheet(HEAD + included)).with_tax is True
+    assert bill_of(read_sheet(HEAD + DOLLARS)).with_tax is None
+
+
+SERVICE = """
+[volume]
+size = "1 TiB"
+iops = 6000
+throughput = "250 MiB/s"
+[[rate]]
+of = "capacity"
+amount = 0.08
+unit = "GiB"
+currency = "USD"
+[[rate]]
+of = "iops"
+amount = 0.005
+included = 3000
+currency = "USD"
+[[rate]]
+of = "throughput"
+amount = 0.04
+unit = "MiB/s"
+included = 125
+currency = "USD"
+"""
+
+
+def test_a_provisioned_volume_costs_what_its_rates_say():
+    sheet = read_sheet(HEAD + SERVICE)
+    found = figures(sheet)
+    assert monthly(sheet) == pytest.approx(1024 * 0.08 + 3000 * 0.005 + 125 * 0.04)
+    assert found.per_month == pytest.approx(101.92)
+    assert found.per_tib_month == pytest.approx(101.92)
+    assert found.usable_bytes == TIB
+    assert found.price_total is None
+    assert found.price_per_tib is None
+    assert "how much" in told(HEAD + SERVICE.replace("iops = 6000\n", ""))
+    assert "provisioned" in told(
+        HEAD + SERVICE.replace('size = "1 TiB"\niops = 6000\nthroughput = "250 MiB/s"\n', "").replace("[volume]", "")
+    )
+
+
+@given(st.floats(0, 1e6), st.floats(1, 1e5), st.floats(1, 1e5))
+def test_steps_of_a_rate_add_up_to_the_rate_without_steps(units, first, more):
+    def rate(included, up_to):
+        return Rate(RateOf.IOPS, 0.065, 1, "IOPS", Period.MONTH, "USD", included, up_to, Origin())
+
+    steps = (rate(0, first), rate(first, first + more), rate(first + more, None))
+    assert sum(charged(one, units) for one in steps) == pytest.approx(charged(rate(0, None), units))
+
+
+def test_an_hour_is_a_730th_of_a_month():
+    one = Rate(RateOf.VOLUME, 0.1, 1, "volume", Period.HOUR, "USD", 0, None, Origin())
+    assert charged(one, 1) == pytest.approx(73)
+
+
+# -- commands ------------------------------------------------------------------------------------------------------
+
+
+def test_new_makes_a_sheet_that_is_sound_and_overwrites_none(tmp_path):
+    place = tmp_path / "nas.toml"
+    given_ = ("--vendor", "Syn", "--model", "DS1", "--drives", 8, "--capacity", "8 TB", "--layout", "raid6")
+    made = call("product", "new", place, *given_, "--price", 4288)
+    assert made.returncode == 0, made.stderr
+    shown = json.loads(call("product", "show", place, "--json").stdout)
+    assert (shown["usable_bytes"], shown["price_total"], shown["currency"]) == (48 * TB, 4288, "USD")
+    assert shown["usable_tib"] == pytest.approx(43.6557, abs=1e-4)
+    assert shown["price_per_tib"] == pytest.approx(98.22, abs=0.01)
+    again = call("product", "new", place)
+    assert again.returncode == 2
+    assert "there already" in again.stderr
+
+
+def test_new_without_anything_is_a_template_that_reads(tmp_path):
+    place = tmp_path / "nas.toml"
+    assert call("product", "new", place).returncode == 0
+    checked = call("product", "check", place)
+    assert checked.returncode == 0
+    assert "There is no price" in checked.stdout
+    # every commented table is one that the format takes
+    text = place.read_text()
+    body = [line for line in text.splitlines() if not line.startswith(("# What", "# A fact"))]
+    read_sheet("\n".join(line.removeprefix("# ") for line in body))
+
+
+def test_new_refuses_what_cannot_be_before_it_writes(tmp_path):
+    place = tmp_path / "nas.toml"
+    refused = call("product", "new", place, "--drives", 3, "--capacity", "8 TB", "--layout", "raid6")
+    assert refused.returncode == 2
+    assert "at least 4 drives" in refused.stderr
+    assert not place.exists()
+
+
+def test_check_can_be_a_gate(tmp_path):
+    done = call("product", "check", EXAMPLES / "synology-ds916plus.toml", "--complete")
+    assert done.returncode == 3
+    assert call("product", "check", tmp_path / "none.toml").returncode == 2
+
+
+def test_show_answers_first():
+    shown = call("product", "show", EXAMPLES / "synology-ds2015xs.toml", "-v").stdout.splitlines()
+    assert shown[1].startswith("Usable       43.7 TiB (48.0 TB)   survives 2 drive failures")
+    assert "4,288 USD   98.2 USD per usable TiB" in shown[2]
+    assert max(len(line) for line in shown) <= 100
+
+
+def test_a_licence_that_forbids_is_loud():
+    text = HEAD + '[publishing]\nlicence = "no"\nsays = "no benchmarks"\n'
+    sheet = read_sheet(text)
+    assert any("no permission" in remark for remark in remarks(sheet, figures(sheet)))
