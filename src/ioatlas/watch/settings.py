@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a watch does each round. It stands in `watch.json` of its directory, so that every round is like the first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ioatlas import beneath
+from ioatlas.config.spec import CampaignSpec
+from ioatlas.errors import UsageError
+from ioatlas.model.cell import Cell
+from ioatlas.model.units import format_duration
+
+FILE = "watch.json"
+FORMAT = 1
+LONGEST_ROUND_SECONDS = 60.0
+SHORTEST_ROUND_SECONDS = 5.0
+KEPT_FREE = 0.8
+"""Part of the share that a round plans to take: the rest is for what takes longer."""
+DEFAULT_PATTERNS: tuple[Mapping[str, str | int], ...] = (
+    {"rw": "randread", "bs": 4096, "numjobs": 4},
+    {"rw": "randwrite", "bs": 4096, "numjobs": 4},
+    {"rw": "read", "bs": 1 << 20, "numjobs": 1},
+    {"rw": "write", "bs": 1 << 20, "numjobs": 1},
+)
+DEFAULT_SIZE = 256 << 20
+
+
+@dataclass(frozen=True)
+class Settings:
+    """spec: of each round, with its budget. quantity: what is watched, as `history` names it. charts: cells and
+    directions of a round.
+    """
+
+    spec: CampaignSpec
+    quantity: str
+    charts: int
+    read_only: bool = False
+
+    @property
+    def target(self) -> str:
+        return self.spec.targets[0][1]
+
+    def as_json(self) -> dict[str, Any]:
+        record = json.loads(json.dumps(self.spec.to_record(), default=str))
+        return {
+            "format": FORMAT,
+            "quantity": self.quantity,
+            "charts": self.charts,
+            "read_only": self.read_only,
+            "spec": record,
+        }
+
+    @property
+    def compared(self) -> dict[str, Any]:
+        """What may not change between rounds: all but how long one takes."""
+        told = self.as_json() | {"charts": 0}
+        for name in ("budget_seconds", "order_seed", "patterns", "constants", "axes"):
+            told["spec"].pop(name, None)
+        return told
+
+
+def default_spec(spec: CampaignSpec, *, read_only: bool) -> CampaignSpec:
+    """The default few cells."""
+    patterns = tuple(dict(one) for one in DEFAULT_PATTERNS if not read_only or "write" not in str(one["rw"]))
+    constants = {"size": DEFAULT_SIZE, **spec.constants}
+    return replace(spec, axes={}, constants=constants, patterns=patterns)
+
+
+def round_seconds(every_seconds: float, share: float) -> float:
+    """What a round may take of the target's time. Raises UsageError where that is too little to measure anything."""
+    seconds = min(LONGEST_ROUND_SECONDS, KEPT_FREE * share * every_seconds)
+    if seconds < SHORTEST_ROUND_SECONDS:
+        least = SHORTEST_ROUND_SECONDS / KEPT_FREE
+        raise UsageError(
+            f"{share:.2%} of {format_duration(every_seconds)} is too little for a round",
+            where="--share",
+            remedy=f"measure less often (--every {format_duration(least / share)}) "
+            f"or give it more (--share {100 * least / every_seconds:.2g}%)",
+        )
+    return seconds
+
+
+def of_one_size(spec: CampaignSpec) -> CampaignSpec:
+    """An axis of one size as a constant."""
+    sizes = spec.axes.get("size", ())
+    if len(sizes) != 1:
+        return spec
+    axes = {name: values for name, values in spec.axes.items() if name != "size"}
+    return replace(spec, axes=axes, constants={**spec.constants, "size": sizes[0]})
+
+
+def pinned(spec: CampaignSpec, cells: list[Cell]) -> CampaignSpec:
+    """With the size that the first round used: a later one may not choose a smaller one, which would be another
+    cell. A size that a pattern names stays as it is.
+    """
+    sizes = {cell.size_bytes for cell in cells}
+    if len(sizes) != 1 or "size" not in spec.constants:
+        return spec
+    (size,) = sizes
+    constants = {**spec.constants, "size": size}
+    patterns = tuple({**one, "size": size} for one in spec.patterns or ({},))
+    return replace(spec, constants=constants, patterns=patterns)
+
+
+def keep(directory: Path, settings: Settings) -> None:
+    beneath.write_text(directory / FILE, json.dumps(settings.as_json(), indent=1) + "\n", in_root=True)
+
+
+def read_kept(directory: Path) -> Settings | None:
+    """What a directory's watch does; None where there is none yet. Raises UsageError for a file that is none."""
+    path = directory / FILE
+    try:
+        told = json.loads(beneath.read_text(path))
+        if told["format"] != FORMAT:
+            raise ValueError
+        spec = CampaignSpec.from_record(told["spec"])
+        return Settings(spec, str(told["quantity"]), int(told["charts"]), bool(told["read_only"]))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError("this is not what a watch keeps", where=str(path), remedy="choose another -o") from error
+
+
+def kept(directory: Path, wanted: Settings, *, chosen: bool) -> Settings:
+    """The settings of a directory's watch, with this call's budget; `wanted` where there is none yet.
+
+    chosen: whether the cells were named in this call. Raises UsageError where they are others.
+    """
+    found = read_kept(directory)
+    if found is None:
+        return wanted
+    if found.compared != wanted.compared or (chosen and not _same_cells(found.spec, wanted.spec)):
+        raise UsageError(
+            "another target or other cells are watched there",
+            where=str(directory),
+            remedy="choose another -o, or ask for what it was begun with",
+        )
+    return replace(found, spec=replace(found.spec, budget_seconds=wanted.spec.budget_seconds))
+
+
+def _same_cells(found: CampaignSpec, wanted: CampaignSpec) -> bool:
+    """But for a size that the first round made smaller."""
+
+    def loads(spec: CampaignSpec) -> object:
+        merged = [{**spec.constants, **one} for one in spec.patterns or ({},)]
+        plain = [{name: value for name, value in one.items() if name != "size"} for one in merged]
+        return [plain, {name: list(values) for name, values in spec.axes.items()}]
+
+    return json.dumps(loads(found), sort_keys=True) == json.dumps(loads(wanted), sort_keys=True)
