@@ -312,6 +312,33 @@ describe("a crossed sweep", () => {
     await page.context().close();
   });
 
+  test("values of an axis are hidden with the keyboard, the address keeps that, and one button shows all", async () => {
+    const file = reports.write("quick");
+    const { page, complaints } = await open(browser, file);
+    const tile = page.locator("canvas.tile").first();
+    await page.locator(".filters summary").focus();
+    await page.keyboard.press("Enter");
+    const axis = page.locator(".filter-axes fieldset", { hasText: "Jobs" });
+    const before = await page.locator(".focus-grid").getAttribute("aria-colcount");
+    await axis.getByRole("checkbox").first().focus();
+    await page.keyboard.press("Space");
+    expect(await axis.getByRole("checkbox").first().isChecked()).toBe(false);
+    expect(await page.locator(".filters summary").textContent()).toBe("Filter: 1 value hidden");
+    expect(await page.locator(".focus-grid").getAttribute("aria-colcount")).not.toBe(before);
+    expect(page.url()).toContain("hide.numjobs=1");
+    const again = await open(browser, file);
+    await again.page.goto(page.url());
+    await again.page.reload();
+    await again.page.locator(".filters summary").waitFor();
+    expect(await again.page.locator(".filters summary").textContent()).toBe("Filter: 1 value hidden");
+    await page.getByRole("button", { name: "Show all values" }).click();
+    expect(await page.locator(".focus-grid").getAttribute("aria-colcount")).toBe(before);
+    expect(await tile.isVisible()).toBe(true);
+    expect(complaints).toEqual([]);
+    await again.page.context().close();
+    await page.context().close();
+  });
+
   test("a click gives the keyboard to the cell", async () => {
     const { page } = await open(browser, reports.write("seed2021"));
     const at = await cellPoint(page, 0, 8, 10, 3, 3);
@@ -352,6 +379,22 @@ describe("a crossed sweep", () => {
     expect(await page.locator(".bar-ticks").textContent()).toContain("±0");
     await page.getByRole("radio", { name: "Throughput", exact: true }).check();
     expect(await page.locator("canvas.tile").count()).toBe(tiles);
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test("of several sides each has a map of ratios, with what is said of them as marks", async () => {
+    const { page, complaints } = await open(browser, reports.write("several"));
+    const tiles = await page.locator("canvas.tile").count();
+    expect(await page.locator(".pin.twin").count()).toBe(2);
+    await page.getByRole("button", { name: "Show the maps of changes against a" }).click();
+    expect(await page.locator("canvas.tile").count()).toBe(tiles);
+    const legend = await page.locator(".legend").textContent();
+    expect(legend).toContain("a difference");
+    expect(legend).toContain("no difference shown");
+    expect(legend).toContain("the same within the tolerance");
+    await page.getByRole("radio", { name: "Throughput", exact: true }).check();
+    expect(await page.locator(".legend").textContent()).not.toContain("a difference");
     expect(complaints).toEqual([]);
     await page.context().close();
   });
@@ -529,6 +572,17 @@ describe("other shapes", () => {
       await page.context().close();
     });
   }
+
+  test("what a product costs stands in cards, each leading to its cell", async () => {
+    const { page, complaints } = await open(browser, reports.write("quick"));
+    const section = page.locator("#cost");
+    expect(await section.locator(".card h3").allTextContents()).toEqual(["Per usable TiB", "Per MB/s read"]);
+    expect(await section.innerText()).toContain("4,288 USD · 2017-03 · 43.7 TiB (48.0 TB) usable");
+    await section.getByRole("button", { name: /^Show cell of Per MB\/s read/ }).click();
+    expect(await page.locator(".detail .cell-name").textContent()).toContain("Jobs16");
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
 
   test("imported sets are drawn as lines beside each other, with how they were measured", async () => {
     const { page } = await open(browser, reports.write("imported"));

@@ -21,6 +21,7 @@ import numpy as np
 from ioatlas.analysis.latencies import FEWEST_BEYOND
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.change import Change
+from ioatlas.model.cost import ProductCost, UnitPrice
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.latency import PERCENTS, LatencyCurve, TimeCourse
@@ -31,7 +32,7 @@ from ioatlas.model.rounds import RoundsCell, RoundsResult
 from ioatlas.model.target import Identity, Target
 from ioatlas.model.units import format_rate, format_size
 from ioatlas.model.verdict import VerdictCode
-from ioatlas.report.page_format import ComparisonData
+from ioatlas.report.page_format.campaign import ComparisonData
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 CONSTANTS: dict[str, OptionValue] = {"direct": 1, "refill_buffers": 1}
@@ -527,6 +528,20 @@ def tuned() -> CampaignResult:
     return replace(result, load_curves=(curve,))
 
 
+def priced(result: CampaignResult) -> CampaignResult:
+    """With a made-up price for what its best read gives."""
+    best = max((e for e in result.estimates if e.direction == "read"), key=lambda e: e.bw_bytes_per_s or 0.0)
+    mb = (best.bw_bytes_per_s or 0.0) / 1e6
+    units = (
+        UnitPrice("usable TiB", 98.2, None, None, 43.7, None, "", "", "", lower_bound=False),
+        UnitPrice(
+            "MB/s read", 4288 / mb, 4000 / mb, 4600 / mb, mb, 1.5, "16 jobs", best.cell.key, "read", lower_bound=True
+        ),
+    )
+    cost = ProductCost("scratch", "Made-up NAS", "USD", 4288.0, "2017-03", 48 * 10**12, units, ("It is made up.",))
+    return replace(result, costs=(cost,))
+
+
 KINDS: dict[str, Callable[[], CampaignResult]] = {
     "seed2021": lambda: campaign(
         "made-up array, 2021 sweep", ["nas"], {"rw": RW, "bs": BS, "size": SIZES, "numjobs": JOBS}
@@ -538,10 +553,12 @@ KINDS: dict[str, Callable[[], CampaignResult]] = {
         predicted=0.6,
         unreached=0.04,
     ),
-    "quick": lambda: campaign(
-        "made-up disk, quick",
-        ["scratch"],
-        {"rw": ("randread", "randwrite"), "bs": (4096, 65536, MIB), "numjobs": (1, 4, 16)},
+    "quick": lambda: priced(
+        campaign(
+            "made-up disk, quick",
+            ["scratch"],
+            {"rw": ("randread", "randwrite"), "bs": (4096, 65536, MIB), "numjobs": (1, 4, 16)},
+        )
     ),
     "rounds": rounds,
     "streams": streams,
@@ -597,14 +614,38 @@ def comparison() -> tuple[CampaignResult, ComparisonData]:
     return replace(both, changes=changes), told
 
 
+def several() -> tuple[CampaignResult, ComparisonData]:
+    """Three disks: the second differs, of the third nothing is known but that large blocks are alike."""
+    whole = campaign("a, b and c", ["a", "b", "c"], {"rw": ("read", "write"), "bs": (4096, 65536, MIB)})
+    told = {"b": {MIB: "higher"}, "c": {MIB: "same"}}
+    changes = tuple(
+        Change(
+            e.cell.key,
+            e.direction,
+            1.3 if e.cell.target == "b" else 1.01,
+            0.9,
+            1.4,
+            told[e.cell.target].get(e.cell.bs_bytes, "not different"),
+        )
+        for e in whole.estimates
+        if e.cell.target != "a"
+    )
+    return replace(whole, changes=changes), ComparisonData(
+        quantity="throughput", first=["a"], second=["b", "c"], sentences=["Made up: b is ahead."]
+    )
+
+
+COMPARISONS = {"comparison": comparison, "several": several}
+
+
 def main(arguments: Sequence[str]) -> int:
     from ioatlas.report.page import write_report
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kind", choices=sorted([*KINDS, "comparison"]))
+    parser.add_argument("kind", choices=sorted([*KINDS, *COMPARISONS]))
     parser.add_argument("out", type=Path)
     options = parser.parse_args(arguments)
-    result, told = comparison() if options.kind == "comparison" else (KINDS[options.kind](), None)
+    result, told = COMPARISONS[options.kind]() if options.kind in COMPARISONS else (KINDS[options.kind](), None)
     write_report(result, options.out, told)
     return 0
 

@@ -2,7 +2,8 @@
 import { options, render } from "preact";
 import "uplot/dist/uPlot.min.css";
 import { type AppState, makeState } from "./app-state";
-import { keepLink } from "./app-state/link";
+import { follow, keepLink, linkOf } from "./app-state/link";
+import { followCampaign } from "./app-state/running";
 import { openAtlas } from "./lib/atlas";
 import type { ReportData } from "./lib/report-data.gen";
 import { App } from "./views/App";
@@ -19,26 +20,31 @@ import "./style/media.css";
 
 const NARROW_PX = 720;
 
+const DARK = matchMedia("(prefers-color-scheme: dark)");
+const PRINT = matchMedia("print");
+
+/** What the system asks for now. */
+function takeMedia(state: AppState): void {
+  state.systemDark.value = DARK.matches;
+  state.printing.value = PRINT.matches;
+}
+
 /** Follows the system's theme and the printer: paper is always light, and pictures are repainted before it is drawn. */
-function followMedia(state: AppState): void {
-  const dark = matchMedia("(prefers-color-scheme: dark)");
-  state.systemDark.value = dark.matches;
-  dark.addEventListener("change", () => {
-    state.systemDark.value = dark.matches;
+function followMedia(now: () => AppState): void {
+  DARK.addEventListener("change", () => {
+    now().systemDark.value = DARK.matches;
   });
   const later = options.debounceRendering;
   const print = (on: boolean) => {
     // The printed page is taken as soon as the listeners return: render at once instead of in the next frame.
     options.debounceRendering = (flush: () => void) => flush();
-    state.printing.value = on;
+    now().printing.value = on;
     if (later) options.debounceRendering = later;
     else delete (options as { debounceRendering?: unknown }).debounceRendering;
   };
   addEventListener("beforeprint", () => print(true));
   addEventListener("afterprint", () => print(false));
-  const media = matchMedia("print");
-  print(media.matches);
-  media.addEventListener("change", () => print(media.matches));
+  PRINT.addEventListener("change", () => print(PRINT.matches));
 }
 
 async function start(): Promise<void> {
@@ -48,18 +54,34 @@ async function start(): Promise<void> {
   const root = document.getElementById("ioatlas");
   const element = document.getElementById("ioatlas-data");
   if (!root || !element) throw new Error("this page lacks its data");
-  const data = JSON.parse(element.textContent ?? "") as ReportData;
-  const atlas = await openAtlas(data);
-  const state = makeState(atlas, window.innerWidth < NARROW_PX);
-  followMedia(state);
-  keepLink(state);
-  render(
-    <AppContext.Provider value={state}>
-      <App />
-    </AppContext.Provider>,
-    root,
-  );
+  let shown: AppState | null = null;
+  let leave: (() => void) | null = null;
+  const show = async (data: ReportData) => {
+    const state = makeState(await openAtlas(data), window.innerWidth < NARROW_PX);
+    leave?.();
+    if (shown) stayThere(shown, state);
+    else followMedia(() => shown ?? state);
+    shown = state;
+    takeMedia(state);
+    leave = keepLink(state);
+    render(
+      <AppContext.Provider value={state}>
+        <App />
+      </AppContext.Provider>,
+      root,
+    );
+  };
+  await show(JSON.parse(element.textContent ?? "") as ReportData);
   performance.mark("ioatlas-first-picture");
+  const live = document.querySelector<HTMLMetaElement>('meta[name="ioatlas-live"]')?.content;
+  if (live) await followCampaign(live, show);
+}
+
+/** New data, the same view: what the reader chose stays. */
+function stayThere(before: AppState, state: AppState): void {
+  follow(state, linkOf(before));
+  state.theme.value = before.theme.value;
+  state.paletteName.value = before.paletteName.value;
 }
 
 start().catch((error: unknown) => {

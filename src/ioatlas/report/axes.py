@@ -13,7 +13,9 @@ from ioatlas.model.options import SIZE_OPTIONS
 from ioatlas.model.reason import UnmeasuredReason
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.units import format_size
-from ioatlas.report.page_format import Axis, AxisRole, AxisUnit
+from ioatlas.report.page_format.cells import Axis, AxisRole
+from ioatlas.report.page_format.parts import AxisUnit
+from ioatlas.report.table import FACTOR, PRICES, factors_of
 
 Integers = NDArray[np.int64]
 
@@ -51,8 +53,11 @@ class Grid:
             self.constants |= {name: value for name, value in cells[0].options if name not in options}
         declared = [name for name in result.axes if name in options and name not in PSEUDO_AXES]
         others = [name for name in options if name not in declared]
+        self._factors = factors_of(result)
         values: dict[str, list[OptionValue | None]] = {
+            **self._factor_columns(cells),
             "target": [cell.target for cell in cells],
+            **self._price_columns(cells),
             **{name: [cell.option.get(name) for cell in cells] for name in declared},
             "direction": list(directions),
             "sharing": [cell.sharing for cell in cells],
@@ -74,12 +79,40 @@ class Grid:
             levels = _ordered_levels(present, known.get(name, ()), keep_absent=name in declared)
             place = {level: i for i, level in enumerate(levels)}
             codes = np.fromiter((place[value] for value in column), dtype=np.int64, count=len(column))
-            derived = name not in declared and name != "target" and bool(declared) and _follows(key, codes)
+            given = name in declared or (name == "target" and not self._factors) or not (declared or self._factors)
+            derived = not given and _follows(key, codes)
             if not derived:
                 key = _dense(key * len(levels) + codes)
             self.rows[name], self.unmeasured[name] = codes[:n_rows], codes[n_rows:]
-            self.axes.append(_axis(name, levels, derived=derived))
+            self.axes.append(_axis(name, levels, derived=derived, unit=self._units.get(name, "")))
         self.names = [axis.name for axis in self.axes]
+
+    def _factor_columns(self, cells: Sequence[Cell]) -> dict[str, list[OptionValue | None]]:
+        """A column for each factor; none unless they tell targets apart, for then they take its place."""
+        every = self._factors
+        self._units = {name: f.unit for factors in every.values() for name, f in factors.items()}
+        self._prices = {
+            target: {name: factor for name, factor in factors.items() if name in PRICES}
+            for target, factors in every.items()
+        }
+        own = {
+            target: {name: factor for name, factor in factors.items() if name not in PRICES}
+            for target, factors in every.items()
+        }
+        told = {tuple(factors.items()) for factors in own.values()}
+        self._factors = own if 1 < len(own) == len(told) else {}
+        names = dict.fromkeys(name for factors in self._factors.values() for name in factors)
+        return {name: [self._factor(cell, name) for cell in cells] for name in names}
+
+    def _price_columns(self, cells: Sequence[Cell]) -> dict[str, list[OptionValue | None]]:
+        """Prices follow from the target: they stand after it."""
+        names = dict.fromkeys(name for factors in self._prices.values() for name in factors)
+        return {name: [self._factor(cell, name) for cell in cells] for name in names}
+
+    def _factor(self, cell: Cell, name: str) -> OptionValue | None:
+        known = self._prices if name in PRICES else self._factors
+        factor = known.get(cell.target, {}).get(name)
+        return factor.value if factor is not None else None
 
     def label(self, cell: Cell) -> str:
         """The cell in words: what distinguishes it from the others of its campaign."""
@@ -87,12 +120,20 @@ class Grid:
         for axis in self.axes:
             if axis.derived or len(axis.levels) < 2 or axis.role == "direction":
                 continue
-            value = getattr(cell, axis.role) if axis.role != "option" else cell.option.get(axis.name)
+            value = self._value(cell, axis)
             if value is None:
                 continue
             text = format_size(value) if axis.unit == "bytes" and isinstance(value, int) else str(value)
-            parts.append(text if axis.name in ("target", "rw") else f"{axis.name} {text}")
+            parts.append(text if axis.name in ("target", "rw") else f"{axis.label or axis.name} {text}")
         return " · ".join(parts) or cell.rw
+
+    def _value(self, cell: Cell, axis: Axis) -> OptionValue | None:
+        if axis.role == "factor":
+            return self._factor(cell, axis.name)
+        if axis.role == "option":
+            return cell.option.get(axis.name)
+        value: OptionValue = getattr(cell, axis.role)
+        return value
 
 
 def _dense(key: Integers) -> Integers:
@@ -138,9 +179,13 @@ def _ordered_levels(
     return [*levels, *([None] if None in seen else [])]
 
 
-def _axis(name: str, levels: list[OptionValue | None], *, derived: bool) -> Axis:
-    role: AxisRole = name if name in PSEUDO_AXES else "option"
+def _axis(name: str, levels: list[OptionValue | None], *, derived: bool, unit: str) -> Axis:
+    """unit: of a factor."""
     numeric = all(isinstance(level, (int, float)) for level in levels)
+    if name.startswith(FACTOR):
+        label = name.removeprefix(FACTOR) + (f", {unit}" if unit else "")
+        return Axis(name=name, role="factor", unit="none", numeric=numeric, derived=derived, levels=levels, label=label)
+    role: AxisRole = name if name in PSEUDO_AXES else "option"
     return Axis(name=name, role=role, unit=unit_of(name), numeric=numeric, derived=derived, levels=levels)
 
 

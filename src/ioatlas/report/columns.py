@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ioatlas.report.page_format import Column, Dictionary, Encoding
+from ioatlas.report.page_format.cells import Column, Dictionary, Encoding
 
 Floats = NDArray[np.float64]
 

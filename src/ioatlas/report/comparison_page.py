@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of a comparison: both maps, and the map of ratios."""
+"""The page of a comparison: the maps side by side, and the maps of ratios."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from ioatlas.campaign import load_result
+from ioatlas.errors import UsageError
+from ioatlas.model.chart import Table
 from ioatlas.model.result import CampaignResult
 from ioatlas.report.page import write_report
-from ioatlas.report.page_format import ComparisonData
+from ioatlas.report.page_format.campaign import ComparisonData
 from ioatlas.report.redact import redactor
 from ioatlas.results.comparison import CampaignComparison
-from ioatlas.results.joined import joined
+from ioatlas.results.joined import joined, joined_sides
+from ioatlas.results.many import SidesComparison
 
 
 def write_comparison(
@@ -34,3 +39,83 @@ def write_comparison(
         sentences=[clean(sentence) for sentence in sentences],
     )
     write_report(both, path, data)
+
+
+def write_sides(found: SidesComparison, words: str, sentences: Sequence[str], path: Path) -> None:
+    """The same of any number of sides. Raises UsageError for a side that has no map: a table that was exported."""
+    for side in found.sides:
+        if side.kind == "exported":
+            raise UsageError(
+                "a page shows maps of campaigns and of imported results, and this is a table of one",
+                where=side.origin,
+                remedy="name the campaign's directory instead, or write a table with -o FILE.csv",
+            )
+    results: dict[Path, CampaignResult] = {}
+    for side in found.sides:
+        if side.directory not in results:
+            results[side.directory] = load_result(_directory(side.directory))
+    whole = joined_sides([results[side.directory] for side in found.sides], found)
+    clean = redactor([target for result in results.values() for target in result.targets])
+    names = [
+        [side.name if len(side.targets) == 1 else f"{side.name}: {target}" for target in side.targets]
+        for side in found.sides
+    ]
+    data = ComparisonData(
+        quantity=words,
+        first=names[found.base],
+        second=[name for at, own in enumerate(names) if at != found.base for name in own],
+        sentences=[clean(sentence) for sentence in sentences],
+    )
+    write_report(replace(whole, tables=(_standing(found), *_apart(found))), path, data)
+
+
+def _directory(place: Path) -> Path:
+    return place.parent if place.is_file() else place
+
+
+def _standing(found: SidesComparison) -> Table:
+    """Every side against the base: the best first where they are ranked."""
+    places = {place.side: place for place in found.result.ranking}
+    order = list(places) or sorted(range(len(found.sides)), key=lambda side: side != found.base)
+    rows: list[tuple[str, ...]] = []
+    for side in order:
+        place = places.get(side)
+        rank = "" if place is None else str(place.best) if place.best == place.worst else f"{place.best}-{place.worst}"
+        letters, alone = ("", "") if place is None else (place.letters, str(place.alone))
+        factors = ", ".join(f"{name} {factor.text}" for name, factor in found.sides[side].factors.items())
+        rows.append((rank, found.names[side], letters, factors, *_against(found, side), alone))
+    base = found.names[found.base]
+    columns: tuple[str, ...] = (
+        "rank",
+        "side",
+        "letters",
+        "factors",
+        f"against {base}",
+        "plausible",
+        *COUNTED,
+        "alone best",
+    )
+    empty = {at for at in range(len(columns)) if not any(row[at] for row in rows)}
+    columns = tuple(name for at, name in enumerate(columns) if at not in empty)
+    rows = [tuple(text for at, text in enumerate(row) if at not in empty) for row in rows]
+    title = "The sides; those that share a letter are not told apart" if places else f"The sides against {base}"
+    return Table(title, columns, tuple(rows), note="Higher, lower, same and undecided are counts of cells.")
+
+
+COUNTED = ("higher", "lower", "same", "undecided")
+
+
+def _against(found: SidesComparison, side: int) -> tuple[str, ...]:
+    pair = found.result.pair(found.base, side)
+    if pair is None:
+        return ("100%", "", "", "", "", "")
+    whole = pair.whole
+    between = f"{whole.low - 1:+.1%} to {whole.high - 1:+.1%}" if whole else "no test"
+    counts = (pair.count("higher"), pair.count("lower"), pair.count("same"), pair.count("not different"))
+    ratio = "" if pair.ratio is None else f"{pair.ratio - 1:+.1%}"
+    return (ratio, between, *map(str, counts))
+
+
+def _apart(found: SidesComparison) -> tuple[Table, ...]:
+    rows = tuple((one.group, one.name, *one.values) for one in found.apart)
+    return (Table("In which conditions they differ", ("what", "fact", *found.names), rows),) if rows else ()

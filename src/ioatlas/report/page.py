@@ -16,7 +16,7 @@ from pathlib import Path
 from ioatlas.errors import IoAtlasError
 from ioatlas.model.result import CampaignResult
 from ioatlas.report.page_data import report_data
-from ioatlas.report.page_format import ComparisonData
+from ioatlas.report.page_format.campaign import ComparisonData
 
 DATA_ELEMENT_ID = "ioatlas-data"
 
@@ -46,8 +46,8 @@ def write_report(result: CampaignResult, path: Path, comparison: ComparisonData 
         ) from error
 
 
-def report_html(result: CampaignResult, comparison: ComparisonData | None = None) -> str:
-    """The page's text."""
+def report_html(result: CampaignResult, comparison: ComparisonData | None = None, *, live: str = "") -> str:
+    """The page's text. live: address below which a server tells what is new of a campaign that runs."""
     script, style = _built("explorer.js"), _built("explorer.css")
     data = report_data(result, comparison).model_dump_json()
     policy = "; ".join(
@@ -57,6 +57,7 @@ def report_html(result: CampaignResult, comparison: ComparisonData | None = None
             f"style-src '{_csp_hash(style)}'",
             "base-uri 'none'",
             "form-action 'none'",
+            *(["connect-src 'self'"] if live else []),
         )
     )
     title = html.escape(f"{result.name or result.campaign_id} · I/O Atlas")
@@ -67,7 +68,8 @@ def report_html(result: CampaignResult, comparison: ComparisonData | None = None
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
         f'<meta name="generator" content="ioatlas {html.escape(result.tool_version)}">\n'
-        f"<title>{title}</title>\n"
+        + (f'<meta name="ioatlas-live" content="{html.escape(live)}">\n' if live else "")
+        + f"<title>{title}</title>\n"
         f"<style>{style}</style>\n</head>\n<body>\n"
         '<div id="ioatlas"></div>\n'
         "<noscript>This report draws its map with JavaScript, from the data inside this file. Nothing is loaded from "

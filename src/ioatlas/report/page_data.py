@@ -22,30 +22,24 @@ from ioatlas.model.target import Target
 from ioatlas.model.verdict import LOWER_BOUND, VerdictCode, verdict_class
 from ioatlas.report.axes import Grid, Integers, unit_of
 from ioatlas.report.columns import Floats, pack_f32, pack_integers, pack_interval, pack_log16, pack_texts
+from ioatlas.report.costs import cost_data
 from ioatlas.report.latencies import packed_courses, packed_curves
 from ioatlas.report.load_curves import curve_data
-from ioatlas.report.page_format import (
-    FORMAT,
-    VERSION,
-    Campaign,
+from ioatlas.report.page_format import FORMAT, VERSION, ReportData
+from ioatlas.report.page_format.campaign import Campaign, ComparisonData, ImportedMethod, Session, TargetData
+from ioatlas.report.page_format.cells import (
     Cells,
-    ChartData,
     Column,
-    ComparisonData,
     Constant,
     Dictionary,
-    FindingData,
     FreshEstimate,
-    ImportedMethod,
     JobRecipe,
-    Pair,
-    ReportData,
-    Session,
-    TableData,
-    TargetData,
     UnmeasuredCells,
     VerdictData,
 )
+from ioatlas.report.page_format.charts import ChartData, TableData
+from ioatlas.report.page_format.parts import Pair
+from ioatlas.report.page_format.summary import FindingData
 from ioatlas.report.redact import PUBLIC_FACTS, names_site, redactor
 from ioatlas.report.rounds import rounds_data
 from ioatlas.report.summary import summary_data
@@ -64,6 +58,8 @@ _INTERVALS = (
     ("lat_mean_ns", "lat_mean_low_ns", "lat_mean_high_ns"),
     ("lat_p99_ns", "lat_p99_low_ns", "lat_p99_high_ns"),
 )
+_TOLD = {"higher": 1, "lower": 1, "same": 2, "predicted": 3}
+"""What is said of a change, as `Cells` codes it; 0 where nothing is."""
 _PLAIN_VALUES = (
     "window_seconds",
     "cut_seconds",
@@ -72,6 +68,7 @@ _PLAIN_VALUES = (
     "ratio",
     "ratio_low",
     "ratio_high",
+    "ratio_told",
 )
 
 
@@ -150,6 +147,7 @@ def report_data(result: CampaignResult, comparison: ComparisonData | None = None
         rounds=[rounds_data(test, clean) for test in result.rounds],
         charts=[ChartData.model_validate({**asdict(chart), "title": clean(chart.title)}) for chart in result.charts],
         tables=[TableData.model_validate(asdict(table)) for table in result.tables],
+        costs=[cost_data(cost, places, clean) for cost in result.costs],
         load_curves=[curve_data(curve, clean) for curve in result.load_curves],
         comparison=comparison,
         latency_curves=packed_curves(result.latency_curves, places),
@@ -193,10 +191,10 @@ def _changes(changes: Sequence[Change], places: Mapping[tuple[str, str], int], n
     """Columns of what changed, by row; none where nothing was compared."""
     if not changes:
         return {}
-    columns = {name: np.full(n_rows, np.nan) for name in ("ratio", "ratio_low", "ratio_high")}
+    columns = {name: np.full(n_rows, np.nan) for name in ("ratio", "ratio_low", "ratio_high", "ratio_told")}
     for each in changes:
         row = places[each.cell_key, each.direction]
-        for name, value in zip(columns, (each.ratio, each.low, each.high), strict=True):
+        for name, value in zip(columns, (each.ratio, each.low, each.high, _TOLD.get(each.outcome, 0)), strict=True):
             columns[name][row] = np.nan if value is None else value
     return columns
 
@@ -210,6 +208,10 @@ def _pack_cells(
     reasons, _ = _texts([_why(estimate) for estimate in estimates])
     columns["ceiling_bytes_per_s"] = np.array(
         [e.ceiling.bw_bytes_per_s if e.ceiling else np.nan for e in estimates], dtype=np.float64
+    )
+    columns["limit_probability"] = np.array(
+        [e.limit.probability if e.limit and e.limit.probability is not None else np.nan for e in estimates],
+        dtype=np.float64,
     )
     columns |= changes
     columns = {name: column for name, column in columns.items() if np.isfinite(column).any()}
@@ -338,6 +340,7 @@ def _target_data(target: Target) -> TargetData:
         "block": "/dev/the-device",
         "uri": f"{scheme}://the-server/the-export",
         "imported": "/path/to/the/target",
+        "together": "/path/to/each/of/the/targets",
     }[target.kind]
     facts = [Pair(name=name, value=value) for name, value in target.identity.facts if name in PUBLIC_FACTS]
     if target.size_bytes is not None:

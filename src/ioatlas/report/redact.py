@@ -36,7 +36,10 @@ def redactor(targets: Sequence[Target]) -> Callable[[str], str]:
     business.
     """
     places = {
-        target.location.rstrip("/"): f"[{target.name}]" for target in targets if len(target.location.rstrip("/")) > 1
+        place: f"[{target.name}]"
+        for target in targets
+        for line in target.location.splitlines()  # of targets that are loaded together one each
+        if len(place := line.rstrip("/")) > 1
     }
     if not places:
         return lambda text: text

@@ -10,7 +10,7 @@ from ioatlas.analysis.summary import summarise
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.summary import Doubt, Headline, LoadReading, SmallIo, WorstCell
-from ioatlas.report.page_format import (
+from ioatlas.report.page_format.summary import (
     CountData,
     DoubtData,
     HeadlineData,
@@ -60,7 +60,7 @@ def summary_data(
         doubts=[_doubt(one, rows, clean) for one in summary.doubts],
         headlines=[_headline(one, rows, clean) for one in summary.headlines],
         small=[_small(one, rows, clean) for one in summary.small],
-        bottlenecks=[CountData(name=one.name, count=one.count) for one in summary.bottlenecks],
+        bottlenecks=[CountData(**asdict(one)) for one in summary.bottlenecks],
         typical_uncertainty=summary.typical_uncertainty,
         worst=[_worst(one, rows, clean) for one in summary.worst],
         next_step=summary.next_step,

@@ -6,9 +6,11 @@ CSV and JSON.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from ioatlas.analysis.factor_findings import PRICE, PRICE_PER_TIB
 from ioatlas.model.cell import Cell, OptionValue
+from ioatlas.model.configuration import Factor, factor_names
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.result import CampaignResult
 from ioatlas.report.redact import redactor
@@ -55,6 +57,7 @@ REST = (
     "limit_next",
     "limit_next_share",
     "limit_evidence",
+    "limit_probability",
     "ceiling",
     "ceiling_bytes_per_s",
     "watts",
@@ -69,8 +72,32 @@ REST = (
     "footprint_bytes",
     "written_before_bytes",
     "cell",
+    "n_repeats",
+    "bw_sd",
+    "iops_sd",
+    "lat_mean_sd_ns",
+    "lat_p99_sd_ns",
+    "n_clients",
+    "client_bw_bytes_per_s",
+    "client_low_bytes_per_s",
+    "client_high_bytes_per_s",
+    "jain_index",
+    "skew_ms",
+    "finish_spread_ms",
+    "n_targets",
+    "target_bw_bytes_per_s",
+    "target_low_bytes_per_s",
+    "target_high_bytes_per_s",
+    "target_jain_index",
+    "target_first_done",
+    "target_last_done",
 )
-"""The columns after the swept options. fresh_*: visits made after the cell had been named; cell: its key."""
+"""The columns after the swept options. fresh_*: visits made after the cell had been named; cell: its key.
+*_sd: standard deviation of imported repeats."""
+FACTOR = "factor_"
+"""Before the name of a factor in the name of its column."""
+PRICES = frozenset({f"{FACTOR}{PRICE}", f"{FACTOR}{PRICE_PER_TIB}"})
+"""Columns of factors that follow from others: an axis only where they are asked for."""
 _IN_FIXED = frozenset({"target", "rw", "bs", "size", "numjobs", "iodepth", "direction"})
 _ESTIMATE = (
     "bw_bytes_per_s",
@@ -87,6 +114,10 @@ _ESTIMATE = (
     "lat_p99_high_ns",
     "window_seconds",
     "cut_seconds",
+    "bw_sd",
+    "iops_sd",
+    "lat_mean_sd_ns",
+    "lat_p99_sd_ns",
 )
 
 
@@ -98,17 +129,33 @@ class Entry:
     direction: str
     estimate: Estimate | None
     reason: str = ""
+    factors: Mapping[str, Factor] = field(default_factory=dict)
+    """Of its configuration, by the names of their columns."""
+
+
+def factors_of(result: CampaignResult) -> dict[str, dict[str, Factor]]:
+    """{target: {column: factor}} of the factors that tell configurations apart."""
+    told = {
+        name
+        for name in factor_names(result.configurations)
+        if len({one.factors.get(name) for one in result.configurations}) > 1
+    }
+    return {
+        one.name: {f"{FACTOR}{name}": factor for name, factor in one.factors.items() if name in told}
+        for one in result.configurations
+    }
 
 
 def entries(result: CampaignResult) -> list[Entry]:
     """Every cell of the sweep in the order of its axes, each direction on its own; a cell has a row even when it
     has no estimate.
     """
-    found = [Entry(e.cell, e.direction, e) for e in result.estimates]
+    factors = factors_of(result)
+    found = [Entry(e.cell, e.direction, e, "", factors.get(e.cell.target, {})) for e in result.estimates]
     known = {(entry.cell.key, entry.direction) for entry in found}
     for missing in result.unmeasured:
         found += [
-            Entry(missing.cell, d, None, missing.reason.text)
+            Entry(missing.cell, d, None, missing.reason.text, factors.get(missing.cell.target, {}))
             for d in missing.cell.directions
             if (missing.cell.key, d) not in known
         ]
@@ -149,7 +196,23 @@ def swept_options(result: CampaignResult) -> tuple[str, ...]:
 
 
 def columns(result: CampaignResult) -> tuple[str, ...]:
-    return (*FIXED, *(name for name in swept_options(result) if name not in FIXED), *REST)
+    return (*FIXED, *(name for name in swept_options(result) if name not in FIXED), *REST, *_of_configurations(result))
+
+
+def _of_configurations(result: CampaignResult) -> tuple[str, ...]:
+    """The last columns, where a campaign has configurations: their name, and each of their factors."""
+    if not result.configurations:
+        return ()
+    return ("configuration", *(f"{FACTOR}{name}" for name in factor_names(result.configurations)))
+
+
+def _configured(result: CampaignResult, target: str) -> Row:
+    """What the last columns say of a target."""
+    one = result.configuration(target)
+    factors = one.factors if one is not None else {}
+    names = factor_names(result.configurations)
+    found: Row = {"configuration": one.name if one is not None else None} if result.configurations else {}
+    return found | {f"{FACTOR}{name}": factors[name].value if name in factors else None for name in names}
 
 
 def rows(result: CampaignResult) -> Iterator[Row]:
@@ -164,6 +227,7 @@ def rows(result: CampaignResult) -> Iterator[Row]:
             "verdict": clean(str(found["verdict"])),
             "notes": tuple(clean(str(note)) for note in _notes(entry)),
             "limit_evidence": tuple(clean(text) for text in _evidence(entry)),
+            **_configured(result, entry.cell.target),
         }
 
 
@@ -204,9 +268,12 @@ def row(entry: Entry, options: tuple[str, ...], fresh: Mapping[tuple[str, str], 
         if estimate and estimate.written_before_bytes is not None
         else None,
         "cell": cell.key,
+        "n_repeats": (estimate.n_repeats or None) if estimate else None,
     }
     found: Row = {
         "seeds": estimate.seeds if estimate else (),
+        **_clients(estimate),
+        **_targets(estimate),
         "notes": _notes(entry),
         "limit_evidence": _evidence(entry),
     }
@@ -222,11 +289,47 @@ def _limit(estimate: Estimate | None) -> dict[str, Value]:
         "limit_share": limit.share if limit else None,
         "limit_next": (limit.next_resource or None) if limit else None,
         "limit_next_share": limit.next_share if limit else None,
+        "limit_probability": limit.probability if limit else None,
         "ceiling": bound.name if bound else None,
         "ceiling_bytes_per_s": bound.bw_bytes_per_s if bound else None,
         "watts": estimate.watts if estimate else None,
         "iops_per_watt": estimate.iops_per_watt if estimate else None,
         "bw_bytes_per_s_per_watt": estimate.bw_bytes_per_s_per_watt if estimate else None,
+    }
+
+
+def _clients(estimate: Estimate | None) -> Row:
+    """What each of several clients got."""
+    shares = estimate.shares if estimate else None
+    rates = [one.bw_bytes_per_s for one in shares.clients] if shares else []
+    several = estimate.shares or estimate.targets if estimate else None
+    return {
+        "n_clients": len(rates) or None,
+        "client_bw_bytes_per_s": tuple(f"{one.client}={one.bw_bytes_per_s:.0f}" for one in shares.clients)
+        if shares
+        else (),
+        "client_low_bytes_per_s": min(rates, default=None),
+        "client_high_bytes_per_s": max(rates, default=None),
+        "jain_index": shares.jain_index if shares else None,
+        "skew_ms": several.skew_ms if several else None,
+        "finish_spread_ms": several.finish_spread_ms if several else None,
+    }
+
+
+def _targets(estimate: Estimate | None) -> Row:
+    """What each of several targets got that are loaded together."""
+    shares = estimate.targets if estimate else None
+    rates = [one.bw_bytes_per_s for one in shares.targets] if shares else []
+    return {
+        "n_targets": shares.loaded if shares else None,
+        "target_bw_bytes_per_s": tuple(f"{one.target}={one.bw_bytes_per_s:.0f}" for one in shares.targets)
+        if shares
+        else (),
+        "target_low_bytes_per_s": min(rates, default=None),
+        "target_high_bytes_per_s": max(rates, default=None),
+        "target_jain_index": shares.evenness[1] if shares else None,
+        "target_first_done": shares.first_done if shares else None,
+        "target_last_done": shares.last_done if shares else None,
     }
 
 

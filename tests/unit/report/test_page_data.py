@@ -28,7 +28,8 @@ from ioatlas.model.finding import Finding, FindingCode  # noqa: E402
 from ioatlas.model.reason import read_unmeasured  # noqa: E402
 from ioatlas.model.result import CampaignResult, Unmeasured  # noqa: E402
 from ioatlas.report import columns, latencies, page, page_data, page_format  # noqa: E402
-from ioatlas.report.page_format import Column, ReportData  # noqa: E402
+from ioatlas.report.page_format import ReportData  # noqa: E402
+from ioatlas.report.page_format.cells import Column  # noqa: E402
 
 VALUE_NAMES = [name for triple in page_data._INTERVALS for name in triple]
 

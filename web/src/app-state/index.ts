@@ -5,9 +5,10 @@ import type { CellPlace, Shape } from "../draw/layout";
 import { type Arrangement, arrange, place, placed } from "../lib/arrange";
 import { type Atlas, liveAxes, type Point, pointOfRow, type Slot, slotAt } from "../lib/atlas";
 import type { PaletteName } from "../lib/palettes";
-import { QUANTITIES, type Quantity, type QuantityId, type Reading, reading } from "../lib/quantities";
+import { firstQuantity, type Quantity, type QuantityId, quantitiesOf, type Reading, reading } from "../lib/quantities";
 import { fittingKind, makeScale, type Scale, type ScaleKind } from "../lib/scale";
 import type { UnitSystem } from "../lib/units";
+import { type Hidden, nearest, reveal, seenLevels } from "./filters";
 
 export type ThemeChoice = "auto" | "light" | "dark";
 export type View = "map" | "latency" | "time" | "table";
@@ -35,6 +36,10 @@ export interface AppState {
   arrangement: Signal<Arrangement>;
   /** The level at which each axis stands that is not on the map. */
   fixed: Signal<Point>;
+  /** Levels that the reader does not want to see. */
+  hidden: Signal<Hidden>;
+  /** Levels of each axis that are seen. */
+  seen: ReadonlySignal<readonly (readonly number[])[]>;
   /** The cell the pointer is over, or that has the keyboard's focus. */
   hovered: Signal<CellPlace | null>;
   /** Where the keyboard is on the map; a point of the sweep, so that it survives a change of axes. */
@@ -62,7 +67,7 @@ export function makeState(atlas: Atlas, narrow: boolean): AppState {
   const theme = signal<ThemeChoice>("auto");
   const systemDark = signal(false);
   const printing = signal(false);
-  const quantityId = signal<QuantityId>("throughput");
+  const quantityId = signal<QuantityId>(firstQuantity(atlas));
   const paletteName = signal<PaletteName>("cividis");
   const scaleChoice = signal<ScaleKind | null>(null);
   const arrangement = signal(forWidth(arrange(atlas), narrow));
@@ -70,8 +75,11 @@ export function makeState(atlas: Atlas, narrow: boolean): AppState {
   const fixed = signal<Point>(start);
   const pinned = signal<Point | null>(start);
   const sets = severalImported(atlas, live);
+  const hidden = signal<Hidden>(new Map());
+  const seen = computed(() => seenLevels(atlas, hidden.value));
   const readings = new Map<QuantityId, Reading>();
-  const quantity = computed(() => QUANTITIES.find((q) => q.id === quantityId.value) ?? (QUANTITIES[0] as Quantity));
+  const all = quantitiesOf(atlas);
+  const quantity = computed(() => all.find((q) => q.id === quantityId.value) ?? (all[0] as Quantity));
   const current = computed(() => {
     const known = readings.get(quantity.value.id);
     if (known) return known;
@@ -105,6 +113,8 @@ export function makeState(atlas: Atlas, narrow: boolean): AppState {
     scaleChoice,
     arrangement,
     fixed,
+    hidden,
+    seen,
     hovered: signal<CellPlace | null>(null),
     cursor: signal<Point>(start),
     pinned,
@@ -115,7 +125,7 @@ export function makeState(atlas: Atlas, narrow: boolean): AppState {
     reading: current,
     scaleKind,
     scale: computed(() => makeScale(scaleKind.value, ...current.value.extent)),
-    shape: computed(() => shapeOf(atlas, arrangement.value)),
+    shape: computed(() => shapeOf(seen.value, arrangement.value)),
     pinnedPoint,
     pinnedSlot: computed(() => (pinnedPoint.value ? slotAt(atlas, pinnedPoint.value) : 0)),
   };
@@ -145,8 +155,8 @@ function bestPoint(atlas: Atlas): Point {
   return atlas.axes.map((axis) => (axis.derived ? -1 : 0));
 }
 
-function shapeOf(atlas: Atlas, { x, y, columns, rows }: Arrangement): Shape {
-  const n = (axis: number) => (axis < 0 ? 1 : (atlas.axes[axis]?.levels.length ?? 1));
+function shapeOf(seen: readonly (readonly number[])[], { x, y, columns, rows }: Arrangement): Shape {
+  const n = (axis: number) => (axis < 0 ? 1 : (seen[axis]?.length ?? 1));
   return { nx: n(x), ny: n(y), columns: n(columns), rows: n(rows), flow: columns < 0 !== rows < 0 };
 }
 
@@ -160,7 +170,7 @@ export function pointAt(state: AppState, at: CellPlace): Point {
     [columns, at.column],
     [rows, at.row],
   ] as const) {
-    if (axis >= 0) point[axis] = level;
+    if (axis >= 0) point[axis] = state.seen.value[axis]?.[level] ?? level;
   }
   return point;
 }
@@ -168,7 +178,7 @@ export function pointAt(state: AppState, at: CellPlace): Point {
 /** The place on the map of a point of the sweep (of its projection, when a slider stands elsewhere). */
 export function placeOf(state: AppState, point: Point): CellPlace {
   const { x, y, columns, rows } = state.arrangement.value;
-  const at = (axis: number) => (axis < 0 ? 0 : Math.max(0, point[axis] ?? 0));
+  const at = (axis: number) => (axis < 0 ? 0 : nearest(state.seen.value[axis] ?? [], point[axis] ?? 0));
   return { x: at(x), y: at(y), column: at(columns), row: at(rows) };
 }
 
@@ -181,7 +191,10 @@ export function placeAxis(state: AppState, at: keyof Arrangement, axis: number):
   });
 }
 
-/** Shows another quantity. A change is one map: the second campaign's, so that its axis leaves the tiles meanwhile. */
+/**
+ * Shows another quantity. Of two campaigns a change is one map, the second one's, so that their axis leaves the tiles
+ * meanwhile; of more it is one map for each but the first.
+ */
 export function chooseQuantity(state: AppState, id: QuantityId): void {
   const { atlas } = state;
   const target = sideAxis(atlas);
@@ -189,7 +202,8 @@ export function chooseQuantity(state: AppState, id: QuantityId): void {
     const before = state.quantityId.value;
     state.quantityId.value = id;
     state.scaleChoice.value = null;
-    if (target < 0 || (id === "change") === (before === "change")) return;
+    const several = (atlas.data.comparison?.second.length ?? 0) > 1;
+    if (target < 0 || several || (id === "change") === (before === "change")) return;
     const { arrangement } = state;
     if (id === "change") {
       const at = (Object.keys(arrangement.value) as (keyof Arrangement)[]).find((k) => arrangement.value[k] === target);
@@ -207,7 +221,7 @@ export function chooseQuantity(state: AppState, id: QuantityId): void {
   });
 }
 
-/** The axis of the two campaigns of a comparison; -1 in a page of one. */
+/** The axis of the sides of a comparison; -1 in a page of one. */
 export function sideAxis(atlas: Atlas): number {
   return atlas.data.comparison ? atlas.axes.findIndex((axis) => axis.name === "target") : -1;
 }
@@ -231,6 +245,7 @@ export function showRows(state: AppState, rows: readonly number[]): void {
   batch(() => {
     state.view.value = "map";
     state.outlined.value = new Set(rows);
+    reveal(state, rows);
     pin(state, pointOfRow(state.atlas, first));
   });
 }

@@ -2,7 +2,8 @@
 import { expect, test } from "vitest";
 import { openAtlas } from "../lib/atlas";
 import { smallReport } from "../lib/testing";
-import { makeState, pin } from ".";
+import { makeState, pin, placeOf, pointAt, showRows } from ".";
+import { countHidden, hide, isRowSeen, seenLevels, setSeen } from "./filters";
 import { follow, linkOf } from "./link";
 
 const fresh = async () => makeState(await openAtlas(smallReport()), false);
@@ -31,4 +32,38 @@ test("what the campaign does not have is passed over", async () => {
   expect(linkOf(state)).toContain("cell.rw=write");
   follow(state, "#view=map&x=bs&y=bs");
   expect(state.arrangement.value.x).not.toBe(state.arrangement.value.y);
+});
+
+test("values that are hidden have no place, and a link keeps them hidden", async () => {
+  const [mine, theirs] = [await fresh(), await fresh()];
+  mine.arrangement.value = { x: 2, y: 1, columns: -1, rows: -1 };
+  const all = mine.shape.value.nx;
+  const levels = mine.atlas.axes[2]?.levels.length ?? 0;
+  expect(all).toBe(levels);
+  pin(mine, [0, 0, 0, -1]);
+  setSeen(mine, 2, 0, false);
+  expect(mine.shape.value.nx).toBe(all - 1);
+  expect(mine.seen.value[2]).not.toContain(0);
+  // What stands first is the next value, and the cell looked at has moved to it.
+  expect(pointAt(mine, { x: 0, y: 0, column: 0, row: 0 })[2]).toBe(1);
+  expect(mine.pinnedPoint.value?.[2]).toBe(1);
+  expect(placeOf(mine, [0, 0, 1, -1]).x).toBe(0);
+  follow(theirs, linkOf(mine));
+  expect(linkOf(theirs)).toBe(linkOf(mine));
+  expect(theirs.seen.value).toEqual(mine.seen.value);
+  follow(theirs, linkOf(await fresh()));
+  expect(countHidden(theirs.hidden.value)).toBe(0);
+});
+
+test("the last value of an axis stays, and a finding shows what was hidden", async () => {
+  const state = await fresh();
+  const levels = state.atlas.axes[2]?.levels ?? [];
+  for (const level of levels.keys()) setSeen(state, 2, level, false);
+  expect(state.seen.value[2]).toHaveLength(1);
+  const row = [...(state.atlas.levels[2] ?? [])].findIndex((level) => !state.seen.value[2]?.includes(level));
+  expect(isRowSeen(state.atlas, state.hidden.value, row)).toBe(false);
+  showRows(state, [row]);
+  expect(isRowSeen(state.atlas, state.hidden.value, row)).toBe(true);
+  hide(state, new Map());
+  expect(state.seen.value).toEqual(seenLevels(state.atlas, new Map()));
 });

@@ -5,6 +5,7 @@ import { type Arrangement, placed } from "../lib/arrange";
 import type { Atlas } from "../lib/atlas";
 import { QUANTITIES, type QuantityId } from "../lib/quantities";
 import { type AppState, pin, type View } from ".";
+import { hide } from "./filters";
 
 const VIEWS: readonly View[] = ["map", "latency", "time", "table"];
 const PLACES: readonly (keyof Arrangement)[] = ["x", "y", "columns", "rows"];
@@ -16,6 +17,10 @@ export function linkOf(state: AppState): string {
   if (state.scaleChoice.value) words.set("scale", state.scaleChoice.value);
   words.set("units", state.units.value);
   for (const at of PLACES) words.set(at, atlas.axes[state.arrangement.value[at]]?.name ?? "");
+  for (const [a, levels] of state.hidden.value) {
+    const axis = atlas.axes[a];
+    for (const level of axis ? levels : []) words.append(`hide.${axis?.name}`, String(axis?.levels[level]));
+  }
   const point = state.pinnedPoint.value;
   for (const a of point ? live : []) {
     const axis = atlas.axes[a];
@@ -51,7 +56,19 @@ export function follow(state: AppState, hash: string): void {
         }),
       );
     }
+    hide(state, hiddenOf(state, words));
   });
+}
+
+/** What a link hides, by axis. */
+function hiddenOf(state: AppState, words: URLSearchParams): Map<number, Set<number>> {
+  return new Map(
+    state.live.map((a) => {
+      const axis = state.atlas.axes[a];
+      const texts = new Set(words.getAll(`hide.${axis?.name}`));
+      return [a, new Set(axis?.levels.flatMap((level, i) => (texts.has(String(level)) ? [i] : [])))];
+    }),
+  );
 }
 
 function usable(atlas: Atlas, view: View): boolean {
@@ -70,15 +87,23 @@ function arrangementOf(state: AppState, words: URLSearchParams): Arrangement | n
   return found.x >= 0 && new Set(used).size === used.length ? found : null;
 }
 
-/** Keeps the address in step with what is seen, and what is seen with an address that somebody enters. */
-export function keepLink(state: AppState): void {
+/**
+ * Keeps the address in step with what is seen, and what is seen with an address that somebody enters. What it returns
+ * ends that.
+ */
+export function keepLink(state: AppState): () => void {
   if (location.hash) follow(state, location.hash);
   let first = true;
-  effect(() => {
+  const leave = effect(() => {
     const link = linkOf(state);
     // The page's own address stays bare until the reader changes something.
     if (!first && link !== location.hash) history.replaceState(null, "", link);
     first = false;
   });
-  addEventListener("hashchange", () => follow(state, location.hash));
+  const entered = () => follow(state, location.hash);
+  addEventListener("hashchange", entered);
+  return () => {
+    leave();
+    removeEventListener("hashchange", entered);
+  };
 }

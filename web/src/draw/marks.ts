@@ -3,6 +3,7 @@
 //   predicted    diagonal lines        unstable      a wave-like zigzag
 //   imported     a frame inside        suspect       a filled corner
 //   minimum      an arrow up
+//   undecided    a ring           alike         two level lines
 //   inadmissible a cross on grey       unmeasured    dots on the paper       absent  nothing
 import type { Mark } from "../lib/atlas";
 
@@ -46,6 +47,23 @@ export function drawMark(
     case "minimum":
       arrowUp(c, x + w, y, Math.max(4, small * 0.3), ink);
       return;
+    case "undecided":
+      c.strokeStyle = ink;
+      c.beginPath();
+      c.arc(x + w - small * 0.24, y + small * 0.24, Math.max(1.5, small * 0.13), 0, 2 * Math.PI);
+      c.stroke();
+      return;
+    case "alike": {
+      const arm = Math.max(3, small * 0.24);
+      c.strokeStyle = ink;
+      c.beginPath();
+      for (const up of [0.16, 0.32]) {
+        c.moveTo(x + w - 2, y + small * up);
+        c.lineTo(x + w - 2 - arm, y + small * up);
+      }
+      c.stroke();
+      return;
+    }
     case "suspect": {
       const side = Math.max(4, small * 0.55);
       c.fillStyle = ink;

@@ -59,7 +59,7 @@ export function paintTile(canvas: HTMLCanvasElement, picture: TilePicture, paint
   let plain = true;
   for (let i = 0; i < slots.length; i++) {
     const slot = slots[i] ?? 0;
-    let mark = markOf(atlas, slot);
+    let mark = (slot > 0 ? reading.marks?.[slot - 1] : undefined) ?? markOf(atlas, slot);
     const value = slot > 0 ? (reading.value[slot - 1] ?? Number.NaN) : Number.NaN;
     const place = scale.place(value);
     if (Number.isNaN(place)) {

@@ -57,7 +57,7 @@ export function arrange(atlas: Atlas): Arrangement {
   const bs = [...free].find((a) => atlas.axes[a]?.name === "bs");
   if (free.size === 1) return { x: take(atlas, free, [], false, true), y: -1, columns: -1, rows: -1 };
   if (bs !== undefined) free.delete(bs);
-  // Two campaigns stand side by side.
+  // The sides of a comparison stand side by side.
   const side = atlas.data.comparison ? take(atlas, free, ["target"], false, false) : -1;
   let x = take(atlas, free, X_FIRST, true, true);
   if (x < 0) x = take(atlas, free, X_FIRST, false, true);

@@ -203,6 +203,7 @@ describe("arrangement", () => {
       numeric: name !== "rw" && name !== "target",
       derived: false,
       levels: Array.from({ length: n }, (_, i) => i),
+      label: "",
     }));
     report.cells = { ...report.cells, n_rows: 0, axes: live.map(() => u8()), values: {} };
     report.unmeasured = { ...report.unmeasured, n_rows: 0, axes: live.map(() => u8()) };

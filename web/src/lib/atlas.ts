@@ -16,6 +16,8 @@ export type Mark =
   | "imported"
   | "unstable"
   | "minimum"
+  | "undecided"
+  | "alike"
   | "suspect"
   | "inadmissible"
   | "unmeasured"

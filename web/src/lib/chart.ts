@@ -36,7 +36,8 @@ export interface Drawn {
 
 export function valueText(value: number, unit: string, system: UnitSystem): string {
   if (unit === "bytes/s") return rate(value, system);
-  return unit === "bytes" ? size(value, system) : count(value);
+  if (unit === "bytes") return size(value, system);
+  return Number.isInteger(value) && Math.abs(value) < 10_000 ? String(value) : count(value);
 }
 
 export function drawChart(chart: ChartData, system: UnitSystem): Drawn {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Everything there is to say about one cell, in words: tooltip, details and screen readers all speak from here.
 import { type Atlas, cellNumber, type Mark, markOf, type Point, type Slot, textAt } from "./atlas";
-import { QUANTITIES, type QuantityId, readingAt } from "./quantities";
+import { type QuantityId, quantitiesOf, readingAt } from "./quantities";
 import { percent, rate, type UnitSystem } from "./units";
 
 export interface FactLine {
@@ -29,7 +29,7 @@ export interface Facts {
   windowSeconds: number;
   cutSeconds: number;
   note: string;
-  /** What limits the cell, 'undetermined', or empty; and the margin to the next resource, with the evidence. */
+  /** What limits the cell with its odds, 'undetermined', or empty; and the margin to the next resource, with the evidence. */
   limit: string;
   limitWhy: string;
   /** "96 % of the 1 Gb/s link, MTU 1500 (112 MiB/s)"; empty without a ceiling. */
@@ -75,7 +75,7 @@ export function factsAt(atlas: Atlas, slot: Slot, system: UnitSystem): Facts {
   }
   const row = slot - 1;
   const lines: FactLine[] = [];
-  for (const quantity of QUANTITIES) {
+  for (const quantity of quantitiesOf(atlas)) {
     const [value, low, high] = readingAt(atlas, quantity, row);
     if (!Number.isFinite(value)) continue;
     const format = (v: number) => quantity.format(v, system);
@@ -101,12 +101,24 @@ export function factsAt(atlas: Atlas, slot: Slot, system: UnitSystem): Facts {
     windowSeconds: atlas.values.at("window_seconds", row),
     cutSeconds: atlas.values.at("cut_seconds", row),
     note: textAt(atlas.note, row),
-    limit: textAt(atlas.limit, row),
+    limit: limitText(atlas, row),
     limitWhy: textAt(atlas.limitWhy, row),
     ceiling: ceilingText(atlas, row, system),
     power: powerText(atlas, row, system),
     reason: "",
   };
+}
+
+/** "very likely link (93 %)": what limits a cell and how probable that is, "undetermined", or empty. */
+export function limitText(atlas: Atlas, row: number): string {
+  return limitWords(textAt(atlas.limit, row), atlas.values.at("limit_probability", row));
+}
+
+/** The words of the model: `ODDS` of a limit. */
+export function limitWords(limit: string, probability: number | null): string {
+  if (!limit || probability === null || !(probability > 0)) return limit;
+  const odds = probability >= 0.95 ? "almost certainly" : probability >= 0.8 ? "very likely" : "probably";
+  return `${odds} ${limit} (${Math.round(probability * 100)} %)`;
 }
 
 /** Throughput beside the tightest bound of the path. */

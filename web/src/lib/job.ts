@@ -11,6 +11,9 @@ export function jobText(atlas: Atlas, slot: Slot): string {
   if (atlas.axes.some((axis) => axis.name === "stream")) {
     return "; One of several streams that ran at once. The jobs that ran, all streams of\n; a load together, are in the campaign's directory: batches/NUMBER/job.fio\n";
   }
+  if (atlas.axes.some((axis) => axis.name === "work")) {
+    return "; A command, not a load of fio. Its text is in the campaign's directory: campaign.toml\n";
+  }
   const measured = slot > 0 && textAt(atlas.kind, slot - 1) === "measured";
   if (measured && atlas.axes.some((axis) => axis.name === "operation")) {
     return "; One operation of a round on one new file: it needs those before it. The jobs that ran,\n; in their order, are in the campaign's directory: batches/NUMBER/job.fio\n";

@@ -21,7 +21,7 @@ const NAMES: Record<string, string> = {
 
 /** What an axis is called, with fio's own option name where that differs. */
 export function axisLabel(axis: Axis): string {
-  return NAMES[axis.name] ?? axis.name;
+  return axis.label || (NAMES[axis.name] ?? axis.name);
 }
 
 export function axisTitle(axis: Axis): string {

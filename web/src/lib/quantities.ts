@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the map can show of a cell: the value, its interval, and how to write it.
-import type { Atlas, Slot } from "./atlas";
+import type { Atlas, Mark, Slot } from "./atlas";
 import { count, latency, percent, rate, type UnitSystem } from "./units";
 
 export type QuantityId = "throughput" | "iops" | "lat_mean" | "lat_p99" | "per_job" | "width" | "change";
@@ -15,6 +15,13 @@ export interface Quantity {
   format(value: number, system: UnitSystem): string;
   /** Counted in bytes: round values are powers of 1024 in IEC units. */
   inBytes: boolean;
+}
+
+/** Beyond ±100 % the runs disagree, and a number says nothing. */
+const WIDEST = 2;
+
+function widthText(width: number): string {
+  return width > WIDEST ? `over ${percent(WIDEST)}` : percent(width);
 }
 
 /** A ratio as people say it: "+12 %", "−5 %", and beyond a doubling "2.4 times". */
@@ -53,8 +60,35 @@ export const QUANTITIES: readonly Quantity[] = [
     format: changeText,
     inBytes: false,
   },
-  { id: "width", label: "Interval width", columns: THROUGHPUT, format: percent, inBytes: false },
+  { id: "width", label: "Interval width", columns: THROUGHPUT, format: widthText, inBytes: false },
 ];
+
+const has = (atlas: Atlas, name: string) => atlas.axes.some((axis) => axis.name === name);
+
+/** Labels where calls or commands are counted, not I/Os. */
+function ownLabels(atlas: Atlas): Partial<Record<QuantityId, string>> {
+  if (has(atlas, "work")) return { iops: "Per second", lat_mean: "Time" };
+  return countsCalls(atlas) ? { iops: "Operations/s", lat_mean: "Mean time", lat_p99: "p99 time" } : {};
+}
+
+/** Operations whose answer is calls a second: names and small files. */
+function countsCalls(atlas: Atlas): boolean {
+  const { headlines } = atlas.data.summary;
+  return has(atlas, "operation") && headlines.length > 0 && headlines.every((one) => one.quantity === "iops");
+}
+
+/** All quantities, by the words that fit what this campaign counts. */
+export function quantitiesOf(atlas: Atlas): readonly Quantity[] {
+  const labels = ownLabels(atlas);
+  return QUANTITIES.map((one) => ({ ...one, label: labels[one.id] ?? one.label }));
+}
+
+/** What the map opens on: bytes a second, or what the campaign counts instead. */
+export function firstQuantity(atlas: Atlas): QuantityId {
+  return atlas.values.has("iops") && (countsCalls(atlas) || !atlas.values.has("bw_bytes_per_s"))
+    ? "iops"
+    : "throughput";
+}
 
 /** A quantity of every row: value and bounds, NaN where unknown. */
 export interface Reading {
@@ -64,7 +98,12 @@ export interface Reading {
   high: Float64Array;
   /** Smallest and largest finite value of all rows. */
   extent: readonly [number, number];
+  /** How each row is marked, where this quantity has marks of its own. */
+  marks?: readonly Mark[];
 }
+
+/** What is said of a change, by its code. */
+const TOLD: readonly Mark[] = ["undecided", "steady", "alike", "predicted"];
 
 function extentOf(values: Float64Array): readonly [number, number] {
   let low = Number.POSITIVE_INFINITY;
@@ -111,7 +150,9 @@ export function reading(atlas: Atlas, quantity: Quantity): Reading {
     value = value.map((v, row) => ((to[row] ?? Number.NaN) - (from[row] ?? Number.NaN)) / v);
     [low, high] = [NONE, NONE];
   }
-  return { quantity, value, low, high, extent: quantity.id === "change" ? aboutOne(value) : extentOf(value) };
+  if (quantity.id !== "change") return { quantity, value, low, high, extent: extentOf(value) };
+  const marks = Array.from(atlas.values.column("ratio_told"), (code) => TOLD[code] ?? "undecided");
+  return { quantity, value, low, high, extent: aboutOne(value), marks };
 }
 
 /** As far below 1 as above it, so that no change stands in the middle of the scale. */

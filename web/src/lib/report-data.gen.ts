@@ -42,6 +42,10 @@ export interface ReportData {
    */
   load_curves: LoadCurveData[];
   /**
+   * of each target whose product is known; empty where the campaign names none
+   */
+  costs: ProductCostData[];
+  /**
    * null for a single campaign
    */
   comparison: ComparisonData | null;
@@ -125,7 +129,11 @@ export interface HeadlineData {
   label: string;
   target: string;
   direction: string;
-  quantity: "bw_bytes_per_s" | "iops" | "lat_mean_ns";
+  quantity: "bw_bytes_per_s" | "iops" | "lat_mean_ns" | "figure";
+  /**
+   * of a figure, which has one of its own
+   */
+  unit: string;
   value: number;
   low: number | null;
   high: number | null;
@@ -140,6 +148,7 @@ export interface HeadlineData {
   tie: string;
   ties: number[];
   limit: string;
+  limit_probability: number | null;
 }
 /**
  * Small blocks at the lightest load and at the one with most IOPS.
@@ -165,11 +174,12 @@ export interface LoadReadingData {
   estimated: boolean;
 }
 /**
- * How often something was found.
+ * How often something was found. probability: mean of what was stated, or null.
  */
 export interface CountData {
   name: string;
   count: number;
+  probability: number | null;
 }
 /**
  * A cell whose value is worth least. uncertainty: a share; null where its runs disagree too far to say.
@@ -184,7 +194,7 @@ export interface WorstCellData {
  */
 export interface TargetData {
   name: string;
-  kind: "directory" | "file" | "block" | "uri" | "imported";
+  kind: "directory" | "file" | "block" | "uri" | "imported" | "together";
   /**
    * stands in job texts where the path or URI belongs
    */
@@ -204,10 +214,10 @@ export interface Pair {
  */
 export interface Axis {
   /**
-   * fio's option name, or target, direction, sharing, state
+   * fio's option name, or target, direction, sharing, state, or factor_NAME
    */
   name: string;
-  role: "option" | "target" | "direction" | "sharing" | "state";
+  role: "option" | "target" | "direction" | "sharing" | "state" | "factor";
   unit: "bytes" | "bytes/s" | "percent" | "none";
   /**
    * levels are numbers in ascending order
@@ -221,6 +231,10 @@ export interface Axis {
    * null: the option is not set in these cells
    */
   levels: (number | string | null)[];
+  /**
+   * what people read, where neither fio's name nor ours tells it
+   */
+  label: string;
 }
 /**
  * An option that every cell shares. Sizes are bytes.
@@ -237,7 +251,9 @@ export interface Constant {
  * values: columns by name, NaN where unknown: bw_bytes_per_s, bw_low, bw_high, iops, iops_low, iops_high,
  * lat_mean_ns, lat_mean_low_ns,
  *     lat_mean_high_ns, lat_p99_ns, lat_p99_low_ns, lat_p99_high_ns, window_seconds, cut_seconds,
- *     ceiling_bytes_per_s, watts, ratio, ratio_low, ratio_high. A name is left out when no row has a value.
+ *     ceiling_bytes_per_s, limit_probability, watts, ratio, ratio_low, ratio_high,
+ *     ratio_told (0: undecided, 1: a difference, 2: the same within the tolerance, 3: predicted). A
+ *     name is left out when no row has a value.
  * resolution: largest relative rounding of a value in this page; 0 where single-precision floats are kept.
  * loop: 'closed' or 'open'; empty for what was imported. seeds: of the visits, as text; empty in pages of many
  * rows, an export has them.
@@ -540,10 +556,43 @@ export interface StreamRow {
   lat_p99_ns: number | null;
 }
 /**
+ * A product at one target. total: of the purchase. dates: of its prices, or ''.
+ */
+export interface ProductCostData {
+  target: string;
+  product: string;
+  currency: string;
+  total: number | null;
+  dates: string;
+  usable_bytes: number | null;
+  units: UnitPriceData[];
+  /**
+   * what to know before believing it, in sentences
+   */
+  remarks: string[];
+}
+/**
+ * Cost of one unit, such as 'MB/s read', in the product's currency; null where it is not known.
+ *
+ * amount: units that the product gives. per_watt: units for each watt. where: the cell behind it in words.
+ * row: of `Cells`, null where it is no cell. lower_bound: the client was the limit, so it costs at most that.
+ */
+export interface UnitPriceData {
+  unit: string;
+  cost: number | null;
+  low: number | null;
+  high: number | null;
+  amount: number;
+  per_watt: number | null;
+  where: string;
+  row: number | null;
+  lower_bound: boolean;
+}
+/**
  * Two campaigns side by side: their targets' names are levels of the axis `target`.
  *
  * quantity: what was compared, in words. sentences: what the comparison says. first, second: the targets' names.
- * The columns `ratio`, `ratio_low` and `ratio_high` of `Cells` stand at the rows of the second campaign.
+ * The columns `ratio`, `ratio_low`, `ratio_high` and `ratio_told` of `Cells` stand at the rows of the others.
  */
 export interface ComparisonData {
   quantity: string;
@@ -655,6 +704,10 @@ export interface TableData {
   rows: string[][];
   note: string;
   after_map: boolean;
+  /**
+   * opened by who wants its numbers
+   */
+  folded: boolean;
 }
 
 export const FindingCode = {
@@ -664,6 +717,7 @@ export const FindingCode = {
   CACHE: "cache",
   CACHE_SIZE: "cache-size",
   CLIENT_LIMITED: "client-limited",
+  CLIENTS: "clients",
   CLIFF: "cliff",
   CORRUPTION: "corruption",
   COUNTERS: "counters",
@@ -671,6 +725,8 @@ export const FindingCode = {
   DRIFT: "drift",
   ENGINES: "engines",
   EXPLAINED: "explained",
+  FACTOR: "factor",
+  FAIRNESS: "fairness",
   HIGHEST_LOAD: "highest-load",
   IMPORTED: "imported",
   INTEGRITY: "integrity",
@@ -698,8 +754,10 @@ export const FindingCode = {
   SATURATION_LAW: "saturation-law",
   BASELINE: "sentinel",
   THROUGHPUT: "throughput",
+  TOGETHER: "together",
   UNDETERMINED: "undetermined",
   WEAK_REGIME: "weak-regime",
+  WORK: "work",
   WORK_BOUNDED: "work-bounded",
 } as const;
 export type FindingCode = (typeof FindingCode)[keyof typeof FindingCode];
@@ -746,6 +804,7 @@ export const DoubtCode = {
   CORRUPTION: "corruption",
   NOTHING: "nothing-measured",
   CACHED: "cached",
+  HOLES: "holes",
   OTHER_LOAD: "other-load",
   MOVED: "moved",
   UNCERTAIN: "uncertain",
@@ -760,6 +819,7 @@ export const DoubtCode = {
   DISCARDED: "discarded",
   CLIENT_LIMITED: "client-limited",
   MEASURED_ONCE: "measured-once",
+  FEW_IOS: "few-ios",
   UNFINISHED: "unfinished",
   IMPORTED: "imported",
 } as const;

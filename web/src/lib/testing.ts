@@ -33,6 +33,7 @@ const axis = (name: string, levels: Axis["levels"], rest: Partial<Axis> = {}): A
   numeric: levels.every((level) => typeof level === "number"),
   derived: false,
   levels,
+  label: "",
   ...rest,
 });
 
@@ -123,6 +124,7 @@ export function smallReport(): ReportData {
     sessions: [],
     discard_reasons: [],
     load_curves: [],
+    costs: [],
     comparison: null,
     latency_curves: {
       percents: [50, 99],

@@ -88,3 +88,8 @@ export function whole(value: number): string {
     .toString()
     .replace(/\B(?=(\d{3})+$)/g, "\u202f");
 }
+
+/** "1 visit", "1 920 cells". */
+export function counted(n: number, noun: string): string {
+  return `${whole(n)} ${noun}${n === 1 ? "" : "s"}`;
+}

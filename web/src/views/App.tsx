@@ -5,6 +5,7 @@ import { Charts } from "./Charts";
 import { ColorBar } from "./ColorBar";
 import { Comparison } from "./Comparison";
 import { Controls } from "./Controls";
+import { Costs } from "./Costs";
 import { useApp } from "./context";
 import { Detail } from "./Detail";
 import { Findings } from "./Findings";
@@ -15,6 +16,7 @@ import { Legend } from "./Legend";
 import { LoadCurves } from "./LoadCurves";
 import { MapView } from "./MapView";
 import { Rounds } from "./Rounds";
+import { RunningBar } from "./RunningBar";
 import { Discards, Fresh, Method, NotMeasured } from "./Sections";
 import { Summary } from "./Summary";
 import { TableView } from "./TableView";
@@ -29,6 +31,7 @@ export function App() {
   }, [theme]);
   return (
     <main>
+      <RunningBar />
       <Header />
       {state.atlas.data.comparison ? <Comparison /> : <Summary />}
       <Rounds />
@@ -46,6 +49,7 @@ export function App() {
           <Detail />
         </div>
       </section>
+      <Costs />
       <Findings />
       <ImportedMethods />
       <Fresh />

@@ -144,9 +144,25 @@ function Shape({ at, p }: { at: number; p: { x: number; y: number } }) {
 }
 
 function Texts({ table }: { table: TableData }) {
+  if (table.folded) {
+    return (
+      <details class="chart-table">
+        <summary>{table.title}</summary>
+        <TextRows table={table} />
+      </details>
+    );
+  }
   return (
     <div class="chart-table">
       <h3>{table.title}</h3>
+      <TextRows table={table} />
+    </div>
+  );
+}
+
+function TextRows({ table }: { table: TableData }) {
+  return (
+    <>
       <div class="wide">
         <table class="plain texts">
           <thead>
@@ -158,7 +174,7 @@ function Texts({ table }: { table: TableData }) {
           </thead>
           <tbody>
             {table.rows.map((row) => (
-              <tr key={row[0]}>
+              <tr key={row.join()}>
                 {row.map((text, at) =>
                   at === 0 ? (
                     <th key={table.columns[at]} scope="row">
@@ -174,6 +190,6 @@ function Texts({ table }: { table: TableData }) {
         </table>
       </div>
       {table.note ? <p class="soft">{table.note}</p> : null}
-    </div>
+    </>
   );
 }

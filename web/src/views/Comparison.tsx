@@ -2,11 +2,12 @@
 import { chooseQuantity } from "../app-state";
 import { useApp } from "./context";
 
-/** What the comparison of two campaigns says, and the way to the map of ratios. */
+/** What a comparison says, and the way to the maps of ratios. */
 export function Comparison() {
   const state = useApp();
   const { comparison } = state.atlas.data;
   if (!comparison) return null;
+  const several = comparison.second.length > 1;
   return (
     <section class="comparison" aria-labelledby="comparison-title">
       <h2 id="comparison-title" class="unseen">
@@ -18,7 +19,7 @@ export function Comparison() {
         ))}
       </ul>
       <button type="button" class="quiet" onClick={() => chooseQuantity(state, "change")}>
-        Show the map of changes
+        {several ? `Show the maps of changes against ${comparison.first.join(", ")}` : "Show the map of changes"}
       </button>
     </section>
   );

@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useId } from "preact/hooks";
 import { chooseQuantity, placeAxis, setLevel, type View } from "../app-state";
+import { nearest } from "../app-state/filters";
 import { type Arrangement, placed } from "../lib/arrange";
 import { axisLabel, axisTitle, levelText } from "../lib/labels";
-import { QUANTITIES, type QuantityId } from "../lib/quantities";
+import { type QuantityId, quantitiesOf } from "../lib/quantities";
 import type { ScaleKind } from "../lib/scale";
 import { Choice } from "./Choice";
 import { useApp } from "./context";
+import { Filters } from "./Filters";
 import { Share } from "./Share";
 
 export function Controls() {
   const state = useApp();
   const { atlas } = state;
+  const quantities = quantitiesOf(atlas);
   const has = (id: QuantityId) => {
-    const columns = QUANTITIES.find((q) => q.id === id)?.columns ?? [];
+    const columns = quantities.find((q) => q.id === id)?.columns ?? [];
     const needed = id === "width" ? columns : columns.slice(0, 1);
     return needed.every((name) => atlas.values.has(name));
   };
@@ -24,7 +27,7 @@ export function Controls() {
           label="Quantity"
           value={state.quantityId.value}
           onChange={(v) => chooseQuantity(state, v)}
-          options={QUANTITIES.filter((q) => has(q.id)).map((q) => [q.id, q.label] as const)}
+          options={quantities.filter((q) => has(q.id)).map((q) => [q.id, q.label] as const)}
         />
         <Choice<ScaleKind>
           label="Scale"
@@ -58,6 +61,7 @@ export function Controls() {
         </div>
       ) : null}
       <Share />
+      {state.live.length > 0 && (state.view.value === "map" || state.view.value === "table") ? <Filters /> : null}
     </div>
   );
 }
@@ -147,15 +151,17 @@ function Slider({ a }: { a: number }) {
   const axis = state.atlas.axes[a];
   if (!axis) return null;
   const level = state.fixed.value[a] ?? 0;
+  const seen = state.seen.value[a] ?? [];
+  if (seen.length < 2) return null;
   const text = levelText(axis, axis.levels[level], state.units.value);
   if (!axis.numeric) {
     return (
       <div class="field">
         <label for={id}>{axisLabel(axis)}</label>
         <select id={id} value={String(level)} onChange={(e) => setLevel(state, a, Number(e.currentTarget.value))}>
-          {axis.levels.map((value, i) => (
-            <option key={String(value)} value={String(i)}>
-              {levelText(axis, value, state.units.value)}
+          {seen.map((i) => (
+            <option key={i} value={String(i)}>
+              {levelText(axis, axis.levels[i], state.units.value)}
             </option>
           ))}
         </select>
@@ -171,11 +177,11 @@ function Slider({ a }: { a: number }) {
         id={id}
         type="range"
         min="0"
-        max={axis.levels.length - 1}
+        max={seen.length - 1}
         step="1"
-        value={level}
+        value={nearest(seen, level)}
         aria-valuetext={text}
-        onInput={(e) => setLevel(state, a, Number(e.currentTarget.value))}
+        onInput={(e) => setLevel(state, a, seen[Number(e.currentTarget.value)] ?? level)}
       />
     </div>
   );

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { intervalText, othersAt } from "../lib/facts";
 import { copyText } from "../lib/files";
 import { jobText } from "../lib/job";
-import { rate } from "../lib/units";
+import { counted, rate } from "../lib/units";
 import { useApp } from "./context";
 import { CellName, Readout } from "./Readout";
 import { SliceView } from "./SliceView";
@@ -56,7 +56,7 @@ function Again({ row }: { row: number }) {
             {each.bw_low === null || each.bw_high === null
               ? ""
               : ` (${intervalText(each.bw_low, each.bw_high, format)})`}
-            , {each.n_visits} visits. Only these count as its value.
+            , {counted(each.n_visits, "visit")}. Only these count as its value.
           </p>
         ))}
     </>

@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import { showRows } from "../app-state";
 import type { FindingData } from "../lib/report-data.gen";
+import { counted } from "../lib/units";
 import { useApp } from "./context";
 
 /** Everything that was found, in words, each with its evidence. */
@@ -46,7 +47,7 @@ function Item({ finding }: { finding: FindingData }) {
       <span class="finding-text">{finding.sentence}</span>
       {finding.rows.length > 0 ? (
         <button type="button" class="quiet" onClick={show}>
-          Show {finding.rows.length > 1 ? `${finding.rows.length} cells` : "cell"}
+          Show {finding.rows.length > 1 ? counted(finding.rows.length, "cell") : "cell"}
           <span class="unseen"> on the map: {finding.sentence}</span>
         </button>
       ) : finding.place && unmeasured ? (

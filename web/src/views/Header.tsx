@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { ThemeChoice } from "../app-state";
+import { running } from "../app-state/running";
 import type { PaletteName } from "../lib/palettes";
-import { duration, type UnitSystem, whole } from "../lib/units";
+import { counted, duration, type UnitSystem, whole } from "../lib/units";
 import { Choice } from "./Choice";
 import { useApp } from "./context";
 import { Trust } from "./Summary";
@@ -13,12 +14,12 @@ export function Header() {
   const predicted = countKind(state.atlas.kind.texts, state.atlas.kind.codes, "predicted");
   const imported = cells.n_rows - measured - predicted;
   const facts = [
-    targets.length === 1 ? `target ${targets[0]?.name}` : `${targets.length} targets`,
+    targets.length === 1 ? `target ${targets[0]?.name}` : counted(targets.length, "target"),
     `${whole(measured)} measured`,
     predicted ? `${whole(predicted)} predicted` : "",
     imported ? `${whole(imported)} imported` : "",
     unmeasured.n_rows ? `${whole(unmeasured.n_rows)} not measured` : "",
-    `${whole(campaign.n_visits)} visits`,
+    counted(campaign.n_visits, "visit"),
     campaign.seconds ? duration(campaign.seconds) : "",
     campaign.created ? campaign.created.slice(0, 16).replace("T", " ").concat(" UTC") : "",
   ].filter(Boolean);
@@ -33,11 +34,11 @@ export function Header() {
           {facts.map((fact) => (
             <span key={fact}>{fact}</span>
           ))}
-          {campaign.complete ? null : <span class="flag">stopped early: partial result</span>}
+          {campaign.complete || running.value?.running ? null : <span class="flag">stopped early: partial result</span>}
         </p>
       </div>
       <div class="head-tools">
-        {state.atlas.data.comparison ? null : <Trust />}
+        {state.atlas.data.comparison || running.value?.running ? null : <Trust />}
         <details class="display">
           <summary>Display</summary>
           <div class="display-choices">

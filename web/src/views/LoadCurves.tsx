@@ -39,7 +39,7 @@ function Curve({ curve, several }: { curve: LoadCurveData; several: boolean }) {
         <p class="soft">
           Open loop: I/Os arrive whether or not earlier ones are done. Latency is a {curve.latency_note}.{" "}
           {hasBacklog(curve)
-            ? "“Behind” counts the I/Os that were due and not done at the end of a visit, beside what chance alone explains. "
+            ? "“Behind” counts the I/Os that were due and not done at the end of a visit; chance alone explains some. "
             : ""}
           An open circle marks a load at which the generator fell behind.
         </p>

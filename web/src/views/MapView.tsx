@@ -175,17 +175,18 @@ function Tiles({ layout }: { layout: Layout }) {
   const { x, y, columns, rows } = state.arrangement.value;
   const fixed = state.fixed.value;
   const { nx, ny } = layout.shape;
-  const stride = (a: number) => (a < 0 ? 0 : (atlas.strides[a] ?? 0));
+  const seen = state.seen.value;
+  /** How far a place on an axis of the map lies from its first level, in cells. */
+  const offset = (a: number, place: number) => (a < 0 ? 0 : (atlas.strides[a] ?? 0) * (seen[a]?.[place] ?? place));
   const base = cellNumber(
     atlas,
     fixed.map((level, a) => (a === x || a === y || a === columns || a === rows ? 0 : level)),
   );
   const slotsOf = (tile: Tile): Int32Array => {
     const slots = new Int32Array(nx * ny);
-    const corner = base + tile.column * stride(columns) + tile.row * stride(rows);
+    const corner = base + offset(columns, tile.column) + offset(rows, tile.row);
     for (let j = 0; j < ny; j++) {
-      for (let i = 0; i < nx; i++)
-        slots[(ny - 1 - j) * nx + i] = atlas.slots.get(corner + i * stride(x) + j * stride(y));
+      for (let i = 0; i < nx; i++) slots[(ny - 1 - j) * nx + i] = atlas.slots.get(corner + offset(x, i) + offset(y, j));
     }
     return slots;
   };
@@ -231,10 +232,14 @@ function TileCanvas({ layout, tile, slots, paint }: { layout: Layout; tile: Tile
 
 /** Tick labels and tile headings; only the labels that fit. */
 function Ticks({ layout }: { layout: Layout }) {
-  const { atlas, arrangement, units } = useApp();
+  const { atlas, arrangement, units, seen } = useApp();
   const system = units.value;
   const { x, y, columns, rows } = arrangement.value;
-  const [xAxis, yAxis] = [atlas.axes[x], atlas.axes[y]];
+  // Only what is seen has a place on the map.
+  const [xAxis, yAxis, columnAxis, rowAxis] = [x, y, columns, rows].map((a) => {
+    const axis = atlas.axes[a];
+    return axis && { ...axis, levels: (seen.value[a] ?? []).map((level) => axis.levels[level] ?? null) };
+  });
   const { shape, cellWidth, cellHeight, tileWidth, tileHeight, heading } = layout;
   const texts = (axis: typeof xAxis, short: boolean) =>
     (axis?.levels ?? []).map((level) => (axis ? (short ? shortLevel : levelText)(axis, level, system) : ""));
@@ -245,8 +250,6 @@ function Ticks({ layout }: { layout: Layout }) {
   const xEvery = labelStride(shape.nx, cellWidth, widthOf(xTexts));
   const yTexts = texts(yAxis, false);
   const yEvery = labelStride(shape.ny, cellHeight, 13);
-  const columnAxis = atlas.axes[columns];
-  const rowAxis = atlas.axes[rows];
   const titleOf = (tile: Tile): string => {
     const parts: string[] = [];
     if (columnAxis)
@@ -337,7 +340,7 @@ function PinFrame({ layout }: { layout: Layout }) {
   );
 }
 
-/** The cell under the pointer, else the pinned one, in the tiles of the other campaign of a comparison. */
+/** The cell under the pointer, else the pinned one, in the tiles of the other sides of a comparison. */
 function TwinFrames({ layout }: { layout: Layout }) {
   const state = useApp();
   const side = sideAxis(state.atlas);
@@ -346,7 +349,7 @@ function TwinFrames({ layout }: { layout: Layout }) {
   return (
     <>
       {(state.atlas.axes[side]?.levels ?? []).map((name, level) => {
-        if (level === point[side]) return null;
+        if (level === point[side] || !state.seen.value[side]?.includes(level)) return null;
         const place = placeOf(
           state,
           point.map((old, a) => (a === side ? level : old)),

@@ -2,7 +2,7 @@
 import type { Slot } from "../lib/atlas";
 import { factsAt, visitsText } from "../lib/facts";
 import { cellLabel } from "../lib/labels";
-import { duration } from "../lib/units";
+import { counted, duration } from "../lib/units";
 import { useApp } from "./context";
 import { MARK_WORDS, Swatch } from "./Swatch";
 
@@ -51,7 +51,7 @@ export function Readout({ slot, brief = false }: { slot: Slot; brief?: boolean }
     if (Number.isFinite(facts.windowSeconds)) rows.push(["Window", duration(facts.windowSeconds)]);
     if (Number.isFinite(facts.cutSeconds))
       rows.push(["Cut as warm-up", facts.cutSeconds ? duration(facts.cutSeconds) : "nothing"]);
-    rows.push(["Discarded", `${facts.nDiscarded} visit${facts.nDiscarded === 1 ? "" : "s"}`]);
+    rows.push(["Discarded", counted(facts.nDiscarded, "visit")]);
     rows.push(["Latency", LATENCY_WORDS[facts.latKind] ?? facts.latKind]);
     if (facts.loop) rows.push(["Loop", facts.loop]);
     if (facts.seeds) rows.push(["Seeds", facts.seeds]);

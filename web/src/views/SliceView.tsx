@@ -45,7 +45,13 @@ export function SliceView() {
   const quantity = reading.quantity;
   const a = sliceAxis(state.live, state.sliceChoice.value, state.arrangement.value.x);
   const axis = atlas.axes[a];
-  const points = point && axis ? slice(atlas, reading, point, a) : [];
+  const seen = state.seen.value;
+  /** The cells of a slice; those at values that are not seen have none of their own. */
+  const along = (through: readonly number[]) =>
+    slice(atlas, reading, through, a).map((each) =>
+      seen[a]?.includes(each.level) ? each : { ...each, value: Number.NaN, low: Number.NaN, high: Number.NaN },
+    );
+  const points = point && axis ? along(point) : [];
   const b =
     state.live.includes(state.compareChoice.value) && state.compareChoice.value !== a ? state.compareChoice.value : -1;
   const other = atlas.axes[b];
@@ -53,15 +59,10 @@ export function SliceView() {
     point && axis && other
       ? other.levels
           .map((level, l) => ({ l, label: shortLevel(other, level, system) }))
-          .filter(({ l }) => l !== point[b])
+          .filter(({ l }) => l !== point[b] && seen[b]?.includes(l))
           .map(({ l, label }) => ({
             label,
-            points: slice(
-              atlas,
-              reading,
-              point.map((old, i) => (i === b ? l : old)),
-              a,
-            ),
+            points: along(point.map((old, i) => (i === b ? l : old))),
           }))
       : [];
   const ceiling = point && axis ? ceilings(atlas, reading, point, a) : { names: [], values: [] };
@@ -95,7 +96,7 @@ export function SliceView() {
       onHover: setHovered,
     });
     return () => plot.destroy();
-  }, [atlas, point, a, b, reading, available, dark, kind, system]);
+  }, [atlas, point, a, b, reading, available, dark, kind, system, seen]);
   if (!axis || !point) return null;
   const format = (v: number) => quantity.format(v, system);
   const told = points[hovered ?? at];

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { ComponentChildren } from "preact";
 import { showRows } from "../app-state";
-import type { DoubtData, HeadlineData, LoadReadingData, SmallIoData } from "../lib/report-data.gen";
-import { count, latency, rate, type UnitSystem } from "../lib/units";
+import { running } from "../app-state/running";
+import { limitWords } from "../lib/facts";
+import type { CountData, DoubtData, HeadlineData, LoadReadingData, SmallIoData } from "../lib/report-data.gen";
+import { count, counted, latency, rate, type UnitSystem } from "../lib/units";
 import { useApp } from "./context";
+import { Typed } from "./Typed";
 
 /** An interval wider than this to each side says that the runs disagree, and no number helps. */
 const DISAGREE = 1;
@@ -19,7 +22,9 @@ export function Summary() {
     ...summary.headlines.map((one) => <Headline key={one.label} one={one} system={system} />),
     ...summary.small.map((one) => <SmallIo key={`${one.target} ${one.label}`} one={one} />),
   ];
-  const limits = summary.bottlenecks.map((one) => `${limitWord(one.name)} ${one.count}`).join(" · ");
+  // What a campaign lacks that runs tells nothing of it.
+  const unfinished = running.value?.running === true;
+  const limits = summary.bottlenecks.map(bottleneckText).join(" · ");
   return (
     <section class="summary" aria-labelledby="summary-title">
       <h2 id="summary-title" class="unseen">
@@ -32,7 +37,8 @@ export function Summary() {
           <ul class="cards">{cards.slice(MOST_CARDS)}</ul>
         </details>
       ) : null}
-      {summary.doubts.length > 0 ? (
+      {unfinished && cards.length === 0 ? <p>Values are filled in as batches of visits are finished.</p> : null}
+      {summary.doubts.length > 0 && !unfinished ? (
         <ul class="doubts" aria-label="Reasons for doubt">
           {summary.doubts.slice(0, MOST_DOUBTS).map((doubt) => (
             <Doubt key={doubt.code + doubt.sentence} doubt={doubt} />
@@ -45,9 +51,9 @@ export function Summary() {
             <b>Bottleneck</b> {limits}
           </span>
         ) : null}
-        {summary.next_step ? (
+        {summary.next_step && !unfinished ? (
           <span>
-            <b>Next</b> {summary.next_step}
+            <b>Next</b> <Typed text={summary.next_step} />
           </span>
         ) : null}
       </p>
@@ -72,7 +78,12 @@ export function Trust() {
             {doubts.map((doubt) => (
               <li key={doubt.code + doubt.sentence}>
                 <b>{doubt.level}</b> {doubt.sentence}
-                {doubt.advice ? <span class="soft"> To do: {doubt.advice}.</span> : null}
+                {doubt.advice ? (
+                  <span class="soft">
+                    {" "}
+                    To do: <Typed text={doubt.advice} />.
+                  </span>
+                ) : null}
               </li>
             ))}
           </ul>
@@ -80,6 +91,12 @@ export function Trust() {
       </div>
     </details>
   );
+}
+
+/** "link 12 (85 %)": how many cells, and the mean of the probabilities that were stated. */
+function bottleneckText(one: CountData): string {
+  const odds = one.probability === null ? "" : ` (${Math.round(one.probability * 100)} %)`;
+  return `${limitWord(one.name)} ${one.count}${odds}`;
 }
 
 function limitWord(name: string): string {
@@ -112,9 +129,11 @@ function Headline({ one, system }: { one: HeadlineData; system: UnitSystem }) {
     bw_bytes_per_s: (v: number) => rate(v, system),
     iops: (v: number) => `${count(v)} IOPS`,
     lat_mean_ns: latency,
+    figure: (v: number) => `${v.toLocaleString("en", { maximumSignificantDigits: 4 })} ${one.unit}`,
   }[one.quantity];
   const wide = one.uncertainty;
-  const about = wide === null ? "" : wide > DISAGREE ? "runs disagree" : `±${Math.max(1, Math.round(wide * 100))} %`;
+  const about =
+    wide === null ? "" : wide > DISAGREE ? "runs disagree" : `±${Math.max(1, Math.round(wide * 100))}\u00a0%`;
   return (
     <Card label={one.label} rows={one.row === null ? [] : [one.row, ...one.ties]}>
       <p class="card-value">
@@ -126,7 +145,7 @@ function Headline({ one, system }: { one: HeadlineData; system: UnitSystem }) {
       {one.moved !== null && one.first !== null && Math.abs(one.moved) > (wide ?? 0) ? (
         <p class="soft">{format(one.first)} before it was measured again</p>
       ) : null}
-      {one.limit ? <p class="soft">Limit: {limitWord(one.limit)}</p> : null}
+      {one.limit ? <p class="soft">Limit: {limitWords(limitWord(one.limit), one.limit_probability)}</p> : null}
       {one.lower_bound ? <p class="soft">The client was the limit: a minimum</p> : null}
     </Card>
   );
@@ -167,7 +186,7 @@ function Doubt({ doubt }: { doubt: DoubtData }) {
         <>
           {" "}
           <button type="button" class="quiet" onClick={() => showRows(state, doubt.rows)}>
-            Show {doubt.rows.length > 1 ? `${doubt.rows.length} cells` : "cell"}
+            Show {doubt.rows.length > 1 ? counted(doubt.rows.length, "cell") : "cell"}
             <span class="unseen">: {doubt.sentence}</span>
           </button>
         </>

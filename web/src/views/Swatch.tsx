@@ -36,6 +36,8 @@ export const MARK_WORDS: Record<Mark, string> = {
   imported: "imported",
   unstable: "measured, not steady",
   minimum: "measured, a minimum: the client was the limit",
+  undecided: "no difference shown",
+  alike: "the same within the tolerance",
   suspect: "measured, suspect",
   inadmissible: "not admissible",
   unmeasured: "not measured",

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useMemo, useState } from "preact/hooks";
 import { pin } from "../app-state";
+import { isRowSeen } from "../app-state/filters";
 import { placed } from "../lib/arrange";
-import { pointOfRow } from "../lib/atlas";
+import { type Atlas, pointOfRow } from "../lib/atlas";
 import { csv, fieldAt, fieldsOf } from "../lib/csv";
 import { save } from "../lib/files";
+import { axisLabel } from "../lib/labels";
 import { type Sorting, sortedRows } from "../lib/order";
-import { count, latency, rate, size, type UnitSystem, whole } from "../lib/units";
+import { count, counted, latency, rate, size, type UnitSystem, whole } from "../lib/units";
 import { useApp } from "./context";
 
 const PAGE = 50;
@@ -48,6 +50,12 @@ const WORDS: Record<string, string> = {
   state: "File state",
 };
 
+/** A column in words: an axis has the name that it has on the map. */
+export function columnText(atlas: Atlas, field: string): string {
+  const axis = atlas.axes.find((each) => each.name === field);
+  return WORDS[field] ?? (axis ? axisLabel(axis) : field);
+}
+
 function shown(field: string, value: string | number | null, system: UnitSystem): string {
   if (value === null) return "–";
   if (typeof value === "string") return value;
@@ -67,12 +75,13 @@ export function TableView() {
   const [page, setPage] = useState(0);
   const fields = useMemo(() => fieldsOf(atlas), [atlas]);
   const fixed = state.fixed.value;
+  const hidden = state.hidden.value;
   const onMap = new Set(placed(state.arrangement.value));
   const sliders = state.live.filter((a) => !onMap.has(a));
   const rows = useMemo(() => {
-    const all = Array.from({ length: atlas.nRows }, (_, row) => row);
+    const all = Array.from({ length: atlas.nRows }, (_, row) => row).filter((row) => isRowSeen(atlas, hidden, row));
     return onMapOnly ? all.filter((row) => sliders.every((a) => atlas.levels[a]?.[row] === fixed[a])) : all;
-  }, [atlas, onMapOnly, fixed, sliders.join()]);
+  }, [atlas, onMapOnly, fixed, hidden, sliders.join()]);
   const sorted = useMemo(() => sortedRows(atlas, rows, sorting), [atlas, rows, sorting]);
   const pages = Math.max(1, Math.ceil(sorted.length / PAGE));
   const current = Math.min(page, pages - 1);
@@ -85,9 +94,7 @@ export function TableView() {
   return (
     <div class="table-view">
       <div class="table-tools">
-        <span>
-          {whole(sorted.length)} row{sorted.length === 1 ? "" : "s"}
-        </span>
+        <span>{counted(sorted.length, "row")}</span>
         {sliders.length > 0 ? (
           <label class="check">
             <input
@@ -139,7 +146,7 @@ export function TableView() {
                   aria-sort={sorting?.field === field ? (sorting.down ? "descending" : "ascending") : "none"}
                 >
                   <button type="button" title={`${field} in CSV`} onClick={() => sortBy(field)}>
-                    {WORDS[field] ?? field}
+                    {columnText(atlas, field)}
                     <span aria-hidden="true">{sorting?.field === field ? (sorting.down ? " ↓" : " ↑") : ""}</span>
                   </button>
                 </th>

@@ -5,8 +5,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ioatlas.report.export.grid import Layout
+from ioatlas.report.export.grid import Layout, status
 from ioatlas.report.export.quantities import Quantity, Unit
+
+DECADES = 100.0
+"""Largest over smallest value from which a linear scale hides most of them."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +24,8 @@ class Drawing:
     log: bool
 
     @classmethod
-    def of(cls, layout: Layout, quantity: Quantity, *, log: bool = False) -> Drawing:
+    def of(cls, layout: Layout, quantity: Quantity, *, log: bool | None = None) -> Drawing:
+        """log: None takes it where imported values span decades: on a linear scale of the fastest the others are 0."""
         values = [
             v
             for page in layout.pages
@@ -32,6 +36,10 @@ class Drawing:
         unit = quantity.unit(values)
         positive = [v for v in values if v > 0]
         top = max(values, default=unit.factor) or unit.factor
+        if log is None:
+            entries = [e for page in layout.pages for tile in page.tiles for e in tile.cells.values()]
+            imported = bool(entries) and all(status(e) == "imported" for e in entries)
+            log = imported and len(positive) > 1 and top >= DECADES * min(positive)
         low = min(positive, default=top / 10) if log else 0.0
         if log and low >= top:
             low = top / 10

@@ -9,14 +9,16 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from ioatlas.analysis.imported import NO_DATA
-from ioatlas.analysis.wording import size_text
+from ioatlas.analysis.wording import UNKNOWN_STATE, size_text
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import MIXED, OptionValue
+from ioatlas.model.configuration import Factor, speaks_for_itself
 from ioatlas.model.fixed_work import is_fixed_work
 from ioatlas.model.options import SIZE_OPTIONS
 from ioatlas.model.result import CampaignResult
+from ioatlas.model.tree import is_tree
 from ioatlas.model.verdict import verdict_class
-from ioatlas.report.table import Entry, entries
+from ioatlas.report.table import FACTOR, PRICES, Entry, entries
 
 Status = Literal["measured", "unsteady", "suspect", "predicted", "imported", "missing"]
 Level = OptionValue
@@ -27,7 +29,10 @@ Y_ORDER = ("bs", "iodepth", "numjobs", "size")
 TILE_ORDER = ("numjobs", "iodepth", "bs", "size")
 MOST_COLUMNS = 4
 """Tiles of one axis beside each other: nine are three times three, not a strip of thirty inches."""
-UNSET = "default"
+MANY_PAGES, FEW_CELLS = 6, 3
+"""More pages than this with so few cells each become one list."""
+UNSET, UNTOLD = "default", "not told"
+"""Levels of cells that leave an option to fio, and of another tool's, whose file does not say it."""
 AXIS_NAMES = {
     "bs": "Block size (bs)",
     "size": "File size (size)",
@@ -48,22 +53,29 @@ def status(entry: Entry) -> Status:
 
 @dataclass(frozen=True)
 class Axis:
-    """One dimension: fio's option name, or target, sharing, state; `rw` also says which part of a mixed load it is."""
+    """One dimension: fio's option name, or target, sharing, state, or a factor's column; `rw` also says which part of a
+    mixed load it is.
+    """
 
     name: str
     levels: tuple[Level, ...]
+    unit: str = ""
 
     @property
     def heading(self) -> str:
+        if self.name.startswith(FACTOR):
+            return self.name.removeprefix(FACTOR) + (f", {self.unit}" if self.unit else "")
         return AXIS_NAMES.get(self.name, self.name)
 
     def label(self, level: Level) -> str:
         """A level as tick mark: '64 KiB', '8', 'randread'."""
-        return size_text(level) if self.name in SIZE_OPTIONS and level != UNSET else str(level)
+        return size_text(level) if self.name in SIZE_OPTIONS and level not in (UNSET, UNTOLD) else str(level)
 
     def title(self, level: Level) -> str:
         """A level as heading: 'numjobs 8', 'randread'."""
-        return self.label(level) if self.name in ("rw", "target") else f"{self.name} {self.label(level)}"
+        if self.name in ("rw", "target") or (self.name.startswith(FACTOR) and speaks_for_itself(level)):
+            return self.label(level)
+        return f"{self.name.removeprefix(FACTOR)} {self.label(level)}" + (f" {self.unit}" if self.unit else "")
 
 
 @dataclass(frozen=True)
@@ -133,12 +145,19 @@ class Layout:
         return Arrangement(rows, -(-count // rows), count, wrapped=True)
 
 
-def axes_of(result: CampaignResult, found: Sequence[Entry]) -> list[Axis]:
+def axes_of(result: CampaignResult, found: Sequence[Entry], asked: Sequence[str] = ()) -> list[Axis]:
     """The axes of the sweep in the campaign's order; those with one level too, except sharing and state.
 
-    Options that differ and follow from the axes (an engine that depends on the depth) are left out.
+    Options that differ and follow from the axes (an engine that depends on the depth) are left out. Factors take the
+    place of the target where they tell it.
+    asked: axes by their names; a price is one only where it is asked for, and then in the place of what it follows.
     """
-    levels: dict[str, dict[Level, None]] = {"target": {}, "rw": {}}
+    told = _told_factors(found, asked)
+    factors = {name: factor.unit for mine in told.values() for name, factor in mine.items()}
+    of_target = {target: tuple(mine.items()) for target, mine in told.items()}
+    named = len(of_target) > 1 and len(set(of_target.values())) == len(of_target)
+    levels: dict[str, dict[Level, None]] = {**({} if named else {"target": {}}), "rw": {}}
+    levels |= {name: {} for name in factors if named}
     declared = dict.fromkeys(name for name in result.axes if name not in ("target", "direction", "operation"))
     for name in (*declared, *_independent(found, tuple(declared)), "sharing", "state"):
         levels.setdefault(name, dict.fromkeys(result.axes.get(name, ())))
@@ -148,8 +167,32 @@ def axes_of(result: CampaignResult, found: Sequence[Entry]) -> list[Axis]:
             if name != "rw" or place[name] not in values:
                 values[place[name]] = None
     present = {name: {coordinates(entry, (name,))[name] for entry in found} for name in levels}
-    axes = [Axis(name, _ordered([v for v in values if v in present[name]])) for name, values in levels.items()]
+    axes = [
+        Axis(name, _ordered([v for v in values if v in present[name]]), factors.get(name, ""))
+        for name, values in levels.items()
+    ]
     return [axis for axis in axes if axis.levels and (len(axis.levels) > 1 or axis.name not in ("sharing", "state"))]
+
+
+def _told_factors(found: Sequence[Entry], asked: Sequence[str]) -> dict[str, dict[str, Factor]]:
+    """{target: its factors} without prices that nobody asked for, or without what has one value at each price."""
+    every = {entry.cell.target: dict(entry.factors) for entry in found}
+    price = next((name for name in (axis_named(one, _names(every)) for one in asked) if name in PRICES), "")
+    apart: set[str] = set()
+    for name in _names(every):
+        values: dict[Factor | None, set[Factor | None]] = {}
+        for factors in every.values():
+            values.setdefault(factors.get(price), set()).add(factors.get(name))
+        if not price or name in asked or any(len(mine) > 1 for mine in values.values()):
+            apart.add(name)
+    return {
+        target: {name: one for name, one in factors.items() if name == price or (name in apart and name not in PRICES)}
+        for target, factors in every.items()
+    }
+
+
+def _names(every: Mapping[str, Mapping[str, Factor]]) -> dict[str, None]:
+    return dict.fromkeys(name for factors in every.values() for name in factors)
 
 
 def _independent(found: Sequence[Entry], declared: tuple[str, ...]) -> list[str]:
@@ -179,7 +222,9 @@ def coordinates(entry: Entry, names: Mapping[str, object] | Sequence[str]) -> Co
         "state": cell.state,
         "rw": load_name(entry),
     }
-    return {name: special[name] if name in special else cell.option.get(name, UNSET) for name in names}
+    special |= {name: factor.value for name, factor in entry.factors.items()}
+    absent = UNTOLD if cell.state == UNKNOWN_STATE else UNSET
+    return {name: special[name] if name in special else cell.option.get(name, absent) for name in names}
 
 
 def load_name(entry: Entry) -> str:
@@ -187,7 +232,7 @@ def load_name(entry: Entry) -> str:
     goes by it: several of a sequence have one rw, and an imported one may have none.
     """
     named = entry.cell.option.get("operation")
-    if named and is_fixed_work(entry.cell):
+    if named and (is_fixed_work(entry.cell) or is_tree(entry.cell)):
         return str(named)
     if entry.estimate is not None and entry.estimate.kind == "imported":
         told = named or entry.cell.option.get("rw")
@@ -214,7 +259,8 @@ def lay_out(result: CampaignResult, *, x: str = "", y: str = "", tiles: Sequence
         raise UsageError(
             "the campaign has no cell yet, so there is nothing to draw", remedy="run `ioatlas resume` first"
         )
-    axes = {axis.name: axis for axis in axes_of(result, found)}
+    axes = {axis.name: axis for axis in axes_of(result, found, (x, y, *tiles))}
+    x, y, *tiles = [axis_named(name, axes) for name in (x, y, *tiles)]
     asked = [name for name in (x, y, *tiles) if name]
     for name in asked:
         if name not in axes:
@@ -264,7 +310,43 @@ def lay_out(result: CampaignResult, *, x: str = "", y: str = "", tiles: Sequence
     sides = [name for name in (x, y, columns, rows) if name]
     rest = [axis for axis in axes.values() if axis.name not in sides]
     layout = Layout(axes[x], axes[y], axes.get(columns), axes.get(rows), ())
-    return replace(layout, pages=tuple(_pages(found, layout, rest)))
+    layout = replace(layout, pages=tuple(_pages(found, layout, rest)))
+    return layout if tiles else _gathered(layout)
+
+
+def _gathered(layout: Layout) -> Layout:
+    """Imported sets of many kinds give many pages with a cell or two each: their cells stand in one list instead."""
+    filled = [(page, tile, place) for page in layout.pages for tile in page.tiles for place in tile.cells]
+    imported = all(status(tile.cells[place]) == "imported" for _, tile, place in filled)
+    if not imported or len(layout.pages) <= MANY_PAGES or len(filled) > FEW_CELLS * len(layout.pages):
+        return layout
+    rows: dict[Level, Entry] = {}
+    several = 0
+    for page, tile, place in filled:
+        text = _words_of(layout, page, tile, place)
+        several += tile.several if place == next(iter(tile.cells)) else 0
+        rows.setdefault(text if text not in rows else f"{text} ({len(rows)})", tile.cells[place])
+    cells: dict[tuple[Level, Level], Entry] = {("", name): entry for name, entry in rows.items()}
+    page = Page((), (Tile(None, None, cells, several),))
+    return Layout(Axis("one cell each", ("",)), Axis("load", tuple(reversed(rows))), None, None, (page,))
+
+
+def _words_of(layout: Layout, page: Page, tile: Tile, place: tuple[Level, Level]) -> str:
+    """What a cell is, in words; what nobody set needs none."""
+    sides = ((layout.columns, tile.column), (layout.rows, tile.row), (layout.x, place[0]), (layout.y, place[1]))
+    parts = [
+        (axis, level)
+        for axis, level in (*page.fixed, *sides)
+        if axis is not None and level not in (None, UNSET, UNTOLD)
+    ]
+    return ", ".join(axis.title(level) for axis, level in parts if level is not None)
+
+
+def axis_named(name: str, axes: Mapping[str, object]) -> str:
+    """The axis a person means: a factor goes by its own name too, and what was done by `operation` as by `rw`."""
+    if name == "operation" and name not in axes:
+        return "rw"
+    return f"{FACTOR}{name}" if name not in axes and f"{FACTOR}{name}" in axes else name
 
 
 def _spare(order: Sequence[str], single: Sequence[str], axes: Mapping[str, Axis]) -> str:

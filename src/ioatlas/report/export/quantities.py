@@ -31,7 +31,10 @@ class Quantity:
     low: str
     high: str
     units: tuple[Unit, ...]
+    sd: str
     per_job: bool = False
+    bars_of_sd: bool = False
+    """Whether its bounds are one standard deviation of repeats from the value, not its interval."""
 
     def value(self, estimate: Estimate) -> float | None:
         return self._divided(estimate, self.field)
@@ -42,6 +45,9 @@ class Quantity:
         return value if value is not None and math.isfinite(value) else None
 
     def bounds(self, estimate: Estimate) -> Bounds:
+        if self.bars_of_sd:
+            value, sd = self.value(estimate), self._divided(estimate, self.sd)
+            return (None, None) if value is None or sd is None else (value - sd, value + sd)
         return self._divided(estimate, self.low), self._divided(estimate, self.high)
 
     def _divided(self, estimate: Estimate, field: str) -> float | None:
@@ -58,14 +64,32 @@ class Quantity:
 _RATE = (Unit("B/s", 1), Unit("KiB/s", 1 << 10), Unit("MiB/s", 1 << 20), Unit("GiB/s", 1 << 30))
 _TIME = (Unit("ns", 1), Unit("µs", 1e3), Unit("ms", 1e6), Unit("s", 1e9))
 _COUNT = (Unit("IOPS", 1), Unit("kIOPS", 1e3), Unit("MIOPS", 1e6))
+
+
+def _latency(name: str, label: str) -> Quantity:
+    return Quantity(name, label, f"{name}_ns", f"{name}_low_ns", f"{name}_high_ns", _TIME, f"{name}_sd_ns")
+
+
 QUANTITIES = {
     q.name: q
     for q in (
-        Quantity("bw", "Throughput", "bw_bytes_per_s", "bw_low", "bw_high", _RATE),
-        Quantity("iops", "I/Os per second", "iops", "iops_low", "iops_high", _COUNT),
-        Quantity("lat_mean", "Mean latency", "lat_mean_ns", "lat_mean_low_ns", "lat_mean_high_ns", _TIME),
-        Quantity("lat_p99", "99th percentile of latency", "lat_p99_ns", "lat_p99_low_ns", "lat_p99_high_ns", _TIME),
-        Quantity("bw_per_job", "Throughput of each job", "bw_bytes_per_s", "bw_low", "bw_high", _RATE, per_job=True),
+        Quantity("bw", "Throughput", "bw_bytes_per_s", "bw_low", "bw_high", _RATE, "bw_sd"),
+        Quantity("iops", "I/Os per second", "iops", "iops_low", "iops_high", _COUNT, "iops_sd"),
+        Quantity(
+            "lat_mean", "Mean latency", "lat_mean_ns", "lat_mean_low_ns", "lat_mean_high_ns", _TIME, "lat_mean_sd_ns"
+        ),
+        Quantity(
+            "lat_p99",
+            "99th percentile of latency",
+            "lat_p99_ns",
+            "lat_p99_low_ns",
+            "lat_p99_high_ns",
+            _TIME,
+            "lat_p99_sd_ns",
+        ),
+        Quantity(
+            "bw_per_job", "Throughput of each job", "bw_bytes_per_s", "bw_low", "bw_high", _RATE, "bw_sd", per_job=True
+        ),
     )
 }
 

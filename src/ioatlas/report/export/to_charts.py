@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ioatlas.model.chart import Chart, ChartBound
 from ioatlas.model.fixed_work import is_fixed_work
 from ioatlas.model.result import CampaignResult
+from ioatlas.model.tree import is_tree
 from ioatlas.model.units import format_rate, format_size, format_size_rounded
 from ioatlas.report.export.to_figure import METADATA, Kind, drawing_library, plain_logarithmic
 from ioatlas.report.redact import redactor
@@ -27,8 +28,8 @@ STYLES = (("o", "-", "#0b5cad"), ("s", "--", "#1b2126"), ("^", ":", "#0b5cad"), 
 
 
 def in_order(result: CampaignResult) -> bool:
-    """Whether the result is that of a fixed-work sequence, whose charts say more than a map."""
-    return bool(result.charts) and any(is_fixed_work(estimate.cell) for estimate in result.estimates[:1])
+    """Whether the result is that of operations in sequence, whose charts say more than a map."""
+    return bool(result.charts) and any(is_fixed_work(one.cell) or is_tree(one.cell) for one in result.estimates[:1])
 
 
 def write_charts(result: CampaignResult, out: Path, kind: Kind) -> tuple[Path, ...]:
@@ -142,13 +143,14 @@ def _styles(count: int) -> list[tuple[str, str, str]]:
 def chart_rows(chart: Chart) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
     """A chart as a table of texts: columns, and a row for each x."""
     xs = sorted({point.x for line in chart.lines for point in line.points})
+    factor, unit = (MEGA, ", MB/s") if chart.y_unit == "bytes/s" else (1.0, "")
     by_x = [{point.x: point for point in line.points} for line in chart.lines]
     rows = []
     for x in xs:
         texts = []
         for points in by_x:
             point = points.get(x)
-            spread = f" ± {point.sd / MEGA:.3g}" if point is not None and point.sd is not None else ""
-            texts.append("–" if point is None else f"{point.mean / MEGA:.4g}{spread} ({point.n})")
+            spread = f" ± {point.sd / factor:.3g}" if point is not None and point.sd is not None else ""
+            texts.append("–" if point is None else f"{point.mean / factor:.4g}{spread} ({point.n})")
         rows.append((format_size_rounded(int(x)) if chart.x_unit == "bytes" else f"{x:g}", *texts))
-    return (chart.x_name, *(f"{line.name}, MB/s" for line in chart.lines)), rows
+    return (chart.x_name, *(f"{line.name}{unit}" for line in chart.lines)), rows

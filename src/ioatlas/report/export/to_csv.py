@@ -17,7 +17,7 @@ def write_csv(result: CampaignResult, out: TextIO) -> None:
     writer.writerow(names)
     for row in rows(result):
         row["seeds"] = " ".join(str(seed) for seed in _items(row["seeds"]))
-        for name in ("notes", "limit_evidence"):
+        for name in ("notes", "limit_evidence", "client_bw_bytes_per_s", "target_bw_bytes_per_s"):
             row[name] = "; ".join(str(sentence) for sentence in _items(row[name]))
         writer.writerow([row[name] for name in names])
 

@@ -45,7 +45,7 @@ def write_figures(
     kind: Kind,
     *,
     style: Style = "map",
-    log: bool = False,
+    log: bool | None = None,
 ) -> tuple[Path, ...]:
     """Draw every page as `kind`.
 
@@ -166,7 +166,9 @@ def _map_figure(page: Page, drawing: Drawing, title: str) -> Figure:
 
     layout = drawing.layout
     tile_inches = (0.35 + 0.17 * max(len(layout.x.levels), 6), 0.35 + 0.17 * max(len(layout.y.levels), 6))
-    panels = _panels(page, drawing, title, tile_inches=tile_inches)
+    # Labels that are whole sentences take room of their own.
+    beyond = max(0, max(len(layout.y.label(level)) for level in layout.y.levels) - 20)
+    panels = _panels(page, drawing, title, tile_inches=(tile_inches[0] + 0.075 * beyond, tile_inches[1]))
     figure = panels.figure
     norm = (LogNorm if drawing.log else Normalize)(drawing.low, drawing.high)
     marks: set[Status] = set()
@@ -249,7 +251,6 @@ def _lines_figure(page: Page, drawing: Drawing, title: str) -> Figure:
     limits = [panel.get_ylim() for panel in panels.each]
     for panel in panels.each:
         panel.set_ylim(min(low for low, _ in limits) if drawing.log else 0, max(high for _, high in limits))
-    figure.supxlabel(layout.x.heading, fontsize=10)
     figure.supylabel(f"{drawing.quantity.label} ({drawing.unit.name})", fontsize=10)
     # A line may be in some panels only; the legend has all of them, in the order of their axis.
     found: dict[str, Any] = {}
@@ -259,6 +260,9 @@ def _lines_figure(page: Page, drawing: Drawing, title: str) -> Figure:
     labels = [label for label in map(layout.y.label, layout.y.levels) if label in found]
     handles = [found[label] for label in labels]
     figure.legend(handles, labels, title=layout.y.heading, loc="outside right upper", frameon=False)
+    bars = "bars: one standard deviation of repeats" if drawing.quantity.bars_of_sd else ""
+    if bars:
+        figure.text(0.995, 0.005, bars, fontsize=7, ha="right", va="bottom")
     hollow = any(
         status(e) != "measured"
         for tile in page.tiles
@@ -266,9 +270,10 @@ def _lines_figure(page: Page, drawing: Drawing, title: str) -> Figure:
         if drawing.quantity.shown(e) is not None
     )
     if hollow:
-        figure.text(
-            0.005, 0.005, "hollow: predicted, without a steady state, or suspect", fontsize=7, ha="left", va="bottom"
-        )
+        told = "hollow: predicted, imported, without a steady state, or suspect"
+        figure.text(0.005, 0.005, told, fontsize=7, ha="left", va="bottom")
+    # The layout keeps no room for free text: an empty line lifts the name above it.
+    figure.supxlabel(layout.x.heading + ("\n" if hollow or bars else ""), fontsize=10, linespacing=2.0)
     return figure
 
 

@@ -42,7 +42,7 @@ LEFT, RIGHT, TOP, BOTTOM, GAP = 170, 230, 130, 190, 24
 
 
 def write_gnuplot(
-    result: CampaignResult, layout: Layout, quantity: Quantity, script: Path, *, log: bool = False
+    result: CampaignResult, layout: Layout, quantity: Quantity, script: Path, *, log: bool | None = None
 ) -> tuple[Path, Path]:
     """Write `script` and its data file beside it (same name, .dat). Returns both."""
     data = script.with_suffix(".dat")

@@ -41,8 +41,15 @@ def document(result: CampaignResult) -> dict[str, Any]:
         "n_visits": result.n_visits,
         "n_discarded": result.n_discarded,
         "discard_reasons": {clean(reason): count for reason, count in result.discard_reasons.items()},
-        "summary": _cleaned(asdict(summarise(result)), clean),
+        "summary": _cleaned(_summary(result), clean),
         "targets": [_target(target) for target in result.targets],
+        "configurations": [
+            {
+                "name": one.name,
+                "factors": {name: {"value": f.value, "unit": f.unit} for name, f in one.factors.items()},
+            }
+            for one in result.configurations
+        ],
         "axes": {name: list(values) for name, values in result.axes.items()},
         "constants": dict(result.constants),
         "swept_options": list(swept_options(result)),
@@ -59,6 +66,7 @@ def document(result: CampaignResult) -> dict[str, Any]:
         "charts": [_cleaned(asdict(chart), clean) for chart in result.charts],
         "tables": [_cleaned(asdict(table), clean) for table in result.tables],
         "imported_methods": {name: dict(facts) for name, facts in result.methods.items()},
+        "costs": [asdict(cost) for cost in result.costs],
         "rounds": [
             {**asdict(test), "purge": clean(test.purge), "deviations": [clean(text) for text in test.deviations]}
             for test in result.rounds
@@ -74,6 +82,13 @@ def document(result: CampaignResult) -> dict[str, Any]:
 def write_json(result: CampaignResult, out: TextIO) -> None:
     json.dump(document(result), out, indent=1, allow_nan=False, ensure_ascii=False)
     out.write("\n")
+
+
+def _summary(result: CampaignResult) -> dict[str, Any]:
+    """A headline has a unit only where its quantity does not say it: bundles of earlier versions have none."""
+    told = asdict(summarise(result))
+    told["headlines"] = [{k: v for k, v in one.items() if k != "unit" or v} for one in told["headlines"]]
+    return told
 
 
 def _in_old_words(row: BaselinePoint | ReplicateRow) -> dict[str, Any]:

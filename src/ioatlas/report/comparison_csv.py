@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every cell of every pair of a comparison as CSV (RFC 4180): second side over first."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from ioatlas.analysis.compare import CellComparison
+from ioatlas.errors import IoAtlasError
+from ioatlas.results.many import SidesComparison
+from ioatlas.results.sides import Row
+
+COLUMNS = (
+    "first",
+    "second",
+    "target",
+    "rw",
+    "bs_bytes",
+    "size_bytes",
+    "numjobs",
+    "iodepth",
+    "direction",
+    "load",
+    "basis",
+    "n_first",
+    "n_second",
+    "ratio",
+    "ratio_low",
+    "ratio_high",
+    "p",
+    "outcome",
+    "power",
+    "detectable",
+    "reason",
+)
+"""basis: measured, or predicted where a value of the pair comes from a model."""
+
+
+def write_pairs(found: SidesComparison, path: Path) -> None:
+    """Raises IoAtlasError when it cannot be written."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with temporary.open("w", encoding="utf-8", newline="") as out:
+            writer = csv.writer(out, lineterminator="\n")
+            writer.writerow(COLUMNS)
+            writer.writerows(_rows(found))
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise IoAtlasError(
+            f"the table cannot be written: {error.strerror}",
+            where=str(path),
+            remedy="give a place that can be written",
+        ) from error
+
+
+def _rows(found: SidesComparison) -> Iterator[list[object]]:
+    rows = found.loads.rows
+    for pair in found.result.pairs:
+        names = [found.names[pair.first], found.names[pair.second]]
+        for cell in (*pair.cells, *pair.untested):
+            yield [*names, *_load(rows[cell.cell], by_target=found.loads.by_target), "measured", *_figures(cell)]
+    for one in found.predicted:
+        yield [
+            found.names[one.first],
+            found.names[one.second],
+            *_load(rows[one.load], by_target=found.loads.by_target),
+            "predicted",
+            *("", "", one.ratio, one.low, one.high, "", one.outcome, "", ""),
+            f"predicted by the model of {' and '.join(found.names[side] for side in one.predicted)}",
+        ]
+
+
+def _load(row: Row, *, by_target: bool) -> list[object]:
+    option = row.cell.option
+    names = ("rw", "bs", "size", "numjobs", "iodepth")
+    return [row.cell.target if by_target else "", *(option.get(name) for name in names), row.direction, row.label]
+
+
+def _figures(cell: CellComparison) -> list[object]:
+    outcome = "undecided" if cell.outcome == "not different" else cell.outcome
+    return [
+        cell.n_first,
+        cell.n_second,
+        cell.ratio,
+        cell.low,
+        cell.high,
+        cell.p,
+        outcome,
+        cell.power,
+        cell.detectable,
+        cell.reason,
+    ]

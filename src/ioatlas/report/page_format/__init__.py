@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The format of the data inside a report page, as commented types: a module for each part. Read by `web/src/lib`.
+
+The JSON Schema of these models is checked in as `web/schema/report-data.schema.json`, the TypeScript types made
+from it as `web/src/lib/report-data.gen.ts`; a test fails when either drifts.
+
+History
+  1  first version.
+
+Reading rules. A reader refuses a `version` it does not know. Fields are only added within a version, never renamed
+or given another meaning. Rates are bytes per second, latencies nanoseconds, times seconds or RFC 3339 UTC.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final, Literal
+
+from pydantic import Field
+
+from ioatlas.model.finding import FindingCode
+from ioatlas.model.reason import UnmeasuredCode
+from ioatlas.model.summary import DoubtCode
+from ioatlas.model.verdict import VerdictCode
+from ioatlas.report.page_format.campaign import Campaign, ComparisonData, ImportedMethod, Session, TargetData
+from ioatlas.report.page_format.cells import (
+    Axis,
+    Cells,
+    Constant,
+    FreshEstimate,
+    JobRecipe,
+    UnmeasuredCells,
+    VerdictData,
+)
+from ioatlas.report.page_format.charts import ChartData, TableData
+from ioatlas.report.page_format.costs import ProductCostData
+from ioatlas.report.page_format.load_points import LoadCurveData
+from ioatlas.report.page_format.parts import Model, Pair
+from ioatlas.report.page_format.rounds import RoundsData
+from ioatlas.report.page_format.summary import FindingData, SummaryData
+from ioatlas.report.page_format.visits import LatencyCurves, TimeCourses
+
+FORMAT: Final = "ioatlas-report"
+VERSION: Final = 1
+
+
+class ReportData(Model):
+    """Everything a report page shows."""
+
+    format: Literal["ioatlas-report"]
+    version: Literal[1]
+    campaign: Campaign
+    summary: SummaryData
+    targets: list[TargetData]
+    axes: list[Axis]
+    constants: list[Constant]
+    cells: Cells
+    verdicts: list[VerdictData]
+    unmeasured: UnmeasuredCells
+    fresh: list[FreshEstimate]
+    findings: list[FindingData] = Field(description="in the order to read them")
+    top_findings: int = Field(description="how many of them stand at the head; the rest is folded")
+    settings: list[Pair]
+    sessions: list[Session]
+    discard_reasons: list[Pair]
+    job: JobRecipe
+    rounds: list[RoundsData] = Field(
+        description="of a test in rounds, one for each target and pass; empty for other campaigns"
+    )
+    load_curves: list[LoadCurveData] = Field(
+        description="of several streams at once, one for each target; empty for other campaigns"
+    )
+    costs: list[ProductCostData] = Field(
+        description="of each target whose product is known; empty where the campaign names none"
+    )
+    comparison: ComparisonData | None = Field(description="null for a single campaign")
+    latency_curves: LatencyCurves
+    time_courses: TimeCourses
+    imported_methods: list[ImportedMethod] = Field(
+        description="one for each imported target; empty when nothing was imported"
+    )
+    charts: list[ChartData] = Field(description="line charts beside the map, in the order to show them")
+    tables: list[TableData] = Field(description="tables beside the map")
+
+
+def schema() -> dict[str, Any]:
+    """JSON Schema 2020-12 of `ReportData`, with the texts of the enumerations that the page tells apart."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **ReportData.model_json_schema(),
+        "x-enumerations": {
+            each.__name__: {one.name: one.value for one in each}
+            for each in (FindingCode, UnmeasuredCode, VerdictCode, DoubtCode)
+        },
+    }
+
+
+def schema_text() -> str:
+    """The schema as it is checked in."""
+    return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"

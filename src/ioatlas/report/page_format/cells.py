@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cells of a page: axes, packed columns, values, what was not measured, and how to run a cell again."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from ioatlas.report.page_format.parts import AxisUnit, Model
+
+AxisRole = Literal["option", "target", "direction", "sharing", "state", "factor"]
+Encoding = Literal["u8", "u16", "u32", "f32", "log16", "quotient", "width8"]
+
+
+class Constant(Model):
+    """An option that every cell shares. Sizes are bytes."""
+
+    name: str
+    value: str
+    unit: AxisUnit
+
+
+class Axis(Model):
+    """One dimension of the sweep. Cells refer to levels by position."""
+
+    name: str = Field(description="fio's option name, or target, direction, sharing, state, or factor_NAME")
+    role: AxisRole
+    unit: AxisUnit
+    numeric: bool = Field(description="levels are numbers in ascending order")
+    derived: bool = Field(
+        description="follows from the other axes (an engine that depends on the depth): shown, never navigated"
+    )
+    levels: list[int | float | str | None] = Field(description="null: the option is not set in these cells")
+    label: str = Field(default="", description="what people read, where neither fio's name nor ours tells it")
+
+
+class Column(Model):
+    """One value per row of a table, packed. `data` is base64 of gzip of the bytes described by `encoding`;
+    little-endian throughout.
+
+    u8, u16, u32  plain integers. f32           IEEE floats; NaN is unknown. log16         codes c of 16 bits,
+    written as all low bytes and then all high bytes; 0 is unknown, else exp(base + (c - 1) * step).
+    quotient      no data: the column `of` divided by the level of the numeric axis `by`. width8        a bound
+    beside the column `of`: codes c of 8 bits; 0 is withheld, 1 is no width, else the width in logarithms is
+                  w = exp(base + (c - 2) * step) and the bound is of * exp(sign * w). With `mirror` the stored byte
+                  is c minus the code of that column, modulo 256.
+    """
+
+    encoding: Encoding
+    data: str = ""
+    base: float = 0.0
+    step: float = 0.0
+    sign: int = 0
+    of: str = ""
+    by: str = ""
+    mirror: str = ""
+
+
+class Dictionary(Model):
+    """A column of positions in a list of texts. Many texts are packed: base64 of gzip of their JSON array, and
+    `texts` is empty.
+    """
+
+    texts: list[str]
+    packed_texts: str
+    codes: Column
+
+
+class VerdictData(Model):
+    """A verdict's word, and how the page marks it."""
+
+    word: str
+    mark: Literal["steady", "unstable", "suspect", "minimum"] = Field(
+        description="`VerdictClass`; 'minimum' where the client was the limit: the target does at least that"
+    )
+
+
+class Cells(Model):
+    """The rows of the result: one for each cell, direction and kind that has an estimate, in grid order.
+
+    axes: one column of level positions for each axis, in the order of `ReportData.axes`.
+    values: columns by name, NaN where unknown: bw_bytes_per_s, bw_low, bw_high, iops, iops_low, iops_high,
+    lat_mean_ns, lat_mean_low_ns,
+        lat_mean_high_ns, lat_p99_ns, lat_p99_low_ns, lat_p99_high_ns, window_seconds, cut_seconds,
+        ceiling_bytes_per_s, limit_probability, watts, ratio, ratio_low, ratio_high,
+        ratio_told (0: undecided, 1: a difference, 2: the same within the tolerance, 3: predicted). A
+        name is left out when no row has a value.
+    resolution: largest relative rounding of a value in this page; 0 where single-precision floats are kept.
+    loop: 'closed' or 'open'; empty for what was imported. seeds: of the visits, as text; empty in pages of many
+    rows, an export has them.
+    notes_left_out: the notes were too many for a page and are all empty here; an export has them.
+    """
+
+    n_rows: int
+    axes: list[Column]
+    kind: Dictionary
+    verdict: Dictionary
+    method: Dictionary
+    lat_kind: Dictionary
+    loop: Dictionary
+    seeds: Dictionary
+    note: Dictionary
+    limit: Dictionary = Field(
+        description="what limits the cell, 'undetermined', or empty where that was not worked out"
+    )
+    limit_why: Dictionary = Field(
+        description="margin to the next resource and evidence; empty like notes where there are too many"
+    )
+    ceiling: Dictionary = Field(
+        description="name of the tightest bound of the path, whose value is `ceiling_bytes_per_s`; empty without one"
+    )
+    n_visits: Column
+    n_discarded: Column
+    values: dict[str, Column]
+    resolution: float
+    notes_left_out: bool
+
+
+class UnmeasuredCells(Model):
+    """Cells of the sweep without an estimate: level positions as in `Cells.axes`, and why."""
+
+    n_rows: int
+    axes: list[Column]
+    reason: Dictionary
+    code: Dictionary = Field(description="of each reason: `UnmeasuredCode`")
+
+
+class FreshEstimate(Model):
+    """A cell named because it is extreme, measured again: only visits made after it was named."""
+
+    row: int | None = Field(description="the cell's row in `Cells`; null when it has none")
+    label: str
+    direction: str
+    n_visits: int
+    bw_bytes_per_s: float | None
+    bw_low: float | None
+    bw_high: float | None
+    iops: float | None
+    lat_mean_ns: float | None
+    lat_p99_ns: float | None
+    verdict: str
+    method: str
+
+
+class JobRecipe(Model):
+    """What the page needs to write a cell's fio job: these lines, then one line for each option axis.
+
+    A null level writes no line. Where `has_engine` is false no option sets an engine: it is the target's own from
+    `target_engine`, else the first of `engine_from_depth` at iodepth 1 and the second above. `work_bounded` names
+    options that end the load by work: with one of them in a cell, or `constant_work_bounded`, no runtime is
+    written.
+    """
+
+    global_lines: list[str]
+    engine_from_depth: list[str]
+    target_engine: dict[str, str]
+    has_engine: bool
+    work_bounded: list[str]
+    constant_work_bounded: bool
+    sharing: str = Field(description="of every cell; empty when it is an axis")
+    default_window_seconds: float

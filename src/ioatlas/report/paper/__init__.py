@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a paper takes from campaigns: figures, tables, data with its dictionary, a methods paragraph, a citation."""

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All rows of all campaigns as one table: CSV, Parquet, and a Frictionless data package that says what is in them."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ioatlas.model.result import CampaignResult
+from ioatlas.report.dictionary import MEANINGS, Meaning
+from ioatlas.report.redact import redactor
+from ioatlas.report.table import columns, rows
+
+PROFILE = "https://datapackage.org/profiles/2.0/datapackage.json"
+NAME = "name of the campaign"
+MISSING = [""]
+
+Value = str | int | float | None
+
+
+def table(results: Sequence[CampaignResult]) -> tuple[tuple[str, ...], list[dict[str, Value]]]:
+    """(columns, rows); a column that one campaign lacks is None there. The first column names the campaign."""
+    names = list(dict.fromkeys(name for result in results for name in columns(result)))
+    found = []
+    for result in results:
+        clean = redactor(result.targets)
+        for row in rows(result):
+            values = {name: _plain(row.get(name)) for name in names}
+            found.append({"campaign": clean(result.name), **values})
+    return ("campaign", *names), found
+
+
+def _plain(value: object) -> Value:
+    if isinstance(value, (tuple, list)):
+        return "; ".join(map(str, value))
+    return value if value is None or isinstance(value, (str, int, float)) else str(value)
+
+
+def meaning(name: str, found: Sequence[Mapping[str, Value]]) -> Meaning:
+    """What a column means. Of an option that is not in the dictionary the type is that of its values."""
+    if name == "campaign":
+        return Meaning(NAME)
+    if name in MEANINGS:
+        return MEANINGS[name]
+    values = [row[name] for row in found if row[name] is not None]
+    kinds = {type(value) for value in values}
+    kind = "integer" if kinds == {int} else "number" if kinds and kinds <= {int, float} else "string"
+    return Meaning(f"fio's `{name}`", "", kind)  # type: ignore[arg-type]
+
+
+def csv_text(names: Sequence[str], found: Sequence[Mapping[str, Value]]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows([row[name] for name in names] for row in found)
+    return out.getvalue()
+
+
+def write_csv(names: Sequence[str], found: Sequence[Mapping[str, Value]], path: Path) -> None:
+    path.write_text(csv_text(names, found), encoding="utf-8", newline="")
+
+
+def write_parquet(names: Sequence[str], found: Sequence[Mapping[str, Value]], path: Path) -> bool:
+    """False when pyarrow is not installed (the extra `paper`); nothing is written then."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        return False
+    types = {"string": pa.string(), "integer": pa.int64(), "number": pa.float64()}
+    casts = {"string": str, "integer": int, "number": float}
+    fields, arrays = [], []
+    for name in names:
+        told = meaning(name, found)
+        cast = casts[told.kind]
+        values = [None if row[name] is None or row[name] == "" else cast(row[name]) for row in found]
+        fields.append(pa.field(name, types[told.kind], metadata={"description": told.text, "unit": told.unit}))
+        arrays.append(pa.array(values, types[told.kind]))
+    pq.write_table(pa.Table.from_arrays(arrays, schema=pa.schema(fields)), path, compression="zstd")
+    return True
+
+
+def descriptor(
+    title: str,
+    names: Sequence[str],
+    found: Sequence[Mapping[str, Value]],
+    files: Mapping[str, bytes],
+    *,
+    created: str,
+    licence: str,
+    authors: Sequence[str],
+) -> dict[str, Any]:
+    """A data package after Data Package 2.0 (datapackage.org). files: the tables, all with the same columns, by
+    their place in the package.
+    """
+    fields = [_field(name, meaning(name, found)) for name in names]
+    package: dict[str, Any] = {
+        "$schema": PROFILE,
+        "name": "ioatlas-results",
+        "title": title,
+        "created": created,
+        "resources": [_resource(place, content, fields) for place, content in files.items()],
+    }
+    if licence:
+        package["licenses"] = [{"name": licence}]
+    if authors:
+        package["contributors"] = [{"title": author, "roles": ["author"]} for author in authors]
+    return package
+
+
+def _field(name: str, told: Meaning) -> dict[str, Any]:
+    field: dict[str, Any] = {"name": name, "type": told.kind, "description": told.text}
+    return {**field, "unit": told.unit} if told.unit else field
+
+
+def _resource(place: str, content: bytes, fields: list[dict[str, Any]]) -> dict[str, Any]:
+    stem, _, suffix = place.rpartition("/")[2].rpartition(".")
+    told: dict[str, Any] = {
+        "name": stem if suffix == "csv" else f"{stem}-{suffix}",
+        "type": "table",
+        "path": place,
+        "format": suffix,
+        "mediatype": "text/csv" if suffix == "csv" else "application/vnd.apache.parquet",
+        "bytes": len(content),
+        "hash": f"sha256:{hashlib.sha256(content).hexdigest()}",
+        "schema": {"fields": fields, "missingValues": MISSING},
+    }
+    if suffix == "csv":
+        told |= {"encoding": "utf-8", "dialect": {"delimiter": ",", "lineTerminator": "\n"}}
+    return told
+
+
+def write_descriptor(package: Mapping[str, Any], path: Path) -> None:
+    path.write_text(json.dumps(package, indent=2) + "\n", encoding="utf-8")

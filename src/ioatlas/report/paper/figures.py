@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The figures of a paper, each as PDF and SVG with a caption."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ioatlas.analysis.wording import plural
+from ioatlas.errors import UsageError
+from ioatlas.model.result import CampaignResult
+from ioatlas.report.export.grid import Axis, Layout, lay_out
+from ioatlas.report.export.quantities import QUANTITIES, Quantity
+from ioatlas.report.export.to_charts import write_charts
+from ioatlas.report.export.to_curves import write_curves
+from ioatlas.report.export.to_figure import Kind, write_figures
+from ioatlas.report.export.to_rounds import write_rounds
+from ioatlas.report.redact import redactor
+
+KINDS: tuple[Kind, ...] = ("pdf", "svg")
+MAPS = ("bw", "lat_p99")
+WIDE = 20.0
+"""Values further apart than this go on a logarithmic scale of colours."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """name: of its files, without suffix. files: in the order of `KINDS`."""
+
+    name: str
+    caption: str
+    files: tuple[Path, ...]
+
+
+def draw(results: Sequence[CampaignResult], folder: Path) -> list[Figure]:
+    """Every figure that the campaigns can give. Raises IoAtlasError when matplotlib is not installed."""
+    found: list[Figure] = []
+    for result, name in zip(results, _names(results), strict=True):
+        found += _maps(result, name, folder)
+        clean = redactor(result.targets)(result.name)
+        if result.charts:
+            files = [write_charts(result, folder / f"{name}-charts.{kind}", kind) for kind in KINDS]
+            found.append(_figure(f"{name}-charts", f"{clean}: mean and standard deviation over starts.", files))
+        if result.load_curves and any(curve.points for curve in result.load_curves):
+            files = [write_curves(result, folder / f"{name}-load.{kind}", kind) for kind in KINDS]
+            caption = f"{clean}: latency against the I/Os per second that were achieved."
+            found.append(_figure(f"{name}-load", caption, files))
+        if result.rounds:
+            files = [write_rounds(result, folder / f"{name}-rounds.{kind}", kind) for kind in KINDS]
+            found.append(_figure(f"{name}-rounds", f"{clean}: rounds and steady state.", files))
+    return found
+
+
+def _maps(result: CampaignResult, name: str, folder: Path) -> list[Figure]:
+    try:
+        layout = lay_out(result)
+    except UsageError:
+        return []
+    found = []
+    for quantity in (QUANTITIES[each] for each in MAPS):
+        values = [
+            value
+            for page in layout.pages
+            for tile in page.tiles
+            for entry in tile.cells.values()
+            if (value := quantity.shown(entry)) is not None and value > 0
+        ]
+        if not values:
+            continue
+        log = max(values) > WIDE * min(values)
+        stem = f"{name}-{quantity.name.replace('_', '-')}"
+        written = [
+            write_figures(result, layout, quantity, folder / f"{stem}.{kind}", kind, style="map", log=log)
+            for kind in KINDS
+        ]
+        caption = _caption(result, layout, quantity, log=log)
+        if len(layout.pages) > 1:
+            caption += f" {plural(len(layout.pages), 'page')}."
+        found.append(_figure(stem, caption, written))
+    return found
+
+
+def _figure(name: str, caption: str, files: Sequence[tuple[Path, ...]]) -> Figure:
+    return Figure(name, caption, tuple(path for each in files for path in each))
+
+
+def _caption(result: CampaignResult, layout: Layout, quantity: Quantity, *, log: bool) -> str:
+    clean = redactor(result.targets)
+    sides = f"over {_axis(layout.x)} (across) and {_axis(layout.y)} (up)"
+    tiles = [_axis(axis) for axis in (layout.columns, layout.rows) if axis is not None]
+    panels = f"; a panel for each {' and '.join(tiles)}" if tiles else ""
+    scale = ", logarithmic colours" if log else ""
+    return f"{clean(result.name)}: {quantity.label.lower()} {sides}{panels}{scale}."
+
+
+def _axis(axis: Axis) -> str:
+    """'block size (bs)': the words of an axis inside a sentence."""
+    return axis.heading[:1].lower() + axis.heading[1:]
+
+
+def _names(results: Sequence[CampaignResult]) -> list[str]:
+    """Names of files, one for each campaign, without what a file system or LaTeX would take amiss."""
+    names: list[str] = []
+    for result in results:
+        plain = re.sub(r"[^a-z0-9]+", "-", redactor(result.targets)(result.name).lower()).strip("-") or "campaign"
+        count = sum(name == plain or name.startswith(f"{plain}--") for name in names)
+        names.append(f"{plain}--{count + 1}" if count else plain)
+    return names

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it } from "vitest";
+import { makeState } from "../app-state";
+import { openAtlas } from "./atlas";
+import { jobText } from "./job";
+import { firstQuantity, quantitiesOf } from "./quantities";
+import type { HeadlineData, ReportData } from "./report-data.gen";
+import { smallReport } from "./testing";
+
+const label = (all: ReturnType<typeof quantitiesOf>, id: string) => all.find((each) => each.id === id)?.label;
+
+/** The small report as one of another kind: its first axis under a name of that kind, its answer in another quantity. */
+function told(axis: string, quantity: HeadlineData["quantity"]): ReportData {
+  const report = smallReport();
+  const [first] = report.axes.filter((each) => each.role === "option");
+  if (first) first.name = axis;
+  const bytes = report.cells.values.bw_bytes_per_s;
+  if (bytes) report.cells.values.iops = bytes;
+  report.summary.headlines = [{ quantity } as HeadlineData];
+  return report;
+}
+
+describe("what a map opens on", () => {
+  it("is throughput for loads", async () => {
+    const atlas = await openAtlas(told("bs", "bw_bytes_per_s"));
+    expect(firstQuantity(atlas)).toBe("throughput");
+    expect(label(quantitiesOf(atlas), "iops")).toBe("IOPS");
+  });
+
+  it("is operations a second for names and small files", async () => {
+    const atlas = await openAtlas(told("operation", "iops"));
+    expect(makeState(atlas, false).quantity.value.label).toBe("Operations/s");
+    expect(label(quantitiesOf(atlas), "lat_mean")).toBe("Mean time");
+  });
+
+  it("is not that for a load told in I/Os, nor for operations told in bytes", async () => {
+    expect(firstQuantity(await openAtlas(told("bs", "iops")))).toBe("throughput");
+    expect(firstQuantity(await openAtlas(told("operation", "bw_bytes_per_s")))).toBe("throughput");
+  });
+
+  it("is what works are measured by, and their commands are no jobs of fio", async () => {
+    const report = told("work", "figure");
+    report.cells.values = Object.fromEntries(
+      Object.entries(report.cells.values).filter(([name]) => !name.startsWith("bw_")),
+    );
+    const atlas = await openAtlas(report);
+    expect(makeState(atlas, false).quantity.value.label).toBe("Per second");
+    expect(label(quantitiesOf(atlas), "lat_mean")).toBe("Time");
+    expect(jobText(atlas, 1)).toContain("A command, not a load of fio");
+  });
+});
