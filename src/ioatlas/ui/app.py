@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pages of `ioatlas ui`: what each address answers."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl
+
+import jinja2
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from ioatlas import __version__
+from ioatlas.config.profiles import described
+from ioatlas.config.user import results_folder
+from ioatlas.errors import IoAtlasError
+from ioatlas.results.library import stamp
+from ioatlas.run.live import live, place_of
+from ioatlas.ui import commands
+from ioatlas.ui.gate import Gate
+from ioatlas.ui.shelf import Shelf, Volume
+
+HERE = Path(__file__).parent
+MOST_FORM_BYTES = 64 << 10
+MOST_SIDES = 40
+PAGE_POLICY = "base-uri 'none'"
+"""A report carries its own policy, with the hashes of its script and style."""
+SETS = {
+    "compare": ("compare", "Compare", 2),
+    "cost": ("cost", "Cost", 1),
+    "table": ("product table", "Products side by side", 1),
+}
+"""What can be made of several entries: command, words, how many it takes at least."""
+
+_TEMPLATES = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(HERE / "templates"), autoescape=True, undefined=jinja2.StrictUndefined
+)
+
+
+def make_app(shelf: Shelf, *, hosts: frozenset[str], token: str) -> Gate:
+    """The application, behind its gate."""
+    pages = _Pages(shelf)
+    routes = [
+        Route("/", pages.library),
+        Route("/c/{name}/", pages.campaign),
+        Route("/c/{name}/data", pages.data),
+        Route("/c/{name}/live", pages.live),
+        Route("/c/{name}/stop", pages.stop, methods=["POST"]),
+        Route("/c/{name}/resume", pages.resume, methods=["POST"]),
+        Route("/new", pages.new),
+        Route("/new/plan", pages.plan, methods=["POST"]),
+        Route("/new/start", pages.start, methods=["POST"]),
+        Route("/set", pages.several),
+        Mount("/static", StaticFiles(packages=[("ioatlas.report", "static")])),
+    ]
+    faults: Mapping[Any, Callable[..., Any]] = {IoAtlasError: _fault, HTTPException: _http_fault}
+    return Gate(Starlette(routes=routes, exception_handlers=faults), hosts=hosts, token=token)
+
+
+class _Pages:
+    def __init__(self, shelf: Shelf) -> None:
+        self._shelf = shelf
+
+    def library(self, request: Request) -> Response:
+        """All entries, or those that fit."""
+        words, state = request.query_params.get("q", ""), request.query_params.get("state", "")
+        volumes = self._shelf.volumes()
+        states = sorted({volume.state for volume in volumes if not volume.state.startswith("cannot")})
+        shown = [volume for volume in volumes if volume.fits(words, state)]
+        return _page(
+            "library", volumes=shown, total=len(volumes), q=words, state=state, states=states,
+            folders=[str(folder.absolute()) for folder in self._shelf.folders], sets=SETS,
+        )  # fmt: skip
+
+    def campaign(self, request: Request) -> Response:
+        """Its report, which renews itself while the campaign runs."""
+        volume = self._volume(request)
+        unfinished = volume.entry.state == "unfinished"
+        live_at = f"/c/{volume.id}/" if unfinished or volume.running else ""
+        return HTMLResponse(self._shelf.page(volume, live_at), headers={"Content-Security-Policy": PAGE_POLICY})
+
+    def data(self, request: Request) -> Response:
+        """The report's data, which a page of a running campaign asks for when something is new."""
+        return Response(self._shelf.data(self._volume(request)), media_type="application/json")
+
+    def live(self, request: Request) -> Response:
+        """How far a session is, and the state of the journal: small, asked for every second."""
+        volume = self._volume(request)
+        now = live(volume.entry.directory)
+        told = {
+            "running": now is not None,
+            "complete": volume.entry.state == "complete",
+            "version": stamp(volume.entry.directory) or 0.0,
+            "progress": now.progress if now else {},
+            "said": now.said if now else commands.last_words(volume.entry.directory)[-2000:],
+        }
+        return Response(json.dumps(told, default=str), media_type="application/json")
+
+    def stop(self, request: Request) -> Response:
+        """Ask a session to stop after what it measures now."""
+        stopped = commands.stop(self._volume(request).entry.directory)
+        return PlainTextResponse("stopping\n" if stopped else "it does not run\n", status_code=202 if stopped else 409)
+
+    def resume(self, request: Request) -> Response:
+        """Go on with a campaign that was stopped."""
+        volume = self._volume(request)
+        if volume.running:
+            return PlainTextResponse("it runs already\n", status_code=409)
+        said = commands.start(["resume", "--", str(volume.entry.directory)], volume.entry.directory)
+        return PlainTextResponse("running\n", status_code=202) if said is None else _conflict(said)
+
+    def new(self, request: Request) -> Response:
+        """The form of a new measurement."""
+        wish = commands.Wish.of(dict(request.query_params))
+        return _page("new", wish=wish, profiles=described(), results=str(results_folder().absolute()))
+
+    async def plan(self, request: Request) -> Response:
+        """What a measurement would do: nothing is written."""
+        wish = commands.Wish.of(await _form(request))
+        said = await run_in_threadpool(commands.call, wish.words("plan"))
+        return _page("plan", wish=wish, said=said, directory=str(wish.directory()))
+
+    async def start(self, request: Request) -> Response:
+        """Start a measurement."""
+        wish = commands.Wish.of(await _form(request))
+        directory = wish.directory()
+        said = await run_in_threadpool(commands.start, wish.words("map"), directory)
+        if said is not None:
+            return _page("plan", wish=wish, said=said, directory=str(directory), status_code=409)
+        if self._shelf.find(place_of(directory)) is None:
+            raise IoAtlasError("nothing was begun within 30 s", where=str(directory), remedy="look at `ioatlas list`")
+        return RedirectResponse(f"/c/{place_of(directory)}/", status_code=303)
+
+    def several(self, request: Request) -> Response:
+        """What is made of several entries: a comparison, costs, a table of products."""
+        wanted = request.query_params.get("make", "compare")
+        names = request.query_params.getlist("side")[:MOST_SIDES]
+        found = [volume for name in names if (volume := self._shelf.find(name)) is not None]
+        if wanted not in SETS or len(found) != len(names) or len(found) < SETS[wanted][2]:
+            least = SETS[wanted][2] if wanted in SETS else 1
+            raise IoAtlasError(
+                f"choose {least} entries or more", where="the library", remedy="tick them, then ask again"
+            )
+        with tempfile.TemporaryDirectory(prefix="ioatlas-ui-") as folder:
+            page = Path(folder) / "page.html"
+            sides = [str(volume.entry.directory) for volume in found]
+            if wanted == "table":
+                sides = [word for side in sides for word in (f"{side}/product.toml", "--result", side)]
+            said = commands.call([*SETS[wanted][0].split(), "-o", str(page), *sides])
+            if not page.is_file():
+                return _page("said", title=SETS[wanted][1], said=said, status_code=409)
+            return HTMLResponse(page.read_text(encoding="utf-8"), headers={"Content-Security-Policy": PAGE_POLICY})
+
+    def _volume(self, request: Request) -> Volume:
+        volume = self._shelf.find(request.path_params["name"])
+        if volume is None:
+            raise HTTPException(404, "there is no such campaign in the library any more")
+        return volume
+
+
+async def _form(request: Request) -> dict[str, str]:
+    """The fields of a form that was sent as a browser does."""
+    body = b""
+    async for piece in request.stream():
+        body += piece
+        if len(body) > MOST_FORM_BYTES:
+            raise HTTPException(413, "the form is too large")
+    return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=50))
+
+
+def _page(name: str, *, status_code: int = 200, **values: object) -> HTMLResponse:
+    text = _TEMPLATES.get_template(f"{name}.html").render(version=__version__, **values)
+    return HTMLResponse(text, status_code=status_code)
+
+
+def _conflict(said: commands.Said) -> Response:
+    return PlainTextResponse(f"{said.text}\n", status_code=409)
+
+
+def _fault(_request: Request, error: Exception) -> Response:
+    return _page("fault", error=error, status_code=409)
+
+
+def _http_fault(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return PlainTextResponse(f"{error.detail}\n", status_code=error.status_code)

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The library as pages see it: entries by a short name, none of which is a path that somebody else can choose."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ioatlas.campaign import load_result
+from ioatlas.report.page import report_html
+from ioatlas.report.page_data import report_data
+from ioatlas.results.library import Entry, directories, entry, stamp
+from ioatlas.run.live import live, place_of
+
+MOST_KEPT = 16
+
+
+@dataclass(frozen=True)
+class Volume:
+    """An entry with its short name. running: whether a session measures it now."""
+
+    id: str
+    entry: Entry
+    running: bool
+
+    @property
+    def created(self) -> str:
+        """UTC, to the minute; '' where unknown."""
+        when = self.entry.created
+        return "" if when is None else datetime.fromtimestamp(when, UTC).strftime("%Y-%m-%d %H:%M")
+
+    @property
+    def state(self) -> str:
+        return "running" if self.running else self.entry.state
+
+    @property
+    def targets(self) -> str:
+        """Names and places."""
+        return ", ".join(
+            f"{target.name} ({target.location})" if target.location else target.name for target in self.entry.targets
+        )
+
+    def fits(self, words: str, state: str) -> bool:
+        """Whether all words occur in what is shown of it, and it is in that state ('' for any)."""
+        shown = f"{self.entry.name} {self.entry.directory} {self.targets}".lower()
+        return all(word in shown for word in words.lower().split()) and state in ("", self.state)
+
+
+class Shelf:
+    """Campaigns and imports in some folders. What was computed for a page is kept until its files change."""
+
+    def __init__(self, folders: Iterable[Path]) -> None:
+        self.folders = tuple(folders)
+        self._lock = threading.Lock()
+        self._places: dict[str, Path] = {}
+        self._entries: dict[Path, tuple[float, Entry]] = {}
+        self._kept: dict[tuple[Path, str], tuple[float, str]] = {}
+
+    def volumes(self) -> list[Volume]:
+        """All, those that run first, then the newest."""
+        found = [self._volume(path) for path in directories(self.folders)]
+        return sorted(found, key=lambda each: not each.running)
+
+    def find(self, name: str) -> Volume | None:
+        """The entry of that short name."""
+        known = self._places.get(name)
+        if (
+            known is None or stamp(known) is None
+        ):  # a page that is open asks every second: folders are walked for others
+            self._places = {place_of(path): path for path in directories(self.folders)}
+            known = self._places.get(name)
+        return None if known is None else self._volume(known)
+
+    def page(self, volume: Volume, live_at: str = "") -> str:
+        """Its report. live_at: address at which the page finds what is new. Raises IoAtlasError."""
+        return self._made(volume, f"page {live_at}", live_at)
+
+    def data(self, volume: Volume) -> str:
+        """The report's data as JSON. Raises IoAtlasError."""
+        return self._made(volume, "data", "")
+
+    def _made(self, volume: Volume, what: str, live_at: str) -> str:
+        directory = volume.entry.directory
+        now = stamp(directory) or 0.0
+        with self._lock:  # one at a time: a load may be running on this machine
+            kept = self._kept.get((directory, what))
+            if kept is not None and kept[0] == now:
+                return kept[1]
+            result = load_result(directory)
+            made = report_data(result, None).model_dump_json() if what == "data" else report_html(result, live=live_at)
+            if len(self._kept) >= MOST_KEPT:
+                self._kept.pop(next(iter(self._kept)))
+            self._kept[directory, what] = (now, made)
+            return made
+
+    def _volume(self, path: Path) -> Volume:
+        now = stamp(path) or 0.0
+        kept = self._entries.get(path)
+        found = kept[1] if kept is not None and kept[0] == now else entry(path)
+        self._entries[path] = (now, found)
+        return Volume(place_of(path), found, live(path) is not None)

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pages of `ioatlas ui` over a library of simulated campaigns: what a browser gets."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from ioatlas.run import live
+from ioatlas.ui import commands
+from ioatlas.ui.app import make_app
+from ioatlas.ui.commands import Said, Wish
+from ioatlas.ui.shelf import Shelf
+from tests.unit.simulated import Shell
+
+HOST = "127.0.0.1:8750"
+ORIGIN = {"Origin": f"http://{HOST}"}
+ioatlas = Shell()
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory) -> Path:
+    """Two campaigns of a target with a name that has to be escaped, and one that cannot be read."""
+    place = tmp_path_factory.mktemp("library")
+    target = place / "<b>nas"
+    target.mkdir()
+    for name in ("monday", "friday"):
+        sweep = f'[[target]]\npath = "{target}"\n[sweep]\nrw = "randread"\nbs = "16k"\nsize = "1m"\nnumjobs = [1, 4]\n'
+        (place / "sweep.toml").write_text(f"visits = 2\n{sweep}")
+        done = ioatlas("map", "--campaign", place / "sweep.toml", "-o", place / "lib" / name, "--yes")
+        assert done.returncode == 0, done.stderr
+    (place / "lib" / "broken").mkdir()
+    (place / "lib" / "broken" / "journal.sqlite").write_bytes(b"no journal")
+    return place / "lib"
+
+
+@pytest.fixture
+def browser(library: Path) -> TestClient:
+    app = make_app(Shelf([library]), hosts=frozenset({HOST}), token="token")
+    client = TestClient(app, base_url=f"http://{HOST}")
+    client.get("/?token=token")
+    return client
+
+
+def names(page: str) -> list[str]:
+    """Short names of the entries that a page leads to."""
+    return re.findall(r'href="/c/([0-9a-f]+)/"', page)
+
+
+def test_the_library_lists_all_and_leads_to_those_that_can_be_read(browser: TestClient) -> None:
+    page = browser.get("/").text
+    assert len(names(page)) == 2
+    assert "cannot be read" in page
+    assert "<b>nas" not in page
+    assert "&lt;b&gt;nas" in page
+
+
+def test_search_takes_all_words_and_a_state(browser: TestClient) -> None:
+    assert len(names(browser.get("/?q=monday").text)) == 1
+    assert len(names(browser.get("/?q=nas FRI&state=complete").text)) == 1
+    assert "None of the 3 entries fits" in browser.get("/?q=monday friday").text
+    assert "None of the 3 entries fits" in browser.get("/?state=unfinished").text
+
+
+def test_a_campaign_opens_as_its_report(browser: TestClient) -> None:
+    name = names(browser.get("/?q=monday").text)[0]
+    answer = browser.get(f"/c/{name}/")
+    assert answer.status_code == 200
+    assert 'id="ioatlas-data"' in answer.text
+    assert '<meta name="ioatlas-live"' not in answer.text
+    assert "default-src 'none'" not in answer.headers["Content-Security-Policy"]  # the page carries its own
+    assert json.loads(browser.get(f"/c/{name}/data").text)["cells"]["n_rows"] == 2
+
+
+@pytest.mark.parametrize("name", ["0123456789abcdef", "..%2f..%2fetc", "monday"])
+def test_only_what_is_in_the_library_is_shown(browser: TestClient, name: str) -> None:
+    assert browser.get(f"/c/{name}/").status_code == 404
+    assert browser.post(f"/c/{name}/stop", headers=ORIGIN).status_code == 404
+
+
+def test_a_campaign_that_runs_is_told_and_stopped(browser: TestClient, library: Path, monkeypatch) -> None:
+    name = names(browser.get("/?q=monday").text)[0]
+    assert json.loads(browser.get(f"/c/{name}/live").text)["running"] is False
+    assert browser.post(f"/c/{name}/stop", headers=ORIGIN).status_code == 409
+    told = live.LiveFile(library / "monday", lambda _event: None)
+    try:
+        told(live.Event("progress", {"visits_done": 3}))
+        told._write()
+        found = json.loads(browser.get(f"/c/{name}/live").text)
+        assert (found["running"], found["progress"]["visits_done"]) == (True, 3)
+        assert '<meta name="ioatlas-live"' in browser.get(f"/c/{name}/").text
+        assert "connect-src 'self'" in browser.get(f"/c/{name}/").text
+        assert names(browser.get("/?state=running").text) == [name]
+        asked: list[int] = []
+        monkeypatch.setattr(commands.os, "kill", lambda pid, signum: asked.extend((pid, signum)))
+        assert browser.post(f"/c/{name}/stop", headers=ORIGIN).status_code == 202
+        assert asked == [live.os.getpid(), commands.signal.SIGINT]
+        assert browser.post(f"/c/{name}/resume", headers=ORIGIN).status_code == 409
+    finally:
+        told.close()
+    assert json.loads(browser.get(f"/c/{name}/live").text)["running"] is False
+
+
+def test_a_session_that_died_does_not_run(library: Path, monkeypatch) -> None:
+    told = live.LiveFile(library / "friday", lambda _event: None)
+    try:
+        assert live.live(library / "friday") is not None
+        monkeypatch.setattr(live, "start_time_ticks", lambda _pid: None)
+        assert live.live(library / "friday") is None
+    finally:
+        told.close()
+
+
+def test_what_is_typed_is_never_taken_for_an_option() -> None:
+    wish = Wish.of({"target": "--campaign=x", "profile": "-o", "name": "../../etc", "destroy": " ", "other": "x"})
+    words = wish.words("map")
+    assert words[-2:] == ["--", "--campaign=x"]
+    assert "--profile=-o" in words
+    assert "/../" not in words[words.index("-o") + 1]
+    assert wish.directory().name == "etc"
+    assert not any(word.startswith("--destroy") for word in words)
+
+
+def test_a_plan_is_shown_before_anything_is_written(browser: TestClient, monkeypatch, tmp_path: Path) -> None:
+    asked: list[list[str]] = []
+
+    def call(words: list[str]) -> Said:
+        asked.append(words)
+        return Said(0, "cells  <24>")
+
+    monkeypatch.setattr(commands, "call", call)
+    page = browser.post("/new/plan", data={"target": str(tmp_path), "budget": "10s"}, headers=ORIGIN).text
+    assert asked == [["plan", "--budget=10s", "--", str(tmp_path)]]
+    assert "cells  &lt;24&gt;" in page
+    assert "Start" in page
+    assert browser.post("/new/plan", content=b"x" * 70_000, headers=ORIGIN).status_code == 413
+
+
+def test_a_refusal_is_shown_in_its_own_words(browser: TestClient, monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(commands, "start", lambda _words, _directory: Said(2, "the disk has partitions"))
+    answer = browser.post("/new/start", data={"target": "/dev/sdx"}, headers=ORIGIN)
+    assert answer.status_code == 409
+    assert "the disk has partitions" in answer.text
+
+
+def test_a_set_of_too_few_says_what_to_do(browser: TestClient) -> None:
+    name = names(browser.get("/?q=monday").text)[0]
+    assert "choose 2 entries or more" in browser.get(f"/set?make=compare&side={name}").text
+    assert browser.get("/set?make=rm&side=x").status_code == 409
+
+
+def test_two_campaigns_are_compared(browser: TestClient) -> None:
+    sides = "&".join(f"side={name}" for name in names(browser.get("/").text))
+    answer = browser.get(f"/set?make=compare&{sides}")
+    assert answer.status_code == 200
+    assert '"comparison":{' in answer.text
