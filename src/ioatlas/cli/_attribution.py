@@ -12,17 +12,20 @@ from typing import Any
 
 from ioatlas.campaign import load_result, open_plan, run, start
 from ioatlas.config.spec import CampaignSpec
-from ioatlas.lab.limits import Case
+from ioatlas.lab.limit_worlds import calibration, calibration_table, reliability
+from ioatlas.lab.limits import GENERAL, Case
 from ioatlas.lab.running import start as start_target
-from ioatlas.model.limit import UNDETERMINED, Limit
+from ioatlas.model.limit import UNDETERMINED, VERY_LIKELY, Limit
 
+MOST_WRONG = 0.1
+"""Share of the known limits that may be named wrongly where that was called probable only."""
 WINDOW_SECONDS = 1.0
 """Long beside the credits that the lab's limits give at the start."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """One row of the table. verdict: 'right', 'withheld' or 'WRONG'."""
+    """One row of the table. verdict: 'right', 'withheld' or 'WRONG'. named: every limit that any of its cells got."""
 
     name: str
     scenario: str
@@ -35,8 +38,9 @@ class Outcome:
     evidence: tuple[str, ...]
     withheld: int
     values: int
-    wrong: tuple[str, ...]
+    named: tuple[str, ...]
     seconds: float
+    probability: float | None = None
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -95,6 +99,7 @@ def attributed(case: Case, visits: int = 1) -> Outcome:
         len(limits),
         tuple(sorted({one.resource for _, one in limits} - {UNDETERMINED})),
         time.monotonic() - begin,
+        limit.probability,
     )
 
 
@@ -105,14 +110,42 @@ def _options(options: Any) -> dict[str, int | str]:
 def table(outcomes: Sequence[Outcome]) -> list[str]:
     """Lines of Markdown."""
     lines = [
-        "| known limit | target | attributed | margin: next | verdict | values, undetermined |",
-        "|---|---|---|---|---|---|",
+        "| known limit | target | attributed | said | margin: next | verdict | values, undetermined |",
+        "|---|---|---|---|---|---|---|",
     ]
     for one in outcomes:
         share = f" ({one.share:.0%})" if one.share is not None else ""
+        said = f"{one.probability:.0%}" if one.probability is not None else ""
         margin = f"{one.next_resource} {one.next_share:.0%}" if one.next_resource and one.next_share is not None else ""
-        lines.append(
-            f"| {one.truth} | {one.scenario}: {one.name} | {one.attributed}{share} | {margin} | {one.verdict} | "
-            f"{one.values}, {one.withheld} |"
-        )
+        known = f"| {one.truth} | {one.scenario}: {one.name} | {one.attributed}{share} | {said} |"
+        lines.append(f"{known} {margin} | {one.verdict} | {one.values}, {one.withheld} |")
     return lines
+
+
+def verdict_lines(outcomes: Sequence[Outcome]) -> list[str]:
+    """How many are right, how many of those that were said with a probability; and of all values what was withheld."""
+    right = [one for one in outcomes if one.verdict == "right"]
+    general = sum(one.attributed in GENERAL for one in right)
+    withheld = sum(one.verdict == "withheld" for one in outcomes)
+    values, unclear = sum(one.values for one in outcomes), sum(one.withheld for one in outcomes)
+    answers = [(one.probability or 0.0, one.verdict == "right") for one in outcomes if one.verdict != "withheld"]
+    told = f"{len(outcomes)} known limits: {len(right)} named rightly"
+    told += f" ({general} of them only as 'target' or 'drive')" if general else ""
+    lines = [f"{told}, {withheld} withheld as undetermined, {len(outcomes) - len(right) - withheld} wrong"]
+    if values:
+        lines.append(f"Of all {values} values {unclear} ({unclear / values:.0%}) are undetermined")
+    return [*lines, "", *calibration_table(reliability(answers))]
+
+
+def confidently_wrong(outcomes: Sequence[Outcome]) -> bool:
+    """Whether one is wrong that was called very likely, or more often than was said."""
+    wrong = [one for one in outcomes if one.verdict == "WRONG"]
+    return any((one.probability or 1.0) >= VERY_LIKELY for one in wrong) or len(wrong) > MOST_WRONG * len(outcomes)
+
+
+def simulated(worlds: int, first: int) -> list[str]:
+    """Calibration over simulated targets of known laws."""
+    found = calibration(range(first, first + worlds))
+    told = f"{worlds:,} simulated targets (seeds from {first:,}), {found.values:,} values"
+    share = f"{found.withheld:,} ({found.withheld / found.values:.0%}) undetermined"
+    return [*calibration_table(found.bins), "", f"{told}: {share}"]

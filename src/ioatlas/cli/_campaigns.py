@@ -1,71 +1,82 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Campaigns by their directory on the command line; `last` is the newest of the results folder."""
+"""Campaigns by their directory on the command line; `last` is the newest of the results folder, names are looked up in
+the folders of the library.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
-from ioatlas.config.user import results_folder
+from ioatlas.config.user import library_folders
 from ioatlas.errors import UsageError
+from ioatlas.results.library import BUNDLE_ENDING, OPENED, bundles, directories, stamp
 
-JOURNAL, IMPORTED = "journal.sqlite", "imported.sqlite"
 LAST = "last"
 
 
-def campaigns_in(folder: Path) -> list[Path]:
-    """Directories of campaigns in a folder, the newest first."""
-    found = [(stamp, path) for path in _directories(folder) if (stamp := _stamp(path)) is not None]
-    return [path for _, path in sorted(found, key=lambda each: (-each[0], each[1].name))]
-
-
-def _directories(folder: Path) -> Iterator[Path]:
-    try:
-        yield from (path for path in folder.iterdir() if path.is_dir())
-    except OSError:
-        return
-
-
-def _stamp(path: Path) -> float | None:
-    """When a campaign's directory was last written to; None for another directory."""
-    stamps = []
-    for name in (JOURNAL, IMPORTED):
-        try:
-            stamps.append((path / name).stat().st_mtime)
-        except OSError:
-            continue
-    return max(stamps, default=None)
-
-
 class CampaignDirectory(click.Path):
-    """A campaign's directory: a path, a name in the results folder, or `last`."""
+    """A campaign's directory: a path, a name in the results folder, `last`, or a bundle, which is opened."""
 
     def __init__(self) -> None:
         super().__init__(path_type=Path)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         path = Path(str(super().convert(value, param, ctx)))
+        if path.is_file():
+            return _opened(path)
         if path.exists():
             return path
-        folder = results_folder()
+        folders = library_folders()
         if str(value) == LAST:
-            newest = campaigns_in(folder)
+            newest = directories(folders[:1])
             if not newest:
-                raise UsageError(
-                    "there is no campaign yet", where=str(folder.resolve()), remedy="make one: `ioatlas map DIRECTORY`"
-                )
+                where = str(folders[0].resolve())
+                raise UsageError("there is no campaign yet", where=where, remedy="make one: `ioatlas map DIRECTORY`")
             return newest[0]
-        inside = folder / path
-        return inside if not path.is_absolute() and _stamp(inside) is not None else path
+        inside = [folder / path for folder in folders if not path.is_absolute()]
+        bundle = next((each for each in inside if each.name.endswith(BUNDLE_ENDING) and each.is_file()), None)
+        return _opened(bundle) if bundle else next((each for each in inside if stamp(each) is not None), path)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        names = [LAST, *(path.name for path in campaigns_in(results_folder()))]
+        folders = library_folders()
+        names = [LAST, *(path.name for path in (*directories(folders), *bundles(folders)))]
         items = [CompletionItem(name) for name in names if name.startswith(incomplete)]
         return [*items, *super().shell_complete(ctx, param, incomplete)]
+
+
+class SideArgument(CampaignDirectory):
+    """A campaign's directory, `DIR:TARGET` with the name of one of its targets, or a file."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        path = super().convert(value, param, ctx)
+        place, colon, target = str(value).rpartition(":")
+        if Path(path).exists() or not colon or not place:
+            return path
+        inside = super().convert(place, param, ctx)
+        return Path(f"{inside}:{target}") if Path(inside).exists() else path
+
+
+def _opened(path: Path) -> Path:
+    """The directory of a bundle's campaign; another file is left as it is."""
+    from ioatlas.bundle.opening import looks_like_bundle, opened_directory
+
+    return opened_directory(path) if looks_like_bundle(path) else path
+
+
+def is_opened(directory: Path) -> bool:
+    """Whether it is that of an opened bundle, which is gone when the command ends."""
+    return (directory / OPENED).exists()
+
+
+def own_place(directory: Path, name: str) -> Path:
+    """Where a command writes a file unless it is told: into the campaign's directory; of a bundle here, under its
+    name.
+    """
+    return Path(f"{directory.name}-{name}") if is_opened(directory) else directory / name
 
 
 campaign_argument = click.argument("directory", metavar="DIR", type=CampaignDirectory())

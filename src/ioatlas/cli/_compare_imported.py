@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ioatlas.analysis.wording import plural
+from ioatlas.cli._compare_asked import Asked
 from ioatlas.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,32 +22,27 @@ SHOWN = 60
 PIPE_WIDTH = 160
 
 
-def run(
-    first: Path,
-    second: Path,
-    quantity: str,
-    tolerance: float,
-    *,
-    same: tuple[Path, ...],
-    gate: bool,
-    all_cells: bool,
-    as_json: bool,
-) -> None:
+def run(first: Path, second: Path, quantity: str, tolerance: float, same: tuple[Path, ...], asked: Asked) -> None:
     """Compare and print. Raises UsageError for options that need visits on both sides."""
     from ioatlas.results.imported_comparison import compare_imported
 
-    for given, option in ((bool(same), "--same"), (gate, "--fail-if-worse")):
+    for given, option in (
+        (same, "--same"),
+        (asked.gate, "--fail-if-worse"),
+        (asked.junit, "--junit"),
+        (asked.markdown, "--markdown"),
+    ):
         if given:
             raise UsageError(
                 f"{option} needs visits on both sides", where=option, remedy="leave it out: imported readings have none"
             )
     found = compare_imported(first, second, quantity, tolerance=tolerance)
-    if as_json:
+    if asked.as_json:
         import json
 
         click.echo(json.dumps(_document(found), indent=2))
     else:
-        _print(found, all_cells=all_cells)
+        _print(found, all_cells=asked.all_cells)
 
 
 def _outcome(row: ImportedRow) -> str:
@@ -121,24 +118,21 @@ def _print(found: ImportedComparison, *, all_cells: bool) -> None:
     if not console.is_terminal:
         console = Console(highlight=False, soft_wrap=True, markup=False, width=PIPE_WIDTH)
     console.print(
-        f"{found.quantity} of {found.names[1]} against {found.names[0]}: {len(result.rows)} loads on both sides, at "
-        "least one side imported"
+        f"{found.quantity} of {found.names[1]} against {found.names[0]}: {plural(len(result.rows), 'load')} on both "
+        "sides, at least one side imported"
     )
     console.print(
         f"median ratio {result.median_ratio:.3f}"
         + (
             ""
             if result.tested
-            else (
-                "; no test is possible: no load has repeats on both sides, so no difference here is more than a "
-                "difference of two readings"
-            )
+            else ("; no test is possible: no load has repeats on both sides. A difference here is one of two readings")
         )
     )
     if result.tested:
         console.print(
-            f"{result.tested} of {len(result.rows)} loads have repeats on both sides and are tested; repeats of "
-            "another tool may share a state of the target"
+            f"{result.tested} of {len(result.rows)} loads have repeats on both sides and are tested. Repeats of "
+            "another tool may share a state of the target."
         )
     left = f"on one side only: {result.only_first} and {result.only_second}"
     console.print(

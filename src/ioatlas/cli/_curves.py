@@ -26,7 +26,9 @@ def curve_tables(curve: LoadCurve, result: CampaignResult, console: Console) -> 
     parts: list[RenderableType] = []
     if len(result.targets) > 1:
         parts.append(Text(curve.target, style="bold"))
-    parts.append(points_table(curve, wide=console.width >= WIDE))
+    wide = console.width >= WIDE
+    parts.append(points_table(curve, wide=wide))
+    parts += narrow_note(console.width)
     if any(point.loop == "open" for point in curve.points):
         parts.append(
             Text(
@@ -40,6 +42,14 @@ def curve_tables(curve: LoadCurve, result: CampaignResult, console: Console) -> 
             told.add(point.phase)
             parts += [Text(""), Text(f"streams at {point.name}", style="bold"), _streams(point)]
     return parts
+
+
+def narrow_note(width: int) -> list[RenderableType]:
+    """What a narrow terminal leaves out."""
+    from rich.text import Text
+
+    note = f"Not shown below {WIDE} columns: throughput and the 95% intervals"
+    return [] if width >= WIDE else [Text(note, style="dim")]
 
 
 def points_table(curve: LoadCurve, *, wide: bool) -> RenderableType:
@@ -56,7 +66,7 @@ def points_table(curve: LoadCurve, *, wide: bool) -> RenderableType:
     headings = [
         *(["offered"] if paced else []),
         "IOPS",
-        "throughput",
+        *(["throughput"] if wide else []),
         "mean",
         *(["95% interval"] if wide and not tail else []),
         *(["p95"] if p95 else []),
@@ -71,7 +81,8 @@ def points_table(curve: LoadCurve, *, wide: bool) -> RenderableType:
         efficiency = curve.efficiency(point)
         line = [point.name]
         line += [format_count(point.offered_iops) if point.offered_iops else ""] if paced else []
-        line += [format_count(point.iops.value), format_rate(point.bw_bytes_per_s.value), _latency(point.lat_mean_ns)]
+        line += [format_count(point.iops.value), *([format_rate(point.bw_bytes_per_s.value)] if wide else [])]
+        line += [_latency(point.lat_mean_ns)]
         line += [_interval(point.lat_mean_ns)] if wide and not tail else []
         line += [*([_latency(point.lat_p95_ns)] if p95 else []), _latency(point.lat_p99_ns)]
         line += [_interval(point.lat_p99_ns)] if wide and tail else []

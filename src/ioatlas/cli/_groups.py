@@ -6,14 +6,33 @@ from __future__ import annotations
 import click
 
 OPTION_GROUPS: dict[str, tuple[str, ...]] = {
-    "What to measure": ("profile", "campaign_file", "size", "prepare", "trace", "engine"),
-    "How long, how precise": ("budget", "visits", "cells", "precision", "error", "grade", "max_visits", "window"),
-    "What may be written": ("read_only", "verify", "destroy", "overwrite"),
-    "What else is known": ("iperf", "drive", "facts"),
-    "Results": ("output", "verbose", "open_report", "as_json", "yes", "help", "help_all"),
+    "What to measure": (
+        *("profile", "campaign_file", "size", "prepare", "trace", "engine", "file_sizes", "directory_depth"),
+        *("together", "clients", "client_range", "on_lost_client", "bring_fio"),
+    ),
+    "How long, how precise": (
+        "budget",
+        "visits",
+        "cells",
+        "precision",
+        "error",
+        "grade",
+        "max_visits",
+        "window",
+        "blocks",
+    ),
+    "What may be written": ("read_only", "verify", "destroy", "overwrite", "answers"),
+    "What else is known": ("product", "iperf", "drive", "facts"),
+    "Beside the plan": ("like", "schema"),
+    "Results": (
+        *("output", "metrics", "verbose", "quiet", "open_report", "as_json", "dry_run", "yes", "help", "help_all"),
+    ),
 }
 REST = "Other options"
-RARE = frozenset({"trace", "engine", "error", "grade", "max_visits", "window", "drive", "facts"})
+RARE = frozenset(
+    {"trace", "engine", "error", "grade", "max_visits", "window", "blocks", "drive", "facts", "answers"}
+    | {"together", "client_range", "on_lost_client", "bring_fio", "file_sizes", "directory_depth", "metrics"}
+)
 SHOWING_ALL = "ioatlas.help_all"
 
 

@@ -19,6 +19,7 @@ from ioatlas.analysis.best import (
     speed,
     with_fresh,
 )
+from ioatlas.model.tree import is_tree
 from ioatlas.model.verdict import LOWER_BOUND, VerdictClass, verdict_class
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ LEGEND = {
 """Every mark with its words, in the order of the legend."""
 _LOADS = {"randread": "rand read", "randwrite": "rand write"}
 _MIB, _KIB, _GIB = 1 << 20, 1 << 10, 1 << 30
+MOST_NAMED = 3
+"""Kinds of load that are named of those that are not shown."""
 GAP = 2
 """Blanks between two kinds of load."""
 
@@ -96,30 +99,40 @@ def mark_of(e: Estimate) -> str:
 def small_map(result: CampaignResult) -> SmallMap | None:
     """None where there are no two axes to draw, as with a single cell."""
     from ioatlas.report.export.grid import Axis, axes_of, coordinates
-    from ioatlas.report.table import Entry, entries
+    from ioatlas.report.table import FACTOR, Entry, entries
 
-    found = [Entry(entry.cell, entry.direction, e, entry.reason) for entry, e in _merged(entries(result), result)]
+    found = [
+        Entry(entry.cell, entry.direction, e, entry.reason, entry.factors)
+        for entry, e in _merged(entries(result), result)
+    ]
     axes = {axis.name: axis for axis in axes_of(result, found)}
     varied = [name for name, axis in axes.items() if len(axis.levels) > 1 and name not in ("rw", "target")]
     y = "bs" if "bs" in axes else next(iter(varied), "")
     rest = [name for name in varied if name != y]
-    x = next((name for name in ("numjobs", "iodepth", "size") if name in rest), rest[0] if rest else "numjobs")
+    factors = [name for name in rest if name.startswith(FACTOR)]
+    numeric = [name for name in factors if not any(isinstance(level, str) for level in axes[name].levels)]
+    preferred = (*numeric[:1], "numjobs", "iodepth", "size")
+    x = next((name for name in preferred if name in rest), rest[0] if rest else "numjobs")
     if x not in axes and found:
         axes[x] = Axis(x, tuple(dict.fromkeys(coordinates(entry, (x,))[x] for entry in found)))
     if not found or y not in axes or x not in axes or x == y or (len(found) < 2 and not varied):
         return None
     places: dict[tuple[Level, Level, Level], list[Entry]] = {}
-    several = len(axes["target"].levels) > 1
+    others = [name for name in (*factors, "target") if name in axes and len(axes[name].levels) > 1 and name != x]
     for entry in found:
-        at = coordinates(entry, ("target", "rw", x, y))
+        at = coordinates(entry, (*others, "rw", x, y))
         word = str(entry.cell.option.get("operation", at["rw"]))
-        load = _LOADS.get(word, word)
-        places.setdefault((f"{at['target']}: {load}" if several else load, at[x], at[y]), []).append(entry)
+        load = ": ".join(
+            [*([", ".join(axes[name].title(at[name]) for name in others)] if others else []), _LOADS.get(word, word)]
+        )
+        places.setdefault((load, at[x], at[y]), []).append(entry)
     chosen = {place: _chosen(candidates) for place, candidates in places.items()}
-    top = max((speed(e) for e in chosen.values() if e is not None), default=0.0)
-    unit, factor = _unit(top)
-    values = {place: _value(e, factor, top) for place, e in chosen.items()}
-    folded = tuple(f"{name} ({len(axes[name].levels)})" for name in rest if name != x)
+    in_calls = all(is_tree(entry.cell) for entry in found)
+    rates = {place: _rate(e, in_calls=in_calls) for place, e in chosen.items()}
+    top = max(rates.values(), default=0.0)
+    unit, factor = _unit(top, in_calls=in_calls)
+    values = {place: _value(e, rates[place], factor, top) for place, e in chosen.items()}
+    folded = tuple(f"{name} ({len(axes[name].levels)})" for name in rest if name not in (x, *others))
     return SmallMap(unit, axes[x], axes[y], values, tuple(dict.fromkeys(load for load, _, _ in values)), folded)
 
 
@@ -143,21 +156,30 @@ def _chosen(candidates: Sequence[Entry]) -> Estimate | None:
     return max(sound or there, key=lambda e: (-order.index(mark_of(e)) if not sound else 0, speed(e)))
 
 
-def _unit(top: float) -> tuple[str, int]:
+def _rate(e: Estimate | None, *, in_calls: bool) -> float:
+    """What is drawn: bytes per second, or calls where most move no data."""
+    if e is None:
+        return 0.0
+    return (e.iops or 0.0) if in_calls else speed(e)
+
+
+def _unit(top: float, *, in_calls: bool = False) -> tuple[str, int]:
+    if in_calls:
+        return ("k IOPS", 1000) if top >= 10_000 else ("IOPS", 1)
     if top >= 100 * _GIB:
         return "GiB/s", _GIB
     return ("MiB/s", _MIB) if top >= 10 * _MIB else ("KiB/s", _KIB)
 
 
-def _value(e: Estimate | None, factor: int, top: float) -> Value:
+def _value(e: Estimate | None, rate: float, factor: int, top: float) -> Value:
     if e is None:
         return Value(MISSING)
     mark = mark_of(e)
     if mark == DISAGREE:
         return Value(DISAGREE)
-    number = speed(e) / factor
+    number = rate / factor
     text = f"{number:.0f}" if number >= 9.995 else f"{number:.1f}" if number >= 0.995 else f"{number:.2f}"
-    return Value(text, mark, speed(e) / top if top else None)
+    return Value(text, mark, rate / top if top else None)
 
 
 # -- drawing -------------------------------------------------------------------------------------------------
@@ -177,7 +199,10 @@ def draw(found: SmallMap, *, width: int, lines: int, style: Callable[[float | No
         room = max(1, (lines - 1 - note) // len(bands) - 2)
     shown = [load for band, _ in bands for load in band]
     if len(shown) < len(found.loads):
-        left.append(", ".join(str(load) for load in found.loads if load not in shown))
+        names = [str(load) for load in found.loads if load not in shown]
+        left.append(
+            ", ".join(names[:MOST_NAMED]) + (f" and {len(names) - MOST_NAMED} more" * (len(names) > MOST_NAMED))
+        )
     if room < len(rows):
         rows = _thinned(rows, room)
         left.append(f"{len(found.y.levels) - len(rows)} of {len(found.y.levels)} {found.y.name} values")
@@ -187,11 +212,10 @@ def draw(found: SmallMap, *, width: int, lines: int, style: Callable[[float | No
     if found.folded:
         drawn.append(Text(f"highest over {', '.join(found.folded)}", style="italic"))
     legend = "  ".join(f"{mark} {LEGEND[mark]}" for mark in found.marks)
-    if left:
-        legend += f"{'  ' if legend else ''}Not shown: {'; '.join(left)} ({more})"
-    if legend:
-        drawn.append(Text(legend))
-    return drawn
+    rest = f"Not shown: {'; '.join(left)} ({more})" if left else ""
+    together = "  ".join(filter(None, (legend, rest)))
+    notes = [together] if len(together) <= width else [legend, rest]
+    return [*drawn, *(Text(one) for one in notes if one)]
 
 
 def _bands(found: SmallMap, width: int, left: list[str]) -> list[tuple[list[Level], list[Level]]]:
@@ -222,13 +246,17 @@ def _thinned(levels: Sequence[Level], count: int) -> list[Level]:
 
 
 def _side(found: SmallMap) -> int:
-    return max(len(found.unit), len(found.x.name), *(len(found.y.label(level)) for level in found.y.levels))
+    return max(
+        len(found.unit),
+        len(_AXIS_WORDS.get(found.x.name, found.x.heading)),
+        *(len(found.y.label(level)) for level in found.y.levels),
+    )
 
 
 def _column(found: SmallMap, load: Level, level: Level) -> int:
     """Width of one column without its mark."""
     texts = [found.values[load, level, j].text for j in found.y.levels if (load, level, j) in found.values]
-    return max(len(found.x.label(level)), *(len(text) for text in texts), 2)
+    return max(len(_across(found, level)), *(len(text) for text in texts), 2)
 
 
 def _width(found: SmallMap, load: Level, columns: Sequence[Level]) -> int:
@@ -247,7 +275,7 @@ def _band(
 
     side = _side(found)
     head = Text(found.unit.ljust(side), style="bold")
-    under = Text(_AXIS_WORDS.get(found.x.name, found.x.name).ljust(side), style="bold")
+    under = Text(_AXIS_WORDS.get(found.x.name, found.x.heading).ljust(side), style="bold")
     lines = [Text(found.y.label(j).rjust(side)) for j in rows]
     for load in loads:
         width = _width(found, load, columns)
@@ -258,13 +286,20 @@ def _band(
             line.append(" " * GAP)
         for level in columns:
             room = _column(found, load, level) + 1
-            under.append(found.x.label(level).rjust(room) + " ")
+            under.append(_across(found, level).rjust(room) + " ")
             for line, j in zip(lines, rows, strict=True):
                 value = found.values.get((load, level, j), Value(""))
                 line.append(f"{value.text.rjust(room)}{value.mark or ' '}", style=style(value.share))
         for line in (under, *lines):
             line.append(" " * spare)
-    return [head, under, *lines]
+    return [head, *([under] if any(_across(found, level) for level in columns) else []), *lines]
+
+
+def _across(found: SmallMap, level: Level) -> str:
+    """A value of the axis across; an axis that nobody set needs none."""
+    from ioatlas.report.export.grid import UNSET, UNTOLD
+
+    return "" if level in (UNSET, UNTOLD) and len(found.x.levels) == 1 else found.x.label(level)
 
 
 _AXIS_WORDS = {"numjobs": "jobs", "size": "size"}

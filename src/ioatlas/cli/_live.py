@@ -99,9 +99,11 @@ class Progress:
                 self._take_progress(fields)
             case "visit":
                 self._last = _picture(fields)
+            case "removing":
+                self._state = f"removing files on {fields['target']}: {fields['files']:,} are gone"
             case "fresh":
                 return f"measuring the {fields['cells']} best cells again"
-            case "round" | "remark":
+            case "round" | "remark" | "configuration":
                 return str(fields["text"])
             case _:
                 return None
@@ -159,7 +161,10 @@ class PlainLines:
         self._told = now()
 
     def __call__(self, event: Event) -> None:
-        if self._progress.take(event) is None or self._now() - self._told < PLAIN_SECONDS:
+        said = self._progress.take(event)
+        if said and event.name == "configuration":
+            click.echo(said, err=True)
+        if said is None or self._now() - self._told < PLAIN_SECONDS:
             return
         self._told = self._now()
         click.echo(self._progress.line(bar=False), err=True)
@@ -167,6 +172,8 @@ class PlainLines:
 
 def _load(fields: Mapping[str, Any]) -> str:
     """'randread 4 KiB x16': I/Os in flight after the x."""
+    if "work" in fields:
+        return f"{fields['work']} on {fields['target']}"
     return f"{fields['rw']} {format_size(fields['bs_bytes'])} x{fields['numjobs'] * fields['iodepth']}"
 
 
@@ -176,15 +183,23 @@ def _picture(fields: Any) -> str:
     top = max(rates, default=0)
     bars = "".join(_BARS[min(7, int(rate / top * 7.99))] for rate in rates) if top > 0 else ""
     latency = f" {format_latency(fields['lat_mean_ns'])}" if fields.get("lat_mean_ns") else ""
+    if "work" in fields:
+        return f"{_load(fields)}: {latency.strip() or format_count(fields['iops']) + ' a second'}"
     return (
         f"{_load(fields)}: {bars} {format_rate(fields['bw_bytes_per_s'])} {format_count(fields['iops'])} IOPS{latency}"
     )
 
 
-def choose(as_json: bool) -> Emit:
+def silent(_event: Event) -> None:
+    """Tells nothing."""
+
+
+def choose(as_json: bool, *, quiet: bool = False) -> Emit:
     """The listener for this run."""
     if as_json:
         return json_lines
+    if quiet:
+        return silent
     if sys.stderr.isatty():
         return TerminalLine()
     return PlainLines()

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import CompletionItem
 
+from ioatlas.cli._complete import Name, PathOrWord
 from ioatlas.config.options import FLAG, Declared
 from ioatlas.config.profiles import profiles
 from ioatlas.config.spec import CampaignSpec
@@ -29,6 +29,12 @@ WIDEST_CHOICE = 22
 """Letters of a list of words that stand beside an option; longer ones stand in its help."""
 
 directory_option = functools.partial(click.option, "-o", "output", metavar="DIR", type=click.Path(path_type=Path))
+facts_option = click.option(
+    "--facts",
+    metavar="FILE.toml",
+    type=click.Path(path_type=Path),
+    help="Typed-in facts and meters. Default: ./testbed.toml.",
+)
 read_only_option = click.option(
     "--read-only",
     is_flag=True,
@@ -39,6 +45,25 @@ destroy_option = click.option(
     metavar="SERIAL-OR-SIZE",
     help="Write to a block device: type its serial number, or its size in bytes.",
 )
+destroy_options = click.option(
+    "--destroy",
+    multiple=True,
+    metavar="SERIAL-OR-SIZE",
+    help="Write to a block device: type its serial number, or its size in bytes. Once for each device.",
+)
+overwrite_options = click.option(
+    "--overwrite",
+    multiple=True,
+    metavar="'NAME SIZE'",
+    help="Write to a file or a URI: type its full name and size in bytes. Once for each of them.",
+)
+answer_option = click.option(
+    "--answer",
+    "answers",
+    multiple=True,
+    type=click.Choice(["yes", "skip", "stop"]),
+    help="Answer when a configuration asks for something to be done; the last one holds for all that follow.",
+)
 overwrite_option = click.option(
     "--overwrite",
     metavar="'NAME SIZE'",
@@ -46,10 +71,27 @@ overwrite_option = click.option(
 )
 
 
+json_option = functools.partial(click.option, "--json", "as_json", is_flag=True)
+verbose_option = click.option("-v", "--verbose", is_flag=True, help="At the end every finding, not only the answer.")
+quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress, only the answer.")
+open_option = click.option("--open", "open_report", is_flag=True, help="Open the report in the browser at the end.")
+yes_option = click.option("--yes", is_flag=True, help="Do not ask whether to go on.")
+dry_run_option = click.option("--dry-run", is_flag=True, help="Show the plan, and measure nothing.")
+
+
+def taken_for_map(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds the options of `map` that change nothing where nothing is measured: its line can be used as it stands."""
+    for flags in (("--yes",), ("--dry-run",), ("-q", "--quiet"), ("-v", "--verbose"), ("--open",)):
+        command = click.option(*flags, is_flag=True, expose_value=False, hidden=True)(command)
+    return command
+
+
 def campaign_option(one: Declared, text: str = "") -> Decorator:
     """An option of the campaign file as one of the command line. text: help in the place of the declared one."""
     kind = one.option.kind
     how: dict[str, Any] = {"metavar": kind.metavar or None}
+    if kind.path:
+        how["type"] = PathOrWord()
     if kind is FLAG:
         how = {"is_flag": True}
     elif kind.choices is not None:
@@ -72,19 +114,15 @@ def _flag(key: str, *_: object) -> str:
     return f"--{key.replace('_', '-')}"
 
 
-def _complete_profile(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
-    return [CompletionItem(name, help=text) for name, text in profiles().items() if name.startswith(incomplete)]
-
-
 def sweep_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds [TARGET], everything that shapes the campaign (handed on as one `Asked`), --read-only and --json."""
+    """Adds [TARGET]..., everything that shapes the campaign (handed on as one `Asked`), --read-only and --json."""
     asked = [one for one in CAMPAIGN.options if one.option.flag]
     options: list[Decorator] = [
-        click.argument("target", required=False),
+        click.argument("targets", nargs=-1, metavar="[TARGET]...", type=PathOrWord()),
         click.option(
             "--profile",
             metavar="NAME",
-            shell_complete=_complete_profile,
+            type=Name(profiles),
             help="Built-in profile; `ioatlas profiles` lists them. Default: quick.",
         ),
         click.option(
@@ -106,11 +144,11 @@ def sweep_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(command)
     def with_asked(
-        target: str | None, profile: str | None, campaign_file: Path | None, size: str | None, **values: Any
+        targets: tuple[str, ...], profile: str | None, campaign_file: Path | None, size: str | None, **values: Any
     ) -> Any:
         typed = {one.key: values.pop(one.key) for one in asked}
         given = {key: value for key, value in typed.items() if value is not None and value is not False}
-        return command(Asked(target, profile, campaign_file, size, given), **values)
+        return command(Asked(targets, profile, campaign_file, size, given), **values)
 
     decorated: Callable[..., Any] = with_asked
     for option in reversed(options):
@@ -141,7 +179,7 @@ def with_size(spec: CampaignSpec, text: str) -> CampaignSpec:
 class Asked:
     """What was asked for on the command line. given: options of the campaign, by key, as they were typed."""
 
-    target: str | None
+    targets: tuple[str, ...]
     profile: str | None
     campaign_file: Path | None
     size: str | None
@@ -153,20 +191,26 @@ class Asked:
         Raises UsageError.
         """
         spec = self._base()
-        if self.target is not None:
+        if self.targets:
             if spec.targets:
                 raise UsageError(
                     "a target is named twice",
-                    where=f"{self.target} and {self.campaign_file}",
+                    where=f"{self.targets[0]} and {self.campaign_file}",
                     remedy="name it on the command line or in the campaign file",
                 )
-            spec = replace(spec, targets=(("", self.target),))
+            spec = replace(spec, targets=tuple(("", target) for target in self.targets))
         if not spec.targets:
             raise UsageError(
                 "no target is named",
                 remedy="name one: `ioatlas map DIRECTORY`, or [target] path = in the campaign file",
             )
         spec = CAMPAIGN.apply(spec, self.given, _flag, folder=Path())
+        if len(self.targets) > 1 and not spec.together:
+            raise UsageError(
+                f"{len(self.targets)} targets are named",
+                where=" ".join(self.targets),
+                remedy="add --together to load them at the same time; a campaign file measures several in turns",
+            )
         return spec if self.size is None else with_size(spec, self.size)
 
     def _base(self) -> CampaignSpec:

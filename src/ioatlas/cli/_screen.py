@@ -11,9 +11,12 @@ import click
 
 from ioatlas.analysis.best import NUMBER_WIDTH
 from ioatlas.analysis.wording import per_cent, plural
+from ioatlas.model.finding import FindingCode
 from ioatlas.model.limit import UNDETERMINED
 from ioatlas.model.summary import Headline, LoadReading, SmallIo, Summary, Trust
 from ioatlas.model.units import format_count, format_duration, format_latency, format_rate
+from ioatlas.model.works import figure_text
+from ioatlas.product.quantity import money
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,8 +27,11 @@ if TYPE_CHECKING:
 LINES = 25
 WIDEST = 100
 MOST_HEADLINES = 4
+MOST_WORKS = 12
 MOST_SMALL = 4
 MOST_DOUBTS = 3
+MOST_FACTORS = 3
+MOST_PRICES = 4
 LABEL = 13
 """Columns of the label of a line."""
 LEAST_MAP_LINES = 4
@@ -67,7 +73,8 @@ def print_lines(lines: Sequence[Text], console: Console) -> None:
 def screen(summary: Summary, result: CampaignResult, console: Console, *, place: str, report: str) -> list[Text]:
     """The lines, in the order in which they answer: how fast, whether to believe it, where, why not, what next."""
     width = min(console.width, WIDEST)
-    top = [*_title(summary, width), *_numbers(summary, width)]
+    top = [*_title(summary, width), *_numbers(summary, width), *_bursts(result, width)]
+    top += [*_factors(result, width), *_prices(result, width, place)]
     end = [*_doubts(summary, width), *_end(summary, place, report, width)]
     room = max(LEAST_MAP_LINES, LINES - len(top) - len(end) - 2)
     middle = _middle(result, console, width, room, f"ioatlas show {place} -v")
@@ -108,7 +115,8 @@ def _title(summary: Summary, width: int) -> list[Text]:
 
 
 def _numbers(summary: Summary, width: int) -> list[Text]:
-    shown = summary.headlines[:MOST_HEADLINES]
+    works = any(one.quantity == "figure" for one in summary.headlines)
+    shown = summary.headlines[: MOST_WORKS if works else MOST_HEADLINES]
     label = max([LABEL, *(len(one.label) + 2 for one in shown)])
     lines: list[Text] = []
     values = [_value(one) for one in shown]
@@ -127,11 +135,55 @@ def _numbers(summary: Summary, width: int) -> list[Text]:
     if summary.bottlenecks:
         parts = [f"{'unclear' if one.name == UNDETERMINED else one.name} {one.count:,}" for one in summary.bottlenecks]
         parts[0] += " cell" if summary.bottlenecks[0].count == 1 else " cells"
+        odds = ["" if one.probability is None else f" ({one.probability:.0%})" for one in summary.bottlenecks]
+        parts = [part + told for part, told in zip(parts, odds, strict=True)]
         lines += labelled("Bottleneck", " · ".join(parts), width, label)
     return lines
 
 
+def _bursts(result: CampaignResult, width: int) -> list[Text]:
+    """How much comes fast, and what comes after it: values are of that, or it is said that some are not."""
+    lines: list[Text] = []
+    for one in result.findings:
+        if one.code is FindingCode.BURST:
+            first, *_, last = one.sentence.rstrip(".").split(". ")
+            text = f"{first}. {last}." if "not sustained" in last else f"{first}."
+            lines += labelled("" if lines else "Burst", text, width, LABEL)
+    return lines
+
+
+def _factors(result: CampaignResult, width: int) -> list[Text]:
+    """What factors do, the first of them; the rest is with the findings."""
+    found = [one for one in result.findings if one.code is FindingCode.FACTOR]
+    lines: list[Text] = []
+    for one in found[:MOST_FACTORS]:
+        lines += labelled("Factors" if not lines else "", one.sentence, width, LABEL)
+    if len(found) > MOST_FACTORS:
+        lines += labelled("", f"and {len(found) - MOST_FACTORS} more: `ioatlas show DIR -v`", width, LABEL)
+    return lines
+
+
+def _prices(result: CampaignResult, width: int, place: str) -> list[Text]:
+    """What a unit of the product costs; of several products what their capacity costs, for `cost` compares them."""
+    if not result.costs:
+        return []
+    first, several = result.costs[0], len(result.costs) > 1
+    parts = [
+        f"{'≤ ' if unit.lower_bound else ''}{money(unit.cost, first.currency)} per {unit.unit}"
+        for unit in first.units
+        if unit.cost is not None
+    ]
+    if several:
+        shown = [(cost, unit) for cost in result.costs for unit in cost.units[:1] if unit.cost is not None]
+        parts = [f"{cost.target} {money(unit.cost or 0.0, cost.currency)} per {unit.unit}" for cost, unit in shown]
+        parts = [*parts[:MOST_PRICES], f"more: `ioatlas cost {place}`"]
+    return labelled("Price", " · ".join(parts), width, LABEL) if parts else []
+
+
 def _value(one: Headline) -> str:
+    if one.quantity == "figure":
+        wide = one.uncertainty
+        return f"{figure_text(one.value)} {one.unit}{f' ±{per_cent(wide)}' if wide is not None else ''}"
     number = {
         "bw_bytes_per_s": format_rate,
         "iops": lambda value: f"{format_count(value)} IOPS",
@@ -190,14 +242,16 @@ def _end(summary: Summary, place: str, report: str, width: int) -> list[Text]:
 def _middle(result: CampaignResult, console: Console, width: int, room: int, more: str) -> list[Text]:
     """A table of load points or rounds, else the small heat map."""
     if result.load_curves:
-        from ioatlas.cli._curves import points_table
+        from ioatlas.cli._curves import narrow_note, points_table
 
         tables = [points_table(curve, wide=width >= WIDEST) for curve in result.load_curves]
-        return _cut(_rendered(tables, width), room, more)
+        return _cut(rendered([*tables, *narrow_note(width)], width), room, more)
     if result.rounds:
         from ioatlas.cli._rounds import rounds_tables
 
-        return _cut(_rendered(rounds_tables(result), width), room, more)
+        return _cut(rendered(rounds_tables(result), width), room, more)
+    if result.works:  # all of them stand above
+        return []
     from ioatlas.cli._heatmap import draw, small_map
 
     found = small_map(result)
@@ -234,7 +288,7 @@ def _fold(text: str, width: int, indent: int) -> list[str]:
     ) or [""]
 
 
-def _rendered(tables: Sequence[object], width: int) -> list[Text]:
+def rendered(tables: Sequence[object], width: int) -> list[Text]:
     """Tables of Rich as lines."""
     from rich.console import Console
     from rich.text import Text
@@ -252,7 +306,7 @@ def _cut(lines: list[Text], room: int, more: str) -> list[Text]:
 
     if len(lines) <= room:
         return lines
-    return [*lines[: room - 1], Text(f"... {len(lines) - room + 1} more lines: {more}")]
+    return [*lines[: room - 1], Text(f"... {plural(len(lines) - room + 1, 'more line')}: {more}")]
 
 
 # Steps from slow to fast, each with the letters that can be read on it.

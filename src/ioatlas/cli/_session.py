@@ -12,6 +12,7 @@ import click
 from ioatlas import beneath
 from ioatlas.campaign import run
 from ioatlas.cli._live import Stop, TerminalLine, choose, paragraph
+from ioatlas.cli._metrics import with_metrics
 from ioatlas.errors import IoAtlasError, PartialResultError
 from ioatlas.model.events import Event
 from ioatlas.model.finding import FindingCode
@@ -21,30 +22,40 @@ from ioatlas.model.units import format_duration
 from ioatlas.store.journal import Journal
 
 if TYPE_CHECKING:
-    from ioatlas.run.runner import Summary
+    from ioatlas.run.consent import Consent
+    from ioatlas.run.summary import Summary
 
 REPORT = "report.html"
 MORE_TIME = "give it more time with --budget, or a smaller sweep"
 NEEDS_TIME = frozenset({ReasonCode.NO_IO, ReasonCode.RUNTIME, ReasonCode.OVERLAP, ReasonCode.OVER_RUN, ReasonCode.LATE})
 """Why a visit was discarded that a longer one would not be."""
 OVERDRAWN_SECONDS = 0.5
-TOLD = frozenset({FindingCode.PRECISION, FindingCode.BURST})
+TOLD = frozenset({FindingCode.PRECISION})
 """Findings that stand below the answer even where only that was asked for: they say how it is to be taken."""
 
 
-def run_session(journal: Journal, *, as_json: bool, verbose: bool = False) -> None:
+def run_session(
+    journal: Journal,
+    *,
+    as_json: bool,
+    verbose: bool = False,
+    quiet: bool = False,
+    consent: Consent | None = None,
+    clients: str = "",
+) -> None:
     """Make all visits that are planned, then the report. A stopped campaign gets the report of what it has.
 
-    Raises IoAtlasError when nothing was measured.
+    clients: hosts for this session in the place of the campaign's. Raises IoAtlasError when nothing was measured.
     """
     if journal.campaign().complete:
         _show_finished(journal, as_json=as_json, verbose=verbose)
         return
     stop = Stop()
-    emit = choose(as_json)
+    emit = choose(as_json, quiet=quiet)
+    told = with_metrics(emit)
     directory = journal.directory
     try:
-        summary = run(journal, emit=emit, stop_asked=stop)
+        summary = run(journal, emit=told, stop_asked=stop, consent=consent, clients=clients)
     except PartialResultError as error:
         if isinstance(emit, TerminalLine):
             emit.close()

@@ -25,4 +25,6 @@ def command(shell: str) -> None:
 
     kind = get_completion_class(shell)
     assert kind is not None, shell
-    click.echo(kind(ioatlas, {}, "ioatlas", VARIABLE).source())
+    source = kind(ioatlas, {}, "ioatlas", VARIABLE).source()
+    # click's lines for fish are cut at every comma, also at those of a help text.
+    click.echo(source.replace('string split ","', 'string split --max 1 ","'))

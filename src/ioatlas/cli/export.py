@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from ioatlas import beneath
-from ioatlas.cli._campaigns import campaign_argument
+from ioatlas.cli._campaigns import campaign_argument, own_place
 from ioatlas.cli._faults import says_what_does_not_fit
+from ioatlas.cli._quantity import where_option
 from ioatlas.errors import IoAtlasError, UsageError
 
 if TYPE_CHECKING:
     from ioatlas.model.result import CampaignResult
     from ioatlas.report.export.grid import Layout
+    from ioatlas.report.export.quantities import Quantity
 
 TABLES = ("csv", "json")
 FIGURES = ("png", "svg", "pdf")
@@ -29,20 +31,23 @@ QUANTITY_NAMES = ("bw", "iops", "lat_mean", "lat_p99", "bw_per_job")
     name="export",
     epilog="""\b
 Examples:
-  ioatlas export nas1 --format csv -o nas1.csv
+  ioatlas export nas1 -o nas1.csv                    the format is that of the name
   ioatlas export nas1 --format json | jq '.findings[].sentence'
   ioatlas export nas1 --format gnuplot -o figure     writes figure/map.gp and map.dat; then: gnuplot figure/map.gp
-  ioatlas export nas1 --format pdf --quantity lat_p99 --scale log -o latency.pdf
-  ioatlas export nas1 --format svg --figure charts -o operations.svg
-  ioatlas export ssd --format png --figure rounds -o steady.png
-  ioatlas export nas1 --format png --figure lines --x numjobs --y bs --tiles rw -o lines.png
+  ioatlas export nas1 -o latency.pdf --quantity lat_p99 --scale log
+  ioatlas export nas1 -o operations.svg --figure charts
+  ioatlas export ssd -o steady.png --figure rounds
+  ioatlas export nas1 -o lines.png --figure lines --x numjobs --y bs --tiles rw
 
 \b
 Without -o, csv and json go to standard output, the others into DIR.""",
 )
 @campaign_argument
 @click.option(
-    "--format", "kind", required=True, type=click.Choice((*TABLES, "gnuplot", *FIGURES)), help="What to write."
+    "--format",
+    "kind",
+    type=click.Choice((*TABLES, "gnuplot", *FIGURES)),
+    help="What to write. Default: what the suffix of -o says.",
 )
 @click.option(
     "-o", "--output", metavar="OUT", type=click.Path(path_type=Path), help="File to write, or folder for gnuplot."
@@ -58,21 +63,33 @@ Without -o, csv and json go to standard output, the others into DIR.""",
 @click.option(
     "--scale",
     type=click.Choice(("linear", "log")),
-    help="Scale of the quantity, the same in all tiles. Default: linear.",
+    help="Scale of the quantity, the same in all tiles. Default: linear; log where imported values span decades.",
 )
 @click.option(
     "--figure",
     "style",
     type=click.Choice(("map", "lines", "charts", "rounds", "curves")),
-    help="Heat maps, lines with error bars, the charts of a fixed-work sequence, the steady-state plot of a SNIA test, "
-    "or latency against load. Default: charts, rounds or curves where there are any, else map.",
+    help="map: heat maps. lines: with error bars. charts: of fixed work. rounds: of a SNIA test. curves: latency "
+    "against load. Default: what the campaign has, else map.",
 )
+@click.option(
+    "--bars",
+    type=click.Choice(("interval", "sd")),
+    help="What error bars of lines show: the 95% interval (default), or one standard deviation of imported repeats.",
+)
+@where_option
 @click.option("--json", "as_json", is_flag=True, help="Print the names of the written files as JSON.")
 @says_what_does_not_fit
-def command(directory: Path, kind: str, output: Path | None, as_json: bool, **choice: str | None) -> None:
-    """Write the result of the campaign in DIR as a table (csv, json), as a gnuplot script with its data, or as a
-    figure.
-    """
+def command(
+    directory: Path,
+    kind: str | None,
+    output: Path | None,
+    where: tuple[str, ...],
+    as_json: bool,
+    **choice: str | None,
+) -> None:
+    """Write the result of the campaign in DIR as a table, a gnuplot script with data, or a figure."""
+    kind = kind or kind_of(output)
     drawn = {name: value for name, value in choice.items() if value}
     if kind in TABLES and drawn:
         raise UsageError(
@@ -85,8 +102,9 @@ def command(directory: Path, kind: str, output: Path | None, as_json: bool, **ch
             remedy="use --format png, svg or pdf",
         )
     from ioatlas.campaign import load_result
+    from ioatlas.results.only import only, parse_filter
 
-    result = load_result(directory)
+    result = only(load_result(directory), parse_filter(where))
     if output is None and kind not in TABLES and directory.is_dir():
         _check_default(directory)
     try:
@@ -110,6 +128,20 @@ def command(directory: Path, kind: str, output: Path | None, as_json: bool, **ch
     else:
         for path in written:
             click.echo(path)
+
+
+def kind_of(output: Path | None) -> str:
+    """The format that a file's suffix says. Raises UsageError when it says none."""
+    suffix = output.suffix.lower() if output else ""
+    if suffix in SCRIPT_SUFFIXES:
+        return "gnuplot"
+    if suffix[1:] in (*TABLES, *FIGURES):
+        return suffix[1:]
+    raise UsageError(
+        "no format is told",
+        where=str(output) if output else "",
+        remedy=f"name a file such as -o map.pdf, or --format {', '.join((*TABLES, 'gnuplot'))} or {', '.join(FIGURES)}",
+    )
 
 
 def _check_default(directory: Path) -> None:
@@ -144,8 +176,8 @@ def _place(directory: Path, kind: str, output: Path | None) -> Path:
     if kind == "gnuplot":
         if output is not None and output.suffix in SCRIPT_SUFFIXES:
             return output
-        return (output or directory / "gnuplot") / "map.gp"
-    path = output or directory / f"map.{kind}"
+        return (output or own_place(directory, "gnuplot")) / "map.gp"
+    path = output or own_place(directory, f"map.{kind}")
     if path.is_dir():
         path /= f"map.{kind}"
     suffix = path.suffix.lstrip(".").lower()
@@ -190,8 +222,9 @@ def _figure(result: CampaignResult, kind: str, path: Path, drawn: dict[str, str]
         return list(write_charts(result, path, kind))  # type: ignore[arg-type]
     tiles = [name.strip() for name in drawn.get("tiles", "").split(",") if name.strip()]
     layout: Layout = lay_out(result, x=drawn.get("x", ""), y=drawn.get("y", ""), tiles=tiles)
-    shown = quantity(drawn.get("quantity", "bw"))
-    log = drawn.get("scale") == "log"
+    shown = _with_bars(quantity(drawn.get("quantity", "bw")), drawn, result)
+    scale = drawn.get("scale")
+    log = None if scale is None else scale == "log"
     if kind == "gnuplot":
         from ioatlas.report.export.to_gnuplot import write_gnuplot
 
@@ -200,6 +233,23 @@ def _figure(result: CampaignResult, kind: str, path: Path, drawn: dict[str, str]
 
     options: dict[str, Any] = {"style": drawn.get("style", "map"), "log": log}
     return list(write_figures(result, layout, shown, path, kind, **options))  # type: ignore[arg-type]
+
+
+def _with_bars(shown: Quantity, drawn: dict[str, str], result: CampaignResult) -> Quantity:
+    """The quantity with the error bars that were asked for."""
+    from dataclasses import replace
+
+    if drawn.get("bars") != "sd":
+        return shown
+    if drawn.get("style") != "lines":
+        raise UsageError("only lines have error bars", where="--bars", remedy="add --figure lines")
+    if not any(getattr(e, shown.sd) is not None for e in result.estimates):
+        raise UsageError(
+            "no value has a standard deviation of repeats",
+            where="--bars sd",
+            remedy="`ioatlas import FILES --repeats -o DIR` makes some; leave --bars out for intervals",
+        )
+    return replace(shown, bars_of_sd=True)
 
 
 def _curves(result: CampaignResult, kind: str, path: Path, drawn: dict[str, str]) -> list[Path]:

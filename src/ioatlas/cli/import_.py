@@ -14,6 +14,8 @@ from typing import Any
 
 import click
 
+from ioatlas.analysis.wording import plural
+from ioatlas.cli._fold import folded
 from ioatlas.errors import UsageError
 from ioatlas.interop.read.formats import TOOLS
 from ioatlas.model.units import format_count, format_latency, format_rate, format_size
@@ -57,7 +59,7 @@ def _finish(source: Any, count: int, named: bool) -> tuple[list[str], bool, bool
         for problem in source.problems
     ]
     if source.unlisted:
-        problems.append(f"{source.name}: {source.unlisted} more problems like these")
+        problems.append(f"{source.name}: {plural(source.unlisted, 'more problem')} like these")
     if not known and not named:
         return [], False, False
     if known and not count and not source.lost:
@@ -105,7 +107,7 @@ def _read_files(items: list[tuple[str, bool]]) -> _Read:
 
 
 def _some(told: list[str], name: str) -> list[str]:
-    more = [f"{name}: {len(told) - _TOLD_LIMIT} more readings like these; their notes tell"]
+    more = [f"{name}: {plural(len(told) - _TOLD_LIMIT, 'more reading')} like these; their notes tell"]
     return told[:_TOLD_LIMIT] + (more if len(told) > _TOLD_LIMIT else [])
 
 
@@ -159,7 +161,7 @@ def _count(tally: _Tally, readings: int, problems: list[str], lost: bool, known:
     tally.lost = tally.lost or lost
     tally.messages += problems[: max(0, _KEPT_MESSAGES - len(tally.messages))]
     for problem in problems:
-        click.echo(f"ioatlas: {problem}", err=True)
+        click.echo(folded(f"ioatlas: {problem}", 4), err=True)
 
 
 def _kept(batches: Iterator[_Batch], directory: Path, label: str, tally: _Tally) -> Iterator[_Batch]:
@@ -203,27 +205,16 @@ def _row(record: dict[str, Any]) -> tuple[str, ...]:
 
 def _print_table(lines: Iterator[bytes], limit: int) -> None:
     from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("source", "tool", "operation", "direction"):
-        table.add_column(name, overflow="fold")
-    for name in ("bs", "size", "jobs", "depth", "IOPS", "bandwidth", "mean", "p99", "errors"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("statistic")
-    shown = more = 0
-    for line in lines:
-        if shown < limit:
-            table.add_row(*(Text(cell) for cell in _row(json.loads(line))))
-            shown += 1
-        else:
-            more += 1
+    from ioatlas.cli._readings import readings_table
+
+    shown = [_row(json.loads(line)) for line in islice(lines, limit)]
     if shown:
         console = Console(width=None if sys.stdout.isatty() else 220)
-        console.print(table)
-    if more:
-        click.echo(f"... and {more} more; -v prints {_TABLE_LIMIT}, --json all")
+        for part in readings_table(shown, console.width):
+            console.print(part)
+    if more := sum(1 for _ in lines):
+        click.echo(f"... and {more:,} more; -v prints {_TABLE_LIMIT}, --json all")
 
 
 def _print_lines(batches: Iterator[_Batch], *, to_the_end: bool) -> None:
@@ -251,7 +242,19 @@ def _can_end(path: Path) -> bool:
     return path.is_file() or path.is_dir() or (path.is_fifo() and str(path.resolve()).startswith("/proc/"))
 
 
-_HELP = f"""Read result files of other tools: {", ".join(TOOLS)}.
+def _label_of_repeats(label: str, directory: Path | None) -> str:
+    """A label makes them repeats: that of the user, else the name of the directory they are kept in."""
+    if directory is None:
+        raise UsageError("repeats have to be kept", where="--repeats", remedy="name a directory with -o")
+    return label.strip() or directory.resolve().name
+
+
+_TOOLS = sorted(TOOLS, key=str.lower)
+_HALF = len(_TOOLS) // 2
+
+_HELP = f"""Read result files of other tools: {", ".join(_TOOLS[:_HALF])}.
+
+Also of {", ".join(_TOOLS[_HALF:])}.
 
 Formats are recognised by content. Folders are walked. A reading is imported: it keeps its file and line, and what its
 source does not say stays empty. What cannot be read is named on the error stream, one line each.
@@ -263,6 +266,7 @@ Examples:
   ioatlas import results.json
   ioatlas import iozone.txt diskspd.xml vdbench-output/ --json
   ioatlas import bench-fio-folder/ -o old-results && ioatlas report old-results
+  ioatlas import run-*.txt -o nas --repeats && ioatlas export nas --format png --figure lines --bars sd
   ioatlas import before.log -o nas --label before && ioatlas import after.log -o nas --label after
 """
 
@@ -283,10 +287,20 @@ Examples:
     metavar="TEXT",
     help="What to call these results in charts and comparisons. Default: the tool and its version.",
 )
+@click.option(
+    "--repeats",
+    is_flag=True,
+    help="The files are repeats of the same loads: mean, standard deviation and interval of each. A label says so too.",
+)
 @click.option("-v", "--verbose", is_flag=True, help="A longer table.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line for each reading.")
-def command(files: tuple[Path, ...], directory: Path | None, label: str, verbose: bool, as_json: bool) -> None:
+def command(
+    files: tuple[Path, ...], directory: Path | None, label: str, repeats: bool, verbose: bool, as_json: bool
+) -> None:
     from ioatlas.interop.read.importer import walk
+
+    if repeats:
+        label = _label_of_repeats(label, directory)
 
     for path in files:
         if not path.exists():
@@ -304,7 +318,7 @@ def command(files: tuple[Path, ...], directory: Path | None, label: str, verbose
     found = list(walk((str(path) for path in files), unreadable))
     for problem in unreadable:
         tally.lost = True
-        click.echo(f"ioatlas: {problem}", err=True)
+        click.echo(folded(f"ioatlas: {problem}", 4), err=True)
     tally.messages += unreadable
     batches = _many(found, tally) if len(found) >= _MANY else _few(found, tally)
     if directory is not None:
@@ -314,7 +328,9 @@ def command(files: tuple[Path, ...], directory: Path | None, label: str, verbose
     else:
         _print_table((line for lines, _ in batches for line in lines), _TABLE_LIMIT if verbose else _SCREEN_LIMIT)
     click.echo(
-        f"ioatlas: {tally.readings} readings from {tally.files - tally.unknown} of {tally.files} files", err=True
+        f"ioatlas: {plural(tally.readings, 'reading')} from {tally.files - tally.unknown:,} of "
+        f"{plural(tally.files, 'file')}",
+        err=True,
     )
     if not tally.readings:
         sys.exit(1)

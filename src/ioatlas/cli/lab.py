@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ioatlas.cli._complete import Name
+from ioatlas.cli._fold import folded
+from ioatlas.cli._lab_study import command as study_command
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.lab import instance, scenarios
 from ioatlas.lab.running import LabTarget, down, missing, start, up
@@ -22,6 +25,12 @@ from ioatlas.model.units import parse_size_bytes
 
 if TYPE_CHECKING:
     from ioatlas.lab.check import Outcome
+
+SCENARIO = Name(lambda: {name: one.summary for name, one in scenarios().items()})
+
+
+def _running() -> list[str]:
+    return [one.ident for one in instance.instances()]
 
 
 @click.group()
@@ -94,8 +103,9 @@ def list_(*, as_json: bool) -> None:
         remarks = [
             text for text in ("needs root" if row["needs_root"] else "", _lacking(row["missing_packages"])) if text
         ]
-        click.echo(f"{row['name']:<16} {row['summary']}{' [' + '; '.join(remarks) + ']' if remarks else ''}")
-        click.echo(f"{'':<16} {' '.join(f'{key}={value}' for key, value in row['settings'].items())}")
+        told = f"{row['name']:<16} {row['summary']}{' [' + '; '.join(remarks) + ']' if remarks else ''}"
+        click.echo(folded(told, 17))
+        click.echo(folded(f"{'':<16} {' '.join(f'{key}={value}' for key, value in row['settings'].items())}", 17))
 
 
 def _lacking(packages: list[str]) -> str:
@@ -103,7 +113,7 @@ def _lacking(packages: list[str]) -> str:
 
 
 @command.command("up")
-@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...", type=SCENARIO)
 @click.option(
     "--set",
     "words",
@@ -111,11 +121,16 @@ def _lacking(packages: list[str]) -> str:
     metavar="NAME=VALUE",
     help="A setting of the scenario, e.g. --set bw_bytes_per_s=50MB.",
 )
+@click.option(
+    "--id", "ident", metavar="ID", default="", help="Name of the target; an earlier one of this name is taken down."
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a target and line.")
-def up_(names: tuple[str, ...], words: tuple[str, ...], *, as_json: bool) -> None:
+def up_(names: tuple[str, ...], words: tuple[str, ...], ident: str, *, as_json: bool) -> None:
     """Start scenarios that stay until `ioatlas lab down`."""
+    if ident and len(names) > 1:
+        raise UsageError("an --id names one target", where=" ".join(names), remedy="start them one by one")
     for name in names:
-        target = up(name, _settings(words))
+        target = up(name, _settings(words), ident=ident)
         if as_json:
             truth = {key: dataclasses.asdict(value) for key, value in target.truth.items()}
             record = {
@@ -124,6 +139,7 @@ def up_(names: tuple[str, ...], words: tuple[str, ...], *, as_json: bool) -> Non
                 "kind": target.kind,
                 "location": target.location,
                 "limit": target.limit,
+                "exports": dict(target.exports),
             }
             click.echo(json.dumps({**record, "options": dict(target.options), "truth": truth}))
             continue
@@ -134,14 +150,21 @@ def up_(names: tuple[str, ...], words: tuple[str, ...], *, as_json: bool) -> Non
             click.echo(f"  measure it with {' '.join(f'{key}={value}' for key, value in target.options.items())}")
         programs = target.directory / instance.PROGRAMS
         path = f"PATH={shlex.quote(str(programs))}:$PATH " if programs.is_dir() else ""
+        sheet = target.directory / instance.SHEET
+        product = f" --product {shlex.quote(str(sheet))}" if sheet.exists() else ""
+        for one, location in target.exports:
+            click.echo(f"  {one:<20} {location}")
+        if target.exports:
+            places = " ".join(shlex.quote(location) for _, location in target.exports)
+            click.echo(f"  measure all: ioatlas map {places} --together")
         click.echo(
-            f"  measure: {path}ioatlas map {shlex.quote(target.location)}    stop: ioatlas lab down "
+            f"  measure: {path}ioatlas map {shlex.quote(target.location)}{product}    stop: ioatlas lab down "
             f"{target.directory.name}"
         )
 
 
 @command.command("down")
-@click.argument("names", nargs=-1, metavar="[NAME|ID...]")
+@click.argument("names", nargs=-1, metavar="[NAME|ID...]", type=Name(_running))
 @click.option("--json", "as_json", is_flag=True, help="One JSON list of what was stopped.")
 def down_(names: tuple[str, ...], *, as_json: bool) -> None:
     """Stop this user's lab targets (all, or those named) and remove all they left in the system."""
@@ -190,7 +213,7 @@ def status(*, as_json: bool) -> None:
 
 
 @command.command("run", context_settings={"ignore_unknown_options": True})
-@click.argument("name")
+@click.argument("name", type=SCENARIO)
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="COMMAND...")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A setting of the scenario.")
 def run(name: str, words: tuple[str, ...], settings: tuple[str, ...]) -> None:
@@ -210,7 +233,7 @@ def run(name: str, words: tuple[str, ...], settings: tuple[str, ...]) -> None:
 
 
 @command.command("truth")
-@click.argument("names", nargs=-1, metavar="[NAME...]")
+@click.argument("names", nargs=-1, metavar="[NAME...]", type=SCENARIO)
 @click.option(
     "--seeds",
     type=click.IntRange(1, 100),
@@ -218,8 +241,11 @@ def run(name: str, words: tuple[str, ...], settings: tuple[str, ...]) -> None:
     show_default=True,
     help="Measure everything this often, with other offsets and in other orders.",
 )
+@click.option(
+    "--set", "words", multiple=True, metavar="NAME=VALUE", help="A setting of the scenarios, e.g. --set level=raid6."
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object for each value and seed, one a line.")
-def truth_(names: tuple[str, ...], *, seeds: int, as_json: bool) -> None:
+def truth_(names: tuple[str, ...], *, seeds: int, words: tuple[str, ...], as_json: bool) -> None:
     """Measure the targets with plain fio and print measured against configured. Exit code 3 when one is off.
 
     What is left between the two is explained as far as something else than fio tells it: how long a sleep takes on this
@@ -227,27 +253,26 @@ def truth_(names: tuple[str, ...], *, seeds: int, as_json: bool) -> None:
 
     \b
     ioatlas lab truth bandwidth latency
+    ioatlas lab truth array-model --set level=raid6 --set drives=8
     ioatlas lab truth --seeds 5          all of them, five times; says first how long it takes
     """  # noqa: D301
     import random
 
-    from ioatlas.lab.check import check, seconds_of
-    from ioatlas.model.units import format_duration
+    from ioatlas.lab.check import check
 
     registry = scenarios()
     chosen = names or _possible(registry)
-    takes = seeds * sum(seconds_of(name) for name in chosen)
-    if takes > 30:
-        click.echo(
-            f"{len(chosen)} targets, {seeds} seed{'s' if seeds > 1 else ''}: about {format_duration(takes)}", err=True
-        )
+    settings = _settings(words)
+    if settings and not names:
+        raise UsageError("--set needs the names of scenarios", remedy="write `ioatlas lab truth NAME --set ...`")
+    _say_how_long(chosen, seeds, settings)
     found: dict[tuple[str, str, str], list[Outcome]] = {}
     for seed in range(1, seeds + 1):
         order = list(chosen)
         if seeds > 1:
             random.Random(seed).shuffle(order)  # noqa: S311 - an order, not a secret
         for name in order:
-            for outcome in check(name, seed):
+            for outcome in check(name, seed, settings):
                 found.setdefault((name, outcome.quantity, outcome.options), []).append(outcome)
                 if as_json:
                     click.echo(json.dumps(dataclasses.asdict(outcome)))
@@ -262,6 +287,18 @@ def truth_(names: tuple[str, ...], *, seeds: int, as_json: bool) -> None:
     if left_out:
         click.echo(f"not measured here (package or root missing): {', '.join(left_out)}", err=True)
     _judge_truth([outcome for outcomes in found.values() for outcome in outcomes])
+
+
+def _say_how_long(names: Sequence[str], seeds: int, settings: Mapping[str, Any]) -> None:
+    """One line before what takes more than half a minute."""
+    from ioatlas.lab.check import seconds_of
+    from ioatlas.model.units import format_duration
+
+    takes = seeds * sum(seconds_of(name, settings) for name in names)
+    if takes > 30:
+        click.echo(
+            f"{len(names)} targets, {seeds} seed{'s' if seeds > 1 else ''}: about {format_duration(takes)}", err=True
+        )
 
 
 def _truth_line(outcomes: list[Any]) -> str:
@@ -294,15 +331,28 @@ def _truth_line(outcomes: list[Any]) -> str:
 @click.option(
     "--visits", type=click.IntRange(1, 20), default=1, help="Least visits of every cell. Default: as each row says."
 )
+@click.option(
+    "--simulated",
+    type=click.IntRange(1, 100_000),
+    metavar="N",
+    help="Instead, N simulated targets of random laws: stated probability against what is right.",
+)
+@click.option(
+    "--seed", type=click.IntRange(0), default=1_000_000, help="First seed of the simulated targets.", show_default=True
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
-def attribution(names: tuple[str, ...], visits: int, *, as_json: bool) -> None:
+def attribution(names: tuple[str, ...], visits: int, simulated: int | None, seed: int, *, as_json: bool) -> None:
     """Map targets with a known limit and compare what is attributed to them. Exit code 3 when one is confidently wrong.
 
-    ROW is the name of a row or of a scenario; all rows take about six minutes.
+    ROW is the name of a row or of a scenario; all rows take about ten minutes.
     """
+    from ioatlas.cli import _attribution
     from ioatlas.cli._attribution import attributed, table
     from ioatlas.lab.limits import CASES
 
+    if simulated is not None:
+        click.echo("\n".join(_attribution.simulated(simulated, seed)))
+        return
     unknown = [name for name in names if not any(name in (case.name, case.scenario) for case in CASES)]
     if unknown:
         raise UsageError(
@@ -321,17 +371,14 @@ def attribution(names: tuple[str, ...], visits: int, *, as_json: bool) -> None:
             click.echo(json.dumps(outcome.as_json()))
         else:
             click.echo(
-                f"{outcome.verdict:<9} {case.scenario}: {case.name}: {outcome.attributed}; "
-                f"{'; '.join(outcome.evidence)}",
+                f"{outcome.verdict:<9} {case.scenario}: {case.name}: {outcome.attributed}"
+                f"{f' ({outcome.probability:.0%})' if outcome.probability else ''}; {'; '.join(outcome.evidence)}",
                 err=True,
             )
-    wrong = sum(outcome.verdict == "WRONG" for outcome in outcomes)
     if not as_json:
-        click.echo("\n".join(table(outcomes)))
-        right = sum(outcome.verdict == "right" for outcome in outcomes)
-        withheld = len(outcomes) - right - wrong
-        click.echo(
-            f"\n{len(outcomes)} known limits: {right} named rightly, {withheld} withheld as undetermined, {wrong} wrong"
-        )
-    if wrong:
+        click.echo("\n".join([*table(outcomes), "", *_attribution.verdict_lines(outcomes)]))
+    if _attribution.confidently_wrong(outcomes):
         sys.exit(3)
+
+
+command.add_command(study_command)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ioatlas list`: the campaigns in a folder."""
+"""`ioatlas list`: what was measured and imported."""
 
 from __future__ import annotations
 
@@ -10,56 +10,53 @@ from typing import Any
 
 import click
 
-from ioatlas.cli._campaigns import campaigns_in
-from ioatlas.config.user import results_folder
-from ioatlas.errors import IoAtlasError
+from ioatlas.config.user import library_folders
+from ioatlas.results.library import Entry, bundles, directories, entry
 
 
 @click.command(
     name="list",
     epilog="""\b
 Examples:
-  ioatlas list                the campaigns of the results folder, the newest first
-  ioatlas list /srv/results   those of another folder
+  ioatlas list                    what was measured and imported, the newest first
+  ioatlas list --target /mnt/nas  campaigns of one target
+  ioatlas list /srv/results       those of another folder
   ioatlas list --json
 
 \b
 The results folder: IOATLAS_RESULTS, or `results = "..."` in ~/.config/ioatlas/config.toml, or the working
-directory.""",
+directory. `library = ["...", "..."]` in that file names more folders to look in.""",
 )
 @click.argument("folder", required=False, type=click.Path(path_type=Path, file_okay=False, exists=True))
+@click.option("--target", metavar="TARGET", help="Only campaigns of this target: its name or its place.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(folder: Path | None, as_json: bool) -> None:
-    """List the campaigns in FOLDER, the newest first."""
-    folder = folder or results_folder()
-    campaigns = [_told(path) for path in campaigns_in(folder)]
+def command(folder: Path | None, target: str | None, as_json: bool) -> None:
+    """List the campaigns, imports and bundles in FOLDER, or in the library, the newest first."""
+    folders = (folder,) if folder else library_folders()
+    found = [entry(path) for path in (*directories(folders), *bundles(folders))]
+    found.sort(key=lambda each: each.created or 0.0, reverse=True)
+    if target is not None:
+        found = [each for each in found if each.is_of(target)]
     if as_json:
-        click.echo(json.dumps(campaigns, indent=2))
-    elif not campaigns:
-        click.echo(f"no campaign in {folder.resolve()}; make one: ioatlas map DIRECTORY")
+        click.echo(json.dumps([_told(each) for each in found], indent=2))
+    elif not found:
+        of = f" of {target}" if target else ""
+        places = ", ".join(str(each.resolve()) for each in folders)
+        click.echo(f"no campaign{of} in {places}; make one: ioatlas map {target or 'DIRECTORY'}")
     else:
-        for row in _rows(campaigns):
+        for row in _rows([_told(each) for each in found]):
             click.echo(row.rstrip())
 
 
-def _told(path: Path) -> dict[str, Any]:
-    """What a list says of a campaign; one that cannot be read is listed with the reason."""
-    from ioatlas.store.journal import FILE_NAME, Journal
-
-    told: dict[str, Any] = {"directory": str(path), "name": path.name, "created": None, "state": "imported readings"}
-    if not (path / FILE_NAME).exists():
-        return told
-    try:
-        journal = Journal.open(path)
-        try:
-            campaign = journal.campaign()
-        finally:
-            journal.close()
-    except IoAtlasError as error:
-        return {**told, "state": f"cannot be read: {error.what}"}
-    created = datetime.fromtimestamp(campaign.created_at, UTC).isoformat(timespec="seconds")
-    state = "complete" if campaign.complete else "unfinished"
-    return {**told, "name": campaign.name, "created": created, "state": state}
+def _told(each: Entry) -> dict[str, Any]:
+    created = None if each.created is None else datetime.fromtimestamp(each.created, UTC).isoformat(timespec="seconds")
+    return {
+        "directory": str(each.directory),
+        "name": each.name,
+        "created": created,
+        "state": each.state,
+        "targets": [{"name": target.name, "location": target.location} for target in each.targets],
+    }
 
 
 def _rows(campaigns: list[dict[str, Any]]) -> list[str]:

@@ -10,13 +10,21 @@ from pathlib import Path
 import click
 
 from ioatlas.cli._groups import GroupedCommand
+from ioatlas.cli._metrics import metrics_option
 from ioatlas.cli._options import (
     Asked,
+    answer_option,
     check_read_only,
-    destroy_option,
+    destroy_options,
     directory_option,
-    overwrite_option,
+    dry_run_option,
+    facts_option,
+    open_option,
+    overwrite_options,
+    quiet_option,
     sweep_options,
+    verbose_option,
+    yes_option,
 )
 
 
@@ -28,7 +36,6 @@ Examples:
   ioatlas map /mnt/nas                              a first look within a minute
   ioatlas map /mnt/nas --profile standard -o nas1   the usual map, into directory nas1
   ioatlas map --campaign nas.toml --budget 10m      your own sweep
-  ioatlas map nbd://server --read-only              an NBD export, without writing to it
   ioatlas map /dev/sdx --destroy S3Z9NB0K123456     a whole disk, all of its data lost
 
 \b
@@ -36,49 +43,55 @@ Exit status: 0 done, 1 failed, 2 refused or wrong usage, 4 stopped early with a 
 )
 @sweep_options
 @directory_option(help="Directory of the campaign. Default: a new one (see `ioatlas list`).")
-@click.option(
-    "--facts",
-    metavar="FILE.toml",
-    type=click.Path(path_type=Path),
-    help="Typed-in facts and meters. Default: ./testbed.toml.",
-)
+@facts_option
 @click.option("--iperf", metavar="HOST[:PORT]", help="Measure the path first: a host that runs `iperf3 -s`.")
 @click.option(
     "--drive",
     metavar="PATH",
     help="Read a drive below the target alone first, as a ceiling.",
 )
-@click.option("--open", "open_report", is_flag=True, help="Open the report in the browser at the end.")
-@click.option("-v", "--verbose", is_flag=True, help="At the end every finding, not only the answer.")
-@click.option("--yes", is_flag=True, help="Do not ask whether to go on.")
-@destroy_option
-@overwrite_option
+@open_option
+@verbose_option
+@quiet_option
+@dry_run_option
+@yes_option
+@destroy_options
+@overwrite_options
+@metrics_option
+@answer_option
 def command(
     asked: Asked,
     read_only: bool,
     as_json: bool,
     output: Path | None,
     verbose: bool,
+    quiet: bool,
+    dry_run: bool,
     yes: bool,
-    destroy: str | None,
-    overwrite: str | None,
+    destroy: tuple[str, ...],
+    overwrite: tuple[str, ...],
+    answers: tuple[str, ...],
     facts: Path | None,
     iperf: str | None,
     drive: str | None,
     open_report: bool,
 ) -> None:
-    """Measure a performance map of TARGET: a directory, a file, a block device or a URI.
-
+    """Measure a performance map of TARGET: a directory, a file, a block device or a URI. Several with --together.
     In a directory everything is written inside one marked subdirectory, which is removed at the end.
     """
     from ioatlas.campaign import default_directory, open_plan, start
+    from ioatlas.cli._answers import consent_of
     from ioatlas.cli._session import REPORT, run_session
     from ioatlas.cli.plan import describe, summary_of
     from ioatlas.procedures.registry import procedure_of
 
-    plan = open_plan(asked.spec(), read_only=read_only)
+    plan = open_plan(asked.spec(), read_only=read_only, facts=facts)
     if read_only:
         check_read_only(plan)
+    if dry_run:
+        click.echo(json.dumps(summary_of(plan), indent=2) if as_json else describe(plan))
+        return
+    consent = consent_of(plan.spec, destroy, overwrite, answers)
     directory = output or default_directory(plan)
     shown_first = procedure_of(plan.spec).shown_first
     if as_json and shown_first:
@@ -91,7 +104,7 @@ def command(
     journal = start(
         plan, directory, destroy=destroy, overwrite=overwrite, facts=facts, measure={"iperf": iperf, "drive": drive}
     )
-    run_session(journal, as_json=as_json, verbose=verbose)
+    run_session(journal, as_json=as_json, verbose=verbose, quiet=quiet, consent=consent)
     if open_report:
         from ioatlas.cli.open import open_report as show
 

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
 
 from ioatlas import beneath
-from ioatlas.cli._campaigns import campaign_argument
+from ioatlas.cli._campaigns import campaign_argument, is_opened
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._session import REPORT
 
@@ -17,19 +18,29 @@ from ioatlas.cli._session import REPORT
     name="open",
     epilog="""\b
 Examples:
-  ioatlas open nas1    its report.html in the browser
+  ioatlas open nas1    its report in the browser
   ioatlas open last    that of the newest campaign""",
 )
 @campaign_argument
 @says_what_does_not_fit
 def command(directory: Path) -> None:
-    """Open the report of the campaign in DIR in the browser; one that is missing is written first."""
-    report = directory / REPORT
-    if not beneath.is_ordinary(report, linked=False):  # a link in somebody else's directory leads elsewhere
-        from ioatlas.campaign import load_result
-        from ioatlas.report.page import write_report
+    """Make the report of the campaign in DIR from its journal and open it in the browser.
 
-        write_report(load_result(directory), report)
+    A report.html that lies there is never opened as it is: it may be somebody else's page.
+    """
+    from ioatlas.campaign import load_result
+    from ioatlas.report.page import write_report
+    from ioatlas.results.library import shown
+
+    result = load_result(directory)
+    report = directory / REPORT
+    beneath.is_ordinary(report, linked=False)  # a link in somebody else's directory leads elsewhere
+    if is_opened(directory) or not os.access(directory, os.W_OK):
+        import tempfile
+
+        report = Path(tempfile.mkdtemp(prefix="ioatlas-")) / REPORT
+        click.echo(f"{shown(directory)} cannot be written to: the report is made in {report.parent}", err=True)
+    write_report(result, report)
     open_report(report)
 
 

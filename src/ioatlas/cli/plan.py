@@ -5,17 +5,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from ioatlas.analysis.wording import plural
+from ioatlas.cli._answers import commands_of
+from ioatlas.cli._campaigns import SideArgument
+from ioatlas.cli._fold import folded
 from ioatlas.cli._groups import GroupedCommand
-from ioatlas.cli._options import Asked, check_read_only, sweep_options
+from ioatlas.cli._options import Asked, check_read_only, facts_option, sweep_options, taken_for_map
 from ioatlas.model.units import format_duration, format_rate, format_size, format_size_rounded
 from ioatlas.procedures.options import CAMPAIGN
 from ioatlas.run.plan import Plan
 from ioatlas.target.place import KEPT_FREE
 from ioatlas.target.preparation import WORDS
+
+if TYPE_CHECKING:
+    from ioatlas.analysis.power import PowerForetold
 
 
 @click.command(
@@ -29,15 +38,23 @@ Examples:
   ioatlas plan --schema                        JSON Schema of the campaign file""",
 )
 @sweep_options
+@facts_option
 @click.option("-o", "output", metavar="DIR", help="Taken for the sake of `map`; nothing is written.")
-@click.option("--yes", is_flag=True, help="Taken for the sake of `map`.")
+@taken_for_map
+@click.option(
+    "--like",
+    metavar="DIR",
+    type=SideArgument(),
+    help="A campaign of a like target: what a comparison of two campaigns with this plan could find, with its noise.",
+)
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of the campaign file.")
 def command(
     asked: Asked,
     read_only: bool,
     as_json: bool,
+    facts: Path | None,
     output: str | None,  # noqa: ARG001
-    yes: bool,  # noqa: ARG001
+    like: Path | None,
     schema: bool,
 ) -> None:
     """Show what would run: cells, bytes written, space needed, time expected. Writes nothing and starts no load."""
@@ -48,14 +65,36 @@ def command(
     from ioatlas.fio.executor import SystemExecutor
     from ioatlas.procedures.registry import procedure_of
 
-    plan = open_plan(asked.spec(), read_only=read_only)
+    plan = open_plan(asked.spec(), read_only=read_only, facts=facts)
     if read_only:
         check_read_only(plan)
     procedure_of(plan.spec).check_start(plan, SystemExecutor())
+    summary = summary_of(plan)
+    power = _power(plan, summary, like) if like is not None else None
     if as_json:
-        click.echo(json.dumps(summary_of(plan), indent=2))
-    else:
-        click.echo(describe(plan))
+        click.echo(json.dumps(summary | ({"power": asdict(power)} if power else {}), indent=2))
+        return
+    click.echo(describe(plan))
+    if power:
+        from ioatlas.cli._power import power_lines
+
+        click.echo(f"compared     two such campaigns, with the noise of {like}:")
+        for line in power_lines(power):
+            click.echo(f"             {line}")
+
+
+def _power(plan: Plan, summary: Mapping[str, Any], like: Path) -> PowerForetold:
+    """What two campaigns with this plan could find."""
+    from ioatlas.analysis.compare import TOLERANCE
+    from ioatlas.results.power import power_of
+    from ioatlas.results.sides import read_sides
+
+    cells = sum(len(cell.directions) for cell in plan.to_measure)
+    visits = int(summary.get("visits") or 0) or len(plan.to_measure) * plan.spec.visits
+    each = max(1.0, visits / max(1, len(plan.to_measure)))
+    apart = float(summary["seconds"]) / visits if summary.get("seconds") else None
+    (side,) = read_sides([like])
+    return power_of(side, tolerance=TOLERANCE, cells=max(1, cells), visits=each, apart_seconds=apart)
 
 
 def summary_of(plan: Plan) -> dict[str, Any]:
@@ -72,13 +111,18 @@ def describe(plan: Plan) -> str:
     summary = summary_of(plan)
     text = procedure_of(plan.spec).text(plan, summary)
     lines = [f"target       {t['target']}: {t['kind']} {t['location']}" for t in summary["targets"]]
+    lines += [f"factors      {one.name}: {one.words}" for one in plan.spec.configurations if one.factors]
+    lines += [f"set up       {line}" for line in commands_of(plan.spec)]
+    lines += [f"runs         {line}" for line in procedure_of(plan.spec).commands(plan.spec)]
     lines += [f"{name:<12} {_values(name, values)}" for name, values in summary["axes"].items()]
-    lines += [f"{name:<12} {_values(name, values)}" for name, values in _untold(plan, summary["axes"]).items()]
-    lines.append(f"files        {'all jobs share one' if plan.spec.sharing == 'shared' else 'one for each job'}")
+    if text.loads:
+        lines += [f"{name:<12} {_values(name, values)}" for name, values in _untold(plan, summary["axes"]).items()]
+        shared = "all jobs share one" if plan.spec.sharing == "shared" else "one for each job"
+        lines.append(f"files        {text.files or shared}")
     cells = f"{summary['cells']:,}"
     if summary["cells_not_admissible"]:
         cells += f" (and {summary['cells_not_admissible']} not admissible: shown, never run)"
-    visits = text.visits or f"{summary['visits_per_cell']} visits each"
+    visits = text.visits or f"{plural(summary['visits_per_cell'], 'visit')} each"
     lines.append(f"cells        {cells}, {visits} {text.order}".rstrip())
     lines += text.extra
     state = next((cell.state for cell in plan.to_measure), plan.spec.prepare)
@@ -89,7 +133,7 @@ def describe(plan: Plan) -> str:
     if plan.spec.budget_seconds:
         lines.append(f"budget       {format_duration(plan.spec.budget_seconds)}; {text.budget}")
     lines += [f"note         {remark}" for remark in summary["remarks"]]
-    return "\n".join(lines)
+    return "\n".join(folded(line, 13) for line in lines)
 
 
 def _untold(plan: Plan, axes: Mapping[str, Any]) -> dict[str, list[Any]]:

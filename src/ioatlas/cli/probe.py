@@ -9,17 +9,20 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ioatlas.cli._complete import PathOrWord
+from ioatlas.cli._fold import room
+
 if TYPE_CHECKING:
     from ioatlas.model.testbed import Fact, Testbed
 
-WIDEST, MOST_GROUPS = 100, 23
+MOST_GROUPS = 23
 """Columns and groups of the first screen."""
 _DOUBT = {"doubtful": "?", "typed in": "+"}
 _MARKS = {"known": " ", "typed in": "+", "doubtful": "?", "unknown": "-", "absent": "-"}
 
 
 @click.command()
-@click.argument("target")
+@click.argument("target", type=PathOrWord())
 @click.option(
     "--facts",
     "facts_file",
@@ -69,7 +72,7 @@ def answer(found: Testbed) -> list[str]:
         told = [f"{fact.name[len(name) + 1 :]} {_shown(fact)}{_DOUBT.get(fact.kind, '')}" for fact in known[name]]
         line = ""
         for text in told:
-            if len(line) + len(text) + 3 > WIDEST - side - 12:
+            if len(line) + len(text) + 3 > room() - side - 12:
                 break
             line += f"{' · ' if line else ''}{text}"
         left = len(told) - (line.count(" · ") + 1 if line else 0)

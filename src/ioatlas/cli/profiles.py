@@ -4,11 +4,15 @@
 from __future__ import annotations
 
 import json
+import sys
+import textwrap
 from dataclasses import asdict
 
 import click
 
-from ioatlas.config.profiles import check, described, text_of
+from ioatlas.cli._complete import Name
+from ioatlas.cli._fold import folded, room
+from ioatlas.config.profiles import check, described, profiles, text_of
 
 
 @click.command(
@@ -19,7 +23,7 @@ Examples:
   ioatlas profiles standard > mine.toml  one as a campaign file, to change and use with `map --campaign mine.toml`
   ioatlas profiles --json | jq '.[].name'""",
 )
-@click.argument("name", required=False)
+@click.argument("name", required=False, type=Name(profiles))
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(name: str | None, as_json: bool) -> None:
     """List the built-in profiles, or print the one called NAME as a campaign file."""
@@ -37,7 +41,14 @@ def command(name: str | None, as_json: bool) -> None:
     ]
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
     for profile, cells, time, size, reader in rows:
-        click.echo(f"{profile:<{widths[0]}}  {cells:>{widths[1]}}  {time:<{widths[2]}}  {size:>{widths[3]}}  {reader}")
+        first = f"{profile:<{widths[0]}}  {cells:>{widths[1]}}  {time:<{widths[2]}}  {size:>{widths[3]}}  "
+        # In a pipe each profile stays a line of its own.
+        lines = textwrap.wrap(reader, max(20, room() - len(first))) if sys.stdout.isatty() else [reader]
+        click.echo(first + f"\n{' ' * len(first)}".join(lines))
     click.echo()
-    click.echo("TIME is about what two visits of each cell take. FILE is the largest file; - depends on the target.")
-    click.echo("In a directory, a map writes only inside a subdirectory of its own, which is removed at the end.")
+    click.echo(
+        folded("TIME is about what two visits of each cell take. FILE is the largest file; - depends on the target.")
+    )
+    click.echo(
+        folded("In a directory, a map writes only inside a subdirectory of its own, which is removed at the end.")
+    )

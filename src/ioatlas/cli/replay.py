@@ -40,9 +40,9 @@ Examples:
 def command(dense: Path, cells: int, seed: int, as_json: bool) -> None:
     """Run the adaptive design against a recorded dense sweep, and judge its map by the cells it did not measure.
 
-    The columns pass, rw, bs_bytes, size_bytes, numjobs, bw_bytes_per_s, iops, lat_mean_ns and lat_p99_ns are known; any
-    may be missing, and other columns may be axes. The k-th visit of a cell reads pass k; the truth of a cell is the
-    geometric mean of its passes that were not read.
+    Known columns: pass, rw, bs_bytes, size_bytes, numjobs, bw_bytes_per_s, iops, lat_mean_ns and lat_p99_ns. Any may be
+    missing, and other columns may be axes. The k-th visit of a cell reads pass k. The truth of a cell is the geometric
+    mean of its passes that were not read.
     """
     text = _read(dense)
     began = time.perf_counter()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ioatlas.cli._campaigns import campaign_argument
+from ioatlas.cli._campaigns import campaign_argument, own_place
 from ioatlas.cli._faults import says_what_does_not_fit
 
 
@@ -32,7 +32,7 @@ def command(directory: Path, output: Path | None, as_json: bool) -> None:
     from ioatlas.campaign import load_result
     from ioatlas.report.page import write_report
 
-    path = output or directory / "report.html"
+    path = output or own_place(directory, "report.html")
     if output is None:
         beneath.is_ordinary(path, linked=False)  # a link in somebody else's directory leads elsewhere
     result = load_result(directory)

@@ -9,6 +9,8 @@ import click
 
 from ioatlas.cli._campaigns import campaign_argument
 from ioatlas.cli._faults import says_what_does_not_fit
+from ioatlas.cli._metrics import metrics_option
+from ioatlas.cli._options import answer_option, open_option, quiet_option, verbose_option, yes_option
 
 
 @click.command(
@@ -21,30 +23,55 @@ Examples:
 )
 @campaign_argument
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line while it works.")
-@click.option("-v", "--verbose", is_flag=True, help="At the end every finding, not only the answer.")
+@verbose_option
+@quiet_option
+@open_option
+@yes_option
 @click.option(
-    "--destroy", metavar="SERIAL-OR-SIZE", help="As for `map`: writing to a block device is confirmed each time."
+    "--destroy",
+    multiple=True,
+    metavar="SERIAL-OR-SIZE",
+    help="As for `map`: writing to a block device is confirmed each time.",
 )
 @click.option(
-    "--overwrite", metavar="'NAME SIZE'", help="As for `map`: writing to a file or URI is confirmed each time."
+    "--overwrite",
+    multiple=True,
+    metavar="'NAME SIZE'",
+    help="As for `map`: writing to a file or URI is confirmed each time.",
 )
+@answer_option
+@click.option("--clients", metavar="HOSTS", default="", help="Other hosts than the campaign names, as for `map`.")
 @click.option(
     "--trust",
     metavar="TARGET",
     help="Go on with a plan that was not made here by you, or was changed since: what it works on, typed in full after "
     "it was shown.",
 )
+@metrics_option
 @says_what_does_not_fit
 def command(
-    directory: Path, as_json: bool, verbose: bool, destroy: str | None, overwrite: str | None, trust: str | None
+    directory: Path,
+    as_json: bool,
+    verbose: bool,
+    quiet: bool,
+    open_report: bool,
+    yes: bool,  # noqa: ARG001 - nothing is asked; taken as by the others
+    destroy: tuple[str, ...],
+    overwrite: tuple[str, ...],
+    answers: tuple[str, ...],
+    clients: str,
+    trust: str | None,
 ) -> None:
     """Go on with the campaign in DIR: the same plan, the visits that are still to be made."""
     from ioatlas.campaign import reopen
+    from ioatlas.cli._answers import commands_of, consent_of
     from ioatlas.cli._session import run_session
     from ioatlas.cli.tune import finish
+    from ioatlas.procedures.options import CAMPAIGN
     from ioatlas.procedures.registry import procedure_of_journal
     from ioatlas.procedures.tune.procedure import Tune
     from ioatlas.run.foreign import ForeignError
+    from ioatlas.run.record import recorded_spec
 
     try:
         journal = reopen(directory, destroy=destroy, overwrite=overwrite, trust=trust)
@@ -53,6 +80,17 @@ def command(
             click.echo(line, err=True)
         raise
     if procedure_of_journal(journal).name == Tune.name:  # it ends with an answer of its own
-        finish(journal, as_json=as_json)
-    else:
-        run_session(journal, as_json=as_json, verbose=verbose)
+        finish(journal, as_json=as_json, verbose=verbose, quiet=quiet, open_report=open_report)
+        return
+    spec = recorded_spec(journal, CAMPAIGN.tables)
+    consent = None
+    if not journal.campaign().complete:
+        consent = consent_of(spec, destroy, overwrite, answers)
+        for line in (*commands_of(spec), *procedure_of_journal(journal).commands(spec)):
+            click.echo(line, err=True)
+    run_session(journal, as_json=as_json, verbose=verbose, quiet=quiet, consent=consent, clients=clients)
+    if open_report:
+        from ioatlas.cli._session import REPORT
+        from ioatlas.cli.open import open_report as show
+
+        show(directory / REPORT)

@@ -9,11 +9,13 @@ import os
 import sys
 import textwrap
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
+from ioatlas import beneath
 from ioatlas.analysis.ceilings import Ceiling
 from ioatlas.analysis.limits import Reading, ceilings_of, explain, megabytes
 from ioatlas.analysis.shakedown import (
@@ -27,10 +29,14 @@ from ioatlas.analysis.shakedown import (
     path_checks,
 )
 from ioatlas.analysis.wording import plural
+from ioatlas.cli._complete import PathOrWord
+from ioatlas.cli._fold import room
+from ioatlas.cli._options import quiet_option
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.fio.executor import SystemExecutor
 from ioatlas.model.finding import Finding
 from ioatlas.model.testbed import Testbed
+from ioatlas.model.units import parse_duration_seconds
 from ioatlas.testbed.inventory import testbed
 from ioatlas.testbed.measured import (
     Memory,
@@ -44,14 +50,14 @@ from ioatlas.testbed.measured import (
 from ioatlas.testbed.telemetry import watched_of
 from ioatlas.testbed.typed_in import host_and_port, quantity, read_lines, read_results
 
-WIDEST, MOST_CHECKS, MOST_CEILINGS = 100, 5, 4
+MOST_CHECKS, MOST_CEILINGS = 5, 4
 """Columns, checks and ceilings of the first screen."""
 _SMALL, _LARGE = 4096, 1 << 20
 _MARKS = {"ok": "ok      ", "warning": "WARNING ", "failed": "FAILED  ", "unknown": "unknown "}
 
 
 @click.command()
-@click.argument("target", required=False)
+@click.argument("target", required=False, type=PathOrWord())
 @click.option(
     "--facts",
     "facts_file",
@@ -73,7 +79,12 @@ _MARKS = {"ok": "ok      ", "warning": "WARNING ", "failed": "FAILED  ", "unknow
     type=click.Path(path_type=Path),
     help="Explain the results typed into this file; TARGET is not needed.",
 )
+@click.option("--budget", metavar="TIME", help="Time the whole may take, 5 s or more. Default: about 10 s.")
+@click.option("-o", "output", metavar="FILE", type=click.Path(path_type=Path), help="Write the JSON object there too.")
 @click.option("-v", "--verbose", is_flag=True, help="The checks that passed, and every ceiling.")
+@quiet_option
+@click.option("--yes", is_flag=True, expose_value=False, hidden=True)
+@click.option("--read-only", is_flag=True, expose_value=False, hidden=True)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def command(
     target: str | None,
@@ -81,8 +92,11 @@ def command(
     iperf_host: str | None,
     expect: str | None,
     results_file: Path | None,
+    budget: str | None,
+    output: Path | None,
     *,
     verbose: bool,
+    quiet: bool,
     as_json: bool,
 ) -> None:
     """Is this client, this link, this path able to measure TARGET? Says what to change.
@@ -101,14 +115,18 @@ def command(
     if target is None:
         raise UsageError("no target was named", remedy="name one, or give --results FILE")
     usual = Path("testbed.toml")
+    times = _times(budget, bool(iperf_host))
+    tell = (lambda _words: None) if quiet else _tell
     bed = testbed(target, facts_file or (usual if usual.is_file() else None))
-    checks, ceilings = _look(target, bed, iperf_host, expect)
+    checks, ceilings = _look(target, bed, (iperf_host, expect), times, tell)
+    data = {
+        "target": target,
+        "checks": [dataclasses.asdict(one) for one in checks],
+        "ceilings": [dataclasses.asdict(one) for one in ceilings],
+    }
+    if output is not None:
+        _write(output, data)
     if as_json:
-        data = {
-            "target": target,
-            "checks": [dataclasses.asdict(one) for one in checks],
-            "ceilings": [dataclasses.asdict(one) for one in ceilings],
-        }
         click.echo(json.dumps(data, indent=1))
     else:
         for line in answer(target, checks, ceilings, verbose=verbose):
@@ -128,9 +146,9 @@ def answer(target: str, checks: Sequence[Check], ceilings: Sequence[Ceiling], *,
     order = ("failed", "warning", "unknown", "ok")
     found = sorted(checks, key=lambda one: order.index(one.verdict))
     for one in found if verbose else [one for one in found if one.verdict != "ok"][:MOST_CHECKS]:
-        lines += textwrap.wrap(f"{_MARKS[one.verdict]} {one.sentence}", WIDEST, subsequent_indent=" " * 9)
+        lines += textwrap.wrap(f"{_MARKS[one.verdict]} {one.sentence}", room(), subsequent_indent=" " * 9)
         if one.advice:
-            lines += textwrap.wrap(f"         change: {one.advice}", WIDEST, subsequent_indent=" " * 17)
+            lines += textwrap.wrap(f"         change: {one.advice}", room(), subsequent_indent=" " * 17)
     for ceiling in ceilings if verbose else ceilings[:MOST_CEILINGS]:
         rate = megabytes(ceiling.bw_bytes_per_s) if ceiling.bw_bytes_per_s else f"{ceiling.iops:.0f} IOPS"
         because = f" ({ceiling.kind}; {ceiling.because})" if verbose else ""
@@ -143,11 +161,40 @@ def answer(target: str, checks: Sequence[Check], ceilings: Sequence[Ceiling], *,
     return lines
 
 
-def _look(target: str, bed: Testbed, iperf_host: str | None, expect: str | None) -> tuple[list[Check], list[Ceiling]]:
+USUAL_SECONDS, IPERF_SECONDS, SHORTEST_SECONDS, MOST_TIMES = 10.0, 4.0, 5.0, 6.0
+"""What a look takes, with iperf3 so much more; the shortest budget; how many times as long its parts get at most."""
+
+
+def _times(budget: str | None, iperf: bool) -> float:
+    """How many times its usual time each part gets."""
+    if budget is None:
+        return 1.0
+    seconds = parse_duration_seconds(budget, where="--budget")
+    if seconds < SHORTEST_SECONDS:
+        raise UsageError("a look takes 5 s at least", where="--budget", remedy="write --budget 10s")
+    return min(MOST_TIMES, seconds / (USUAL_SECONDS + (IPERF_SECONDS if iperf else 0.0)))
+
+
+def _write(path: Path, data: Mapping[str, Any]) -> None:
+    """Beside what is printed. Raises IoAtlasError."""
+    place = path / "shakedown.json" if path.is_dir() else path
+    try:
+        beneath.write_text(place, json.dumps(data, indent=1) + "\n", in_root=True)
+    except OSError as error:
+        raise IoAtlasError(
+            f"cannot be written: {error.strerror}", where=str(place), remedy="name another place with -o"
+        ) from error
+
+
+def _look(
+    target: str, bed: Testbed, asked: tuple[str | None, str | None], times: float, tell: Callable[[str], None]
+) -> tuple[list[Check], list[Ceiling]]:
+    """asked: host of iperf3, and the rate that is expected. times: how many times its usual time each part gets."""
+    iperf_host, expect = asked
     checks = list(path_checks(bed))
     checks.append(clock_check(bed))
-    _tell("watching what else runs")
-    usage = background(watched_of(target))
+    tell("watching what else runs")
+    usage = background(watched_of(target), times)
     checks += [*background_checks(usage), *nic_checks(bed, usage)]
     server = bed.value("server.address")
     if server and bed.value("route.local") is not True:
@@ -155,14 +202,14 @@ def _look(target: str, bed: Testbed, iperf_host: str | None, expect: str | None)
         checks.append(mtu_check(mtu, path_mtu_passes(str(server), mtu)))
     ceilings = list(ceilings_of(bed, _LARGE))
     if iperf_host:
-        _tell("measuring the network path")
+        tell("measuring the network path")
         host, port = host_and_port(iperf_host, "--iperf")
-        rate = network_rate(host, port=port)
+        rate = network_rate(host, port=port, seconds=max(1, round(3 * times)))
         ceilings.append(
             Ceiling("network path, measured", "network path", rate.bw_bytes_per_s, None, "measured", rate.how)
         )
-    _tell("measuring the client")
-    checks += _client(target, bed, ceilings)
+    tell("measuring the client")
+    checks += _client(target, bed, ceilings, times)
     expected = _expected(expect)
     if expected is not None:
         # What small blocks carry bounds nobody's bandwidth.
@@ -173,20 +220,20 @@ def _look(target: str, bed: Testbed, iperf_host: str | None, expect: str | None)
     return checks, sorted(ceilings, key=lambda one: one.bw_bytes_per_s or float("inf"))
 
 
-def _client(target: str, bed: Testbed, ceilings: list[Ceiling]) -> Iterator[Check]:
+def _client(target: str, bed: Testbed, ceilings: list[Ceiling], times: float) -> Iterator[Check]:
     """What the client generates and its stack carries, against a short look at the target where it may be read."""
     executor = SystemExecutor()
     jobs = min(int(bed.number("cpu.allowed") or 1), 16)
     readable = bed.value("target.kind") in {"file", "block"} or target.startswith("nbd")
     for bs_bytes, rw in ((_SMALL, "randread"), (_LARGE, "read")):
-        generated = client_rate(executor, bs_bytes, numjobs=jobs)
+        generated = client_rate(executor, bs_bytes, numjobs=jobs, seconds=times)
         # The null engine moves no data: it bounds I/Os, not bytes.
         ceilings.append(
             Ceiling(f"client, {bs_bytes} B blocks", "client", None, generated.iops, "measured", f"fio {generated.how}")
         )
         try:
             kind: Memory = "nbd" if target.startswith("nbd") else "file"
-            carried = stack_rate(executor, kind, bs_bytes, numjobs=jobs)
+            carried = stack_rate(executor, kind, bs_bytes, numjobs=jobs, seconds=times)
             ceilings.append(
                 Ceiling(
                     f"path to a target in memory, {bs_bytes} B blocks",
@@ -207,7 +254,8 @@ def _client(target: str, bed: Testbed, ceilings: list[Ceiling]) -> Iterator[Chec
         if not readable:
             continue
         try:
-            seen = target_rate(executor, target, rw, bs_bytes, iodepth=16 if bs_bytes == _SMALL else 4)
+            depth = 16 if bs_bytes == _SMALL else 4
+            seen = target_rate(executor, target, rw, bs_bytes, iodepth=depth, seconds=2 * times)
         except IoAtlasError as error:
             yield Check(f"headroom {bs_bytes}", "unknown", f"the target could not be read: {error.what}")
             continue

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ioatlas.analysis.wording import plural
 from ioatlas.cli._campaigns import campaign_argument
 from ioatlas.cli._curves import curve_tables
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._heatmap import LEGEND, MISSING, mark_of
+from ioatlas.cli._quantity import where_option
+from ioatlas.model.tree import is_tree
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -34,6 +37,7 @@ Examples:
   ioatlas show nas1                                   the answer on one screen
   ioatlas show nas1 -v                                every finding, and throughput over block size and jobs
   ioatlas show nas1 --quantity lat_p99 --x iodepth
+  ioatlas show nas1 --where bs=4k --where rw=randread  only those
   ioatlas show nas1 --cells                           every cell with its interval, visits and verdict
   ioatlas show nas1 --json | jq '.rows[0]'""",
 )
@@ -51,19 +55,28 @@ Examples:
     help="Axis of the columns. Default: numjobs, or the first of iodepth and size that varies.",
 )
 @click.option("--y", metavar="AXIS", default="", help="Axis of the rows. Default: bs.")
+@where_option
 @click.option("-v", "--verbose", is_flag=True, help="Every finding and the whole map.")
 @click.option("--cells", "all_cells", is_flag=True, help="List every cell instead of the map.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, as `export --format json` does.")
 @says_what_does_not_fit
 def command(
-    directory: Path, quantity_name: str | None, x: str, y: str, verbose: bool, all_cells: bool, as_json: bool
+    directory: Path,
+    quantity_name: str | None,
+    x: str,
+    y: str,
+    where: tuple[str, ...],
+    verbose: bool,
+    all_cells: bool,
+    as_json: bool,
 ) -> None:
     """Show the answer of the campaign in DIR on one screen, or its map as a table."""
     import sys
 
     from ioatlas.campaign import load_result
+    from ioatlas.results.only import only, parse_filter
 
-    result = load_result(directory)
+    result = only(load_result(directory), parse_filter(where))
     if as_json:
         from ioatlas.report.export.to_json import write_json
 
@@ -75,12 +88,13 @@ def command(
     from ioatlas.cli._screen import console_of, print_lines, show
     from ioatlas.report.export.quantities import quantity
     from ioatlas.report.export.to_charts import in_order
+    from ioatlas.results.library import shown
 
     plain = not (all_cells or x or y)
     asked = bool(quantity_name) or not plain
     if not asked:
         page = directory / "report.html"
-        show(result, console_of(), place=str(directory), report=str(page) if page.is_file() else "")
+        show(result, console_of(), place=shown(directory), report=str(page) if page.is_file() else "")
         if not verbose:
             return
     console = console_of()
@@ -90,6 +104,8 @@ def command(
     parts: list[RenderableType]
     if curves and plain and not _is_search(result):
         parts = curves
+    elif result.works and plain:
+        parts = _works(result)
     elif in_order(result) and plain:
         parts = _charts(result)
     else:
@@ -99,12 +115,27 @@ def command(
             *(
                 _cell_list(result, console)
                 if all_cells
-                else _maps(result, quantity(quantity_name or "bw"), x, y, console)
+                else _maps(result, quantity(quantity_name or _usual(result)), x, y, console)
             ),
         ]
     if not asked:
         print_lines([Text("")], console)
     _print([*(_findings(result) if verbose else [_head(result)]), *parts], console)
+
+
+def _works(result: CampaignResult) -> list[RenderableType]:
+    """The table of works."""
+    from rich.table import Table
+
+    parts: list[RenderableType] = []
+    for each in result.tables[:1]:
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+        for name in each.columns:
+            table.add_column(name, justify="left" if name in ("work", "target", "verdict") else "right")
+        for row in each.rows:
+            table.add_row(*row)
+        parts += [table, each.note]
+    return parts
 
 
 def _is_search(result: CampaignResult) -> bool:
@@ -141,7 +172,6 @@ def _findings(result: CampaignResult) -> list[RenderableType]:
 def _head(result: CampaignResult) -> RenderableType:
     from rich.text import Text
 
-    from ioatlas.analysis.wording import plural
     from ioatlas.model.units import format_duration
 
     n_cells = len({e.cell.key for e in result.estimates} | {u.cell.key for u in result.unmeasured})
@@ -179,6 +209,11 @@ def _charts(result: CampaignResult) -> list[RenderableType]:
     return parts
 
 
+def _usual(result: CampaignResult) -> str:
+    """The quantity of a map when none is asked for: of calls that move no data their rate."""
+    return "iops" if result.estimates and all(is_tree(one.cell) for one in result.estimates) else "bw"
+
+
 def _maps(
     result: CampaignResult, quantity: Quantity, x_name: str, y_name: str, console: Console
 ) -> list[RenderableType]:
@@ -186,11 +221,12 @@ def _maps(
     from rich.text import Text
 
     from ioatlas.errors import UsageError
-    from ioatlas.report.export.grid import axes_of, coordinates
-    from ioatlas.report.table import entries
+    from ioatlas.report.export.grid import axes_of, axis_named, coordinates
+    from ioatlas.report.table import FACTOR, entries
 
     found = entries(result)
-    axes = {axis.name: axis for axis in axes_of(result, found)}
+    axes = {axis.name: axis for axis in axes_of(result, found, (x_name, y_name))}
+    x_name, y_name = axis_named(x_name, axes), axis_named(y_name, axes)
     for name in (x_name, y_name):
         if name and (name not in axes or name in ("rw", "target")):
             usable = ", ".join(axis for axis in axes if axis not in ("rw", "target"))
@@ -203,21 +239,24 @@ def _maps(
     if not found or not y_name or not x_name or x_name == y_name:
         return _cell_list(result, console)
     unit = quantity.unit([v for entry in found if (v := quantity.shown(entry)) is not None])
-    folded = [name for name in varied if name not in (x_name, y_name)]
+    # What tells targets apart heads the tables; a factor on a side does not.
+    heads = [name for name in axes if (name == "target" or name.startswith(FACTOR)) and name not in (x_name, y_name)]
+    heads = [name for name in heads if len(axes[name].levels) > 1]
+    folded = [name for name in varied if name not in (x_name, y_name, *heads)]
     groups: dict[tuple[Level, ...], dict[tuple[Level, Level], list[Entry]]] = {}
     for entry in found:
-        at = coordinates(entry, ("target", "rw", x_name, y_name))
-        groups.setdefault((at["target"], at["rw"]), {}).setdefault((at[x_name], at[y_name]), []).append(entry)
+        at = coordinates(entry, (*heads, "rw", x_name, y_name))
+        head = (*(axes[name].title(at[name]) for name in heads), at["rw"])
+        groups.setdefault(head, {}).setdefault((at[x_name], at[y_name]), []).append(entry)
     parts: list[RenderableType] = []
     marks: set[str] = set()
     top = max((v for entry in found if (v := quantity.shown(entry)) is not None), default=0.0)
-    for (target, rw), cells in groups.items():
-        several = len(axes["target"].levels) > 1
-        title = f"{target}, {rw}" if several else str(rw)
-        title += f": {quantity.label.lower()} in {unit.name}"
+    for head, cells in groups.items():
+        title = f"{', '.join(map(str, head))}: {quantity.label.lower()} in {unit.name}"
         if folded:
             best = "lowest" if quantity.name in BEST_IS_LOWEST else "highest"
-            title += f", the {best} over {', '.join(f'{name} ({len(axes[name].levels)} values)' for name in folded)}"
+            over = ", ".join(f"{name} ({plural(len(axes[name].levels), 'value')})" for name in folded)
+            title += f", the {best} over {over}"
         parts += _map_table(title, axes[x_name], axes[y_name], cells, quantity, unit, top, marks, console)
     legend = [f"{mark} {words}" for mark, words in LEGEND.items() if mark in marks]
     if legend:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from ioatlas.cli._complete import PathOrWord
 from ioatlas.errors import IoAtlasError
 
 _TOOLS = ("diskspd", "iozone", "vdbench", "xdd", "orion", "elbencho", "fio", "kdiskmark", "crystaldiskmark")
@@ -33,7 +34,7 @@ class _Quoted(click.Command):
 
 @click.command(cls=_Quoted)
 @click.argument("tool", type=click.Choice(_TOOLS, case_sensitive=False))
-@click.argument("command_or_file", metavar="'COMMAND LINE OR FILE'")
+@click.argument("command_or_file", metavar="'COMMAND LINE OR FILE'", type=PathOrWord())
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object: jobs, fidelity, job_file, campaign_toml.")
 @click.option(
     "-o",

@@ -6,35 +6,51 @@ from __future__ import annotations
 import json
 import sys
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ioatlas import beneath
+from ioatlas.cli._complete import PathOrWord
+from ioatlas.cli._fold import room
+from ioatlas.cli._metrics import metrics_option
 from ioatlas.cli._options import (
     campaign_option,
     check_read_only,
     destroy_option,
     directory_option,
+    dry_run_option,
+    facts_option,
+    open_option,
     overwrite_option,
+    quiet_option,
     read_only_option,
+    verbose_option,
+    yes_option,
 )
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.config.sweep import read_sweep
 from ioatlas.errors import PartialResultError, UsageError
-from ioatlas.model.units import format_count, format_duration, format_latency, parse_duration_seconds
+from ioatlas.model.units import (
+    format_count,
+    format_duration,
+    format_latency,
+    format_size_rounded,
+    parse_duration_seconds,
+)
 from ioatlas.procedures.options import CAMPAIGN
 
 if TYPE_CHECKING:
     from ioatlas.design.latency_search import Goal, Load
     from ioatlas.model.events import Emit, Event
     from ioatlas.procedures.tune.result import Tuning
+    from ioatlas.run.plan import Plan
     from ioatlas.store.journal import Journal
 
 RESULT, JOB = "tune.json", "best.fio"
-WIDEST, MOST_SETTINGS = 100, 6
+MOST_SETTINGS = 6
 SHORTEST_BUDGET_SECONDS = 10.0
 BUDGET = CAMPAIGN.option("budget")
 
@@ -43,6 +59,7 @@ BUDGET = CAMPAIGN.option("budget")
     name="tune",
     epilog="""\b
 Examples:
+  ioatlas tune /mnt/nas                                            most IOPS of 4 KiB random reads
   ioatlas tune /mnt/nas --rw randread --bs 4k --p99 5ms            most IOPS with 99% of reads within 5 ms
   ioatlas tune nbd://server --rw randread --bs 4k --mean 2ms --read-only
   ioatlas tune /mnt/nas --rw randrw --rwmixread 67 --bs 8k --p99 20ms --json
@@ -50,10 +67,10 @@ Examples:
   ioatlas resume DIR                                               a search that was stopped
 
 \b
-Exit status: 0 done, 1 failed, 2 refused or wrong usage, 3 no setting meets the limit,
+Exit status: 0 done, 1 failed, 2 refused or wrong usage, 3 no setting meets the limit;
 4 stopped early with a partial result.""",
 )
-@click.argument("target", required=False)
+@click.argument("target", required=False, type=PathOrWord())
 @click.option("--rw", metavar="MODE", help="fio's rw: read, write, randread, randwrite, rw, randrw. Default: randread.")
 @click.option("--bs", metavar="SIZE", help="Block size. Default: 4k.")
 @click.option(
@@ -71,17 +88,25 @@ Exit status: 0 done, 1 failed, 2 refused or wrong usage, 3 no setting meets the 
 )
 @click.option("--p99", metavar="TIME", help="Limit of the 99th percentile of latency, such as 5ms.")
 @click.option("--mean", metavar="TIME", help="Limit of the mean latency.")
-@click.option("--max-throughput", is_flag=True, help="No limit: the smallest load with the most IOPS.")
+@click.option("--max-throughput", is_flag=True, help="No limit: the smallest load with the most IOPS. The default.")
 @click.option("--max-jobs", type=click.IntRange(1, 1024), default=64, show_default=True, help="Most jobs.")
 @click.option(
     "--max-depth", type=click.IntRange(1, 4096), default=256, show_default=True, help="Most I/Os in flight of a job."
 )
+@click.option("--clients", metavar="HOSTS", default="", help="Load it from several clients at once, as `map` does.")
 @campaign_option(BUDGET, "Time the whole may take, such as 2m, 10 s or more.")
 @directory_option(help="Directory of the search. Default: a new one here.")
+@facts_option
 @read_only_option
 @destroy_option
 @overwrite_option
+@open_option
+@verbose_option
+@quiet_option
+@dry_run_option
+@yes_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@metrics_option
 def command(
     target: str | None,
     rw: str | None,
@@ -94,14 +119,21 @@ def command(
     max_throughput: bool,
     max_jobs: int,
     max_depth: int,
+    clients: str,
     budget: str | None,
     output: Path | None,
     read_only: bool,
     destroy: str | None,
     overwrite: str | None,
+    facts: Path | None,
+    open_report: bool,
+    verbose: bool,
+    quiet: bool,
+    dry_run: bool,
+    yes: bool,  # noqa: ARG001 - nothing is asked; taken as by the others
     as_json: bool,
 ) -> None:
-    """Find the numjobs x iodepth with the most IOPS on TARGET under a latency limit.
+    """Find the numjobs x iodepth with the most IOPS on TARGET, under a latency limit if one is named.
 
     Measures the load-latency curve up to it as well, and says which fixed request rate is safe. Writes a report and a
     fio job of the best setting.
@@ -115,25 +147,29 @@ def command(
     spec = _spec(
         target, {"rw": rw or "randread", "bs": bs or "4k", "size": size, "rwmixread": rwmixread}, settings, budget
     )
+    spec = replace(spec, clients=clients)
     procedure = Tune(goal)
-    plan = open_plan(spec, read_only=read_only, procedure=procedure)
+    plan = open_plan(spec, read_only=read_only, facts=facts, procedure=procedure)
     if read_only:
         check_read_only(plan)
+    if dry_run:
+        _show_plan(plan, as_json=as_json)
+        return
     directory = output or default_directory(plan)
-    journal = start(plan, directory, destroy=destroy, overwrite=overwrite, procedure=procedure)
-    finish(journal, as_json=as_json)
+    journal = start(plan, directory, destroy=destroy, overwrite=overwrite, procedure=procedure, facts=facts)
+    finish(journal, as_json=as_json, verbose=verbose, quiet=quiet, open_report=open_report)
 
 
 def _goal(p99: str | None, mean: str | None, max_jobs: int, max_depth: int, *, max_throughput: bool) -> Goal:
     from ioatlas.design.latency_search import Goal
 
-    if sum((p99 is not None, mean is not None, max_throughput)) != 1:
+    if sum((p99 is not None, mean is not None, max_throughput)) > 1:
         raise UsageError(
-            "one goal is needed: --p99 TIME, --mean TIME or --max-throughput",
+            "only one goal is possible: --p99 TIME, --mean TIME or --max-throughput",
             where="tune",
-            remedy="write for example --p99 5ms",
+            remedy="keep one of them",
         )
-    if max_throughput:
+    if p99 is None and mean is None:
         return Goal(limit_ns=None, max_jobs=max_jobs, max_depth=max_depth)
     name, text = ("--p99", p99) if p99 is not None else ("--mean", mean)
     seconds = parse_duration_seconds(text or "", where=name)
@@ -172,20 +208,44 @@ def _spec(target: str, named: dict[str, Any], settings: tuple[str, ...], budget:
     return CampaignSpec(targets=(("", target),), constants=constants, budget_seconds=seconds)
 
 
-def finish(journal: Journal, *, as_json: bool) -> None:
+def _show_plan(plan: Plan, *, as_json: bool) -> None:
+    """What a search would do; how many trials it takes follows from what they give."""
+    target, constants = plan.targets[0], plan.spec.constants
+    fixed = {name: value for name, value in constants.items() if name not in ("numjobs", "iodepth")}
+    shown = {
+        "target": target.location,
+        "kind": target.kind,
+        "load": fixed,
+        "space_needed_bytes": plan.layout_bytes,
+        "budget_seconds": plan.spec.budget_seconds,
+    }
+    if as_json:
+        click.echo(json.dumps(shown, indent=2))
+        return
+    load = " ".join(f"{name}={value}" for name, value in fixed.items())
+    click.echo(f"target  {target.kind} {target.location}\nload    {load}")
+    click.echo(f"space   {format_size_rounded(plan.layout_bytes)} on the target, removed at the end")
+    time = f"at most {format_duration(plan.spec.budget_seconds)}" if plan.spec.budget_seconds else "about a minute"
+    click.echo(f"time    {time}: about 30 trials, 5 of the best setting, 10 to 12 fixed rates")
+
+
+def finish(
+    journal: Journal, *, as_json: bool, verbose: bool = False, quiet: bool = False, open_report: bool = False
+) -> None:
     """Run the search to its end, write its result, its report and its job beside the journal, and print the answer.
 
     Exit status 3 when no setting meets the limit.
     """
     from ioatlas.campaign import run
     from ioatlas.cli._live import Stop, TerminalLine
+    from ioatlas.cli._metrics import with_metrics
     from ioatlas.cli._session import try_report, write_report_of
     from ioatlas.procedures.tune.result import load_tuning
 
     stop = Stop()
-    emit = _listener()
+    emit = _listener(quiet=quiet)
     try:
-        run(journal, emit=emit, stop_asked=stop)
+        run(journal, emit=with_metrics(emit), stop_asked=stop)
         tuning = load_tuning(journal)
         answer = Answer(tuning, _asked_load(journal), write_report_of(journal), _write_job(journal, tuning))
     except PartialResultError as error:
@@ -212,8 +272,23 @@ def finish(journal: Journal, *, as_json: bool) -> None:
     else:
         for line in describe(answer):
             click.echo(line)
+        if verbose:
+            _tell_findings(journal.directory)
+    if open_report:
+        from ioatlas.cli.open import open_report as show
+
+        show(Path(answer.report))
     if tuning.best is None:
         sys.exit(3)
+
+
+def _tell_findings(directory: Path) -> None:
+    from ioatlas.campaign import load_result
+    from ioatlas.cli._live import paragraph
+
+    click.echo("")
+    for finding in load_result(directory).findings:
+        click.echo(paragraph(f"{finding.title}: {finding.sentence}"))
 
 
 def _asked_load(journal: Journal) -> str:
@@ -236,10 +311,12 @@ def _write_job(journal: Journal, tuning: Tuning) -> str:
     return str(path)
 
 
-def _listener() -> Emit:
+def _listener(*, quiet: bool) -> Emit:
     """On a terminal the usual line; elsewhere one line on standard error for each part."""
-    from ioatlas.cli._live import TerminalLine
+    from ioatlas.cli._live import TerminalLine, silent
 
+    if quiet:
+        return silent
     if sys.stderr.isatty():
         return TerminalLine()
 
@@ -274,6 +351,7 @@ def describe(answer: Answer) -> list[str]:
         lines += _fold(f" ✔ {setting(best)}: {figures(best)}", "   ")
         lines += _fold(f"   {evidence(tuning, best)}", "   ")
         lines += _sizing(tuning)
+        lines += [] if _limited(tuning) else ["   No latency limit was named. If yours has one: --p99 5ms"]
     lines += _curve(tuning)
     lines += _settings(tuning)
     places = f"Report: {answer.report}"
@@ -281,7 +359,7 @@ def describe(answer: Answer) -> list[str]:
         return [*lines, "", places]
     job = f"fio job: {answer.job}"
     together = f"{places}   {job}"
-    return [*lines, "", *([together] if len(together) <= WIDEST else [places, job])]
+    return [*lines, "", *([together] if len(together) <= room() else [places, job])]
 
 
 def _sizing(tuning: Tuning) -> list[str]:
@@ -291,7 +369,16 @@ def _sizing(tuning: Tuning) -> list[str]:
         return ["   At a fixed request rate: not measured, the budget ended before."]
     sure = tuning.sizing.safe_iops == tuning.sizing.highest_iops
     told = f" {'✔' if sure else '⚠'} At a fixed request rate: {rates_text(tuning.sizing)}."
-    return [*_fold(told, "   "), f"   {advice(tuning.sizing)}"]
+    return [*_fold(told, "   "), *_fold(f"   {advice(tuning.sizing)}{_next_rate(tuning)}", "   ")]
+
+
+def _next_rate(tuning: Tuning) -> str:
+    """How exactly the safe rate is known."""
+    safe = tuning.sizing.safe_iops if tuning.sizing is not None else None
+    above = min((point.offered for point in tuning.curve if safe and point.offered > safe), default=None)
+    if safe is None or above is None:
+        return ""
+    return f" The next rate tried was {above / safe - 1:.0%} higher."
 
 
 def _curve(tuning: Tuning) -> list[str]:
@@ -309,7 +396,12 @@ def _curve(tuning: Tuning) -> list[str]:
     signs = [marks[point.state] for point in tuning.curve]
     rows[limited] = [text + sign for text, sign in zip(rows[limited], signs, strict=True)]
     lines = ["", "At a fixed request rate (open loop)"]
-    lines += [f"  {name:<8}{''.join(map(_cell, texts))}".rstrip() for name, texts in rows.items()]
+    fitting = max(1, (room() - 10) // 9)
+    for first in range(0, len(tuning.curve), fitting):
+        lines += [""] if first else []
+        lines += [
+            f"  {name:<8}{''.join(map(_cell, texts[first : first + fitting]))}".rstrip() for name, texts in rows.items()
+        ]
     keys = {"?": "? borderline", "!": "! overloaded or over the limit"}
     told = [text for sign, text in keys.items() if sign in signs]
     return [*lines, *(["   " + "   ".join(told)] if told else [])]
@@ -349,5 +441,5 @@ def _time(nanoseconds: float | None) -> str:
 
 def _fold(text: str, indent: str) -> list[str]:
     return textwrap.wrap(
-        text, WIDEST, subsequent_indent=indent, drop_whitespace=True, break_long_words=False, break_on_hyphens=False
+        text, room(), subsequent_indent=indent, drop_whitespace=True, break_long_words=False, break_on_hyphens=False
     )

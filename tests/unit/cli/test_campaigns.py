@@ -5,17 +5,19 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
+import click
 import pytest
 from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
 from ioatlas.cli import SECTIONS, ioatlas
-from ioatlas.cli._campaigns import campaigns_in
 from ioatlas.cli._groups import OPTION_GROUPS, RARE, REST
 from ioatlas.config.profiles import described
-from ioatlas.config.user import results_folder
+from ioatlas.config.user import library_folders, results_folder
 from ioatlas.errors import UsageError
+from ioatlas.results.library import directories
 from tests.unit.simulated import World
 
 
@@ -69,7 +71,7 @@ def test_campaigns_are_listed_found_by_name_and_as_last(home, monkeypatch):
         world.directory.rename(folder / name)
         os.utime(folder / name / "journal.sqlite", (number + 1000, number + 1000))
     monkeypatch.setenv("IOATLAS_RESULTS", str(folder))
-    assert [path.name for path in campaigns_in(folder)] == ["second", "first"]
+    assert [path.name for path in directories([folder])] == ["second", "first"]
     listed = json.loads(run("list", "--json").output)
     assert [(each["directory"], each["state"]) for each in listed] == [
         (str(folder / "second"), "complete"),
@@ -79,6 +81,33 @@ def test_campaigns_are_listed_found_by_name_and_as_last(home, monkeypatch):
     assert run("show", "first", "--json").exit_code == 0
     completed = ShellComplete(ioatlas, {}, "ioatlas", "_X").get_completions(["show"], "se")
     assert [item.value for item in completed if item.type == "plain"] == ["second"]
+
+
+def test_the_library_is_the_results_folder_and_those_of_the_settings(home):
+    assert library_folders() == (results_folder(),)
+    settings(home, f'results = "{home}/new"\nlibrary = ["{home}/old"]\n')
+    assert library_folders() == (home / "new", home / "old")
+    for folder, name in (("new", "monday"), ("old/nas", "sunday")):
+        (home / folder).mkdir(parents=True)
+        (home / f"world-{name}").mkdir()
+        world = World(home / f"world-{name}")
+        world.start('name = "x"\n[target]\npath = "TARGET"\n[sweep]\nrw = ["read"]\nsize = ["4m"]\nbs = ["4k"]\n')
+        world.session()
+        world.directory.rename(home / folder / name)
+    (home / "old" / "again").symlink_to(home / "old" / "nas" / "sunday")
+    listed = json.loads(run("list", "--json").output)
+    assert sorted(Path(each["directory"]).resolve().name for each in listed) == ["monday", "sunday"]
+    of = json.loads(run("list", "--json", "--target", str(home / "world-sunday" / "target")).output)
+    assert [Path(each["directory"]).resolve().name for each in of] == ["sunday"]
+    assert "no campaign of /none" in run("list", "--target", "/none").output
+    assert run("show", "last", "--json").output == run("show", "monday", "--json").output
+    assert run("show", "nas/sunday", "--json").exit_code == 0
+
+
+def test_a_library_that_is_no_list_is_refused(home):
+    settings(home, 'library = "/srv"')
+    with pytest.raises(UsageError, match="library is not a list"):
+        library_folders()
 
 
 def test_without_a_campaign_last_says_how_to_make_one(home):
@@ -109,10 +138,12 @@ def test_help_of_map_fits_a_screen_and_keeps_every_option():
     short, every = run("map", "--help").output, run("map", "--help-all").output
     assert len(short.splitlines()) < 60
     assert REST not in every
-    options = {param.name for param in ioatlas.get_command(None, "map").params if param.name != "target"}
+    options = {param.name for param in ioatlas.get_command(None, "map").params if isinstance(param, click.Option)}
     assert options <= {name for names in OPTION_GROUPS.values() for name in names}
-    assert all(f"--{name.replace('_', '-')}" in every for name in RARE)
-    assert not any(f"--{name.replace('_', '-')} " in short for name in RARE)
+    rare = [max(param.opts, key=len) for param in ioatlas.get_command(None, "map").params if param.name in RARE]
+    assert len(rare) == len(RARE)
+    assert all(f"{option} " in every for option in rare)
+    assert not any(f"{option} " in short for option in rare)
 
 
 def test_profiles_are_a_table_json_and_campaign_files(home):
@@ -139,4 +170,4 @@ def test_bash_completes_commands_for_real(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False, timeout=60
     )
-    assert set(done.stdout.split()) == {"plain,probe", "plain,profiles"}
+    assert set(done.stdout.split()) == {"plain,probe", "plain,product", "plain,profiles"}

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is seen while a campaign works: a bar with an honest rest, what is measured now, plain lines elsewhere."""
 
+import signal
+import subprocess
+import sys
+
 import pytest
 
 from ioatlas.cli._live import PLAIN_SECONDS, PlainLines, Progress
@@ -68,3 +72,14 @@ def test_elsewhere_than_on_a_terminal_a_line_comes_every_few_seconds(campaign, c
     lines = capsys.readouterr().err.splitlines()
     assert 0 < len(lines) <= 0.5 * len(events) / PLAIN_SECONDS + 1
     assert all("\x1b" not in line and "\r" not in line for line in lines)
+
+
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_is_remembered_and_then_ends_the_process_as_it_would_have(signum):
+    program = (
+        "import signal; from ioatlas.cli._live import Stop\n"
+        f"stop = Stop(); assert not stop(); signal.raise_signal({signum:d}); assert stop()\n"
+        "print('on', flush=True); stop.die()"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (-signum, "on\n"), done.stderr

@@ -7,6 +7,14 @@ import sys
 
 import pytest
 
+from tests.unit.simulated import World
+
+QUICK = """
+profile = "quick"
+visits = 2
+[target]
+path = "TARGET"
+"""
 HEAVY = ("scipy", "sklearn", "matplotlib", "ruptures", "pandas")
 LOOK = """
 import json, sys
@@ -14,11 +22,19 @@ from ioatlas.cli import ioatlas
 try:
     ioatlas.main(args=json.loads(sys.argv[1]), prog_name="ioatlas")
 finally:
-    print(json.dumps(sorted({name.split(".")[0] for name in sys.modules})), file=sys.stderr)
+    print(json.dumps(sorted(sys.modules)), file=sys.stderr)
 """
+SLOW = {"scipy.optimize", "scipy.stats", "scipy.sparse", "scipy.linalg", "scipy.interpolate", "scipy.integrate"}
+"""Each takes a tenth of a second or more; `scipy.special` is what answers need."""
+SHOWS = {"analysis", "beneath", "cli", "config", "container", "errors", "model", "results"}
+"""Rooms that the command itself needs; what reads a campaign is imported once there is one."""
 
 
 def _imported(*arguments):
+    return {name.split(".")[0] for name in _modules(*arguments)}
+
+
+def _modules(*arguments):
     done = subprocess.run(
         [sys.executable, "-c", LOOK, json.dumps(arguments)], capture_output=True, text=True, check=False, timeout=60
     )
@@ -33,6 +49,24 @@ def test_the_list_of_commands_loads_no_database_and_no_statistics():
 @pytest.mark.parametrize("command", ["map", "tune"])
 def test_help_loads_no_database_and_no_statistics(command):
     assert not _imported(command, "--help") & {*HEAVY, "sqlalchemy", "numpy", "pydantic", "tomlkit"}
+
+
+def test_what_shows_a_campaign_imports_no_libraries_of_its_own():
+    look = "import sys; import ioatlas.cli.show; print(*sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True, timeout=60)
+    modules = done.stdout.split()
+    assert {name.split(".")[1] for name in modules if name.startswith("ioatlas.")} <= SHOWS
+    assert not {name.split(".")[0] for name in modules} & {*HEAVY, "sqlalchemy", "numpy", "pydantic", "rich", "tomlkit"}
+
+
+def test_a_campaign_is_shown_without_the_slow_libraries(tmp_path):
+    """24 cells with an interval each, and lines of three job counts that a law is fitted to."""
+    world = World(tmp_path)
+    world.run(QUICK)
+    modules = _modules("show", str(world.directory))
+    assert "scipy.special" in modules, "or nothing was computed"
+    assert not modules & SLOW
+    assert not {name.split(".")[0] for name in modules} & (set(HEAVY) - {"scipy"})
 
 
 def test_a_plan_loads_no_statistics(tmp_path):

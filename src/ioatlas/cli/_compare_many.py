@@ -1,0 +1,406 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a comparison of several sides is printed: who is ahead, who ties, where, and what could have been found."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ioatlas.cli._compare_asked import Asked
+from ioatlas.cli._compare_two import ENOUGH_POWER, MOST_DETECTABLE
+from ioatlas.cli._conditions import conditions
+from ioatlas.cli._gate import write_gate
+from ioatlas.cli._quantity import WORDS
+
+if TYPE_CHECKING:
+    from ioatlas.analysis.many import Pair
+    from ioatlas.results.many import SidesComparison
+
+MOST_SHOWN = 12
+_NAME = 16
+_MARKS = {"higher": "+", "lower": "-", "same": "=", "not different": "?"}
+
+
+def tell(found: SidesComparison, asked: Asked) -> None:
+    """Print, write what was asked for. Raises GateError when a side is worse and that was asked for."""
+    output = asked.output
+    if output is not None:
+        _write(found, output)
+    if asked.as_json:
+        import json
+
+        click.echo(json.dumps(document(found), indent=2, allow_nan=False))
+    else:
+        _print(found, all_cells=asked.all_cells, verbose=asked.verbose)
+    if output is not None:
+        click.echo(f"{'table' if output.suffix.lower() == '.csv' else 'page'}: {output}", err=asked.as_json)
+    if asked.junit or asked.markdown:
+        from ioatlas.cli._compare_gate import gate_of_many
+
+        write_gate(gate_of_many(found, WORDS[found.quantity], _worse(found)), asked.junit, asked.markdown)
+    if asked.gate:
+        _gate(found)
+
+
+def _gate(found: SidesComparison) -> None:
+    from ioatlas.errors import GateError
+
+    worse = []
+    for pair in _against_base(found):
+        whole = pair.whole is not None and pair.whole.outcome == _worse(found)
+        count = pair.count("higher" if _worse(found) == "higher" else "lower")
+        if whole or count:
+            worse.append(f"{found.names[pair.second]} ({'the map as a whole, ' if whole else ''}{count} cells)")
+    if worse:
+        raise GateError(f"worse than {found.names[found.base]}: {', '.join(worse)}")
+
+
+def _worse(found: SidesComparison) -> str:
+    from ioatlas.results.sides import LOWER_IS_BETTER
+
+    return "higher" if found.quantity in LOWER_IS_BETTER else "lower"
+
+
+def _against_base(found: SidesComparison) -> list[Pair]:
+    """The pairs of all others with the side that stands for 100%."""
+    others = (side for side in range(len(found.sides)) if side != found.base)
+    return [pair for side in others if (pair := found.result.pair(found.base, side)) is not None]
+
+
+def _print(found: SidesComparison, *, all_cells: bool, verbose: bool) -> None:
+    for line in answer(found, every=verbose):
+        click.echo(line)
+    lines = list(_cell_lines(found))
+    shown = lines if all_cells or verbose else lines[:MOST_SHOWN]
+    if shown:
+        click.echo()
+        click.echo(f"Cells, against {found.names[found.base]}: + higher  - lower  = same  ? undecided  ~ predicted")
+        for line in shown:
+            click.echo(line)
+    if len(lines) > len(shown):
+        click.echo(f"... and {len(lines) - len(shown)} more: --cells")
+    if verbose:
+        result = found.result
+        click.echo(
+            f"method {result.method}: differences up to {result.tolerance:.1%} ignored; false discovery rate "
+            f"{result.false_discovery_rate:.0%} over the cells of {len(result.pairs)} pairs; maps at 5% for all pairs "
+            f"together, {result.map_level:.2%} each; intervals of cells are for one cell alone"
+        )
+
+
+def answer(found: SidesComparison, *, every: bool = False) -> list[str]:
+    """The first screen: the verdict, what differs in the conditions, the table of sides, cells, power, what next."""
+    lines = [f"{len(found.sides)} sides, {WORDS[found.quantity]}: {verdict(found)}"]
+    lines += conditions(found.apart, found.names, every=every)
+    lines += found.notes
+    lines += ["", *_table(found), ""]
+    lines += list(_about_cells(found))
+    lines += list(_power(found))
+    return lines
+
+
+def verdict(found: SidesComparison) -> str:
+    """In capitals, as of two campaigns."""
+    result = found.result
+    tested = [pair for pair in result.pairs if pair.whole is not None]
+    if not tested and not any(pair.count("higher", "lower") for pair in result.pairs):
+        return "TOO FEW VISITS TO TELL" if _have_visits(found) else "SINGLE READINGS, WHICH NO TEST CAN TELL APART"
+    told = [pair for pair in tested if pair.whole is not None and pair.whole.outcome in ("higher", "lower")]
+    if not told:
+        all_same = len(tested) == len(result.pairs) and all(
+            pair.whole and pair.whole.outcome == "same" for pair in tested
+        )
+        if any(pair.count("higher", "lower") for pair in result.pairs):
+            return "SINGLE CELLS DIFFER, no whole map does"
+        weak = min(pair.whole.power for pair in tested if pair.whole is not None) < ENOUGH_POWER
+        nothing = "NO DIFFERENCE SHOWN, and the test was weak" if weak else "NO DIFFERENCE SHOWN"
+        return f"THE SAME within {result.tolerance:.0%}" if all_same else nothing
+    if not result.ranking:
+        base, worse = found.names[found.base], _worse(found)
+        down = [found.names[pair.second] for pair in told if pair.whole and pair.whole.outcome == worse]
+        up = [found.names[pair.second] for pair in told if pair.whole and pair.whole.outcome != worse]
+        parts = [f"{_and(up)} BETTER than {base}" if up else "", f"{_and(down)} WORSE than {base}" if down else ""]
+        return "; ".join(part for part in parts if part)
+    return _leader(found, {side for pair in tested for side in (pair.first, pair.second)})
+
+
+def _have_visits(found: SidesComparison) -> bool:
+    """Whether two sides at least have visits, which a test of whole maps needs."""
+    return sum(side.repeated for side in found.sides) > 1
+
+
+def _leader(found: SidesComparison, tested: set[int]) -> str:
+    """Who is ahead of the sides that could be tested."""
+    ranking = [place for place in found.result.ranking if place.side in tested]
+    first = [place for place in ranking if place.best == 1]
+    untested = len(found.sides) - len(ranking)
+    rest = f"; no test of {_and([name for at, name in enumerate(found.names) if at not in tested])}" if untested else ""
+    if len(first) == len(ranking):
+        return f"SOME DIFFER, AND NONE IS AHEAD OF ALL{rest}"
+    if len(first) > 1:
+        return f"{_and([found.names[place.side] for place in first])} SHARE THE FIRST PLACE{rest}"
+    behind = [place for place in ranking if not set(first[0].letters) & set(place.letters)]
+    if len(behind) == len(ranking) - 1:
+        return f"{found.names[first[0].side]} IS BEST{rest}"
+    return f"{found.names[first[0].side]} IS AHEAD of {_and([found.names[place.side] for place in behind])}{rest}"
+
+
+def _and(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _table(found: SidesComparison) -> list[str]:
+    """Sides, the best first: rank, level against the base, in how many cells better, worse, the same, undecided."""
+    result, base = found.result, found.names[found.base]
+    width = min(_NAME, max(6, *(len(name) for name in found.names)))
+    against = f"vs {_cut(base, 12)}"
+    lines = [f"{'rank':<5}{'side':<{width}}{against:>16}  {'plausible':<17}better worse  same  open"]
+    for side, rank in _order(found):
+        pair = result.pair(found.base, side) if side != found.base else None
+        name = _cut(found.names[side], width)
+        lines.append(f"{rank:<5}{name:<{width}}{_figures(found, pair)}".rstrip())
+    return [*lines, *_tie_lines(found)]
+
+
+def _tie_lines(found: SidesComparison) -> list[str]:
+    ranking = found.result.ranking
+    if not ranking:
+        return []
+    if len({place.letters for place in ranking}) == 1:
+        return ["Ties: none of them is told apart from another."]
+    groups = "; ".join(_and(group) for group in _ties(found))
+    return [f"Ties: {groups or 'none'}."]
+
+
+def _order(found: SidesComparison) -> Iterator[tuple[int, str]]:
+    """Sides with their rank: the best first, or the reference and then the others."""
+    if found.result.ranking:
+        for place in found.result.ranking:
+            yield place.side, str(place.best) if place.best == place.worst else f"{place.best}-{place.worst}"
+        return
+    ratios = {pair.second: pair.ratio or 0.0 for pair in _against_base(found)}
+    yield found.base, ""
+    sign = 1 if _worse(found) == "higher" else -1
+    yield from ((side, "") for side in sorted(ratios, key=lambda side: sign * ratios[side]))
+
+
+def _ties(found: SidesComparison) -> Iterator[list[str]]:
+    """Groups of sides that are not told apart from each other."""
+    for letter in sorted({letter for place in found.result.ranking for letter in place.letters}):
+        group = [found.names[place.side] for place in found.result.ranking if letter in place.letters]
+        if len(group) > 1:
+            yield group
+
+
+def _figures(found: SidesComparison, pair: Pair | None) -> str:
+    if pair is None:
+        return f"{'100%':>16}"
+    told = f"{'?':>16}" if pair.ratio is None else f"{_change(pair.ratio):>16}"
+    whole = pair.whole
+    between = f"{_change(whole.low)} to {_change(whole.high)}" if whole else "no test"
+    worse = _worse(found)
+    counts = (
+        pair.count("higher" if worse == "lower" else "lower"),
+        pair.count("lower" if worse == "lower" else "higher"),
+        pair.count("same"),
+        pair.count("not different", "not comparable") + len(pair.untested),
+    )
+    better, down, same, left = counts
+    return f"{told}  {between:<17}{better:>6}{down:>6}{same:>6}{left:>6}"
+
+
+def _change(ratio: float) -> str:
+    """As per cent; as times beyond a doubling."""
+    return f"x{ratio:.3g}" if ratio >= 2.995 else f"{ratio - 1:+.1%}"
+
+
+def _cut(name: str, most: int) -> str:
+    return name if len(name) <= most else f"{name[: most - 1]}…"
+
+
+def _about_cells(found: SidesComparison) -> Iterator[str]:
+    result = found.result
+    n = result.n_common
+    if result.ranking and n:
+        best = [f"{found.names[place.side]} alone in {place.alone}" for place in result.ranking if place.alone]
+        told = f"{', '.join(best)}; " if best else ""
+        yield f"Best    {told}no single one in {result.undecided} of the {n} cells that all have"
+    elif not n:
+        yield "Cells   none is in all of them: each pair is compared over the cells it shares"
+    yield from _of_models(found)
+    if result.n_common and any(pair.whole and pair.map_cells != result.n_common for pair in result.pairs):
+        yield "Maps    each pair over the cells it shares, for few are in all sides"
+    if found.loads.told_apart:
+        yield f"Left out: {found.loads.told_apart} loads, because a source does not tell what tells them apart"
+
+
+def _of_models(found: SidesComparison) -> Iterator[str]:
+    """Loads that one side did not measure, as its model predicts them; outside all tests."""
+    title = "Models"
+    for side, name in enumerate(found.names):
+        ratios = [
+            one.ratio if one.first == found.base else 1 / one.ratio
+            for one in found.predicted
+            if {one.first, one.second} == {found.base, side}
+        ]
+        if side == found.base or not ratios:
+            continue
+        likely = sum(
+            one.outcome != "undecided" for one in found.predicted if {one.first, one.second} == {found.base, side}
+        )
+        yield (
+            f"{title:<8}{_cut(name, _NAME)} {_change(median(ratios))} in the middle of {len(ratios)} predicted loads, "
+            f"{likely} likely to differ"
+        )
+        title = ""
+
+
+def _power(found: SidesComparison) -> Iterator[str]:
+    """What could have been found, where not everything was."""
+    wholes = [pair.whole for pair in found.result.pairs if pair.whole is not None]
+    silent = [whole for whole in wholes if whole.outcome not in ("higher", "lower")]
+    cells = [cell.detectable for pair in found.result.pairs for cell in pair.cells if cell.detectable is not None]
+    weakest = max((whole.detectable for whole in wholes), default=1.0)
+    if not wholes:
+        yield "Power   no map was tested: repeats of both sides with a time are needed"
+    elif weakest >= MOST_DETECTABLE:
+        yield "Power   weak: even large differences between whole maps could be missed"
+    else:
+        yield f"Power   a whole map {_percent(weakest)} slower is found 8 times in 10, of any pair."
+    if cells:
+        single = median(cells)
+        told = f"{_percent(single)} slower" if single < MOST_DETECTABLE else "many times slower"
+        yield f"        A typical single cell has to be {told}."
+    if not wholes and not _have_visits(found):
+        yield "Next    measure them: `ioatlas map`. Or import several runs of each: `ioatlas import --repeats`"
+    elif (silent and weakest > found.result.effect) or not wholes:
+        yield "Next    more --visits, when the targets are idle; --power tells how many"
+
+
+def _percent(share: float) -> str:
+    return f"{share:.1%}" if share < 0.0995 else f"{share:.0%}"
+
+
+def _cell_lines(found: SidesComparison) -> Iterator[str]:
+    """One line for each load: its change on every side against the base, the surest differences first."""
+    pairs = _against_base(found)
+    cells = [{cell.cell: cell for cell in (*pair.cells, *pair.untested)} for pair in pairs]
+    guesses = {(one.first, one.second, one.load): one for one in found.predicted}
+    names = [_cut(found.names[pair.second], 10) for pair in pairs]
+    labels = {load: row.label for load, row in found.loads.rows.items()}
+    wide = max((len(label) for label in labels.values()), default=0)
+    known: dict[str, float] = {}
+    told: dict[str, list[str]] = {}
+    for load in labels:
+        row = []
+        for pair, own in zip(pairs, cells, strict=True):
+            cell = own.get(load)
+            guess = guesses.get((pair.first, pair.second, load)) or guesses.get((pair.second, pair.first, load))
+            if cell is not None and cell.ratio is not None:
+                row.append(f"{_change(cell.ratio)}{_MARKS.get(cell.outcome, ' ')}")
+                known[load] = min(known.get(load, 2.0), cell.p if cell.p is not None else 1.5)
+            elif guess is not None:
+                ratio = guess.ratio if guess.first == pair.first else 1 / guess.ratio
+                row.append(f"{_change(ratio)}~")
+                known.setdefault(load, 1.8)
+            else:
+                row.append("")
+        told[load] = row
+    if not known:
+        return
+    columns = [max(9, len(name) + 1) for name in names]
+    yield " " * wide + "".join(f"{name:>{width}} " for name, width in zip(names, columns, strict=True)).rstrip()
+    for load in sorted(known, key=lambda load: known[load]):
+        figures = "".join(f"{text:>{width + 1}}" for text, width in zip(told[load], columns, strict=True))
+        yield f"{labels[load]:<{wide}}{figures}".rstrip()
+
+
+def _write(found: SidesComparison, output: Path) -> None:
+    if output.suffix.lower() == ".csv":
+        from ioatlas.report.comparison_csv import write_pairs
+
+        write_pairs(found, output)
+        return
+    from ioatlas.report.comparison_page import write_sides
+
+    write_sides(found, WORDS[found.quantity], sentences(found), output)
+
+
+def sentences(found: SidesComparison) -> list[str]:
+    """The answer without its table, for the page."""
+    lines = [f"{WORDS[found.quantity]}: {verdict(found)}", *conditions(found.apart, found.names, every=True)]
+    lines += [*_tie_lines(found), *_about_cells(found), *_power(found)]
+    return [" ".join(re.sub(r"^(\w+) {2,}", r"\1: ", line).split()) for line in lines]
+
+
+def document(found: SidesComparison) -> dict[str, Any]:
+    """As JSON."""
+    result, names = found.result, found.names
+    return {
+        "quantity": found.quantity,
+        "method": result.method,
+        "tolerance": result.tolerance,
+        "effect": result.effect,
+        "false_discovery_rate": result.false_discovery_rate,
+        "family_wise_error_of_maps": result.map_level * len(result.pairs),
+        "map_level": result.map_level,
+        "reference": None if result.reference is None else names[result.reference],
+        "sides": [
+            {
+                "name": side.name,
+                "origin": side.origin,
+                "kind": side.kind,
+                "targets": list(side.targets),
+                "factors": {name: asdict(factor) for name, factor in side.factors.items()},
+                "facts": dict(side.facts),
+                "loads": len(side.readings),
+            }
+            for side in found.sides
+        ],
+        "differences": [{**asdict(one), "values": dict(zip(names, one.values, strict=True))} for one in found.apart],
+        "notes": list(found.notes),
+        "cells_in_all": result.n_common,
+        "cells_without_a_best": result.undecided if result.ranking else None,
+        "ranking": [{**asdict(place), "side": names[place.side]} for place in result.ranking],
+        "pairs": [_pair_document(found, pair) for pair in result.pairs],
+        "predicted": [
+            {
+                **asdict(one),
+                "first": names[one.first],
+                "second": names[one.second],
+                "load": found.loads.rows[one.load].label,
+                "predicted": [names[side] for side in one.predicted],
+            }
+            for one in found.predicted
+        ],
+    }
+
+
+def _pair_document(found: SidesComparison, pair: Pair) -> dict[str, Any]:
+    tested = max(1, len(pair.cells))
+
+    def cell(row: Any) -> dict[str, Any]:
+        about = found.loads.rows[row.cell]
+        named = {"load": about.label, **about.cell.option, "direction": about.direction}
+        return {**named, **{name: value for name, value in asdict(row).items() if name != "cell"}}
+
+    counts = {name: pair.count(name) for name in ("higher", "lower", "same")}
+    counts["undecided"] = pair.count("not different")
+    return {
+        "first": found.names[pair.first],
+        "second": found.names[pair.second],
+        "ratio": pair.ratio,
+        "map": asdict(pair.whole) if pair.whole else None,
+        "cells_compared": len(pair.cells),
+        "cells_untested": len(pair.untested),
+        "cells_of_map": pair.map_cells,
+        **{f"cells_{name}": count for name, count in counts.items()},
+        **{f"share_{name}": count / tested for name, count in counts.items()},
+        "cells": [cell(row) for row in (*pair.cells, *pair.untested)],
+    }

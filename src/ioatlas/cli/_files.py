@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A table written to a file whose ending says how: CSV, Markdown, HTML or JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from ioatlas.errors import IoAtlasError, UsageError
+
+Rows = Sequence[Sequence[Any]]
+ENDINGS = (".csv", ".md", ".html", ".json")
+
+
+def check_ending(path: Path) -> None:
+    """Before anything is computed. Raises UsageError."""
+    if path.suffix not in ENDINGS:
+        raise UsageError(
+            f"its ending {path.suffix!r} names no format", where=str(path), remedy=f"end it in {', '.join(ENDINGS)}"
+        )
+
+
+def write_table(path: Path, title: str, head: Sequence[str], rows: Rows, document: Callable[[], Any]) -> None:
+    """document: what a JSON file holds. Raises UsageError, IoAtlasError."""
+    check_ending(path)
+    if path.suffix == ".json":
+        text = json.dumps(document(), indent=1, ensure_ascii=False) + "\n"
+    elif path.suffix == ".csv":
+        text = csv_text(head, rows)
+    else:
+        text = markdown(title, head, rows) if path.suffix == ".md" else html(title, head, rows)
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise IoAtlasError(f"it cannot be written: {error.strerror}", where=str(path)) from error
+
+
+def csv_text(head: Sequence[str], rows: Rows) -> str:
+    """With plain line ends; None is empty."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(head)
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+def markdown(title: str, head: Sequence[str], rows: Rows) -> str:
+    """A heading and a table."""
+    lines = [f"# {title}", "", _bars(head), _bars(["---"] * len(head)), *(_bars(row) for row in rows)]
+    return "\n".join(lines) + "\n"
+
+
+def _bars(cells: Sequence[Any]) -> str:
+    return f"| {' | '.join(_text(cell).strip().replace('|', chr(92) + '|').replace(chr(10), ' ') for cell in cells)} |"
+
+
+def html(title: str, head: Sequence[str], rows: Rows) -> str:
+    """A page of its own that loads nothing."""
+    top = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
+    body = "\n".join(
+        f'<tr><th scope="row">{escape(_text(row[0]))}</th>'
+        + "".join(f"<td>{escape(_text(cell))}</td>" for cell in row[1:])
+        + "</tr>"
+        for row in rows
+    )
+    return PAGE.format(title=escape(title), top=top, body=body)
+
+
+def _text(cell: Any) -> str:
+    return "" if cell is None else str(cell)
+
+
+PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>{title}</title>
+<style>
+:root {{ color-scheme: light dark; font-family: system-ui, sans-serif; }}
+body {{ margin: 2rem; }}
+div {{ overflow-x: auto; }}
+table {{ border-collapse: collapse; }}
+th, td {{ text-align: left; vertical-align: top; padding: 0.3rem 0.8rem; border-bottom: 1px solid #8886; }}
+thead th {{ border-bottom-width: 2px; }}
+tbody th {{ font-weight: 600; white-space: pre-wrap; }}
+</style>
+</head>
+<body>
+<h1>{title}</h1>
+<div><table>
+<thead><tr>{top}</tr></thead>
+<tbody>
+{body}
+</tbody>
+</table></div>
+</body>
+</html>
+"""

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ioatlas lab study`: a published evaluation made again in small, from the lab targets to the table."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ioatlas.cli._complete import Name
+from ioatlas.cli._groups import GroupedCommand
+from ioatlas.errors import PartialResultError, UsageError
+
+if TYPE_CHECKING:
+    from ioatlas.reproductions.claims import Checked
+    from ioatlas.reproductions.study import Study
+    from ioatlas.run.consent import Consent
+    from ioatlas.store.journal import Journal
+
+PLACE = "study"
+"""Folder of figures and table in the campaign's directory."""
+
+
+def _studies() -> tuple[str, ...]:
+    from ioatlas.reproductions.study import NAMES
+
+    return NAMES
+
+
+@click.command(
+    "study",
+    cls=GroupedCommand,
+    epilog="""\b
+Examples:
+  ioatlas lab study                              what there is
+  ioatlas lab study nii2021 --quick --dry-run    what would run: targets, time, bytes
+  ioatlas lab study nii2021 --quick -o nii       measure; again after a kill, and it goes on
+
+\b
+Exit status: 0 done, 1 failed, 2 refused or wrong usage, 4 stopped early with a partial result.""",
+)
+@click.argument("name", required=False, type=Name(_studies))
+@click.option(
+    "-o", "--out", metavar="DIR", type=click.Path(path_type=Path), help="Directory of the campaign. Default: a new one."
+)
+@click.option("--quick", is_flag=True, help="Fewer levels and visits: a few minutes.")
+@click.option("--dry-run", is_flag=True, help="Show what would run: time and bytes. Nothing is set up.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line while it works.")
+def command(name: str | None, out: Path | None, *, quick: bool, dry_run: bool, as_json: bool) -> None:
+    """Make a published evaluation again in small, on lab targets, and hold its claims against what comes out.
+
+    One campaign, its report, the figures of the study, and a table: published, here, same direction?
+    """
+    from ioatlas.reproductions.study import find_study
+
+    if name is None:
+        _list(as_json=as_json)
+        return
+    study = find_study(name)
+    directory = out or _default(study, quick=quick)
+    if dry_run:
+        _dry_run(study, directory, quick=quick, as_json=as_json)
+        return
+    _run(study, directory, quick=quick, as_json=as_json)
+
+
+def _list(*, as_json: bool) -> None:
+    from ioatlas.reproductions.study import NAMES, find_study, targets_of
+
+    studies = [find_study(name) for name in NAMES]
+    if as_json:
+        rows = [
+            {"name": one.name, "title": one.title, "source": one.source, "claims": len(one.claim)} for one in studies
+        ]
+        click.echo(json.dumps(rows, indent=1))
+        return
+    for one in studies:
+        count, few = (len(targets_of(one, quick=quick)) for quick in (False, True))
+        click.echo(f"{one.name:<14} {one.title}: {len(one.claim)} claims, {count} configurations ({few} with --quick)")
+
+
+def _default(study: Study, *, quick: bool) -> Path:
+    from ioatlas.config.user import results_folder
+
+    return results_folder() / f"ioatlas-{study.name}{'-quick' if quick else ''}-{time.strftime('%Y%m%d-%H%M%S')}"
+
+
+def _dry_run(study: Study, directory: Path, *, quick: bool, as_json: bool) -> None:
+    """What `ioatlas plan` says of the campaign, with the claims."""
+    from dataclasses import replace
+
+    from ioatlas.campaign import open_plan
+    from ioatlas.cli.plan import describe, summary_of
+    from ioatlas.reproductions.set_up import campaign_document, read_document
+
+    apart = study.model_copy(update={"together": False})  # planned before anything is set up
+    plan = open_plan(read_document(campaign_document(apart, directory, quick=quick)), ahead=True)
+    if study.together:  # what is said last is of their order
+        said = "Configurations are measured in turns: what drifts, drifts for all of them."
+        plan = replace(plan, remarks=(*plan.remarks[:-2], said))
+    if as_json:
+        claims = [claim.model_dump() for claim in study.claim]
+        click.echo(json.dumps({"study": study.name, **summary_of(plan), "claims": claims}, indent=1))
+        return
+    bare = replace(plan.spec, configurations=tuple(replace(c, before="", after="") for c in plan.spec.configurations))
+    click.echo(f"study        {study.title}")
+    click.echo(describe(replace(plan, spec=bare)))
+    for claim in study.claim:
+        click.echo(f"claim        {claim.says}")
+
+
+def _run(study: Study, directory: Path, *, quick: bool, as_json: bool) -> None:
+    """Set up, measure, take down, answer. A stopped study is answered as far as it came."""
+    from ioatlas.campaign import run
+    from ioatlas.cli._live import Stop, TerminalLine, choose
+    from ioatlas.reproductions.set_up import check_possible, lab_of
+
+    check_possible(study, quick=quick, root=os.geteuid() == 0)
+    stop, emit, stopped = Stop(), choose(as_json), None
+    with lab_of(study, directory, quick=quick):
+        journal, consent = _journal(study, directory, quick=quick)
+        try:
+            run(journal, emit=emit, stop_asked=stop, consent=consent)
+        except PartialResultError as error:
+            stopped = error
+        finally:
+            journal.close()
+            if isinstance(emit, TerminalLine):
+                emit.close()
+    again = f"ioatlas lab study {study.name}{' --quick' if quick else ''} -o {directory}"
+    checked = _answer(study, directory, again, quick=quick)
+    if checked is not None:
+        _show(study, directory, checked, as_json=as_json)
+    if stopped is not None:
+        stopped.remedy = f"go on with `{again}`"
+        if stop():
+            click.echo(f"ioatlas: {stopped}", err=True)
+            stop.die()
+        raise stopped
+
+
+def _journal(study: Study, directory: Path, *, quick: bool) -> tuple[Journal, Consent]:
+    """A new campaign, or the one that was begun there."""
+    from ioatlas.campaign import open_plan, reopen, start
+    from ioatlas.reproductions.set_up import campaign_document, campaign_name, read_document
+    from ioatlas.run.consent import Consent
+
+    spec = read_document(campaign_document(study, directory, quick=quick))
+    typed = tuple(text for one in spec.confirmations.values() for text in one.values())
+    if (directory / "journal.sqlite").exists():
+        journal = reopen(directory, overwrite=typed)
+        if journal.campaign().name != campaign_name(study, quick=quick):
+            there = journal.campaign().name
+            journal.close()
+            raise UsageError(f"another campaign lies there: {there}", where=str(directory), remedy="choose another -o")
+        return journal, Consent((), typed, {}, None)
+    plan = open_plan(spec)
+    return start(plan, directory, overwrite=typed), Consent((), typed, spec.confirmations, None)
+
+
+def _answer(study: Study, directory: Path, again: str, *, quick: bool) -> list[Checked] | None:
+    """Figures, table and report; None where nothing was measured."""
+    from dataclasses import replace
+
+    from ioatlas.campaign import load_result
+    from ioatlas.cli._session import REPORT
+    from ioatlas.report.page import write_report
+    from ioatlas.reproductions.claims import check_claims
+    from ioatlas.reproductions.figures import draw
+    from ioatlas.reproductions.measured import measured_in
+    from ioatlas.reproductions.table import as_table, write_answer
+
+    result = load_result(directory)
+    if not result.estimates:
+        return None
+    checked = check_claims(study.claim, measured_in(study, directory, result, quick=quick))
+    place = directory / PLACE
+    figures, missing = draw(study, directory, result, place) if result.complete else ([], [])
+    for why in missing:
+        click.echo(f"not drawn: {why}", err=True)
+    write_answer(study, checked, [path.relative_to(directory) for path in figures], place, again)
+    told = replace(result, tables=(as_table(study, checked), *result.tables))
+    write_report(told, directory / REPORT)
+    return checked
+
+
+def _show(study: Study, directory: Path, checked: list[Checked], *, as_json: bool) -> None:
+    from ioatlas.reproductions.table import COLUMNS, WORDS, as_document, here, summary
+
+    place = directory / PLACE
+    figures = sorted(path.relative_to(directory) for path in place.glob("*.png"))
+    if as_json:
+        document = as_document(study, checked, figures)
+        click.echo(json.dumps({"event": "study", "directory": str(directory), **document}, separators=(",", ":")))
+        return
+    click.echo(f"{study.title}\n{study.source}\n")
+    width = max(len(WORDS[one.outcome]) for one in checked)
+    click.echo(f"{'same?':<{width}}  {COLUMNS[0]}; {COLUMNS[1].lower()}; {COLUMNS[2].lower()}")
+    for one in checked:
+        click.echo(f"{WORDS[one.outcome]:<{width}}  {one.claim.says}")
+        click.echo(f"{'':<{width}}    published: {one.claim.published}")
+        click.echo(f"{'':<{width}}    here: {here(one)}")
+    click.echo(f"\n{summary(study, checked)}")
+    click.echo(f"Table: {place / 'study.md'}   Report: {directory / 'report.html'}")
+    click.echo(f"Figures: {', '.join(str(directory / path) for path in figures)}")

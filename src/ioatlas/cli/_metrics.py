@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`--metrics`, and the one listener of a call behind it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ioatlas.cli._complete import PathOrWord
+from ioatlas.model.events import Emit
+
+_KEY = "ioatlas.metrics"
+
+
+def _begin(context: click.Context, _: click.Parameter, place: str | None) -> str | None:
+    """Remember the place; the file or port is opened when something is measured."""
+    if place is not None:
+        from ioatlas.metrics.listener import check_place
+
+        check_place(place)
+        context.meta[_KEY] = place
+    return place
+
+
+def asked_place() -> str | None:
+    """What --metrics said; a file with its full path."""
+    from ioatlas.metrics.listener import is_port
+
+    place = click.get_current_context().meta.get(_KEY)
+    return place if place is None or is_port(place) else str(Path(place).absolute())
+
+
+metrics_option = click.option(
+    "--metrics",
+    metavar="FILE|HOST:PORT",
+    type=PathOrWord(),
+    callback=_begin,
+    expose_value=False,
+    help="Metrics for Prometheus: a file for node_exporter (.prom), or a port.",
+)
+
+
+def with_metrics(emit: Emit) -> Emit:
+    """The listener, and behind it the metrics where they were asked for. They end with the call."""
+    from ioatlas.metrics.listener import Metrics
+
+    context = click.get_current_context(silent=True)
+    place = context.meta.get(_KEY) if context is not None else None
+    if context is None or place is None:
+        return emit
+    metrics = context.meta.get(f"{_KEY}.listener")
+    if metrics is None:
+        metrics = Metrics(place)
+        context.meta[f"{_KEY}.listener"] = metrics
+        context.call_on_close(metrics.close)
+    return metrics.behind(emit)

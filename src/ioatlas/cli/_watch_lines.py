@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `ioatlas watch` prints: a line for each round, one JSON object a line with --json."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ioatlas.analysis.watching import Rules
+from ioatlas.analysis.wording import plural
+from ioatlas.cli._live import Stop, TerminalLine, json_lines, paragraph
+from ioatlas.cli._metrics import with_metrics
+from ioatlas.fio.executor import Clock
+from ioatlas.model.events import Event
+from ioatlas.model.units import format_count, format_duration, format_latency, format_rate
+from ioatlas.watch.session import Alarm, Confirmed, Session
+from ioatlas.watch.settings import Settings
+
+NEAR = 0.5
+"""Evidence from which on a line says so, as a share of what an alarm takes."""
+
+
+class Teller:
+    """Prints, runs the user's command, and remembers signals. command: of the user; None without one."""
+
+    def __init__(self, as_json: bool, command: str | None) -> None:
+        self._as_json, self._command = as_json, command
+        self.stop = Stop()
+        self._line = TerminalLine() if sys.stderr.isatty() and not as_json else None
+        self._quantity = "bw"
+
+    def session(
+        self,
+        directory: Path,
+        settings: Settings,
+        rules: Rules,
+        share: float,
+        clock: Clock,
+        confirmed: Confirmed,
+    ) -> Session:
+        """The session whose events are printed here."""
+        self._quantity = settings.quantity
+        return Session(
+            directory,
+            settings,
+            rules,
+            share,
+            clock,
+            confirmed=confirmed,
+            told=with_metrics(self._tell),
+            loads=with_metrics(self._load),
+            alarm=self._alarm,
+            stop_asked=self.stop,
+        )
+
+    def end(self, session: Session) -> None:
+        """The last line."""
+        if self._line is not None:
+            self._line.close()
+        told = {"rounds": session.made, "alarms": session.alarms, "directory": str(session.directory)}
+        if self._as_json:
+            json_lines(Event("done", told))
+        elif not session.made:
+            left = session.due_by_share() - session.clock.time()
+            if left > 0:
+                click.echo(f"No round: the share allows the next one in {format_duration(left)}.")
+        if self.stop() and not session.alarms:
+            self.stop.die()
+
+    def _load(self, event: Event) -> None:
+        if self._line is not None:
+            self._line(event)
+
+    def _tell(self, event: Event) -> None:
+        if self._line is not None:
+            self._line.close()
+        if self._as_json:
+            json_lines(event)
+            return
+        text = self._words(event.name, event.fields)
+        if text:
+            click.echo(text)
+
+    def _words(self, name: str, fields: Mapping[str, Any]) -> str:
+        match name:
+            case "watched":
+                return self._round(fields)
+            case "better":
+                return paragraph(f"Better: {fields['text']}")
+            case "alarm":
+                return paragraph(f"ALARM: {fields['text']}")
+            case _:
+                return ""
+
+    def _round(self, fields: Mapping[str, Any]) -> str:
+        """'2026-11-23 10:00  randread 4 KiB x4 12.3 MiB/s (-1%)  ...'."""
+        when = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(fields["began"]))
+        if fields["failed"]:
+            return f"{when}  not measured: {fields['failed']}"
+        parts = [f"{chart['name']} {self._level(chart)}" for chart in fields["charts"]]
+        without = fields["cells_without_value"]
+        if without:
+            parts.append(f"no time for {plural(without, 'more cell')}: raise --share, or watch fewer")
+        return f"{when}  " + "; ".join(parts)
+
+    def _level(self, chart: Mapping[str, Any]) -> str:
+        last = _value(chart["last"], self._quantity)
+        if chart["learning"]:
+            return f"{last} (learning)"
+        near = ", may be getting worse" if chart["evidence"] >= NEAR else ""
+        return f"{last} ({chart['last'] / chart['level'] - 1:+.0%}{near})"
+
+    def _alarm(self, alarm: Alarm) -> None:
+        if self._command is None:
+            return
+        from ioatlas.watch.alarm import run_command
+
+        why = run_command(self._command, alarm)
+        if why:
+            click.echo(f"--alarm: {why}", err=True)
+
+
+def _value(value: float, quantity: str) -> str:
+    if quantity == "bw":
+        return format_rate(value)
+    return f"{format_count(value)} IOPS" if quantity == "iops" else format_latency(value)

@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ioatlas cost`: what a TiB, a MB/s or 1,000 IOPS of a product costs, and which product wins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ioatlas.cli._campaigns import CampaignDirectory
+from ioatlas.cli._faults import says_what_does_not_fit
+from ioatlas.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from ioatlas.model.result import CampaignResult
+    from ioatlas.product.comparison import CostComparison, Offer
+    from ioatlas.product.readings import Unit, Workload
+
+MOST_SWINGS = 8
+LONGEST_NAME = 40
+FIGURES = (".png", ".svg", ".pdf", ".gp")
+
+
+@click.command(
+    name="cost",
+    epilog="""\b
+Examples:
+  ioatlas cost nas1 --product nas.toml                   what a measured MB/s and 1,000 IOPS cost
+  ioatlas cost nas1 nas2 --product a.toml --product b.toml --p99 5ms
+  ioatlas cost nas1 --product nas.toml --at rw=randread --at bs=4k --years 5 --energy-price 0.30
+  ioatlas cost --product a.toml --product b.toml         per usable TiB, without a measurement
+  ioatlas cost nas1 nas2 -o price.png                    price against value, with the ones that nothing beats
+  ioatlas cost nas1 nas2 --csv > cost.csv                campaigns that name their product""",
+)
+@click.argument("results", metavar="[DIR]...", nargs=-1, type=CampaignDirectory())
+@click.option(
+    "--product",
+    "sheets",
+    multiple=True,
+    metavar="SHEET",
+    type=click.Path(path_type=Path),
+    help="Product sheet of each DIR, in their order. Default: product.toml in DIR.",
+)
+@click.option("--at", "at", multiple=True, metavar="OPTION=VALUE", help="Only cells with this fio option. Repeatable.")
+@click.option("--p99", metavar="TIME", help="Only cells whose 99th percentile of latency is within this.")
+@click.option("--mean", metavar="TIME", help="Only cells whose mean latency is within this.")
+@click.option("--years", metavar="N", type=click.FloatRange(0, 100), help="Count service and energy over N years.")
+@click.option("--energy-price", metavar="AMOUNT", type=click.FloatRange(0), default=0.0, help="Of one kWh.")
+@click.option("--load", metavar="PERCENT", default="100%", show_default=True, help="Share of the time under load.")
+@click.option("--currency", metavar="USD", help="Of all amounts. Default: that of the sheets.")
+@click.option(
+    "--vary", metavar="PERCENT", default="20%", show_default=True, help="How far the sensitivity varies inputs."
+)
+@click.option("--unit", "unit_name", metavar="UNIT", help="Whose sensitivity to tell, such as 'usable TiB'.")
+@click.option(
+    "-o",
+    "output",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write .csv, .md, .html or .json; .png, .svg, .pdf or .gp draws price against value.",
+)
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@says_what_does_not_fit
+def command(
+    results: tuple[Path, ...],
+    sheets: tuple[Path, ...],
+    at: tuple[str, ...],
+    p99: str | None,
+    mean: str | None,
+    years: float | None,
+    energy_price: float,
+    load: str,
+    currency: str | None,
+    vary: str,
+    unit_name: str | None,
+    output: Path | None,
+    as_csv: bool,
+    as_json: bool,
+) -> None:
+    """What products cost for what they give: per usable TiB, per MB/s, per 1,000 IOPS.
+
+    Intervals of what was measured are carried through. A star marks products that no other one beats in both total
+    cost and value; a question mark those where the intervals do not decide.
+    """
+    import json
+
+    from ioatlas.cli._files import check_ending, csv_text, write_table
+    from ioatlas.product.comparison import compare_costs
+    from ioatlas.product.cost import Terms
+    from ioatlas.product.cost_rows import CSV_COLUMNS, csv_rows, document, table
+    from ioatlas.product.price import common_currency
+
+    if output is not None and output.suffix.lower() not in FIGURES:
+        check_ending(output)
+    offers = _offers(results, sheets)
+    terms = Terms(
+        currency or common_currency(one.sheet for one in offers),
+        years if years is not None else 0.0,
+        energy_price,
+        _share(load, "--load", 1.0),
+    )
+    if energy_price and not years:
+        raise UsageError(
+            "energy costs something over time only", where="--energy-price", remedy="say for how long: --years 5"
+        )
+    found = compare_costs(
+        offers, terms, _workload(at, p99, mean), vary=_share(vary, "--vary", 0.99), unit=_unit(unit_name)
+    )
+    if as_json:
+        click.echo(json.dumps(document(found), indent=1))
+    elif as_csv:
+        click.echo(csv_text(CSV_COLUMNS, csv_rows(found)), nl=False)
+    else:
+        _print(found)
+    if output is not None and output.suffix.lower() in FIGURES:
+        from ioatlas.report.export.to_panels import write_drawing
+        from ioatlas.report.export.to_price import price_drawing
+
+        for path in write_drawing(price_drawing(found, _title(found)), output):
+            click.echo(f"written: {path}", err=as_json or as_csv)
+    elif output is not None:
+        head, rows = (list(CSV_COLUMNS), csv_rows(found)) if output.suffix == ".csv" else table(found)
+        write_table(output, _title(found), head, rows, lambda: document(found))
+        click.echo(f"written: {output}", err=as_json or as_csv)
+
+
+def _offers(results: Sequence[Path], sheets: Sequence[Path]) -> list[Offer]:
+    """Every product with where it was measured. Raises UsageError when sheets and results do not go together."""
+    from ioatlas.campaign import load_result
+    from ioatlas.product.comparison import Offer, offers_of
+    from ioatlas.product.sheet_file import read_sheet_file
+
+    if not results and not sheets:
+        raise UsageError(
+            "nothing to cost", remedy="name a campaign and its product sheet: `ioatlas cost DIR --product SHEET.toml`"
+        )
+    if len(results) == 1 and len(sheets) > 1:
+        offers = offers_of(read_sheet_file(sheets[0]), load_result(results[0]))
+        if len(offers) == len(sheets):  # one result with a target for each product
+            return [
+                Offer(read_sheet_file(sheet), one.result, one.target) for sheet, one in zip(sheets, offers, strict=True)
+            ]
+    if sheets and len(sheets) < len(results):
+        raise UsageError(
+            f"there are {len(results)} results and {len(sheets)} product sheets",
+            where="--product",
+            remedy="give a sheet for each result, in their order; or none, where campaigns name theirs",
+        )
+    found: list[Offer] = []
+    for n, directory in enumerate(results):
+        result = load_result(directory)
+        found += offers_of(read_sheet_file(sheets[n]), result) if sheets else _named(directory, result)
+    for sheet in sheets[len(results) :]:
+        found.append(Offer(read_sheet_file(sheet)))
+    return found
+
+
+def _named(directory: Path, result: CampaignResult) -> list[Offer]:
+    """By the sheets that the campaign itself names. Raises UsageError where it names none."""
+    from ioatlas.product.comparison import Offer
+    from ioatlas.product.kept import kept_sheet
+    from ioatlas.product.readings import targets_of
+
+    found = [
+        Offer(sheet, result, target)
+        for target in targets_of(result)
+        if (sheet := kept_sheet(directory, target)) is not None
+    ]
+    if not found:
+        raise UsageError(
+            "the campaign names no product",
+            where=str(directory),
+            remedy="give its sheet: --product SHEET.toml; `ioatlas product new` writes one",
+        )
+    return found
+
+
+def _workload(at: Sequence[str], p99: str | None, mean: str | None) -> Workload:
+    from ioatlas.model.options import read_option
+    from ioatlas.model.units import parse_duration_seconds
+    from ioatlas.product.readings import Workload
+
+    options = {}
+    for text in at:
+        name, sign, value = text.partition("=")
+        if not sign:
+            raise UsageError(f"{text!r} is not OPTION=VALUE", where="--at", remedy="write --at bs=4k")
+        key, read = read_option(name, value, where=f"--at {name}")
+        options[key] = read
+    if p99 is not None and mean is not None:
+        raise UsageError("there are two latency limits", where="--p99, --mean", remedy="keep one of them")
+    limit = p99 if p99 is not None else mean
+    where = "--p99" if p99 is not None else "--mean"
+    ns = parse_duration_seconds(limit, where=where) * 1e9 if limit is not None else None
+    return Workload(options, ns, "lat_p99_ns" if mean is None else "lat_mean_ns")
+
+
+def _share(text: str, where: str, most: float) -> float:
+    from ioatlas.model.units import parse_percent
+
+    share = parse_percent(text, where=where)
+    if not 0 <= share <= most:
+        raise UsageError(f"{text!r} is out of bounds", where=where, remedy="write a percentage such as 20%")
+    return share
+
+
+def _unit(name: str | None) -> Unit | None:
+    from ioatlas.product.readings import Unit
+
+    if name is None:
+        return None
+    try:
+        return Unit(name.removeprefix("per "))
+    except ValueError:
+        known = ", ".join(repr(unit.value) for unit in Unit)
+        raise UsageError(f"there is no unit {name!r}", where="--unit", remedy=f"choose from {known}") from None
+
+
+def _title(found: CostComparison) -> str:
+    terms = found.terms
+    parts = [f"over {terms.years:g} years" if terms.years else "purchase only"]
+    if terms.energy_price:
+        parts.append(f"energy at {terms.energy_price:g} {terms.currency}/kWh")
+    if terms.years and terms.load < 1:
+        parts.append(f"{terms.load:.0%} of the time under load")
+    if found.workload.text:
+        parts.append(found.workload.text)
+    return f"Cost, {', '.join(parts)}"
+
+
+def _print(found: CostComparison) -> None:
+    from rich.text import Text
+
+    from ioatlas.cli._screen import console_of, labelled, print_lines
+    from ioatlas.product.cost_rows import sentences, table
+
+    console = console_of()
+    lines: list[Text] = []
+    for sentence in sentences(found):
+        indent = 0 if sentence.startswith("Per ") else 2
+        lines += labelled("", f"{' ' * indent}{sentence}", 100, 0)
+    head, rows = table(found)
+    lines += [*([Text("")] if lines else []), Text(_title(found), style="bold"), *_table(head, rows)]
+    if len(found.products) > 1:
+        lines.append(Text("* no other costs less in all and gives more   ? intervals do not decide", style="dim"))
+    lines += _swings(found)
+    for n, remark in enumerate(found.remarks):
+        lines += labelled("" if n else "Note", remark, 100, 7)
+    print_lines(lines, console)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[Text]:
+    """Products side by side; one below the other where that gets too wide."""
+    from rich.text import Text
+
+    first = max(len(row[0]) for row in rows)
+    wide = [max(len(str(row[n])) for row in [head, *rows]) for n in range(1, len(head))]
+    if first + sum(wide) + 3 * len(wide) <= 100:
+        return [
+            Text("   ".join([row[0].ljust(first), *(cell.ljust(w) for cell, w in zip(row[1:], wide, strict=True))]))
+            for row in [head, *rows]
+        ]
+    lines = []
+    for n, name in enumerate(head[1:], 1):
+        lines.append(Text(name, style="bold"))
+        lines += [Text(f"  {row[0].ljust(first)}   {row[n]}") for row in rows if row[n] != "-"]
+    return lines
+
+
+def _swings(found: CostComparison) -> list[Text]:
+    from rich.text import Text
+
+    from ioatlas.product.quantity import amount_text
+
+    if not found.swings:
+        return []
+    unit = found.swings[0].unit.value
+    lines = [Text(""), Text(f"What moves the cost per {unit} most ({found.terms.currency})", style="bold")]
+    shown = found.swings[:MOST_SWINGS]
+    names = [_cut(f"{one.name}, {one.label}" if len(found.products) > 1 else one.name) for one in shown]
+    wide = max(map(len, names))
+    top = shown[0].width
+    for name, one in zip(names, shown, strict=True):
+        span = f"{amount_text(min(one.low_cost, one.high_cost))} to {amount_text(max(one.low_cost, one.high_cost))}"
+        bar = "█" * max(1, round(12 * one.width / top))
+        flips = "  changes who is cheapest" if one.flips else ""
+        lines.append(Text(f"  {name.ljust(wide)}  {one.by:>9}  {span:<20} {bar}{flips}"))
+    left = len(found.swings) - len(shown)
+    return [*lines, *([Text(f"  and {left} more: --json")] if left else [])]
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ioatlas judge`: is this good? Against what the parts allow, and against other targets in the library."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ioatlas.cli._campaigns import campaign_argument
+from ioatlas.cli._faults import says_what_does_not_fit
+
+if TYPE_CHECKING:
+    from ioatlas.analysis.standing import Bound, Figure, Peer, Standing
+    from ioatlas.model.result import CampaignResult
+    from ioatlas.product.speed import Allowed
+
+MOST_PEERS = 50
+"""Other targets that are read: each takes up to a second."""
+
+
+@click.command(
+    name="judge",
+    epilog="""\b
+Examples:
+  ioatlas judge nas1                                 against its link, and the targets in the library
+  ioatlas judge nas1 --product nas1.toml             and against what its drives allow together
+  ioatlas judge last --json
+
+\b
+In the sheet, [[drives]] says what one drive does: read = "210 MB/s", write, read_iops, write_iops.
+What they allow together follows from [layout]; caches are left out of it.""",
+)
+@campaign_argument
+@click.option(
+    "--product",
+    "sheet",
+    metavar="SHEET.toml",
+    type=click.Path(path_type=Path),
+    help="What it is made of.",
+)
+@click.option(
+    "--in",
+    "folder",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="Other targets are looked for here instead of in the library.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@says_what_does_not_fit
+def command(directory: Path, sheet: Path | None, folder: Path | None, as_json: bool) -> None:
+    """Say how good the campaign in DIR is, for what its target is made of."""
+    from ioatlas.analysis.standing import comparable, figures, standing
+    from ioatlas.analysis.summary import summarise
+    from ioatlas.campaign import load_result
+
+    result = load_result(directory)
+    summary = summarise(result)
+    peers, parts = _peers(directory, folder), _parts(sheet)
+    found = [standing(figure, _bounds(figure, result, parts), peers) for figure in figures(summary, result)]
+    trusted = comparable(summary)
+    if as_json:
+        click.echo(
+            json.dumps({"name": result.name, "trusted": trusted, "figures": [_told(one) for one in found]}, indent=2)
+        )
+        return
+    click.echo(f"{result.name}: {len(found)} figures" if found else f"{result.name}: no figure that can be judged")
+    if not trusted:
+        click.echo("  The trust in this campaign is low: mend that first. `ioatlas show` says why.")
+    for one in found:
+        for line in lines(one):
+            click.echo(line)
+    if not any(one.bounds for one in found):
+        click.echo("Next: name what it is made of with --product, and the link in testbed.toml.")
+
+
+def lines(one: Standing) -> list[str]:
+    """The value and its band, then the bounds, then the others."""
+    from ioatlas.analysis.wording import per_cent, plural
+
+    figure = one.figure
+    share = "" if one.share is None else f", {per_cent(one.share)}"
+    found = [
+        f"  {figure.kind.capitalize():<13} {_amount(figure, figure.value)}{share}: {one.band}",
+        f"    {figure.where}",
+    ]
+    if one.bounds:
+        tightest, *others = one.bounds
+        found.append(f"    tightest: {_amount(figure, tightest.value)}, {tightest.name}")
+        found += [f"    also:     {_amount(figure, bound.value)}, {bound.name}" for bound in others[:2]]
+    if one.peers:
+        ties = f", ties with {one.ties}" if one.ties else ""
+        found.append(f"    faster than {one.beaten} of {plural(one.peers, 'other target')}{ties}")
+        if one.best_peer is not None:
+            found.append(f"    fastest: {one.best_peer.name}, {_amount(figure, one.best_peer.figure.value)}")
+    return found
+
+
+def _amount(figure: Figure, value: float) -> str:
+    from ioatlas.model.units import format_count
+
+    if figure.quantity == "iops":
+        return f"{format_count(value)} IOPS"
+    return f"{value / 1e6:,.1f} MB/s" if value < 1e10 else f"{value / 1e9:,.1f} GB/s"
+
+
+def _parts(sheet: Path | None) -> tuple[Allowed, ...]:
+    """What the drives of the sheet allow together."""
+    from ioatlas.product.sheet_file import read_sheet_file
+    from ioatlas.product.speed import allowed
+
+    return () if sheet is None else allowed(read_sheet_file(sheet))
+
+
+def _bounds(figure: Figure, result: CampaignResult, parts: Sequence[Allowed]) -> list[Bound]:
+    from ioatlas.analysis.standing import Bound
+
+    found = []
+    for e in result.estimates:
+        if (e.cell.key, e.direction) == (figure.cell, figure.direction) and e.ceiling is not None:
+            per_io = figure.block if figure.quantity == "iops" else 1
+            found.append(Bound(e.ceiling.name, e.ceiling.bw_bytes_per_s / per_io))
+    return found + [Bound(one.why, one.value) for one in parts if one.work == figure.kind]
+
+
+def _peers(directory: Path, folder: Path | None) -> list[Peer]:
+    """The newest campaign of each other target of the library; those of low trust are left out."""
+    from ioatlas.analysis.standing import Peer, comparable, figures
+    from ioatlas.analysis.summary import summarise
+    from ioatlas.campaign import load_result
+    from ioatlas.config.user import library_folders
+    from ioatlas.errors import IoAtlasError
+    from ioatlas.results.library import directories, entry
+
+    own = {target.location or target.name for target in entry(directory).targets}
+    seen: set[str] = set()
+    found: list[Peer] = []
+    for path in directories([folder] if folder else library_folders()):
+        known = entry(path)
+        places = {target.location or target.name for target in known.targets}
+        if not known.readable or not places or places & own or places <= seen:
+            continue
+        seen |= places
+        try:
+            result = load_result(path)
+        except IoAtlasError:
+            continue
+        summary = summarise(result)
+        if comparable(summary):
+            found += [Peer(path.name, figure) for figure in figures(summary, result)]
+        if len(seen) >= MOST_PEERS:
+            break
+    return found
+
+
+def _told(one: Standing) -> dict[str, Any]:
+    return {**asdict(one), "band": one.band.name.lower()}

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ioatlas key`: the key that signs bundles, and the keys that are trusted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ioatlas.cli._complete import PathOrWord
+from ioatlas.errors import UsageError
+
+if TYPE_CHECKING:
+    from ioatlas.bundle.keys import PublicKey
+
+
+@click.group(
+    name="key",
+    epilog="""\b
+Examples:
+  ioatlas key new                          makes your signing key
+  ioatlas key show                         its public half and fingerprint, and whom you trust
+  ioatlas key trust ~/alice.pub --name Alice
+  ioatlas key trust nas1.ioatlas.zip --fingerprint SHA256:8eyW...
+
+\b
+Keys lie in ~/.config/ioatlas/keys; the private one is readable by you alone.
+An Ed25519 key of OpenSSH does as well: `ioatlas bundle DIR --key ~/.ssh/id_ed25519`.""",
+)
+def command() -> None:
+    """Keys that sign bundles, and keys that you trust."""
+
+
+@command.command(name="new")
+@click.option("--passphrase", is_flag=True, help="Ask for a passphrase that protects the key.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def new(passphrase: bool, as_json: bool) -> None:
+    """Make your signing key; one that is there is never replaced."""
+    from ioatlas.bundle import keys
+
+    text = click.prompt("Passphrase", hide_input=True, confirmation_prompt=True, err=True) if passphrase else ""
+    public = keys.make_key(keys.own_path(), text)
+    if as_json:
+        told = {"key": str(keys.own_path()), "public": public.line, "fingerprint": public.fingerprint}
+        click.echo(json.dumps(told))
+        return
+    click.echo(f"{public.fingerprint}\nprivate key: {keys.own_path()}\n{public.line}")
+    if not passphrase:
+        click.echo("It has no passphrase: who can read the file can sign as you.", err=True)
+
+
+@command.command(name="show")
+@click.argument("source", metavar="[KEY]", required=False, type=PathOrWord())
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def show(source: str | None, as_json: bool) -> None:
+    """Show your public key and whom you trust, or the fingerprint of KEY: a public key, its file, or a bundle."""
+    from ioatlas.bundle import keys
+
+    found = [_named(source)] if source is not None else keys.trusted()
+    if as_json:
+        click.echo(
+            json.dumps([{"name": k.name, "public": k.line, "fingerprint": k.fingerprint} for k in found], indent=2)
+        )
+    elif not found:
+        click.echo("there is no key yet; make one: ioatlas key new")
+    for key in found if not as_json else ():
+        click.echo(f"{key.fingerprint}  {key.name}\n  {key.line}")
+
+
+@command.command(name="trust")
+@click.argument("source", metavar="KEY", type=PathOrWord())
+@click.option("--name", default="", help="What you call whoever holds it.")
+@click.option("--fingerprint", metavar="SHA256:...", help="Refuse any other key than this one.")
+@click.option("--remove", is_flag=True, help="Trust it no longer. KEY may be its fingerprint.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def trust(source: str, name: str, fingerprint: str | None, remove: bool, as_json: bool) -> None:
+    """Trust what KEY signs: a public key, its file, or a bundle that it signed.
+
+    Compare the fingerprint with its holder's by another way than the one that brought the key.
+    """
+    from ioatlas.bundle import keys
+
+    wanted = source if remove and source.startswith("SHA256:") else ""
+    key = None if wanted else _named(source)
+    told = wanted or (key.fingerprint if key else "")
+    if fingerprint and told != fingerprint:
+        raise UsageError(f"its fingerprint is {told}", where=source, remedy="ask its holder which one is right")
+    if remove:
+        changed = keys.distrust(told)
+        text = "no longer trusted" if changed else "it was not in the list"
+    else:
+        assert key is not None
+        label = " ".join((name or key.name).split())
+        if not label.isprintable():
+            raise UsageError("this name has control characters", where="--name")
+        changed = keys.trust(keys.PublicKey(key.raw, label))
+        text = "trusted" if changed else "trusted already"
+    if as_json:
+        click.echo(json.dumps({"fingerprint": told, "changed": changed, "trusted": not remove}))
+    else:
+        click.echo(f"{told}: {text}")
+
+
+def _named(source: str) -> PublicKey:
+    """The public key that a text, a file, the .pub of a private key or a bundle names. Raises UsageError."""
+    from ioatlas import beneath
+    from ioatlas.bundle import keys
+    from ioatlas.bundle.opening import looks_like_bundle, open_bundle
+
+    if source.startswith(f"{keys.KIND} "):
+        return keys.read_public(source, "KEY")
+    if (bundle := Path(source)).is_file() and looks_like_bundle(bundle):
+        with open_bundle(bundle) as opened:
+            if opened.attestation.key is None:
+                raise UsageError("nobody signed this bundle", where=source, remedy="ask its maker for the key")
+            return opened.attestation.key
+    public = Path(f"{source}.pub")
+    try:
+        text = beneath.read_text(public if public.exists() else Path(source), most_bytes=keys.MOST_BYTES)
+    except OSError as error:
+        raise UsageError(f"the key cannot be read: {error.strerror}", where=source) from error
+    return keys.read_public(text, source)

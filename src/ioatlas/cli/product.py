@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ioatlas product`: sheets of products: a new one, checked, shown, side by side."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from ioatlas.cli._campaigns import CampaignDirectory
+from ioatlas.cli._faults import says_what_does_not_fit
+from ioatlas.errors import GateError, UsageError
+
+sheet_argument = click.argument("sheet", metavar="SHEET.toml", type=click.Path(path_type=Path))
+
+
+@click.group()
+def command() -> None:
+    """What a product is, holds and costs: a sheet of facts, each with its source and date.
+
+    \b
+    ioatlas product new nas.toml             a sheet to fill in
+    ioatlas product check nas.toml           faults, and what is missing
+    ioatlas product show nas.toml            usable capacity, price per TiB, geometry
+    ioatlas product table a.toml b.toml      products side by side, claims against measurements
+    ioatlas cost nas1 --product nas.toml     what a measured MB/s costs
+    """  # noqa: D301
+
+
+@command.command("new")
+@click.argument("sheet", metavar="FILE.toml", type=click.Path(path_type=Path))
+@click.option("--vendor", metavar="NAME", help="Who makes it.")
+@click.option("--model", metavar="NAME", help="What it is called.")
+@click.option("--source", metavar="TEXT", help="Where the facts are from. Default: typed in.")
+@click.option("--drives", metavar="N", type=click.IntRange(1), help="How many drives.")
+@click.option("--capacity", metavar="SIZE", help="Of one, in the maker's unit: '8 TB'.")
+@click.option("--layout", metavar="TYPE", help="Such as raid6, shr-1, raidz2.")
+@click.option("--price", metavar="AMOUNT", type=float, help="Of all of it.")
+@click.option("--currency", metavar="USD", help="Of the price. Default: USD.")
+def new_(sheet: Path, **given: str | float | None) -> None:
+    """Write a new sheet to fill in. An existing file is left alone."""
+    from datetime import UTC, datetime
+
+    from ioatlas.product.figures import figures
+    from ioatlas.product.sheet_file import read_sheet
+    from ioatlas.product.template import new_sheet
+
+    text = new_sheet(sheet.name, given, datetime.now(UTC).date().isoformat())
+    figures(read_sheet(text, str(sheet)))  # what was typed is checked before it is written
+    try:
+        with sheet.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise UsageError("it is there already", where=str(sheet), remedy="name a new file") from None
+    except OSError as error:
+        raise UsageError(
+            f"it cannot be written: {error.strerror}", where=str(sheet), remedy="name a file in a folder that exists"
+        ) from error
+    click.echo(f"{sheet}: fill it in, then `ioatlas product check {sheet}`")
+
+
+@command.command(
+    "check",
+    epilog="""\b
+Exit status: 0 sound, 2 a fault in a sheet, 3 with --complete where something is missing.""",
+)
+@click.argument("sheets", metavar="SHEET.toml...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--complete", is_flag=True, help="Exit with 3 when something a buyer would ask is missing.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON list.")
+def check_(sheets: tuple[Path, ...], *, complete: bool, as_json: bool) -> None:
+    """Check sheets: types, units, sources, layout; and say what is missing."""
+    from ioatlas.product.figures import check_drives, figures, remarks
+    from ioatlas.product.sheet_file import read_sheet_file
+
+    told = []
+    for path in sheets:
+        sheet = read_sheet_file(path)
+        check_drives(sheet)
+        found = remarks(sheet, figures(sheet))
+        told.append({"sheet": str(path), "name": sheet.name, "missing": found})
+    if as_json:
+        click.echo(json.dumps(told, indent=1))
+    else:
+        for one in told:
+            click.echo(f"{one['sheet']}: sound" + (f", {len(one['missing'])} to do" if one["missing"] else ""))
+            for remark in one["missing"]:
+                click.echo(f"  • {remark}")
+    lacking = [one for one in told if one["missing"]]
+    if complete and lacking:
+        raise GateError(f"{len(lacking)} of {len(told)} sheets are not complete", where=str(lacking[0]["sheet"]))
+
+
+@command.command("show")
+@sheet_argument
+@click.option("--currency", metavar="USD", help="Of the totals. Default: that of the prices.")
+@click.option("-v", "--verbose", is_flag=True, help="Every fact, what writes cost the drives, and the sources.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def show_(sheet: Path, *, currency: str | None, verbose: bool, as_json: bool) -> None:
+    """Show a product: usable capacity, price per TiB, and how they come about."""
+    from ioatlas.product.document import document
+    from ioatlas.product.figures import figures, remarks
+    from ioatlas.product.sheet_file import read_sheet_file
+
+    read = read_sheet_file(sheet)
+    found = figures(read, currency or "")
+    if as_json:
+        click.echo(json.dumps(document(read, found), indent=1))
+        return
+    from ioatlas.cli._product import screen
+    from ioatlas.cli._screen import console_of, print_lines
+
+    print_lines(screen(read, found, remarks(read, found), verbose=verbose), console_of())
+
+
+@command.command(
+    "table",
+    epilog="""\b
+Examples:
+  ioatlas product table a.toml b.toml                        specifications side by side
+  ioatlas product table a.toml b.toml --result nas1 --result nas2
+  ioatlas product table a.toml b.toml -o table.md            or .csv, .html, .json""",
+)
+@click.argument("sheets", metavar="SHEET.toml...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--result",
+    "results",
+    multiple=True,
+    metavar="DIR",
+    type=CampaignDirectory(),
+    help="Where each product was measured, in the order of the sheets.",
+)
+@click.option("-o", "output", metavar="FILE", type=click.Path(path_type=Path), help="Write .csv, .md, .html or .json.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@says_what_does_not_fit
+def table_(sheets: tuple[Path, ...], results: tuple[Path, ...], output: Path | None, *, as_json: bool) -> None:
+    """Products side by side: specifications, price, what was claimed and measured, what works."""
+    from ioatlas.campaign import load_result
+    from ioatlas.cli._files import check_ending, write_table
+    from ioatlas.product.comparison import Offer
+    from ioatlas.product.sheet_file import read_sheet_file
+    from ioatlas.product.table import columns, rows, table_document
+
+    if output is not None:
+        check_ending(output)
+    if len(results) > len(sheets):
+        raise UsageError(
+            f"there are {len(results)} results and {len(sheets)} sheets",
+            where="--result",
+            remedy="give at most one result for each sheet, in their order",
+        )
+    measured = [load_result(path) for path in results]
+    found = columns(
+        [Offer(read_sheet_file(path), measured[n] if n < len(measured) else None) for n, path in enumerate(sheets)]
+    )
+    head, body = rows(found)
+    if as_json:
+        click.echo(json.dumps(table_document(found), indent=1))
+    elif output is None:
+        _print_table(head, body)
+    if output is not None:
+        write_table(output, "Products", head, body, lambda: table_document(found))
+        click.echo(f"written: {output}", err=as_json)
+
+
+def _print_table(head: list[str], body: list[list[str]]) -> None:
+    """Folded into the width of the screen."""
+    from rich.table import Table
+
+    from ioatlas.cli._screen import console_of
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for n, name in enumerate(head):
+        table.add_column(name, style="" if n else "bold", overflow="fold", min_width=12)
+    for row in body:
+        table.add_row(*row)
+    console = console_of()
+    with console.capture() as captured:
+        console.print(table)
+    for line in captured.get().splitlines():
+        click.echo(line.rstrip())

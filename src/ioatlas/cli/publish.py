@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ioatlas publish`: send a bundle to an atlas, after a look at what others would see."""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ioatlas.cli._faults import says_what_does_not_fit
+from ioatlas.errors import RefusedError, UsageError
+
+if TYPE_CHECKING:
+    from ioatlas.atlas.client import Client
+    from ioatlas.atlas.fairness import Declaration
+    from ioatlas.atlas.preview import Preview
+
+WHO = {
+    "public": "anybody",
+    "private": "you and those you share it with",
+    "embargoed": "you, until its embargo ends; then anybody",
+}
+
+
+@click.command(
+    name="publish",
+    epilog="""\b
+Examples:
+  ioatlas publish nas1.ioatlas.zip --to https://atlas.example --dry-run     what others would see
+  ioatlas publish nas1.ioatlas.zip --to https://atlas.example --sponsor none --conflict none
+  ioatlas publish nas1.ioatlas.zip --to https://atlas.example --permission "J. Doe of Contoso, 2026-11-02"
+  ioatlas publish nas1.ioatlas.zip --to http://localhost:8080 --private
+  ioatlas publish again.ioatlas.zip --to https://atlas.example --replaces 4x7k2m9qpt     a correction
+
+\b
+The token is read from IOATLAS_TOKEN, or from ~/.config/ioatlas/tokens/HOST, a file that only you can read.
+Exit status: 0 published, 1 not reached, 2 refused or wrong usage.""",
+)
+@click.argument("bundle", metavar="BUNDLE", type=click.Path(path_type=Path))
+@click.option("--to", "url", metavar="URL", required=True, help="The atlas.")
+@click.option("--sponsor", metavar="TEXT", help="Who paid for the measurement, or none.")
+@click.option("--conflict", metavar="TEXT", help="Your conflict of interest, or none.")
+@click.option("--permission", metavar="TEXT", default="", help="Who allowed to publish it, and when.")
+@click.option("--embargo", metavar="DATE", default="", help="Nobody else sees it before this date, such as 2027-01-31.")
+@click.option("--private", is_flag=True, help="Keep it for yourself.")
+@click.option("--replaces", metavar="ID", default="", help="Your result that this bundle corrects.")
+@click.option("--dry-run", is_flag=True, help="Show what would be published, and send nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask whether to go on.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@says_what_does_not_fit
+def command(
+    bundle: Path,
+    url: str,
+    sponsor: str | None,
+    conflict: str | None,
+    permission: str,
+    embargo: str,
+    private: bool,
+    replaces: str,
+    dry_run: bool,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Publish BUNDLE in an atlas. What others would see is shown first; nothing is sent before you agree."""
+    from ioatlas.atlas.client import Client
+    from ioatlas.atlas.preview import preview, read_declaration
+    from ioatlas.cli._token import token_of
+
+    declared = read_declaration(sponsor, conflict, permission, embargo)
+    client = Client(url, token_of(url))
+    seen = preview(bundle, declared, datetime.now(UTC).date(), private=private)
+    if as_json and dry_run:
+        click.echo(json.dumps({"to": client.url, "published": False, **seen.document()}, indent=2))
+    elif not as_json or not yes:
+        _show(seen, client.url)
+    if not seen.verified:
+        raise RefusedError(
+            "it does not verify, so no atlas takes it", where=str(bundle), remedy=f"ioatlas verify {bundle}"
+        )
+    if dry_run:
+        click.echo("nothing was sent", err=True)
+        return
+    _agree(yes=yes)
+    answer = _send(client, seen, declared, private=private, replaces=replaces)
+    if as_json:
+        click.echo(json.dumps({"to": client.url, "published": True, **answer}, indent=2))
+        return
+    address = f"{client.url}/r/{answer.get('id', '')}"
+    click.echo(f"{address}  {answer.get('state', '')}{_why(answer)}")
+    click.echo(f"Next: ioatlas search --at {client.url}", err=True)
+
+
+def _why(answer: dict[str, object]) -> str:
+    reason = answer.get("reason")
+    return f": {reason}" if reason else ""
+
+
+def _show(seen: Preview, url: str) -> None:
+    """On standard error: what is printed after it is the address."""
+    from ioatlas.analysis.wording import plural
+
+    lines = [
+        f"{seen.path.name} to {url}: {seen.size_bytes:,} bytes, {seen.n_cells:,} cells",
+        f"  seen by     {WHO.get(seen.publication.state, seen.publication.state)}: {seen.publication.reason}",
+        f"  title       {seen.title}",
+        f"  product     {seen.product or 'no product sheet'}",
+        f"  names       {', '.join(dict.fromkeys(seen.names))} stay; of your site replaced: {seen.replaced}",
+        f"  signed by   {seen.signer or 'nobody'}",
+        f"  licence     {seen.licence or 'none given'}",
+        f"  verified    {'yes' if seen.verified else 'NO'}",
+        f"  grade       {seen.grade}; missing or partly told: {plural(len(seen.missing), 'condition')}",
+    ]
+    if seen.kept:
+        lines.append(f"  kept        {', '.join(seen.kept)} were not replaced, as your plan asked")
+    lines += [f"    {one.name}: {one.text}{f'; {one.todo}' if one.todo else ''}" for one in seen.missing]
+    lines += [f"  ✘ {one.name}: {one.text}" for one in seen.checks if one.state == "failed"]
+    for line in lines:
+        click.echo(line, err=True)
+
+
+def _agree(*, yes: bool) -> None:
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise UsageError(
+            "nobody agreed to publish it", where="publish", remedy="look at it with --dry-run, then add --yes"
+        )
+    click.confirm("Publish it?", default=False, abort=True, err=True)
+
+
+def _send(client: Client, seen: Preview, declared: Declaration, *, private: bool, replaces: str) -> dict[str, object]:
+    said = {"permission": declared.permission, "embargo": declared.embargo, "private": "true" if private else ""}
+    said = {name: text for name, text in {**said, "replaces": replaces}.items() if text}
+    said |= {"sponsor": declared.sponsor} if declared.sponsor is not None else {}
+    said |= {"conflict": declared.conflict} if declared.conflict is not None else {}
+    with click.progressbar(length=seen.size_bytes, label="Sending", file=sys.stderr, show_eta=True) as bar:
+        key = seen.sha256 if not replaces else f"{seen.sha256}-{replaces}"
+        return client.publish(seen.path, key, said, lambda sent: bar.update(sent - bar.pos))

@@ -1,0 +1,320 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ioatlas watch`: measure a few cells again and again, and tell when they get worse."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ioatlas.analysis.watching import Rules
+from ioatlas.cli._complete import PathOrWord
+from ioatlas.cli._faults import says_what_does_not_fit
+from ioatlas.cli._metrics import asked_place, metrics_option
+from ioatlas.cli._options import check_read_only, destroy_options, directory_option, overwrite_options, read_only_option
+from ioatlas.cli._quantity import quantity_option
+from ioatlas.errors import IoAtlasError, PartialResultError, RefusedError, UsageError
+from ioatlas.model.units import format_duration, parse_duration_seconds, parse_percent
+
+if TYPE_CHECKING:
+    from ioatlas.cli._live import Stop
+    from ioatlas.config.spec import CampaignSpec
+    from ioatlas.run.plan import Plan
+    from ioatlas.watch.session import Session
+    from ioatlas.watch.settings import Settings
+
+ALARM_EXIT = 3
+FEWEST_EVERY_SECONDS = 10.0
+
+
+@click.command(
+    name="watch",
+    epilog="""\b
+Examples:
+  ioatlas watch /mnt/nas --every 1h                        four cells an hour, 1% of its time at most
+  ioatlas watch /mnt/nas --every 1h --alarm 'mail -s "$IOATLAS_ALARM" me </dev/null'
+  ioatlas watch /mnt/nas --campaign cells.toml --every 6h  cells of your own
+  ioatlas watch /dev/sdx --every 1d --read-only            reads only
+  ioatlas watch /mnt/nas --every 1h --rhythm 24h           held against the same hour of other days
+  ioatlas watch /mnt/nas --every 1h --dry-run              what a round does, and what will be found
+  ioatlas watch /mnt/nas --every 1h --write-units ~/.config/systemd/user
+
+\b
+Exit status: 0 no alarm, 1 failed, 2 refused or wrong usage, 3 it got worse.""",
+)
+@click.argument("target", required=False, type=PathOrWord())
+@click.option("--every", metavar="TIME", required=True, help="Time from the start of a round to that of the next.")
+@click.option("--share", metavar="PERCENT", default="1%", show_default=True, help="Most of the target's time.")
+@click.option(
+    "--campaign", "campaign_file", metavar="FILE.toml", type=click.Path(path_type=Path), help="Your own cells."
+)
+@click.option("--size", metavar="SIZE", help="Bytes of the target to use. Default: 256m, less where writing is slow.")
+@quantity_option("What is watched.")
+@click.option(
+    "--false-alarms",
+    metavar="TIME",
+    default="365d",
+    show_default=True,
+    help="Mean time between false alarms of a target that does not change.",
+)
+@click.option("--tolerance", metavar="PERCENT", default="5%", show_default=True, help="Smaller changes are no alarm.")
+@click.option("--rhythm", metavar="TIME", help="The target's own rhythm, such as 24h or 7d: like is held against like.")
+@click.option("--alarm", "command_line", metavar="COMMAND", help="Run by /bin/sh on an alarm; IOATLAS_ALARM tells it.")
+@click.option("--until", metavar="WHEN", help="End after a time (7d), at a date (2026-12-31), or at an `alarm`.")
+@click.option("--once", is_flag=True, help="Make one round if the share allows it, then end: for a timer.")
+@click.option("--dry-run", is_flag=True, help="Show what a round does and what is found how soon; write nothing.")
+@click.option(
+    "--write-units",
+    metavar="DIR",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Write a systemd service and timer there that do this, then end.",
+)
+@directory_option(help="Directory of the rounds. Default: ioatlas-watch-NAME in the results folder.")
+@read_only_option
+@destroy_options
+@overwrite_options
+@click.option("--yes", is_flag=True, expose_value=False, hidden=True)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
+@metrics_option
+@says_what_does_not_fit
+def command(
+    target: str | None,
+    every: str,
+    share: str,
+    campaign_file: Path | None,
+    size: str | None,
+    quantity: str,
+    false_alarms: str,
+    tolerance: str,
+    rhythm: str | None,
+    command_line: str | None,
+    until: str | None,
+    once: bool,
+    dry_run: bool,
+    write_units: Path | None,
+    output: Path | None,
+    read_only: bool,
+    destroy: tuple[str, ...],
+    overwrite: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Measure a few cells of TARGET again and again, and tell when they get worse.
+
+    Each round is a small campaign, which `ioatlas history` and `trend` read too. Rounds take a bounded share of the
+    target's time. A round that was killed is finished by the next call.
+    """
+    from ioatlas.campaign import open_plan
+    from ioatlas.cli._watch_lines import Teller
+    from ioatlas.results.sides import LOWER_IS_BETTER
+    from ioatlas.run.environment import system_environment
+    from ioatlas.watch.session import Confirmed, only_one
+    from ioatlas.watch.settings import Settings, kept, round_seconds
+
+    taken = _share(share)
+    rules = _rules(every, false_alarms, tolerance, rhythm, higher_is_better=quantity not in LOWER_IS_BETTER)
+    seconds = round_seconds(rules.every_seconds, taken)
+    spec = _spec(target, campaign_file, size, seconds, read_only=read_only)
+    clock = system_environment().executor.clock
+    end = _end(until, clock.time())
+    try:
+        plan = open_plan(spec, read_only=read_only)
+    except RefusedError:
+        raise
+    except IoAtlasError:
+        settings = _of_a_target_that_is_gone(output, target, spec)
+        if settings is None or dry_run or write_units is not None:
+            raise
+    else:
+        if read_only:
+            check_read_only(plan)
+        output = output or _default_directory(plan)
+        # With the targets' full paths, so that a later call knows the target again.
+        located = tuple((name, one.location) for (name, _), one in zip(spec.targets, plan.targets, strict=True))
+        settings = Settings(replace(spec, targets=located), quantity, _charts(plan), read_only)
+        if dry_run or write_units is not None:
+            _show(plan, settings, rules, taken, as_json=as_json)
+            if write_units is not None and not dry_run:
+                _write_units(write_units, settings, rules, seconds, output)
+            return
+        settings = kept(output, settings, chosen=campaign_file is not None or size is not None)
+    assert output is not None
+    with only_one(output):
+        teller = Teller(as_json, command_line)
+        confirmed = Confirmed(tuple(destroy), tuple(overwrite))
+        session = teller.session(output, settings, rules, taken, clock, confirmed)
+        _loop(session, teller.stop, once=once, end=end, at_alarm=until == "alarm")
+        teller.end(session)
+    if session.alarms:
+        sys.exit(ALARM_EXIT)
+
+
+def _loop(session: Session, stop: Stop, *, once: bool, end: float, at_alarm: bool) -> None:
+    """Rounds until the end, until somebody asks to stop, or just one."""
+    try:
+        if once:
+            if session.due_by_share() <= session.clock.time():
+                session.round()
+            return
+        while not stop() and not (at_alarm and session.alarms):
+            due = session.due()
+            if due > end:
+                return
+            session.wait(due)
+            if not stop():
+                session.round()
+    except PartialResultError:
+        if not stop():
+            raise
+
+
+def _share(text: str) -> float:
+    share = parse_percent(text, where="--share")
+    if not 0 < share <= 0.5:
+        raise UsageError("the share is above 0 and at most 50%", where="--share", remedy="write 1%")
+    return share
+
+
+def _rules(every: str, false_alarms: str, tolerance: str, rhythm: str | None, *, higher_is_better: bool) -> Rules:
+    every_seconds = parse_duration_seconds(every, where="--every")
+    apart = parse_duration_seconds(false_alarms, where="--false-alarms")
+    cycle = parse_duration_seconds(rhythm, where="--rhythm") if rhythm else 0.0
+    if every_seconds < FEWEST_EVERY_SECONDS:
+        raise UsageError("rounds are at least 10 s apart", where="--every", remedy="write --every 1h")
+    if apart < 10 * every_seconds:
+        raise UsageError(
+            f"false alarms every {format_duration(apart)} are no alarm: that is less than 10 rounds",
+            where="--false-alarms",
+            remedy=f"write --false-alarms {format_duration(max(100 * every_seconds, 86_400.0))}",
+        )
+    if cycle and cycle < 2 * every_seconds:
+        raise UsageError("a rhythm holds at least two rounds", where="--rhythm", remedy="write --rhythm 24h")
+    least = parse_percent(tolerance, where="--tolerance")
+    return Rules(every_seconds, apart, least, cycle, higher_is_better)
+
+
+def _spec(
+    target: str | None, campaign_file: Path | None, size: str | None, seconds: float, *, read_only: bool
+) -> CampaignSpec:
+    from ioatlas.cli._options import Asked, with_size
+    from ioatlas.config.spec import CampaignSpec
+    from ioatlas.watch.settings import default_spec, of_one_size
+
+    if campaign_file is not None:
+        spec = Asked((target,) if target is not None else (), None, campaign_file, size, {}).spec()
+    elif target is None:
+        raise UsageError("no target is named", remedy="name one: `ioatlas watch DIRECTORY --every 1h`")
+    else:
+        spec = default_spec(CampaignSpec(targets=(("", target),)), read_only=read_only)
+        spec = with_size(spec, size) if size is not None else spec
+    if len(spec.targets) != 1 or spec.configurations or spec.clients:
+        raise UsageError(
+            "one target is watched, from one client", where="watch", remedy="start a watch for each of them"
+        )
+    spec = of_one_size(spec)
+    budget = seconds if spec.budget_seconds is None else min(seconds, spec.budget_seconds)
+    return replace(spec, budget_seconds=budget)
+
+
+def _default_directory(plan: Plan) -> Path:
+    from ioatlas.config.user import results_folder
+    from ioatlas.watch.units import unit_name
+
+    return results_folder() / unit_name(plan.targets[0].name)
+
+
+def _end(until: str | None, now: float) -> float:
+    if until is None or until == "alarm":
+        return float("inf")
+    try:
+        return datetime.fromisoformat(until).astimezone(UTC).timestamp()
+    except ValueError:
+        pass
+    try:
+        return now + parse_duration_seconds(until, where="--until")
+    except UsageError:
+        raise UsageError(
+            f"{until!r} is no time", where="--until", remedy="write 7d, 2026-12-31T18:00 or alarm"
+        ) from None
+
+
+@dataclass(frozen=True)
+class Foretold:
+    """What will be found how soon. limit: of a sum, in standard deviations of rounds."""
+
+    limit: float
+    rounds: dict[str, float]
+
+
+def foretell(rules: Rules, charts: int) -> Foretold:
+    """Mean rounds until a change is found, by its size in standard deviations of rounds."""
+    from ioatlas.stats.sequential import run_length
+
+    limit = rules.limit(charts)
+    return Foretold(limit, {f"{shift:g}": round(run_length(limit, shift), 1) for shift in (2.0, 3.0, 5.0)})
+
+
+def _show(plan: Plan, settings: Settings, rules: Rules, share: float, *, as_json: bool) -> None:
+    import json
+
+    from ioatlas.cli.plan import describe, summary_of
+
+    told = foretell(rules, _charts(plan))
+    if as_json:
+        watched = {
+            "every_seconds": rules.every_seconds,
+            "share": share,
+            "false_alarm_seconds": rules.false_alarm_seconds,
+            "tolerance": rules.tolerance,
+            "rhythm_seconds": rules.rhythm_seconds or None,
+            "quantity": settings.quantity,
+            "limit_sd": round(told.limit, 3),
+            "mean_rounds_until_found_by_sd": told.rounds,
+        }
+        click.echo(json.dumps({"round": summary_of(plan), "watch": watched}, indent=2))
+        return
+    click.echo(describe(plan))
+    budget = settings.spec.budget_seconds or 0.0
+    click.echo(f"round        every {format_duration(rules.every_seconds)}, up to {format_duration(budget)} of load")
+    click.echo(f"false alarm  once in {_days(rules.false_alarm_seconds)} on average, while nothing changes")
+    # Of one cell, and of a change that goes on.
+    sizes = ", ".join(f"{length:g} rounds for {shift} sd" for shift, length in told.rounds.items())
+    click.echo(f"found after  {sizes} (sd: by which rounds differ)")
+
+
+def _of_a_target_that_is_gone(output: Path | None, target: str | None, spec: CampaignSpec) -> Settings | None:
+    """The settings of a watch that was begun when its target was there; None where there is none."""
+    from ioatlas.watch.settings import read_kept
+
+    found = read_kept(output) if output is not None else None
+    named = target or spec.targets[0][1]
+    if found is None or found.target not in (named, os.path.realpath(named)):
+        return None
+    return replace(found, spec=replace(found.spec, budget_seconds=spec.budget_seconds))
+
+
+def _charts(plan: Plan) -> int:
+    return sum(len(cell.directions) for cell in plan.to_measure)
+
+
+def _days(seconds: float) -> str:
+    return f"{seconds / 86_400:.0f} days" if seconds >= 2 * 86_400 else format_duration(seconds)
+
+
+def _write_units(folder: Path, settings: Settings, rules: Rules, seconds: float, directory: Path) -> None:
+    from ioatlas.cli._words_again import program, words_again
+    from ioatlas.watch.units import unit_texts, write_units
+
+    target = settings.target
+    told = {"target": target, "once": True, "output": directory.absolute(), "metrics": asked_place()}
+    words = words_again(click.get_current_context(), told, without=("write_units", "dry_run", "until"))
+    written = write_units(folder, unit_texts(target, [*program(), *words], rules.every_seconds, seconds))
+    for path in written:
+        click.echo(f"written: {path}")
+    timer = written[-1].name
+    click.echo(f"For a user:   systemctl --user daemon-reload && systemctl --user enable --now {timer}")
+    click.echo(f"For a system: copy both to /etc/systemd/system, then systemctl enable --now {timer}")

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Screens are as wide as the terminal: nothing wraps by letters, nothing is left out in silence."""
+
+import itertools
+import sys
+
+import pytest
+from rich.console import Console
+
+from ioatlas.cli._fold import folded, room
+from ioatlas.cli._heatmap import SmallMap, Value, draw
+from ioatlas.cli._readings import COLUMNS, LEFT_OUT_FIRST, readings_table
+from ioatlas.report.export.grid import Axis
+
+ROW = {
+    "source": "/srv/results/2024/a-long-name-of-a-result-file.json:120",
+    "tool": "fio 3.36",
+    "operation": "randrw",
+    "direction": "read",
+    "bs": "4 KiB",
+    "size": "1 GiB",
+    "jobs": "16",
+    "depth": "32",
+    "IOPS": "41.8 k",
+    "bandwidth": "163 MiB/s",
+    "mean": "381 us",
+    "p99": "1.1 ms",
+    "errors": "",
+    "statistic": "mean of 4",
+}
+
+
+def printed(rows, width):
+    console = Console(width=width, record=True, file=open("/dev/null", "w"))  # noqa: SIM115 - the console's own
+    for part in readings_table([[row[name] for name in COLUMNS] for row in rows], width):
+        console.print(part)
+    return console.export_text().splitlines()
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 200])
+def test_readings_have_a_line_each_and_what_is_left_out_is_told(width):
+    rows = [ROW, {**ROW, "direction": "write", "source": "/srv/results/2023/b.json:7"}]
+    lines = printed(rows, width)
+    assert max(map(len, lines)) <= width
+    head = next(line for line in lines if line.startswith("source")).split()
+    told = " ".join(lines[lines.index(next(line for line in lines if "b.json" in line)) + 1 :])
+    for name in COLUMNS:
+        assert name in head or (name in told and name in LEFT_OUT_FIRST) or name == "errors"
+    assert sum(".json:" in line for line in lines) == 2
+    assert lines[0].strip() == "in /srv/results"
+    assert ("Not shown" in told) == (len(head) < len(COLUMNS) - 1)
+    assert "direction" in head
+    assert "errors" not in head  # empty in every row
+
+
+def test_sources_without_a_common_folder_keep_theirs():
+    lines = printed([{**ROW, "source": "a.json:1"}, {**ROW, "source": "/b/c.json:2"}], 200)
+    assert any("/b/c.json:2" in line for line in lines)
+    assert not lines[0].startswith("in ")
+
+
+def test_lines_fold_on_a_terminal_only(monkeypatch):
+    line = "target       " + "word " * 40
+    assert folded(line, 13) == line
+    assert room() == 100
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    assert room() == 80
+    first, *rest = folded(line, 13).splitlines()
+    assert len(first) <= 80
+    assert first.startswith("target       word")
+    assert all(each.startswith(" " * 13 + "word") and len(each) <= 80 for each in rest)
+
+
+def test_the_notes_of_a_small_map_have_a_line_each_where_they_do_not_fit_on_one():
+    sizes = tuple(Axis(name, levels) for name, levels in (("numjobs", (1, 4, 16)), ("bs", (4096, 1 << 20))))
+    loads = ("read", "write", "randread", "randwrite")
+    marks = ["*", "!", "≥", "±"]
+    values = {
+        (load, y, x): Value("1067", marks[number % 4], 0.5)
+        for number, (load, y, x) in enumerate(itertools.product(loads, sizes[1].levels, sizes[0].levels))
+    }
+    found = SmallMap("MiB/s", *sizes, values, loads, ())
+    more = "ioatlas show a-longer-name-of-a-campaign -v"
+    narrow, wide = (
+        [str(line) for line in draw(found, width=width, lines=4, style=lambda share: "", more=more)]
+        for width in (80, 200)
+    )
+    assert max(map(len, narrow)) <= 80
+    assert narrow[-1].startswith("Not shown: ")
+    assert narrow[-2].startswith("* re-measured  ! not steady")
+    assert wide[-1].startswith("* re-measured")
+    assert "Not shown: " in wide[-1]
