@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Targets with a known limit, mapped, and what is attributed to them: the table, what each answer rests on, and how
-often it was withheld.
+"""Whether stated limits are right: simulated targets of random laws, then real ones with a known limit, mapped; the
+table, what each answer rests on, and how often it was withheld.
 
-One command: python bench/attribution/run.py   (the same as `ioatlas lab attribution`; root for the links and drives;
-six to ten minutes)
+One command: python bench/attribution/run.py   (root for the links and drives; ten minutes on a quiet machine)
+The same as `ioatlas lab attribution --simulated 2000` and `ioatlas lab attribution`.
 """
 
 import subprocess
 import sys
 
+COMMAND = [sys.executable, "-m", "ioatlas", "lab", "attribution"]
+
 if __name__ == "__main__":
-    sys.exit(subprocess.run(["ioatlas", "lab", "attribution", *sys.argv[1:]], check=False).returncode)
+    if not sys.argv[1:]:
+        subprocess.run([*COMMAND, "--simulated", "2000"], check=False)
+    sys.exit(subprocess.run([*COMMAND, *sys.argv[1:]], check=False).returncode)

@@ -3,10 +3,12 @@
 
 Each campaign of tests/unit/procedures/cases.py runs in a process of its own, which ends as by SIGKILL at a moment:
 a step of the executor, the begin or the end of a transaction, a change of a file. It is resumed and compared with
-one that nobody disturbed.
+one that nobody disturbed. Where a campaign has fewer moments than are asked for, it dies at each of them, and for the
+rest of the deaths the session that resumes it dies too.
 """
 
 import argparse
+import random
 import sys
 import tempfile
 import time
@@ -19,20 +21,30 @@ from tests.unit.procedures.test_kill_and_resume import BEGUN_AGAIN, assert_alike
 from tests.unit.simulated import killed, moments, spread
 
 
+def deaths(count, total, seed):
+    """So many deaths: moments of a session of `total`, and of the one that resumes it."""
+    first = [(moment,) for moment in spread(count, total, seed)]
+    draws = random.Random(seed)
+    return first + [(draws.randrange(total), draws.randrange(total)) for _ in range(count - len(first))]
+
+
 def trial(name, count, seed):
-    """(moments that the campaign has, finished visits lost, resumed campaigns that ended otherwise) of one kind of
-    campaign.
+    """Of one kind of campaign: (moments that it has, sessions that died, finished visits lost, resumed campaigns that
+    ended otherwise).
     """
     with tempfile.TemporaryDirectory() as place:
         world = make_world(Path(place), name)
         world.keep()
         total = moments(world)
         reference = world.made()
-        lost, others = 0, 0
-        for moment in spread(count, total, seed):
+        died, lost, others = 0, 0, 0
+        for moments_of_death in deaths(count, total, seed):
             world.restore()
-            assert killed(world, moment)
-            before = world.finished()
+            before = {}
+            for moment in moments_of_death:
+                died += killed(world, moment)
+                lost += sum(world.finished().get(key) != value for key, value in before.items())
+                before = world.finished()
             world.session()
             world.check()
             after = world.finished()
@@ -44,7 +56,7 @@ def trial(name, count, seed):
                     assert swept(world.made()) == swept(reference)
             except AssertionError:
                 others += 1
-    return total, lost, others
+    return total, died, lost, others
 
 
 def main():
@@ -56,12 +68,12 @@ def main():
     bad = 0
     for name in options.names:
         begun = time.monotonic()
-        total, lost, others = trial(name, options.moments, options.seed)
+        total, died, lost, others = trial(name, options.moments, options.seed)
         bad += lost + others
         seconds = time.monotonic() - begun
         print(
-            f"{name}: killed at {options.moments} of {total} moments, {lost} finished visits lost or changed,"
-            f" {others} ended otherwise ({seconds:.0f} s)",
+            f"{name}: {options.moments} campaigns of {total} moments, killed {died} times,"
+            f" {lost} finished visits lost or changed, {others} ended otherwise ({seconds:.0f} s)",
             flush=True,
         )
     return 1 if bad else 0

@@ -17,6 +17,7 @@ import numpy as np
 
 from ioatlas.analysis.drift import baseline_charts, in_doubt, replicate_states, to_repeat
 from ioatlas.analysis.estimates import estimate_cells
+from ioatlas.analysis.wander import wanders
 from ioatlas.design.baseline import spacing
 from ioatlas.model.cell import Cell
 from ioatlas.model.histogram import Histogram
@@ -85,11 +86,11 @@ def campaign(rng, cells, blocks, cv, *, level=None, wild=0.0, lost=0.0, rho=0.0)
 
 
 def rates(tries, cells, blocks, cv, **what):
-    """Share of campaigns with a block voided, with two blocks in doubt, with a sentinel's signal; voided share of
-    blocks.
+    """Shares: campaigns with a block voided, blocks voided, campaigns with two blocks in doubt, with a sentinel's
+    signal, with a level that wandered.
     """
     rng = np.random.default_rng(SEED)
-    voided = doubt = signals = charts = voided_blocks = 0
+    voided = doubt = signals = charts = voided_blocks = wandered = 0
     for _ in range(tries):
         visits, _ = campaign(rng, cells, blocks, cv, **what)
         states = replicate_states(cells, visits)
@@ -100,7 +101,9 @@ def rates(tries, cells, blocks, cv, **what):
         drawn = baseline_charts(cells, visits)
         charts += bool(drawn)
         signals += any(point.signal for chart in drawn for point in chart.points)
-    return voided / tries, voided_blocks / tries / blocks, doubt / tries, signals / charts if charts else None
+        wandered += bool(wanders(cells, visits))
+    signalled = signals / charts if charts else None
+    return voided / tries, voided_blocks / tries / blocks, doubt / tries, signalled, wandered / tries
 
 
 def percent(share):
@@ -111,10 +114,10 @@ def unchanged(tries):
     print("## A target that never moves\n")
     print(
         "| cells x blocks | noise of a visit | campaigns with a void | blocks voided | two blocks in doubt | a "
-        "sentinel signals |"
+        "sentinel signals | the level wandered |"
     )
-    print("|---|---|---|---|---|---|")
-    for count, blocks in ((24, 2), (60, 2), (60, 4), (300, 2), (300, 3)):
+    print("|---|---|---|---|---|---|---|")
+    for count, blocks in ((8, 8), (24, 2), (60, 2), (60, 4), (300, 2), (300, 3)):
         cells = cells_of(count)
         for words, cv, more in (
             ("2%", 0.02, {}),
@@ -133,14 +136,19 @@ def unchanged(tries):
 
 def moving(tries):
     print("\n## A target that moves\n")
-    print("| 60 cells x 4 blocks, what happens | campaigns with a void | blocks voided | a sentinel signals |")
-    print("|---|---|---|---|")
-    cells = cells_of(60)
+    print(
+        "| cells x blocks | what happens | campaigns with a void | blocks voided | a sentinel signals | it wandered |"
+    )
+    print("|---|---|---|---|---|---|")
 
     def wave(number, _block, _share):
         return math.log(0.75 + 0.25 * abs(1 - (number % 120) / 60))
 
-    for words, cv, level in (
+    def there_and_back(number, _block, _share):
+        return math.log(1 - 0.9 * (1 - abs(1 - number % 60 / 30)))
+
+    deep = "goes ten times slower and back within 60 visits, noise 12%"
+    cases = (
         ("one block 20% slower, noise 5%", 0.05, lambda _n, block, _s: math.log(0.8) * (block == 2)),
         ("one block 30% slower, noise 12%", 0.12, lambda _n, block, _s: math.log(0.7) * (block == 2)),
         (
@@ -150,9 +158,13 @@ def moving(tries):
         ),
         ("30% slower from the third block on, noise 12%", 0.12, lambda _n, block, _s: math.log(0.7) * (block >= 2)),
         ("wanders between 1 and 0.75 every 120 visits, noise 5%", 0.05, wave),
-    ):
-        voided, blocks, _, signals = rates(tries, cells, 4, cv, level=level)
-        print(f"| {words} | {percent(voided)} | {percent(blocks)} | {percent(signals)} |", flush=True)
+        (deep, 0.12, there_and_back),
+    )
+    others = ((8, 8, deep, 0.12, there_and_back), (24, 2, deep, 0.12, there_and_back))
+    for count, blocks, words, cv, level in (*((60, 4, *case) for case in cases), *others):
+        voided, share, _, signals, wandered = rates(tries, cells_of(count), blocks, cv, level=level)
+        told = " | ".join(percent(one) for one in (voided, share, signals, wandered))
+        print(f"| {count} x {blocks} | {words} | {told} |", flush=True)
 
 
 def coverage(tries):

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every lab target measured against what is configured, over five seeds, with what is left explained.
 
+The column of the tool's defaults is one cell of `ioatlas map` with that load and nothing else said, of loads that
+read: value, 95% interval, verdict and error.
+
 With DIR each target is kept there as soon as it is measured and taken from there afterwards, and a call ends with
 status 4 before a target that would
 begin after SECONDS: repeated calls measure all in slices of at most four minutes.
@@ -17,6 +20,8 @@ import tempfile
 import time
 from pathlib import Path
 from typing import Any
+
+from ioatlas.campaign import load_result
 
 TOOL = str(Path(sys.executable).parent / "ioatlas")
 SEEDS = 5
@@ -37,7 +42,57 @@ def outcomes(keep: Path, name: str, latest: float) -> list[dict[str, Any]]:
     return [json.loads(line) for line in record.read_text().splitlines()]
 
 
-def row(seeds: list[dict[str, Any]]) -> str:
+IN_A_MAP = {
+    "bw_bytes_per_s": ("bw", 1.0),
+    "read_bytes_per_s": ("bw", 1.0),
+    "miss_bw_bytes_per_s": ("bw", 1.0),
+    "iops": ("iops", 1.0),
+    "iops_per_job": ("iops", 1.0),
+    "lat_mean_ms": ("lat_mean", 1e6),
+}
+"""Quantities of a check that an estimate has: the beginning of its fields' names, and how many of its units one is."""
+OF_A_LOAD = ("rw", "bs", "iodepth", "numjobs", "size")
+
+
+def by_default(keep: Path, name: str, quantity: str, options: str, truth: float, latest: float) -> str:
+    """What `ioatlas map` says of one load on one target, from `keep` or measured now; '' where it is no map's."""
+    load = dict(word.split("=", 1) for word in options.split() if "=" in word)
+    if quantity not in IN_A_MAP or load.get("rw") not in ("read", "randread") or "verify" in load:
+        return ""
+    record = keep / f"{name}-{quantity}-{load['rw']}-{load.get('bs', '')}.json"
+    if not record.exists():
+        if time.monotonic() > latest:
+            sys.exit(4)
+        record.write_text(json.dumps(_mapped(name, load)))
+    (first, *_) = json.loads(record.read_text()) or [{}]
+    field, unit = IN_A_MAP[quantity]
+    ends = {"bw": ("_bytes_per_s", "_low", "_high"), "iops": ("", "", ""), "lat_mean": ("_ns", "_low_ns", "_high_ns")}
+    value, low, high = (first.get(field + end) for end in ends[field])
+    if not value:
+        return str(first.get("problem", "no value"))
+    if field == "iops" and first["bw_low"] and first["bw_high"]:  # in proportion: one block size
+        low, high = (value * first[end] / first["bw_bytes_per_s"] for end in ("bw_low", "bw_high"))
+    interval = f" ({low / unit:.5g} to {high / unit:.5g})" if low and high else ""
+    return f"{value / unit:.5g}{interval}, {first['verdict']}, {value / unit / truth - 1:+.2%}"
+
+
+def _mapped(name: str, load: dict[str, str]) -> list[dict[str, Any]]:
+    """The estimates of a map of one cell."""
+    with tempfile.TemporaryDirectory() as place:
+        campaign = Path(place) / "campaign"
+        sweep = "".join(f'{key} = "{load[key]}"\n' for key in OF_A_LOAD if key in load)
+        (Path(place) / "cell.toml").write_text(f"[sweep]\n{sweep}")
+        cell = ["--campaign", str(Path(place) / "cell.toml")]
+        command = [TOOL, "map", "{}", "--read-only", *cell, "-o", str(campaign)]
+        made = subprocess.run([TOOL, "lab", "run", name, "--", *command], check=False, capture_output=True, text=True)
+        if made.returncode:
+            return [{"problem": (made.stderr.strip().splitlines() or ["failed"])[-1]}]
+        estimates = load_result(campaign).estimates
+    fields = ("iops", "bw_bytes_per_s", "bw_low", "bw_high", "lat_mean_ns", "lat_mean_low_ns", "lat_mean_high_ns")
+    return [{**{field: getattr(one, field) for field in fields}, "verdict": one.verdict.value} for one in estimates]
+
+
+def row(seeds: list[dict[str, Any]], default: str) -> str:
     first, count = seeds[0], len(seeds)
     errors = sorted(one["error"] for one in seeds)
     mean = sum(errors) / count
@@ -45,10 +100,12 @@ def row(seeds: list[dict[str, Any]]) -> str:
     known = [one["explained"] for one in seeds if one["explained"] is not None]
     explained = f"{sum(known) / len(known):+.2%}: {seeds[-1]['because']}" if known else first["because"]
     good = sum(one["ok"] for one in seeds)
+    options = first["options"]
     return (
-        f"| {first['scenario']} | {first['quantity']} | `{first['options']}` | {truth:.6g} | {measured:.6g} "
+        f"| {first['scenario']} | {first['quantity']} | `{options}` | {truth:.6g} | {measured:.6g} "
         f"{first['unit']} "
-        f"| {mean:+.2%} ({errors[0]:+.2%} .. {errors[-1]:+.2%}) | {explained} | {first['remark']} | {good}/{count} |"
+        f"| {mean:+.2%} ({errors[0]:+.2%} .. {errors[-1]:+.2%}) | {explained} | {first['remark']} | {good}/{count} "
+        f"| {default} |"
     )
 
 
@@ -70,11 +127,16 @@ def main() -> None:
             places: dict[tuple[str, str], list[dict[str, Any]]] = {}
             for one in found:
                 places.setdefault((one["quantity"], one["options"]), []).append(one)
-            lines += [row(seeds) for seeds in places.values()]
+            lines += [
+                row(seeds, by_default(keep, target["name"], quantity, options, seeds[0]["truth"], latest))
+                for (quantity, options), seeds in places.items()
+            ]
     print("# Truth: measured against configured\n")
     print(
         f"`.venv/bin/python bench/truth/run.py` (or `make truth`), as root; {SEEDS} seeds, plain fio, not the "
         "project's own engine.\n"
+        "By default: one cell of `ioatlas map` with this load, nothing else said: value (95% interval), verdict, error."
+        "\n"
     )
     print(
         "Truth is what is configured, after the burst; of a delay it is the delay plus the same path without delay, "
@@ -85,7 +147,7 @@ def main() -> None:
     )
     print(
         "| target | quantity | load | truth | measured | error, mean (least .. most) | explained | remark | within "
-        "|\n|---|---|---|---|---|---|---|---|---|"
+        "| by default |\n|---|---|---|---|---|---|---|---|---|---|"
     )
     print("\n".join(lines))
     print(

@@ -1,0 +1,152 @@
+"""A PostgreSQL of its own with many results, made by itself: `python bench/atlas/fill.py FOLDER --results 100000`.
+
+Every result has 100 cells: four kinds of load, five block sizes, five depths. Products differ as drives do (a factor of
+a thousand in I/Os a second), results of one product by a few per cent. A seventh has no intervals, a twentieth of the
+cells is of a cache. Texts of conditions, checks and summary are those of a real bundle.
+"""
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "src")]
+
+import sqlalchemy as sa  # noqa: E402
+from tests.real.postgresql import Cluster  # noqa: E402
+
+from ioatlas.atlas import admission  # noqa: E402
+from ioatlas.atlas.admission import Limits  # noqa: E402
+from ioatlas.atlas.database import open_database  # noqa: E402
+from ioatlas.atlas.fairness import Declaration  # noqa: E402
+from ioatlas.atlas.migrations import migrate  # noqa: E402
+
+OPTIONS = "-c listen_addresses= -c shared_buffers=1GB -c max_wal_size=4GB -c effective_cache_size=8GB"
+PRODUCTS, ACCOUNTS = 3000, 500
+
+ACCOUNT = """
+INSERT INTO account (id, name, kind, vendor, created_at)
+SELECT 'a' || n, 'evaluator-' || n, 'member', '', 1.7e9 FROM generate_series(1, CAST(:accounts AS integer)) n"""
+PRODUCT = """
+INSERT INTO product (id, vendor, model, vendor_slug, words, added_at)
+SELECT 'vendor-' || n % 60 || '-m' || n, 'Vendor ' || n % 60, 'M' || n, 'vendor-' || n % 60,
+  'vendor ' || n % 60 || ' m' || n, 1.7e9 FROM generate_series(1, CAST(:products AS integer)) n"""
+RESULT = """
+INSERT INTO result (id, bundle_sha256, bundle_bytes, owner_id, product_id, title, words, state, reason, wants_private,
+  embargo, permission, sponsor, conflict, flag, licence_says, verified, signature, signer, protocol, link, drive,
+  price_per_tib, currency, conditions, checks, summary, grade, campaign_id, procedure, measured_at, uploaded_at,
+  method_version, tool_version, licence, reproduced, published_at)
+SELECT lpad(to_hex(n), 6, '0') || 'zz', encode(sha256(n::text::bytea), 'hex'), 90000,
+  'a' || 1 + n % CAST(:accounts AS integer),
+  'vendor-' || p % 60 || '-m' || p, 'map ' || n || ' of M' || p,
+  'map ' || n || ' of m' || p || ' vendor ' || p % 60 || ' m' || p || ' ' || lower(drive) || ' ' || lower(protocol)
+    || ' 1000 mb/s dense_map',
+  CASE WHEN random() < 0.93 THEN 'public' WHEN random() < 0.6 THEN 'private' ELSE 'withdrawn' END,
+  'anybody may read it', false, '', '', '', '', '', 'yes', true, 'unknown', 'SHA256:' || md5(n::text), protocol,
+  '1000 Mb/s', drive, round((20 * exp(1.2 * (p % 97) / 30.0) * (0.95 + random() / 10))::numeric, 2),
+  CASE WHEN random() < 0.8 THEN 'USD' ELSE 'EUR' END,
+  CAST(:conditions AS json), CAST(:checks AS json), CAST(:summary AS json),
+  'B', md5(n::text), 'dense_map', 1.7e9 + n * 600.0, 1.7e9 + n * 600.0 + 60,
+  'gates/1', '0.3.0', 'CC-BY-4.0', 0, 1.7e9 + n * 600.0 + 60
+FROM (SELECT n, 1 + (n * 7919) % CAST(:products AS integer) AS p,
+    (ARRAY['NFS', 'SMB', 'iSCSI', 'local', 'S3'])[1 + n % 5] AS protocol,
+    '8 x ' || 2 + n % 11 || ' TB (WD' || (n * 31) % 200 || ')' AS drive
+  FROM generate_series(CAST(:low AS integer), CAST(:high AS integer)) n) made"""
+CELL = """
+INSERT INTO cell (result_id, number, target, cell_key, direction, rw, bs_bytes, iodepth, numjobs, footprint_bytes,
+  streams, loop, options, n_visits, iops, iops_low, iops_high, bw_bytes_per_s, bw_low, bw_high, lat_mean_ns,
+  lat_mean_low_ns, lat_mean_high_ns, lat_p99_ns, lat_p99_low_ns, lat_p99_high_ns, verdict, cached, usable)
+SELECT id, number, 'target', substr(md5(id || number), 1, 16), CASE WHEN rw LIKE '%read' THEN 'read' ELSE 'write' END,
+  rw, bs, depth, 1, 1::bigint << 36, '', 'closed', '{}', 3,
+  iops, CASE WHEN known THEN iops * 0.95 END, CASE WHEN known THEN iops * 1.05 END,
+  iops * bs, CASE WHEN known THEN iops * bs * 0.95 END, CASE WHEN known THEN iops * bs * 1.05 END,
+  lat, CASE WHEN known THEN lat * 0.95 END, CASE WHEN known THEN lat * 1.05 END,
+  lat * 4, CASE WHEN known THEN lat * 3.5 END, CASE WHEN known THEN lat * 4.5 END,
+  CASE WHEN cached THEN 'cached' ELSE 'steady' END, cached, NOT cached
+FROM (SELECT *, depth * 1e9 / iops AS lat FROM (
+  SELECT r.id, g.*, hashtext(r.id) % 7 <> 0 AS known, random() < 0.05 AS cached,
+    200 * exp(6.9 * (abs(hashtext(r.product_id)) % 1000) / 1000.0) * g.factor * (0.97 + random() * 0.06) AS iops
+  FROM (SELECT id, product_id FROM result WHERE id >= :first AND id <= :last) r CROSS JOIN grid g) a) b"""
+GRID = """
+CREATE TEMPORARY TABLE grid AS SELECT row_number() OVER () - 1 AS number, rw, bs::bigint, depth,
+  (CASE rw WHEN 'randread' THEN 1.0 WHEN 'randwrite' THEN 0.6 ELSE 2.5 END)
+    * sqrt(depth) * power(4096.0 / bs, 0.7) AS factor
+FROM unnest(ARRAY['randread', 'randwrite', 'read', 'write']) rw,
+  unnest(ARRAY[4096, 16384, 65536, 262144, 1048576]) bs, unnest(ARRAY[1, 4, 8, 16, 32]) depth"""
+
+
+class Server(Cluster):
+    """Set up for its machine, and safe: what it acknowledges is on disk."""
+
+    def start(self, *more):
+        options = f"{OPTIONS} -c unix_socket_directories={self.folder} {' '.join(more)}"
+        self._run(
+            "pg_ctl", "-D", self.folder / "data", "-w", "-t", "400", "-o", options, "-l", self.folder / "log", "start"
+        )
+
+
+def texts():
+    """What a real bundle fills three columns with."""
+    place = ROOT / "tests" / "unit" / "bundle" / "formats" / "1.ioatlas.zip"
+    import shutil
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "bundle.ioatlas.zip"
+        shutil.copy(place, path)
+        found = admission.read(path, Declaration(), Limits())
+    return {
+        "conditions": json.dumps(found.conditions),
+        "checks": json.dumps([one.model_dump() for one in found.checks]),
+        "summary": json.dumps(found.summary),
+    }
+
+
+def fill(url, low, high, *, fresh):
+    """Results low to high with their cells."""
+    engine = sa.create_engine(url.replace("://", "+psycopg://", 1))
+    many = {"accounts": ACCOUNTS, "products": PRODUCTS}
+    with engine.begin() as link:
+        if fresh:
+            link.execute(sa.text(ACCOUNT), many)
+            link.execute(sa.text(PRODUCT), many)
+        link.execute(sa.text("SELECT setseed(0.5)"))
+        link.execute(sa.text(GRID))
+        link.execute(sa.text(RESULT), {**many, **texts(), "low": low, "high": high})
+        for begin in range(low, high + 1, 10_000):
+            last = min(high, begin + 9_999)
+            link.execute(sa.text(CELL), {"first": f"{begin:06x}zz", "last": f"{last:06x}zz"})
+            print(f"{last:,} results", file=sys.stderr, flush=True)
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as link:
+        link.execute(sa.text("VACUUM ANALYZE"))
+    engine.dispose()
+
+
+def main():
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument("folder", type=Path)
+    asked.add_argument("--results", type=int, default=100_000)
+    options = asked.parse_args()
+    options.folder.mkdir(mode=0o755)
+    server = Server(options.folder)
+    server.start("-c fsync=off")
+    for name, count in (("small", options.results // 10), ("large", options.results)):
+        engine = sa.create_engine(server.url("postgres").replace("://", "+psycopg://"), isolation_level="AUTOCOMMIT")
+        with engine.connect() as link:
+            link.execute(sa.text(f"CREATE DATABASE {name}"))
+        engine.dispose()
+        held = open_database(server.url(name))
+        migrate(held)
+        held.close()
+        begin = time.monotonic()
+        fill(server.url(name), 1, count, fresh=True)
+        print(f"{name}: {count:,} results, {count * 100:,} cells in {time.monotonic() - begin:.0f} s", flush=True)
+    server.stop()
+    server.start()
+    print(server.url("large"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,210 @@
+"""How an atlas answers with many results: `python bench/atlas/load.py URL [--seconds 20] [--clients 4]`.
+
+URL: of a PostgreSQL that fill.py made. The service is one process on loopback, without its limit on requests. Each kind
+of request is sent one after another with other values every time; then all kinds together by some clients at once.
+"""
+
+import argparse
+import http.client
+import json
+import os
+import random
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from urllib.parse import urlencode
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "src")]
+
+import sqlalchemy as sa  # noqa: E402
+import uvicorn  # noqa: E402
+
+from ioatlas.atlas import accounts  # noqa: E402
+from ioatlas.atlas.app import make_app  # noqa: E402
+from ioatlas.atlas.blobs import Blobs  # noqa: E402
+from ioatlas.atlas.database import open_database  # noqa: E402
+from ioatlas.atlas.traffic import Rate  # noqa: E402
+
+BUNDLE = ROOT / "tests" / "unit" / "bundle" / "formats" / "1.ioatlas.zip"
+API = "/api/v1"
+
+
+def serve(url, folder, descriptor):
+    """The service, until it is ended."""
+    held = open_database(url)
+    app = make_app(held, Blobs(Path(folder)), rate=Rate(1e9, 1e9))
+    config = uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off")
+    uvicorn.Server(config).run(sockets=[socket.socket(fileno=descriptor)])
+
+
+def asked(generator, count):
+    """{kind: address with values of its own}."""
+    load = {"rw": generator.choice(["randread", "randwrite", "read", "write"])}
+    load["bs_bytes"] = generator.choice([4096, 16384, 65536, 262144, 1048576])
+    iops = 10 ** generator.uniform(2.3, 6.0)
+    p99 = 10 ** generator.uniform(4.5, 8.0)
+    product = generator.randrange(1, 3001)
+    name = f"vendor-{product % 60}-m{product}"
+    one, other = (f"{generator.randrange(1, count + 1):06x}zz" for _ in range(2))
+    kinds = {
+        "search: newest": (f"{API}/results", {}),
+        "search: by words": (f"{API}/results", {"q": f"vendor {product % 60} nfs"}),
+        "search: words of one": (f"{API}/results", {"q": f"map {generator.randrange(1, count)} of m{product}"}),
+        "search: I/Os a second": (f"{API}/results", {**load, "min_iops": iops}),
+        "search: I/Os a second and p99": (f"{API}/results", {**load, "min_iops": iops, "max_p99_ns": p99}),
+        "search: p99 alone": (f"{API}/results", {**load, "max_p99_ns": p99}),
+        "search: the same under a price": (
+            f"{API}/results",
+            {**load, "min_iops": iops, "max_p99_ns": p99, "max_price_per_tib": generator.uniform(15, 900),
+             "currency": "USD", "order": "price"},
+        ),
+        "search: bandwidth, any load": (f"{API}/results", {"min_bw_bytes_per_s": 10 ** generator.uniform(6, 11)}),
+        "search: nothing can": (f"{API}/results", {**load, "min_iops": 1e12}),
+        "search: drive": (f"{API}/results", {"drive": f"WD{generator.randrange(200)}", "protocol": "NFS"}),
+        "search: a product's": (f"{API}/results", {"product": name}),
+        "search: a vendor's": (f"{API}/results", {"vendor": f"vendor-{product % 60}"}),
+        "search: page 2 and on": (f"{API}/results", {"cursor": "next"}),
+        "page: search": ("/", {"rw": load["rw"], "bs": str(load["bs_bytes"]), "iops": str(int(iops))}),
+        "page: a result": (f"/r/{one}", {}),
+        "product": (f"{API}/products/{name}", {}),
+        "products": (f"{API}/products", {}),
+        "products by words": (f"{API}/products", {"q": f"m{product}"}),
+        "page: products": ("/products", {}),
+        "page: a product": (f"/products/{name}", {}),
+        "result": (f"{API}/results/{one}", {}),
+        "its cells": (f"{API}/results/{one}/cells", {}),
+        "compare": (f"{API}/compare", {"ids": f"{one},{other}"}),
+    }  # fmt: skip
+    return {kind: f"{path}?{urlencode(values)}" if values else path for kind, (path, values) in kinds.items()}
+
+
+class Asker:
+    def __init__(self, port, count, seed):
+        self.link = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+        self.generator, self.count, self.next = random.Random(seed), count, ""
+
+    def ask(self, kind):
+        """(milliseconds, status) of one request of a kind."""
+        address = asked(self.generator, self.count)[kind].replace("cursor=next", f"cursor={self.next}")
+        begin = time.perf_counter()
+        self.link.request("GET", address)
+        answer = self.link.getresponse()
+        body = answer.read()
+        took = (time.perf_counter() - begin) * 1000
+        if "page 2" in kind:
+            self.next = json.loads(body).get("next", "")
+        return took, answer.status
+
+
+def shares(times):
+    ordered = sorted(times)
+    return statistics.median(ordered), ordered[min(len(ordered) - 1, int(len(ordered) * 0.99))], ordered[-1]
+
+
+def one_by_one(port, count, each):
+    print("| request | p50 ms | p99 ms | longest ms | statuses |\n|---|---|---|---|---|")
+    every = []
+    for kind in asked(random.Random(1), count):
+        asker = Asker(port, count, kind)
+        for _ in range(5):
+            asker.ask(kind)
+        times, statuses = [], set()
+        for _ in range(each):
+            took, status = asker.ask(kind)
+            times.append(took)
+            statuses.add(status)
+        every += times if kind.startswith("search") else []
+        middle, most, last = shares(times)
+        print(f"| {kind} | {middle:.1f} | {most:.1f} | {last:.1f} | {sorted(statuses)} |", flush=True)
+    middle, most, last = shares(every)
+    print(f"| **all searches** | {middle:.1f} | {most:.1f} | {last:.1f} | |", flush=True)
+
+
+def together(port, count, clients, seconds):
+    times, lock = [], threading.Lock()
+    until = time.monotonic() + seconds
+
+    def go(number):
+        asker = Asker(port, count, number)
+        kinds = [kind for kind in asked(random.Random(1), count) if not kind.startswith("page")]
+        mine = []
+        while time.monotonic() < until:
+            mine.append(asker.ask(asker.generator.choice(kinds))[0])
+        with lock:
+            times.extend(mine)
+
+    threads = [threading.Thread(target=go, args=(number,)) for number in range(clients)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    middle, most, _ = shares(times)
+    held = len(times) / seconds
+    print(f"\n{clients} clients together: {held:.0f} requests a second, p50 {middle:.1f}, p99 {most:.1f} ms")
+
+
+def uploads(port, url, count):
+    held = open_database(url)
+    times = []
+    for _ in range(count):
+        of = accounts.new_account(held, f"load-{os.urandom(6).hex()}")
+        headers = {"Authorization": f"Bearer {accounts.new_token(held, of)}", "Content-Type": "application/zip"}
+        link = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
+        begin = time.perf_counter()
+        link.request("POST", f"{API}/results?private=true", BUNDLE.read_bytes(), headers)
+        answer = link.getresponse()
+        assert answer.status == 201, answer.read()
+        times.append((time.perf_counter() - begin) * 1000)
+    held.close()
+    middle, most, last = shares(times)
+    print(f"{count} uploads, one after another: p50 {middle:.0f}, p99 {most:.0f}, longest {last:.0f} ms")
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("url")
+    options.add_argument("--each", type=int, default=200)
+    options.add_argument("--seconds", type=float, default=20)
+    options.add_argument("--clients", type=int, default=4)
+    options.add_argument("--uploads", type=int, default=10)
+    given = options.parse_args()
+    held = open_database(given.url)
+    with held.reading() as link:
+        count = link.execute(sa.text("SELECT count(*) FROM result WHERE id LIKE '%zz'")).scalar_one()
+        cells = link.execute(sa.text("SELECT count(*) FROM cell")).scalar_one()
+        size = link.execute(sa.text("SELECT pg_size_pretty(pg_database_size(current_database()))")).scalar_one()
+    held.close()
+    print(f"{count:,} results, {cells:,} cells, {size}; load average {os.getloadavg()[0]:.1f} before\n", flush=True)
+    with tempfile.TemporaryDirectory(prefix="ioatlas-load-") as folder, socket.create_server(("127.0.0.1", 0)) as made:
+        made.set_inheritable(True)
+        code = f"import sys; sys.path[:0]=[{str(ROOT)!r},{str(ROOT / 'src')!r},{str(Path(__file__).parent)!r}]; "
+        code += f"import load; load.serve({given.url!r}, {folder + '/blobs'!r}, {made.fileno()})"
+        service = subprocess.Popen([sys.executable, "-c", code], pass_fds=[made.fileno()])
+        port = made.getsockname()[1]
+        try:
+            while True:
+                try:
+                    link = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+                    link.request("GET", "/healthz")
+                    link.getresponse().read()
+                    break
+                except OSError:
+                    time.sleep(0.2)
+            one_by_one(port, count, given.each)
+            together(port, count, given.clients, given.seconds)
+            if given.uploads:
+                uploads(port, given.url, given.uploads)
+        finally:
+            service.terminate()
+            service.wait()
+    print(f"load average {os.getloadavg()[0]:.1f} after")
+
+
+if __name__ == "__main__":
+    main()
