@@ -6,16 +6,7 @@ import sqlite3
 
 import pytest
 
-MIX = """
-visits = 3
-window = "{window}"
-[target]
-path = "{path}"
-[sweep]
-size = "16m"
-direct = 0
-[streams]
-{streams}
+TWO_STREAMS = """
 [[stream]]
 name = "mixed"
 share = 70
@@ -29,6 +20,18 @@ share = 30
 rw = "write"
 bs = "32k"
 region = [50, 100]
+"""
+MIX = f"""
+visits = 3
+window = "{{window}}"
+[target]
+path = "{{path}}"
+[sweep]
+size = "16m"
+direct = 0
+[streams]
+{{streams}}
+{TWO_STREAMS}
 """
 
 

@@ -2,6 +2,7 @@
 """What tests on real targets share."""
 
 import contextlib
+import fcntl
 import os
 import shutil
 import sqlite3
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -18,6 +20,56 @@ from tests.command_line import call
 def ioatlas(*arguments, cwd=None):
     """Run the tool; returns what it ended with and printed. What is sent signals is started by `start`."""
     return call(*arguments, cwd=cwd)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _client_measured_once():
+    """What this client generates by itself is measured for real, but once: every campaign here would do it again."""
+    from ioatlas.run import conditions
+
+    measured = conditions.client_and_stack
+    known = {}
+
+    def once(executor, *what, **how):
+        key = (*what, *how.items())
+        if key not in known:
+            known[key] = measured(executor, *what, **how)
+        return known[key]
+
+    with mock.patch.object(conditions, "client_and_stack", once):
+        yield
+
+
+@contextlib.contextmanager
+def _fleets(how):
+    with open(Path(tempfile.gettempdir()) / "ioatlas-tests-of-fleets.lock", "w") as lock:
+        fcntl.flock(lock, how)
+        yield
+
+
+@pytest.fixture(scope="module")
+def one_of_many_fleets():
+    """For tests that have servers of clients: they wait for tests that count all there are."""
+    with _fleets(fcntl.LOCK_SH):
+        yield
+
+
+@pytest.fixture(scope="module")
+def only_fleet():
+    """For tests that count all servers of clients: no other test has any meanwhile."""
+    with _fleets(fcntl.LOCK_EX):
+        yield
+
+
+@pytest.fixture
+def own_temporary(monkeypatch):
+    """A directory that this test's own temporary files go to: what is left there, this test left, whoever runs beside.
+
+    Its name is short, since sockets lie in it.
+    """
+    with tempfile.TemporaryDirectory(prefix="iow", dir="/tmp") as place:
+        monkeypatch.setattr(tempfile, "tempdir", place)
+        yield Path(place)
 
 
 def start(*arguments):

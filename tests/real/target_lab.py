@@ -23,6 +23,18 @@ def run(*command, **options):
     return subprocess.run(command, check=True, capture_output=True, text=True, **options).stdout.strip()
 
 
+def _unmount(point, seconds=60):
+    """A mount namespace that was made meanwhile by another test holds what was mounted then, until it ends."""
+    latest = time.monotonic() + seconds
+    while True:
+        try:
+            return run("umount", str(point))
+        except subprocess.CalledProcessError as error:
+            if "busy" not in error.stderr or time.monotonic() > latest:
+                raise
+        time.sleep(0.2)
+
+
 class Bench:
     """Makes loop devices, mounts, swap and processes below one directory and undoes them in reverse order."""
 
@@ -64,7 +76,7 @@ class Bench:
         point = self.directory / f"mnt{self._count}"
         point.mkdir()
         run("mount", *options, str(source), str(point))
-        self._undo.append(lambda: run("umount", str(point)))
+        self._undo.append(lambda: _unmount(point))
         return point
 
     def swap(self, area):
@@ -96,7 +108,7 @@ def _end(process):
             stream.close()
 
 
-def wait_for(condition, seconds=10.0):
+def wait_for(condition, seconds=60.0):
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it did not come up"

@@ -13,8 +13,11 @@ import pytest
 from ioatlas.cli._attribution import attributed, table
 from ioatlas.lab.limits import CASES
 from ioatlas.lab.running import find, missing
+from tests.real.pauses import Pauses
 
 pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
+
+CONFIDENT = 0.9
 
 
 @pytest.mark.parametrize("name", ["a rate the load asks for", "1 Gb/s at MTU 1500"])
@@ -24,12 +27,17 @@ def test_none_is_confidently_wrong(name: str, monkeypatch: pytest.MonkeyPatch) -
     scenario = find(case.scenario)
     if missing(scenario) or (scenario.needs_root and os.geteuid() != 0):
         pytest.skip(f"{case.scenario} cannot be started here")
-    outcome = attributed(case)
-    assert outcome.verdict in ("right", "withheld"), outcome
+    with Pauses() as pauses:
+        outcome = attributed(case)
+    # Where others fight for the processors, these are what limits the client, whatever the target could do.
+    fought_for = pauses.share > 0.02 and outcome.attributed == "client CPU"
+    # A limit is named from even odds on; of those named with 90% one in ten may be wrong (bench/attribution).
+    assert outcome.verdict in ("right", "withheld") or outcome.probability < CONFIDENT or fought_for, outcome
     assert outcome.evidence
     assert name in table([outcome])[-1]
 
 
+@pytest.mark.unmeasured
 def test_every_row_asks_a_cell_of_its_sweep_and_names_what_there_is() -> None:
     assert len({case.name for case in CASES}) == len(CASES) >= 12
     for case in CASES:

@@ -17,6 +17,7 @@ import pytest
 from ioatlas import lab
 from ioatlas.campaign import load_result, open_plan, run, start
 from ioatlas.config.spec import CampaignSpec
+from ioatlas.lab import check as lab_check
 from ioatlas.lab.running import find, missing
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.verdict import verdict_class
@@ -54,6 +55,7 @@ def mapped(
     return list(load_result(directory).estimates)
 
 
+@pytest.mark.unmeasured
 def test_holes_are_seen_and_read_without_the_drives(tmp_path: Path) -> None:
     sparse = tmp_path / "sparse"
     with sparse.open("wb") as file:
@@ -70,6 +72,7 @@ def test_holes_are_seen_and_read_without_the_drives(tmp_path: Path) -> None:
     assert any("holes" in note for note in estimate.notes) or estimate.verdict == "discarded"
 
 
+@pytest.mark.unmeasured
 def test_a_drive_that_is_read_alone_is_a_ceiling(tmp_path: Path) -> None:
     """The drive that is named is a file read directly; the target a file that stays in the page cache."""
     drive, cached = tmp_path / "drive", tmp_path / "cached"
@@ -92,6 +95,16 @@ def test_a_drive_that_is_read_alone_is_a_ceiling(tmp_path: Path) -> None:
     assert estimate.ceiling.bw_bytes_per_s <= float(number)  # the tightest one stands beside the value
 
 
+@pytest.mark.unmeasured
+@needs("page-cache")
+@pytest.mark.usefixtures("own_lab")
+def test_nothing_reaches_a_device_behind_the_page_cache() -> None:
+    outcomes = list(lab_check.check("page-cache"))
+    assert outcomes
+    assert [one for one in outcomes if not one.ok] == []
+
+
+@pytest.mark.unmeasured
 @as_root
 @needs("page-cache-drive")
 def test_the_drives_counters_prove_the_page_cache(tmp_path: Path) -> None:
@@ -111,6 +124,7 @@ def test_the_drives_counters_prove_the_page_cache(tmp_path: Path) -> None:
     assert estimate.limit.resource == "client page cache"
 
 
+@pytest.mark.unmeasured
 @needs("cache-edge")
 def test_a_cliff_along_the_footprint_proves_the_servers_cache(tmp_path: Path) -> None:
     with lab.start("cache-edge", miss_ms=8) as target:
@@ -125,6 +139,7 @@ def test_a_cliff_along_the_footprint_proves_the_servers_cache(tmp_path: Path) ->
         assert small.limit.resource in ("server cache", "undetermined")
 
 
+@pytest.mark.unmeasured
 @as_root
 @needs("nas-far")
 def test_a_file_server_whose_answers_come_from_the_clients_memory(tmp_path: Path) -> None:
@@ -153,14 +168,16 @@ def test_a_file_server_whose_answers_come_from_the_clients_memory(tmp_path: Path
 @needs("cache-edge")
 def test_a_first_pass_from_the_drive_and_later_ones_from_a_servers_cache(tmp_path: Path) -> None:
     with lab.start("cache-edge", miss_ms=5) as target:
-        # The first visit ends before it has read everything once, however fast the machine: 256 misses take 1.3 s.
+        # Probes and the first visit end before all was read once, however fast the machine: 320 misses take 1.6 s. What
+        # is left for the second visit takes less than half of it, even at 6 ms a miss.
         axes = {"rw": ("read",), "bs": (65536,)}
-        (estimate,) = mapped(target.location, tmp_path / "run", axes, visits=3, window=1.0, size=16 * MIB)
+        (estimate,) = mapped(target.location, tmp_path / "run", axes, visits=3, window=0.8, size=20 * MIB)
     assert estimate.verdict in ("suspect", "discarded")
     # On a busy machine the first visit itself may have been discarded.
     assert estimate.n_discarded or any("every visit after the first was at least" in note for note in estimate.notes)
 
 
+@pytest.mark.unmeasured
 @needs("corrupting-parallel")
 def test_buffered_reads_that_nothing_counts_are_suspect(tmp_path: Path) -> None:
     with lab.start("corrupting-parallel") as target:
@@ -171,6 +188,7 @@ def test_buffered_reads_that_nothing_counts_are_suspect(tmp_path: Path) -> None:
     assert any("the client's page cache was in the way" in note for note in estimate.notes)
 
 
+@pytest.mark.unmeasured
 @as_root
 @needs("drive")
 @pytest.mark.skipif(shutil.which("mkfs.btrfs") is None, reason="mkfs.btrfs is not installed")

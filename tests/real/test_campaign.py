@@ -11,7 +11,6 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -29,15 +28,14 @@ window = "200ms"
 {target}
 [sweep]
 rw = {rw}
-bs = ["4k", "64k"]
+bs = {bs}
 size = "16m"
-numjobs = [1, 2]
 """
 
 
-def campaign(directory, target, *, rw=("read", "randwrite"), visits=2):
+def campaign(directory, target, *, rw=("read", "randwrite"), bs=("4k", "64k"), visits=2):
     path = directory / "campaign.toml"
-    path.write_text(SWEEP.format(target=target, rw=json.dumps(list(rw)), visits=visits))
+    path.write_text(SWEEP.format(target=target, rw=json.dumps(rw), bs=json.dumps(bs), visits=visits))
     return path
 
 
@@ -47,6 +45,15 @@ def running(journal):
         journal,
         "select 1 from batch join visit using (batch_id) "
         "where batch.status='running' and batch.pid > 0 and visit.purpose='sweep'",
+    )
+
+
+def a_section_ended(journal):
+    """Whether fio has written a log of the running batch: it does so at the end of each section."""
+    return any(
+        log.stat().st_size
+        for (batch,) in rows(journal, "select batch_id from batch where status='running'")
+        for log in (journal / "batches" / f"{batch:05d}").glob("*.log")
     )
 
 
@@ -74,12 +81,17 @@ def finished(tmp_path_factory):
         yield json.loads(stdout.splitlines()[-1]), scratch / "c", target
 
 
+@pytest.mark.unmeasured
 def test_map_measures_reports_exports_and_leaves_nothing(finished):
     last, directory, target = finished
     assert last["event"] == "done"
-    assert last["cells"] == 8
-    assert last["visits"] >= 16
-    assert last["seconds"] > 3
+    assert last["cells"] == 4
+    # Two replicates of four cells; what another load on the machine spoils is tried again, and may be spoilt again.
+    made = "select count(*) from visit where purpose = 'sweep' and status in ('done', 'discarded')"
+    assert rows(directory, made)[0][0] >= 8
+    counting = "select count(*) from visit where purpose != 'probe' and status = 'done'"
+    assert last["visits"] == rows(directory, counting)[0][0] >= 4
+    assert last["seconds"] > 2
     assert Path(last["directory"]) == directory
     assert sorted(p.name for p in target.iterdir()) == [".ioatlas-abc123", "precious"]
     assert (target / "precious").read_text() == "keep me"
@@ -94,16 +106,17 @@ def test_map_measures_reports_exports_and_leaves_nothing(finished):
     table = ioatlas("export", directory, "--format", "csv")
     assert table.returncode == 0, table.stderr
     found = list(csv.DictReader(io.StringIO(table.stdout)))
-    assert len(found) == 8
+    assert len(found) == 4
     for row in found:
         assert row["target"] == "nas"
         assert row["kind"] == "measured"
-        assert int(row["n_visits"]) >= 2  # a visit that seems to settle late is made again, and both may count
+        assert int(row["n_visits"]) >= 1
         assert row["lat_kind"] == "total"
         assert float(row["bw_bytes_per_s"]) == pytest.approx(float(row["iops"]) * int(row["bs_bytes"]), rel=1e-6)
         assert float(row["bw_low"]) <= float(row["bw_bytes_per_s"]) <= float(row["bw_high"]) if row["bw_low"] else True
 
 
+@pytest.mark.unmeasured
 def test_the_figures_are_those_of_fios_own_output(finished):
     _, directory, _ = finished
     wanted = {}
@@ -116,7 +129,7 @@ def test_the_figures_are_those_of_fios_own_output(finished):
         "select p.visit_id, p.direction, io_bytes, total_ios, p.runtime_ms, lat_mean_ns"
         " from part p join visit v using (visit_id)",
     )
-    assert len(parts) >= 16
+    assert len(parts) >= 8
     assert {direction for _, direction, *_ in parts} == {"read", "write"}
     for visit_id, direction, io_bytes, total_ios, runtime_ms, lat_mean_ns in parts:
         figures = wanted[visit_id][direction]
@@ -124,6 +137,7 @@ def test_the_figures_are_those_of_fios_own_output(finished):
         assert lat_mean_ns == figures["lat_ns"]["mean"]
 
 
+@pytest.mark.unmeasured
 def test_a_killed_campaign_goes_on_where_it_was(disk_dir, tmp_path):
     file = campaign(tmp_path, f'path = "{disk_dir}"', rw=["read"], visits=3)
     process = start("map", "--campaign", file, "-o", tmp_path / "c")
@@ -141,21 +155,23 @@ def test_a_killed_campaign_goes_on_where_it_was(disk_dir, tmp_path):
     resumed = ioatlas("resume", journal, "--json")
     assert resumed.returncode == 0, resumed.stderr
     assert done_before <= set(rows(journal, "select visit_id from visit where status='done'"))
-    per_cell = rows(journal, "select count(*) from visit where status='done' and purpose='sweep' group by cell_key")
-    assert len(per_cell) == 4
-    assert min(per_cell) == (3,)
+    made = "status in ('done', 'discarded') and purpose='sweep'"  # a busy machine may spoil one of them
+    per_cell = rows(journal, f"select count(distinct block) from visit where {made} group by cell_key")
+    assert per_cell == [(3,), (3,)]
     assert list(disk_dir.iterdir()) == []
 
 
-@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
-def test_a_stopped_campaign_cleans_keeps_and_tells_the_signal(disk_dir, tmp_path, signum):
-    process = start("map", "--campaign", campaign(tmp_path, f'path = "{disk_dir}"', visits=20), "-o", tmp_path / "c")
+@pytest.mark.unmeasured
+def test_a_stopped_campaign_cleans_keeps_and_tells_the_signal(disk_dir, tmp_path):
+    """SIGINT; that the others end it as well is in tests/unit/cli/test_live.py."""
+    file = campaign(tmp_path, f'path = "{disk_dir}"', bs=["64k"], visits=20)
+    process = start("map", "--campaign", file, "-o", tmp_path / "c")
     journal = tmp_path / "c"
     wait_for(lambda: running(journal), 60)
-    time.sleep(1.5)  # so that a section of it ends
-    process.send_signal(signum)
+    wait_for(lambda: a_section_ended(journal), 60)
+    process.send_signal(signal.SIGINT)
     _, stderr = process.communicate(timeout=60)
-    assert process.returncode == -signum
+    assert process.returncode == -signal.SIGINT
     assert "ioatlas resume" in stderr
     assert list(disk_dir.iterdir()) == []
     assert rows(journal, "select count(*) from visit where status='done' and purpose='sweep'")[0][0] >= 1, (
@@ -224,11 +240,12 @@ def nbd(tmp_path):
     server.kill()
 
 
+@pytest.mark.unmeasured
 def test_an_export_is_read_without_confirmation_and_written_only_with(nbd, tmp_path):
     reading = ioatlas(
         "map",
         "--campaign",
-        campaign(tmp_path, f'uri = "{nbd.uri}"', rw=["read"], visits=1),
+        campaign(tmp_path, f'uri = "{nbd.uri}"', rw=["read"], bs=["64k"], visits=1),
         "-o",
         tmp_path / "r",
         "--json",
@@ -236,7 +253,7 @@ def test_an_export_is_read_without_confirmation_and_written_only_with(nbd, tmp_p
     assert reading.returncode == 0, reading.stderr
     assert "--readonly" not in reading.stderr
     assert not (tmp_path / "r" / "layout").exists()
-    file = campaign(tmp_path, f'uri = "{nbd.uri}"', rw=["write"], visits=1)
+    file = campaign(tmp_path, f'uri = "{nbd.uri}"', rw=["write"], bs=["64k"], visits=1)
     refused = ioatlas("map", "--campaign", file, "-o", tmp_path / "w")
     assert refused.returncode == 2
     assert f"{nbd.uri} {64 << 20}" in refused.stderr
@@ -245,10 +262,11 @@ def test_an_export_is_read_without_confirmation_and_written_only_with(nbd, tmp_p
     assert written.returncode == 0, written.stderr
 
 
+@pytest.mark.unmeasured
 def test_a_server_that_dies_costs_no_finished_visit(nbd, tmp_path):
     journal = tmp_path / "c"
     process = start(
-        "map", "--campaign", campaign(tmp_path, f'uri = "{nbd.uri}"', rw=["read", "randread"], visits=40), "-o", journal
+        "map", "--campaign", campaign(tmp_path, f'uri = "{nbd.uri}"', rw=["read"], visits=40), "-o", journal
     )
     wait_for(
         lambda: running(journal) and rows(journal, "select 1 from visit where status='done' and purpose='sweep'"), 60

@@ -14,7 +14,7 @@ import pytest
 
 from tests.real.conftest import ioatlas
 
-pytestmark = pytest.mark.skipif(not shutil.which("fio"), reason="fio is not installed")
+pytestmark = [pytest.mark.unmeasured, pytest.mark.skipif(not shutil.which("fio"), reason="fio is not installed")]
 
 SWEEP = """[sweep]
 rw = ["randread"]

@@ -14,9 +14,12 @@ from ioatlas.lab.running import missing
 from ioatlas.target.opening import open_target
 from tests.real.conftest import ioatlas
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("nbdkit") is None or shutil.which("fio") is None, reason="nbdkit and fio are needed"
-)
+pytestmark = [
+    pytest.mark.unmeasured,
+    pytest.mark.skipif(
+        shutil.which("nbdkit") is None or shutil.which("fio") is None, reason="nbdkit and fio are needed"
+    ),
+]
 
 
 def verified(tmp_path, uri, size):

@@ -12,7 +12,11 @@ from ioatlas import lab
 from ioatlas.lab.running import missing
 from tests.real.conftest import ioatlas
 
-pytestmark = [pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio"), pytest.mark.usefixtures("own_lab")]
+pytestmark = [
+    pytest.mark.unmeasured,
+    pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio"),
+    pytest.mark.usefixtures("own_lab"),
+]
 
 SWEEP = """
 visits = 1
@@ -90,7 +94,6 @@ def test_a_replayed_trace_is_charged_from_its_own_times(tmp_path):
     assert own["lat_ns"]["mean"] < row["lat_mean_ns"] / 3
 
 
-@pytest.mark.unmeasured
 def test_a_trace_beyond_the_target_or_beside_a_sweep_is_refused(tmp_path):
     (tmp_path / "disk").write_bytes(bytes(8192))
     (tmp_path / "t.iolog").write_text("fio version 3 iolog\n5 f read 8192 4096\n")

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixed-work sequences on a real disk: fio, IOzone where it is installed, crashes in the middle of a sequence."""
+"""Fixed-work sequences on a real disk: fio, and IOzone where it is installed.
+
+Crashes in the middle of a sequence are in tests/unit/cli/test_fixed_work_simulated.py.
+"""
 
 import csv
 import io
@@ -7,12 +10,11 @@ import json
 import re
 import shutil
 import subprocess
-import time
 from statistics import fmean, stdev
 
 import pytest
 
-from tests.real.conftest import ioatlas, rows, start
+from tests.real.conftest import ioatlas, rows
 
 pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
 
@@ -53,6 +55,7 @@ def table(directory):
     return list(csv.DictReader(io.StringIO(ioatlas("export", directory, "--format", "csv").stdout)))
 
 
+@pytest.mark.unmeasured
 def test_nine_operations_go_where_they_say(disk_dir, tmp_path):
     """In their order, over a fixed amount of work, and at the offsets that fio really sends, from its own log."""
     done = ioatlas(
@@ -87,41 +90,7 @@ def test_nine_operations_go_where_they_say(disk_dir, tmp_path):
     assert by_operation["record rewrite"] == [0] * n
 
 
-def test_a_round_that_was_killed_begins_again_with_its_first_operation(disk_dir, tmp_path):
-    """Kill -9 in the middle of a round: no visit lost, no fio left, the rest of the round is not read from a file
-    that is gone.
-    """
-    where = tmp_path / "c"
-    file = study(tmp_path, disk_dir, size='"8m"', bs='["64k"]')
-    process = start("map", "--campaign", file, "-o", where, "--json")
-    deadline = time.monotonic() + 60
-    while not (where / "journal.sqlite").exists() or len(rows(where, "select 1 from visit where status='done'")) < 3:
-        assert time.monotonic() < deadline
-        assert process.poll() is None
-        time.sleep(0.02)
-    process.kill()
-    process.communicate()
-    before = visits_of(where)
-    resumed = ioatlas("resume", where, "--json")
-    assert resumed.returncode == 0, resumed.stderr
-    after = visits_of(where)
-    assert set(before) <= set(after)
-    assert {operation for operation, *_ in after} == set(NINE)
-    # In the order in which they ran, every operation but the first stands behind the one it needs.
-    ran = rows(
-        where,
-        "select c.options_json from visit v join cell c using (cell_key) where v.status='done' order by v.batch_id, "
-        "v.section",
-    )
-    order = [dict(json.loads(text)) for (text,) in ran]
-    resumed_from = next(i for i in range(len(before) - 1, len(order)) if order[i]["operation"] == "write")
-    for one, other in zip(order[resumed_from:], order[resumed_from + 1 :], strict=False):
-        if other["operation"] != "write":
-            assert NINE.index(other["operation"]) == NINE.index(one["operation"]) + 1
-            assert other["bs"] == one["bs"]
-    assert list(disk_dir.iterdir()) == []
-
-
+@pytest.mark.unmeasured
 @pytest.mark.skipif(shutil.which("iozone") is None, reason="iozone is not installed")
 def test_iozone_beside_fio_in_one_run(disk_dir, tmp_path):
     done = ioatlas(

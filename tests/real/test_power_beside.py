@@ -19,7 +19,7 @@ from ioatlas.config.spec import CampaignSpec
 from ioatlas.model.outcomes import IdleWatts
 from ioatlas.report.export.to_json import document
 
-pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
+pytestmark = [pytest.mark.unmeasured, pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")]
 
 
 class Plug(BaseHTTPRequestHandler):

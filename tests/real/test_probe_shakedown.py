@@ -126,11 +126,13 @@ def test_a_path_that_does_not_carry_large_packets_is_found():
         assert path_mtu_passes(server, 1500) is None
 
 
+@pytest.mark.unmeasured
 @pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio")
 def test_the_client_generates_more_than_any_target_of_the_lab():
     assert client_rate(SystemExecutor(), 4096, seconds=0.2).iops > 50_000
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("kind", ["file", "nbd"])
 @pytest.mark.skipif(shutil.which("fio") is None or shutil.which("nbdkit") is None, reason="needs fio and nbdkit")
 def test_a_path_to_memory_costs_more_than_nothing(kind):

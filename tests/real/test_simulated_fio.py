@@ -2,6 +2,7 @@
 """The simulated target against real fio: the same job files give files of the same form."""
 
 import json
+import os
 import shutil
 
 import pytest
@@ -15,10 +16,12 @@ from ioatlas.simulate.executor import SimulatedExecutor
 from ioatlas.target.layout import layout_job
 from ioatlas.target.placing import Extent
 from ioatlas.target.preparation import STEPS
+from tests.real.pauses import Pauses
 
 pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio")
 
 MIB = 1 << 20
+HUGE = 16 << 30
 
 
 def cell(**options):
@@ -50,6 +53,7 @@ def keys(value):
     return type(value).__name__ if isinstance(value, str) else None
 
 
+@pytest.mark.unmeasured
 def test_a_batch_has_the_same_form(tmp_path):
     data = tmp_path / "data"
     data.write_bytes(b"x" * MIB)
@@ -62,11 +66,18 @@ def test_a_batch_has_the_same_form(tmp_path):
         cell(rw="write", bs=65536, io_size=4 * MIB),
     ]
     sections = tuple(
-        Section(number, one, 5, 3_600_000 if one.work_bounded else 490, 10, (("filename", str(data)),))
+        # The gap is wide: on a busy machine a section ends late, and no neighbour may meet it.
+        Section(number, one, 5, 3_600_000 if one.work_bounded else 490, 500, (("filename", str(data)),))
         for number, one in enumerate(cells, 1)
     )
     text = job_text(Batch(1, tmp_path, sections))
-    (real, ended), (simulated, simulated_ended) = both(tmp_path, text)
+    for place in (tmp_path / "1", tmp_path / "2", tmp_path / "3"):
+        place.mkdir()
+        with Pauses() as pauses:
+            (real, ended), (simulated, simulated_ended) = both(place, text)
+        read = [read_batch(directory, sections, 1, {}, {}) for directory in (real, simulated)]
+        if all(result.state == "finished" for result in read[0]):
+            break  # else the machine stood still: its reason is told below
     assert (ended.exit_code, ended.stderr) == (simulated_ended.exit_code, simulated_ended.stderr) == (0, "")
     assert {path.name for path in real.iterdir()} == {path.name for path in simulated.iterdir()}
     documents = [json.loads((directory / "fio.json").read_text()) for directory in (real, simulated)]
@@ -75,7 +86,6 @@ def test_a_batch_has_the_same_form(tmp_path):
         for job in document["jobs"]:
             job["job options"] = {}
     assert keys(documents[0]) == keys(documents[1])
-    read = [read_batch(directory, sections, 1, {}, {}) for directory in (real, simulated)]
     for ours, theirs in zip(*read, strict=True):
         assert ours.state == theirs.state == "finished", (ours.reason, theirs.reason)
         assert [part.direction for part in ours.visit.parts] == [part.direction for part in theirs.visit.parts]
@@ -83,23 +93,29 @@ def test_a_batch_has_the_same_form(tmp_path):
         for mine, other in zip(ours.visit.parts, theirs.visit.parts, strict=True):
             if not ours.section.cell.work_bounded:
                 assert mine.series.interval_ms == other.series.interval_ms
-                assert abs(len(mine.series.end_ms) - len(other.series.end_ms)) <= 2
+                # each against its own time: on a busy machine the real one may end late
+                for part in (mine, other):
+                    assert abs(len(part.series.end_ms) - part.runtime_ms / part.series.interval_ms) <= 2
             assert mine.lat_kind == other.lat_kind
             assert sum(count for _, count in mine.histogram.bins) == mine.total_ios
             assert sum(count for _, count in other.histogram.bins) == other.total_ios
-    paced = [results[2].visit.parts[0].total_ios for results in read]
-    assert abs(paced[0] - paced[1]) <= 3
+    for results in read:
+        (paced,) = results[2].visit.parts
+        # What was due in a pause at the end is not done.
+        assert abs(paced.total_ios - paced.runtime_ms * 100 / 1000) <= 3 + 100 * pauses.seconds
     work = [results[4].visit.parts[0].io_bytes for results in read]
     assert work == [4 * MIB, 4 * MIB]
 
 
+@pytest.mark.unmeasured
 def test_options_are_read_as_fio_reads_them(tmp_path):
     """Fio repeats in its output what it took each section's options for."""
     data = tmp_path / "data"
-    data.write_bytes(b"x" * MIB)
+    data.touch()
+    os.truncate(data, HUGE)  # fio cuts an I/O short where the next block was done: few are in a large file
     sections = tuple(
         Section(number, one, 5, 190, 10, (("filename", str(data)),))
-        for number, one in enumerate([cell(), cell(rw="randrw", rwmixread=30, bssplit="4096/50:8192/50")], 1)
+        for number, one in enumerate([cell(), cell(rw="randrw", rwmixread=30, bssplit="4096/50:8192/50", size=HUGE)], 1)
     )
     (real, _), (simulated, _) = both(tmp_path, job_text(Batch(1, tmp_path, sections)))
     (ours, theirs) = (complete_output(directory) for directory in (real, simulated))
@@ -108,13 +124,17 @@ def test_options_are_read_as_fio_reads_them(tmp_path):
     for one, other in zip(ours.jobs, theirs.jobs, strict=True):
         assert one.options == other.options
         assert (one.name, one.groupid, one.error) == (other.name, other.groupid, other.error)
+        ios = [sum(d.total_ios for d in j.directions.values()) for j in (one, other)]
         mean = [
-            sum(d.io_bytes for d in j.directions.values()) / sum(d.total_ios for d in j.directions.values())
-            for j in (one, other)
+            sum(d.io_bytes for d in j.directions.values()) / count for j, count in zip((one, other), ios, strict=True)
         ]
-        assert mean[0] == pytest.approx(mean[1], rel=0.1)
+        # each I/O's size is drawn, half 4096 and half 8192 where split: the error of a mean is 2048 over sqrt(I/Os).
+        # A busy machine does few I/Os in a window this short.
+        errors = [2048 / count**0.5 if "bssplit" in one.options else 0.0 for count in ios]
+        assert abs(mean[0] - mean[1]) <= 4 * sum(errors), (mean, ios)
 
 
+@pytest.mark.unmeasured
 def test_a_layout_makes_the_same_files(tmp_path):
     target = Target("t", str(tmp_path), "directory")
     extent = Extent(4 * MIB)
@@ -135,6 +155,7 @@ def test_a_layout_makes_the_same_files(tmp_path):
         assert [job.name for job in output.jobs] == ["layout0", "layout1"]
 
 
+@pytest.mark.unmeasured
 def test_a_file_that_is_missing_and_a_stop_look_alike(tmp_path):
     one = (Section(1, cell(), 5, 490, 10, (("filename", str(tmp_path / "none")),)),)
     (tmp_path / "missing").mkdir()
@@ -144,14 +165,25 @@ def test_a_file_that_is_missing_and_a_stop_look_alike(tmp_path):
         assert result is None or result.state != "finished"
     data = tmp_path / "data"
     data.write_bytes(b"x" * MIB)
-    two = tuple(Section(number, cell(), 5, 990, 10, (("filename", str(data)),)) for number in (1, 2))
-    (tmp_path / "stopped").mkdir()
+    lasts = {1: 490, 2: 20_000}
+    two = tuple(Section(number, cell(), 5, ms, 10, (("filename", str(data)),)) for number, ms in lasts.items())
+    place = tmp_path / "stopped"
+    place.mkdir()
     ticks = []
+
+    def first_ended():
+        """Fio writes a section's logs when it ends; the simulated one writes all of them at once, and its time is
+        exact.
+        """
+        if (place / "simulated").exists():
+            return bool(ticks) and ticks[-1] > 0.9
+        return any(log.stat().st_size for log in (place / "real").glob("*.log"))
+
     for directory, outcome in both(
-        tmp_path / "stopped",
+        place,
         job_text(Batch(1, tmp_path, two)),
         tick=ticks.append,
-        stop_asked=lambda: bool(ticks) and ticks[-1] > 1.4,
+        stop_asked=first_ended,
     ):
         assert outcome.stopped == "asked"
         assert [result.state for result in read_batch(directory, two, 1, {}, {})] == ["finished", "cut-short"]

@@ -60,6 +60,7 @@ def stop_in_round(command, number):
     return process.returncode
 
 
+@pytest.mark.unmeasured
 @needs("nbdkit")
 def test_a_limited_target_that_is_stopped_once_reaches_the_steady_state_that_the_definition_says(tmp_path):
     with server() as uri:
@@ -94,6 +95,7 @@ def test_a_limited_target_that_is_stopped_once_reaches_the_steady_state_that_the
     assert any("went on without" in text for text in result["settings"].values())
 
 
+@pytest.mark.unmeasured
 @root_only
 def test_a_block_device_is_purged_only_once_it_is_named(tmp_path):
     bench = Bench(tmp_path)

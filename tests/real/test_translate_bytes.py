@@ -14,7 +14,7 @@ from ioatlas.interop.translate import translate
 from ioatlas.interop.translation import Translation
 from tests.real.test_translate_roundtrip import scaled
 
-pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
+pytestmark = [pytest.mark.unmeasured, pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")]
 KIB, MIB = 1 << 10, 1 << 20
 
 

@@ -15,6 +15,7 @@ import pytest
 from ioatlas.fio.jobfile import JobSection
 from ioatlas.interop.translate import translate
 from ioatlas.interop.translation import Job, Translation
+from tests.real.pauses import Pauses
 
 pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
 MIB = 1 << 20
@@ -87,7 +88,11 @@ MIXES = [
 @pytest.mark.parametrize(("tool", "command"), MIXES, ids=[tool for tool, _ in MIXES])
 def test_read_share(tool, command, tmp_path):
     translation = translate(tool, command)
-    _, (log,) = run(scaled(translation), tmp_path)
+    log = []
+    for seconds in (1, 4, 16):  # a disk that stands still under others' writes has few in a second
+        if len(log) <= 500:
+            (place := tmp_path / f"{seconds}").mkdir()
+            _, (log,) = run(scaled(translation, seconds=seconds), place)
     reads = sum(op == "read" for op, _, _ in log)
     assert len(log) > 500
     assert within(reads, len(log), int(translation.jobs[0].section.options["rwmixread"]) / 100)
@@ -147,6 +152,7 @@ def test_uniform_offsets_are_independent_and_aligned(tmp_path):
     assert abs(chi_square - (cells - 1)) < 6 * math.sqrt(2 * (cells - 1))
 
 
+@pytest.mark.unmeasured
 def test_shares_of_streams_without_a_rate(tmp_path):
     text = (
         "sd=s,lun=x,size=8m,threads=4\nwd=a,sd=s,skew=60\nwd=b,sd=s,skew=30\nwd=c,sd=s,skew=10\n"
@@ -155,9 +161,11 @@ def test_shares_of_streams_without_a_rate(tmp_path):
     found, _ = run(scaled(translate("vdbench", text), seconds=2), tmp_path, log=False)
     totals = [job["read"]["total_ios"] for job in found]
     for total, share in zip(totals, (0.6, 0.3, 0.1), strict=True):
-        assert total / sum(totals) == pytest.approx(share, rel=0.03)
+        # The last I/Os in flight weigh more the fewer there are.
+        assert total / sum(totals) == pytest.approx(share, rel=0.03, abs=0.03 * share + 16 / sum(totals))
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(("gaps", "extra"), [("poisson", ""), ("constant", ",distribution=deterministic")])
 def test_offered_rate(gaps, extra, tmp_path):
     text = f"sd=s,lun=x,size=8m,threads=8\nwd=w,sd=s,rdpct=70\nrd=r,wd=w,iorate=500,elapsed=30,warmup=5{extra}"
@@ -165,17 +173,21 @@ def test_offered_rate(gaps, extra, tmp_path):
     options = translation.jobs[0].section.options
     assert options["rate_iops"] == "350,150"
     assert (options.get("rate_process") == "poisson") == (gaps == "poisson")
-    found, _ = run(scaled(translation, seconds=4), tmp_path, log=False)
+    with Pauses() as pauses:
+        found, _ = run(scaled(translation, seconds=2), tmp_path, log=False)
     total = found[0]["read"]["total_ios"] + found[0]["write"]["total_ios"]
-    # 2,000 expected; a Poisson count has a standard deviation of 45. fio's start adds up to a tenth of a second.
-    assert abs(total - 2000) < 5 * math.sqrt(2000) + 60
+    # A Poisson count of 1,000 has a standard deviation of 32. fio's start adds up to a tenth of a second, and what was
+    # due in a pause at the end is not done.
+    assert abs(total - 1000) < 5 * math.sqrt(1000) + 60 + 2 * 500 * pauses.seconds
 
 
+@pytest.mark.unmeasured
 def test_throughput_limit(tmp_path):
     translation = translate("diskspd", "diskspd -c8M -b64K -o1 -g4000 -d60 x")
     assert translation.is_exact
-    found, _ = run(scaled(translation, seconds=3), tmp_path, log=False)
-    assert found[0]["read"]["io_bytes"] / 3 == pytest.approx(4_000_000, rel=0.06)
+    with Pauses() as pauses:
+        found, _ = run(scaled(translation, seconds=2), tmp_path, log=False)
+    assert found[0]["read"]["io_bytes"] / 2 == pytest.approx(4_000_000, rel=0.06 + 2 * pauses.share)
 
 
 @pytest.mark.unmeasured

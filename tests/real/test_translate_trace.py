@@ -13,6 +13,7 @@ from ioatlas.interop.studies import spc1
 pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
 
 
+@pytest.mark.unmeasured
 def test_fio_replays_the_trace_in_its_time(tmp_path):
     accesses = list(spc1.trace(256 << 20, 4, 3.0))
     (tmp_path / "trace").write_text("".join(spc1.write_iolog(iter(accesses), "data")))
@@ -28,5 +29,6 @@ def test_fio_replays_the_trace_in_its_time(tmp_path):
     assert job["error"] == 0
     assert job["read"]["total_ios"] == sum(a.operation == "read" for a in accesses)
     assert job["write"]["total_ios"] == sum(a.operation == "write" for a in accesses)
-    # Microseconds, not milliseconds or nanoseconds: a replay may fall behind on a busy machine, it never runs ahead.
-    assert 0.97 < job["job_runtime"] / 1000 / (accesses[-1].at_us / 1e6) < 1.5
+    # Microseconds: with milliseconds or nanoseconds it were a thousand times apart. A replay may fall behind on a busy
+    # machine, it never runs ahead.
+    assert 0.97 < job["job_runtime"] / 1000 / (accesses[-1].at_us / 1e6) < 30

@@ -46,6 +46,8 @@ def test_a_wheel_without_the_explorer_is_refused(source: Path, tmp_path: Path) -
 def test_the_wheel_works_on_its_own(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PYTHONPATH", raising=False)
     shutil.copytree(EXPLORER, source / "src" / "ioatlas" / "report" / "explorer")
+    man = [sys.executable, str(ROOT / "scripts" / "man.py"), str(source / "build" / "man")]
+    subprocess.run(man, check=True, timeout=60, stdout=subprocess.DEVNULL)
     done = build(source, tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     (wheel,) = tmp_path.glob("*.whl")
@@ -53,6 +55,8 @@ def test_the_wheel_works_on_its_own(source: Path, tmp_path: Path, monkeypatch: p
         name.startswith("ioatlas/report/explorer/") and name.endswith(".js")
         for name in zipfile.ZipFile(wheel).namelist()
     )
+
+    assert any(name.endswith("/share/man/man1/ioatlas-map.1") for name in zipfile.ZipFile(wheel).namelist())
 
     venv.create(tmp_path / "venv", with_pip=True)
     python = tmp_path / "venv" / "bin" / "python"

@@ -7,11 +7,14 @@
 import os
 
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
 
 # Set before numpy comes. A worker for each processor runs beside this one: threads of each would wait for each other.
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
+# Hypothesis draws constants of the sources of what is imported by then: other tests before would mean other examples.
+providers._get_local_constants = lambda: providers._local_constants
 settings.register_profile("steady", deadline=None, derandomize=True)
 settings.register_profile("new", deadline=None)
 settings.load_profile("steady")

@@ -15,7 +15,7 @@ import sys
 import time
 import traceback
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -317,7 +317,7 @@ class Fuzzer:
 
     place: Path
     worlds: dict[str, World]
-    limit_seconds: float = 20.0
+    limit_seconds: float = 60.0
     commands: tuple[str, ...] = COMMANDS
 
     def one(self, seed: int) -> tuple[str, Outcome]:
@@ -339,7 +339,11 @@ class Fuzzer:
     def watch(self, world: World, directory: Path, command: str) -> Outcome:
         """A command on a directory, and whether anything changed that is none of its own."""
         before = snapshot(self.place / "outside")
-        allowed = (directory, world.target, Path(os.environ["XDG_STATE_HOME"]))
+        allowed = (
+            directory,
+            world.target,
+            *(Path(os.environ[f"XDG_{name}"]) for name in ("STATE_HOME", "RUNTIME_DIR")),
+        )
         outcome = watched(lambda: self.call(world, directory, command), self.limit_seconds, allowed=allowed)
         for left in world.target.iterdir():
             shutil.rmtree(left)
@@ -362,8 +366,8 @@ class Fuzzer:
         first, *more = command.split()
         return shell(first, copy, *more)
 
-    def many(self, seeds: Iterator[int], until: float) -> Iterator[tuple[str, Outcome]]:
-        """As many as there is time for."""
+    def many(self, seeds: Iterable[int], until: float = math.inf) -> Iterator[tuple[str, Outcome]]:
+        """All of them, or as many as there is time for."""
         for seed in seeds:
             if time.monotonic() > until:
                 return

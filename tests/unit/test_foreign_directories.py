@@ -10,14 +10,13 @@ import random
 import shutil
 import subprocess
 import time
-from itertools import count
 
 import pytest
 
 from tests.unit.foreign import COMMANDS, Fuzzer, bases, edit, watched
 from tests.unit.procedures.cases import EVERY
 
-BUDGET_SECONDS = 5.0
+SEEDS = range(1, 21)
 FIRST = ("dense", "points", "rounds", "trace")
 """Those that are quick to make; the long run has all."""
 
@@ -31,11 +30,8 @@ def fuzzer(tmp_path_factory):
 
 
 def test_edited_journals_do_no_harm(fuzzer):
-    made = 0
-    for told, outcome in fuzzer.many(count(1), time.monotonic() + BUDGET_SECONDS):
+    for told, outcome in fuzzer.many(SEEDS):
         assert outcome.what == "", told
-        made += 1
-    assert made
 
 
 @pytest.mark.parametrize("command", [*COMMANDS])

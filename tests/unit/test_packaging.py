@@ -18,10 +18,9 @@ from ioatlas import __version__
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-RUN = [
-    *PROJECT["project"]["dependencies"],
-    *(r for extra in PROJECT["project"].get("optional-dependencies", {}).values() for r in extra),
-]
+EXTRAS = PROJECT["project"]["optional-dependencies"]
+RUN = [*PROJECT["project"]["dependencies"], *EXTRAS["figures"]]
+"""What `make demo` installs: Parquet is not worth its 45 MB there."""
 GROUPS = PROJECT["dependency-groups"]
 
 
@@ -37,7 +36,11 @@ def locked(name: str) -> dict[str, set[str]]:
     ("lock", "wanted"),
     [
         ("requirements.txt", [*RUN, *GROUPS["build"]]),
-        ("requirements-dev.txt", [*RUN, *GROUPS["build"], *GROUPS["dev"]]),
+        (
+            "requirements-dev.txt",
+            [*RUN, *(r for extra in EXTRAS.values() for r in extra), *GROUPS["build"], *GROUPS["dev"]],
+        ),
+        ("requirements-serve.txt", [*PROJECT["project"]["dependencies"], *EXTRAS["postgresql"], *EXTRAS["oidc"]]),
         ("requirements-node.txt", GROUPS["node"]),
         ("requirements-docs.txt", GROUPS["docs"]),
     ],

@@ -9,9 +9,18 @@ import pytest
 SOURCE = Path(__file__).parents[2] / "src" / "ioatlas"
 STARTERS = {
     "fio/process.py": "the one place where a load is started, watched and ended",
+    "fio/names_load.py": "its jobs, when fio/process.py has started it as a program",
     "fio/executor.py": "asks a load generator for its version",
+    "atlas/admission.py": "reads one upload, under limits; ended with the request",
+    "fio/work_driver.py": "commands of the user's own, in phases; a program by itself, started by fio/process.py",
     "cli/import_.py": "reads many files on several processors",
     "cli/lab.py": "the command that `ioatlas lab run` was given",
+    "fleet/bare.py": "asks a fio server about itself, through fio",
+    "fleet/bring.py": "tar on a client, and ldd here, when our fio is brought to it",
+    "fleet/kubernetes.py": "kubectl",
+    "fleet/local.py": "fio servers in namespaces of this machine; ended with the session",
+    "fleet/shell.py": "a POSIX shell on a client; what lasts dies with us",
+    "fleet/ssh.py": "the tunnel to a client's fio server",
     "lab/check.py": "fio against a truth, without the rest of ioatlas; a process that only sleeps",
     "lab/far_link.py": "ip, inside a namespace of its own",
     "lab/instance.py": "takes down what a scenario set up: loop devices, mounts, namespaces",
@@ -19,7 +28,9 @@ STARTERS = {
     "lab/running.py": "sets a scenario up and starts its servers",
     "target/nvme.py": "purges a device that was named, through nvme-cli",
     "testbed/measured.py": "what carries bytes without a drive: nbdkit's null export, iperf3",
+    "ui/commands.py": "the command line, for a page of `ioatlas ui`",
     "testbed/sheet.py": "tools that only tell of the testbed",
+    "watch/alarm.py": "the user's own command on an alarm, from this call's command line",
 }
 OF_OS = ("system", "popen", "exec", "spawn", "posix_spawn", "fork")
 MODULES = {"subprocess", "multiprocessing", "pty", "_posixsubprocess"}

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ioatlas.report.dictionary import MEANINGS
 from ioatlas.report.table import FIXED, REST
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -20,15 +21,16 @@ def test_a_page_is_what_the_code_says(name):
 
 
 def test_every_column_is_described_and_nothing_else():
-    assert set(reference.COLUMNS) == {*FIXED, *REST}
+    assert set(MEANINGS) == {*FIXED, *REST}
 
 
 def test_the_check_tells_which_page_is_old(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(reference, "DOCS", tmp_path)
     (tmp_path / "reference").mkdir()
     (tmp_path / "decisions").mkdir()
-    marks = [f"<!-- {name}: {end} -->" for name in ("keys", "options") for end in ("begin", "end")]
-    (tmp_path / "reference" / "campaign.md").write_text("\n".join(marks))
+    marks = [f"<!-- {name}: {end} -->" for name in ("keys", "options", "layouts") for end in ("begin", "end")]
+    for page in ("campaign.md", "product.md"):
+        (tmp_path / "reference" / page).write_text("\n".join(marks))
     assert reference.main(["--check"]) == 3
     assert "journal.md" in capsys.readouterr().err
     assert reference.main([]) == 0
@@ -49,5 +51,6 @@ def test_every_command_has_a_section():
         "import",
         "translate",
         "lab truth",
+        "product show",
     ):
         assert f" ioatlas {name}\n" in text

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Batches of several clients in network namespaces on a link of known rate: their sum, and clients that go away."""
+
+import os
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from ioatlas.fio.batch import Batch, Section
+from ioatlas.fio.executor import SystemExecutor
+from ioatlas.fleet import watch
+from ioatlas.fleet.executor import FleetExecutor
+from ioatlas.fleet.hosts import read_clients
+from ioatlas.fleet.merge import read_batch_of
+from ioatlas.model.cell import Cell
+from ioatlas.model.purpose import Purpose
+from ioatlas.model.status import SectionState
+from ioatlas.run.loads import fio_process
+from tests.real.fleet_net import fleet_net
+from tests.real.pauses import Pauses
+
+pytestmark = [
+    pytest.mark.usefixtures("one_of_many_fleets"),
+    pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root"),
+    pytest.mark.skipif(shutil.which("nbdkit") is None, reason="nbdkit is not installed"),
+    pytest.mark.skipif(shutil.which("tc") is None, reason="iproute2 is not installed"),
+]
+DEPTH, BLOCK = 4, 16 << 10
+
+
+class Fleet:
+    """Three clients, opened, and one batch of theirs."""
+
+    def __init__(self, net, place) -> None:
+        self.net = net
+        self.executor = FleetExecutor(read_clients(net.clients), SystemExecutor())
+        self.executor.open()
+        self.place = place
+
+    def run(self, seconds, meanwhile=lambda: None):
+        """(result of one read section on all clients, outcome, how long it took)."""
+        options = {"rw": "randread", "bs": BLOCK, "iodepth": DEPTH, "size": 32 << 20, "ioengine": "nbd", "clients": 3}
+        cell = Cell.of("nbd", {**options, "norandommap": 1})
+        section = Section(1, cell, 7, int(1000 * seconds), 100, (("uri", self.net.uri),))
+        self.place.mkdir(exist_ok=True)
+        batch = Batch(1, self.place, (section,), readonly=True)
+        begin = time.monotonic()
+        disturb = threading.Timer(2.0, meanwhile)  # the clients are at work by then
+        disturb.start()
+        outcome = self.executor.run(
+            fio_process(batch, {"nbd": 0}), stop_asked=lambda: False, started=lambda *_: None, tick=None
+        )
+        took = time.monotonic() - begin
+        disturb.join()
+        (result,) = read_batch_of(self.place, (section,), 1, {}, {1: Purpose.SWEEP}) or (None,)
+        return result, outcome, took
+
+
+@pytest.fixture(scope="module")
+def net(tmp_path_factory):
+    with fleet_net(3, tmp_path_factory.mktemp("net"), rate_bits_per_s=10**8) as found:  # any processor fills it
+        yield found
+
+
+@pytest.fixture
+def fleet(net, tmp_path):
+    one = Fleet(net, tmp_path / "batch")
+    yield one
+    one.executor.close()
+    assert not _servers(net), "nothing is left running"
+
+
+def _servers(net):
+    said = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    return [line for line in said.splitlines() if "--server=sock:/tmp/ioatlas-fleet" in line and net.prefix in line]
+
+
+def test_the_sum_is_what_passes_the_link(fleet):
+    with Pauses() as pauses:
+        result, _, _ = fleet.run(3)
+    assert result.state is SectionState.FINISHED, result.reason
+    visit = result.visit
+    (part,) = visit.parts
+    rate = part.io_bytes * 1000 / part.runtime_ms
+    # What is in flight at either end counts or not, and a log's interval is what starts are known to.
+    in_flight = 3 * DEPTH * BLOCK / part.io_bytes
+    assert rate == pytest.approx(fleet.net.truth, rel=0.01 + in_flight + 2 * pauses.seconds / 3)
+    assert sum(one.bw_bytes_per_s for one in visit.clients) == pytest.approx(rate, rel=1e-6)
+    assert len(visit.clients) == 3
+    assert part.histogram.count >= part.total_ios, "all of the time of all clients"
+    jobs = [(fleet.place / "clients" / name / "job.fio").read_text() for name in fleet.net.names]
+    assert len(set(jobs)) == 3, "seeds of their own"
+
+
+@pytest.mark.unmeasured
+def test_a_client_whose_fio_is_killed_is_named_within_seconds(fleet):
+    victim = fleet.net.names[1]
+
+    def kill():
+        for pid in _children(fleet.executor._clients[victim]._server.pid):
+            os.kill(pid, signal.SIGKILL)
+
+    result, outcome, took = fleet.run(20, kill)
+    assert took < 2 + watch.NAMING_SECONDS + 5, "long before the load would have ended"
+    assert list(fleet.executor.returned) == [victim]
+    assert victim in outcome.stderr
+    assert result is None or result.visit is None
+    assert not fleet.executor.news(), "it can be started again"
+    assert fleet.run(2)[0].state is SectionState.FINISHED
+
+
+def _children(pid):
+    """Loads that a client's fio server has forked: what stands below the first process of its namespace."""
+    found, waiting = [], [pid]
+    while waiting:
+        for child in Path(f"/proc/{waiting[0]}/task/{waiting[0]}/children").read_text().split():
+            waiting.append(int(child))
+            found.append(int(child))
+        waiting.pop(0)
+    return found[1:]
+
+
+@pytest.mark.unmeasured
+def test_a_client_cut_off_from_the_target_is_named(fleet, monkeypatch):
+    monkeypatch.setattr(watch, "LATE_SECONDS", 2.0)
+    victim = fleet.net.names[2]
+    try:
+        result, _, took = fleet.run(4, lambda: fleet.net.link(victim, "down"))
+    finally:
+        fleet.net.link(victim, "up")
+    assert took < 4 + 2 + 6
+    assert list(fleet.executor.returned) == [victim]
+    assert result is None or result.visit is None
+
+
+@pytest.mark.unmeasured
+def test_a_namespace_that_does_not_exist_is_refused(net):
+    fleet = FleetExecutor(read_clients(f"{net.clients},nowhere"), SystemExecutor())
+    with pytest.raises(Exception, match="no network namespace 'nowhere'"):
+        fleet.open()
+    assert not _servers(net)

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A map from two hosts over ssh, from the command line: what is seen on them, what is refused, what is left."""
+
+import gzip
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.real.conftest import disk_directory, ioatlas
+from tests.real.ssh_hosts import SSHD, SshHost
+
+pytestmark = [
+    pytest.mark.usefixtures("only_fleet"),
+    pytest.mark.skipif(os.geteuid() != 0, reason="an sshd that logs in needs root"),
+    pytest.mark.skipif(SSHD is None, reason="there is no sshd (openssh-server)"),
+    pytest.mark.unmeasured,
+]
+SWEEP = 'visits = 1\n[sweep]\nrw = "write"\nbs = "64k"\nsize = "8m"\ndirect = 0\n'
+
+
+@pytest.fixture(scope="module")
+def hosts(tmp_path_factory):
+    """Two hosts that see the same directory, and the file that names them. Writes the file anew with other keys."""
+    place = tmp_path_factory.mktemp("hosts")
+    made = [SshHost(place, name) for name in ("alpha", "beta")]
+
+    def write(**others):
+        blocks = []
+        for one in made:
+            host = one.host()
+            told = {"name": host.name, "ssh": host.destination, "port": host.port, "identity": host.identity}
+            told |= {"options": list(host.options), **others.get(host.name, {})}
+            blocks.append("[[host]]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in told.items()))
+        (place / "hosts.toml").write_text("\n".join(blocks))
+        return place / "hosts.toml"
+
+    yield write
+    for one in made:
+        one.stop()
+
+
+def campaign(tmp_path):
+    file = tmp_path / "one.toml"
+    file.write_text(SWEEP)
+    return "--campaign", file, "--yes", "-o", tmp_path / "c"
+
+
+def _there():
+    """Directories and servers of clients on this machine, whoever made them."""
+    told = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    servers = {line for line in told.splitlines() if "--server=" in line and "ioatlas-fleet-" in line}
+    return servers | {str(one) for name in ("ssh", "fleet") for one in Path("/tmp").glob(f"ioatlas-{name}-*")}
+
+
+@pytest.fixture
+def left():
+    """What a campaign left on hosts or here since the test began; what a killed run left earlier is none of it."""
+    before = _there()
+    return lambda: _there() - before
+
+
+def test_a_map_from_two_hosts(hosts, tmp_path, left):
+    with disk_directory() as place:
+        done = ioatlas("map", place, "--clients", hosts(), *campaign(tmp_path))
+        assert done.returncode == 0, done.stderr
+        assert not list(place.iterdir())
+    assert not left()
+    for name in ("alpha", "beta"):
+        raw = [path for path in (tmp_path / "c").rglob("telemetry.jsonl.gz") if path.parent.name == name]
+        with gzip.open(raw[-1], "rt") as file:
+            lines = [json.loads(line) for line in file]
+        assert all(line["raw"]["/proc/stat"].startswith("cpu") for line in lines), "counters of the client"
+        assert len(lines) >= 2
+
+
+def test_a_host_that_sees_another_place_is_refused(hosts, tmp_path, left):
+    with disk_directory() as place, disk_directory() as other:
+        done = ioatlas("map", place, "--clients", hosts(beta={"path": str(other)}), *campaign(tmp_path))
+        assert done.returncode == 2
+        assert f"beta: {other}" in done.stderr
+        assert "it is another one" in done.stderr
+        assert not list(other.iterdir())
+    assert not left()
+
+
+@pytest.mark.skipif(shutil.which("losetup") is None, reason="there is no losetup")
+def test_a_device_that_is_not_known_to_be_the_same_is_refused(hosts, tmp_path, left):
+    with disk_directory() as place:
+        file = place / "disk"
+        file.write_bytes(os.urandom(1 << 20))
+        os.truncate(file, 64 << 20)
+        device = subprocess.run(["losetup", "-f", "--show", file], check=True, capture_output=True, text=True).stdout
+        device = device.strip()
+        try:
+            typed = ("--destroy", str(64 << 20))
+            done = ioatlas("map", device, "--clients", hosts(), *typed, *campaign(tmp_path))
+            assert done.returncode == 2
+            assert "no serial number or WWN" in done.stderr, done.stderr
+        finally:
+            subprocess.run(["losetup", "-d", device], check=True)
+    assert not left()

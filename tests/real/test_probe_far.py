@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Facts and counters of a client through its shell, beside what this machine tells of itself."""
+
+import os
+import subprocess
+import time
+
+import pytest
+
+from ioatlas.fio.process import find_fio
+from ioatlas.fleet.opening import open_client
+from ioatlas.testbed.far import FarSampler, look_at_client
+from ioatlas.testbed.host import look_at_host
+from ioatlas.testbed.sheet import Sheet
+from ioatlas.testbed.telemetry import Sampler
+from tests.real.ssh_hosts import BUSYBOX, SSHD, SshHost, poor_path
+
+pytestmark = [
+    pytest.mark.usefixtures("one_of_many_fleets"),
+    pytest.mark.skipif(os.geteuid() != 0 or SSHD is None, reason="needs root and an sshd"),
+    pytest.mark.unmeasured,
+]
+
+
+@pytest.fixture(scope="module", params=["full", "poor"])
+def client(request, tmp_path_factory):
+    """A host as it is, and one that has busybox alone."""
+    place = tmp_path_factory.mktemp(request.param)
+    if request.param == "poor" and BUSYBOX is None:
+        pytest.skip("there is no busybox")
+    host = SshHost(place, request.param, path=poor_path(place) if request.param == "poor" else None)
+    one = open_client(host.host(), find_fio().path)
+    yield one
+    one.close()
+    host.stop()
+
+
+def test_facts_are_those_of_the_machine(client):
+    facts, watched = look_at_client(client)
+    there = {fact.name: fact for fact in facts}
+    sheet = Sheet()
+    look_at_host(sheet)
+    here = {fact.name: fact for fact in sheet.facts}
+    for name in ("host.kernel", "host.architecture", "host.os", "cpu.threads", "ram.size_bytes", "clock.source"):
+        assert there[name].value == here[name].value, name
+    assert there["cpu.model"].kind == here["cpu.model"].kind
+    assert set(watched.interfaces) == set(os.listdir("/sys/class/net")) - {"lo"}
+    assert all(os.path.exists(f"/sys/block/{name}") for name in watched.devices)
+
+
+def test_counters_are_those_of_the_machine(client):
+    """A processor is kept busy meanwhile: both samplers must see the same use of it."""
+    _, watched = look_at_client(client)
+    far, near = FarSampler(client, watched, 0.3), Sampler(watched, 0.3)
+    burner = subprocess.Popen(["sh", "-c", "while :; do :; done"])
+    try:
+        near.start()
+        far.start()
+        time.sleep(2)
+        recordings = far.stop(), near.stop()
+    finally:
+        burner.kill()
+        burner.wait()
+    assert len(recordings[0].samples) >= 3
+    theirs, ours = (one.usage() for one in recordings)
+    assert sum(theirs.core_busy) >= 0.5, "the burner alone keeps one busy"
+    assert len(theirs.core_busy) == len(ours.core_busy)
+    assert theirs.nics.keys() == ours.nics.keys()
+    assert theirs.disks.keys() == ours.disks.keys()
+    assert theirs.pressure.keys() == ours.pressure.keys()

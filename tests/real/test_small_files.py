@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Trees of small files by the real fio: what lies there meanwhile, and that nothing stays, also after a kill."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.real.conftest import ioatlas, rows
+
+pytestmark = [
+    pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed"),
+    pytest.mark.unmeasured,
+]
+FILES = 40
+
+
+def asked(directory, target, visits=1, files=FILES):
+    path = directory / "small.toml"
+    path.write_text(
+        f'file_sizes = "0,4k"\nsharing = "private"\ndirectory_depth = "2"\nvisits = {visits}\n'
+        f'[target]\npath = "{target}"\n[sweep]\nnrfiles = {files}\nnumjobs = 2\nfsync_on_close = [0, 1]\n'
+    )
+    return path
+
+
+def test_every_file_is_made_looked_at_and_gone(disk_dir, tmp_path):
+    target = disk_dir / "target"
+    target.mkdir()
+    out = tmp_path / "small"
+    made = ioatlas("map", "--campaign", asked(tmp_path, target), "-o", out, "--json", "--yes")
+    assert made.returncode == 0, made.stderr
+    assert list(target.iterdir()) == []
+    found = json.loads(ioatlas("show", out, "--json").stdout)["rows"]
+    assert len(found) == 6 + 7 + 7
+    each = rows(out, "select total_ios from visit join part using (visit_id)")
+    assert sorted({count for (count,) in each}) == [20, 2 * FILES]  # directories are listed ten times by each job
+
+
+def test_killed_in_the_middle_it_leaves_nothing_once_resumed(disk_dir, tmp_path):
+    target = disk_dir / "target"
+    target.mkdir()
+    out = tmp_path / "killed"
+    command = [sys.executable, "-m", "ioatlas", "map", "--campaign", str(asked(tmp_path, target)), "-o", str(out)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as session:
+        deadline = time.monotonic() + 120
+        while not list(target.rglob("[fr].*.*")) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        os.kill(session.pid, signal.SIGKILL)
+    left = list(target.rglob("[fr].*.*"))
+    assert len(left) <= 2 * FILES
+    again = ioatlas("resume", out)
+    assert again.returncode == 0, again.stderr
+    assert list(target.iterdir()) == []

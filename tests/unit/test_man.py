@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every command has a manual page that groff takes without a warning and that tells every option."""
+
+import importlib.util
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ioatlas.cli import SECTIONS
+
+ROOT = Path(__file__).resolve().parents[2]
+_SPEC = importlib.util.spec_from_file_location("man", ROOT / "scripts" / "man.py")
+man = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(man)
+PAGES = man.pages()
+
+
+def test_every_command_has_a_page():
+    assert {"ioatlas.1", "ioatlas-lab-truth.1"} <= PAGES.keys()
+    assert {f"ioatlas-{name}.1" for section in SECTIONS.values() for name in section} <= PAGES.keys()
+
+
+def test_a_page_tells_rare_options_examples_and_exit_status():
+    page = PAGES["ioatlas-map.1"].replace("\\-", "-")
+    assert all(f".B {option}" in page for option in ("--budget", "--max-visits", "--engine", "-h, --help"))
+    assert [line for line in page.splitlines() if line.startswith(".SH")] == [
+        *(".SH NAME", ".SH SYNOPSIS", ".SH DESCRIPTION", ".SH OPTIONS"),
+        *(".SH EXAMPLES", ".SH EXIT STATUS", ".SH SEE ALSO"),
+    ]
+    assert re.search(r"^ioatlas map /mnt/nas ", page, re.MULTILINE)
+    assert "\b" not in "".join(PAGES.values())
+
+
+@pytest.mark.parametrize("line", [".hidden", "'quoted", "a\\b -c"])
+def test_text_stays_text(line):
+    if shutil.which("groff") is None:
+        pytest.skip("groff is not installed")
+    done = subprocess.run(
+        ["groff", "-Tascii", "-P-c"], input=man._text(line) + "\n", capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == line
+
+
+@pytest.mark.skipif(shutil.which("groff") is None, reason="groff is not installed")
+def test_groff_has_no_complaint(tmp_path, capsys):
+    assert man.main([str(tmp_path)]) == 0
+    assert f"{len(PAGES)} pages" in capsys.readouterr().out
+    files = sorted((tmp_path / "man1").iterdir())
+    done = subprocess.run(["groff", "-man", "-ww", "-z", "-Kutf8", *files], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
