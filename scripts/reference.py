@@ -19,7 +19,10 @@ from ioatlas import errors
 from ioatlas.cli import ioatlas
 from ioatlas.model.options import ALLOWED
 from ioatlas.procedures.options import CAMPAIGN
-from ioatlas.report.table import FIXED, REST
+from ioatlas.product.file_model import schema as product_schema
+from ioatlas.product.layout import RULES, SOURCES
+from ioatlas.report.dictionary import MEANINGS
+from ioatlas.report.table import FACTOR, FIXED, REST
 from ioatlas.store import imported, schema
 from ioatlas.store.rules import MOST_ROWS
 
@@ -27,57 +30,6 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 NOTE = "<!-- Made by scripts/reference.py from the code. Do not edit. -->"
 
 SIGNALS = {130: "ended by Ctrl-C (SIGINT) before anything could be kept", 143: "ended by SIGTERM likewise"}
-COLUMNS = {
-    "target": "the target's name in the campaign",
-    "rw": "fio's `rw`",
-    "bs_bytes": "block size of this direction; empty for a mix of sizes (`bssplit`)",
-    "size_bytes": "bytes of the file or device that the load covers",
-    "numjobs": "as in fio",
-    "iodepth": "as in fio",
-    "direction": "read, write or trim",
-    "kind": "measured, predicted or imported; empty without a value",
-    "n_visits": "independent starts of the load that the value comes from",
-    "bw_bytes_per_s": "throughput, bytes a second",
-    "bw_low": "lower end of its 95% interval over visits",
-    "bw_high": "upper end",
-    "iops": "I/Os a second",
-    "lat_mean_ns": "mean latency, nanoseconds",
-    "lat_p99_ns": "99th percentile of latency, nanoseconds",
-    "lat_kind": "total (submission to completion), intended (from when the I/O was due), or completion",
-    "verdict": "what the value is worth, or why there is none",
-    "method": "what computed the value: id/version",
-    "iops_low": "lower end of the interval of `iops`",
-    "iops_high": "upper end",
-    "lat_mean_low_ns": "lower end of the interval of the mean latency",
-    "lat_mean_high_ns": "upper end",
-    "lat_p99_low_ns": "lower end of the interval of the 99th percentile",
-    "lat_p99_high_ns": "upper end",
-    "loop": "closed: the next I/O waits for an answer; open: I/Os are due at times of their own",
-    "window_seconds": "length of the windows kept",
-    "cut_seconds": "length of the warm-up cut before them",
-    "n_discarded": "windows discarded",
-    "seeds": "seeds of the visits, separated by blanks",
-    "notes": "remarks, separated by semicolons",
-    "limit": "what limits the cell; see [What limits a cell](../method/limits.md)",
-    "limit_share": "how far that is used",
-    "limit_next": "what comes next",
-    "limit_next_share": "how far that is used",
-    "limit_evidence": "why",
-    "ceiling": "the tightest bound known of the cell's path",
-    "ceiling_bytes_per_s": "that bound, bytes a second",
-    "watts": "power of the target during the cell's visits",
-    "iops_per_watt": "I/Os a second for each watt",
-    "bw_bytes_per_s_per_watt": "bytes a second for each watt",
-    "fresh_n_visits": "visits made after the cell had been named because it is extreme",
-    "fresh_bw_bytes_per_s": "throughput of those visits alone",
-    "fresh_bw_low": "lower end of its interval",
-    "fresh_bw_high": "upper end",
-    "sharing": "shared: one file for all jobs; private: one for each",
-    "state": "what the file or device held before the load",
-    "footprint_bytes": "bytes really covered",
-    "written_before_bytes": "bytes written to that footprint since it was prepared",
-    "cell": "the cell's key",
-}
 
 
 def command_line() -> str:
@@ -177,9 +129,11 @@ def csv_columns() -> str:
     """The fixed columns of an export, in order."""
     parts = [NOTE, "", "# CSV columns", ""]
     parts += ["`ioatlas export DIR --format csv` writes these columns in this order. Their names never change.", ""]
-    parts += ["| column | meaning |", "|---|---|", *(f"| `{name}` | {COLUMNS[name]} |" for name in FIXED)]
+    parts += ["| column | meaning |", "|---|---|", *(f"| `{name}` | {MEANINGS[name].text} |" for name in FIXED)]
     parts += ["| every other option that differs between cells | in fio's name |"]
-    parts += [f"| `{name}` | {COLUMNS[name]} |" for name in REST]
+    parts += [f"| `{name}` | {MEANINGS[name].text} |" for name in REST]
+    parts += ["| `configuration` | its name, where a campaign compares some |"]
+    parts += [f"| `{FACTOR}NAME` | value of each factor of the configuration, in the unit of the campaign file |"]
     return "\n".join(parts) + "\n"
 
 
@@ -189,6 +143,8 @@ def journal() -> str:
     parts += [
         f"`DIR/journal.sqlite` is a SQLite file. `PRAGMA user_version` tells its format, now {schema.VERSION}.",
         "A newer version is refused. Older versions stay readable.",
+        f"With configurations it is {schema.FORMAT_OF_CONFIGURATIONS}, else {schema.FIRST_VERSION}.",
+        "A record of one configuration has its name behind an `@`.",
         "",
         "It is checked as a whole when it is opened: rows, types, bounds, words and references.",
         "A journal with anything else, or with views or triggers, is refused with table, row and column.",
@@ -201,7 +157,7 @@ def journal() -> str:
         "```",
         "",
     ]
-    for table in schema.metadata.sorted_tables:
+    for table in (table for each in schema.metadata_of(schema.VERSION) for table in each.sorted_tables):
         parts += _table(table)
     parts += ["## Imported readings", ""]
     parts += [f"`DIR/imported.sqlite` holds readings of other tools, version {imported.VERSION}.", ""]
@@ -230,7 +186,12 @@ def _keys() -> Iterator[str]:
     """Rows of all keys: default as a file would say it, and the option of `map` and `plan` that says the same."""
     schema, flags = CAMPAIGN.schema(), {"profile"} | {one.key for one in CAMPAIGN.options if one.option.flag}
     tables = {"": schema["properties"]}
-    for table, title in (("TargetTable", "[target]"), ("StreamsTable", "[streams]"), ("StreamTable", "[[stream]]")):
+    for table, title in (
+        ("TargetTable", "[target]"),
+        ("ConfigurationTable", "[[configuration]]"),
+        ("StreamsTable", "[streams]"),
+        ("StreamTable", "[[stream]]"),
+    ):
         tables[f" in `{title}`"] = schema["$defs"][table]["properties"]
     for place, keys in tables.items():
         for name, key in keys.items():
@@ -248,6 +209,37 @@ def _between(page: str, name: str, lines: list[str]) -> str:
 def campaign_file_schema() -> str:
     """The JSON Schema of a campaign file."""
     return json.dumps(CAMPAIGN.schema(), indent=2) + "\n"
+
+
+def product_sheet_schema() -> str:
+    """The JSON Schema of a product sheet."""
+    return json.dumps(product_schema(), indent=2) + "\n"
+
+
+def product() -> str:
+    """The page of the product sheet with its tables of keys and layouts renewed; people write the rest."""
+    page = (DOCS / "reference" / "product.md").read_text()
+    page = _between(page, "keys", ["| key | default | meaning |", "|---|---|---|", *_product_keys()])
+    rows = [
+        f"| `{kind.value}` | {rule.name} | {rule.parity or ''} | {rule.fewest} | {_plain(SOURCES[rule.source])} |"
+        for kind, rule in RULES.items()
+    ]
+    head = ["| type | name | drives of parity | fewest drives | source of the formula |", "|---|---|---|---|---|"]
+    return _between(page, "layouts", [*head, *rows])
+
+
+def _product_keys() -> Iterator[str]:
+    schema = product_schema()
+    places = {"": schema, "[source]": "SourceTable", "[product]": "ProductTable", "[[drives]]": "DrivesTable"}
+    places |= {"[layout]": "LayoutTable", "[[price]]": "PriceTable", "[[exchange]]": "ExchangeTable"}
+    places |= {"[power]": "PowerTable", "[publishing]": "PublishingTable", "[volume]": "VolumeTable"}
+    places |= {"[[rate]]": "RateTable", "[[claim]]": "ClaimTable", "[printed]": "PrintedTable"}
+    places |= {"[[function]]": "FunctionTable"}
+    for place, name in places.items():
+        table = schema["$defs"][name] if isinstance(name, str) else name
+        for key, of in table["properties"].items():
+            default = f"`{json.dumps(of['default'])}`" if of.get("default") not in (None, "", [], {}) else ""
+            yield f"| `{key}`{f' in `{place}`' if place else ''} | {default} | {_plain(of.get('description', ''))} |"
 
 
 def decisions() -> str:
@@ -281,6 +273,8 @@ PAGES: dict[str, Callable[[], str]] = {
     "reference/csv-columns.md": csv_columns,
     "reference/journal.md": journal,
     "reference/campaign.md": campaign,
+    "reference/product.md": product,
+    "product.schema.json": product_sheet_schema,
     "decisions/README.md": decisions,
     "campaign.schema.json": campaign_file_schema,
 }

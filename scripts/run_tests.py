@@ -3,8 +3,10 @@
 
 A linter counts as one check; a test runner's counts come from the report it writes, never from its exit code alone:
 one that fails without a failed test, or writes no report, adds one failure. Nothing is run twice.
-Linters run two at a time, unit tests and real tests marked `unmeasured` in parallel. Tests that measure run one at a
-time, or they would disturb each other.
+Linters run two at a time. Beside them every test is collected once: whoever runs tests then finds their modules
+compiled, which each of its workers would do again. Unit tests compute, and real tests marked `unmeasured` and those in
+a browser wait most of their time: they run side by side, and unit tests give way. Tests whose assertions depend on
+what else the machine does run alone and one at a time, or they would disturb each other.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ import time
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -107,20 +109,22 @@ def npm_test_step(name: str, script: str, text: str, scratch: Path) -> Step:
     return Step(name, command, web)
 
 
-def steps(scratch: Path) -> dict[str, list[Step]]:
-    """All steps, by group."""
+def steps(scratch: Path) -> dict[str, list[list[list[Step]]]]:
+    """All steps, by group: phases one after another, of rows side by side, of steps one after another."""
     lint = [
         Step("mypy", [str(BIN / "mypy")]),  # the longest first
+        Step("collecting tests", [str(BIN / "pytest"), "--collect-only", "-qq", "tests"]),
         Step("ruff", [str(BIN / "ruff"), "check", "."]),
         Step("format", [str(BIN / "ruff"), "format", "--check", "."]),
         Step("import rules", [str(BIN / "lint-imports")]),
     ]
-    parallel = ["-n", str(min(os.cpu_count() or 1, 4))]
-    tests = [pytest_step("unit tests", scratch, "tests/unit", *parallel)]
-    tests += [
-        pytest_step("real tests that measure nothing", scratch, "tests/real", "-m", "unmeasured", *parallel),
-        pytest_step("real tests that measure", scratch, "tests/real", "-m", "not unmeasured"),
-    ]
+    # A module's tests share its campaigns, so they stay together. Real loads meet no more neighbours than need be:
+    # each more worker made one of them fail in some runs, and unit tests last as long anyway.
+    parallel = ["-n", str(min(os.cpu_count() or 1, 4)), "--dist", "loadscope"]
+    unit = pytest_step("unit tests", scratch, "tests/unit", *parallel)
+    computing = [replace(unit, command=["nice", "-n", "10", *unit.command])]
+    beside = [pytest_step("real tests that share the machine", scratch, "tests/real", "-m", "unmeasured", *parallel)]
+    measuring = [pytest_step("real tests that measure", scratch, "tests/real", "-m", "not unmeasured")]
     package = ROOT / "web" / "package.json"
     if package.exists():
         scripts: dict[str, str] = json.loads(package.read_text()).get("scripts", {})
@@ -129,25 +133,33 @@ def steps(scratch: Path) -> dict[str, list[Step]]:
             for name in ("lint", "typecheck")
             if name in scripts
         ]
-        tests += [
+        beside += [
             npm_test_step(f"web {name}", name, scripts[name], scratch)
             for name in ("test", "test:browser")
             if name in scripts
         ]
-    return {"lint": lint, "test": tests}
+    return {"lint": [[lint[::2], lint[1::2]]], "test": [[computing, beside], [measuring]]}
+
+
+def _environment() -> dict[str, str]:
+    """That of this process, but compiled modules are kept: the tests start Python some thousand times."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+
+def run_row(row: list[Step], *, at_once: bool) -> list[tuple[Step, Counts]]:
+    return [(step, run(step, at_once=at_once)) for step in row]
 
 
 def run(step: Step, *, at_once: bool = True) -> Counts:
     """Run one step. at_once: print what it says as it comes; False for steps that run beside each other."""
     head = f"\n== {step.name}"
-    if at_once:
-        print(head, flush=True)
+    print(head if at_once else f"{head}: begun", flush=True)
     begun = time.monotonic()
     try:
         done = subprocess.run(
             step.command,
             cwd=step.cwd,
-            env={**os.environ, **dict(step.environment)},
+            env={**_environment(), **dict(step.environment)},
             stdin=subprocess.DEVNULL,
             stdout=None if at_once else subprocess.PIPE,
             stderr=None if at_once else subprocess.STDOUT,
@@ -184,14 +196,13 @@ def main() -> int:
     total = Counts()
     failed: list[str] = []
     with tempfile.TemporaryDirectory(prefix="ioatlas-tests-") as scratch:
-        for group, members in steps(Path(scratch)).items():
-            if only in (None, group):
-                linters = group == "lint"
-                with ThreadPoolExecutor(2 if linters else 1) as pool:
-                    found = pool.map(partial(run, at_once=not linters), members)
-                    for step, counts in zip(members, found, strict=True):
-                        total += counts
-                        failed += [step.name] if counts.failed else []
+        for group, phases in steps(Path(scratch)).items():
+            for rows in phases if only in (None, group) else ():
+                with ThreadPoolExecutor(len(rows)) as pool:
+                    for found in pool.map(partial(run_row, at_once=len(rows) == 1), rows):
+                        for step, counts in found:
+                            total += counts
+                            failed += [step.name] if counts.failed else []
     print(f"\nfailed: {', '.join(failed)}" if failed else "\nall is well")
     print(total)
     return 1 if failed else 0
