@@ -2,7 +2,6 @@
 """What tests on real targets share."""
 
 import contextlib
-import fcntl
 import os
 import shutil
 import sqlite3
@@ -37,27 +36,6 @@ def _client_measured_once():
         return known[key]
 
     with mock.patch.object(conditions, "client_and_stack", once):
-        yield
-
-
-@contextlib.contextmanager
-def _fleets(how):
-    with open(Path(tempfile.gettempdir()) / "ioatlas-tests-of-fleets.lock", "w") as lock:
-        fcntl.flock(lock, how)
-        yield
-
-
-@pytest.fixture(scope="module")
-def one_of_many_fleets():
-    """For tests that have servers of clients: they wait for tests that count all there are."""
-    with _fleets(fcntl.LOCK_SH):
-        yield
-
-
-@pytest.fixture(scope="module")
-def only_fleet():
-    """For tests that count all servers of clients: no other test has any meanwhile."""
-    with _fleets(fcntl.LOCK_EX):
         yield
 
 

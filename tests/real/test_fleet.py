@@ -25,7 +25,6 @@ from tests.real.fleet_net import fleet_net
 from tests.real.pauses import Pauses
 
 pytestmark = [
-    pytest.mark.usefixtures("one_of_many_fleets"),
     pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root"),
     pytest.mark.skipif(shutil.which("nbdkit") is None, reason="nbdkit is not installed"),
     pytest.mark.skipif(shutil.which("tc") is None, reason="iproute2 is not installed"),

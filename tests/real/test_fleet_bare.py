@@ -18,7 +18,6 @@ from ioatlas.fleet.opening import open_client
 from tests.real.bare_host import BareHost
 
 pytestmark = [
-    pytest.mark.usefixtures("one_of_many_fleets"),
     pytest.mark.skipif(os.geteuid() != 0, reason="a root file system of its own needs root"),
     pytest.mark.unmeasured,
 ]

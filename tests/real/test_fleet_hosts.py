@@ -6,15 +6,14 @@ import json
 import os
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 
+from ioatlas.fleet.keeper import Keeper
 from tests.real.conftest import disk_directory, ioatlas
-from tests.real.ssh_hosts import SSHD, SshHost
+from tests.real.ssh_hosts import SSHD, SshHost, left_by
 
 pytestmark = [
-    pytest.mark.usefixtures("only_fleet"),
     pytest.mark.skipif(os.geteuid() != 0, reason="an sshd that logs in needs root"),
     pytest.mark.skipif(SSHD is None, reason="there is no sshd (openssh-server)"),
     pytest.mark.unmeasured,
@@ -49,18 +48,23 @@ def campaign(tmp_path):
     return "--campaign", file, "--yes", "-o", tmp_path / "c"
 
 
-def _there():
-    """Directories and servers of clients on this machine, whoever made them."""
-    told = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
-    servers = {line for line in told.splitlines() if "--server=" in line and "ioatlas-fleet-" in line}
-    return servers | {str(one) for name in ("ssh", "fleet") for one in Path("/tmp").glob(f"ioatlas-{name}-*")}
-
-
 @pytest.fixture
-def left():
-    """What a campaign left on hosts or here since the test began; what a killed run left earlier is none of it."""
-    before = _there()
-    return lambda: _there() - before
+def left(own_temporary, monkeypatch):
+    """What this test's campaigns left on hosts and here, whoever measures beside."""
+    tokens = []
+
+    def remembered(keeper, *told, **how):
+        made(keeper, *told, **how)
+        tokens.append(keeper.token)
+
+    made = Keeper.__init__
+    monkeypatch.setattr(Keeper, "__init__", remembered)
+
+    def found():
+        assert len(tokens) >= 2, "both hosts had a client"
+        return [one for token in tokens for one in left_by(token)] + list(own_temporary.iterdir())
+
+    return found
 
 
 def test_a_map_from_two_hosts(hosts, tmp_path, left):

@@ -19,7 +19,6 @@ from tests.real.conftest import ioatlas
 from tests.real.ssh_hosts import BUSYBOX
 
 pytestmark = [
-    pytest.mark.usefixtures("one_of_many_fleets"),
     pytest.mark.skipif(os.geteuid() != 0, reason="pods need namespaces, and those need root"),
     pytest.mark.skipif(shutil.which("kubectl") is None, reason="there is no kubectl"),
     pytest.mark.skipif(BUSYBOX is None, reason="there is no busybox"),

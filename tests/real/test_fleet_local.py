@@ -12,7 +12,6 @@ from ioatlas.fleet.hosts import read_clients
 from ioatlas.fleet.opening import open_client
 
 pytestmark = [
-    pytest.mark.usefixtures("one_of_many_fleets"),
     pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root"),
 ]
 

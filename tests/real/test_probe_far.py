@@ -16,7 +16,6 @@ from ioatlas.testbed.telemetry import Sampler
 from tests.real.ssh_hosts import BUSYBOX, SSHD, SshHost, poor_path
 
 pytestmark = [
-    pytest.mark.usefixtures("one_of_many_fleets"),
     pytest.mark.skipif(os.geteuid() != 0 or SSHD is None, reason="needs root and an sshd"),
     pytest.mark.unmeasured,
 ]

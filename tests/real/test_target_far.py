@@ -21,7 +21,6 @@ from tests.real.conftest import disk_directory
 from tests.real.ssh_hosts import BUSYBOX, poor_path
 
 pytestmark = [
-    pytest.mark.usefixtures("one_of_many_fleets"),
     pytest.mark.skipif(os.geteuid() != 0, reason="loop devices and namespaces need root"),
     pytest.mark.unmeasured,
 ]
