@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from ioatlas.analysis.imported_physics import doubts
 from tests.unit.interop.read_samples import one, read_path, read_text, sample
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
@@ -373,6 +374,34 @@ def test_mdtest_summary():
         10,
     )
     assert (removal.operation, removal.direction) == ("tree removal", None)
+
+
+@pytest.mark.parametrize("unit", ["", " (in ms/op)", " (in ops/sec)"])
+def test_mdtest_times_are_seconds_of_a_phase_whatever_their_head_says(unit):
+    def table(what, stat):
+        return f"""
+SUMMARY {what}: (of 1 iterations)
+   Operation                     Max            Min           Mean        Std Dev
+   File stat                  {stat}     {stat}     {stat}          0.000
+   File read                       0.000          0.000          0.000          0.000
+"""
+
+    head = "mdtest-4.1.0+dev was launched with 8 total task(s) on 1 node(s)\n"
+    (both,), problems = read_text(head + table("rate (in ops/sec)", "5000.000") + table(f"time{unit}", "20.000"))
+    assert problems == []
+    assert (both.iops, both.runtime_seconds, both.lat_mean_ns, both.line) == (5000, 20, None, 5)
+    alone = one(head + table(f"time{unit}", "20.000"))
+    assert (alone.operation, alone.iops, alone.runtime_seconds, alone.lat_mean_ns) == ("file stat", None, 20, None)
+
+
+def test_ior_sizes_are_those_of_its_options_and_its_latency_is_checked():
+    options = "xfersize : 47008 bytes\nblocksize : 47008 bytes\napi : POSIX"
+    text = IOR.replace("xfersize            : 262144 bytes", options)
+    first = read_text(text.replace("1024.00    256.00", "45.91      45.91").replace("0.0005", "319.08"))[0][0]
+    assert (first.bs_bytes, first.size_bytes, first.numjobs, first.iodepth) == (47008, 8 * 47008, 4, 1)
+    assert any("contradiction (Little's law)" in sentence for sentence in doubts(first))
+    other = read_text(text)[0][0]  # the table tells another size than the options: it is what was done
+    assert other.bs_bytes == 262144
 
 
 ORION_MIX = """\

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ioatlas.fio.loose_json import documents
@@ -29,6 +29,8 @@ _MDTEST = re.compile(
     r"^\s*((?:File|Directory|Tree) (?:creation|stat|read|removal|rename))\s*:?\s+([\d.]+(?:\s+[\d.]+)*)\s*$"
 )
 _MAX = re.compile(r"^Max (Write|Read):\s+([\d.]+) MiB/sec")
+_ONE_AT_A_TIME = frozenset({"POSIX", "MPIIO", "MMAP"})
+"""Interfaces by which a task has one transfer in flight."""
 _SUMMARY = re.compile(r"^Operation\s+Max\s?\(MiB\)")
 
 
@@ -43,6 +45,8 @@ class _Run:
     iterations: int = 1
     largest: list[tuple[int, str, str]] = field(default_factory=list)
     """Line, direction and figure of each `Max Write:` and `Max Read:`."""
+    names: dict[str, ImportedReading] = field(default_factory=dict)
+    """mdtest's readings by operation: what its table of times says belongs to that of its table of rates."""
 
 
 def read(source: Source) -> Iterator[ImportedReading]:
@@ -53,13 +57,13 @@ def read(source: Source) -> Iterator[ImportedReading]:
             yield from _json(source)
             return
         if match := re.match(r"^(?:IOR|mdtest)-(\d[\w.+-]*)", line.strip()):
-            yield from _fallback(source, run)
+            yield from _ended(source, run)
             run = _Run(match[1].rstrip(":"))
             if tasks := re.search(r"launched with (\d+) total task", line):
                 run.options["tasks"] = tasks[1]
         else:
             yield from _line(source, run, number, line)
-    yield from _fallback(source, run)
+    yield from _ended(source, run)
 
 
 def _line(source: Source, run: _Run, number: int, line: str) -> Iterator[ImportedReading]:
@@ -72,7 +76,7 @@ def _line(source: Source, run: _Run, number: int, line: str) -> Iterator[Importe
         run.per = match[1] or "rate"
         run.iterations = whole(match[3]) or 1
     elif match := _MDTEST.match(line):
-        yield from _mdtest(source, run, number, match[1], match[2].split())
+        _mdtest(source, run, number, match[1].lower(), match[2].split())
     elif run.columns and re.match(r"^(write|read)[\s,]", text):
         if source.unended(number) and "," in text:
             source.problem(number, "the file ends inside this row, which was not used")
@@ -98,7 +102,7 @@ def _workload(run: _Run, direction: str, block: float | None, transfer: float | 
         whole(found[1]) if (found := re.search(r"\((\d+) segment", options.get("pattern", ""))) else None
     )
     own_file = options.get("access", "").startswith("file-per-process")
-    block = block if block is not None else size_bytes(options.get("blocksize"))
+    block, transfer = _exact(block, options.get("blocksize")), _exact(transfer, options.get("xfersize"))
     size = None
     if block is not None and segments and (own_file or tasks):
         size = int(block) * segments * (1 if own_file else tasks or 1)
@@ -107,12 +111,19 @@ def _workload(run: _Run, direction: str, block: float | None, transfer: float | 
     if order:
         rw = f"rand{direction}" if "random" in order else direction if "sequential" in order else None
     return {
-        "bs_bytes": int(transfer) if transfer else size_bytes(options.get("xfersize")),
+        "bs_bytes": int(transfer) if transfer else None,
         "size_bytes": size if size is not None and size < 1 << 63 else None,
         "numjobs": tasks,
+        "iodepth": 1 if options.get("api", "").upper() in _ONE_AT_A_TIME else None,
         "rw": rw,
         "direction": direction,
     }
+
+
+def _exact(rounded: float | None, option: str | None) -> float | None:
+    """A size as the options tell it, where the table's KiB of two decimals are the same, rounded."""
+    told = size_bytes(option)
+    return told if told is not None and (rounded is None or abs(told - rounded) <= KIB / 100) else rounded
 
 
 def _row(source: Source, run: _Run, number: int, cells: list[str]) -> Iterator[ImportedReading]:
@@ -187,8 +198,9 @@ def _summary(source: Source, run: _Run, number: int, cells: list[str]) -> Iterat
     )
 
 
-def _fallback(source: Source, run: _Run) -> Iterator[ImportedReading]:
-    """`Max Write:` lines where the table is missing."""
+def _ended(source: Source, run: _Run) -> Iterator[ImportedReading]:
+    """What is known only when a run has ended: mdtest's operations, `Max Write:` lines where the table is missing."""
+    yield from run.names.values()
     if run.rows:
         return
     n = whole(run.options.get("repetitions"))
@@ -206,7 +218,10 @@ def _fallback(source: Source, run: _Run) -> Iterator[ImportedReading]:
         )
 
 
-def _mdtest(source: Source, run: _Run, number: int, name: str, cells: list[str]) -> Iterator[ImportedReading]:
+def _mdtest(source: Source, run: _Run, number: int, name: str, cells: list[str]) -> None:
+    """A row of either table. That of times holds seconds of a whole phase, whatever unit its head names: mdtest prints
+    there what it also divides the items by (mdtest.c, summarize_results_rank0).
+    """
     figures = [num(cell) for cell in cells]
     if len(figures) < 4:
         source.problem(number, "an mdtest row with fewer than four figures")
@@ -216,21 +231,24 @@ def _mdtest(source: Source, run: _Run, number: int, name: str, cells: list[str])
         return
     n = run.iterations
     rate = run.per == "rate"
-    yield ImportedReading(
+    known = run.names.get(name)
+    if known is not None and not rate:
+        run.names[name] = replace(known, runtime_seconds=mean)
+        return
+    run.names[name] = ImportedReading(
         source.name,
         number,
         "mdtest",
         tool_version=run.version,
-        operation=name.lower(),
+        operation=name,
         numjobs=whole(run.options.get("tasks")),
         iops=mean if rate else None,
-        lat_mean_ns=None if rate else times(mean, 1e6),
-        lat_kind=None if rate else "total",
         statistic="single" if n == 1 else f"mean of {n}",
         n=n,
         spread=spread if n > 1 and rate else None,
         spread_of="iops, standard deviation over iterations" if n > 1 and rate else None,
-        notes=("operations per second" if rate else "milliseconds per operation",),
+        runtime_seconds=None if rate else mean,
+        notes=("operations per second" if rate else "seconds of the whole phase; how many operations is not told",),
         details={"max": high, "min": low},
     )
 
