@@ -6,7 +6,9 @@ one that fails without a failed test, or writes no report, adds one failure. Not
 Linters run two at a time. Beside them every test is collected once: whoever runs tests then finds their modules
 compiled, which each of its workers would do again. Unit tests compute, and real tests marked `unmeasured` and those in
 a browser wait most of their time: they run side by side, and unit tests give way. Tests whose assertions depend on
-what else the machine does run alone and one at a time, or they would disturb each other.
+what else the machine does run alone and one at a time, or they would disturb each other. Where CI=true says that the
+machine has neighbours nobody knows, and time, these rows run one after another. Files that tests leave in the checkout
+are named; they are a failure with CI=true alone, since elsewhere somebody may be at work there.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
+CI = os.environ.get("CI") == "true"
 
 
 @dataclass(frozen=True)
@@ -189,6 +192,16 @@ def run(step: Step, *, at_once: bool = True) -> Counts:
     return counts
 
 
+def untracked() -> set[str]:
+    """Files of the checkout that git neither holds nor ignores; none where there is no git."""
+    command = ["git", "ls-files", "--others", "--exclude-standard", "-z"]
+    try:
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    except OSError:
+        return set()
+    return set(filter(None, done.stdout.split("\0")))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", choices=("lint", "test"), help="run one group")
@@ -198,11 +211,17 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="ioatlas-tests-") as scratch:
         for group, phases in steps(Path(scratch)).items():
             for rows in phases if only in (None, group) else ():
-                with ThreadPoolExecutor(len(rows)) as pool:
-                    for found in pool.map(partial(run_row, at_once=len(rows) == 1), rows):
+                width = 1 if group == "test" and CI else len(rows)
+                before = untracked()
+                with ThreadPoolExecutor(width) as pool:
+                    for found in pool.map(partial(run_row, at_once=width == 1), rows):
                         for step, counts in found:
                             total += counts
                             failed += [step.name] if counts.failed else []
+                if left := sorted(untracked() - before):
+                    print(f"\nleft in the checkout: {', '.join(left)}")
+                    total += Counts(failed=CI)
+                    failed += ["nothing is left in the checkout"] if CI else []
     print(f"\nfailed: {', '.join(failed)}" if failed else "\nall is well")
     print(total)
     return 1 if failed else 0
