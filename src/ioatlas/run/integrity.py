@@ -57,6 +57,7 @@ def verify_job(cell: Cell, location: Mapping[str, JobValue]) -> str:
         "verify": "crc32c",
         "do_verify": 1,
         "verify_fatal": 0,
+        "verify_state_save": 0,
         "randrepeat": 0,
         "randseed": 1,
     }
