@@ -4,13 +4,14 @@
 import contextlib
 import os
 import subprocess
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from ioatlas.lab.network import goodput_bytes_per_s
+from tests.real.target_lab import wait_for
 
-SUBNET = "10.214.77"
+SUBNET = f"10.{200 + os.getpid() // 250 % 50}.{os.getpid() % 250}"
+"""Of this process: tests of another checkout may run beside."""
 
 
 def sh(*words, check=True):
@@ -29,6 +30,11 @@ class Net:
     @property
     def clients(self):
         return "netns:" + ",".join(self.names)
+
+    def carried(self):
+        """Bytes that each client was sent so far."""
+        places = (Path(f"/sys/class/net/{self.prefix}v{number}") for number in range(2, 2 + len(self.names)))
+        return [int((place / "statistics/tx_bytes").read_text()) for place in places]
 
     def link(self, name, state):
         """Take a client's link up or down."""
@@ -71,7 +77,4 @@ def fleet_net(count, place, *, rate_bits_per_s=10**9, size="64M", export=("memor
 
 
 def _until_it_answers(server):
-    for _ in range(100):
-        if sh("ss", "-N", server, "-Hltn", "sport", "=", "10809", check=False).stdout:
-            return
-        time.sleep(0.05)
+    wait_for(lambda: sh("ss", "-N", server, "-Hltn", "sport", "=", "10809", check=False).stdout)

@@ -71,7 +71,7 @@ def test_fio_dies_with_the_process_that_started_it(tmp_path):
         "started=lambda pid, ticks: (Path(sys.argv[1]) / 'pid').write_text(f'{pid} {ticks}'))"
     )
     parent = subprocess.Popen([sys.executable, "-c", script, str(tmp_path)])
-    wait_for(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text(), 20)
+    wait_for(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
     pid, ticks = map(int, (tmp_path / "pid").read_text().split())
     time.sleep(0.3)
     assert Path(f"/proc/{pid}").exists()

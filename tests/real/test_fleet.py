@@ -23,6 +23,7 @@ from ioatlas.model.status import SectionState
 from ioatlas.run.loads import fio_process
 from tests.real.fleet_net import fleet_net
 from tests.real.pauses import Pauses
+from tests.real.target_lab import wait_for
 
 pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root"),
@@ -41,7 +42,7 @@ class Fleet:
         self.executor.open()
         self.place = place
 
-    def run(self, seconds, meanwhile=lambda: None):
+    def run(self, seconds, meanwhile=None):
         """(result of one read section on all clients, outcome, how long it took)."""
         options = {"rw": "randread", "bs": BLOCK, "iodepth": DEPTH, "size": 32 << 20, "ioengine": "nbd", "clients": 3}
         cell = Cell.of("nbd", {**options, "norandommap": 1})
@@ -49,15 +50,23 @@ class Fleet:
         self.place.mkdir(exist_ok=True)
         batch = Batch(1, self.place, (section,), readonly=True)
         begin = time.monotonic()
-        disturb = threading.Timer(2.0, meanwhile)  # the clients are at work by then
-        disturb.start()
+        disturb = threading.Thread(target=self._disturb, args=(meanwhile,))
+        if meanwhile is not None:
+            disturb.start()
         outcome = self.executor.run(
             fio_process(batch, {"nbd": 0}), stop_asked=lambda: False, started=lambda *_: None, tick=None
         )
         took = time.monotonic() - begin
-        disturb.join()
+        if meanwhile is not None:
+            disturb.join()
         (result,) = read_batch_of(self.place, (section,), 1, {}, {1: Purpose.SWEEP}) or (None,)
         return result, outcome, took
+
+    def _disturb(self, how):
+        """Once all clients are at work."""
+        begun = self.net.carried()
+        wait_for(lambda: all(now - then > 1 << 20 for now, then in zip(self.net.carried(), begun, strict=True)))
+        how()
 
 
 @pytest.fixture(scope="module")
@@ -104,8 +113,8 @@ def test_a_client_whose_fio_is_killed_is_named_within_seconds(fleet):
         for pid in _children(fleet.executor._clients[victim]._server.pid):
             os.kill(pid, signal.SIGKILL)
 
-    result, outcome, took = fleet.run(20, kill)
-    assert took < 2 + watch.NAMING_SECONDS + 5, "long before the load would have ended"
+    result, outcome, took = fleet.run(60, kill)
+    assert took < 50, "long before the load would have ended"
     assert list(fleet.executor.returned) == [victim]
     assert victim in outcome.stderr
     assert result is None or result.visit is None
@@ -132,7 +141,7 @@ def test_a_client_cut_off_from_the_target_is_named(fleet, monkeypatch):
         result, _, took = fleet.run(4, lambda: fleet.net.link(victim, "down"))
     finally:
         fleet.net.link(victim, "up")
-    assert took < 4 + 2 + 6
+    assert took < 40, "fio itself would have waited longer"
     assert list(fleet.executor.returned) == [victim]
     assert result is None or result.visit is None
 

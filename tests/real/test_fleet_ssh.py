@@ -119,7 +119,7 @@ def test_loads_on_two_hosts_end_with_their_connection(sshd, opened, tmp_path):
         gone(token_of(clients[1]))
         assert not clients[0].trouble()
         clients[0].stop_load()
-        load.wait(timeout=20)
+        load.wait(timeout=60)
         assert len(left_by(token_of(clients[0]))) <= 2, "its keeper's directory, and its lease at most"
         assert clients[0].serve().socket.exists(), "it can serve again"
         with pytest.raises(LostClientError):

@@ -3,7 +3,6 @@
 
 import os
 import subprocess
-import time
 
 import pytest
 
@@ -14,6 +13,7 @@ from ioatlas.testbed.host import look_at_host
 from ioatlas.testbed.sheet import Sheet
 from ioatlas.testbed.telemetry import Sampler
 from tests.real.ssh_hosts import BUSYBOX, SSHD, SshHost, poor_path
+from tests.real.target_lab import wait_for
 
 pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0 or SSHD is None, reason="needs root and an sshd"),
@@ -55,7 +55,7 @@ def test_counters_are_those_of_the_machine(client):
     try:
         near.start()
         far.start()
-        time.sleep(2)
+        wait_for(lambda: min(len(far._samples), len(near._samples)) >= 3)
         recordings = far.stop(), near.stop()
     finally:
         burner.kill()

@@ -3,13 +3,13 @@
 
 import shutil
 import subprocess
-import time
 
 import pytest
 
 from ioatlas.campaign import load_result
 from ioatlas.model.finding import FindingCode
 from tests.command_line import call
+from tests.real.target_lab import wait_for
 
 LINK, EACH = 40_000_000, 30_000_000
 """Bytes per second of all exports, and of each connection."""
@@ -38,9 +38,7 @@ def exports(tmp_path):
         ],
         stdin=subprocess.DEVNULL,
     )
-    end = time.monotonic() + 10
-    while not listening.exists() and time.monotonic() < end:
-        time.sleep(0.02)
+    wait_for(listening.exists)
     yield [f"nbd+unix:///{name}?socket={listening}" for name in ("lun1", "lun2")]
     server.terminate()
     server.wait()
