@@ -87,7 +87,7 @@ def _read(path: Path, limits: Mapping[str, int], declared: Mapping[str, Any]) ->
             return {"refused": refused, "checks": []}
         checked = verify(path)
         checks = [{**asdict(one), "text": _clean(one.text, 3900)} for one in checked.checks]
-        if not checked.verified:
+        if checked.refused:
             return {"refused": "it is not verified: see its checks", "checks": checks}
         with open_bundle(path) as bundle:
             index = dict(bundle.index)

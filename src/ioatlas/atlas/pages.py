@@ -225,7 +225,7 @@ class Pages:
             one = queries.result_of(self.database, result_id, viewer)
             document = self._document(one) if one is not None and queries.may_read_data(one, viewer) else None
             if one is not None and document is not None:
-                sides.append(ranking.Side(one.id, one.title, one.product, document))
+                sides.append(ranking.Side(one.id, one.title, one.product, document, one.verified))
         fault = ""
         if len(sides) < 2 or len(sides) < len(ids):
             fault = "Choose two results or more that are public: tick them in a search."

@@ -47,6 +47,7 @@ class Preview:
     kept: tuple[str, ...]
     n_cells: int
     verified: bool
+    refused: bool
     checks: tuple[Check, ...]
     conditions: tuple[Condition, ...]
     grade: Grade
@@ -72,6 +73,7 @@ class Preview:
             "names_kept": list(self.kept),
             "cells": self.n_cells,
             "verified": self.verified,
+            "refused": self.refused,
             "checks": [vars(one) for one in self.checks],
             "grade": self.grade,
             "missing": [{"name": one.name, "todo": one.todo} for one in self.missing],
@@ -125,6 +127,7 @@ def preview(path: Path, declared: Declaration, today: date, *, private: bool = F
         tuple(redaction.get("kept", ())),
         int(index["counts"]["cells"]),
         checked.verified,
+        checked.refused,
         tuple(checked.checks),
         conditions,
         grade(conditions),

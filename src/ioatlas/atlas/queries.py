@@ -119,7 +119,7 @@ def search(
         asked = asked.where(result.c.id.in_(_shared_with(viewer, wanted.circle_id)))
     with database.reading() as link:
         if wanted.asks_for_performance:
-            asked = asked.where(_performs(link, wanted))
+            asked = asked.where(result.c.verified, _performs(link, wanted))
         asked = _behind(asked, order, cursor).limit(limit + 1)
         rows = link.execute(asked).mappings().all()
         shown = [_result(row) for row in rows[:limit]]

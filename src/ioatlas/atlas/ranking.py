@@ -14,7 +14,7 @@ from typing import Any
 from ioatlas.atlas.heat import LOOSE, SUSPECT
 from ioatlas.model.units import format_count, format_latency, format_rate, format_size
 
-METHOD = ("ioengine", "direct", "preparation", "files", "fio")
+METHOD = ("ioengine", "direct", "preparation", "files", "fio", "check")
 """Conditions that have to be the same before one result may stand above another."""
 MOST_CELLS = 200
 _KEY = ("rw", "direction", "bs_bytes", "size_bytes", "numjobs", "iodepth")
@@ -28,6 +28,7 @@ class Side:
     title: str
     of: str
     document: Mapping[str, Any]
+    verified: bool = True
 
 
 @dataclass(frozen=True)
@@ -76,14 +77,14 @@ class Table:
 
 def compared(sides: Sequence[Side]) -> Table:
     """All cells that two sides or more have."""
-    facts = [conditions(side.document) for side in sides]
+    facts = [{"check": "verified" if side.verified else "unchecked", **conditions(side.document)} for side in sides]
     names = dict.fromkeys(name for told in facts for name in told)
     apart = tuple(
         Difference(name, tuple(told.get(name, "") or "not told" for told in facts), name in METHOD)
         for name in names
         if len({told.get(name, "") for told in facts}) > 1
     )
-    ranked = not any(one.of_method for one in apart)
+    ranked = all(side.verified for side in sides) and not any(one.of_method for one in apart)
     cells: dict[tuple[Any, ...], list[Mapping[str, Any] | None]] = defaultdict(lambda: [None] * len(sides))
     for place, side in enumerate(sides):
         for row in side.document.get("rows", ()):

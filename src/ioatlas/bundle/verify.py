@@ -75,8 +75,13 @@ class Verification:
     fingerprint: str = ""
 
     @property
+    def refused(self) -> bool:
+        return self.signature is Signature.BAD or any(one.state == "failed" for one in self.checks)
+
+    @property
     def verified(self) -> bool:
-        return self.signature is not Signature.BAD and all(one.state != "failed" for one in self.checks)
+        """In full. Who says that another version packed it gets notes in place of refusals, and no more for it."""
+        return not self.refused and all(one.state != "note" for one in self.checks)
 
     def add(self, name: str, faults: list[str], passed: str, *, note: bool = False) -> None:
         """One check: its faults, or the sentence for when there is none."""

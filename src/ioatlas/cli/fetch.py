@@ -23,7 +23,7 @@ Examples:
   ioatlas show 4x7k2m9qpt.ioatlas.zip              read it where it lies
 
 \b
-Exit status: 0 fetched and verified, 1 not reached, 2 wrong usage, 3 fetched, and it does not verify.""",
+Exit status: 0 fetched and verified, 1 not reached, 2 wrong usage, 3 fetched, and not verified in full.""",
 )
 @click.argument("result", metavar="RESULT")
 @click.option("--from", "url", metavar="URL", default="", help="The atlas, where RESULT is only its id.")
@@ -51,7 +51,9 @@ def command(result: str, url: str, output: Path | None, as_json: bool) -> None:
         told = {"bundle": str(path), "bytes": size, "verified": found.verified, "signature": found.signature}
         click.echo(json.dumps({**told, "fingerprint": found.fingerprint or None}, indent=2))
     else:
-        click.echo(f"{path}  {size:,} bytes, {'verified' if found.verified else 'NOT verified'}")
+        click.echo(
+            f"{path}  {size:,} bytes, {said}"
+        )
     if not found.verified:
         raise GateError("it does not verify here", where=str(path), remedy=f"ioatlas verify {path}")
 

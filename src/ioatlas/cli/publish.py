@@ -77,7 +77,7 @@ def command(
         click.echo(json.dumps({"to": client.url, "published": False, **seen.document()}, indent=2))
     elif not as_json or not yes:
         _show(seen, client.url)
-    if not seen.verified:
+    if seen.refused:
         raise RefusedError(
             "it does not verify, so no atlas takes it", where=str(bundle), remedy=f"ioatlas verify {bundle}"
         )
@@ -111,15 +111,20 @@ def _show(seen: Preview, url: str) -> None:
         f"  names       {', '.join(dict.fromkeys(seen.names))} stay; of your site replaced: {seen.replaced}",
         f"  signed by   {seen.signer or 'nobody'}",
         f"  licence     {seen.licence or 'none given'}",
-        f"  verified    {'yes' if seen.verified else 'NO'}",
+        f"  verified    {_verified(seen)}",
         f"  grade       {seen.grade}; missing or partly told: {plural(len(seen.missing), 'condition')}",
     ]
     if seen.kept:
         lines.append(f"  kept        {', '.join(seen.kept)} were not replaced, as your plan asked")
     lines += [f"    {one.name}: {one.text}{f'; {one.todo}' if one.todo else ''}" for one in seen.missing]
-    lines += [f"  ✘ {one.name}: {one.text}" for one in seen.checks if one.state == "failed"]
+    marks = {"failed": "✘", "note": "!"}
+    lines += [f"  {marks[one.state]} {one.name}: {one.text}" for one in seen.checks if one.state in marks]
     for line in lines:
         click.echo(line, err=True)
+
+
+def _verified(seen: Preview) -> str:
+    return "yes" if seen.verified else "NO" if seen.refused else "not in full: its badge will be 'unchecked'"
 
 
 def _agree(*, yes: bool) -> None:

@@ -33,7 +33,7 @@ Examples:
   ioatlas verify nas1.ioatlas.zip --json | jq .verified
 
 \b
-Exit status: 0 verified, 2 this is no bundle, 3 refused.""",
+Exit status: 0 verified, 2 this is no bundle, 3 refused or not verified in full.""",
 )
 @click.argument("bundle", metavar="BUNDLE", type=click.Path(path_type=Path))
 @click.option("--trusted", "must_be_trusted", is_flag=True, help="Refuse a bundle that no trusted key signed.")
@@ -50,6 +50,7 @@ def command(bundle: Path, must_be_trusted: bool, as_json: bool) -> None:
         told = {
             "bundle": str(bundle),
             "verified": found.verified,
+            "refused": found.refused,
             "signature": found.signature,
             "signer": found.signer or None,
             "fingerprint": found.fingerprint or None,
@@ -57,13 +58,16 @@ def command(bundle: Path, must_be_trusted: bool, as_json: bool) -> None:
         }
         click.echo(json.dumps(told, indent=2))
     else:
-        click.echo(f"{bundle.name}: {'VERIFIED' if found.verified else 'REFUSED'}{_signed(found)}")
+        said = "REFUSED" if found.refused else "VERIFIED" if found.verified else "NOT VERIFIED IN FULL"
+        click.echo(f"{bundle.name}: {said}{_signed(found)}")
         for check in found.checks:
             click.echo(f"  {MARKS[check.state]} {check.name}: {check.text}")
         if found.verified and found.signature is Signature.UNKNOWN:
             click.echo("Next: compare the fingerprint with its holder's, then `ioatlas key trust`.")
-        elif not found.verified:
+        elif found.refused:
             click.echo("Next: do not use it; ask its maker for another copy.")
+        elif not found.verified:
+            click.echo("Next: check it with the ioatlas that packed it too; do not rank it by this.")
     if not found.verified:
         raise click.exceptions.Exit(REFUSED)
 

@@ -21,6 +21,7 @@ def test_wanted_performance_is_held_against_the_bad_side_of_the_interval(databas
     put(desk, alice, found("cached", [cell(iops=90_000, p99_ns=1e6, cached=True, usable=False)]))
     put(desk, alice, found("two cells", [cell(iops=90_000, p99_ns=9e6), cell(iops=100, p99_ns=1e6, iodepth=2)]))
     put(desk, alice, found("no interval", [cell(iops=90_000, p99_ns=1e6, iops_low=None)]))
+    put(desk, alice, found("unchecked", [cell(iops=90_000, p99_ns=1e6)], verified=False))
     put(desk, alice, found("dear", [cell(iops=90_000, p99_ns=1e6)], price_per_tib=300.0))
     wanted = Wanted(
         rw="randread", bs_bytes=4096, min_iops=20_000, max_p99_ns=5e6, max_price_per_tib=150, currency="USD"

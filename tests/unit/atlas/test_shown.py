@@ -105,6 +105,13 @@ def test_a_cached_cell_is_shown_and_not_ranked():
     assert "cached" in table.lines[0].entries[0].why
 
 
+def test_what_is_not_verified_is_not_ranked():
+    sides = [Side("0", "t", "", document(row())), Side("1", "t", "", document(row(9e9, 8e9, 10e9)), verified=False)]
+    table = compared(sides)
+    assert not table.ranked
+    assert ("check", ("verified", "unchecked")) in [(one.name, one.values) for one in table.differences]
+
+
 def test_results_measured_in_other_ways_are_not_ranked():
     table, found = places(document(row()), document(row(50e6, 45e6, 55e6), direct=0))
     assert not table.ranked

@@ -3,7 +3,9 @@
 
 import pytest
 
+from ioatlas import container
 from tests.unit.atlas.made import OLD_BUNDLE
+from tests.unit.bundle.made import changed, resigned
 
 UPLOAD = "/api/v1/results"
 
@@ -35,6 +37,17 @@ def test_a_bundle_is_taken_in_found_and_given_back_as_it_was(client, people):
     same = send(client, people["alice"])
     assert (same.status_code, same.json()["id"], same.json()["new"]) == (200, told["id"], False)
     assert send(client, people["robert"]).json()["id"] != told["id"]
+
+
+def test_what_an_older_version_is_said_to_have_packed_gains_no_badge_by_it(client, people):
+    opened = container.of_bytes(OLD_BUNDLE.read_bytes(), "")
+    members = {name: opened.read(name) for name in opened.members}
+    forged = changed(members, "data/result.json", lambda told: told["rows"][0].update(iops=9e9))
+    told = send(client, people["alice"], container.as_bytes(resigned(forged))).json()
+    assert told["badge"] == "unchecked"
+    assert told["id"] in client.get(UPLOAD).text
+    assert told["id"] not in client.get(UPLOAD, params={"min_iops": 0}).text
+    assert client.get("/api/v1/me", headers=people["alice"]).json()["credits"] == 0
 
 
 def test_deleted_it_is_gone_and_known_to_be(client, people, blobs):

@@ -17,7 +17,7 @@ from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.report.export.to_json import document
 from ioatlas.store.tables import export
 from tests.command_line import call
-from tests.unit.bundle.made import bundle_file, campaign, changed, key, packed, resigned
+from tests.unit.bundle.made import bundle_file, campaign, changed, key, packed, rederived, resigned
 
 FEW = ("points", "highest", "trace")
 """The procedures whose campaigns are short; bench/bundle takes them all, simulated and with fio."""
@@ -165,6 +165,39 @@ def test_a_journal_that_is_not_what_was_measured_is_refused_whoever_signed_it(wh
     members = with_rows(packed("points").members, *ROWS[what])
     found = verify(bundle_file(tmp_path, container.as_bytes(resigned(members, key()))))
     assert failed(found), found.checks
+
+
+def _as_if_older(members):
+    """As somebody says who hopes that less is checked then."""
+    members = with_rows(members, "campaign", lambda rows: rows[0].update(tool_version="0.2.0"))
+    index = json.loads(members["bundle.json"]) | {"packed_with": "ioatlas 0.2.0"}
+    return {**members, "bundle.json": json.dumps(index).encode()}
+
+
+def _another_job(members):
+    name = "campaign/batches/00001/job.fio"
+    assert b"direct=0" in members[name]
+    return {**members, name: members[name].replace(b"direct=0", b"direct=1")}
+
+
+FORGED = {
+    "a verdict": lambda members: with_rows(members, *ROWS["a verdict"]),
+    "a job of another load": _another_job,
+    "a value": lambda members: changed(members, *CHANGES["a value"]),
+}
+
+
+@pytest.mark.parametrize("what", FORGED)
+def test_who_claims_another_version_to_be_checked_less_is_not_verified(what, tmp_path):
+    members = FORGED[what](packed("points").members)
+    honest = verify(bundle_file(tmp_path, container.as_bytes(resigned(members, key()))))
+    assert honest.refused
+    keep = ["data/result.json"] if what == "a value" else []
+    path = bundle_file(tmp_path, container.as_bytes(rederived(_as_if_older(members), key(), keep=keep)))
+    found = verify(path)
+    assert (found.refused, found.verified) == (False, False), found.checks
+    told = call("verify", path)
+    assert (told.returncode, "NOT VERIFIED IN FULL" in told.stdout) == (3, True)
 
 
 def test_raw_output_that_was_taken_out_or_changed_is_refused_whoever_signed_it(tmp_path):
