@@ -14,8 +14,10 @@ from tests.unit.atlas.made import OLD_BUNDLE, found, put
 from tests.unit.atlas.test_backup import *  # noqa: F403
 from tests.unit.atlas.test_changes import *  # noqa: F403
 from tests.unit.atlas.test_migrations import *  # noqa: F403
+from tests.unit.atlas.test_mine import *  # noqa: F403
 from tests.unit.atlas.test_queries import *  # noqa: F403
 from tests.unit.atlas.test_seen import *  # noqa: F403
+from tests.unit.atlas.test_tidy import *  # noqa: F403
 from tests.unit.atlas.test_uploads import *  # noqa: F403
 
 del test_what_is_no_sound_bundle_is_refused_and_leaves_nothing  # noqa: F821 - before there is anything for a database

@@ -51,9 +51,8 @@ def command(result: str, url: str, output: Path | None, as_json: bool) -> None:
         told = {"bundle": str(path), "bytes": size, "verified": found.verified, "signature": found.signature}
         click.echo(json.dumps({**told, "fingerprint": found.fingerprint or None}, indent=2))
     else:
-        click.echo(
-            f"{path}  {size:,} bytes, {said}"
-        )
+        said = "verified" if found.verified else "NOT verified" if found.refused else "not verified in full"
+        click.echo(f"{path}  {size:,} bytes, {said}")
     if not found.verified:
         raise GateError("it does not verify here", where=str(path), remedy=f"ioatlas verify {path}")
 
