@@ -183,9 +183,9 @@ def _series(kept: Sequence[Labelled], options: Sequence[dict[str, OptionValue]],
     """A name for the target of each reading: the user's label, else the tool and its version; with more where cells
     could not be told apart.
 
-    What is added, until they can be: the host (as a number), the tool's own label, direct or buffered, the file.
-    Results that the user gave a label, and those in more files than a legend can hold, are not split by file: they
-    are repeats.
+    What is added, until they can be: the host (as a number), the tool's own label, direct or buffered, the folder, the
+    file. Results that the user gave a label, and those in more folders or files than a legend can hold, are not split
+    by them: they are repeats.
     """
     base = [one.label or _tool(one.reading) for one in kept]
     places = [(tuple(option.items()), one.reading.direction) for one, option in zip(kept, options, strict=True)]
@@ -204,18 +204,23 @@ def _series(kept: Sequence[Labelled], options: Sequence[dict[str, OptionValue]],
         lambda one: hosts[one.reading.host] if one.reading.host else None,
         lambda one: _short(one.reading.label),
         lambda one: caching(one.reading) if caching(one.reading) != NOT_TOLD else None,
+        lambda one: None if one.label else files[one.reading.source].rpartition("/")[0] or None,
         lambda one: None if one.label else one.reading.source.rsplit("/", 1)[-1],
         lambda one: None if one.label else files[one.reading.source],
     )
+    folder_step = len(further) - 3
+    whole = names
     for step, part in enumerate(further):
         clash = _clashing(names, places)
         if not clash:
             break
-        if step >= len(further) - 2:
-            sources: dict[str, set[str]] = {}
-            for name, one in zip(names, kept, strict=True):
-                sources.setdefault(name, set()).add(one.reading.source)
-            clash = {name for name in clash if len(sources[name]) <= MOST_FILES}
+        if step == folder_step:
+            whole = list(names)
+        if step >= folder_step:
+            splits: dict[str, set[str | None]] = {}
+            for name, one in zip(whole, kept, strict=True):
+                splits.setdefault(name, set()).add(part(one) if step == folder_step else one.reading.source)
+            clash &= {name for name, of in zip(names, whole, strict=True) if len(splits[of]) <= MOST_FILES}
         split = _that_splits(names, places, clash, [part(one) for one in kept])
         names = [
             f"{name}, {text}" if name in split and (text := part(one)) else name

@@ -8,10 +8,11 @@ from collections.abc import Iterable, Sequence
 
 from ioatlas.model.cell import TARGETS, Cell, OptionValue
 from ioatlas.model.options import SIZE_OPTIONS
-from ioatlas.model.units import format_size
+from ioatlas.model.units import format_size, format_size_rounded
 
 UNKNOWN_STATE = "unknown"
 """State of cells of other tools, of which only what the source says is told."""
+_TIB = 1 << 40
 NAMED = ("rw", "bs", "bssplit", "numjobs", "iodepth", "ioengine")
 """Options with a place of their own in a cell's name, or (the engine) that follow from the others."""
 
@@ -131,7 +132,7 @@ def _is_untold(cell: Cell, name: str) -> bool:
 
 
 def size_text(value: OptionValue) -> str:
-    """Sizes, also fio's `read,write,trim` form."""
+    """Sizes, also fio's `read,write,trim` form. From 1 TiB on three digits tell a size better than all of them."""
     if isinstance(value, int):
-        return format_size(value)
+        return format_size_rounded(value) if value >= _TIB else format_size(value)
     return "/".join(format_size(int(part)) if part.isdigit() else part or "default" for part in str(value).split(","))

@@ -252,6 +252,10 @@ def _middle(result: CampaignResult, console: Console, width: int, room: int, mor
         return _cut(rendered(rounds_tables(result), width), room, more)
     if result.works:  # all of them stand above
         return []
+    from ioatlas.cli._load_list import load_list, makes_no_map
+
+    if makes_no_map(result):
+        return load_list(result, width=width, lines=room, more=more)
     from ioatlas.cli._heatmap import draw, small_map
 
     found = small_map(result)

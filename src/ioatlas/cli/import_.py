@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from ioatlas.analysis.wording import plural
+from ioatlas.analysis.wording import plural, size_text
 from ioatlas.cli._fold import folded
 from ioatlas.errors import UsageError
 from ioatlas.interop.read.formats import TOOLS
@@ -191,7 +191,7 @@ def _row(record: dict[str, Any]) -> tuple[str, ...]:
         record["operation"] or record["rw"] or "",
         record["direction"] or "",
         _cell(record["bs_bytes"], format_size),
-        _cell(record["size_bytes"], format_size),
+        _cell(record["size_bytes"], size_text),
         _cell(record["numjobs"], str),
         _cell(record["iodepth"], str),
         _cell(record["iops"], format_count),

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A line for each load: what other tools measured once each makes no map, and not all of it moves data."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from ioatlas.analysis.wording import Namer
+from ioatlas.model.units import format_count, format_rate
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from ioatlas.model.estimate import Estimate
+    from ioatlas.model.result import CampaignResult
+
+_FEWEST = 3
+"""Up to so many loads that move data, the best values above the list tell all."""
+
+
+def makes_no_map(result: CampaignResult) -> bool:
+    """Whether these are imported loads of which hardly two are of one kind."""
+    if any(e.kind != "imported" for e in result.estimates):
+        return False
+    cells = {(e.cell.key, e.direction): e for e in result.estimates}.values()
+    kinds = Counter(_kind(e) for e in cells)
+    told_above = len(cells) <= _FEWEST and all(e.bw_bytes_per_s for e in cells)
+    return not told_above and len(kinds) * 2 > len(cells)
+
+
+def _kind(e: Estimate) -> tuple[str, str, str]:
+    return e.cell.target, e.direction, str(e.cell.option.get("operation", e.cell.rw))
+
+
+def load_list(result: CampaignResult, *, width: int, lines: int, more: str) -> list[Text]:
+    """At most `lines` lines of `width`; how many are left out is told. more: where all of it is."""
+    from rich.text import Text
+
+    namer = Namer([e.cell for e in result.estimates], [one.name for one in result.targets])
+    loads: dict[tuple[str, str], list[Estimate]] = {}
+    for e in result.estimates:
+        loads.setdefault((e.cell.key, e.direction), []).append(e)
+    rows = [
+        (_rates(found), _kind(found[0])[2], namer.short(found[0].cell, without=("operation",)), found[0].cell.target)
+        for found in loads.values()
+    ]
+    shown = rows if len(rows) <= lines else rows[: max(lines - 1, 0)]
+    if not shown:
+        return []
+    rate, what, load = (max(len(row[column]) for row in shown) for column in range(3))
+    several = len(result.targets) > 1
+    drawn = []
+    for row in shown:
+        told = f"{row[0]:>{rate}}  {row[1]:<{what}}  {row[2]:<{load}}  {row[3] if several else ''}".rstrip()
+        drawn.append(Text(told if len(told) <= width else f"{told[: width - 1]}…"))
+    if len(shown) < len(rows):
+        drawn.append(Text(f"... and {len(rows) - len(shown)} more ({more})"))
+    return drawn
+
+
+def _rates(found: list[Estimate]) -> str:
+    """Of one reading its rate, of several the lowest and the highest."""
+    ordered = sorted(found, key=lambda e: (e.bw_bytes_per_s or 0.0, e.iops or 0.0))
+    low, high = _rate(ordered[0]), _rate(ordered[-1])
+    if low == high:
+        return high
+    number, _, unit = low.rpartition(" ")
+    return f"{number if high.endswith(unit) else low} to {high}"
+
+
+def _rate(e: Estimate) -> str:
+    """Throughput, or operations where no data are moved."""
+    if e.bw_bytes_per_s:
+        return format_rate(e.bw_bytes_per_s)
+    return f"{format_count(e.iops)} ops/s" if e.iops else "no rate"
