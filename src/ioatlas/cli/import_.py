@@ -333,6 +333,8 @@ def command(
         err=True,
     )
     if not tally.readings:
+        remedy = "what a benchmark printed or wrote as its results; `ioatlas import --help` lists the tools"
+        click.echo(folded(f"  what to do: name {remedy}, `ioatlas translate` reads their job files", 4), err=True)
         sys.exit(1)
     if tally.lost:
         sys.exit(4)

@@ -58,3 +58,11 @@ RATES = (("hdd", 100), ("ssd", 500), ("usb", 700))
 def test_a_few_files_in_folders_are_sets_of_their_own(imported):
     said = imported({f"{folder}/{name}.txt": MDTEST.format(rate="5.0") for folder in "ab" for name in ("x", "y")})
     assert all(f"mdtest 4.0.0, {name}" in said for name in ("a, x.txt", "a, y.txt", "b, x.txt", "b, y.txt"))
+
+
+def test_where_nothing_is_readable_the_next_step_is_told(tmp_path):
+    (tmp_path / "job.txt").write_text("sd=sd1,lun=/dev/sdx,threads=32\n")
+    done = call("import", tmp_path / "job.txt")
+    assert done.returncode == 1
+    assert "no known result format" in done.stderr
+    assert "what to do: name what a benchmark printed" in " ".join(done.stderr.split())
