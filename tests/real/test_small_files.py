@@ -11,6 +11,8 @@ import time
 
 import pytest
 
+from ioatlas import lab
+from ioatlas.lab.running import missing
 from tests.real.conftest import ioatlas, rows
 
 pytestmark = [
@@ -57,3 +59,19 @@ def test_killed_in_the_middle_it_leaves_nothing_once_resumed(disk_dir, tmp_path)
     again = ioatlas("resume", out)
     assert again.returncode == 0, again.stderr
     assert list(target.iterdir()) == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or bool(missing(lab.scenarios()["names-smb"])), reason="root and samba")
+def test_names_are_measured_on_an_smb_share(own_lab, tmp_path):
+    campaign = tmp_path / "smb.toml"
+    with lab.start("names-smb", round_trip_ms=5.0) as share:
+        campaign.write_text(
+            f'file_sizes = "0"\nvisits = 1\n[target]\npath = "{share.location}"\n[sweep]\nnrfiles = 10\nnumjobs = 1\n'
+        )
+        made = ioatlas("map", "--campaign", campaign, "-o", tmp_path / "smb", "--json", "--yes")
+        assert made.returncode == 0, made.stderr
+        assert os.listdir(share.location) == ["data"]
+    found = json.loads(ioatlas("show", tmp_path / "smb", "--json").stdout)["rows"]
+    rates = {row["operation"]: row["iops"] for row in found}
+    # What changes a name takes a round trip at least.
+    assert all(rates[name] <= 200 for name in ("create", "rename", "delete"))

@@ -224,12 +224,19 @@ REGISTRY["page-cache-limited"] = Scenario(
 )
 
 SMB_PORT = 445
-SMB_FILE = "{dir}/mount/{server}/disk/data"
+SMB_SHARE = "{dir}/mount/{server}/disk"
+SMB_FILE = f"{SMB_SHARE}/data"
 SMB_PACKAGES = (
     IPERF,
     Requirement("smbd", "samba"),
     Requirement("smbnetfs", "smbnetfs"),
     Requirement("/dev/fuse", "a kernel with FUSE"),
+)
+SMB_FAR_PACKAGES = (
+    Requirement("ip", "iproute2"),
+    Requirement("nsenter", "util-linux"),
+    Requirement("/dev/net/tun", "a kernel with TUN"),
+    *SMB_PACKAGES,
 )
 SMB = """[global]
 server role = standalone server
@@ -342,12 +349,7 @@ REGISTRY["nas-far"] = Scenario(
     "single queue",
     "the same SMB server at the end of a long link: one request at a time, none answered before a packet is back, "
     "unless a cache answers it",
-    (
-        Requirement("ip", "iproute2"),
-        Requirement("nsenter", "util-linux"),
-        Requirement("/dev/net/tun", "a kernel with TUN"),
-        *SMB_PACKAGES,
-    ),
+    SMB_FAR_PACKAGES,
     {"round_trip_ms": 4.0, "size_bytes": 16 << 20},
     _far,
     needs_root=True,

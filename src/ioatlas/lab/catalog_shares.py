@@ -143,6 +143,13 @@ done
 exec glusterd -N -p /run/glusterd.pid -l {dir}/glusterd$1.txt
 """
 )
+GLUSTER_PACKAGES = (
+    *IPROUTE,
+    IPERF,
+    Requirement("glusterd", "glusterfs-server"),
+    Requirement("glusterfs", "glusterfs-client"),
+    Requirement("/dev/fuse", "a kernel with FUSE"),
+)
 CACHES = ("io-cache", "quick-read", "read-ahead", "stat-prefetch")
 
 
@@ -175,16 +182,21 @@ def _layout(s: Mapping[str, Setting]) -> tuple[tuple[str, ...], float, str]:
             )
 
 
-def _cluster(s: Mapping[str, Setting]) -> Recipe:
-    count, rate, mtu = whole(s, "nodes"), whole(s, "rate_bits_per_s"), whole(s, "mtu")
-    words, sent, why = _layout(s)
-    numbers = range(1, count + 1)
+def gluster_steps(
+    nodes: Nodes, words: tuple[str, ...], set_up: Mapping[str, str], mount: tuple[str, ...] = ()
+) -> tuple[Step, ...]:
+    """A volume `lab` over all of the nodes, mounted at {dir}/mount.
+
+    words: of the volume's lay-out; set_up: options of the volume; mount: options of its FUSE client.
+    """
+    numbers = range(1, nodes.count + 1)
     gluster = ("nsenter", "--target", "{gluster1_pid}", "--mount", "--net", "gluster", "--mode=script")
     bricks = [f"{{node{number}}}:{{dir}}/brick{number}" for number in numbers]
     hosts = "".join(f"{{node{number}}} node{number}\n" for number in numbers)
     create = " ".join((*gluster, "volume", "create", "lab", *words, *bricks, "force"))
-    steps: list[Step] = [
-        Nodes(count, rate, mtu),
+    client = ("glusterfs", "-N", "-s", "{server}", "--volfile-id=lab", *mount, "-l", "{dir}/client.txt", "{dir}/mount")
+    return (
+        nodes,
         Text("{dir}/hosts", f"127.0.0.1 localhost\n{hosts}"),
         Text("{dir}/gsyncd", NO_GEO_REPLICATION),
         Run(("chmod", "700", "{dir}/gsyncd")),
@@ -201,19 +213,22 @@ def _cluster(s: Mapping[str, Setting]) -> Recipe:
         *(Run((*gluster, "peer", "probe", f"{{node{number}}}")) for number in numbers[1:]),
         # Peers that have just met do not know one another for a moment.
         Run(("timeout", "20", "sh", "-c", f"until {create} >/dev/null 2>{{dir}}/create.txt; do sleep 0.2; done")),
-        *(Run((*gluster, "volume", "set", "lab", f"performance.{cache}", "off")) for cache in CACHES),
-    ]
-    if words:
-        healer = "cluster.self-heal-daemon" if words[0] == "replica" else "cluster.disperse-self-heal-daemon"
-        steps.append(Run((*gluster, "volume", "set", "lab", healer, "off")))
-    client = ("glusterfs", "-N", "-s", "{server}", "--volfile-id=lab", "-l", "{dir}/client.txt", "{dir}/mount")
-    steps += [
+        *(Run((*gluster, "volume", "set", "lab", option, value)) for option, value in set_up.items()),
         Run((*gluster, "volume", "start", "lab")),
         Run(("mkdir", "{dir}/mount")),
         Serve("client", client),
         Run(("timeout", "20", "sh", "-c", "until mountpoint -q {dir}/mount; do sleep 0.05; done")),
         iperf_server(1),
-    ]
+    )
+
+
+def _cluster(s: Mapping[str, Setting]) -> Recipe:
+    count, rate, mtu = whole(s, "nodes"), whole(s, "rate_bits_per_s"), whole(s, "mtu")
+    words, sent, why = _layout(s)
+    set_up = {f"performance.{cache}": "off" for cache in CACHES}
+    if words:
+        set_up["cluster.self-heal-daemon" if words[0] == "replica" else "cluster.disperse-self-heal-daemon"] = "off"
+    steps = gluster_steps(Nodes(count, rate, mtu), words, set_up)
     link = goodput_bytes_per_s(rate, mtu)
     truth = {
         "write_bytes_per_s": Truth(link / sent, "B/s", "arithmetic", f"TCP payload of the client's port: {why}"),
@@ -227,20 +242,14 @@ def _cluster(s: Mapping[str, Setting]) -> Recipe:
         Check(f"{way}_bytes_per_s", (*common, f"rw={way}"), "mean_bw", 3, 8, 0.03, wider=wider)
         for way in ("write", "read")
     )
-    return Recipe(tuple(steps), "{dir}/mount", truth, kind="directory", checks=checks, options={"direct": 1})
+    return Recipe(steps, "{dir}/mount", truth, kind="directory", checks=checks, options={"direct": 1})
 
 
 REGISTRY["cluster"] = Scenario(
     "cluster",
     "link",
     "GlusterFS over nodes with a link each, distributed, replicated or dispersed, mounted as a directory",
-    (
-        *IPROUTE,
-        IPERF,
-        Requirement("glusterd", "glusterfs-server"),
-        Requirement("glusterfs", "glusterfs-client"),
-        Requirement("/dev/fuse", "a kernel with FUSE"),
-    ),
+    GLUSTER_PACKAGES,
     {"kind": "replicated", "nodes": 3, "replicas": 3, "redundancy": 1, "rate_bits_per_s": 10**8, "mtu": 1500},
     _cluster,
     needs_root=True,

@@ -120,6 +120,7 @@ def scenarios() -> dict[str, Scenario]:
         catalog_clients,
         catalog_faulty,
         catalog_moving,
+        catalog_names,
         catalog_nodes,
         catalog_root,
         catalog_shares,

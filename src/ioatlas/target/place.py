@@ -8,7 +8,7 @@ import stat
 
 from ioatlas.errors import IoAtlasError, RefusedError
 from ioatlas.model.target import Target
-from ioatlas.model.units import format_size_rounded
+from ioatlas.model.units import format_size, format_size_rounded
 from ioatlas.target.devices import BlockDevice, above, below, device_of, devices_under_filesystem
 from ioatlas.target.identity import NEW_FILE
 from ioatlas.target.mounts import mount_of
@@ -16,6 +16,8 @@ from ioatlas.target.trouble import answer_within
 
 KEPT_FREE = 0.1
 """The share of the free space that stays free."""
+UNTOLD_BYTES = 64 << 20
+"""What may be put on a file system that does not say how much is free, such as smbnetfs: small files, no large map."""
 
 
 def check_space(target: Target, needed_bytes: int, *, needed_files: int = 1) -> None:
@@ -26,12 +28,14 @@ def check_space(target: Target, needed_bytes: int, *, needed_files: int = 1) -> 
         return
     place = target.location if target.kind == "directory" else os.path.dirname(target.location)
     room = answer_within(lambda: os.statvfs(place), target.location)
-    if room.f_blocks == 0:
+    if room.f_blocks == 0 and needed_bytes > UNTOLD_BYTES:
         raise IoAtlasError(
             "its file system does not say how much is free, so nothing keeps it from filling up",
             where=target.location,
-            remedy="measure an existing file there of a size you choose",
+            remedy=f"use at most {format_size(UNTOLD_BYTES)} (--size), or measure an existing file there",
         )
+    if room.f_blocks == 0:
+        return
     free = room.f_bavail * room.f_frsize
     usable = int(free * (1 - KEPT_FREE))
     if needed_bytes > usable:
@@ -50,8 +54,12 @@ def check_space(target: Target, needed_bytes: int, *, needed_files: int = 1) -> 
 
 
 def usable_bytes(target: Target) -> int:
-    """Bytes that may be put on a directory target: what is free now without the tenth that stays free."""
+    """Bytes that may be put on a directory target: what is free now without the tenth that stays free, or a little
+    where nobody says what is free.
+    """
     room = answer_within(lambda: os.statvfs(target.location), target.location)
+    if room.f_blocks == 0:
+        return UNTOLD_BYTES
     return int(room.f_bavail * room.f_frsize * (1 - KEPT_FREE))
 
 

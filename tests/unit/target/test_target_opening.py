@@ -5,6 +5,7 @@ import os
 import socket
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -26,6 +27,7 @@ from ioatlas.target import (
 )
 from ioatlas.target.identity import NEW_FILE, _stable
 from ioatlas.target.mounts import Mount, mount_of, read_mountinfo
+from ioatlas.target.place import UNTOLD_BYTES, usable_bytes
 from ioatlas.target.trouble import answer_within
 
 
@@ -231,6 +233,15 @@ def test_space_keeps_a_tenth_free(tmp_path):
     for share in (0.95, 1.0, 10.0):
         with pytest.raises(IoAtlasError, match="a tenth stays free"):
             check_space(target, int(target.free_bytes * share))
+
+
+def test_little_may_be_put_where_nobody_says_what_is_free(tmp_path):
+    untold = replace(open_target(str(tmp_path)), location="/proc")
+    assert os.statvfs("/proc").f_blocks == 0
+    check_space(untold, UNTOLD_BYTES, needed_files=1000)
+    assert usable_bytes(untold) == UNTOLD_BYTES
+    with pytest.raises(IoAtlasError, match="does not say how much is free"):
+        check_space(untold, UNTOLD_BYTES + 1)
 
 
 def test_extent_of_a_directory_is_open(tmp_path):
