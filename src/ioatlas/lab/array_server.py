@@ -18,6 +18,7 @@ import sys
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
@@ -218,8 +219,8 @@ def layout_of(words: list[str]) -> Layout:
     return Layout(**{name: type(plain[name])(value) for name, value in given.items()})
 
 
-def main(address: str, words: list[str]) -> None:
-    disk = Disk(layout_of(words))
+def listen(address: str, answer: Callable[[socket.socket], None]) -> None:
+    """Answer every connection in a thread of its own, without end. address: unix:PATH or HOST:PORT."""
     kind, _, place = address.partition(":")
     if kind == "unix":
         Path(place).unlink(missing_ok=True)
@@ -230,7 +231,12 @@ def main(address: str, words: list[str]) -> None:
         listener = socket.create_server((kind, int(place)), backlog=64)
     while True:
         connection, _ = listener.accept()
-        threading.Thread(target=serve, args=(connection, disk), daemon=True).start()
+        threading.Thread(target=answer, args=(connection,), daemon=True).start()
+
+
+def main(address: str, words: list[str]) -> None:
+    disk = Disk(layout_of(words))
+    listen(address, lambda connection: serve(connection, disk))
 
 
 if __name__ == "__main__":

@@ -14,9 +14,8 @@ import struct
 import sys
 import threading
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from ioatlas.lab.array_server import greet, receive
+from ioatlas.lab.array_server import greet, listen, receive
 
 _REQUEST = struct.Struct(">IHHQQI")
 _REPLY = struct.Struct(">IIQ")
@@ -131,14 +130,7 @@ def serve(connection: socket.socket, places: list[str]) -> None:
 
 
 def main(address: str, places: list[str]) -> None:
-    place = address.removeprefix("unix:")
-    Path(place).unlink(missing_ok=True)
-    listener = socket.socket(socket.AF_UNIX)
-    listener.bind(place)
-    listener.listen(64)
-    while True:
-        connection, _ = listener.accept()
-        threading.Thread(target=serve, args=(connection, places), daemon=True).start()
+    listen(address, lambda connection: serve(connection, places))
 
 
 if __name__ == "__main__":

@@ -15,9 +15,8 @@ import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from ioatlas.lab.array_server import greet, receive
+from ioatlas.lab.array_server import greet, listen, receive
 from ioatlas.lab.paths_server import Way, reach
 
 _REQUEST = struct.Struct(">IHHQQI")
@@ -172,14 +171,7 @@ def serve(connection: socket.socket, unit: int, places: list[str]) -> None:
 
 
 def main(address: str, unit: int, places: list[str]) -> None:
-    place = address.removeprefix("unix:")
-    Path(place).unlink(missing_ok=True)
-    listener = socket.socket(socket.AF_UNIX)
-    listener.bind(place)
-    listener.listen(64)
-    while True:
-        connection, _ = listener.accept()
-        threading.Thread(target=serve, args=(connection, unit, places), daemon=True).start()
+    listen(address, lambda connection: serve(connection, unit, places))
 
 
 if __name__ == "__main__":
