@@ -20,10 +20,8 @@ class LostClientError(IoAtlasError):
 
 @dataclass(frozen=True)
 class Address:
-    """Where the controller's fio reaches a client's fio server: a unix socket here, or a host and a port.
-
-    Logs come back under the host's name, so no two clients of a fleet may have the same `host`. Sockets are safe from
-    other users of this machine: prefer one, also as the near end of a tunnel.
+    """Where a client's fio server is reached: a unix socket here, or a host and a port. Sockets are safe from other
+    users of this machine: prefer one, also as the near end of a tunnel.
     """
 
     socket: Path | None = None

@@ -13,6 +13,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from ioatlas import beneath
@@ -22,6 +23,7 @@ from ioatlas.fio.jobfile import escape_path
 from ioatlas.fio.loose_json import documents
 from ioatlas.fio.process import ProcessOutcome
 from ioatlas.fleet.client import Address, Client, ClientFacts, ClockOffset, LostClientError
+from ioatlas.fleet.gate import StartGate
 from ioatlas.fleet.hosts import Fleet, Host
 from ioatlas.fleet.opening import open_client
 from ioatlas.fleet.record import BatchRecord, client_directory
@@ -92,7 +94,7 @@ class FleetExecutor:
         self._write_jobs(load, at_work, drawn)
         with _scratch() as scratch:
             outcome, watch = self._controlled(load, scratch, addresses, stop_asked, started, tick)
-            found = _deal_out(scratch, load.directory, addresses)
+            found = _deal_out(scratch, load.directory, at_work)
         if watch.lost or watch.ended_early or outcome.stopped:
             for name in at_work:
                 self._clients[name].stop_load()
@@ -204,13 +206,13 @@ class FleetExecutor:
     ) -> tuple[ProcessOutcome, Watch]:
         """The controlling fio, watched."""
         arguments = ["--output-format=json+", f"--output={OUTPUT}", "--eta=never"]
-        for name, address in addresses.items():
-            if address.socket is not None:
-                (scratch / name).symlink_to(address.socket)
+        for name in addresses:
             job = client_directory(load.directory, name).absolute() / JOB_FILE
-            arguments += [f"--client={_told(name, address)}", str(job)]
+            arguments += [f"--client=sock:{name}", str(job)]
         span = span_seconds(beneath.read_text(load.directory / JOB_FILE))
-        watch = Watch({name: self._clients[name].trouble for name in addresses}, span)
+        gate = StartGate(addresses, scratch)
+        troubles = {name: partial(_trouble, name, self._clients[name], gate) for name in addresses}
+        watch = Watch(troubles, span)
         pids: list[int] = []
         begin = self.clock.monotonic()
 
@@ -228,21 +230,22 @@ class FleetExecutor:
             return True
 
         process = replace(load, arguments=tuple(arguments), directory=scratch, spread=())
-        outcome = self._inner.run(process, stop_asked=ended, started=began, tick=tick)
+        try:
+            outcome = self._inner.run(process, stop_asked=ended, started=began, tick=tick)
+        finally:
+            gate.close()
         shutil.copyfile(scratch / load.sink, load.directory / load.sink)
         return outcome, watch
 
 
-def _told(name: str, address: Address) -> str:
-    """An address as fio takes it; a socket goes by the client's name, under which its logs come back."""
-    if address.socket is not None:
-        return f"sock:{name}"
-    return f"{'ip6:' if ':' in address.host else ''}{address.host},{address.port}"
+def _trouble(name: str, client: Client, gate: StartGate) -> str:
+    """Why a client is lost; '' when it is not."""
+    return client.trouble() or gate.trouble(name)
 
 
 @contextlib.contextmanager
 def _scratch() -> Iterator[Path]:
-    """Where the controller runs: links to sockets have no place in a campaign's directory."""
+    """Where the controller runs: sockets have no place in a campaign's directory."""
     place = Path(tempfile.mkdtemp(prefix="ioatlas-fleet-"))
     try:
         yield place
@@ -250,15 +253,14 @@ def _scratch() -> Iterator[Path]:
         shutil.rmtree(place, ignore_errors=True)
 
 
-def _deal_out(scratch: Path, directory: Path, addresses: Mapping[str, Address]) -> frozenset[str]:
+def _deal_out(scratch: Path, directory: Path, names: Sequence[str]) -> frozenset[str]:
     """Output and logs of the controller as files of each client, named as a fio of its own would name them. Returns the
     clients that gave a result.
     """
-    by_host = {(name if address.socket is not None else address.host): name for name, address in addresses.items()}
     for log in sorted(scratch.glob("*.log.*")):
-        own, _, host = log.name.partition(".log.")
-        if host in by_host:
-            shutil.copyfile(log, client_directory(directory, by_host[host]) / f"{own}.log")
+        own, _, name = log.name.partition(".log.")
+        if name in names:
+            shutil.copyfile(log, client_directory(directory, name) / f"{own}.log")
     output = scratch / OUTPUT
     if not output.exists():
         return frozenset()
@@ -269,8 +271,8 @@ def _deal_out(scratch: Path, directory: Path, addresses: Mapping[str, Address]) 
         if not document.complete or not isinstance(value, dict) or not isinstance(value.get("client_stats"), list):
             continue
         entries = [entry for entry in value["client_stats"] if isinstance(entry, dict)]
-        for host, name in by_host.items():
-            mine = [one for one in entries if one.get("hostname") == host and one.get("jobname") != "All clients"]
+        for name in names:
+            mine = [one for one in entries if one.get("hostname") == name and one.get("jobname") != "All clients"]
             if mine:
                 kept = {key: value[key] for key in ("fio version", "timestamp", "global options") if key in value}
                 text = json.dumps({**kept, "jobs": mine})
