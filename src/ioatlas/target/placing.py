@@ -8,7 +8,7 @@ its own, laid out with the same data options as its cells write.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from ioatlas.fleet.sharing import file_of
@@ -98,6 +98,27 @@ class Extent:
     @property
     def end_bytes(self) -> int:
         return self.offset_bytes + self.size_bytes
+
+    @property
+    def holds(self) -> tuple[Data, int]:
+        """What the data look like, wherever they lie."""
+        return self.data, self.smallest_block_bytes
+
+
+def joined(wanted: Mapping[str, Extent]) -> dict[str, Extent]:
+    """Ranges of one file, device or export, those that touch and hold the same data as one: ten clients with ranges of
+    their own are written in one go.
+    """
+    found: dict[str, Extent] = {}
+    last = ""
+    for name, extent in sorted(wanted.items(), key=lambda item: item[1].offset_bytes):
+        before = found.get(last)
+        if before is None or before.end_bytes < extent.offset_bytes or before.holds != extent.holds:
+            found[name], last = extent, name
+        else:
+            end = max(before.end_bytes, extent.end_bytes)
+            found[last] = replace(before, size_bytes=end - before.offset_bytes)
+    return found
 
 
 def extents(cells: Iterable[Cell], places: Places, *, directory: bool) -> dict[str, Extent]:

@@ -29,7 +29,7 @@ from ioatlas.target.guard import check_before_start, check_extent
 from ioatlas.target.holes import discard, hole_bytes, punch_file
 from ioatlas.target.layout import write_steps
 from ioatlas.target.place import check_space
-from ioatlas.target.placing import Extent, Places, extents
+from ioatlas.target.placing import Extent, Places, extents, joined
 from ioatlas.target.preparation import STEPS, WITHOUT_HOLES, TargetUse
 from ioatlas.target.purge import purge
 from ioatlas.target.workspace import Workspace, clean, directory_name, leftovers
@@ -259,6 +259,7 @@ class Sites:
         end = _end(wanted)
         check_before_start(target, writes=True)
         check_extent(target, end)
+        wanted = joined(wanted)
         self._write(target, use, {name: dict(place_of(target)) for name in wanted}, wanted)
         if target.kind == "file":
             _check_holes(target, use, target.location, end)
