@@ -25,6 +25,7 @@ from ioatlas.atlas.circles import NoSuchError
 from ioatlas.atlas.database import Database, DatabaseError, answers
 from ioatlas.atlas.derived import Derived
 from ioatlas.atlas.mine import Mine
+from ioatlas.atlas.moderation import Moderation
 from ioatlas.atlas.oidc import Provider, ProviderError
 from ioatlas.atlas.pages import Pages
 from ioatlas.atlas.records import Viewer
@@ -96,7 +97,9 @@ def make_app(
     app.include_router(handling.router)
     app.state.pages = Pages(database, derived, _viewer, origin)
     app.state.mine = Mine(database, blobs, app.state.pages, _viewer, desk.allowed, provider)
-    app.router.routes.extend([*app.state.pages.routes(), *app.state.mine.routes()])
+    app.state.moderation = Moderation(database, app.state.pages, _viewer)
+    for pages in (app.state.pages, app.state.mine, app.state.moderation):
+        app.router.routes.extend(pages.routes())
     app.add_api_route("/healthz", _healthz, include_in_schema=False)
     app.add_api_route("/metrics", _metrics, include_in_schema=False)
     app.add_exception_handler(IoAtlasError, _fault)

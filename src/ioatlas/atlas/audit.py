@@ -31,11 +31,12 @@ def note(link: sa.Connection, account_id: str, action: str, subject: str, **deta
     link.execute(sa.insert(audit).values(**values))
 
 
-def entries(database: Database, most: int = 100) -> Iterator[Entry]:
-    """The newest ones, oldest of them first."""
+def entries(database: Database, most: int = 100, *, begins: str = "") -> Iterator[Entry]:
+    """The newest ones, oldest of them first. begins: how their action begins."""
     asked = (
         sa.select(audit.c.at, account.c.name, audit.c.action, audit.c.subject, audit.c.detail)
         .outerjoin(account, account.c.id == audit.c.account_id)
+        .where(audit.c.action.startswith(begins, autoescape=True))
         .order_by(audit.c.id.desc())
         .limit(most)
     )

@@ -39,6 +39,10 @@ class Change:
         return {name: value for name, value in named.items() if value is not None}
 
 
+DECIDED = "decision: "
+"""How actions of the audit log begin that are decisions."""
+
+
 class Decision(StrEnum):
     """Of a moderator on a doubt."""
 
@@ -89,7 +93,9 @@ def change(database: Database, found: Result, viewer: Viewer, wish: Change, *, d
     return after
 
 
-_ASKED = [result.c[name] for name in ("wants_private", "licence_says", "permission", "embargo", "flag", "state")]
+_ASKED = [
+    result.c[name] for name in ("owner_id", "wants_private", "licence_says", "permission", "embargo", "flag", "state")
+]
 
 
 def decide(database: Database, number: str, decision: Decision, reason: str, by: Viewer | None) -> Publication:
@@ -102,6 +108,8 @@ def decide(database: Database, number: str, decision: Decision, reason: str, by:
         row = link.execute(sa.select(*_ASKED).where(result.c.id == number)).mappings().first()
         if row is None:
             raise UsageError("there is no such result", where=number[:40], remedy="`ioatlas serve queue` lists them")
+        if by is not None and row["owner_id"] == by.account_id:
+            raise RefusedError("nobody decides on his own result", where=number, remedy="ask another moderator")
         if row["state"] == State.WITHDRAWN or (decision is not Decision.FLAG and not row["flag"]):
             raise UsageError("no check doubts it", where=number, remedy="`ioatlas serve queue` lists what is doubted")
         doubt = "" if decision is Decision.RELEASE else row["flag"]
@@ -117,7 +125,7 @@ def decide(database: Database, number: str, decision: Decision, reason: str, by:
         _settle(link, number, after)
         what = {Decision.RELEASE: "cleared", Decision.KEEP: "kept back", Decision.FLAG: "flagged"}[decision]
         _trace(link, number, what, reason)
-        audit.note(link, by.account_id if by else "", f"decision: {decision}", number, reason=reason)
+        audit.note(link, by.account_id if by else "", f"{DECIDED}{decision}", number, reason=reason)
     return after
 
 

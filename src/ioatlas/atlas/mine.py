@@ -6,9 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
-from urllib.parse import parse_qsl
 
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -19,13 +17,13 @@ from ioatlas.atlas.blobs import Blobs
 from ioatlas.atlas.changes import Change
 from ioatlas.atlas.database import Database
 from ioatlas.atlas.earning import Allowance
+from ioatlas.atlas.forms import Form, taken
 from ioatlas.atlas.oidc import Provider, Started
 from ioatlas.atlas.pages import Pages
 from ioatlas.atlas.records import Account, Hit, Result, Scope, Viewer
 from ioatlas.errors import RefusedError, UsageError
 
 STARTED, STARTED_SECONDS = "ioatlas-sign-in", 600
-Form = dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -53,17 +51,7 @@ class Mine:
         ]
 
     def _form(self, answer: Callable[[Request, Form], Response]) -> Callable[..., object]:
-        """Answers a form of this service's own pages; a form of another site is refused."""
-
-        async def taken(request: Request) -> Response:
-            sent = request.headers.get("origin", "")
-            if sent != self.pages.origin_of(request):
-                raise HTTPException(403, "This form was sent from another site.")
-            text = (await request.body()).decode("utf-8", "replace")
-            form = dict(parse_qsl(text, max_num_fields=50))
-            return await run_in_threadpool(answer, request, form)
-
-        return taken
+        return taken(self.pages.origin_of, answer)
 
     # -- signing in ------------------------------------------------------------------------------------------------
 
@@ -136,6 +124,7 @@ class Mine:
             results=[(views.shown(Hit(one)), one.state, one.reason) for one in found.entries],
             next=f"/mine?cursor={found.next}" if found.next else "",
             token=token,
+            moderates=viewer.moderates,
         )
 
     def token(self, request: Request, form: Form) -> Response:

@@ -153,6 +153,7 @@ class Pages:
             "result",
             result=views.shown(Hit(one)),
             notice=views.notice(one),
+            moderates=self.viewer_of(request).moderates,
             withdrawn=not readable,
             corrected_by=queries.corrected_by(self.database, one.id, self.viewer_of(request)),
             headlines=views.headlines(one.summary),

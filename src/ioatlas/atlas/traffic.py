@@ -127,6 +127,7 @@ _ALWAYS = {
 """A page that needs more says so itself."""
 _OF_ONE = {b"cache-control": b"no-store"}
 """Of answers to somebody in particular: no cache may show them to another."""
+_WHO = (b"authorization", b"cookie")
 _SECURE = {b"strict-transport-security": b"max-age=31536000"}
 
 
@@ -144,7 +145,7 @@ def client_of(address: str) -> str:
 def _with_headers(headers: list[tuple[bytes, bytes]], scope: Scope) -> list[tuple[bytes, bytes]]:
     present = {name.lower() for name, _ in headers}
     wanted = dict(_ALWAYS)
-    if any(name == b"authorization" for name, _ in scope["headers"]):
+    if b"set-cookie" in present or any(name in _WHO for name, _ in scope["headers"]):
         wanted |= _OF_ONE
     if scope.get("scheme") == "https":
         wanted |= _SECURE

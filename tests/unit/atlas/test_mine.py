@@ -35,6 +35,7 @@ def test_the_cookie_is_kept_from_scripts_and_ends_with_its_token(client, people,
     assert "samesite=lax" in cookie
     page = client.get("/mine")
     assert page.status_code == 200
+    assert answer.headers["cache-control"] == page.headers["cache-control"] == "no-store"
     assert page.headers["referrer-policy"] == "same-origin"  # with none, a browser does not say whose form it sends
     accounts.revoke(database, token.split("_")[1])
     assert client.get("/mine").status_code == 401

@@ -125,10 +125,15 @@ def test_every_route_is_in_the_table(client):
     }
     routes |= {
         (method, route.path)
-        for route in [*client.app.state.pages.routes(), *client.app.state.mine.routes()]
+        for route in [
+            *client.app.state.pages.routes(),
+            *client.app.state.mine.routes(),
+            *client.app.state.moderation.routes(),
+        ]
         for method in (getattr(route, "methods", None) or {"GET"}) - {"HEAD"}
     }
-    routes = {(method, path) for method, path in routes if not path.startswith(("/sign-", "/mine"))}  # see test_mine
+    others = ("/sign-", "/mine", "/moderate")  # see test_mine and test_moderation
+    routes = {(method, path) for method, path in routes if not path.startswith(others)}
     asked = {("GET", path) for path in (*HEADS, *VALUES, *LISTS, *PRODUCTS, *PAIRS, *TO_ALL, *NONE, *CIRCLES, *QUEUE)}
     assert routes - asked == set(DOES) | OTHER
 
