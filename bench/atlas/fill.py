@@ -22,6 +22,7 @@ from ioatlas.atlas.admission import Limits  # noqa: E402
 from ioatlas.atlas.database import open_database  # noqa: E402
 from ioatlas.atlas.fairness import Declaration  # noqa: E402
 from ioatlas.atlas.migrations import migrate  # noqa: E402
+from ioatlas.atlas.tables import cell  # noqa: E402
 
 OPTIONS = "-c listen_addresses= -c shared_buffers=1GB -c max_wal_size=4GB -c effective_cache_size=8GB"
 PRODUCTS, ACCOUNTS = 3000, 500
@@ -115,10 +116,15 @@ def fill(url, low, high, *, fresh):
         link.execute(sa.text("SELECT setseed(0.5)"))
         link.execute(sa.text(GRID))
         link.execute(sa.text(RESULT), {**many, **texts(), "low": low, "high": high})
+        for index in cell.indexes:  # made anew in one go, they take a fifth of the time
+            index.drop(link)
         for begin in range(low, high + 1, 10_000):
             last = min(high, begin + 9_999)
             link.execute(sa.text(CELL), {"first": f"{begin:06x}zz", "last": f"{last:06x}zz"})
             print(f"{last:,} results", file=sys.stderr, flush=True)
+        for index in cell.indexes:
+            index.create(link)
+            print(f"index {index.name}", file=sys.stderr, flush=True)
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as link:
         link.execute(sa.text("VACUUM ANALYZE"))
     engine.dispose()
