@@ -54,6 +54,8 @@ class Pace:
     """Kept free after each section besides its drain, since sections were seen to start late."""
     _drained: dict[str, list[float]] = field(default_factory=dict)
     _readings: dict[tuple[str, str], list[tuple[int, int, float]]] = field(default_factory=dict)
+    _bounds: dict[str, tuple[float, float] | None] = field(default_factory=dict, compare=False)
+    """Of cells that were asked for since the last reading."""
 
     def learn(self, cell: Cell, latency_seconds: float, drained: float | None = None) -> None:
         """Add a reading: mean time of one I/O, from the start of its submission to its completion.
@@ -64,6 +66,7 @@ class Pace:
         """
         if drained is not None and latency_seconds >= SLOW_SECONDS:
             insort(self._drained.setdefault(cell.target, []), drained)
+        self._bounds.clear()
         rows = self._readings.setdefault((cell.target, cell.rw.split(":")[0]), [])
         rows[:] = [row for row in rows if row[:2] != (cell.bs_bytes, cell.outstanding)]
         rows.append((cell.bs_bytes, cell.outstanding, latency_seconds))
@@ -72,6 +75,7 @@ class Pace:
         """Readings of a target that are more than so many times faster were made while burst credit lasted: from now
         on such a load takes the time that it takes at this rate.
         """
+        self._bounds.clear()
         for (name, _), rows in self._readings.items():
             if name == target:
                 rows[:] = [
@@ -114,6 +118,11 @@ class Pace:
         bounds a lighter cell by that proportion. Both are equal where the cell or its like was read. Where readings
         contradict each other, as while burst credit lasts, the longer time is the upper bound.
         """
+        if cell.key not in self._bounds:
+            self._bounds[cell.key] = self._bounds_seconds(cell)
+        return self._bounds[cell.key]
+
+    def _bounds_seconds(self, cell: Cell) -> tuple[float, float] | None:
         above = self.latency_seconds(cell)
         if above is None:
             return None

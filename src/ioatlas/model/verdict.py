@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 
 class VerdictClass(StrEnum):
@@ -118,6 +119,7 @@ NO_VERDICT = Verdict()
 _TEXT = re.compile(r"(?P<code>[a-z -]+?)(?:\((?P<time>[^()]*)\)|: (?P<detail>.+))?", re.DOTALL)
 
 
+@lru_cache(maxsize=4096)
 def read_verdict(text: str) -> Verdict:
     """The verdict of a journal's text, which `Verdict.text` gives back unchanged."""
     found = _TEXT.fullmatch(text)

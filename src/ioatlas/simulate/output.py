@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any
@@ -77,6 +78,7 @@ class Entry:
         return np.asarray(values * (self.load.latency_seconds(way) * 1e9 / values.mean()), dtype=np.float64)
 
 
+@lru_cache(maxsize=1 << 16)
 def bucket(latency_ns: float) -> int:
     """The middle of fio's bucket of a latency (`plat_val_to_idx` in its stat.c)."""
     value = max(0, int(latency_ns))
@@ -91,9 +93,10 @@ def _latency(values: NDArray[np.float64], count: int) -> dict[str, Any]:
     if not count or not values.size:
         return dict(_NONE)
     each, rest = divmod(count, values.size)
+    whole, places = np.unique(values.astype(np.int64), return_inverse=True)
+    counts = np.bincount(places, np.where(np.arange(values.size) < rest, each + 1, each))
     bins: dict[str, int] = {}
-    for place, value in enumerate(values):
-        number = each + (place < rest)
+    for value, number in zip(whole.tolist(), counts.astype(np.int64).tolist(), strict=True):
         if number:
             key = str(bucket(value))
             bins[key] = bins.get(key, 0) + number
@@ -197,11 +200,12 @@ def write_logs(directory: Path, entry: Entry, began: float) -> None:
 
 def write_rows(directory: Path, name: str, clones: Sequence[Rows], began: float) -> None:
     """A log with one row for each I/O."""
-    lines = []
+    lines: list[str] = []
     for rows in clones:
         times = round(began * 1000) + np.floor(rows[:, 0] * 1000).astype(np.int64)
-        for at, row in zip(times, rows, strict=True):
-            lines.append(f"{at}, {round(row[1] * 1e9)}, {int(row[2])}, {int(row[3])}, {int(row[4])}\n")
+        latencies = np.rint(rows[:, 1] * 1e9).astype(np.int64)
+        columns = (times, latencies, *(rows[:, place].astype(np.int64) for place in (2, 3, 4)))
+        lines += map("{}, {}, {}, {}, {}\n".format, *(column.tolist() for column in columns))
     (directory / f"{name}_lat.log").write_text("".join(lines))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -45,7 +46,14 @@ class Cells(Seals):
         mine = (t.cell.c.target == self.only,) if self.only else ()
         with self._engine.connect() as link:
             rows = link.execute(sa.select(t.cell).where(*mine).order_by(t.cell.c.position)).all()
-        return [(read_cell(self.row("cell", row.cell_key), row), row.reason) for row in rows]
+        return [(self._cell(row), row.reason) for row in rows]
+
+    def _cell(self, row: sa.Row[Any]) -> Cell:
+        """The cell of a row, read once as long as it says the same."""
+        said = (row.cell_key, row.target, row.options_json, row.streams_json, row.sharing, row.state)
+        if said not in self._cells:
+            self._cells[said] = read_cell(self.row("cell", row.cell_key), row)
+        return self._cells[said]
 
     def count_cells(self) -> int:
         """How many there are in the campaign, measured or not."""

@@ -12,6 +12,7 @@ from typing import Any, Self
 
 import sqlalchemy as sa
 
+from ioatlas.model.cell import Cell
 from ioatlas.model.visit import REPLICATES_OF_A_SET_UP
 from ioatlas.store import schema as t
 from ioatlas.store.stored import Row
@@ -37,6 +38,10 @@ class Database:
         self.only = ""
         self.set_up: int | None = None
         self.format = t.FIRST_VERSION
+        self._kept: dict[tuple[str, bool], tuple[int | None, dict[int, list[Any]]]] = {}
+        """Rows that were read, of tables whose rows never change: (the last one's number, what was made of them)."""
+        self._cells: dict[tuple[str, ...], Cell] = {}
+        """Cells that were read, by what their rows say."""
 
     def of_target(self, name: str) -> Self:
         """The same file, of which cells, visits and records of one target are seen and changed: what a session is

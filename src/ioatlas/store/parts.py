@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from dataclasses import asdict
+from dataclasses import fields
 from typing import Any
 
 import orjson
@@ -35,7 +35,7 @@ def part_row(part: Part) -> dict[str, Any]:
         "short_ios": part.short_ios,
         "drop_ios": part.drop_ios,
         "histogram": _pack(part.histogram.bins),
-        "series": _pack(asdict(part.series)),
+        "series": _packed(part.series),
     }
 
 
@@ -61,7 +61,7 @@ def read_part(place: Row, row: sa.Row[Any], *, with_series: bool) -> Part:
 
 def share_row(part: ClientPart | TargetPart) -> dict[str, Any]:
     """The columns of a share of a part, without its visit."""
-    return {**asdict(part), "series": _pack(asdict(part.series))}
+    return {one.name: getattr(part, one.name) for one in fields(part)} | {"series": _packed(part.series)}
 
 
 def read_client_part(place: Row, row: sa.Row[Any], *, with_series: bool) -> ClientPart:
@@ -106,6 +106,10 @@ def _series(place: Row, stored: Any) -> Series:
         place.bad("these are no times and rates", "series")
     end_ms, rates, latencies = values
     return Series(interval_ms, tuple(end_ms), tuple(rates), tuple(latencies))
+
+
+def _packed(series: Series) -> bytes:
+    return _pack({"interval_ms": series.interval_ms, **{name: getattr(series, name) for name in _COLUMNS}})
 
 
 def _pack(value: Any) -> bytes:

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
@@ -13,10 +13,15 @@ from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import Reason, ReasonCode, read_reasons
 from ioatlas.model.status import VisitStatus
 from ioatlas.model.verdict import Verdict, read_verdict
-from ioatlas.model.visit import ClientPart, Part, TargetPart, Visit
+from ioatlas.model.visit import ClientPart, Visit
 from ioatlas.store import schema as t
 from ioatlas.store.database import Database
 from ioatlas.store.parts import read_client_part, read_part, read_target_part
+from ioatlas.store.stored import Row
+
+Kept = TypeVar("Kept")
+_SINCE = {"client_part": t.FORMAT_OF_CLIENTS, "target_part": t.FORMAT_OF_GROUPS}
+"""Formats of the journal since which tables are there."""
 
 
 @dataclass(frozen=True)
@@ -167,15 +172,10 @@ class Visits(Database):
 
         Not by their time: a clock may be set back between two sessions.
         """
-        parts: dict[int, list[Part]] = {}
-        columns = [c for c in t.part.c if with_series or c.name != "series"]
         with self._engine.connect() as link:
-            mine = (t.part.c.visit_id.in_(sa.select(t.visit.c.visit_id).where(*self._mine())),) if self.only else ()
-            for row in link.execute(sa.select(*columns).where(*mine)):
-                part = read_part(self.row("part", row.visit_id), row, with_series=with_series)
-                parts.setdefault(row.visit_id, []).append(part)
-            clients, clock_errors = self._client_parts(link, with_series=with_series)
-            targets = self._target_parts(link, with_series=with_series)
+            parts = self._of_visits(link, t.part, read_part, with_series=with_series)
+            clients = self._of_visits(link, t.client_part, _with_clock, with_series=with_series)
+            targets = self._of_visits(link, t.target_part, read_target_part, with_series=with_series)
             rows = link.execute(
                 sa.select(t.visit)
                 .where(t.visit.c.status.in_((VisitStatus.DONE, VisitStatus.DISCARDED)), *self._mine())
@@ -197,37 +197,30 @@ class Visits(Database):
                 row.window_start_ms or 0,
                 read_verdict(row.verdict or ""),
                 read_reasons(row.reason),
-                tuple(clients.get(row.visit_id, ())),
-                clock_errors.get(row.visit_id, 0.0),
+                tuple(share for share, _ in clients.get(row.visit_id, ())),
+                next((error for _, error in reversed(clients.get(row.visit_id, ()))), 0.0),
                 tuple(targets.get(row.visit_id, ())),
             )
             for row in rows
         ]
 
-    def _client_parts(
-        self, link: sa.Connection, *, with_series: bool
-    ) -> tuple[dict[int, list[ClientPart]], dict[int, float]]:
-        """Shares of clients, and the doubt about their clocks, by visit."""
-        found: dict[int, list[ClientPart]] = {}
-        doubt: dict[int, float] = {}
-        if self.format < t.FORMAT_OF_CLIENTS:
-            return found, doubt
-        columns = [c for c in t.client_part.c if with_series or c.name != "series"]
-        for row in link.execute(sa.select(*columns).order_by(sa.literal_column("rowid"))):
-            place = self.row("client_part", row.visit_id)
-            found.setdefault(row.visit_id, []).append(read_client_part(place, row, with_series=with_series))
-            doubt[row.visit_id] = row.clock_error_ms
-        return found, doubt
-
-    def _target_parts(self, link: sa.Connection, *, with_series: bool) -> dict[int, list[TargetPart]]:
-        """Shares of targets that were loaded together, by visit."""
-        found: dict[int, list[TargetPart]] = {}
-        if self.format < t.FORMAT_OF_GROUPS:
-            return found
-        columns = [c for c in t.target_part.c if with_series or c.name != "series"]
-        for row in link.execute(sa.select(*columns).order_by(sa.literal_column("rowid"))):
-            place = self.row("target_part", row.visit_id)
-            found.setdefault(row.visit_id, []).append(read_target_part(place, row, with_series=with_series))
+    def _of_visits(
+        self, link: sa.Connection, table: sa.Table, read: Callable[..., Kept], *, with_series: bool
+    ) -> dict[int, list[Kept]]:
+        """What the rows of a table of finished visits tell, by visit. Such rows are never changed, so those that were
+        read before are not read again: a campaign asks for its visits at every batch.
+        """
+        if self.format < _SINCE.get(table.name, 0):
+            return {}
+        last, found = self._kept.get((table.name, with_series), (None, {}))
+        number = sa.literal_column("rowid", sa.Integer)
+        query = sa.select(number.label("number"), *(c for c in table.c if with_series or c.name != "series"))
+        query = query.order_by(number)
+        for row in link.execute(query if last is None else query.where(number > last)).all():
+            place = self.row(table.name, row.visit_id)
+            found.setdefault(row.visit_id, []).append(read(place, row, with_series=with_series))
+            last = row.number
+        self._kept[table.name, with_series] = last, found
         return found
 
     def asked_ms(self) -> dict[int, int]:
@@ -247,6 +240,11 @@ class Visits(Database):
                 )
             ).all()
         return [(key, reason) for key, reason in rows]
+
+
+def _with_clock(place: Row, row: sa.Row[Any], *, with_series: bool) -> tuple[ClientPart, float]:
+    """The share of a client, and the doubt about the clients' clocks."""
+    return read_client_part(place, row, with_series=with_series), row.clock_error_ms
 
 
 def planned_visit(row: sa.Row[Any], first_replicate: int = 0) -> PlannedVisit:
