@@ -282,9 +282,10 @@ def _ceilings(case: Case, shares: Iterable[Share]) -> Iterator[Piece]:
         yield _standard(case)
 
 
-STANDARD_SD, STANDARD_SHARE, SHORT = 0.004, 0.8, 0.1
+STANDARD_SD, STANDARD_SHARE, SHORT = 0.004, 0.5, 0.1
 """How exactly a standard link's rate less its framing is reached by most, how far below it others may stay; share of
-links whose rate is a standard one.
+links of unknown speed whose rate is a standard one: a plain Ethernet port tells its speed, so an unknown one is often
+a virtual machine's, a tunnel's or a shaped one.
 """
 STANDARD_RANGE = math.log(1000)
 

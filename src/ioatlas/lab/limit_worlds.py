@@ -150,11 +150,8 @@ def _sweep(draw: random.Random) -> tuple[tuple[int, int, int], ...]:
 # -- measuring it --------------------------------------------------------------------------------------------
 
 
-def judged(world: World, *, buckets: bool = True) -> tuple[AttributionReport, dict[tuple[str, str], frozenset[str]]]:
-    """What is attributed to each cell of a world, and what is right of it, by cell and direction.
-
-    buckets: whether limits of the target may be token buckets, whose credit was found.
-    """
+def judged(world: World) -> tuple[AttributionReport, dict[tuple[str, str], frozenset[str]]]:
+    """What is attributed to each cell of a world, and what is right of it, by cell and direction."""
     draw = random.Random(world.seed + 1_000_000)  # noqa: S311
     estimates, seen, truth, fast = [], {}, {}, {}
     for bs, jobs, depth in world.cells:
@@ -168,7 +165,7 @@ def judged(world: World, *, buckets: bool = True) -> tuple[AttributionReport, di
         if (jobs, depth) == (1, 1):
             fast[cell.key, "read"] = world.fast
     unknown = Testbed("", 0.0, ())
-    refill, bucket = _refill(world) if buckets else ({}, frozenset())
+    refill, bucket = _refill(world)
     for cell_key, direction in truth if bucket else ():
         if truth[cell_key, direction] & bucket:
             truth[cell_key, direction] |= {WORD}
@@ -292,13 +289,13 @@ class Calibration:
     wrong: Mapping[tuple[str, str], int]
 
 
-def calibration(seeds: Sequence[int], *, buckets: bool = True) -> Calibration:
+def calibration(seeds: Sequence[int]) -> Calibration:
     """Stated probability against the share that is right, over the worlds of these seeds."""
     answers: list[tuple[float, bool]] = []
     wrong: dict[tuple[str, str], int] = {}
     values = 0
     for seed in seeds:
-        report, truth = judged(random_world(seed), buckets=buckets)
+        report, truth = judged(random_world(seed))
         for place, limit in report.limits.items():
             values += 1
             if limit.determined and limit.probability is not None:

@@ -14,7 +14,7 @@ HELD_OUT = range(2_000_000, 2_000_200)
 
 @pytest.fixture(scope="module")
 def held_out():
-    return calibration(HELD_OUT, buckets=False)
+    return calibration(HELD_OUT)
 
 
 def test_what_is_said_with_a_probability_is_right_as_often(held_out):
