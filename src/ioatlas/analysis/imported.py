@@ -185,7 +185,7 @@ def _series(kept: Sequence[Labelled], options: Sequence[dict[str, OptionValue]],
 
     What is added, until they can be: the host (as a number), the tool's own label, direct or buffered, the folder, the
     file. Results that the user gave a label, and those in more folders or files than a legend can hold, are not split
-    by them: they are repeats.
+    by them: they are repeats. But where each of several folders holds repeats, those of a folder belong together.
     """
     base = [one.label or _tool(one.reading) for one in kept]
     places = [(tuple(option.items()), one.reading.direction) for one, option in zip(kept, options, strict=True)]
@@ -200,11 +200,12 @@ def _series(kept: Sequence[Labelled], options: Sequence[dict[str, OptionValue]],
         host: f"host {n}"
         for n, host in enumerate(dict.fromkeys(one.reading.host for one in kept if one.reading.host), 1)
     }
+    folders = _folders(kept, places, files)
     further: tuple[Callable[[Labelled], str | None], ...] = (
         lambda one: hosts[one.reading.host] if one.reading.host else None,
         lambda one: _short(one.reading.label),
         lambda one: caching(one.reading) if caching(one.reading) != NOT_TOLD else None,
-        lambda one: None if one.label else files[one.reading.source].rpartition("/")[0] or None,
+        lambda one: folders.get((one.label, files[one.reading.source].rpartition("/")[0])),
         lambda one: None if one.label else one.reading.source.rsplit("/", 1)[-1],
         lambda one: None if one.label else files[one.reading.source],
     )
@@ -227,6 +228,20 @@ def _series(kept: Sequence[Labelled], options: Sequence[dict[str, OptionValue]],
             for name, one in zip(names, kept, strict=True)
         ]
     return names
+
+
+def _folders(
+    kept: Sequence[Labelled], places: Sequence[Any], files: Mapping[str, str]
+) -> dict[tuple[str, str], str | None]:
+    """The folders that tell sets apart, by label and folder: of labelled results (repeats) only where each folder has
+    some load more than once. A folder for each repeat tells no sets apart.
+    """
+    loads: dict[tuple[str, str], Counter[Any]] = {}
+    for one, place in zip(kept, places, strict=True):
+        key = (one.label, files[one.reading.source].rpartition("/")[0])
+        loads.setdefault(key, Counter())[place] += 1
+    single = {label for (label, _), seen in loads.items() if label and max(seen.values()) < 2}
+    return {(label, folder): None if label in single else folder or None for label, folder in loads}
 
 
 def _short(label: str | None, most: int = 80) -> str | None:

@@ -23,12 +23,12 @@ write     {rate}     1600       0.0005      1024.00    256.00     0.000229   0.0
 def imported(tmp_path):
     """Imports texts by path, and shows what became of them."""
 
-    def shown(texts):
+    def shown(texts, *options):
         for name, text in texts.items():
             file = tmp_path / "results" / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text)
-        done = call("import", tmp_path / "results", "-o", tmp_path / "kept", COLUMNS="120")
+        done = call("import", tmp_path / "results", "-o", tmp_path / "kept", *options, COLUMNS="120")
         assert done.returncode == 0, done.stderr
         return call("show", tmp_path / "kept", COLUMNS="120").stdout
 
@@ -53,6 +53,19 @@ def test_folders_tell_sets_apart_and_their_files_are_readings_of_one_load(import
 
 
 RATES = (("hdd", 100), ("ssd", 500), ("usb", 700))
+
+
+def test_repeats_are_those_of_a_folder_where_each_folder_has_some(imported):
+    texts = {f"{folder}/run{n}.txt": MDTEST.format(rate=f"{rate + n}.0") for n in range(3) for folder, rate in RATES}
+    lines = [" ".join(line.split()) for line in imported(texts, "--repeats").splitlines()]
+    assert "101 ops/s file creation 4 jobs kept, hdd" in lines
+    assert "701 ops/s file creation 4 jobs kept, usb" in lines
+
+
+def test_a_folder_for_each_repeat_tells_no_sets_apart(imported):
+    texts = {f"run{n}/out.txt": MDTEST.format(rate=f"{100 + n}.0") for n in range(3)}
+    lines = [" ".join(line.split()) for line in imported(texts, "--repeats").splitlines()]
+    assert "101 ops/s file creation 4 jobs" in lines
 
 
 def test_a_few_files_in_folders_are_sets_of_their_own(imported):
