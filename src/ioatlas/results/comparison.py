@@ -14,7 +14,7 @@ from ioatlas.analysis.many import effect_for
 from ioatlas.errors import UsageError
 from ioatlas.results.conditions import Apart, conditions_apart
 from ioatlas.results.library import shown
-from ioatlas.results.sides import QUANTITIES, Row, Side, identity, labelled, read_campaign
+from ioatlas.results.sides import QUANTITIES, Row, Side, engine_aside, identity, labelled, read_campaign
 
 __all__ = ["QUANTITIES", "CampaignComparison", "Row", "compare_campaigns", "identity", "measured_values"]
 
@@ -34,6 +34,8 @@ class CampaignComparison:
     campaign_sd: float | None
     by_target: bool
     apart: tuple[Apart, ...] = ()
+    aside: frozenset[str] = frozenset()
+    """Options that are no part of a load's name."""
 
 
 def compare_campaigns(
@@ -48,10 +50,15 @@ def compare_campaigns(
     """
     sides = [read_campaign(path, quantity) for path in (first, second, *same)]
     by_target = len(sides[0].targets) > 1 or len(sides[1].targets) > 1
-    readings = [_named(side, by_target=by_target) for side in sides]
+    aside = engine_aside(sides[:2], by_target=by_target)
+    readings = [_named(side, by_target=by_target, aside=aside) for side in sides]
     # Rows of the first campaign win: a cell goes by the name it had there.
     rows = labelled(
-        {name: row for side in (sides[1], sides[0]) for name, row in _rows(side, by_target=by_target).items()}
+        {
+            name: row
+            for side in (sides[1], sides[0])
+            for name, row in _rows(side, by_target=by_target, aside=aside).items()
+        }
     )
     apart = conditions_apart(sides[:2])
     if not {r.cell for r in readings[0]} & {r.cell for r in readings[1]}:
@@ -77,7 +84,7 @@ def compare_campaigns(
         campaign_dof=dof,
     )
     names = (sides[0].name, sides[1].name) if sides[0].name != sides[1].name else (shown(first), shown(second))
-    return CampaignComparison(quantity, names, (first, second), rows, result, sd, by_target, apart)
+    return CampaignComparison(quantity, names, (first, second), rows, result, sd, by_target, apart, aside)
 
 
 def measured_values(directory: Path, quantity: str) -> tuple[list[ImportedValue], dict[str, str]]:
@@ -113,14 +120,14 @@ def measured_values(directory: Path, quantity: str) -> tuple[list[ImportedValue]
     }
 
 
-def _named(side: Side, *, by_target: bool) -> list[Reading]:
+def _named(side: Side, *, by_target: bool, aside: frozenset[str]) -> list[Reading]:
     found = []
     for place, readings in side.readings.items():
         row = side.rows[place]
-        name = identity(row.cell, row.direction, by_target=by_target)
+        name = identity(row.cell, row.direction, by_target=by_target, aside=aside)
         found += [replace(reading, cell=name) for reading in readings]
     return found
 
 
-def _rows(side: Side, *, by_target: bool) -> dict[str, Row]:
-    return {identity(row.cell, row.direction, by_target=by_target): row for row in side.rows.values()}
+def _rows(side: Side, *, by_target: bool, aside: frozenset[str]) -> dict[str, Row]:
+    return {identity(row.cell, row.direction, by_target=by_target, aside=aside): row for row in side.rows.values()}

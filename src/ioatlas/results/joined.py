@@ -164,7 +164,7 @@ def _changes(two: CampaignResult, names: Mapping[str, str], comparison: Campaign
     found = []
     for e in two.estimates:
         cell = replace(e.cell, target=own[e.cell.target])
-        row = compared.get(identity(cell, e.direction, by_target=comparison.by_target))
+        row = compared.get(identity(cell, e.direction, by_target=comparison.by_target, aside=comparison.aside))
         if row is not None and row.ratio is not None:
             found.append(Change(e.cell.key, e.direction, row.ratio, row.low, row.high, row.outcome))
     return tuple(found)

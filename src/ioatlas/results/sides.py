@@ -17,6 +17,7 @@ from ioatlas.analysis.imported_compare import counterparts, load_of
 from ioatlas.analysis.windows import window_values
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import UsageError
+from ioatlas.fio.uri import URI_ENGINES
 from ioatlas.model.application import DIGEST
 from ioatlas.model.cell import Cell
 from ioatlas.model.configuration import Factor
@@ -36,6 +37,8 @@ from ioatlas.store.journal import Journal
 QUANTITIES = {"bw": "bw_bytes_per_s", "iops": "iops", "lat_mean": "lat_mean_ns", "lat_p99": "lat_p99_ns"}
 MOST_REPEATS = 1000
 _Z95 = 1.9600
+_PROTOCOLS = frozenset(URI_ENGINES.values())
+"""Engines that follow from how a target is reached."""
 LOWER_IS_BETTER = frozenset({"lat_mean", "lat_p99"})
 _BOUNDS = {
     "bw": ("bw_low", "bw_high"),
@@ -336,12 +339,29 @@ def _as_repeats(value: float, low: float | None, high: float | None, n: int) -> 
     return [value * exp(spread * place / unit) for place in places]
 
 
-def identity(cell: Cell, direction: str, *, by_target: bool) -> str:
-    """What two campaigns' cells have in common when they are the same: the name of a row of the comparison."""
+def identity(cell: Cell, direction: str, *, by_target: bool, aside: frozenset[str] = frozenset()) -> str:
+    """What two campaigns' cells have in common when they are the same: the name of a row of the comparison.
+
+    aside: options that are no part of the load.
+    """
+    options = [one for one in cell.options if one[0] not in aside]
     return json.dumps(
-        [cell.target if by_target else "", list(cell.options), cell.sharing, cell.state, direction],
-        separators=(",", ":"),
+        [cell.target if by_target else "", options, cell.sharing, cell.state, direction], separators=(",", ":")
     )
+
+
+def engine_aside(sides: Sequence[Side], *, by_target: bool) -> frozenset[str]:
+    """The engine, where it tells how a side is reached: by its protocol, such as NBD, while another is mounted.
+
+    It stays part of the load where a side has the same load by two engines.
+    """
+    cells = [[(row.cell, row.direction) for row in side.rows.values()] for side in sides]
+    engines = {frozenset(cell.option.get("ioengine") for cell, _ in each) for each in cells}
+    aside = frozenset({"ioengine"})
+    if len(engines) < 2 or not any(each & _PROTOCOLS for each in engines):
+        return frozenset()
+    alone = ({identity(cell, way, by_target=by_target, aside=aside) for cell, way in each} for each in cells)
+    return aside if all(len(names) == len(each) for names, each in zip(alone, cells, strict=True)) else frozenset()
 
 
 @dataclass(frozen=True)
@@ -370,7 +390,8 @@ def align(sides: Sequence[Side]) -> Aligned:
     option that one does not tell fits any value, if that leaves one counterpart among the first side's loads.
     """
     by_target = any(len(side.targets) > 1 for side in sides if side.repeated)
-    names = [_names(side, by_target=by_target) for side in sides]
+    aside = engine_aside(sides, by_target=by_target)
+    names = [_names(side, by_target=by_target, aside=aside) for side in sides]
     told_apart = 0
     if not all(side.repeated for side in sides):
         names, told_apart = _loose_names(sides)
@@ -402,8 +423,10 @@ def _all_rows(side: Side) -> Iterable[tuple[Place, Row]]:
     yield from ((place, row) for place, (row, _) in side.guesses.items())
 
 
-def _names(side: Side, *, by_target: bool) -> dict[Place, str]:
-    return {place: identity(row.cell, row.direction, by_target=by_target) for place, row in _all_rows(side)}
+def _names(side: Side, *, by_target: bool, aside: frozenset[str]) -> dict[Place, str]:
+    return {
+        place: identity(row.cell, row.direction, by_target=by_target, aside=aside) for place, row in _all_rows(side)
+    }
 
 
 def _loose_names(sides: Sequence[Side]) -> tuple[list[dict[Place, str]], int]:

@@ -3,12 +3,14 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from ioatlas.errors import IoAtlasError, UsageError
-from ioatlas.results.sides import align, read_sides
+from ioatlas.model.cell import Cell
+from ioatlas.results.sides import Side, align, engine_aside, read_sides
 from ioatlas.simulate.law import Law, Way
 from tests.unit.simulated import Shell
 
@@ -120,3 +122,28 @@ def test_a_damaged_row_is_told_with_its_number(two: Path, tmp_path: Path, column
     with pytest.raises(IoAtlasError) as told:
         read_sides([tmp_path / "x.json"])
     assert "row 3" in told.value.where
+
+
+def reached_by(side: Side, *engines: str) -> Side:
+    """The side as if its loads had been made by these engines in turn."""
+    rows = {}
+    for number, (place, row) in enumerate(side.rows.items()):
+        engine = engines[number % len(engines)]
+        rows[place] = replace(row, cell=Cell.of(row.cell.target, {**row.cell.option, "ioengine": engine}))
+    return replace(side, rows=rows)
+
+
+@pytest.mark.parametrize(("engine", "common"), [("gfapi_async", 12), ("nbd", 12), ("io_uring", 0)])
+def test_a_protocol_is_held_against_a_mount(two: Path, engine: str, common: int) -> None:
+    mount, other = read_sides([two / "both"], by_target=True)
+    found = align([reached_by(mount, "libaio"), reached_by(other, engine)])
+    assert len(found.readings[0].keys() & found.readings[1].keys()) == common
+
+
+def test_loads_that_only_the_engine_tells_apart_stay_apart(two: Path) -> None:
+    mount, other = read_sides([two / "both"], by_target=True)
+    (place, row), *_ = mount.rows.items()
+    twice = replace(mount, rows={place: row, ("copy", place[1]): row})
+    assert (
+        engine_aside([reached_by(twice, "libaio", "psync"), reached_by(other, "nbd")], by_target=False) == frozenset()
+    )
