@@ -100,11 +100,18 @@ def as_measured():
     return {f"d{drives}": pytest.approx(rate, rel=0.05) for drives, rate in RATES.items()}
 
 
-def test_those_that_need_setting_up_are_measured_one_after_another_in_a_random_order(tmp_path):
-    world = Switching(tmp_path)
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A campaign made to its end, and its plan; nobody changes it."""
+    world = Switching(tmp_path_factory.mktemp("finished"))
     plan = world.start()
-    assert any("one after another, because d1 has to be set up" in remark for remark in plan.remarks)
     assert world.session().complete
+    return world, plan
+
+
+def test_those_that_need_setting_up_are_measured_one_after_another_in_a_random_order(finished):
+    world, plan = finished
+    assert any("one after another, because d1 has to be set up" in remark for remark in plan.remarks)
     world.check()
     steps = world.logged()
     assert sorted(steps[::2]) == ["+1", "+2", "+4"]
@@ -113,10 +120,8 @@ def test_those_that_need_setting_up_are_measured_one_after_another_in_a_random_o
     assert world.rows("pragma user_version") == [(2,)]
 
 
-def test_each_has_a_session_of_its_own_and_its_batches_hold_no_other(tmp_path):
-    world = Switching(tmp_path)
-    world.start()
-    world.session()
+def test_each_has_a_session_of_its_own_and_its_batches_hold_no_other(finished):
+    world, _ = finished
     assert len(world.rows("select 1 from session")) == 3
     mixed = "select batch_id from visit join cell using (cell_key) where batch_id not null group by 1"
     assert world.rows(f"{mixed} having count(distinct target) > 1") == []
@@ -240,9 +245,16 @@ def side_by_side(tmp_path):
     return world
 
 
-def test_side_by_side_they_are_measured_in_turns(tmp_path):
-    world = side_by_side(tmp_path)
-    world.run(SIDE_BY_SIDE.replace("PLACE", str(tmp_path)))
+@pytest.fixture(scope="module")
+def finished_in_turns(tmp_path_factory):
+    place = tmp_path_factory.mktemp("turns")
+    world = side_by_side(place)
+    world.run(SIDE_BY_SIDE.replace("PLACE", str(place)))
+    return world
+
+
+def test_side_by_side_they_are_measured_in_turns(finished_in_turns):
+    world = finished_in_turns
     order = world.rows(
         "select target from visit join cell using (cell_key) where purpose = 'sweep' and batch_id not null"
         " order by batch_id, section"
@@ -252,9 +264,8 @@ def test_side_by_side_they_are_measured_in_turns(tmp_path):
     assert any("in turns" in text for text in campaign.load_result(world.directory).settings.values())
 
 
-def test_the_table_ends_with_the_configuration_and_its_factors(tmp_path):
-    world = side_by_side(tmp_path)
-    world.run(SIDE_BY_SIDE.replace("PLACE", str(tmp_path)))
+def test_the_table_ends_with_the_configuration_and_its_factors(finished_in_turns):
+    world = finished_in_turns
     out = io.StringIO()
     write_csv(campaign.load_result(world.directory), out)
     rows = list(csv.DictReader(io.StringIO(out.getvalue())))
@@ -336,9 +347,8 @@ before = "true"
     assert "name the `size`" in caught.value.remedy
 
 
-def test_what_the_factor_does_is_told_drawn_and_shown(tmp_path):
-    world = Switching(tmp_path)
-    world.run()
+def test_what_the_factor_does_is_told_drawn_and_shown(finished):
+    world, _ = finished
     result = campaign.load_result(world.directory)
     *told, drift = [one for one in result.findings if one.code is FindingCode.FACTOR]
     assert drift.sentence.startswith("The configurations were measured one after another, each set up once.")
