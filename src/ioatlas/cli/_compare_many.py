@@ -277,7 +277,9 @@ def _power(found: SidesComparison) -> Iterator[str]:
         single = median(cells)
         told = f"{_percent(single)} slower" if single < MOST_DETECTABLE else "many times slower"
         yield f"        A typical single cell has to be {told}."
-    if not wholes and not _have_visits(found):
+    if not wholes and cells and not _have_visits(found):
+        yield "Next    read the cells: each is tested. For a test of the whole map measure with `ioatlas map`"
+    elif not wholes and not _have_visits(found):
         yield "Next    measure them: `ioatlas map`. Or import several runs of each: `ioatlas import --repeats`"
     elif (silent and weakest > found.result.effect) or not wholes:
         yield "Next    more --visits, when the targets are idle; --power tells how many"
