@@ -43,6 +43,7 @@ class Wish:
     target: str = ""
     profile: str = ""
     budget: str = ""
+    product: str = ""
     name: str = ""
     read_only: str = ""
     destroy: str = ""
@@ -55,7 +56,7 @@ class Wish:
 
     def words(self, command: str) -> list[str]:
         """The command line. Each value is a word of its own, so that none is taken for an option."""
-        options = [f"--{name}={value}" for name in ("profile", "budget") if (value := getattr(self, name))]
+        options = [f"--{name}={value}" for name in ("profile", "budget", "product") if (value := getattr(self, name))]
         if self.read_only:
             options.append("--read-only")
         if command != "plan":
