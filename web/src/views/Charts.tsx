@@ -4,6 +4,7 @@ import { BOX, drawChart, type Placed, pointText, valueText } from "../lib/chart"
 import type { ChartData, TableData } from "../lib/report-data.gen";
 import { useApp } from "./context";
 import { Frame } from "./Frame";
+import { Wide } from "./Wide";
 
 const DASHES = ["", "6 3", "2 3", "8 3 2 3"];
 const [RIGHT, BOTTOM] = [BOX.width - BOX.right, BOX.height - BOX.bottom];
@@ -101,7 +102,7 @@ function Chart({ chart }: { chart: ChartData }) {
       </p>
       <details>
         <summary>Numbers of this chart</summary>
-        <div class="wide">
+        <Wide>
           <table class="plain">
             <thead>
               <tr>
@@ -123,7 +124,7 @@ function Chart({ chart }: { chart: ChartData }) {
               ))}
             </tbody>
           </table>
-        </div>
+        </Wide>
       </details>
     </figure>
   );
@@ -163,7 +164,7 @@ function Texts({ table }: { table: TableData }) {
 function TextRows({ table }: { table: TableData }) {
   return (
     <>
-      <div class="wide">
+      <Wide>
         <table class="plain texts">
           <thead>
             <tr>
@@ -188,7 +189,7 @@ function TextRows({ table }: { table: TableData }) {
             ))}
           </tbody>
         </table>
-      </div>
+      </Wide>
       {table.note ? <p class="soft">{table.note}</p> : null}
     </>
   );

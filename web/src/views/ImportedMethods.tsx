@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useApp } from "./context";
+import { Wide } from "./Wide";
 
 /** How the figures of other tools came about: one line for each set, so that nobody compares what was not measured alike unawares. */
 export function ImportedMethods() {
@@ -15,7 +16,7 @@ export function ImportedMethods() {
         Measured by other tools, read from their files. What differs between the sets is bold: differences of method
         show as differences of the storage.
       </p>
-      <div class="wide">
+      <Wide>
         <table class="plain">
           <thead>
             <tr>
@@ -36,7 +37,7 @@ export function ImportedMethods() {
             ))}
           </tbody>
         </table>
-      </div>
+      </Wide>
     </section>
   );
 }

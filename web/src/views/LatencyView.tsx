@@ -8,6 +8,7 @@ import { count, latency, whole } from "../lib/units";
 import { CellChooser } from "./CellChooser";
 import { useApp } from "./context";
 import { type Box, Frame } from "./Frame";
+import { Wide } from "./Wide";
 
 const BOX: Box = { width: 520, height: 320, left: 66, right: 58, top: 12, bottom: 40 };
 /** Axes along which the load grows, in the order in which they are looked for. */
@@ -209,7 +210,7 @@ function Numbers({ lines, along }: { lines: readonly Line[]; along: number }) {
   return (
     <details>
       <summary>Numbers of these curves</summary>
-      <div class="wide">
+      <Wide>
         <table class="plain">
           <thead>
             <tr>
@@ -232,7 +233,7 @@ function Numbers({ lines, along }: { lines: readonly Line[]; along: number }) {
             ))}
           </tbody>
         </table>
-      </div>
+      </Wide>
       <p class="soft">A percentile is told where at least {fewest} I/Os lie beyond it.</p>
     </details>
   );

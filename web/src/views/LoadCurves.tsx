@@ -6,6 +6,7 @@ import type { LoadCurveData, LoadPointData, SpreadData } from "../lib/report-dat
 import { count, latency, percent, rate, significant } from "../lib/units";
 import { useApp } from "./context";
 import { usePlotPlace } from "./use-plot";
+import { Wide } from "./Wide";
 
 const PRINT_WIDTH = 640;
 
@@ -102,7 +103,7 @@ function Points({ curve, power }: { curve: LoadCurveData; power: boolean }) {
   const limited = `lat_${curve.quantity}_ns` as const;
   const told = (spread: SpreadData | null) => (spread === null ? "–" : latency(spread.value));
   return (
-    <div class="wide">
+    <Wide>
       <table class="plain">
         <thead>
           <tr>
@@ -161,7 +162,7 @@ function Points({ curve, power }: { curve: LoadCurveData; power: boolean }) {
           ))}
         </tbody>
       </table>
-    </div>
+    </Wide>
   );
 }
 
@@ -187,7 +188,7 @@ function Streams({ curve }: { curve: LoadCurveData }) {
           ))}
         </select>
       </h3>
-      <div class="wide">
+      <Wide>
         <table class="plain" aria-labelledby={`${id}-streams`}>
           <thead>
             <tr>
@@ -218,7 +219,7 @@ function Streams({ curve }: { curve: LoadCurveData }) {
             ))}
           </tbody>
         </table>
-      </div>
+      </Wide>
     </>
   );
 }

@@ -4,6 +4,7 @@ import type { RoundsData } from "../lib/report-data.gen";
 import { ROUNDS_BOX as BOX, placeRounds } from "../lib/rounds";
 import { bytes, count, latency, rate, size, type UnitSystem } from "../lib/units";
 import { useApp } from "./context";
+import { Wide } from "./Wide";
 
 const [RIGHT, BOTTOM] = [BOX.width - BOX.right, BOX.height - BOX.bottom];
 
@@ -70,8 +71,7 @@ function Plot({ test, system }: { test: RoundsData; system: UnitSystem }) {
   const text = (value: number) => told(value, test.quantity, system);
   return (
     <figure class="rounds-plot" aria-labelledby={id}>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls sideways must be reached by keyboard */}
-      <div class="wide" tabIndex={0}>
+      <Wide>
         <svg
           viewBox={`0 0 ${BOX.width} ${BOX.height}`}
           role="img"
@@ -123,7 +123,7 @@ function Plot({ test, system }: { test: RoundsData; system: UnitSystem }) {
             </circle>
           ))}
         </svg>
-      </div>
+      </Wide>
       <figcaption id={id} class="soft">
         {test.tracked} in each round. Filled: the measurement window of five rounds, with its average, 10 % above and
         below it, and the best-fit line (dashed).
@@ -147,7 +147,7 @@ function Grid({ test, system }: { test: RoundsData; system: UnitSystem }) {
     return cell.tracked ? <b>{value}</b> : value;
   };
   return (
-    <div class="wide">
+    <Wide>
       <p class="soft">{caption}.</p>
       <table class="plain">
         <thead>
@@ -173,6 +173,6 @@ function Grid({ test, system }: { test: RoundsData; system: UnitSystem }) {
           ))}
         </tbody>
       </table>
-    </div>
+    </Wide>
   );
 }

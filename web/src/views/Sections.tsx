@@ -7,6 +7,7 @@ import type { Pair, TargetData } from "../lib/report-data.gen";
 import { bytes, count, latency, percent, rate, whole } from "../lib/units";
 import { reasons } from "../lib/unmeasured";
 import { useApp } from "./context";
+import { Wide } from "./Wide";
 
 /** Reasons told one by one. */
 const REASONS = 25;
@@ -71,7 +72,7 @@ export function Fresh() {
         A cell named because it is extreme was measured again after it was named; only those fresh visits give its value
         here.
       </p>
-      <div class="wide">
+      <Wide>
         <table class="plain">
           <thead>
             <tr>
@@ -123,7 +124,7 @@ export function Fresh() {
             ))}
           </tbody>
         </table>
-      </div>
+      </Wide>
     </section>
   );
 }
@@ -242,7 +243,7 @@ function Targets({ targets }: { targets: readonly TargetData[] }) {
     return name.endsWith("_bytes") ? bytes(Number(value), units.value) : value;
   };
   return (
-    <div class="wide">
+    <Wide>
       <table class="plain">
         <thead>
           <tr>
@@ -265,7 +266,7 @@ function Targets({ targets }: { targets: readonly TargetData[] }) {
           ))}
         </tbody>
       </table>
-    </div>
+    </Wide>
   );
 }
 
