@@ -20,7 +20,11 @@ from ioatlas.errors import UsageError
 
 FIRST = 1
 Step = Callable[[sa.Connection], None]
-STEPS: Mapping[int, Step] = {2: steps_of.circles_and_visibility, 3: steps_of.quicker_searches}
+STEPS: Mapping[int, Step] = {
+    2: steps_of.circles_and_visibility,
+    3: steps_of.quicker_searches,
+    4: steps_of.searches_without_rows,
+}
 """By the number of the form that they lead to: from 2 on, without gaps. A step that was released is never changed."""
 _LOCK = 0x10A7_1A5
 """Of PostgreSQL: two that migrate at once wait for each other."""

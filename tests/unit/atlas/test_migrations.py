@@ -64,7 +64,10 @@ def _shape(engine):
         table: {
             "columns": {(one["name"], str(one["type"]), one["nullable"]) for one in seen.get_columns(table)},
             "key": seen.get_pk_constraint(table)["constrained_columns"],
-            "indexes": {(one["name"], *one["column_names"]) for one in seen.get_indexes(table)},
+            "indexes": {
+                (one["name"], *one["column_names"], *(str(said) for said in one.get("dialect_options", {}).values()))
+                for one in seen.get_indexes(table)
+            },
             "refers": {
                 (*one["constrained_columns"], one["referred_table"], one["options"].get("ondelete"))
                 for one in seen.get_foreign_keys(table)
