@@ -226,7 +226,7 @@ def _residuals(readings: Sequence[Reading], own: dict[str, Floats], other: dict[
     """
     rows = [reading for reading in readings if reading.cell in own]
     residuals = _tamed(np.array([log(row.value) - float(other[row.cell].mean()) for row in rows]))
-    residuals = _within_set_ups(rows, residuals)
+    residuals = within_set_ups(rows, residuals)
     weights = np.array([len(rows) / len(own) / own[row.cell].size for row in rows])
     return np.array([row.time for row in rows]), residuals * weights
 
@@ -246,7 +246,7 @@ def _paired(first: Sequence[Reading], second: Sequence[Reading], cells: set[str]
     return np.array([(one.time + other.time) / 2 for one, other, _ in pairs]), differences * weights
 
 
-def _within_set_ups(rows: Sequence[Reading], residuals: Floats) -> Floats:
+def within_set_ups(rows: Sequence[Reading], residuals: Floats) -> Floats:
     """The residuals with the level of each set-up put on that of all; their mean stays."""
     numbers = np.array([row.set_up for row in rows])
     if np.unique(numbers).size < FEWEST_SET_UPS:

@@ -277,6 +277,8 @@ def _power(found: SidesComparison) -> Iterator[str]:
         single = median(cells)
         told = f"{_percent(single)} slower" if single < MOST_DETECTABLE else "many times slower"
         yield f"        A typical single cell has to be {told}."
+    if found.set_ups == 1:
+        yield "        What moves between set-ups is not known, and not in these figures."
     if not wholes and cells and not _have_visits(found):
         yield "Next    read the cells: each is tested. For a test of the whole map measure with `ioatlas map`"
     elif not wholes and not _have_visits(found):

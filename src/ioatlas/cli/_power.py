@@ -28,7 +28,7 @@ def tell_power(
     sides = read_sides(places, quantity, by_target=by_target)
     n = len(sides)
     pairs = max(1, n - 1 if reference else n * (n - 1) // 2)
-    found = {side.name: power_of(side, tolerance=tolerance, pairs=pairs) for side in sides}
+    found = {side.name: power_of(side, tolerance=tolerance, pairs=pairs, among=sides) for side in sides}
     if as_json:
         import json
 
@@ -45,12 +45,27 @@ def tell_power(
 def power_lines(power: PowerForetold) -> list[str]:
     """What is found 8 times in 10, and what a 10% difference takes."""
     cell = _visits(power.visits_cell, power.effect)
-    return [
+    lines = [
         f"Whole map    {_slower(power.whole)} is found 8 times in 10",
         f"Single cell  {_slower(power.cell)}",
         f"For {power.effect:.0%}      whole map: {_visits(power.visits_whole, power.effect)}; single cell: {cell}",
         f"Noise        one visit varies by {power.cv:.1%}; differences up to {power.tolerance:.0%} are ignored",
     ]
+    return [*lines, f"Set-ups      {_set_ups(power)}"] if power.set_ups else lines
+
+
+def _set_ups(power: PowerForetold) -> str:
+    """Whether what moves between set-ups is in the figures; and how many set-ups the effect takes."""
+    if power.set_ups == 1:
+        return "each is set up once: drift between them is not known, and in no figure here; `blocks = 2` shows it"
+    if power.set_up_sd is None:
+        return "what moves between them is not known from this campaign, and in no figure here"
+    told = f"{power.set_ups} of each; one lies off by {power.set_up_sd:.1%}, which is in all figures here"
+    if power.whole <= power.effect:
+        return told
+    if power.set_ups_whole is None:
+        return f"{told}; no number of them finds {power.effect:.0%} of a whole map"
+    return f"{told}; `blocks = {power.set_ups_whole}` finds {power.effect:.0%} of a whole map"
 
 
 def _slower(share: float) -> str:

@@ -94,7 +94,8 @@ def _power(plan: Plan, summary: Mapping[str, Any], like: Path) -> PowerForetold:
     each = max(1.0, visits / max(1, len(plan.to_measure)))
     apart = float(summary["seconds"]) / visits if summary.get("seconds") else None
     (side,) = read_sides([like])
-    return power_of(side, tolerance=TOLERANCE, cells=max(1, cells), visits=each, apart_seconds=apart)
+    set_ups = plan.spec.set_ups if plan.spec.blocked else 0
+    return power_of(side, tolerance=TOLERANCE, cells=max(1, cells), visits=each, apart_seconds=apart, set_ups=set_ups)
 
 
 def summary_of(plan: Plan) -> dict[str, Any]:

@@ -68,20 +68,24 @@ class SidesComparison:
         return tuple(side.name for side in self.sides)
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """What has to be known of how the sides were measured: how often each was set up."""
+    def set_ups(self) -> int:
+        """How often each configuration of a campaign was set up, where several are compared; 0 where none was."""
         counts: dict[Path, int] = {}
         sides: dict[Path, int] = {}
         for side in self.sides:
             if side.set_ups:
                 counts[side.directory] = side.set_ups
                 sides[side.directory] = sides.get(side.directory, 0) + 1
-        told = [counts[one] for one, number in sides.items() if number > 1]
-        if not told:
+        return min((counts[one] for one, number in sides.items() if number > 1), default=0)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What has to be known of how the sides were measured: how often each was set up."""
+        if not self.set_ups:
             return ()
-        if min(told) == 1:
+        if self.set_ups == 1:
             return (ONE_SET_UP,)
-        return (f"Each configuration was set up {min(told)} times. What moved between set-ups is in all intervals.",)
+        return (f"Each configuration was set up {self.set_ups} times. What moved between set-ups is in all intervals.",)
 
     @property
     def base(self) -> int:

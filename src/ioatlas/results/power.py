@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from ioatlas.analysis.compare import Reading, between_set_ups
 from ioatlas.analysis.many import effect_for
 from ioatlas.analysis.power import PowerForetold, foretell, noise_of
 from ioatlas.errors import UsageError
@@ -17,12 +20,17 @@ def power_of(
     cells: int | None = None,
     visits: float | None = None,
     apart_seconds: float | None = None,
+    set_ups: int | None = None,
+    among: Sequence[Side] = (),
 ) -> PowerForetold:
-    """Of two campaigns with this side's noise, and its cells and visits where no others are given.
+    """Of two campaigns with this side's noise, and its cells, visits and set-ups where no others are given.
 
+    among: all sides, where several are compared. Those of one campaign say together what moves between set-ups.
     Raises UsageError when too little is known of its noise.
     """
-    noise = noise_of(align([side]).readings[0]) if side.repeated else None
+    ours = [one for one in among if one.directory == side.directory and one.repeated]
+    moved = between_set_ups(*map(_readings, ours)) if len(ours) > 1 else None
+    noise = noise_of(align([side]).readings[0], moved=moved) if side.repeated else None
     if noise is None:
         raise UsageError(
             "its noise is not known: too few cells have two visits",
@@ -37,4 +45,10 @@ def power_of(
         tolerance=tolerance,
         effect=effect_for(tolerance),
         apart_seconds=apart_seconds,
+        set_ups=side.set_ups if set_ups is None else set_ups,
+        pooled=max(2, len(ours)),
     )
+
+
+def _readings(side: Side) -> list[Reading]:
+    return [reading for values in side.readings.values() for reading in values]

@@ -34,17 +34,23 @@ class LevelOutlook:
     method: str = METHOD
 
     def difference(
-        self, cells: int, visits: float, *, inflated: float = 1.0, apart_seconds: float | None = None
+        self,
+        cells: int,
+        visits: float,
+        *,
+        inflated: float = 1.0,
+        apart_seconds: float | None = None,
+        extra_variance: float = 0.0,
     ) -> Spread:
         """Error of the difference of two campaigns of so many cells and visits of each.
 
         inflated: of the white part, where a comparison takes it for larger than it is. apart_seconds: from one visit to
-        the next; as in the campaign that was made when None.
+        the next; as in the campaign that was made when None. extra_variance: of what moves both besides.
         """
         n = cells * visits
         length = n * (self.seconds if apart_seconds is None else apart_seconds) / self.tau
         slow = np.where(length > 1e-6, 2 / length * (1 - -np.expm1(-length) / length), 1.0)
-        drift = 2 * self.drift * slow
+        drift = 2 * self.drift * slow + extra_variance
         scales = np.sqrt(2 * self.white * inflated / n + drift)
         # What a comparison knows of the noise comes from stretches of both campaigns.
         dof = 2.0 * (min(STRETCHES, max(_FEWEST_STRETCHES, n // 2)) - 1)

@@ -46,6 +46,55 @@ def test_what_is_foretold_is_what_comparisons_state_and_find(rng):
     assert found >= 10  # at 80%, fewer of 15 have a chance of 6%; the draws are fixed
 
 
+def set_up_again(rng, readings: list[Reading], times: int, sd: float) -> list[Reading]:
+    """The readings as of so many set-ups one after another, whose levels differ."""
+    moved = np.exp(rng.normal(size=times) * sd)
+    part = len(readings) // times
+    return [
+        Reading(r.cell, r.value * float(moved[at // part]), r.time + 1000.0 * (at // part), at // part)
+        for at, r in enumerate(readings)
+    ]
+
+
+def test_what_moves_between_set_ups_is_in_what_could_be_found(rng):
+    foretold, stated, single, stated_single, found = [], [], [], [], 0
+    for _ in range(30):
+        levels = np.exp(rng.normal(size=20))
+        first, second = (set_up_again(rng, campaign(rng, levels, visits=8), 4, 0.03) for _ in range(2))
+        power = foretell(noise_of(by_cell(first)), set_ups=4)
+        slower = [Reading(r.cell, (1 - power.whole) * r.value, r.time, r.set_up) for r in second]
+        found += compare(first, slower).whole.outcome == "lower"
+        same = compare(first, second)
+        foretold.append(power.whole)
+        stated.append(same.whole.detectable)
+        single.append(power.cell)
+        stated_single.append(np.median([cell.detectable for cell in same.cells]))
+    assert np.median(foretold) == pytest.approx(np.median(stated), rel=0.3)
+    assert np.median(single) == pytest.approx(np.median(stated_single), rel=0.3)
+    assert found >= 20  # at 80%, fewer of 30 have a chance of 3%; the draws are fixed
+
+
+def test_more_set_ups_find_less_and_how_many_the_effect_takes_is_told(rng):
+    levels = np.exp(rng.normal(size=20))
+    noise = noise_of(by_cell(set_up_again(rng, campaign(rng, levels, visits=8, cv=0.01), 4, 0.06)))
+    assert noise.moved is not None
+    two = foretell(noise, visits=8, set_ups=2)
+    assert two.whole > foretell(noise, visits=8, set_ups=8).whole > foretell(noise, visits=8).whole
+    assert two.set_up_sd == pytest.approx(0.06, rel=0.6)
+    assert two.visits_whole is None  # no number of visits makes up for two set-ups
+    needed = two.set_ups_whole
+    assert foretell(noise, visits=max(8, needed), set_ups=needed).whole <= 0.10
+    assert foretell(noise, visits=max(8, needed - 1), set_ups=needed - 1).whole > 0.10
+
+
+def test_of_one_set_up_nothing_is_told_of_others(rng):
+    noise = noise_of(by_cell(campaign(rng, np.exp(rng.normal(size=20)))))
+    assert noise.moved is None
+    told = foretell(noise, set_ups=3)
+    assert (told.set_up_sd, told.set_ups_whole) == (None, None)
+    assert told.whole == foretell(noise).whole
+
+
 def test_noise_and_time_come_from_the_campaign(rng):
     noise = noise_of(by_cell(campaign(rng, np.exp(rng.normal(size=60)), cv=0.08)))
     assert noise.cv == pytest.approx(0.08, rel=0.15)
