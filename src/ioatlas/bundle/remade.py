@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ioatlas import container
-from ioatlas.analysis.burst import Bursts
+from ioatlas.analysis.burst import LONGEST_LEAD_MS, Bursts
 from ioatlas.analysis.counters import CountedPaths
 from ioatlas.bundle.counted import unlike_lines
 from ioatlas.errors import IoAtlasError
@@ -32,7 +32,6 @@ from ioatlas.procedures.registry import procedure_of
 from ioatlas.run.environment import Environment
 from ioatlas.run.gates import Gates
 from ioatlas.run.intake import Intake, reinstated, unconfirmed
-from ioatlas.run.loads import with_leads
 from ioatlas.run.record import recorded_plan
 from ioatlas.run.runner import PROBE_GAP_MS, Runner
 from ioatlas.store.journal import Journal, PlannedVisit
@@ -138,9 +137,7 @@ class _Reading:
         sections = tuple(self.runner.section(visit, visit.runtime_ms or 0, PROBE_GAP_MS) for visit in planned.values())
         directory = self.journal.directory / name
         _unpack_logs(directory)
-        if not _ran_so(directory, sections):  # credit that was found later lengthened no batch before
-            sections = with_leads(sections, planned, self.bursts)
-        return Batch(batch_id, directory, sections), planned
+        return Batch(batch_id, directory, _led(directory, sections, self.bursts)), planned
 
     def _read(
         self,
@@ -216,13 +213,31 @@ class _Reading:
             self.found.misjudged.append(f"visit {kept.visit_id} is called {was}; by the rules it is {is_}")
 
 
-def _ran_so(directory: Path, sections: Sequence[Section]) -> bool:
-    """Whether the job file of a batch says just these times."""
+def _led(directory: Path, sections: Sequence[Section], bursts: Bursts) -> tuple[Section, ...]:
+    """The sections with the leads that they ran with, of which the journal's runtime is without. Each lead followed
+    from the credit that was known by then; more of it was found later.
+    """
+    ran_ms = _ran_ms(directory)
+    led = []
+    for section in sections:
+        lead_ms = max((ran_ms.get(name, 0) for name, _, _ in section.jobs), default=0) - section.runtime_ms
+        known = 0 < lead_ms <= LONGEST_LEAD_MS and bursts.of(section.cell.target, section.cell.directions)
+        led.append(replace(section, lead_ms=lead_ms, runtime_ms=section.runtime_ms + lead_ms) if known else section)
+    return tuple(led)
+
+
+def _ran_ms(directory: Path) -> dict[str, int]:
+    """{name of a job: how long the job file of a batch lets it run}"""
     try:
         text = (directory / JOB_FILE).read_text()
     except OSError:
-        return False
-    return re.findall(r"^runtime=(\d+)ms$", text, re.MULTILINE) == [str(one.runtime_ms) for one in sections]
+        return {}
+    found, name = {}, ""
+    for section, ms in re.findall(r"^\[(.+)\]$|^runtime=(\d{1,9})ms$", text, re.MULTILINE):
+        name = section or name
+        if ms:
+            found[name] = int(ms)
+    return found
 
 
 def _no_telemetry(*_: object) -> Any:

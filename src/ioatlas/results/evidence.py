@@ -176,9 +176,11 @@ def standards_by_cell(beds: Mapping[str, Testbed]) -> CeilingsOf:
 
 
 def is_remote(bed: Testbed) -> bool:
-    """Whether the way to a target crosses a wire."""
+    """Whether the way to a target crosses a wire. The interface is looked for where there is a server, whose address
+    itself is private.
+    """
     return (
-        bool(bed.value("server.address"))
+        (bed.get("nic.name") is not None or bool(bed.value("server.address")))
         and bed.value("protocol.transport") != "unix socket"
         and bed.value("route.local") is not True
     )

@@ -72,9 +72,10 @@ def typed_lines(directory: Path) -> dict[str, float]:
 def testbeds(record: Mapping[str, Any], directory: Path) -> dict[str, Testbed]:
     """The testbed of each target as a session recorded it, with the facts file as it is now.
 
-    What was corrected after the run counts.
+    What was corrected after the run counts. Private facts are left out: nothing computed may rest on what a bundle does
+    not hold.
     """
-    beds = {name: Testbed.from_json(bed) for name, bed in record["targets"].items()}
+    beds = {name: Testbed.from_json(bed).shareable() for name, bed in record["targets"].items()}
     typed = typed_facts(directory)
     if not typed:
         return beds

@@ -3,10 +3,18 @@
 
 import json
 import zipfile
+from dataclasses import replace
 
+from ioatlas.analysis.burst import Bursts
 from ioatlas.bundle import layout
+from ioatlas.bundle.pack import pack
+from ioatlas.bundle.redact_plan import RedactPlan
+from ioatlas.bundle.verify import verify
+from ioatlas.simulate.law import Burst
+from tests.unit.bundle.made import bundle_file
 from tests.unit.procedures.test_configurations import Switching
-from tests.unit.simulated import Shell
+from tests.unit.procedures.test_within_budget import ONE_CELL, law
+from tests.unit.simulated import Shell, World
 
 
 def test_records_of_one_configuration_are_no_users_at_a_host(tmp_path):
@@ -20,3 +28,15 @@ def test_records_of_one_configuration_are_no_users_at_a_host(tmp_path):
     known = {row[0] for row in world.rows("select name from outcome where name like '%@d%'")}
     assert known
     assert known <= kept
+
+
+def test_credit_that_was_found_later_lengthened_no_load_before(tmp_path):
+    """Visits that ran with a shorter lead were once said to have no raw output."""
+    world = World(tmp_path, law(0.0002, 100_000, 10e6, burst=Burst(20e6, 30.0, 10e6)))
+    world.run(ONE_CELL.replace('precision = "2%"', "visits = 3"))
+    journal = world.journal()
+    (burst,) = journal.kept(Bursts).bursts
+    journal.keep(Bursts((burst, replace(burst, credit_bytes=2 * burst.credit_bytes, most_lead_ms=2000))))
+    journal.close()
+    found = verify(bundle_file(tmp_path, pack(world.directory, plan=RedactPlan()).data()))
+    assert [check for check in found.checks if check.state == "failed"] == []

@@ -16,6 +16,8 @@ from ioatlas.bundle.redact_plan import RedactPlan, read_plan
 from ioatlas.bundle.redaction import Redactor, redactor_of
 from ioatlas.bundle.verify import verify
 from ioatlas.errors import UsageError
+from ioatlas.results.evidence import is_remote
+from ioatlas.testbed import facts_file
 from tests.unit.bundle.made import bundle_file, campaign
 from tests.unit.procedures.cases import TRACE
 from tests.unit.simulated import Shell, World
@@ -67,6 +69,24 @@ def planted(tmp_path_factory):
     link.commit()
     link.close()
     return directory
+
+
+def test_what_limits_rests_on_no_private_fact(tmp_path):
+    """That a wire is on the way was once told by the server's address, which no bundle holds."""
+    facts = [
+        {"name": "server.address", "value": "10.77.3.21", "private": True, "kind": "known", "source": "the URI"},
+        {"name": "nic.name", "value": "eth0", "kind": "known", "source": "ip -j route get"},
+        {"name": "route.local", "value": False, "kind": "known", "source": "ip -j route get"},
+    ]
+    shared = [fact for fact in facts if not fact.get("private")]
+    here, there = (
+        facts_file.testbeds({"targets": {"target": {"target": "target", "taken_at": 1.7e9, "facts": told}}}, tmp_path)[
+            "target"
+        ]
+        for told in (facts, shared)
+    )
+    assert here == there
+    assert is_remote(there)
 
 
 @pytest.fixture(scope="module")
