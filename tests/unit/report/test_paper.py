@@ -3,13 +3,15 @@
 
 import csv
 import json
+import re
 import subprocess
 
 import pytest
 from click.testing import CliRunner
 
 from ioatlas.cli import ioatlas
-from ioatlas.report.paper.tables import latex
+from ioatlas.model.chart import Table
+from ioatlas.report.paper.tables import PADDING, latex, to_latex
 from tests.unit.simulated import World
 
 SWEEP = """name = "Array & Co_1"
@@ -158,3 +160,14 @@ def test_without_pyarrow_the_rest_is_written_and_it_is_said(campaign, tmp_path, 
     done = run(campaign, tmp_path / "p", "--no-figures")
     assert "No Parquet: pyarrow is not installed" in done.output
     assert len(json.loads((tmp_path / "p" / "datapackage.json").read_text())["resources"]) == 1
+
+
+def test_a_long_row_is_broken_into_the_width_of_a_line():
+    """Of a long name the table once reached 8 cm beyond the page."""
+    short = Table("T", ("a", "b"), (("one", "two"),), "")
+    assert r"\begin{tabular}{ll}" in to_latex(short, "t")
+    name = "Three ways to run the same boxes (a study of 2016), in small, once more and on another machine"
+    columns = re.search(r"begin\{tabular\}\{(.+)\}", to_latex(Table("T", ("a", "b"), ((name, name),), ""), "t"))[1]
+    shares = [float(share) for share in re.findall(r"p\{([\d.]+)\\linewidth\}", columns)]
+    assert len(shares) == 2
+    assert 0.8 < sum(shares) <= 1 - 2 * PADDING

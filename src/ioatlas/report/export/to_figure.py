@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -33,6 +34,8 @@ HATCHES: dict[Status, tuple[str, str]] = {
 """How a cell that is not a steady measured one is marked, and its word in the legend."""
 MARKERS = "osD^v<>Pp*Xh"
 DOTS_PER_INCH = 110
+LETTERS_PER_INCH = 9.5
+"""Of a title."""
 METADATA: dict[Kind, dict[str, Any]] = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 """No date and no program version in the file: equal results give equal files."""
 
@@ -139,7 +142,8 @@ def _panels(page: Page, drawing: Drawing, title: str, *, tile_inches: tuple[floa
     for unused in grid[arranged.count :]:
         unused.remove()
     several = sum(tile.several for tile in page.tiles)
-    figure.suptitle(title + (f"\n{_SEVERAL.format(count=several)}" if several else ""), fontsize=12)
+    lines = textwrap.wrap(title, width=max(20, round(LETTERS_PER_INCH * size[0])))
+    figure.suptitle("\n".join([*lines, *([_SEVERAL.format(count=several)] if several else [])]), fontsize=12)
     for number, (panel, tile) in enumerate(zip(grid, page.tiles, strict=False)):
         row, column = arranged.place(number)
         if layout.columns and tile.column is not None and (row == 0 or arranged.wrapped):
@@ -260,7 +264,7 @@ def _lines_figure(page: Page, drawing: Drawing, title: str) -> Figure:
     labels = [label for label in map(layout.y.label, layout.y.levels) if label in found]
     handles = [found[label] for label in labels]
     figure.legend(handles, labels, title=layout.y.heading, loc="outside right upper", frameon=False)
-    bars = "bars: one standard deviation of repeats" if drawing.quantity.bars_of_sd else ""
+    bars = f"bars: one standard deviation of {_repeats(page)}repeats" if drawing.quantity.bars_of_sd else ""
     if bars:
         figure.text(0.995, 0.005, bars, fontsize=7, ha="right", va="bottom")
     hollow = any(
@@ -275,6 +279,14 @@ def _lines_figure(page: Page, drawing: Drawing, title: str) -> Figure:
     # The layout keeps no room for free text: an empty line lifts the name above it.
     figure.supxlabel(layout.x.heading + ("\n" if hollow or bars else ""), fontsize=10, linespacing=2.0)
     return figure
+
+
+def _repeats(page: Page) -> str:
+    """How many repeats the values of a page are means of, where it is one number."""
+    counts = {
+        entry.estimate.n_repeats for tile in page.tiles for entry in tile.cells.values() if entry.estimate is not None
+    }
+    return f"{min(counts)} " if len(counts) == 1 and min(counts) else ""
 
 
 def _draw_line(panel: Axes, tile: Tile, y: Level, drawing: Drawing, color: Any, marker: str) -> None:

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ioatlas.analysis.wording import plural
 from ioatlas.errors import UsageError
 from ioatlas.model.result import CampaignResult
 from ioatlas.report.export.grid import Axis, Layout, lay_out
@@ -27,11 +26,14 @@ WIDE = 20.0
 
 @dataclass(frozen=True)
 class Figure:
-    """name: of its files, without suffix. files: in the order of `KINDS`."""
+    """name: of its files, without suffix. files: in the order of `KINDS`. pages: what each page of its PDF is of, where
+    there are several.
+    """
 
     name: str
     caption: str
     files: tuple[Path, ...]
+    pages: tuple[str, ...] = ()
 
 
 def draw(results: Sequence[CampaignResult], folder: Path) -> list[Figure]:
@@ -42,7 +44,7 @@ def draw(results: Sequence[CampaignResult], folder: Path) -> list[Figure]:
         clean = redactor(result.targets)(result.name)
         if result.charts:
             files = [write_charts(result, folder / f"{name}-charts.{kind}", kind) for kind in KINDS]
-            found.append(_figure(f"{name}-charts", f"{clean}: mean and standard deviation over starts.", files))
+            found.append(_figure(f"{name}-charts", _of_charts(result), files))
         if result.load_curves and any(curve.points for curve in result.load_curves):
             files = [write_curves(result, folder / f"{name}-load.{kind}", kind) for kind in KINDS]
             caption = f"{clean}: latency against the I/Os per second that were achieved."
@@ -58,6 +60,7 @@ def _maps(result: CampaignResult, name: str, folder: Path) -> list[Figure]:
         layout = lay_out(result)
     except UsageError:
         return []
+    clean = redactor(result.targets)
     found = []
     for quantity in (QUANTITIES[each] for each in MAPS):
         values = [
@@ -76,14 +79,22 @@ def _maps(result: CampaignResult, name: str, folder: Path) -> list[Figure]:
             for kind in KINDS
         ]
         caption = _caption(result, layout, quantity, log=log)
-        if len(layout.pages) > 1:
-            caption += f" {plural(len(layout.pages), 'page')}."
-        found.append(_figure(stem, caption, written))
+        pages = tuple(clean(page.title) for page in layout.pages) if len(layout.pages) > 1 else ()
+        found.append(_figure(stem, caption, written, pages))
     return found
 
 
-def _figure(name: str, caption: str, files: Sequence[tuple[Path, ...]]) -> Figure:
-    return Figure(name, caption, tuple(path for each in files for path in each))
+def _figure(name: str, caption: str, files: Sequence[tuple[Path, ...]], pages: tuple[str, ...] = ()) -> Figure:
+    return Figure(name, caption, tuple(path for each in files for path in each), pages)
+
+
+def _of_charts(result: CampaignResult) -> str:
+    """What the charts show, and what each says of its bars."""
+    clean = redactor(result.targets)
+    shown = "; ".join(dict.fromkeys(chart.title[:1].lower() + chart.title[1:] for chart in result.charts))
+    notes = dict.fromkeys(chart.note for chart in result.charts if chart.note)
+    bars = "" if any("Bars" in note for note in notes) else " Bars are one standard deviation over starts."
+    return clean(" ".join([f"{result.name}: {shown}.{bars}", *notes]))
 
 
 def _caption(result: CampaignResult, layout: Layout, quantity: Quantity, *, log: bool) -> str:

@@ -70,7 +70,8 @@ def _tools(result: CampaignResult) -> Iterable[str]:
     when = datetime.fromtimestamp(result.created_at, UTC).strftime("%Y-%m-%d") if result.created_at else ""
     on = f" on {when}" if when else ""
     if not result.n_visits and any(e.kind == "imported" for e in result.estimates):
-        yield f"The figures were measured by other tools and read by {tool}{on}."
+        tools = dict.fromkeys(told["tool"] for told in result.methods.values() if told.get("tool"))
+        yield f"The figures were measured by {', '.join(tools) or 'other tools'} and read by {tool}{on}."
         return
     yield f"Measurements were made with {tool}{f' and {fio}' if fio else ''}{on}."
     if len({session.get("fio") for session in result.sessions}) > 1:
@@ -86,6 +87,8 @@ def _testbed(result: CampaignResult, clean: Callable[[str], str]) -> Iterable[st
         own = {name.removeprefix(f"{target.name}: "): value for name, value in facts.items()}
         told = [f"{word} {clean(_fact(own[name]))}" for name, word in PATH if own.get(name) and not names_site(name)]
         told += [f"{name.replace('_', ' ')} {value}" for name, value in target.identity.facts if name in PUBLIC_FACTS]
+        how = result.methods.get(target.name, {})
+        told += [f"{name} {clean(how[name])}" for name in ("page cache", "statistic", "engine") if how.get(name)]
         yield f"Target {target.name}: {', '.join([_kind(target.kind), *dict.fromkeys(told)])}."
 
 
@@ -131,6 +134,11 @@ def _visits(result: CampaignResult) -> Iterable[str]:
         f"Each load was started independently {_span(counts)} times (median {median(counts):g}); "
         f"the order was random (seed {result.settings.get('order seed', 'unknown')})."
     )
+    if result.set_ups:
+        yield (
+            f"Each configuration was set up and measured {result.set_ups} times, there and back; what moved between "
+            "set-ups is in the intervals."
+        )
     windows = sorted(e.window_seconds for e in measured if e.window_seconds)
     cuts = sorted(e.cut_seconds for e in measured if e.cut_seconds is not None)
     if windows:
@@ -143,6 +151,11 @@ def _visits(result: CampaignResult) -> Iterable[str]:
 
 
 def _statistics(result: CampaignResult) -> Iterable[str]:
+    if repeats := sorted(e.n_repeats for e in result.estimates if e.n_repeats):
+        yield (
+            f"An imported value is the mean of {_span(repeats)} repeats. "
+            "Its 95% interval is that of Student's t, with n - 1 degrees of freedom."
+        )
     names = Counter(e.method for e in result.estimates if e.kind == "measured" and e.method)
     if not names:
         return

@@ -100,7 +100,7 @@ def _fill(results: Sequence[CampaignResult], place: Path, about: About, *, draw:
     drawn = figures.draw(results, place / "figures") if draw else []
     if not drawn:
         (place / "figures").rmdir()
-    captions = "".join(f"- `{figure.name}`: {figure.caption}\n" for figure in drawn)
+    captions = "".join(f"- `{figure.name}`: {figure.caption}{_pages(figure)}\n" for figure in drawn)
     _write(place / "captions.md", f"# Captions\n\n{captions}" if drawn else "")
     _write(place / "methods.md", _methods(results))
     _write(place / "paper.tex", _tex(results, shown, drawn, about))
@@ -108,6 +108,10 @@ def _fill(results: Sequence[CampaignResult], place: Path, about: About, *, draw:
     _write(place / "README.md", _readme(results, about, parquet=with_parquet, figures_drawn=bool(drawn)))
     _write(place / SUMS, "".join(f"{digest}  {name}\n" for name, digest in sorted(_sums(place).items())))
     return len(drawn), len(rows), with_parquet
+
+
+def _pages(figure: figures.Figure) -> str:
+    return f" Pages: {'; '.join(figure.pages)}." if figure.pages else ""
 
 
 def _write(path: Path, text: str) -> None:
@@ -136,6 +140,10 @@ def _methods(results: Sequence[CampaignResult]) -> str:
     return "\n".join([*parts, "## References", "", *(f"- {chr(32).join(each.split())}" for each in REFERENCES)]) + "\n"
 
 
+MOST_FLOATS = 12
+"""Figures in a row that LaTeX can hold back."""
+
+
 def _tex(
     results: Sequence[CampaignResult], shown: dict[str, Table], drawn: Sequence[figures.Figure], about: About
 ) -> str:
@@ -144,8 +152,9 @@ def _tex(
         r"\documentclass[10pt]{article}",
         r"\usepackage{iftex}",
         r"\ifPDFTeX\usepackage[utf8]{inputenc}\usepackage[T1]{fontenc}\fi",
-        r"\usepackage{textcomp,booktabs,graphicx}",
+        r"\usepackage{textcomp,array,booktabs,graphicx}",
         r"\usepackage[margin=2.2cm]{geometry}",
+        r"\setlength{\belowcaptionskip}{6pt}",
         rf"\title{{{tables.latex(about.title)}}}",
         rf"\author{{{tables.latex(', '.join(about.authors) or 'Authors')}}}",
         r"\begin{document}",
@@ -157,14 +166,17 @@ def _tex(
             lines.append(rf"\paragraph{{{tables.latex(redactor(result.targets)(result.name))}}}")
         lines += [tables.latex(" ".join(methods(result))), ""]
     lines += [rf"\input{{tables/{name}.tex}}" for name in shown]
-    for figure in drawn:
+    pages = [(figure, page, of) for figure in drawn for page, of in enumerate(figure.pages or ("",), 1)]
+    for number, (figure, page, of) in enumerate(pages):
+        # Never wider than the page nor higher than it, whatever the number of panels.
+        how = r"width=\linewidth,height=0.8\textheight,keepaspectratio" + (f",page={page}" if of else "")
         lines += [
+            *([r"\clearpage"] if number and number % MOST_FLOATS == 0 else []),
             r"\begin{figure}[tbp]",
             r"\centering",
-            # Never wider than the page nor higher than it, whatever the number of panels.
-            rf"\includegraphics[width=\linewidth,height=0.8\textheight,keepaspectratio]{{figures/{figure.name}.pdf}}",
-            rf"\caption{{{tables.latex(figure.caption)}}}",
-            rf"\label{{fig:{figure.name}}}",
+            rf"\includegraphics[{how}]{{figures/{figure.name}.pdf}}",
+            rf"\caption{{{tables.latex(f'{figure.caption} Here: {of}.' if of else figure.caption)}}}",
+            rf"\label{{fig:{figure.name}{f'-{page}' if of else ''}}}",
             r"\end{figure}",
         ]
     return "\n".join([*lines, r"\end{document}", ""])

@@ -19,6 +19,9 @@ from ioatlas.report.redact import redactor
 
 MOST_ROWS = 60
 """Loads in a table for print; the data hold all of them."""
+LINE, GAP, NARROW, PADDING = 110, 3, 15, 0.025
+"""Letters of a line of a table, between two columns, and of the narrowest column whose texts are broken; and the share
+of a line that lies beside a paragraph."""
 _LATEX = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -49,19 +52,20 @@ def summary_table(results: Sequence[CampaignResult]) -> Table:
     rows = []
     for result in results:
         clean, summary = redactor(result.targets), summarise(result)
+        repeats = {(e.cell.key, e.direction): e.n_repeats for e in result.estimates}
         rows += [
             (
                 clean(result.name),
                 clean(headline.label),
                 _headline(headline),
                 clean(headline.where),
-                str(headline.n_visits) if headline.n_visits else "",
+                str(headline.n_visits or repeats.get((headline.cell, headline.direction)) or ""),
                 str(summary.trust),
             )
             for headline in summary.headlines
         ]
-    note = "Plus or minus: half of the 95% interval over independent starts of the load."
-    return Table("Best values", ("campaign", "what", "value", "load", "starts", "trust"), tuple(rows), note)
+    note = "Plus or minus: half of the 95% interval over n independent starts of the load, or n imported repeats."
+    return Table("Best values", ("campaign", "what", "value", "load", "n", "trust"), tuple(rows), note)
 
 
 def loads_table(results: Sequence[CampaignResult]) -> Table | None:
@@ -128,7 +132,9 @@ def to_markdown(table: Table) -> str:
 
 
 def to_latex(table: Table, label: str) -> str:
-    """A table environment; needs the package booktabs."""
+    """A table environment; needs the packages booktabs and array. Where rows are longer than a line, their longest
+    texts are broken.
+    """
 
     def row(cells: Sequence[str]) -> str:
         return " & ".join(map(latex, cells)) + r" \\"
@@ -139,7 +145,7 @@ def to_latex(table: Table, label: str) -> str:
             r"\centering\footnotesize",
             rf"\caption{{{latex(table.title)}. {latex(table.note)}}}",
             rf"\label{{tab:{label}}}",
-            rf"\begin{{tabular}}{{{'l' * len(table.columns)}}}",
+            rf"\begin{{tabular}}{{{_columns(table)}}}",
             r"\toprule",
             row(table.columns),
             r"\midrule",
@@ -149,6 +155,27 @@ def to_latex(table: Table, label: str) -> str:
             r"\end{table}",
             "",
         ]
+    )
+
+
+def _columns(table: Table) -> str:
+    """How each column is set: as wide as its texts where all fit a line, else the widest in paragraphs that share what
+    the others leave.
+    """
+    widths = [max(map(len, texts)) + GAP for texts in zip(table.columns, *table.rows, strict=True)]
+    broken: set[int] = set()
+    for column in sorted(range(len(widths)), key=widths.__getitem__, reverse=True):
+        left = LINE - sum(width for other, width in enumerate(widths) if other not in broken)
+        if left >= NARROW * len(broken) or widths[column] <= NARROW:
+            break
+        broken.add(column)
+    left = LINE - sum(width for other, width in enumerate(widths) if other not in broken)
+    whole = sum(widths[column] for column in broken)
+    return "".join(
+        rf">{{\raggedright\arraybackslash}}p{{{max(NARROW, left * width / whole) / LINE - PADDING:.3f}\linewidth}}"
+        if column in broken
+        else "l"
+        for column, width in enumerate(widths)
     )
 
 
