@@ -17,6 +17,8 @@ DIRECTIONS = ("read", "write", "trim")
 Floats = NDArray[np.float64]
 GAP = 1.5
 """Intervals between two samples of a job from which one without an I/O lies between them."""
+DAY_MS = 86_400_000
+"""No section takes so long."""
 FEW_IOS = 2
 """I/Os of a job in an interval below which intervals without one are to be expected."""
 
@@ -32,7 +34,8 @@ class SectionSeries:
 
 def load_rows(path: Path, columns: tuple[int, ...] = (0, 1, 2)) -> NDArray[np.int64]:
     """Rows of (time ms, value, direction), and with column 3 the block size; empty when the log is missing, empty or
-    cut off in its first line.
+    cut off in its first line. Rows that no I/O made are left out: fio 3.33 sent one at the end of a client's log, with a
+    time of 195 ms since the epoch and a direction of 160224448.
     """
     empty = np.empty((0, len(columns)), dtype=np.int64)
     try:
@@ -42,7 +45,11 @@ def load_rows(path: Path, columns: tuple[int, ...] = (0, 1, 2)) -> NDArray[np.in
     rows = [line for line in lines if line.count(",") >= 4]
     if not rows:
         return empty
-    return np.loadtxt(rows, delimiter=",", usecols=columns, dtype=np.int64, ndmin=2)
+    read = np.loadtxt(rows, delimiter=",", usecols=columns, dtype=np.int64, ndmin=2)
+    known = np.abs(read[:, 0] - np.median(read[:, 0])) < DAY_MS
+    if 2 in columns:
+        known &= np.isin(read[:, columns.index(2)], range(len(DIRECTIONS)))
+    return read[known]
 
 
 def jobs_of(rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:

@@ -95,3 +95,14 @@ def test_where_fio_was_late_a_sample_holds_for_the_whole_gap(tmp_path):
     moved = {"read": Moved(100 * KIB * 50 // 1000, 500)}
     found = read_series(tmp_path, "v1", interval_ms=10, runtime_ms=50, moved=moved)
     assert found.by_direction["read"].bw_bytes_per_s == pytest.approx([100 * KIB] * 5)
+
+
+def test_a_row_that_no_io_made_is_left_out(tmp_path):
+    begin = 1_795_456_536_000
+    whole = [f"{begin + 100 * n}, 150, 0, 0, 0" for n in range(1, 11)]
+    for stray in ("195, 0, 160224448, 158526343, 0", "195, 0, 0, 0, 0", f"{begin}, 7, 160224448, 0, 0"):
+        (tmp_path / "v_bw.log").write_text("\n".join([*whole, stray]) + "\n")
+        (tmp_path / "v_lat.log").write_text("\n".join([*whole, stray]) + "\n")
+        found = read_series(tmp_path, "v", interval_ms=100, runtime_ms=1000)
+        assert found.start_ms == begin, stray
+        assert set(found.by_direction) == {"read"}
