@@ -18,9 +18,11 @@ SLOW_SECONDS = 0.003
 GAP_MS = 2
 MAX_WINDOW_MS = 120_000
 OWN_PROCESS_GAP_MS = 250
-"""Gap from which a visit has a process of its own: its start takes no longer, and what is in flight at the end of the
-window is then waited for, however long it takes.
+"""Gap from which a visit of one client has a process of its own: its start takes no longer, and what is in flight at
+the end of the window is then waited for, however long it takes.
 """
+FLEET_OWN_PROCESS_GAP_MS = 1000
+"""Likewise of several clients, which all take orders once a second and open what they work on."""
 UNSURE = 4
 """How far bounds lie apart from which a short budget looks at a cell with the least window first."""
 SPARE_MS = 100
@@ -50,6 +52,8 @@ class Pace:
     """Share of a usual window that the budget leaves."""
     hopeful: bool = False
     """Whether I/Os of cells in a process of their own are taken to be as quick as they can be, by what is known."""
+    own_process_gap_ms: int = OWN_PROCESS_GAP_MS
+    """Gap from which a visit has a process of its own: of several clients it takes longer to start one."""
     spare_ms: int = 0
     """Kept free after each section besides its drain, since sections were seen to start late."""
     _drained: dict[str, list[float]] = field(default_factory=dict)
@@ -153,10 +157,10 @@ class Pace:
         drain_ms = math.ceil(1000 * above * self._drain(cell.target))
         spare_ms = self.spare_ms if self.share == 1 else max(self.spare_ms, SHRUNK_SPARE_MS)
         gap_ms = max(GAP_MS, drain_ms) + spare_ms
-        if drain_ms >= OWN_PROCESS_GAP_MS:
+        if drain_ms >= self.own_process_gap_ms:
             # In a process of its own: nobody waits for longer than it takes, which is likely this.
             likely = below if self.hopeful else math.sqrt(below * above)
-            gap_ms = max(OWN_PROCESS_GAP_MS, math.ceil(1000 * likely * self._drain(cell.target)))
+            gap_ms = max(self.own_process_gap_ms, math.ceil(1000 * likely * self._drain(cell.target)))
         # A short budget takes the risk of a window that holds few I/Os; without one it is rather too long.
         latency_ms = 1000 * (above if self.share == 1 or above < UNSURE * below else below)
         needed_ms = self.share * latency_ms * max(IN_FLIGHT_WINDOWS, COMPLETIONS_PER_JOB / cell.iodepth)

@@ -34,8 +34,8 @@ class SectionSeries:
 
 def load_rows(path: Path, columns: tuple[int, ...] = (0, 1, 2)) -> NDArray[np.int64]:
     """Rows of (time ms, value, direction), and with column 3 the block size; empty when the log is missing, empty or
-    cut off in its first line. Rows that no I/O made are left out: fio 3.33 sent one at the end of a client's log, with a
-    time of 195 ms since the epoch and a direction of 160224448.
+    cut off in its first line. Rows that no I/O made are left out: fio 3.33 sent one at the end of a client's log, of
+    195 ms since the epoch, with a direction of 160224448.
     """
     empty = np.empty((0, len(columns)), dtype=np.int64)
     try:

@@ -135,6 +135,13 @@ class Visit:
         return shares or tuple((target, part.direction, part.io_bytes) for part in self.parts)
 
     @property
+    def ran_ms(self) -> float:
+        """How long its load ran, what was in flight at the end included; of several the longest, not the time that they
+        have in common.
+        """
+        return max((one.runtime_ms for one in self.clients or self.targets or self.parts), default=0.0)
+
+    @property
     def skew_ms(self) -> float:
         """Between the first and the last start, of clients and of targets loaded together."""
         starts = [part.started_at for part in (*self.clients, *self.targets)]

@@ -91,7 +91,7 @@ def take_in(
             intake.again.append(_alone(plan))
         elif visit.discarded and not plan.alone:
             skewed = any(reason.code is ReasonCode.SKEW for reason in visit.discarded)
-            longer_ms = max(result.section.runtime_ms * LONGER, outweighing_ms(visit.skew_ms))
+            longer_ms = max(result.section.runtime_ms, outweighing_ms(visit.skew_ms))
             intake.again.append(_alone(plan, runtime_ms=longer_ms if skewed else None))
         elif late and not plan.alone:
             why = f"{ReasonCode.LATE} ({visit.verdict.text}): made again {LONGER} times as long"

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from ioatlas.config.spec import CampaignSpec
-from ioatlas.design.pace import Pace
+from ioatlas.design.pace import FLEET_OWN_PROCESS_GAP_MS, OWN_PROCESS_GAP_MS, Pace
 from ioatlas.fio.batch import TURN_MS
 from ioatlas.fio.replay import LEAD_MS
 from ioatlas.model.cell import TRACE_SECONDS, Cell, OptionValue
@@ -169,7 +169,8 @@ def order_remarks(spec: CampaignSpec) -> tuple[str, ...]:
 
 
 def default_pace(spec: CampaignSpec) -> Pace:
-    return Pace(slots_ms=max(100, round(spec.window_seconds * 10) * 100))
+    own = FLEET_OWN_PROCESS_GAP_MS if spec.clients else OWN_PROCESS_GAP_MS
+    return Pace(slots_ms=max(100, round(spec.window_seconds * 10) * 100), own_process_gap_ms=own)
 
 
 def visit_turns(cell: Cell, pace: Pace) -> int:

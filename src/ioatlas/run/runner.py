@@ -302,7 +302,7 @@ class Runner:
         if iops and seconds:
             # Little's law; of a paced load it gives the time between I/Os, which is what the window must hold many of.
             latency = cell.outstanding / iops
-            drained = None if asked_ms is None else max(0.0, seconds - asked_ms / 1000) / latency
+            drained = None if asked_ms is None else max(0.0, visit.ran_ms - asked_ms) / 1000 / latency
             (pace or self.pace).learn(cell, latency, drained)
 
     # -- a batch ---------------------------------------------------------------------------------------------

@@ -9,7 +9,6 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from ioatlas.analysis.burst import Bursts
-from ioatlas.design.pace import OWN_PROCESS_GAP_MS
 from ioatlas.fio.batch import WORK_CAP_SECONDS, Batch, Section
 from ioatlas.fio.collect import SectionResult
 from ioatlas.fio.jobfile import JobValue
@@ -84,7 +83,7 @@ class Steps(ABC):
 
     def drains_long(self, section: Section) -> bool:
         """Whether what is in flight when its window ends takes so long that it has a process of its own."""
-        return section.gap_ms >= OWN_PROCESS_GAP_MS
+        return section.gap_ms >= self.runner.pace.own_process_gap_ms
 
     # -- a batch's output ------------------------------------------------------------------------------------
 

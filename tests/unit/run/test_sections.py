@@ -5,10 +5,12 @@ from dataclasses import replace
 
 import pytest
 
+from ioatlas.fleet.merge import outweighing_ms
 from ioatlas.model.purpose import Purpose
-from ioatlas.model.reason import ReasonCode, sentences
+from ioatlas.model.reason import Reason, ReasonCode, sentences
 from ioatlas.model.status import SectionState
 from ioatlas.model.verdict import VerdictCode
+from ioatlas.model.visit import ClientPart
 from ioatlas.run.budget import USUAL_SLOWDOWN, USUAL_START_SECONDS, Budget
 from ioatlas.run.gates import Gates
 from ioatlas.run.intake import take_in
@@ -52,6 +54,15 @@ def test_everything_written_is_added_up_by_target_and_kind():
         ("u", "write load"): 4 * MIB,
     }
     assert intake.load_seconds == 2 + 1 + 1
+
+
+def test_a_start_skew_makes_the_next_try_no_longer_than_it_asks():
+    parts = (ClientPart("read", 1000.0, 3000, 1, 1, 1.0, client="a"), ClientPart("read", 1000.2, 3000, 1, 1, 1.0))
+    apart = result()
+    apart = replace(apart, visit=replace(apart.visit, clients=parts))
+    refused = replace(apart.visit, discarded=(Reason(ReasonCode.SKEW, f"{ReasonCode.SKEW}: 200 ms"),))
+    (again,) = taken(apart, judge_one=lambda *_: (refused, False)).again
+    assert (again.alone, again.runtime_ms) == (True, outweighing_ms(refused.skew_ms))
 
 
 def test_a_baseline_visit_is_not_made_again():

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from ioatlas.design.coarsen import coarsen
 from ioatlas.design.exhaustive import random_replicates
-from ioatlas.design.pace import LEAST_SHARE, OWN_PROCESS_GAP_MS
+from ioatlas.design.pace import LEAST_SHARE
 from ioatlas.fio.batch import TURN_MS
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.outcomes import Fitted
@@ -41,7 +41,7 @@ def visit_seconds(runner: Runner, cell: Cell) -> float:
 
 def has_own_process(runner: Runner, cell: Cell) -> bool:
     """Whether what the cell keeps in flight takes too long to share a process."""
-    return runner.pace.runtime_and_gap_ms(cell)[1] >= OWN_PROCESS_GAP_MS
+    return runner.pace.runtime_and_gap_ms(cell)[1] >= runner.pace.own_process_gap_ms
 
 
 def seconds_for(runner: Runner, cells: Sequence[Cell], visits: int) -> float:

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ioatlas.analysis.burst import Bursts, find_burst, most_lead_ms
-from ioatlas.design.pace import OWN_PROCESS_GAP_MS
 from ioatlas.fio.batch import take_sections
 from ioatlas.model.cell import Cell
 from ioatlas.model.events import Event
@@ -80,7 +79,9 @@ def _look_for_bursts(runner: Runner) -> None:
         window_ms = min(window_ms, round(1000 * BURST_BUDGET_SHARE * runner.budget.left))
     if window_ms < BURST_LEAST_MS:
         return
-    gaps = {cell.key: max(OWN_PROCESS_GAP_MS, _window_and_gap_ms(runner, cell)[1]) for cell in chosen.values()}
+    gaps = {
+        cell.key: max(runner.pace.own_process_gap_ms, _window_and_gap_ms(runner, cell)[1]) for cell in chosen.values()
+    }
     windows = {key: (window_ms, gap_ms) for key, gap_ms in gaps.items()}
     for cell in chosen.values():
         if runner.budget.left is None or runner.budget.left >= BURST_PAUSE_LEAST_LEFT:
@@ -114,7 +115,8 @@ def _window_and_gap_ms(runner: Runner, cell: Cell) -> tuple[int, int]:
     drain_ms = int(1500 * likely)
     bound_ms = drain_ms if pace.seen_seconds(cell) else int(1500 * (pace.latency_seconds(cell) or 0))
     # Where it may take long, what follows waits for it in a process of its own.
-    gap_ms = max(drain_ms, OWN_PROCESS_GAP_MS) if bound_ms >= OWN_PROCESS_GAP_MS else max(10, drain_ms)
+    own_ms = pace.own_process_gap_ms
+    gap_ms = max(drain_ms, own_ms) if bound_ms >= own_ms else max(10, drain_ms)
     return min(PROBE_LONGEST_MS, max(PROBE_MS, drain_ms // 3)), min(PROBE_LONGEST_MS, gap_ms)
 
 
@@ -145,7 +147,9 @@ def _make(
         for row in rows.values()
     ]
     while sections:
-        taken = take_sections(sections, seconds=BATCH_SECONDS, alone=lambda one: one.gap_ms >= OWN_PROCESS_GAP_MS)
+        taken = take_sections(
+            sections, seconds=BATCH_SECONDS, alone=lambda one: one.gap_ms >= runner.pace.own_process_gap_ms
+        )
         runner.batch(taken, rows)
         sections = sections[len(taken) :]
     runner.journal.drop_planned("probe not finished", purpose=Purpose.PROBE)
