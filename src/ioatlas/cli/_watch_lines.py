@@ -26,12 +26,16 @@ NEAR = 0.5
 
 
 class Teller:
-    """Prints, runs the user's command, and remembers signals. command: of the user; None without one."""
+    """Prints, runs the user's command, and remembers signals. command: of the user; None without one.
 
-    def __init__(self, as_json: bool, command: str | None) -> None:
+    quiet: a round is told only when it was not measured. verbose: with its seconds and its evidence.
+    """
+
+    def __init__(self, as_json: bool, command: str | None, *, verbose: bool = False, quiet: bool = False) -> None:
         self._as_json, self._command = as_json, command
+        self._verbose, self._quiet = verbose, quiet
         self.stop = Stop()
-        self._line = TerminalLine() if sys.stderr.isatty() and not as_json else None
+        self._line = TerminalLine() if sys.stderr.isatty() and not as_json and not quiet else None
         self._quantity = "bw"
 
     def session(
@@ -102,10 +106,14 @@ class Teller:
         when = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(fields["began"]))
         if fields["failed"]:
             return f"{when}  not measured: {fields['failed']}"
+        if self._quiet:
+            return ""
         parts = [f"{chart['name']} {self._level(chart)}" for chart in fields["charts"]]
         without = fields["cells_without_value"]
         if without:
             parts.append(f"no time for {plural(without, 'more cell')}: raise --share, or watch fewer")
+        if self._verbose:
+            parts.append(f"{fields['round']}, {format_duration(fields['seconds'])}")
         return f"{when}  " + "; ".join(parts)
 
     def _level(self, chart: Mapping[str, Any]) -> str:
@@ -113,6 +121,8 @@ class Teller:
         if chart["learning"]:
             return f"{last} (learning)"
         near = ", may be getting worse" if chart["evidence"] >= NEAR else ""
+        if self._verbose:
+            near += f", {chart['evidence']:.0%} of an alarm's evidence"
         return f"{last} ({chart['last'] / chart['level'] - 1:+.0%}{near})"
 
     def _alarm(self, alarm: Alarm) -> None:

@@ -16,7 +16,13 @@ from ioatlas.analysis.watching import Rules
 from ioatlas.cli._complete import PathOrWord
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._metrics import asked_place, metrics_option
-from ioatlas.cli._options import check_read_only, destroy_options, directory_option, overwrite_options, read_only_option
+from ioatlas.cli._options import (
+    check_read_only,
+    destroy_options,
+    directory_option,
+    overwrite_options,
+    read_only_option,
+)
 from ioatlas.cli._quantity import quantity_option
 from ioatlas.errors import IoAtlasError, PartialResultError, RefusedError, UsageError
 from ioatlas.model.units import format_duration, parse_duration_seconds, parse_percent
@@ -78,6 +84,9 @@ Exit status: 0 no alarm, 1 failed, 2 refused or wrong usage, 3 it got worse.""",
 @read_only_option
 @destroy_options
 @overwrite_options
+@click.option("-v", "--verbose", is_flag=True, help="With each round its seconds, and how near an alarm is.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress, and only the rounds that have news.")
+@click.option("--open", "open_report", is_flag=True, help="Open the newest round's report in the browser at the end.")
 @click.option("--yes", is_flag=True, expose_value=False, hidden=True)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
 @metrics_option
@@ -101,6 +110,9 @@ def command(
     read_only: bool,
     destroy: tuple[str, ...],
     overwrite: tuple[str, ...],
+    verbose: bool,
+    quiet: bool,
+    open_report: bool,
     as_json: bool,
 ) -> None:
     """Measure a few cells of TARGET again and again, and tell when they get worse.
@@ -144,13 +156,26 @@ def command(
         settings = kept(output, settings, chosen=campaign_file is not None or size is not None)
     assert output is not None
     with only_one(output):
-        teller = Teller(as_json, command_line)
+        teller = Teller(as_json, command_line, verbose=verbose, quiet=quiet)
         confirmed = Confirmed(tuple(destroy), tuple(overwrite))
         session = teller.session(output, settings, rules, taken, clock, confirmed)
         _loop(session, teller.stop, once=once, end=end, at_alarm=until == "alarm")
+        newest = session.newest() if open_report else None
+        if newest is not None:
+            _open(newest)
         teller.end(session)
     if session.alarms:
         sys.exit(ALARM_EXIT)
+
+
+def _open(newest: Path) -> None:
+    from ioatlas.campaign import load_result
+    from ioatlas.cli._session import REPORT
+    from ioatlas.cli.open import open_report
+    from ioatlas.report.page import write_report
+
+    write_report(load_result(newest), newest / REPORT)
+    open_report(newest / REPORT)
 
 
 def _loop(session: Session, stop: Stop, *, once: bool, end: float, at_alarm: bool) -> None:
@@ -311,7 +336,7 @@ def _write_units(folder: Path, settings: Settings, rules: Rules, seconds: float,
 
     target = settings.target
     told = {"target": target, "once": True, "output": directory.absolute(), "metrics": asked_place()}
-    words = words_again(click.get_current_context(), told, without=("write_units", "dry_run", "until"))
+    words = words_again(click.get_current_context(), told, without=("write_units", "dry_run", "until", "open_report"))
     written = write_units(folder, unit_texts(target, [*program(), *words], rules.every_seconds, seconds))
     for path in written:
         click.echo(f"written: {path}")

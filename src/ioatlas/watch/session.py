@@ -127,6 +127,11 @@ class Session:
             return self.clock.time()
         return max(self._last.began + self.rules.every_seconds, self.due_by_share())
 
+    def newest(self) -> Path | None:
+        """The directory of the newest round that measured something and is still there."""
+        directory = self.directory / self._last.name if self._last is not None and self._last.levels else None
+        return directory if directory is not None and directory.is_dir() else None
+
     def due_by_share(self) -> float:
         """When the next round keeps to the share."""
         if self._last is None:

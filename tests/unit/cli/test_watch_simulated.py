@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -80,6 +81,25 @@ def test_history_reads_the_rounds(begun):
     found = json.loads(shell("history", home / "disk", "--in", home / "w", "--json").stdout)
     assert [len(part["campaigns"]) for part in found["parts"]] == [6, 6, 6]
     assert found["parts"][0]["left_out"] == []
+
+
+def test_quiet_tells_only_news_and_verbose_tells_the_evidence(copy):
+    quiet, verbose = copy("--until", "1h", "-q"), copy("--until", "1h", "-v")
+    assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "", "")
+    assert "of an alarm's evidence" in verbose.stdout
+    assert "; round-" in verbose.stdout
+    copy.shell.executor.change_law(SLOW)
+    told = copy("--until", "alarm", "-q")
+    assert told.returncode == 3
+    assert told.stdout.startswith("ALARM: ")
+
+
+def test_open_shows_the_newest_round(copy):
+    with mock.patch("ioatlas.cli.open.click.launch", return_value=0) as launch:
+        copy("--until", "1h", "--open")
+    newest = max(path for path in (copy.home / "w").iterdir() if path.name.startswith("round-"))
+    launch.assert_called_once_with(str((newest / "report.html").resolve()))
+    assert (newest / "report.html").exists()
 
 
 def test_a_slower_target_is_told_once_with_3_and_the_command(copy):
