@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
+from ioatlas.analysis.best import eligible
 from ioatlas.analysis.wording import plural
 from ioatlas.model.cell import Cell
 from ioatlas.model.chart import Chart, ChartLine, ChartPoint, Table
@@ -197,13 +198,11 @@ def tree_findings(estimates: Sequence[Estimate]) -> tuple[Finding, ...]:
 
 def _fastest(mine: Sequence[Estimate], target: str, *, several: bool) -> Finding:
     best: dict[Operation, Estimate] = {}
-    for one in mine:
-        operation = tree_operation(one.cell)
-        if operation not in best or (per_file(one, one.iops) or 0) > (
-            per_file(best[operation], best[operation].iops) or 0
-        ):
-            best[operation] = one
-    told = [_told(operation, best[operation]) for operation in Operation if operation in best]
+    for operation in Operation:
+        of_it = [one for one in mine if tree_operation(one.cell) is operation]
+        if of_it:
+            best[operation] = max(eligible(of_it) or of_it, key=lambda one: per_file(one, one.iops) or 0)
+    told = [_told(operation, one) for operation, one in best.items()]
     where = f" on {target}" if several else ""
     sentence = f"Highest rates{where}: {'; '.join(told)}."
     keys = tuple(one.cell.key for one in best.values())

@@ -159,6 +159,7 @@ def _of_trees(estimates: Iterable[Estimate], namer: Namer) -> Iterator[Headline]
             cell=e.cell.key,
             n_visits=e.n_visits,
             tie=cache_doubt(e),
+            unit="operations/s",
         )
 
 

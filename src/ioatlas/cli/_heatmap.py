@@ -165,7 +165,7 @@ def _rate(e: Estimate | None, *, in_calls: bool) -> float:
 
 def _unit(top: float, *, in_calls: bool = False) -> tuple[str, int]:
     if in_calls:
-        return ("k IOPS", 1000) if top >= 10_000 else ("IOPS", 1)
+        return ("k operations/s", 1000) if top >= 10_000 else ("operations/s", 1)
     if top >= 100 * _GIB:
         return "GiB/s", _GIB
     return ("MiB/s", _MIB) if top >= 10 * _MIB else ("KiB/s", _KIB)

@@ -174,6 +174,8 @@ def _load(fields: Mapping[str, Any]) -> str:
     """'randread 4 KiB x16': I/Os in flight after the x."""
     if "work" in fields:
         return f"{fields['work']} on {fields['target']}"
+    if "operation" in fields:
+        return f"{fields['operation']} x{fields['numjobs']}"
     return f"{fields['rw']} {format_size(fields['bs_bytes'])} x{fields['numjobs'] * fields['iodepth']}"
 
 
@@ -185,6 +187,8 @@ def _picture(fields: Any) -> str:
     latency = f" {format_latency(fields['lat_mean_ns'])}" if fields.get("lat_mean_ns") else ""
     if "work" in fields:
         return f"{_load(fields)}: {latency.strip() or format_count(fields['iops']) + ' a second'}"
+    if "operation" in fields:
+        return f"{_load(fields)}: {format_count(fields['iops'])} operations/s{latency}"
     return (
         f"{_load(fields)}: {bars} {format_rate(fields['bw_bytes_per_s'])} {format_count(fields['iops'])} IOPS{latency}"
     )

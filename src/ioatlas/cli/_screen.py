@@ -73,7 +73,7 @@ def print_lines(lines: Sequence[Text], console: Console) -> None:
 def screen(summary: Summary, result: CampaignResult, console: Console, *, place: str, report: str) -> list[Text]:
     """The lines, in the order in which they answer: how fast, whether to believe it, where, why not, what next."""
     width = min(console.width, WIDEST)
-    top = [*_title(summary, width), *_numbers(summary, width), *_bursts(result, width)]
+    top = [*_title(summary, width), *_numbers(summary, width, place), *_bursts(result, width)]
     top += [*_factors(result, width), *_prices(result, width, place)]
     end = [*_doubts(summary, width), *_end(summary, place, report, width)]
     room = max(LEAST_MAP_LINES, LINES - len(top) - len(end) - 2)
@@ -114,7 +114,7 @@ def _title(summary: Summary, width: int) -> list[Text]:
     return [line]
 
 
-def _numbers(summary: Summary, width: int) -> list[Text]:
+def _numbers(summary: Summary, width: int, place: str) -> list[Text]:
     works = any(one.quantity == "figure" for one in summary.headlines)
     shown = summary.headlines[: MOST_WORKS if works else MOST_HEADLINES]
     label = max([LABEL, *(len(one.label) + 2 for one in shown)])
@@ -127,7 +127,7 @@ def _numbers(summary: Summary, width: int) -> list[Text]:
         lines += labelled("Best", "no value can be named: see why below", width, label)
     more = len(summary.headlines) - len(shown)
     if more:
-        lines += labelled("", f"and {more} more of other targets or tests: `ioatlas show DIR -v`", width, label)
+        lines += labelled("", f"and {more} more: `ioatlas show {place} -v`", width, label)
     small = summary.small[: MOST_SMALL if len(shown) < MOST_HEADLINES else 2]
     wide = max((len(one.label) + 2 for one in small), default=0)
     for io in small:
@@ -186,7 +186,7 @@ def _value(one: Headline) -> str:
         return f"{figure_text(one.value)} {one.unit}{f' ±{per_cent(wide)}' if wide is not None else ''}"
     number = {
         "bw_bytes_per_s": format_rate,
-        "iops": lambda value: f"{format_count(value)} IOPS",
+        "iops": lambda value: f"{format_count(value)} {one.unit or 'IOPS'}",
         "lat_mean_ns": format_latency,
     }[one.quantity](one.value)
     wide = one.uncertainty

@@ -350,7 +350,7 @@ def _cell_list(result: CampaignResult, console: Console) -> list[RenderableType]
     for heading, shown in (
         ("throughput", True),
         ("95% interval", True),
-        ("IOPS", wide),
+        ("operations/s" if _usual(result) == "iops" else "IOPS", wide),
         ("mean", middle),
         ("p99", middle),
         ("visits", wide),

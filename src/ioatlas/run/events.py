@@ -10,6 +10,7 @@ from ioatlas.fio.batch import Batch
 from ioatlas.model.application import WORK, is_work, work_of
 from ioatlas.model.cell import Cell
 from ioatlas.model.events import Event
+from ioatlas.model.tree import is_tree, tree_operation
 from ioatlas.model.visit import Visit
 
 
@@ -53,4 +54,5 @@ def axes_of(cell: Cell) -> dict[str, object]:
         "numjobs": cell.numjobs,
         "iodepth": cell.iodepth,
         **({WORK: work_of(cell)} if is_work(cell) else {}),
+        **({"operation": str(tree_operation(cell))} if is_tree(cell) else {}),
     }

@@ -83,3 +83,10 @@ def test_a_signal_is_remembered_and_then_ends_the_process_as_it_would_have(signu
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (-signum, "on\n"), done.stderr
+
+
+def test_names_are_told_by_their_operation_and_counted_as_operations():
+    tree = {"operation": "create", "rw": "write", "bs_bytes": 1, "numjobs": 2, "iodepth": 1}
+    shown = Progress()
+    shown.take(Event("visit", {**tree, "bw_bytes_per_s": 900.0, "iops": 900.0, "lat_mean_ns": 2e6}))
+    assert shown.line(bar=False) == "create x2: 900 operations/s 2 ms"

@@ -44,7 +44,7 @@ describe("what a map opens on", () => {
       Object.entries(report.cells.values).filter(([name]) => !name.startsWith("bw_")),
     );
     const atlas = await openAtlas(report);
-    expect(makeState(atlas, false).quantity.value.label).toBe("Per second");
+    expect(makeState(atlas, false).quantity.value.label).toBe("Per second, own units");
     expect(label(quantitiesOf(atlas), "lat_mean")).toBe("Time");
     expect(jobText(atlas, 1)).toContain("A command, not a load of fio");
   });

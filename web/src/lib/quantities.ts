@@ -67,7 +67,7 @@ const has = (atlas: Atlas, name: string) => atlas.axes.some((axis) => axis.name 
 
 /** Labels where calls or commands are counted, not I/Os. */
 function ownLabels(atlas: Atlas): Partial<Record<QuantityId, string>> {
-  if (has(atlas, "work")) return { iops: "Per second", lat_mean: "Time" };
+  if (has(atlas, "work")) return { iops: "Per second, own units", lat_mean: "Time" };
   return countsCalls(atlas) ? { iops: "Operations/s", lat_mean: "Mean time", lat_p99: "p99 time" } : {};
 }
 

@@ -127,7 +127,7 @@ function Card(props: { label: string; rows: readonly number[]; children: Compone
 function Headline({ one, system }: { one: HeadlineData; system: UnitSystem }) {
   const format = {
     bw_bytes_per_s: (v: number) => rate(v, system),
-    iops: (v: number) => `${count(v)} IOPS`,
+    iops: (v: number) => `${count(v)} ${one.unit || "IOPS"}`,
     lat_mean_ns: latency,
     figure: (v: number) => `${v.toLocaleString("en", { maximumSignificantDigits: 4 })} ${one.unit}`,
   }[one.quantity];

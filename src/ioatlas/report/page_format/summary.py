@@ -45,7 +45,7 @@ class HeadlineData(Model):
     target: str
     direction: str
     quantity: Literal["bw_bytes_per_s", "iops", "lat_mean_ns", "figure"]
-    unit: str = Field(default="", description="of a figure, which has one of its own")
+    unit: str = Field(default="", description="of a figure, and of what is counted but is no I/O")
     value: float
     low: float | None
     high: float | None
