@@ -48,7 +48,7 @@ def test_a_fio_that_hangs_is_ended_when_it_is_long_overdue(tmp_path, monkeypatch
         fio, job, directory=tmp_path, expected_seconds=0.5, stop_asked=lambda: False, started=lambda _p, _t: None
     )
     assert outcome.stopped == "overdue"
-    assert outcome.seconds < 20
+    assert outcome.seconds < 50, "its load runs for 60"
 
 
 def test_an_orphan_is_stopped_only_if_it_is_that_very_process():

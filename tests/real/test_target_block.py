@@ -538,7 +538,7 @@ def test_checks_are_fast(bench):
 
     processor, waited = taken(lambda: check_identity(target))
     assert processor < 0.02
-    assert waited < 1
+    assert waited < 30
     processor, waited = taken(lambda: check_block_device(target))
     assert processor < 0.2
-    assert waited < 2
+    assert waited < 30
