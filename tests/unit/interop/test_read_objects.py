@@ -155,6 +155,35 @@ Loop 1: DELETE time 1.9 secs, 2923.4 deletes/sec. Slowdowns = 0
     assert (delete.iops, delete.direction, delete.bw_bytes_per_s, delete.errors) == (2923.4, None, None, 0)
 
 
+@pytest.mark.parametrize(
+    ("program", "parameters", "put"),
+    [
+        (
+            "Wasabi benchmark program v2.1",
+            "Parameters { url=http://h, bucket=b, region=r, duration=60, threads=50, loops=2, size=1M }",
+            "Loop 1: PUT time=68.5 secs, objects 301, speed 4.4M B/sec, 4.4 operations/sec., Slowdowns=3",
+        ),
+        (
+            "Wasabi benchmark program v2.0",
+            "Parameters: url=http://h, bucket=b, duration=60, threads=50, num_ios=100, op_type=1, loops=2, size=1M",
+            "Loop 1: PUT time 68.5 secs, objects = 301, speed = 4.4MB/sec, 4.4 operations/sec. Slowdowns = 3",
+        ),
+        (
+            "H3 benchmark program v1.0",
+            "Parameters: storage_uri=http://h, bucket=b, duration=60, threads=50, loops=2, size=1M",
+            "Loop 1: PUT time 68.5 secs, objects = 301, speed = 4.4MB/sec, 4.4 operations/sec. Slowdowns = 3",
+        ),
+    ],
+)
+def test_s3_benchmark_of_forks(program, parameters, put):
+    (found,), problems = read_text(f"{program}\n{parameters}\n{put}\n")
+    assert problems == []
+    assert found.tool_version == program.rpartition("v")[2]
+    assert (found.label, found.size_bytes, found.numjobs, found.errors) == ("http://h", 1 << 20, 50, 3)
+    assert (found.iops, found.bw_bytes_per_s, found.runtime_seconds) == (4.4, 4.4 * (1 << 20), 68.5)
+    assert found.details == {"loop": 1, "objects": 301}
+
+
 def test_s3_benchmark_tables():
     text = """
 Download performance with \x1b[1;33m256 KB\x1b[0m objects (c5.4xlarge)

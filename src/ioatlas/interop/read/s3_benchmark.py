@@ -7,7 +7,7 @@ K, M and G of both are powers of 1024, by their sources. Of the tables the time 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from ioatlas.interop.read.numbers import MIB, num, size_bytes, times, whole
@@ -15,16 +15,18 @@ from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
 
 SIGNATURE = re.compile(
-    r"(?m)^.{0,60}?Loop \d+: (?:PUT|GET|DELETE) time [\d.]+ secs,|^Download performance with +\d+ [KMG]B +objects"
-    r"|^.{0,60}?Wasabi benchmark program v"
+    r"(?m)^.{0,60}?Loop \d+: (?:PUT|GET|DELETE) time[ =][\d.]+ secs,|^Download performance with +\d+ [KMG]B +objects"
+    r"|^.{0,60}?(?:Wasabi|S3|H3) benchmark program v"
 )
-_PROGRAM = re.compile(r"Wasabi benchmark program v(\d[\w.]*)")
-_PARAMETERS = re.compile(r"Parameters: url=(\S*?), bucket=(\S*?),.*\bthreads=(\d+), loops=(\d+), size=(\w+)")
+_PROGRAM = re.compile(r"(?:Wasabi|S3|H3) benchmark program v(\d[\w.]*)")
+# Forks set parameters of their own between these, and 2.1 has braces and other signs.
+_PARAMETERS = re.compile(r"Parameters:? \{? ?((?:\w+=[^,\s]*, )+\w+=[^,\s]*)")
+_SLOWDOWNS = r"(?:,? Slowdowns ?= ?(\d+))?"
 _LOOP = re.compile(
-    r"Loop (\d+): (PUT|GET) time ([\d.]+) secs, objects = (\d+), speed = ([\d.]+)([KMGT]?)B{1,2}/sec,"
-    r" ([\d.]+) operations/sec\.(?: Slowdowns = (\d+))?"
+    r"Loop (\d+): (PUT|GET) time[ =]([\d.]+) secs, objects (?:= )?(\d+), speed (?:= )?([\d.]+)([KMGT]?) ?B{1,2}/sec,"
+    r" ([\d.]+) operations/sec\." + _SLOWDOWNS
 )
-_DELETE = re.compile(r"Loop (\d+): DELETE time ([\d.]+) secs, ([\d.]+) deletes/sec\.(?: Slowdowns = (\d+))?")
+_DELETE = re.compile(r"Loop (\d+): DELETE time[ =]([\d.]+) secs, ([\d.]+) deletes/sec\." + _SLOWDOWNS)
 _TITLE = re.compile(r"^Download performance with +(\d+ [KMG]B) +objects(?: \((.*?)\))?")
 _ROW = re.compile(r"^\| +(\d+) \| +([\d.]+) MB/s \|((?: +\d+){8}) \|((?: +\d+){8}) \|\s*$")
 _FIRST = re.compile(r"^\| (Threads|      #) \| +Throughput \|")
@@ -33,14 +35,14 @@ _NAMES = ("mean", "min", "p25", "p50", "p75", "p90", "p99", "max")
 
 def read(source: Source) -> Iterator[ImportedReading]:
     version: str | None = None
-    told: re.Match[str] | None = None
+    told: dict[str, str] = {}
     title: re.Match[str] | None = None
     threads = True
     for number, line in source.lines():
         if match := _PROGRAM.search(line):
             version = match[1]
         elif match := _PARAMETERS.search(line):
-            told = match
+            told = dict(part.split("=", 1) for part in match[1].split(", "))
         elif match := _LOOP.search(line):
             yield _loop(source, number, match, told, version)
         elif match := _DELETE.search(line):
@@ -56,7 +58,7 @@ def read(source: Source) -> Iterator[ImportedReading]:
 
 
 def _work(
-    source: Source, number: int, told: re.Match[str] | None, version: str | None, slowdowns: str | None, note: str
+    source: Source, number: int, told: Mapping[str, str], version: str | None, slowdowns: str | None, note: str
 ) -> ImportedReading:
     """What the lines of all three operations tell alike."""
     errors = whole(slowdowns)
@@ -65,9 +67,9 @@ def _work(
         number,
         "s3-benchmark",
         tool_version=version,
-        label=told[1] if told else None,
-        size_bytes=size_bytes(told[5]) if told else None,
-        numjobs=whole(told[3]) if told else None,
+        label=told.get("url") or told.get("storage_uri"),
+        size_bytes=size_bytes(told.get("size")),
+        numjobs=whole(told.get("threads")),
         errors=errors,
         n=1,
         notes=(note, "errors are the server's answers to slow down") if errors else (note,),
@@ -75,7 +77,7 @@ def _work(
 
 
 def _loop(
-    source: Source, number: int, match: re.Match[str], told: re.Match[str] | None, version: str | None
+    source: Source, number: int, match: re.Match[str], told: Mapping[str, str], version: str | None
 ) -> ImportedReading:
     note = "iops are objects per second; K, M, G are powers of 1024"
     return replace(
@@ -90,7 +92,7 @@ def _loop(
 
 
 def _delete(
-    source: Source, number: int, match: re.Match[str], told: re.Match[str] | None, version: str | None
+    source: Source, number: int, match: re.Match[str], told: Mapping[str, str], version: str | None
 ) -> ImportedReading:
     return replace(
         _work(source, number, told, version, match[4], "iops are objects per second"),
