@@ -15,6 +15,7 @@ from ioatlas.model.units import format_duration, format_rate, format_size_rounde
 from ioatlas.procedures.metadata.options import MetadataOptions
 from ioatlas.procedures.metadata.plan import (
     PLANNING_CALLS_PER_S,
+    RECORD_BYTES,
     build_tree_plan,
     expected_seconds,
     inodes_at_once,
@@ -64,6 +65,7 @@ class Metadata(Procedure):
             "trees": len(trees),
             "files_at_once": max((tree.count for tree in trees), default=0),
             "inodes_at_once": inodes_at_once(trees),
+            "memory_bytes": RECORD_BYTES * max((tree.count for tree in trees), default=0),
             "files_made": plan.spec.visits * sum(tree.count for tree in trees),
             "calls_assumed_per_s": PLANNING_CALLS_PER_S,
         }
@@ -80,6 +82,7 @@ class Metadata(Procedure):
             prepare="a new tree of files for every sequence",
             extra=(
                 f"inodes       {summary['inodes_at_once']:,} at once; {summary['files_made']:,} files are made in all",
+                f"memory       {format_size_rounded(summary['memory_bytes'])} at most for fio's records of the files",
             ),
             cost=(
                 f"written      {written}, and the names of {summary['files_made']:,} files",
