@@ -24,7 +24,8 @@ from ioatlas.atlas.fairness import Declaration  # noqa: E402
 from ioatlas.atlas.migrations import migrate  # noqa: E402
 from ioatlas.atlas.tables import cell  # noqa: E402
 
-OPTIONS = "-c listen_addresses= -c shared_buffers=1GB -c max_wal_size=4GB -c effective_cache_size=8GB"
+OPTIONS = "-c listen_addresses= -c shared_buffers=1GB -c maintenance_work_mem=1GB"
+OPTIONS += " -c max_wal_size=4GB -c effective_cache_size=8GB"
 PRODUCTS, ACCOUNTS = 3000, 500
 
 ACCOUNT = """
