@@ -166,11 +166,12 @@ def _filled(value: Value, level: Mapping[str, Value]) -> Value:
 
 
 def _merged(whole: Mapping[str, Any], part: Mapping[str, Any]) -> dict[str, Any]:
+    """`whole` with the values of `part`; an empty list takes one away."""
     found = dict(whole)
     for name, value in part.items():
         nested = isinstance(value, Mapping) and isinstance(found.get(name), Mapping)
         found[name] = _merged(found[name], value) if nested else value
-    return found
+    return {name: value for name, value in found.items() if value != []}
 
 
 @functools.cache
