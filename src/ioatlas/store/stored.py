@@ -29,7 +29,7 @@ from ioatlas.model.options import GROWING, check_option
 from ioatlas.model.target import Identity, Target
 from ioatlas.model.tree import STATE as IN_A_TREE
 
-REMEDY = "restore the directory from a copy; from somebody else, ask for one that was not changed"
+REMEDY = "use the ioatlas that made it, or restore a copy; from somebody else, ask for one that was not changed"
 LARGEST = 2**63 - 1
 MOST_LEVELS = 40
 """Of lists in lists in JSON."""
