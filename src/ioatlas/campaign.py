@@ -10,6 +10,7 @@ load_result(directory)              # everything a report needs, computed anew f
 from __future__ import annotations
 
 import json
+import os
 import re
 import time
 import uuid
@@ -24,6 +25,7 @@ from ioatlas.config.user import results_folder
 from ioatlas.errors import IoAtlasError, RefusedError, UsageError
 from ioatlas.fio.executor import Clock, Executor, SystemExecutor
 from ioatlas.model.configuration import factor_names
+from ioatlas.model.cost import SHEET, SHEETS
 from ioatlas.model.events import Emit, Event
 from ioatlas.model.status import RemarkKind, VisitStatus
 from ioatlas.model.target import Target
@@ -507,8 +509,12 @@ def _files_in_time(
 
 def load_result(directory: Path) -> CampaignResult:
     """The result of the campaign in `directory`, with what was imported there. Raises UsageError when there is none."""
-    from ioatlas.product.kept import with_costs
     from ioatlas.results.prices import with_prices
     from ioatlas.results.result import load_result as load
 
-    return with_prices(with_costs(load(directory, parts_of), directory))
+    result = load(directory, parts_of)
+    if any(os.path.lexists(directory / name) for name in (SHEET, SHEETS)):
+        from ioatlas.product.kept import with_costs
+
+        result = with_costs(result, directory)
+    return with_prices(result)

@@ -28,14 +28,14 @@ from ioatlas.analysis.best import (
 from ioatlas.analysis.sizing import advice as size_advice
 from ioatlas.analysis.sizing import rates_text
 from ioatlas.analysis.small_files import cache_doubt, described
-from ioatlas.analysis.trust import IDLE, badge, doubts_of, typical_uncertainty
+from ioatlas.analysis.trust import IDLE, LONGER, badge, doubts_of, typical_uncertainty
 from ioatlas.analysis.wording import Namer, plural, size_text
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.limit import UNDETERMINED, Limit
 from ioatlas.model.load_curve import LoadCurve
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.rounds import RoundsResult
-from ioatlas.model.summary import Count, Doubt, Headline, LoadReading, SmallIo, Summary, Trust, WorstCell
+from ioatlas.model.summary import Count, Doubt, DoubtCode, Headline, LoadReading, SmallIo, Summary, Trust, WorstCell
 from ioatlas.model.tree import Operation, is_tree, tree_operation
 from ioatlas.model.units import format_latency, parse_duration_seconds
 from ioatlas.model.verdict import VerdictCode
@@ -374,6 +374,10 @@ def _next_step(doubts: Sequence[Doubt], bottlenecks: Sequence[Count], result: Ca
     advice = list(dict.fromkeys(doubt.advice for doubt in doubts if doubt.advice))
     worst = [doubt for doubt in doubts if doubt.level is Trust.LOW] or list(doubts)
     chosen = list(dict.fromkeys(doubt.advice for doubt in worst if doubt.advice))[:2] or advice[:1]
+    skipped = next((doubt for doubt in doubts if doubt.code is DoubtCode.SKIPPED), None)
+    if skipped and skipped.advice not in chosen and (skipped.level is Trust.LOW or LONGER in chosen):
+        # Within the same budget a longer window leaves out still more.
+        chosen = [*[one for one in chosen if one != LONGER][:1], skipped.advice]
     if chosen:
         return ", ".join(_without_repeats(chosen))
     total = sum(one.count for one in bottlenecks)

@@ -57,6 +57,7 @@ ENOUGH_CHECKS = 10
 """Blind checks from which their middle says something of the whole map."""
 CLIENT_SHARE = 0.5
 IDLE = "re-run when idle"
+LONGER = "re-run with a longer --window"
 
 _UNSTEADY_WORDS = {
     VerdictCode.DRIFTING: "still changing speed when their runs ended",
@@ -197,7 +198,7 @@ def _unsteady(_result: CampaignResult, measured: Sequence[Estimate], _best: Sequ
     if len(found) == 1:
         words = words.replace("their runs", "its run").replace("they", "it")
     text = f"{_of(len(found), measured)} {'was' if len(found) == 1 else 'were'} {words}."
-    yield Doubt(DoubtCode.UNSTEADY, CELLS.level(share), text, "re-run with a longer --window", _keys(found))
+    yield Doubt(DoubtCode.UNSTEADY, CELLS.level(share), text, LONGER, _keys(found))
 
 
 def _rounds(result: CampaignResult, _measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -280,16 +281,21 @@ def labelled(label: str, text: str, width: int, indent: int) -> list[Text]:
     return lines
 
 
+_UNIT = re.compile(r"(?<=\d) (?=(?:[KMGT]iB(?:/s)?|[kMG]?B(?:/s)?|[numµ]?s|(?:[kM] )?IOPS)\b)")
+"""Between a number and its unit no line ends."""
+
+
 def _fold(text: str, width: int, indent: int) -> list[str]:
-    return textwrap.wrap(
-        text,
+    lines = textwrap.wrap(
+        _UNIT.sub("\xa0", text),
         max(width, 40),
         subsequent_indent=" " * indent,
         break_on_hyphens=False,
         break_long_words=False,
         drop_whitespace=True,
         replace_whitespace=False,
-    ) or [""]
+    )
+    return [line.replace("\xa0", " ") for line in lines] or [""]
 
 
 def rendered(tables: Sequence[object], width: int) -> list[Text]:

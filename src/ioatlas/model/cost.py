@@ -5,6 +5,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+SHEET, SHEETS = "product.toml", "products"
+"""In a campaign's directory: its product's sheet, and those of configurations that have one of their own."""
+
 
 @dataclass(frozen=True)
 class UnitPrice:

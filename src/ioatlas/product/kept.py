@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ioatlas import beneath
 from ioatlas.config.spec import CampaignSpec
-from ioatlas.model.cost import ProductCost, UnitPrice
+from ioatlas.model.cost import SHEETS, ProductCost, UnitPrice
 from ioatlas.model.result import CampaignResult
 from ioatlas.product.comparison import Offer, compare_costs
 from ioatlas.product.cost import Costed, Terms, UnitCost
@@ -18,9 +18,6 @@ from ioatlas.product.price import sheet_currency
 from ioatlas.product.readings import Unit, Workload, targets_of
 from ioatlas.product.sheet import Sheet
 from ioatlas.product.sheet_file import FILE_NAME, MOST_BYTES, read_sheet, read_sheet_file, text_of
-
-FOLDER = "products"
-"""In a campaign's directory: the sheets of configurations that have one of their own."""
 
 
 def sheet_texts(spec: CampaignSpec) -> dict[str, str]:
@@ -34,7 +31,7 @@ def sheet_texts(spec: CampaignSpec) -> dict[str, str]:
 
 
 def _place(target: str) -> str:
-    return f"{FOLDER}/{beneath.plain_name(target)}.toml"
+    return f"{SHEETS}/{beneath.plain_name(target)}.toml"
 
 
 def keep_sheets(directory: Path, texts: Mapping[str, str]) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ioatlas.errors import UsageError
+from ioatlas.model.cost import SHEET
 from ioatlas.model.units import format_size, parse_percent, parse_size_bytes
 from ioatlas.product.layout import DRAID, Layout, LayoutKind
 from ioatlas.product.quantity import capacity_bytes, rate_bytes_per_s, watts
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from ioatlas.product import file_model
 
 MOST_BYTES = 1 << 20
-FILE_NAME = "product.toml"
+FILE_NAME = SHEET
 """The sheet's copy in a campaign's directory."""
 _QUANTITIES = {"B/s": "bw_bytes_per_s", "1/s": "iops", "s": "lat_mean_seconds"}
 Made = TypeVar("Made")

@@ -31,18 +31,19 @@ import os
 import re
 import ssl
 import time
-import urllib.error
-import urllib.request
 from abc import ABC, abstractmethod
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 from urllib.parse import urljoin, urlsplit
 
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.testbed.sheet import Sheet
+
+if TYPE_CHECKING:
+    import urllib.request
 
 Of = Literal["target", "client"]
 POWERCAP = Path("/sys/class/powercap")
@@ -192,6 +193,9 @@ class _Http:
     _opener: urllib.request.OpenerDirector | None = field(default=None, repr=False)
 
     def json(self, url: str) -> Any:
+        import urllib.error
+        import urllib.request
+
         request = urllib.request.Request(url, headers={"Accept": "application/json"})  # noqa: S310 - checked by open_meters
         if self.user:
             token = b64encode(f"{self.user}:{_secret(self.password_env)}".encode()).decode()
@@ -218,6 +222,8 @@ class _Http:
             ) from error
 
     def _open(self) -> urllib.request.OpenerDirector:
+        import urllib.request
+
         if self._opener is None:
             context = ssl.create_default_context()
             if self.insecure:

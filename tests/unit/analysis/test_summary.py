@@ -116,6 +116,10 @@ def test_cells_that_time_did_not_suffice_for(lost, level):
     assert summary.trust is level
     if lost == 25:
         assert "--budget 5m" in summary.next_step
+        restless = [replace(one, verdict=VerdictCode.DRIFTING) for one in row()]
+        traffic = (OtherTraffic("vda", "read", 1e9, 0.10, 3, 9),)
+        told = summarise(result(restless, unmeasured=missing, seconds=60.0, other_traffic=traffic)).next_step
+        assert told == "re-run when idle, with --budget 5m"
     other = tuple(Unmeasured(cell, read_unmeasured("not admissible: too large")) for cell in cells)
     assert summarise(result(row(), unmeasured=other)).trust is Trust.GOOD
 

@@ -26,6 +26,8 @@ finally:
 """
 SLOW = {"scipy.optimize", "scipy.stats", "scipy.sparse", "scipy.linalg", "scipy.interpolate", "scipy.integrate"}
 """Each takes a tenth of a second or more; `scipy.special` is what answers need."""
+UNASKED = {"ioatlas.product.kept", "ioatlas.product.cost", "urllib.request", "http.client"}
+"""What only a product's price and a meter of power need."""
 SHOWS = {"analysis", "beneath", "cli", "config", "container", "errors", "model", "results"}
 """Rooms that the command itself needs; what reads a campaign is imported once there is one."""
 
@@ -66,6 +68,7 @@ def test_a_campaign_is_shown_without_the_slow_libraries(tmp_path):
     modules = _modules("show", str(world.directory))
     assert "scipy.special" in modules, "or nothing was computed"
     assert not modules & SLOW
+    assert not modules & UNASKED
     assert not {name.split(".")[0] for name in modules} & (set(HEAVY) - {"scipy"})
 
 
