@@ -14,7 +14,9 @@ from ioatlas.model.reason import BUDGET_ENDED, ReasonCode, read_reasons, sentenc
 from ioatlas.model.target import Identity, Target
 from ioatlas.model.verdict import Verdict, VerdictCode, read_verdict
 from ioatlas.model.visit import Part, Series, Visit
+from ioatlas.store import visits
 from ioatlas.store.journal import Journal, NewVisit
+from ioatlas.store.parts import read_part
 
 TARGET = Target("t", "directory", "/mnt/t", Identity((("fs_type", "ext4"),)), None, None, 4096, None)
 CELL = Cell.of("t", {"rw": "randrw", "bs": 4096, "size": 1 << 20, "numjobs": 2})
@@ -48,6 +50,24 @@ def finished(visit_id, discarded=""):
         read_verdict("flat"),
         read_reasons(discarded),
     )
+
+
+def test_what_was_read_is_not_read_again_and_what_is_new_is_seen(journal, monkeypatch):
+    journal.add_visits([NewVisit(CELL.key, number, 7) for number in range(2)])
+    first, second = journal.planned(Purpose.SWEEP)
+    read = []
+    monkeypatch.setattr(visits, "read_part", lambda *row, **how: read.append(1) or read_part(*row, **how))
+    for number, planned in enumerate((first, second), 1):
+        batch_id, _ = journal.begin_batch({planned.visit_id: 490})
+        journal.finish_batch(batch_id, [replace(finished(planned.visit_id), batch_id=batch_id)], failed={}, seconds=1.0)
+        for _ in range(2):
+            assert len(journal.visits(with_series=True)) == len(journal.of_target("t").visits()) == number
+        assert len(read) == 2 * number, "once with the series and once without"
+    journal.discard_visits([first.visit_id], read_reasons("bytes: too few")[0])
+    assert [bool(one.discarded) for one in journal.visits()] == [True, False]
+    again = Journal.open(journal.directory)
+    assert again.visits(with_series=True) == journal.visits(with_series=True)
+    again.close()
 
 
 def test_visits_come_in_the_order_in_which_they_were_made_though_the_clock_was_set_back(journal):
