@@ -39,6 +39,7 @@ def test_a_sound_reading_has_no_doubts():
         ({"lat_p99_ns": 40e9}, "99th percentile latency"),
         ({"io_bytes": 4096}, "were moved"),
         ({"bs_bytes": 8192}, "make"),
+        ({"tool": "ior", "bs_bytes": 2048}, "make"),
         ({"lat_mean_ns": 5e6}, "at most 32"),
         ({"lat_mean_ns": 0.2e6}, "The queue was not full"),
         ({"errors": 5}, "5 errors"),
@@ -57,6 +58,7 @@ def test_each_contradiction_is_told(change, told):
         {"lat_mean_ns": 0.2e6, "rw": "randrw"},  # the writes are another reading
         {"lat_mean_ns": 5e6, "notes": ("numjobs is vdbench threads: concurrent I/Os of each SD or FWD",)},
         {"iops": 33_000.0},  # rounded by the tool
+        {"tool": "ior", "bs_bytes": 8192},  # its bandwidth holds opening and closing, its I/Os do not
     ],
 )
 def test_what_may_be_is_not_told(change):
