@@ -174,7 +174,9 @@ def start(
     procedure, executor = procedure or procedure_of(plan.spec), executor or SystemExecutor()
     executor.find("fio")
     if not plan.to_measure:
-        raise UsageError("no cell of the sweep can be measured", remedy="see `ioatlas plan` for the reasons")
+        reasons = [reason for _, reason in plan.cells if reason]
+        why = f": {max(reasons, key=reasons.count)}" if reasons else ""
+        raise UsageError(f"no cell of the sweep can be measured{why}", remedy="see `ioatlas plan` for all reasons")
     procedure.check_start(plan, executor)
     if (fleet := opened_fleet(plan.spec, executor, plan.targets)) is not None:
         fleet.close()  # all hosts answer; a session opens them anew

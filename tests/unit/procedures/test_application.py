@@ -168,7 +168,10 @@ def test_ready_made_works_say_what_they_need_and_fill_their_variants():
             '[[work]]\nname = "w"\ncommand = "true"\nmetric = { regex = "x", unit = "x" }\n',
             "no part of it is the figure",
         ),
-        ('[[work]]\nname = "w"\ncommand = "true"\nspace = "999p"\n', "no cell of the sweep can be measured"),
+        (
+            '[[work]]\nname = "w"\ncommand = "true"\nspace = "999p"\n',
+            "no cell of the sweep can be measured: not admissible",
+        ),
     ],
 )
 def test_what_cannot_be_is_one_message(world, change, said):
