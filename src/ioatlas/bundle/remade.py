@@ -22,11 +22,12 @@ from ioatlas.fio.archive import ARCHIVE
 from ioatlas.fio.batch import Batch, Section, job_text
 from ioatlas.fio.collect import JOB_FILE
 from ioatlas.fio.executor import SystemExecutor
+from ioatlas.model.outcomes import Voided
 from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import ReasonCode
 from ioatlas.model.status import BatchStatus, VisitStatus
 from ioatlas.model.verdict import Verdict
-from ioatlas.model.visit import Part, Visit
+from ioatlas.model.visit import REPLICATES_OF_A_SET_UP, Part, Visit
 from ioatlas.procedures.options import CAMPAIGN
 from ioatlas.procedures.registry import procedure_of
 from ioatlas.run.environment import Environment
@@ -103,6 +104,7 @@ class _Reading:
         self.kept = {visit.visit_id: visit for visit in journal.visits(with_series=True)}
         self.statuses = journal.statuses()
         self.found = Remade()
+        self.voided = self._voided()
         self.late: list[tuple[int, str, int, Any]] = []
         self.judged: dict[int, Visit] = {}
 
@@ -175,10 +177,28 @@ class _Reading:
                 self.found.otherwise.append(f"batch {batch.batch_id} ran {one[:60]!r}, by the journal {other[:60]!r}")
                 return
 
+    def _voided(self) -> frozenset[int]:
+        """Visits of replicates that the journal tells to have moved, and that were voided as a whole. No visit's own
+        output shows that; of a replicate of which one counts, none is voided.
+        """
+        told = {(one.target, one.replicate) for one in self.journal.kept(Voided).replicates}
+        replicates: dict[tuple[str, int], list[Visit]] = {}
+        for visit in self.kept.values():
+            if visit.purpose is Purpose.SWEEP:
+                target = self.runner.cells[visit.cell_key].target
+                replicates.setdefault((target, visit.replicate), []).append(visit)
+        return frozenset(
+            visit.visit_id
+            for (target, replicate), mine in replicates.items()
+            if (target, replicate % REPLICATES_OF_A_SET_UP) in told and all(visit.discarded for visit in mine)
+            for visit in mine
+        )
+
     def _agrees(self, intake: Intake) -> bool:
         """Whether a way to judge a batch gives the discards that the journal has."""
         return all(
-            bool(visit.discarded) == (self.statuses.get(visit.visit_id) is VisitStatus.DISCARDED)
+            visit.visit_id in self.voided
+            or bool(visit.discarded) == (self.statuses.get(visit.visit_id) is VisitStatus.DISCARDED)
             or (bool(visit.discarded) and visit.discarded[0].code is ReasonCode.LATE)
             for visit in intake.visits
         )
@@ -205,7 +225,7 @@ class _Reading:
             self.found.unlike.append(f"visit {kept.visit_id}: {unlike}")
         if kept.purpose is Purpose.PROBE:
             return
-        if bool(kept.discarded) != bool(made.discarded):
+        if bool(kept.discarded) != bool(made.discarded) and kept.visit_id not in self.voided:
             is_, was = ("discarded", "kept") if made.discarded else ("kept", "discarded")
             self.found.misjudged.append(f"visit {kept.visit_id} was {was}; by the rules it is {is_}")
         elif (kept.verdict.text, kept.window_start_ms) != (made.verdict.text, made.window_start_ms):

@@ -2,6 +2,7 @@
 """A bundle of configurations that were measured one after another: their records keep their names."""
 
 import json
+import shutil
 import zipfile
 from dataclasses import replace
 
@@ -10,8 +11,12 @@ from ioatlas.bundle import layout
 from ioatlas.bundle.pack import pack
 from ioatlas.bundle.redact_plan import RedactPlan
 from ioatlas.bundle.verify import verify
+from ioatlas.model.outcomes import Voided, VoidedReplicate
+from ioatlas.model.purpose import Purpose
+from ioatlas.model.reason import Reason, ReasonCode
 from ioatlas.simulate.law import Burst
-from tests.unit.bundle.made import bundle_file
+from ioatlas.store.journal import Journal
+from tests.unit.bundle.made import bundle_file, campaign
 from tests.unit.procedures.test_configurations import Switching
 from tests.unit.procedures.test_within_budget import ONE_CELL, law
 from tests.unit.simulated import Shell, World
@@ -40,3 +45,21 @@ def test_credit_that_was_found_later_lengthened_no_load_before(tmp_path):
     journal.close()
     found = verify(bundle_file(tmp_path, pack(world.directory, plan=RedactPlan()).data()))
     assert [check for check in found.checks if check.state == "failed"] == []
+
+
+def test_a_replicate_that_was_voided_as_a_whole_is_no_fault(tmp_path):
+    """That it moved shows in no visit's own output. One of its visits alone may not be left out so."""
+    shutil.copytree(campaign("dense"), tmp_path / "campaign")
+    journal = Journal.open(tmp_path / "campaign")
+    (target,) = {cell.target for cell, _ in journal.cells()}
+    mine = [v.visit_id for v in journal.visits() if v.purpose is Purpose.SWEEP and v.replicate == 1]
+    assert len(mine) > 1
+    journal.keep(Voided((VoidedReplicate(target, 1, 3, "level -38% against the other replicates", len(mine), 0),)))
+    reason = Reason(ReasonCode.VOIDED, f"{ReasonCode.VOIDED}: level -38% against the other replicates")
+    failed = []
+    for part in (mine[:1], mine):
+        journal.discard_visits(part, reason)
+        found = verify(bundle_file(tmp_path, pack(tmp_path / "campaign", plan=RedactPlan()).data()))
+        failed.append([check.name for check in found.checks if check.state == "failed"])
+    journal.close()
+    assert failed == [["rules"], []]
