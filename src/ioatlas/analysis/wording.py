@@ -76,14 +76,15 @@ class Namer:
         return f"{name} {value}"
 
     def cell(self, cell: Cell, *, without: Sequence[str] = (), with_target: bool = False) -> str:
-        """'randread, bs 64 KiB, 8 jobs': always rw, block size and jobs, then whatever else varies, unless in
-        `without`.
+        """'randread, bs 64 KiB, 8 jobs': always rw or the operation, block size and jobs. Then whatever else varies,
+        unless in `without`.
         """
-        parts = [cell.rw, *self._load(cell, without)]
+        # What another tool calls an operation has no mode of fio's, unless it says so.
+        operation = "" if "rw" in cell.option or cell.streams else str(cell.option.get("operation", ""))
+        told = (*NAMED, *without, *(["operation"] if operation else []))
+        parts = [operation or cell.rw, *self._load(cell, without)]
         parts += [
-            self.option(name, cell.option[name])
-            for name in self._varied
-            if name in cell.option and name not in (*NAMED, *without)
+            self.option(name, cell.option[name]) for name in self._varied if name in cell.option and name not in told
         ]
         if self._several_sharings:
             parts.append("one file for all jobs" if cell.sharing == "shared" else "a file for each job")

@@ -75,7 +75,8 @@ def command(directory: Path, sheet: Path | None, folder: Path | None, as_json: b
         for line in lines(one):
             click.echo(line)
     if not any(one.bounds for one in found):
-        click.echo("Next: name what it is made of with --product, and the link in testbed.toml.")
+        sheet_says = "in [[drives]] of the sheet write what one drive does" if sheet else "name a sheet with --product"
+        click.echo(f"Next: {sheet_says}, and the link in testbed.toml.")
 
 
 def lines(one: Standing) -> list[str]:

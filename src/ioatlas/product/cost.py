@@ -91,12 +91,13 @@ class Costed:
 @dataclass(frozen=True)
 class BreakEven:
     """At which purchase price a product costs as much for a unit as the cheapest one. change: a share of its price now;
-    None where that is not known. purchase: below zero when no price would do.
+    None where that is not known. purchase: below zero when no price would do; of a service what it charges a month.
     """
 
     label: str
     purchase: Amount
     change: float | None
+    monthly: bool = False
 
 
 @dataclass(frozen=True)
@@ -238,21 +239,28 @@ def _answer(unit: Unit, products: Sequence[Costed]) -> Answer | None:
 
 
 def break_even(one: Costed, unit: Unit, target: Amount) -> BreakEven | None:
-    """The purchase price at which a product costs `target` for a unit. None for what is not bought, or has no price of
-    its own.
+    """The purchase price at which a product costs `target` for a unit, or what it may charge a month where it is a
+    service. None for what has no price of its own.
     """
-    found, running = one.unit(unit), (one.spend.service or 0.0) + (one.spend.energy or 0.0)
-    if found is None or one.spend.purchase is None:
+    found, now = one.unit(unit), one.spend
+    if found is None or (now.purchase is None and not now.service):
         return None
+    monthly = now.purchase is None
+    price, rest = (
+        (now.service, now.energy or 0.0) if monthly else (now.purchase, (now.service or 0.0) + (now.energy or 0.0))
+    )
+    share = (one.figures.per_month or 0.0) / (now.service or 1.0) if monthly else 1.0
     amount = found.amount
+
+    def at(cost: float, units: float) -> float:
+        return (cost * units - rest) * share
+
     low = high = None
     if None not in (target.low, target.high) or None not in (amount.low, amount.high):
-        low = _or(target.low, target.value) * _or(amount.low, amount.value) - running
-        high = _or(target.high, target.value) * _or(amount.high, amount.value) - running
-    price = target.value * amount.value - running
-    return BreakEven(
-        one.label, Amount(price, low, high), price / one.spend.purchase - 1 if one.spend.purchase else None
-    )
+        low = at(_or(target.low, target.value), _or(amount.low, amount.value))
+        high = at(_or(target.high, target.value), _or(amount.high, amount.value))
+    even = at(target.value, amount.value)
+    return BreakEven(one.label, Amount(even, low, high), even / (price * share) - 1 if price else None, monthly)
 
 
 def _or(bound: float | None, value: float) -> float:

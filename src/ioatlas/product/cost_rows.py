@@ -196,6 +196,6 @@ def _match(even: BreakEven, currency: str) -> str:
     if even.purchase.value <= 0:
         return f"{even.label} would not match it at any price: running it costs more."
     change = f", {even.change:+.0%}" if even.change is not None else ""
-    return (
-        f"{even.label} would match it at {money(even.purchase.value, currency)}{interval_text(even.purchase)}{change}."
-    )
+    a_month = " a month" if even.monthly else ""
+    price = f"{money(even.purchase.value, currency)}{a_month}{interval_text(even.purchase)}"
+    return f"{even.label} would match it at {price}{change}."

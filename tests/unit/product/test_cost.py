@@ -98,6 +98,20 @@ def test_a_service_is_paid_by_the_month():
     assert any("--years" in remark for remark in told)
 
 
+def test_what_a_service_may_charge_a_month_to_win():
+    service = '[volume]\nsize = "2 TiB"\n[[rate]]\nof = "capacity"\nunit = "TiB"\namount = 50\ncurrency = "USD"\n'
+    made = read_sheet(f'format = 1\n[source]\nname = "s"\n[product]\nvendor = "V"\nmodel = "cloud"\n{service}')
+    terms = Terms("USD", 3)
+    cloud = costed("cloud", made, figures(made), terms, [])
+    bought = product("B", 600, Amount(10), terms)
+    answer = next(one for one in answers([cloud, bought]) if one.unit is Unit.TIB)
+    even = answer.break_even[0]
+    assert (even.label, even.monthly) == ("cloud", True)
+    # 600 USD for 3 TiB; so 400 USD for 2 TiB, in 36 months.
+    assert even.purchase.value == pytest.approx(400 / 36)
+    assert even.change == pytest.approx(400 / 3600 - 1)
+
+
 def test_measured_watts_stand_before_those_of_the_sheet():
     made = sheet("M", 1000, '[power]\nloaded = "200 W"\n')
     readings_ = [Reading(Unit.KIOPS_READ, Amount(10), "", "", 3, watts=50)]
