@@ -67,6 +67,7 @@ def _joined(
     """
     sides = [_renamed(result, mine) for result, mine in zip(results, names, strict=True)]
     axes = _axes(sides)
+    once = {side.campaign_id or str(number): side for number, side in enumerate(sides)}.values()
     shared = set.intersection(*(set(side.constants.items()) for side in sides))
     settings = set.intersection(*(set(side.settings.items()) for side in sides))
     return replace(
@@ -85,10 +86,10 @@ def _joined(
         findings=(),
         settings={name: value for name, value in sides[0].settings.items() if (name, value) in settings},
         sessions=tuple(session for side in sides for session in side.sessions),
-        n_visits=sum(side.n_visits for side in sides),
-        n_discarded=sum(side.n_discarded for side in sides),
+        n_visits=sum(side.n_visits for side in once),
+        n_discarded=sum(side.n_discarded for side in once),
         discard_reasons={},
-        seconds=sum(side.seconds for side in sides),
+        seconds=sum(side.seconds for side in once),
         complete=all(side.complete for side in sides),
         methods={name: facts for side in sides for name, facts in side.methods.items()},
         load_curves=(),

@@ -471,7 +471,7 @@ def labelled(rows: Mapping[str, Row]) -> dict[str, Row]:
         told = [
             f"{name} {format_size(value) if name in ('bs', 'size') and isinstance(value, int) else value}"
             for name in names
-            for value in [cell.option.get(name, "")]
+            if (value := cell.option.get(name)) is not None
         ]
         return ", ".join([*([cell.target] if targets else []), _operation(row), *told])
 

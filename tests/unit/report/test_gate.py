@@ -40,6 +40,8 @@ def test_markdown_starts_with_the_answer():
     assert text.startswith("## nas1\n\n❌ Reads fell by 21%")
     assert "| ✅ | Writes | Writes: no change. |" in text
     assert "| 2026-09-14 | 0.79 |" in text
+    cells = (Check("nas2: read, bs 4 KiB", "failed", "-71.4%: lower."), Check("x", "failed", "-3%: lower."))
+    assert "❌ nas2: read, bs 4 KiB: -71.4%: lower. 1 more got worse." in markdown(Gate("nas2", 0.0, cells))
     good = markdown(Gate("nas1", 0.0, CHECKS[1:]))
     assert "Nothing got worse" in good
 

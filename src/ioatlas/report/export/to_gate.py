@@ -74,7 +74,7 @@ def junit(gate: Gate) -> str:
 def markdown(gate: Gate) -> str:
     """A summary for a pull request: the answer, the checks, and the table folded below."""
     failed = [check for check in gate.checks if check.outcome == "failed"]
-    answer = f"{MARKS['failed']} {failed[0].sentence}" if failed else f"{MARKS['passed']} Nothing got worse."
+    answer = f"{MARKS['failed']} {_worst(failed)}" if failed else f"{MARKS['passed']} Nothing got worse."
     lines = [f"## {_cell(gate.title)}", "", _cell(answer), "", "| | check | |", "|---|---|---|"]
     # Of many checks those that passed are in the table below.
     shown = [check for check in gate.checks if check.outcome == "failed" or len(gate.checks) <= MOST_SHOWN]
@@ -88,6 +88,13 @@ def markdown(gate: Gate) -> str:
         lines += ["", f"<details><summary>{len(rows)} rows</summary>", "", _row(heading), _row(["---"] * len(heading))]
         lines += [*map(_row, rows), "", "</details>"]
     return "\n".join(lines) + "\n"
+
+
+def _worst(failed: Sequence[Check]) -> str:
+    """What failed first, by its name, and how much else."""
+    first = failed[0]
+    told = first.sentence if first.sentence.startswith(first.name) else f"{first.name}: {first.sentence}"
+    return told if len(failed) == 1 else f"{told} {len(failed) - 1} more got worse."
 
 
 def write(gate: Gate, *, junit_file: Path | None, markdown_file: Path | None) -> list[Path]:
