@@ -13,7 +13,7 @@ import numpy as np
 
 from ioatlas.analysis.headlines import TOP, headlines
 from ioatlas.fio.jobfile import render_job
-from ioatlas.model.cell import TRACE, TRACE_SECONDS
+from ioatlas.model.cell import NOT_OF_FIO, TRACE, TRACE_SECONDS
 from ioatlas.model.change import Change
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding
@@ -353,7 +353,8 @@ def _target_data(target: Target) -> TargetData:
 
 
 def _job_recipe(result: CampaignResult, grid: Grid) -> JobRecipe:
-    constants = {name: value for name, value in grid.constants.items() if name not in (TRACE, TRACE_SECONDS)}
+    not_of_fio = {TRACE, TRACE_SECONDS, *NOT_OF_FIO}
+    constants = {name: value for name, value in grid.constants.items() if name not in not_of_fio}
     lines = render_job([], {"thread": 1, "group_reporting": 1, "lat_percentiles": 1, **constants}).splitlines()
     if TRACE in grid.constants:
         lines.insert(
@@ -361,6 +362,8 @@ def _job_recipe(result: CampaignResult, grid: Grid) -> JobRecipe:
             "; sums up a trace: what ran stands in batches/NUMBER/job.fio of the campaign, and replays its "
             "trace.iolog in lanes",
         )
+    if not NOT_OF_FIO.isdisjoint((*grid.constants, *grid.names)):
+        lines.insert(1, "; one client's part, on one target: all jobs that ran stand in batches/NUMBER of the campaign")
     windows = [e.window_seconds for e in result.estimates if e.window_seconds]
     sharing = {e.cell.sharing for e in result.estimates} | {u.cell.sharing for u in result.unmeasured}
     return JobRecipe(

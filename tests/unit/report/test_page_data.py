@@ -10,6 +10,7 @@ import math
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -390,3 +391,11 @@ def test_any_result_keeps_each_estimate_at_a_place_of_its_own(result):
     # What is navigated tells the cells apart: a derived axis never hides one.
     live = [i for i, axis in enumerate(data.axes) if not axis.derived]
     assert len({tuple(p[i] for i in live) for p in places}) == len(places)
+
+
+def test_the_job_of_a_fleet_has_no_option_that_fio_does_not_know():
+    grid = SimpleNamespace(constants={"bs": 4096, "clients": 2, "client_range": "own", "targets": 5}, names=())
+    lines = page_data._job_recipe(SimpleNamespace(estimates=(), unmeasured=(), targets=()), grid).global_lines
+    assert "bs=4096" in lines
+    assert not [line for line in lines if line.startswith(("client", "targets"))]
+    assert any("one client's part" in line for line in lines)

@@ -2,8 +2,18 @@
 // A cell's fio job, to be run by hand: bare integers, the target's place left to whoever runs it.
 import { type Atlas, levelAt, optionAt, type Slot, textAt } from "./atlas";
 
-/** Axes that say which load or operation a cell is; fio has no options for them. */
-const LABELS = new Set(["operation", "tool", "phase", "load", "load_iops", "stream"]);
+/** Axes that say which load or operation a cell is, or who makes it and where; fio has no options for them. */
+const LABELS = new Set([
+  "operation",
+  "tool",
+  "phase",
+  "load",
+  "load_iops",
+  "stream",
+  "clients",
+  "client_range",
+  "targets",
+]);
 
 /** The job file's text, or an explanation as a comment where the cell has none. */
 export function jobText(atlas: Atlas, slot: Slot): string {
