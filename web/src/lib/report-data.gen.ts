@@ -131,7 +131,7 @@ export interface HeadlineData {
   direction: string;
   quantity: "bw_bytes_per_s" | "iops" | "lat_mean_ns" | "figure";
   /**
-   * of a figure, which has one of its own
+   * of a figure, and of what is counted but is no I/O
    */
   unit: string;
   value: number;
