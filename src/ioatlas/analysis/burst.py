@@ -224,6 +224,14 @@ class Bursts(KeptRecord):
                 return True
         return False
 
+    def outran(self, cell: Cell, visit: Visit) -> bool:
+        """Whether a visit is faster than was sustained once the credit that the sweep used up was gone. Such visits are
+        set aside when that is found; nothing in their own output shows it.
+        """
+        late = [one for one in self.of(cell.target, cell.directions) if one.fast_visits]
+        values = [window_values(part, visit.window_start_ms) for part in visit.parts]
+        return any(sum(_in_unit(one, of) for of in values) > STILL_FAST * one.sustained_bytes_per_s for one in late)
+
     def of(self, target: str, directions: Iterable[str]) -> list[Burst]:
         """Those that a load on a target meets."""
         wanted = set(directions)

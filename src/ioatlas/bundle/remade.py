@@ -26,7 +26,7 @@ from ioatlas.model.outcomes import Voided
 from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import ReasonCode
 from ioatlas.model.status import BatchStatus, VisitStatus
-from ioatlas.model.verdict import Verdict
+from ioatlas.model.verdict import Verdict, VerdictCode
 from ioatlas.model.visit import REPLICATES_OF_A_SET_UP, Part, Visit
 from ioatlas.procedures.options import CAMPAIGN
 from ioatlas.procedures.registry import procedure_of
@@ -198,10 +198,22 @@ class _Reading:
         """Whether a way to judge a batch gives the discards that the journal has."""
         return all(
             visit.visit_id in self.voided
+            or self._is_set_aside(visit)
             or bool(visit.discarded) == (self.statuses.get(visit.visit_id) is VisitStatus.DISCARDED)
             or (bool(visit.discarded) and visit.discarded[0].code is ReasonCode.LATE)
             for visit in intake.visits
         )
+
+    def _is_set_aside(self, made: Visit) -> bool:
+        """Whether credit that was found later in the sweep is why the journal has a visit as discarded, or as unsteady
+        where there was no time to make it again.
+        """
+        kept = self.kept.get(made.visit_id)
+        if kept is None or not self.bursts.outran(self.runner.cells[made.cell_key], made):
+            return False
+        if kept.discarded:
+            return kept.discarded[0].code is ReasonCode.BURST
+        return kept.verdict.code is VerdictCode.UNSTABLE and ReasonCode.BURST in kept.verdict.detail
 
     def _reinstate(self) -> None:
         """Visits that seemed to settle late and count after all, by the longer ones that came later."""
@@ -223,7 +235,7 @@ class _Reading:
         unlike = next(_differences(kept, made, timed=not self.runner.cells[kept.cell_key].work_bounded), "")
         if unlike:
             self.found.unlike.append(f"visit {kept.visit_id}: {unlike}")
-        if kept.purpose is Purpose.PROBE:
+        if kept.purpose is Purpose.PROBE or self._is_set_aside(made):
             return
         if bool(kept.discarded) != bool(made.discarded) and kept.visit_id not in self.voided:
             is_, was = ("discarded", "kept") if made.discarded else ("kept", "discarded")
