@@ -155,9 +155,11 @@ def test_a_killed_campaign_goes_on_where_it_was(disk_dir, tmp_path):
     resumed = ioatlas("resume", journal, "--json")
     assert resumed.returncode == 0, resumed.stderr
     assert done_before <= set(rows(journal, "select visit_id from visit where status='done'"))
-    made = "status in ('done', 'discarded') and purpose='sweep'"  # a busy machine may spoil one of them
+    # A busy machine may spoil some of them; a replicate that moved as a whole is made again under another number.
+    made = "status in ('done', 'discarded') and purpose='sweep'"
     per_cell = rows(journal, f"select count(distinct block) from visit where {made} group by cell_key")
-    assert per_cell == [(3,), (3,)]
+    assert len(per_cell) == 2
+    assert min(per_cell) >= (3,)
     assert list(disk_dir.iterdir()) == []
 
 

@@ -105,6 +105,6 @@ def test_a_drifting_target_is_told_and_nothing_is_lost(tmp_path, moved):
         assert all(visit.discarded for visit in mine)
         assert any(visit.replicate == record.again for visit in swept)
     assert {row["block"] for row in told["blocks"]} >= {record.replicate for record in voided}
-    # Every cell keeps its visits: a voided block is made again.
+    # A voided block is made again, twice at most: those that met the slow time each time stay out.
     per_cell = [sum(visit.cell_key == row["cell"] and not visit.discarded for visit in swept) for row in told["rows"]]
-    assert min(per_cell) >= 7
+    assert min(per_cell) >= 4
