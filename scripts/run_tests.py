@@ -7,8 +7,9 @@ Linters run two at a time. Beside them every test is collected once: whoever run
 compiled, which each of its workers would do again. Unit tests compute, and real tests marked `unmeasured` and those in
 a browser wait most of their time: they run side by side, and unit tests give way. Tests whose assertions depend on
 what else the machine does run alone and one at a time, or they would disturb each other. Where CI=true says that the
-machine has neighbours nobody knows, and time, these rows run one after another. Files that tests leave in the checkout
-are named; they are a failure with CI=true alone, since elsewhere somebody may be at work there.
+machine has neighbours nobody knows, and time, these rows run one after another, and real tests one at a time. Files
+that tests leave in the checkout are named; they are a failure with CI=true alone, since elsewhere somebody may be at
+work there.
 """
 
 from __future__ import annotations
@@ -123,10 +124,11 @@ def steps(scratch: Path) -> dict[str, list[list[list[Step]]]]:
     ]
     # A module's tests share its campaigns, so they stay together. Real loads meet no more neighbours than need be:
     # each more worker made one of them fail in some runs, and unit tests last as long anyway.
-    parallel = ["-n", str(min(os.cpu_count() or 1, 4)), "--dist", "loadscope"]
-    unit = pytest_step("unit tests", scratch, "tests/unit", *parallel)
+    workers = min(os.cpu_count() or 1, 4)
+    unit = pytest_step("unit tests", scratch, "tests/unit", *_parallel(workers))
     computing = [replace(unit, command=["nice", "-n", "10", *unit.command])]
-    beside = [pytest_step("real tests that share the machine", scratch, "tests/real", "-m", "unmeasured", *parallel)]
+    shared = _parallel(1 if CI else workers)
+    beside = [pytest_step("real tests that share the machine", scratch, "tests/real", "-m", "unmeasured", *shared)]
     measuring = [pytest_step("real tests that measure", scratch, "tests/real", "-m", "not unmeasured")]
     package = ROOT / "web" / "package.json"
     if package.exists():
@@ -142,6 +144,10 @@ def steps(scratch: Path) -> dict[str, list[list[list[Step]]]]:
             if name in scripts
         ]
     return {"lint": [[lint[::2], lint[1::2]]], "test": [[computing, beside], [measuring]]}
+
+
+def _parallel(workers: int) -> list[str]:
+    return ["-n", str(workers), "--dist", "loadscope"]
 
 
 def _environment() -> dict[str, str]:
