@@ -99,9 +99,12 @@ def test_a_drive_that_is_read_alone_is_a_ceiling(tmp_path: Path) -> None:
 @needs("page-cache")
 @pytest.mark.usefixtures("own_lab")
 def test_nothing_reaches_a_device_behind_the_page_cache() -> None:
-    outcomes = list(lab_check.check("page-cache"))
-    assert outcomes
-    assert [one for one in outcomes if not one.ok] == []
+    for _ in range(4):
+        outcomes = list(lab_check.check("page-cache"))
+        assert outcomes
+        if not (wrong := [one for one in outcomes if not one.ok]):
+            break  # the disk's counters count whoever reads from it: others add reads, and nobody takes some away
+    assert wrong == []
 
 
 @pytest.mark.unmeasured
