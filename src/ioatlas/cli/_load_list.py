@@ -66,7 +66,7 @@ def _rates(found: list[Estimate]) -> str:
     if low == high:
         return high
     number, _, unit = low.rpartition(" ")
-    return f"{number if high.endswith(unit) else low} to {high}"
+    return f"{number if high.endswith(f' {unit}') else low} to {high}"
 
 
 def _rate(e: Estimate) -> str:

@@ -55,6 +55,16 @@ def test_folders_tell_sets_apart_and_their_files_are_readings_of_one_load(import
 RATES = (("hdd", 100), ("ssd", 500), ("usb", 700))
 
 
+def test_a_range_over_two_units_tells_both(imported):
+    texts = {
+        f"{folder}/run{n}.txt": IOR.format(rate=rate)
+        for folder in "abcd"
+        for n, rate in enumerate(("0.0005", *["2"] * 4))
+    }
+    said = imported(texts)
+    assert "524 B/s to 2 MiB/s" in said
+
+
 def test_repeats_are_those_of_a_folder_where_each_folder_has_some(imported):
     texts = {f"{folder}/run{n}.txt": MDTEST.format(rate=f"{rate + n}.0") for n in range(3) for folder, rate in RATES}
     lines = [" ".join(line.split()) for line in imported(texts, "--repeats").splitlines()]
