@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ioatlas.errors import UsageError
 from ioatlas.model.load_curve import LoadCurve, LoadPoint, Spread
 from ioatlas.model.result import CampaignResult
-from ioatlas.report.export.to_figure import METADATA, Kind, drawing_library, plain_logarithmic
+from ioatlas.report.export.to_figure import Kind, plain_logarithmic, write_stacked
 from ioatlas.report.export.to_gnuplot import gnuplot_text, one_line, opening_lines
 from ioatlas.report.redact import redactor
 
@@ -67,16 +67,7 @@ def write_curves(result: CampaignResult, out: Path, kind: Kind) -> tuple[Path, .
     """All targets in one figure, one below the other. Raises IoAtlasError when matplotlib is not installed, UsageError
     without a load point.
     """
-    drawn = plots(result)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with drawing_library():
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(WIDTH / 100, HEIGHT / 100 * len(drawn)), layout="constrained")
-        for panel, plot in zip(figure.subplots(len(drawn), 1, squeeze=False).flat, drawn, strict=True):
-            draw(panel, plot)
-        figure.savefig(out, format=kind, metadata=METADATA[kind])
-    return (out,)
+    return write_stacked(plots(result), draw, (WIDTH, HEIGHT), out, kind)
 
 
 def draw(panel: Axes, plot: _Plot) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ioatlas.errors import UsageError
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.rounds import Quantity, RoundsResult
-from ioatlas.report.export.to_figure import METADATA, Kind, drawing_library
+from ioatlas.report.export.to_figure import Kind, write_stacked
 from ioatlas.report.export.to_gnuplot import gnuplot_text, one_line, opening_lines
 from ioatlas.report.redact import redactor
 
@@ -77,16 +77,7 @@ def write_rounds(result: CampaignResult, out: Path, kind: Kind) -> tuple[Path, .
     """All tests of a result in one figure, one below the other. Raises IoAtlasError when matplotlib is not
     installed, UsageError without a round.
     """
-    drawn = plots(result)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with drawing_library():
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(WIDTH / 100, HEIGHT / 100 * len(drawn)), layout="constrained")
-        for panel, plot in zip(figure.subplots(len(drawn), 1, squeeze=False).flat, drawn, strict=True):
-            _draw(panel, plot)
-        figure.savefig(out, format=kind, metadata=METADATA[kind])
-    return (out,)
+    return write_stacked(plots(result), _draw, (WIDTH, HEIGHT), out, kind)
 
 
 def _draw(panel: Axes, plot: Plot) -> None:
