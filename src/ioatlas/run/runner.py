@@ -384,7 +384,7 @@ class Runner:
         if fleet is not None:
             warn = functools.partial(self.remark, RemarkKind.WARNING)
             after_batch(fleet, self.plan.spec, warn, self._given_up)
-        self._count_fruitless(intake, outcome)
+        self._count_fruitless(intake, outcome, cells)
         return intake.visits
 
     def _check(self, cells: Sequence[Cell]) -> None:
@@ -472,7 +472,7 @@ class Runner:
             self.emit(Event("kept", {"cell": cell_key, "verdict": verdict.text, **axes_of(self.cells[cell_key])}))
         return len(kept)
 
-    def _count_fruitless(self, intake: Intake, outcome: ProcessOutcome) -> None:
+    def _count_fruitless(self, intake: Intake, outcome: ProcessOutcome, cells: Sequence[Cell]) -> None:
         """Raises PartialResultError after batches in a row that gave nothing."""
         silent = stood_still(intake.visits)
         self._silent = self._silent + 1 if silent else 0
@@ -494,13 +494,25 @@ class Runner:
             self._fruitless = 0
             return
         if outcome.stopped:
-            raise self._given_up("the target does not answer: fio did not end in time", "bring it back")
+            raise self._not_answering(cells)
         raise self._given_up(f"the load cannot be run: {said}", remedy_for(outcome.stderr))
 
-    def _given_up(self, what: str, remedy: str) -> PartialResultError:
+    def _not_answering(self, cells: Sequence[Cell]) -> PartialResultError:
+        """Of a load that did not end. Which of several targets it waits for, the guards tell: they ask each of them."""
+        names = dict.fromkeys(cell.target for cell in on_members(cells, self.plan.groups))
+        what = "the target does not answer: fio did not end in time"
+        if len(names) > 1:
+            what = f"one of {', '.join(names)} does not answer: fio did not end in time"
+            try:
+                self.sites.check(cells)
+            except IoAtlasError as error:
+                return self._given_up(f"{error.what}, and fio did not end in time", "bring it back", error.where)
+        return self._given_up(what, "bring it back")
+
+    def _given_up(self, what: str, remedy: str, where: str = "") -> PartialResultError:
         return PartialResultError(
             what,
-            where=self.plan.targets[0].location if len(self.plan.targets) == 1 else "",
+            where=where or (self.plan.targets[0].location if len(self.plan.targets) == 1 else ""),
             remedy=f"{remedy}; then `ioatlas resume {self.journal.directory}`: finished visits are kept",
         )
 

@@ -14,6 +14,7 @@ from ioatlas.procedures.options import read_campaign
 from ioatlas.report.export.to_json import document
 from ioatlas.simulate.faults import Fault, FaultKind
 from ioatlas.store import tables
+from ioatlas.target import sites
 from tests.unit.fleet.fleets import FakeClient, FleetWorld
 from tests.unit.simulated import Shell, World
 
@@ -139,6 +140,27 @@ def test_a_target_that_stays_dead_ends_the_campaign_with_its_name(world):
     error = world.tried()
     assert error is not None
     assert error.where.endswith("/b")
+
+
+def test_a_target_that_hangs_is_named(world, monkeypatch):
+    """A job that waits is not told by fio; the guard of the target that it waits for does."""
+    world.start(text())
+    world.fail(Fault(FaultKind.HANG, jobs={"rw": "randread"}))
+
+    def asked(target, *, writes):
+        if target.name == "b" and world.journal().batches():
+            raise IoAtlasError("it does not answer within 10 s", where=target.location)
+        looked(target, writes=writes)
+
+    looked = sites.check_before_start
+    monkeypatch.setattr(sites, "check_before_start", asked)
+    error = world.tried()
+    assert error.where.endswith("/b")
+    assert "does not answer" in error.what
+    assert "fio did not end in time" in error.what
+    monkeypatch.undo()
+    world.fail(Fault(FaultKind.HANG, jobs={"rw": "randread"}))
+    assert "one of a, b, c does not answer" in world.tried().what
 
 
 def test_clients_and_targets_together_have_a_share_each(tmp_path, monkeypatch):
