@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -26,6 +25,7 @@ from ioatlas.fleet.client import Address, Client, ClientFacts, ClockOffset, Lost
 from ioatlas.fleet.gate import StartGate
 from ioatlas.fleet.hosts import Fleet, Host
 from ioatlas.fleet.opening import open_client
+from ioatlas.fleet.places import PrivateDirectory, sweep
 from ioatlas.fleet.record import BatchRecord, client_directory
 from ioatlas.fleet.sharing import job_of, participants, span_seconds
 from ioatlas.fleet.systems import job_for, path_of
@@ -112,6 +112,7 @@ class FleetExecutor:
         """Open all clients and see that each has our version of fio. Raises IoAtlasError that names the first that
         cannot take part; then none is left open.
         """
+        sweep()
         ours = self.find("fio")
         try:
             for host in self.fleet.hosts:
@@ -246,11 +247,8 @@ def _trouble(name: str, client: Client, gate: StartGate) -> str:
 @contextlib.contextmanager
 def _scratch() -> Iterator[Path]:
     """Where the controller runs: sockets have no place in a campaign's directory."""
-    place = Path(tempfile.mkdtemp(prefix="ioatlas-fleet-"))
-    try:
-        yield place
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
+    with contextlib.closing(PrivateDirectory()) as place:
+        yield place.path
 
 
 def _deal_out(scratch: Path, directory: Path, names: Sequence[str]) -> frozenset[str]:

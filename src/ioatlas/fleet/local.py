@@ -13,7 +13,6 @@ import platform
 import shutil
 import socket
 import subprocess
-import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,6 +21,7 @@ from ioatlas.errors import RefusedError, UsageError
 from ioatlas.fio.process import die_with_us
 from ioatlas.fleet.client import Address, ClientFacts, ClockOffset, LostClientError
 from ioatlas.fleet.hosts import Host
+from ioatlas.fleet.places import PrivateDirectory
 
 NAMESPACES = Path("/run/netns")
 START_SECONDS = 10.0
@@ -38,7 +38,7 @@ class LocalClient:
         self._netns = host.destination if host.kind == "netns" else ""
         self._fio = host.fio or fio
         self._server: subprocess.Popen[bytes] | None = None
-        self._place: Path | None = None
+        self._place: PrivateDirectory | None = None
         _check_here(host)
 
     def facts(self) -> ClientFacts:
@@ -58,17 +58,18 @@ class LocalClient:
 
     def serve(self) -> Address:
         if self._place is None:
-            self._place = Path(tempfile.mkdtemp(prefix="ioatlas-fleet-"))
-        listening = self._place / "fio.sock"
+            self._place = PrivateDirectory()
+        there = self._place.path
+        listening = there / "fio.sock"
         if not self.trouble() and self._server is not None:
             return Address(listening)
         self.stop_load()
         listening.unlink(missing_ok=True)
         private = ("unshare", "--uts", "--pid", "--fork", "--kill-child", "--", "/bin/sh", "-c", _NAMED, self.name)
         command = [*die_with_us(), *self._entering(), *private, self._fio, f"--server=sock:{listening}"]
-        with (self._place / "fio.err").open("wb") as said:
+        with (there / "fio.err").open("wb") as said:
             self._server = subprocess.Popen(
-                command, cwd=self._place, stdin=subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True
+                command, cwd=there, stdin=subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True
             )
         self._wait_until(listening)
         return Address(listening)
@@ -109,7 +110,7 @@ class LocalClient:
         self.stop_load()
         place, self._place = self._place, None
         if place is not None:
-            shutil.rmtree(place, ignore_errors=True)
+            place.close()
 
     def _entering(self) -> list[str]:
         return ["nsenter", f"--net={NAMESPACES / self._netns}", "--"] if self._netns else []
@@ -123,7 +124,7 @@ class LocalClient:
                     return
             time.sleep(0.02)
         assert self._place is not None
-        said = (self._place / "fio.err").read_text(errors="replace").strip().splitlines()
+        said = (self._place.path / "fio.err").read_text(errors="replace").strip().splitlines()
         why = self.trouble() or f"its fio server does not listen after {START_SECONDS:g} s"
         self.stop_load()
         raise LostClientError(

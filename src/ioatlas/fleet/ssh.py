@@ -13,7 +13,6 @@ import re
 import shutil
 import socket
 import subprocess
-import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,6 +22,7 @@ from ioatlas.fleet.bring import bring_fio
 from ioatlas.fleet.client import Address, ClientFacts, ClockOffset, LostClientError
 from ioatlas.fleet.hosts import FIO_PORT, Host
 from ioatlas.fleet.keeper import Keeper
+from ioatlas.fleet.places import PrivateDirectory
 from ioatlas.fleet.shell import Shell, start_lasting
 
 CONNECT_SECONDS = 10
@@ -76,7 +76,8 @@ class SshClient:
         self._tunnel: Path | None = None
         self._closed = False
         _check_host(host)
-        self._place = Path(tempfile.mkdtemp(prefix="ioatlas-ssh-"))
+        self._private = PrivateDirectory()
+        self._place = self._private.path
         try:
             self._master = self._connect()
             self.shell = Shell(self.name, lambda: self._mux("sh"), self._explained)
@@ -206,7 +207,7 @@ class SshClient:
             self._keeper.close()
         if hasattr(self, "_master"):
             _end(self._master)
-        shutil.rmtree(self._place, ignore_errors=True)
+        self._private.close()
 
 
 def _end(master: subprocess.Popen[str]) -> None:
