@@ -29,7 +29,7 @@ def told(timeline: Timeline) -> list[str]:
         missing = max(1, FEWEST - len(timeline.points))
         return [f"{plural(missing, 'more campaign is', 'more campaigns are')} needed before a change can be told."]
     found = [_change(timeline, change) for change in reversed(timeline.changes)]
-    return found or [f"{SUBJECTS[timeline.part]}: no change."]
+    return found or [f"{SUBJECTS[timeline.part]}: no change shown."]
 
 
 def story(timelines: Sequence[Timeline]) -> list[str]:
@@ -42,7 +42,7 @@ def _change(timeline: Timeline, change: Change) -> str:
     verb = "rose" if change.ratio > 1 else "fell"
     size = per_cent(abs(change.ratio - 1))
     ends = sorted(abs(end - 1) for end in (change.low, change.high))
-    when = day(timeline.points[change.at].time)
+    when = _when(timeline, change.at)
     sentence = f"{SUBJECTS[timeline.part]} {verb} by {size} ({per_cent(ends[0])} to {per_cent(ends[1])}) on {when}."
     if not change.differs:
         return f"{sentence} No recorded fact changed there."
@@ -51,12 +51,25 @@ def _change(timeline: Timeline, change: Change) -> str:
     return f"{sentence} What changed there: {facts}{more}."
 
 
+def _when(timeline: Timeline, at: int) -> str:
+    """The day; with the time where the campaign before was made on that day too."""
+    time = timeline.points[at].time
+    alone = at == 0 or day(timeline.points[at - 1].time) != day(time)
+    return day(time) if alone else f"{moment(time)} UTC"
+
+
 def _smallest(timelines: Sequence[Timeline]) -> list[str]:
     known = [(SHORT[timeline.part], timeline.smallest) for timeline in timelines if timeline.smallest is not None]
     if not known:
         return []
     drops = ", ".join(f"{per_cent(drop)} of {name}" if len(known) > 1 else per_cent(drop) for name, drop in known)
     return [f"The next campaign would show a drop of {drops} 4 times in 5."]
+
+
+def chance(timelines: Sequence[Timeline]) -> str:
+    """How often a look says that something changed where nothing did."""
+    share = per_cent(sum(timeline.false_alarms for timeline in timelines))
+    return f"Where nothing changed, a look says so wrongly with a chance of {share}."
 
 
 def left_out(timelines: Sequence[Timeline]) -> list[str]:

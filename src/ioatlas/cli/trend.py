@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import click
 
 from ioatlas.analysis.timeline import RECENT
-from ioatlas.analysis.wording import per_cent
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._gate import gate_files, write_gate
 from ioatlas.cli._quantity import WORDS
@@ -97,22 +96,23 @@ def command(
 
 def lines(history: History) -> list[str]:
     """The verdict, what changed, and how far to trust it."""
-    from ioatlas.analysis.timeline_words import left_out, story
+    from ioatlas.analysis.timeline_words import chance, left_out, story
 
     verdicts = {timeline.verdict for timeline in history.timelines}
     news = [_NEWS[verdict] for verdict in _NEWS if verdict in verdicts]
     told = "WORSE in part, BETTER in part" if {"worse", "better"} <= verdicts else news[0]
+    if news[0] == _NEWS["unchanged"] and any(timeline.changes for timeline in history.timelines):
+        told = "NO NEW CHANGE SHOWN"
     found = [f"{history.title}, {WORDS[history.quantity]}: {told}"]
     found += [f"  {sentence}" for sentence in story(history.timelines)]
-    chance = per_cent(sum(timeline.false_alarms for timeline in history.timelines))
-    found += ["", f"Where nothing changed, a look says so wrongly with a chance of {chance}."]
+    found += ["", chance(history.timelines)]
     found += [*left_out(history.timelines), *(f"Skipped: {reason}." for reason in history.skipped)]
     return found
 
 
 def gate_of(history: History) -> Gate:
     """A check for each part, and the levels as a table."""
-    from ioatlas.analysis.timeline_words import SUBJECTS, moment, told
+    from ioatlas.analysis.timeline_words import SUBJECTS, chance, moment, told
     from ioatlas.report.export.to_gate import Check, Gate
 
     checks = []
@@ -125,7 +125,8 @@ def gate_of(history: History) -> Gate:
         (moment(point.time), f"{point.ratio:.3f} ({point.low:.3f} to {point.high:.3f})", short(point.name))
         for point in points
     ]
-    return Gate(f"{history.title}: {WORDS[history.quantity]}", points[-1].time, tuple(checks), tuple(table))
+    title, note = f"{history.title}: {WORDS[history.quantity]}", chance(history.timelines)
+    return Gate(title, points[-1].time, tuple(checks), tuple(table), note)
 
 
 def _outcome(timeline: Timeline) -> Outcome:

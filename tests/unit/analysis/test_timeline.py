@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """A target over time: levels, steps, what differs at a step, and how often a quiet target alarms."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from ioatlas.analysis.compare import Reading
 from ioatlas.analysis.timeline import Moment, follow
+from ioatlas.analysis.timeline_words import story
 
 CELLS = ("4k", "64k", "1m")
 DAY = 86_400.0
@@ -49,6 +52,13 @@ def test_an_old_step_is_no_news():
     assert [change.at for change in timeline.changes] == [6]
     assert timeline.verdict == "unchanged"
     assert follow(moments, recent=14)[0].verdict == "worse"
+
+
+def test_a_step_among_campaigns_of_one_day_has_a_time():
+    moments = [campaign(day, level=0.0 if day < 6 else -0.3) for day in range(10)]
+    assert "on 1970-01-07." in story(follow(moments))[0]
+    hourly = [replace(each, time=each.time / 24) for each in moments]
+    assert "on 1970-01-01 06:00 UTC." in story(follow(hourly))[0]
 
 
 def test_a_step_of_writes_alone_is_told_of_writes():

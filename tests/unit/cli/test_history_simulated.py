@@ -90,10 +90,15 @@ def test_trend_gates_writes_its_files_and_says_what_got_worse(library, tmp_path)
     done = run("trend", library / "disk", "--fail-if-worse", *files)
     assert done.exit_code == 3 or getattr(done.exception, "exit_code", 0) == 3
     suite = ET.parse(tmp_path / "j.xml").getroot().find("testsuite")
-    assert [case.find("failure") is not None for case in suite] == [True, True, False]
-    assert "Reads fell by 2" in (tmp_path / "s.md").read_text()
+    assert [case.find("failure") is not None for case in suite.findall("testcase")] == [True, True, False]
+    summary = (tmp_path / "s.md").read_text()
+    assert "Reads fell by 2" in summary
+    assert "a look says so wrongly with a chance of 1%" in summary
+    assert "a chance of 1%" in suite.find("system-out").text
     assert (tmp_path / "f.svg").read_text().count("over the first campaign") >= 1
-    assert run("trend", library / "disk", "--recent", "1", "--fail-if-worse").exit_code == 0
+    old = run("trend", library / "disk", "--recent", "1", "--fail-if-worse")
+    assert old.exit_code == 0
+    assert "NO NEW CHANGE SHOWN" in old.output.splitlines()[0]
 
 
 def test_campaigns_may_be_named_one_by_one(library):

@@ -44,6 +44,7 @@ def test_markdown_starts_with_the_answer():
     assert "❌ nas2: read, bs 4 KiB: -71.4%: lower. 1 more got worse." in markdown(Gate("nas2", 0.0, cells))
     good = markdown(Gate("nas1", 0.0, CHECKS[1:]))
     assert "Nothing got worse" in good
+    assert "✅" not in markdown(Gate("nas1", 0.0, CHECKS[2:]))
 
 
 def test_names_from_elsewhere_stay_text():

@@ -36,12 +36,15 @@ class Check:
 
 @dataclass(frozen=True)
 class Gate:
-    """What was checked. title: of what. time: seconds since the epoch. table: a heading and rows for Markdown."""
+    """What was checked. title: of what. time: seconds since the epoch. table: a heading and rows for Markdown.
+    note: how far to trust it.
+    """
 
     title: str
     time: float
     checks: tuple[Check, ...]
     table: tuple[tuple[str, ...], ...] = ()
+    note: str = ""
 
     @property
     def failed(self) -> bool:
@@ -67,6 +70,8 @@ def junit(gate: Gate) -> str:
             ET.SubElement(case, "skipped", {"message": _text(check.sentence)})
         else:
             ET.SubElement(case, "system-out").text = _lines(check)
+    if gate.note:
+        ET.SubElement(suite, "system-out").text = _text(gate.note)
     ET.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
@@ -74,7 +79,7 @@ def junit(gate: Gate) -> str:
 def markdown(gate: Gate) -> str:
     """A summary for a pull request: the answer, the checks, and the table folded below."""
     failed = [check for check in gate.checks if check.outcome == "failed"]
-    answer = f"{MARKS['failed']} {_worst(failed)}" if failed else f"{MARKS['passed']} Nothing got worse."
+    answer = f"{MARKS['failed']} {_worst(failed)}" if failed else _nothing(gate)
     lines = [f"## {_cell(gate.title)}", "", _cell(answer), "", "| | check | |", "|---|---|---|"]
     # Of many checks those that passed are in the table below.
     shown = [check for check in gate.checks if check.outcome == "failed" or len(gate.checks) <= MOST_SHOWN]
@@ -83,11 +88,20 @@ def markdown(gate: Gate) -> str:
     left = len(gate.checks) - len(shown[:MOST_FAILED])
     if left:
         lines.append(f"| | {left} more | |")
+    if gate.note:
+        lines += ["", _cell(gate.note)]
     if gate.table:
         heading, *rows = gate.table
         lines += ["", f"<details><summary>{len(rows)} rows</summary>", "", _row(heading), _row(["---"] * len(heading))]
         lines += [*map(_row, rows), "", "</details>"]
     return "\n".join(lines) + "\n"
+
+
+def _nothing(gate: Gate) -> str:
+    """Where no check failed; what could not be checked at all did not pass."""
+    if gate.checks and all(check.outcome == "skipped" for check in gate.checks):
+        return f"{MARKS['skipped']} Nothing could be checked: {gate.checks[0].sentence}"
+    return f"{MARKS['passed']} Nothing got worse."
 
 
 def _worst(failed: Sequence[Check]) -> str:
