@@ -17,12 +17,12 @@ from sqlalchemy import Table
 
 from ioatlas import errors
 from ioatlas.cli import ioatlas
+from ioatlas.model.export_columns import FACTOR, FIXED, REST
 from ioatlas.model.options import ALLOWED
 from ioatlas.procedures.options import CAMPAIGN
 from ioatlas.product.file_model import schema as product_schema
 from ioatlas.product.layout import RULES, SOURCES
 from ioatlas.report.dictionary import MEANINGS
-from ioatlas.report.table import FACTOR, FIXED, REST
 from ioatlas.store import imported, schema
 from ioatlas.store.rules import MOST_ROWS
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from ioatlas.model.export_columns import FIXED, REST
 from ioatlas.report.dictionary import MEANINGS
-from ioatlas.report.table import FIXED, REST
 
 ROOT = Path(__file__).resolve().parents[2]
 _SPEC = importlib.util.spec_from_file_location("reference", ROOT / "scripts" / "reference.py")

@@ -239,7 +239,7 @@ def _folders(
     loads: dict[tuple[str, str], Counter[Any]] = {}
     for one, place in zip(kept, places, strict=True):
         key = (one.label, files[one.reading.source].rpartition("/")[0])
-        loads.setdefault(key, Counter())[place] += 1
+        loads.setdefault(key, Counter())[place, one.reading.label] += 1  # jobs and targets are told apart before
     single = {label for (label, _), seen in loads.items() if label and max(seen.values()) < 2}
     return {(label, folder): None if label in single else folder or None for label, folder in loads}
 

@@ -66,7 +66,7 @@ def methods(readings: Iterable[ImportedReading]) -> dict[str, str]:
                 found.setdefault(name, {})[value] = None
         if reading.runtime_seconds is not None:
             seconds.append(reading.runtime_seconds)
-    told = {name: _several(list(values)) for name, values in found.items()}
+    told = {name: _several(sorted(values) if name == "engine" else list(values)) for name, values in found.items()}
     return {**told, "running time": _span(min(seconds), max(seconds)) if seconds else UNKNOWN}
 
 

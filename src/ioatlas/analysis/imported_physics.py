@@ -72,6 +72,8 @@ def _littles_law(reading: ImportedReading) -> Iterator[str]:
     """I/Os in flight are I/Os per second times their latency, and at most jobs times depth."""
     if reading.iops is None or not reading.lat_mean_ns or not reading.iodepth or not reading.numjobs:
         return
+    if reading.tool == "ioatlas":
+        return  # a geometric mean of I/Os and a mean of latencies: together they hold of steady visits alone
     if any("of each SD or FWD" in note or "entry's share" in note for note in reading.notes):
         return  # what part of the load the figures are of is not told
     in_flight = reading.iops * reading.lat_mean_ns / 1e9

@@ -98,8 +98,9 @@ def mark_of(e: Estimate) -> str:
 
 def small_map(result: CampaignResult) -> SmallMap | None:
     """None where there are no two axes to draw, as with a single cell."""
+    from ioatlas.model.export_columns import FACTOR
     from ioatlas.report.export.grid import Axis, axes_of, coordinates
-    from ioatlas.report.table import FACTOR, Entry, entries
+    from ioatlas.report.table import Entry, entries
 
     found = [
         Entry(entry.cell, entry.direction, e, entry.reason, entry.factors)

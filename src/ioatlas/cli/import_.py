@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import click
 
 from ioatlas.analysis.wording import plural, size_text
 from ioatlas.cli._fold import folded
+from ioatlas.cli._import_own import is_campaign, is_own, source_of
 from ioatlas.errors import UsageError
 from ioatlas.interop.read.formats import TOOLS
 from ioatlas.model.units import format_count, format_latency, format_rate, format_size
@@ -143,7 +144,7 @@ def _few(files: list[tuple[str, bool]], tally: _Tally) -> Iterator[_Batch]:
     from ioatlas.store.imported import digest_of
 
     for name, named in files:
-        source = Source.of(name)
+        source = source_of(name) if is_own(name) else Source.of(name)
         count = 0
         told: list[str] = []
         readings = _judged(read_source(source), told)
@@ -169,15 +170,24 @@ def _kept(batches: Iterator[_Batch], directory: Path, label: str, tally: _Tally)
     from ioatlas import __version__
     from ioatlas.store.imported import Imported
 
+    for first in batches:
+        if first[0]:
+            break
+    else:  # nothing was read: no directory that looks like a result
+        return
     store = Imported.at(directory)
     try:
         number = store.begin_import(__version__, label)
-        for lines, digests in batches:
+        for lines, digests in chain([first], batches):
             store.add(number, lines, digests)
             yield lines, digests
         store.end_import(number, tally.messages)
     finally:
         store.close()
+
+
+def _own(item: tuple[str, bool]) -> bool:
+    return is_own(item[0])
 
 
 def _cell(value: Any, form: Any) -> str:
@@ -254,7 +264,7 @@ _HALF = len(_TOOLS) // 2
 
 _HELP = f"""Read result files of other tools: {", ".join(_TOOLS[:_HALF])}.
 
-Also of {", ".join(_TOOLS[_HALF:])}.
+Also of {", ".join(_TOOLS[_HALF:])}. And what `ioatlas export` wrote, campaigns and bundles.
 
 Formats are recognised by content. Folders are walked. A reading is imported: it keeps its file and line, and what its
 source does not say stays empty. What cannot be read is named on the error stream, one line each.
@@ -315,12 +325,12 @@ def command(
             )
     tally = _Tally()
     unreadable: list[str] = []
-    found = list(walk((str(path) for path in files), unreadable))
+    found = list(walk((str(path) for path in files), unreadable, whole=is_campaign))
     for problem in unreadable:
         tally.lost = True
         click.echo(folded(f"ioatlas: {problem}", 4), err=True)
     tally.messages += unreadable
-    batches = _many(found, tally) if len(found) >= _MANY else _few(found, tally)
+    batches = _many(found, tally) if len(found) >= _MANY and not any(map(_own, found)) else _few(found, tally)
     if directory is not None:
         batches = _kept(batches, directory, label.strip(), tally)
     if as_json:

@@ -221,8 +221,9 @@ def _maps(
     from rich.text import Text
 
     from ioatlas.errors import UsageError
+    from ioatlas.model.export_columns import FACTOR
     from ioatlas.report.export.grid import axes_of, axis_named, coordinates
-    from ioatlas.report.table import FACTOR, entries
+    from ioatlas.report.table import entries
 
     found = entries(result)
     axes = {axis.name: axis for axis in axes_of(result, found, (x_name, y_name))}

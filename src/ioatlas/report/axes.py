@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ioatlas.model.cell import Cell, OptionValue
+from ioatlas.model.export_columns import FACTOR
 from ioatlas.model.options import SIZE_OPTIONS
 from ioatlas.model.reason import UnmeasuredReason
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.units import format_size
 from ioatlas.report.page_format.cells import Axis, AxisRole
 from ioatlas.report.page_format.parts import AxisUnit
-from ioatlas.report.table import FACTOR, PRICES, factors_of
+from ioatlas.report.table import PRICES, factors_of
 
 Integers = NDArray[np.int64]
 

@@ -7,8 +7,6 @@ with its place.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 from collections.abc import Iterable, Mapping
@@ -18,14 +16,15 @@ from typing import Any
 
 from ioatlas import beneath
 from ioatlas.errors import IoAtlasError
+from ioatlas.interop.read.exported_table import TableError, read_table
+from ioatlas.interop.read.ioatlas_export import FORMAT
+from ioatlas.interop.read.source import decode, encoding_of
 from ioatlas.model.cell import Cell, OptionValue
 
-FORMAT = "ioatlas-export/1"
 TOOL = "ioatlas with fio"
 MOST_BYTES = 512 << 20
 LONGEST = 4096
 _SUFFIXES = (".csv", ".json")
-_NEEDED = ("target", "rw", "bs_bytes", "size_bytes", "direction", "kind", "n_visits", "bw_bytes_per_s")
 FIGURES = (
     "bw_bytes_per_s",
     "bw_low",
@@ -41,8 +40,6 @@ FIGURES = (
     "lat_p99_high_ns",
 )
 _OPTIONS = {"rw": "rw", "bs": "bs_bytes", "size": "size_bytes", "numjobs": "numjobs", "iodepth": "iodepth"}
-_LAST_FIXED, _FIRST_OF_REST = "method", "iops_low"
-"""Columns between which the swept options stand."""
 _DIRECTIONS = frozenset({"read", "write", "trim", "mixed", "no data"})
 
 
@@ -77,7 +74,13 @@ def read_exported(place: Path) -> Exported:
     try:
         if place.stat().st_size > MOST_BYTES:
             raise _wrong(place, "it is larger than 512 MiB")
-        text = place.read_text(encoding="utf-8-sig")
+        raw = place.read_bytes()
+        name, mark = encoding_of(raw)
+        if name == "utf-8":
+            # A spreadsheet may save in a code page of Windows; JSON has none.
+            text = raw[mark:].decode(name) if place.suffix.lower() == ".json" else decode(raw[mark:])
+        else:
+            text = raw.decode(name).lstrip("\ufeff")
     except (OSError, UnicodeDecodeError) as error:
         raise _wrong(place, "it cannot be read") from error
     if place.suffix.lower() == ".json":
@@ -115,23 +118,11 @@ def _document(place: Path, text: str) -> Exported:
 
 
 def _table(place: Path, text: str) -> Exported:
-    reader = csv.reader(io.StringIO(text))
-    header = next(reader, [])
-    if missing := [name for name in _NEEDED if name not in header]:
-        raise _wrong(place, f"this table is no export of ioatlas: it has no column {missing[0]}")
-    if _LAST_FIXED in header and _FIRST_OF_REST in header:
-        options = header[header.index(_LAST_FIXED) + 1 : header.index(_FIRST_OF_REST)]
-    else:
-        options = []
-    rows = []
     try:
-        for number, values in enumerate(reader, start=2):
-            if len(values) != len(header):
-                raise _wrong(place, f"{len(values)} values below {len(header)} columns", f"line {number}")
-            rows.append({name: value or None for name, value in zip(header, values, strict=True)})
-    except csv.Error as error:
-        raise _wrong(place, f"this is no CSV: {error}") from error
-    return _exported(place, place.stem, rows, options, {}, {"tool": TOOL})
+        table = read_table(text)
+    except TableError as error:
+        raise _wrong(place, error.what, f"line {error.line}") from error
+    return _exported(place, place.stem, (row for _, row in table.rows), list(table.options), {}, {"tool": TOOL})
 
 
 def _exported(

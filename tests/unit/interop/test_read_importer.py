@@ -266,7 +266,7 @@ def test_every_entry_of_the_registry_can_be_read_and_is_named_in_the_help():
     for item in (*FORMATS, *LOGS):
         module = importlib.import_module(f"ioatlas.interop.read.{item.module}")
         assert isinstance(getattr(module, item.pattern), re.Pattern)
-        assert callable(module.read)
+        assert callable(getattr(module, getattr(item, "reader", "read")))
     shown = CliRunner().invoke(command, ["--help"]).output
     assert all(tool in shown for tool in TOOLS)
-    assert all(item.tools or item.module.startswith(("fio_", "diskspd_", "vdbench_")) for item in FORMATS)
+    assert all(item.tools or item.module.startswith(("fio_", "diskspd_", "vdbench_", "ioatlas_")) for item in FORMATS)

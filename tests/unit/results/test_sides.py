@@ -1,15 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """What can be held against others: campaigns, single targets, exported tables and documents."""
 
+import csv
+import io
 import json
+import re
 import shutil
 from dataclasses import replace
+from math import sqrt
 from pathlib import Path
+from statistics import mean, stdev
 
 import pytest
 
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.model.cell import Cell
+from ioatlas.results.exported import read_exported
+from ioatlas.results.imported import load_imported
 from ioatlas.results.sides import Side, align, engine_aside, read_sides
 from ioatlas.simulate.law import Law, Way
 from tests.unit.simulated import Shell
@@ -110,6 +117,97 @@ def test_another_file_is_refused_with_its_name(tmp_path: Path, name: str, text: 
     with pytest.raises(IoAtlasError, match=what) as told:
         read_sides([tmp_path / name])
     assert name in told.value.where
+
+
+def as_saved(text: str, kind: str) -> bytes:
+    """A table as a spreadsheet saves it."""
+    rows = list(csv.reader(io.StringIO(text)))
+    with_commas = [[cell.replace(".", ",") if _is_number(cell) else cell for cell in row] for row in rows]
+    moved = [[*row[::-1], "a, note;" if number else "comment"] for number, row in enumerate(with_commas)]
+    made, separator, encoding = {
+        "semicolons": (with_commas, ";", "utf-8-sig"),
+        "points": (rows, ";", "utf-8"),
+        "tabs": (with_commas, "\t", "utf-16"),
+        "code page": ([*with_commas, [""] * len(rows[0])], ";", "cp1252"),
+        "quoted": (with_commas, ",", "utf-8"),
+        "moved": (moved, ";", "utf-8"),
+        "mixed": ([*with_commas[:3], *rows[3:]], ";", "utf-8"),
+        "thousands": ([[_grouped(cell) for cell in row] for row in rows], "\t", "utf-8"),
+        "rounded": ([[cell.replace("1048576", "1,04858E+06") for cell in row] for row in with_commas], ";", "utf-8"),
+        "cut": ([*rows[:3], rows[3][:20]], ",", "utf-8"),
+        "twice": ([[*row, row[0]] for row in rows], ",", "utf-8"),
+    }[kind]
+    out = io.StringIO(newline="")
+    csv.writer(out, delimiter=separator, lineterminator="\r\n").writerows(made)
+    return out.getvalue().encode(encoding)
+
+
+def _is_number(cell: str) -> bool:
+    return re.fullmatch(r"\d+\.\d+(e[+-]?\d+)?", cell) is not None
+
+
+def _grouped(cell: str) -> str:
+    return f"{round(float(cell)):,}"[-7:] if _is_number(cell) and float(cell) > 1e6 else cell.partition(".")[0]
+
+
+@pytest.mark.parametrize("saved", ["semicolons", "points", "tabs", "code page", "quoted", "moved"])
+def test_a_table_that_a_spreadsheet_saved_is_the_same_table(two: Path, tmp_path: Path, saved: str) -> None:
+    (tmp_path / "saved.csv").write_bytes(as_saved((two / "both.csv").read_text(), saved))
+    told, again = read_exported(two / "both.csv"), read_exported(tmp_path / "saved.csv")
+    assert again.targets == told.targets
+    for one, other in zip(told.entries, again.entries, strict=True):
+        assert (other.cell.key, other.direction, other.n) == (one.cell.key, one.direction, one.n)
+        assert other.figures == pytest.approx(one.figures)
+    done = ioatlas("import", tmp_path / "saved.csv", "--json")
+    assert (done.returncode, len(done.stdout.splitlines())) == (0, len(told.entries))
+
+
+@pytest.mark.parametrize(
+    ("saved", "what"),
+    [
+        ("mixed", "line 2.*decimal points and commas"),
+        ("thousands", "may be a decimal comma or not"),
+        ("rounded", "size_bytes was rounded"),
+        ("cut", "line 4.*20 values below"),
+        ("twice", "two columns target"),
+    ],
+)
+def test_a_table_whose_figures_cannot_be_told_is_refused(two: Path, tmp_path: Path, saved: str, what: str) -> None:
+    (tmp_path / "saved.csv").write_bytes(as_saved((two / "both.csv").read_text(), saved))
+    with pytest.raises(IoAtlasError, match=what):
+        read_exported(tmp_path / "saved.csv")
+    done = ioatlas("import", tmp_path / "saved.csv", "-o", tmp_path / "kept")
+    assert done.returncode == 1
+    assert what.rpartition(".*")[2] in done.stderr
+    assert not (tmp_path / "kept").exists()
+
+
+def test_exports_and_campaigns_are_repeats_of_their_cells(two: Path, tmp_path: Path) -> None:
+    record = json.loads((two / "both.json").read_text())
+    for number, share in enumerate((0.9, 1.2)):
+        made = [{**row, "bw_bytes_per_s": row["bw_bytes_per_s"] * share} for row in record["rows"]]
+        (tmp_path / f"{number}.json").write_text(json.dumps({**record, "rows": made}))
+    shutil.copytree(two / "both", tmp_path / "folder" / "both")
+    sources = (tmp_path / "0.json", tmp_path / "1.json", tmp_path / "folder")
+    done = ioatlas("import", *sources, "-o", tmp_path / "all", "--label", "three")
+    assert done.returncode == 0, done.stderr
+    found = load_imported(tmp_path / "all").estimates
+    assert len(found) == len(record["rows"])
+    e = next(e for e in found if e.direction == "read")
+    (value,) = {
+        row["bw_bytes_per_s"]
+        for row in record["rows"]
+        if row["target"] == e.cell.target.rpartition(", ")[2]
+        and row["direction"] == "read"
+        and (row["rw"], row["bs_bytes"], row["numjobs"])
+        == tuple(e.cell.option[name] for name in ("rw", "bs", "numjobs"))
+    }
+    repeats = [value * share for share in (0.9, 1.2, 1.0)]
+    assert e.n_repeats == 3
+    assert e.bw_bytes_per_s == pytest.approx(mean(repeats))
+    assert e.bw_sd == pytest.approx(stdev(repeats))
+    half = 4.302653 * stdev(repeats) / sqrt(3)
+    assert (e.bw_low, e.bw_high) == pytest.approx((mean(repeats) - half, mean(repeats) + half), rel=1e-5)
 
 
 @pytest.mark.parametrize(

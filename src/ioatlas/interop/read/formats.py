@@ -28,6 +28,7 @@ class Format:
     hints: tuple[str, ...] = ()
     tools: Mapping[str, str] = field(default_factory=dict)
     pattern: str = "SIGNATURE"
+    reader: str = "read"
     margin: re.Pattern[str] | None = None
     """What stands before its lines in this file."""
 
@@ -51,7 +52,7 @@ class Format:
 
     def read(self, source: Source) -> Iterator[ImportedReading]:
         source.margin = self.margin
-        yield from self._load().read(source)
+        yield from getattr(self._load(), self.reader)(source)
 
 
 FORMATS = (
@@ -140,6 +141,8 @@ FORMATS = (
         ("res-95", '"Analyses"', '"ResTimeAvg"', '"Arguments"'),
         {"sibench": "K, M, G are powers of 1024"},
     ),
+    Format("ioatlas export", "ioatlas_export", ("ioatlas-export/",)),
+    Format("ioatlas table", "ioatlas_export", ("bw_bytes_per_s",), pattern="TABLE", reader="read_csv"),
     Format("kubestr", "kubestr", ("FIO test results", "JobName: "), {"kubestr": "KiB, as fio"}),
 )
 LOGS = (Format("fio log", "fio_log"), Format("fio histogram log", "fio_log", pattern="HISTOGRAM"))

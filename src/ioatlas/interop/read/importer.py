@@ -176,9 +176,11 @@ def _one_of_each(source: Source, layouts: Iterable[Format]) -> Iterator[Imported
     yield from kept.values()
 
 
-def walk(paths: Iterable[str], problems: list[str] | None = None) -> Iterator[tuple[str, bool]]:
+def walk(
+    paths: Iterable[str], problems: list[str] | None = None, *, whole: Callable[[str], bool] = lambda _: False
+) -> Iterator[tuple[str, bool]]:
     """Files to read, in order; for each whether it was named itself. Symbolic links inside folders are not followed.
-    Folders that cannot be read join `problems`.
+    Folders that cannot be read join `problems`. whole: folders that are one result, and not entered.
     """
 
     def unreadable(error: OSError) -> None:
@@ -186,11 +188,16 @@ def walk(paths: Iterable[str], problems: list[str] | None = None) -> Iterator[tu
             problems.append(f"{error.filename}: cannot be read: {error.strerror}")
 
     for path in paths:
-        if not os.path.isdir(path):  # noqa: PTH112 - plain strings: pathlib costs more than reading a small file
+        if not os.path.isdir(path) or whole(path):  # noqa: PTH112 - a pathlib costs more than reading a small file
             yield path, True
             continue
         for folder, folders, files in os.walk(path, onerror=unreadable, followlinks=False):
             folders[:] = sorted(name for name in folders if not name.startswith("."))
+            for name in list(folders):
+                item = f"{folder.rstrip('/')}/{name}"
+                if whole(item) and not os.path.islink(item):  # noqa: PTH114
+                    folders.remove(name)
+                    yield item, False
             for name in sorted(files):
                 item = f"{folder.rstrip('/')}/{name}"
                 if not name.startswith(".") and _is_regular(item, unreadable):

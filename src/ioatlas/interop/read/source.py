@@ -96,6 +96,11 @@ class Source:
     def of(cls, path: Path | str, name: str | None = None) -> Source:
         return cls(path, str(path) if name is None else name)
 
+    @classmethod
+    def made(cls, name: str, content: bytes) -> Source:
+        """Of what is in no file."""
+        return cls(name, name, _kept=content)
+
     def problem(self, line: int, what: str, *, lost: bool = True) -> None:
         """Record what could not be read; only the first few of a file are kept one by one."""
         if len(self.problems) < PROBLEM_LIMIT:

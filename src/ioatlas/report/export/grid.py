@@ -13,12 +13,13 @@ from ioatlas.analysis.wording import UNKNOWN_STATE, size_text
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import MIXED, OptionValue
 from ioatlas.model.configuration import Factor, speaks_for_itself
+from ioatlas.model.export_columns import FACTOR
 from ioatlas.model.fixed_work import is_fixed_work
 from ioatlas.model.options import SIZE_OPTIONS
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.tree import is_tree
 from ioatlas.model.verdict import verdict_class
-from ioatlas.report.table import FACTOR, PRICES, Entry, entries
+from ioatlas.report.table import PRICES, Entry, entries
 
 Status = Literal["measured", "unsteady", "suspect", "predicted", "imported", "missing"]
 Level = OptionValue
