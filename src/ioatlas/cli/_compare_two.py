@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -107,34 +108,8 @@ def _document(found: CampaignComparison) -> dict[str, Any]:
 
 
 def _sentences(found: CampaignComparison) -> list[str]:
-    """What the comparison says, in the terminal and on the page."""
-    from statistics import median
-
-    result, whole = found.result, found.result.whole
-    told = [
-        f"{WORDS[found.quantity]} of {found.names[1]} against {found.names[0]}, {plural(len(result.cells), 'cell')}"
-    ]
-    told += conditions(found.apart, found.names, every=True)
-    if whole is None:
-        told.append("map as a whole: too few visits to tell it from drift")
-    else:
-        verdict = {"higher": "higher", "lower": "lower", "same": f"the same within {result.tolerance:.0%}"}.get(
-            whole.outcome, "no difference shown"
-        )
-        told.append(
-            f"map as a whole: {whole.ratio - 1:+.1%} (95% interval {whole.low - 1:+.1%} to {whole.high - 1:+.1%}): "
-            f"{verdict}; a {result.effect:.0%} lower one would be found with {whole.power:.0%} chance"
-        )
-    powers = [cell.power for cell in result.cells if cell.power is not None]
-    if powers:
-        told.append(
-            f"single cells: {len(result.differing)} of {len(result.cells)} differ; a {result.effect:.0%} lower one "
-            f"would be found with {median(powers):.0%} chance (median cell)"
-        )
-    left = len(result.only_first) + len(result.only_second)
-    if left:
-        told.append(f"in one campaign only: {len(result.only_first)} and {len(result.only_second)} cells")
-    return told
+    """The answer for the page: as in the terminal, with all conditions."""
+    return [" ".join(re.sub(r"^ (\w+) {2,}", r"\1: ", line).split()) for line in answer(found, every=True)]
 
 
 def _print(found: CampaignComparison, *, all_cells: bool, verbose: bool) -> None:
@@ -201,8 +176,11 @@ def _changed(result: Comparison) -> str:
     return f"{text}: {', '.join(f'{count} {way}' for way, count in ways.most_common())}" if ways else text
 
 
-def answer(found: CampaignComparison) -> list[str]:
-    """What the two say together: the verdict, how large, how many cells, whether the test could have seen it."""
+def answer(found: CampaignComparison, *, every: bool = False) -> list[str]:
+    """What the two say together: the verdict, how large, how many cells, whether the test could have seen it.
+
+    every: all conditions in which they differ, not only the first.
+    """
     from statistics import median
 
     result, whole = found.result, found.result.whole
@@ -215,7 +193,7 @@ def answer(found: CampaignComparison) -> list[str]:
         verdict += ", and the test was weak"
     lines = [
         f"{found.names[1]} vs {found.names[0]}, {word}: {verdict}",
-        *(f" {line}" for line in conditions(found.apart, found.names)),
+        *(f" {line}" for line in conditions(found.apart, found.names, every=every)),
     ]
     if whole is not None:
         told = f"{whole.ratio - 1:+z.1%}  (plausible {whole.low - 1:+z.1%} to {whole.high - 1:+z.1%})"

@@ -12,7 +12,8 @@ from ioatlas.analysis.compare import TOLERANCE, Comparison, Reading, between_cam
 from ioatlas.analysis.imported_compare import ImportedValue
 from ioatlas.analysis.many import effect_for
 from ioatlas.errors import UsageError
-from ioatlas.results.conditions import Apart, conditions_apart
+from ioatlas.model.cell import Cell
+from ioatlas.results.conditions import Apart, conditions_apart, options_apart
 from ioatlas.results.library import shown
 from ioatlas.results.sides import QUANTITIES, Row, Side, engine_aside, identity, labelled, read_campaign
 
@@ -62,7 +63,8 @@ def compare_campaigns(
     )
     apart = conditions_apart(sides[:2])
     if not {r.cell for r in readings[0]} & {r.cell for r in readings[1]}:
-        told = "; ".join(one.sentence((shown(first), shown(second))) for one in apart if one.group == "method")
+        differing = [one.sentence((shown(first), shown(second))) for one in apart if one.group == "method"]
+        told = "; ".join([*options_apart(*(_cells(side) for side in sides[:2])), *differing])
         raise UsageError(
             "the two campaigns have no measured cell in common" + (f"; they differ in {told}" if told else ""),
             where=f"{shown(first)} and {shown(second)}",
@@ -118,6 +120,10 @@ def measured_values(directory: Path, quantity: str) -> tuple[list[ImportedValue]
         "p99 latency": "total",
         **({"engine": ", ".join(engines)} if engines else {}),
     }
+
+
+def _cells(side: Side) -> list[Cell]:
+    return [row.cell for row in side.rows.values()]
 
 
 def _named(side: Side, *, by_target: bool, aside: frozenset[str]) -> list[Reading]:

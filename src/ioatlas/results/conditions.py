@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from ioatlas.model.cell import Cell, OptionValue
+from ioatlas.model.units import format_size_rounded
 from ioatlas.results.sides import Side
 
 Group = Literal["method", "unknown", "version", "testbed"]
@@ -26,6 +28,7 @@ _METHOD = (
 _VERSIONS = ("ioatlas", "fio", "tool.", "fio.", "host.kernel", "host.os")
 _DEVICE = "device."
 MOST_LETTERS = 60
+MOST_VALUES = 4
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,30 @@ def conditions_apart(sides: Sequence[Side]) -> tuple[Apart, ...]:
             found.append(Apart("unknown", name, values))
     order: dict[Group, int] = {"method": 0, "unknown": 1, "version": 2, "testbed": 3}
     return tuple(sorted(found, key=lambda apart: order[apart.group]))
+
+
+def options_apart(first: Sequence[Cell], second: Sequence[Cell]) -> list[str]:
+    """Options of which two sets of cells have no value in common, with the values: 'size 64 MiB and 1 GiB'."""
+    ours, theirs = (_values(cells) for cells in (first, second))
+    return [
+        f"{name} {_listed(name, ours[name])} and {_listed(name, theirs[name])}"
+        for name in ours
+        if name in theirs and not set(ours[name]) & set(theirs[name])
+    ]
+
+
+def _values(cells: Sequence[Cell]) -> dict[str, dict[OptionValue, None]]:
+    found: dict[str, dict[OptionValue, None]] = {}
+    for cell in cells:
+        for name, value in cell.options:
+            found.setdefault(name, {})[value] = None
+    return found
+
+
+def _listed(name: str, values: Iterable[OptionValue]) -> str:
+    sizes = name in ("bs", "size")
+    told = [format_size_rounded(value) if sizes and isinstance(value, int) else str(value) for value in values]
+    return ", ".join(told[:MOST_VALUES]) + (", ..." if len(told) > MOST_VALUES else "")
 
 
 def _group(name: str) -> Group:
