@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -175,6 +175,15 @@ def with_size(spec: CampaignSpec, text: str) -> CampaignSpec:
     return replace(spec, axes=axes, constants={**spec.constants, "size": size})
 
 
+def _no_campaign_file(targets: Sequence[str]) -> None:
+    """A campaign file where a target stands would be measured as one. Raises UsageError."""
+    for target in targets:
+        if Path(target).suffix == ".toml" and Path(target).is_file():
+            raise UsageError(
+                "this is a campaign file, not a target", where=target, remedy=f"write `--campaign {target}`"
+            )
+
+
 @dataclass(frozen=True)
 class Asked:
     """What was asked for on the command line. given: options of the campaign, by key, as they were typed."""
@@ -198,6 +207,7 @@ class Asked:
                     where=f"{self.targets[0]} and {self.campaign_file}",
                     remedy="name it on the command line or in the campaign file",
                 )
+            _no_campaign_file(self.targets)
             spec = replace(spec, targets=tuple(("", target) for target in self.targets))
         if not spec.targets:
             raise UsageError(

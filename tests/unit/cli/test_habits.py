@@ -31,3 +31,12 @@ def test_the_budget_of_a_look_shortens_and_lengthens_its_parts():
     assert _times("1h", True) == 6
     with pytest.raises(UsageError, match="5 s at least"):
         _times("2s", False)
+
+
+@pytest.mark.parametrize("name", ["map", "plan"])
+def test_a_campaign_file_in_the_place_of_a_target_is_told_from_one(name, tmp_path):
+    file = tmp_path / "nas.toml"
+    file.write_text('[target]\npath = "/mnt/nas"\n')
+    with pytest.raises(UsageError, match="campaign file, not a target") as refused:
+        ioatlas.main([name, str(file)], standalone_mode=False)
+    assert f"--campaign {file}" in refused.value.remedy
