@@ -7,6 +7,8 @@ import shutil
 import sys
 import textwrap
 
+import click
+
 WIDEST = 100
 """Columns of an answer where there is no terminal, and at most where there is one."""
 WIDEST_PROSE = 120
@@ -19,8 +21,19 @@ def room(widest: int = WIDEST) -> int:
 
 def folded(line: str, indent: int = 0) -> str:
     """A line, on a terminal folded between words; what follows is set in by `indent`."""
-    if not sys.stdout.isatty():
+    return _folded(line, indent, terminal=sys.stdout.isatty())
+
+
+def _folded(line: str, indent: int, *, terminal: bool) -> str:
+    if not terminal:
         return line
-    return textwrap.fill(
-        line, room(WIDEST_PROSE), subsequent_indent=" " * indent, break_on_hyphens=False, break_long_words=False
-    )
+    columns = min(shutil.get_terminal_size().columns, WIDEST_PROSE)
+    return textwrap.fill(line, columns, subsequent_indent=" " * indent, break_on_hyphens=False, break_long_words=False)
+
+
+def say(text: str, *, err: bool = False, indent: int | None = None) -> None:
+    """Print lines, each folded between words on a terminal. indent: of what follows; else two more than its own."""
+    stream = sys.stderr if err else sys.stdout
+    for line in text.splitlines():
+        deeper = len(line) - len(line.lstrip()) + 2 if indent is None else indent
+        click.echo(_folded(line, deeper, terminal=stream.isatty()), err=err)

@@ -6,6 +6,7 @@ Marks say what a colour cannot: they are there in pipes, without colour and for 
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -45,6 +46,8 @@ LEGEND = {
 """Every mark with its words, in the order of the legend."""
 _LOADS = {"randread": "rand read", "randwrite": "rand write"}
 _MIB, _KIB, _GIB = 1 << 20, 1 << 10, 1 << 30
+_LEAST_MIB = 999.5 * _KIB
+"""From here on the headline says MiB/s: both have one unit."""
 MOST_NAMED = 3
 """Kinds of load that are named of those that are not shown."""
 GAP = 2
@@ -169,7 +172,7 @@ def _unit(top: float, *, in_calls: bool = False) -> tuple[str, int]:
         return ("k operations/s", 1000) if top >= 10_000 else ("operations/s", 1)
     if top >= 100 * _GIB:
         return "GiB/s", _GIB
-    return ("MiB/s", _MIB) if top >= 10 * _MIB else ("KiB/s", _KIB)
+    return ("MiB/s", _MIB) if top >= _LEAST_MIB else ("KiB/s", _KIB)
 
 
 def _value(e: Estimate | None, rate: float, factor: int, top: float) -> Value:
@@ -179,7 +182,8 @@ def _value(e: Estimate | None, rate: float, factor: int, top: float) -> Value:
     if mark == DISAGREE:
         return Value(DISAGREE)
     number = rate / factor
-    text = f"{number:.0f}" if number >= 9.995 else f"{number:.1f}" if number >= 0.995 else f"{number:.2f}"
+    digits = next((digits for digits, least in enumerate((9.995, 0.995, 0.0995)) if number >= least), 3)
+    text = f"{number:.{digits}f}"
     return Value(text, mark, rate / top if top else None)
 
 
@@ -216,7 +220,7 @@ def draw(found: SmallMap, *, width: int, lines: int, style: Callable[[float | No
     rest = f"Not shown: {'; '.join(left)} ({more})" if left else ""
     together = "  ".join(filter(None, (legend, rest)))
     notes = [together] if len(together) <= width else [legend, rest]
-    return [*drawn, *(Text(one) for one in notes if one)]
+    return [*drawn, *(Text(line) for one in notes for line in textwrap.wrap(one, width))]
 
 
 def _bands(found: SmallMap, width: int, left: list[str]) -> list[tuple[list[Level], list[Level]]]:

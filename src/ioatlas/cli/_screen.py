@@ -191,7 +191,10 @@ def _value(one: Headline) -> str:
         "lat_mean_ns": format_latency,
     }[one.quantity](one.value)
     wide = one.uncertainty
-    told = "" if wide is None else f" ±{per_cent(wide)}" if wide <= NUMBER_WIDTH else " (runs disagree)"
+    if wide is None:  # without an interval the number of runs tells what it is worth
+        told = f" ({plural(one.n_visits, 'run')})" if one.n_visits and not one.estimated else ""
+    else:
+        told = f" ±{per_cent(wide)}" if wide <= NUMBER_WIDTH else " (runs disagree)"
     return f"{'~' if one.estimated else '≥' if one.lower_bound else ''}{number}{told}"
 
 
@@ -206,7 +209,7 @@ def _told(one: Headline) -> str:
 
 def _small(io: SmallIo) -> str:
     text = _reading(io.lightest)
-    return text if io.lightest.cell == io.best.cell else f"{text} → {_reading(io.best)}"
+    return f"{text if io.lightest.cell == io.best.cell else f'{text} → {_reading(io.best)}'} in flight"
 
 
 def _reading(one: LoadReading) -> str:

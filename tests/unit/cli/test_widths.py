@@ -7,9 +7,13 @@ import sys
 import pytest
 from rich.console import Console
 
-from ioatlas.cli._fold import folded, room
-from ioatlas.cli._heatmap import SmallMap, Value, draw
+from ioatlas.cli._fold import folded, room, say
+from ioatlas.cli._heatmap import SmallMap, Value, _unit, _value, draw
 from ioatlas.cli._readings import COLUMNS, LEFT_OUT_FIRST, readings_table
+from ioatlas.model.cell import Cell
+from ioatlas.model.estimate import Estimate
+from ioatlas.model.units import format_rate
+from ioatlas.model.verdict import VerdictCode
 from ioatlas.report.export.grid import Axis
 
 ROW = {
@@ -91,3 +95,42 @@ def test_the_notes_of_a_small_map_have_a_line_each_where_they_do_not_fit_on_one(
     assert narrow[-2].startswith("* re-measured  ! not steady")
     assert wide[-1].startswith("* re-measured")
     assert "Not shown: " in wide[-1]
+
+
+def test_a_note_that_is_wider_than_the_screen_is_folded_between_words():
+    axes = Axis("numjobs", (1, 4)), Axis("bs", (4096, 1 << 20))
+    loads = tuple(f"a tool of a long name: {load}" for load in ("write", "rewrite", "read", "reread"))
+    values = {(load, x, y): Value("12", "^", 0.5) for load in loads for x in (1, 4) for y in (4096, 1 << 20)}
+    found = SmallMap("MiB/s", *axes, values, loads, ())
+    drawn = draw(found, width=60, lines=5, style=lambda share: "", more="ioatlas show im")
+    lines = [str(line) for line in drawn]
+    assert max(map(len, lines)) <= 60
+    assert "ioatlas show im" in " ".join(lines)
+
+
+def test_what_is_said_folds_by_the_stream_it_goes_to(monkeypatch, capsys):
+    text = "ioatlas: " + "word " * 30 + "\n  what to do: " + "other " * 30
+    say(text, err=True)
+    assert len(capsys.readouterr().err.splitlines()) == 2
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    say(text, err=True)
+    lines = capsys.readouterr().err.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert all(line.startswith(("ioatlas: word", "  word", "  what to do: other", "    other")) for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("top", "unit", "drawn"),
+    [(8 << 20, "MiB/s", "8.0"), (1 << 20, "MiB/s", "1.0"), (500 << 10, "KiB/s", "500"), (2 << 30, "MiB/s", "2048")],
+)
+def test_the_map_has_the_unit_of_the_headline(top, unit, drawn):
+    told, factor = _unit(top)
+    assert told == unit
+    assert format_rate(top).endswith(unit) or top > 1 << 30  # the headline says GiB/s then, cells stay comparable
+    assert _value(steady(top), top, factor, top).text == drawn
+    assert _value(steady(4096), 4096, 1 << 20, 1 << 20).text == "0.004"
+
+
+def steady(rate):
+    return Estimate(Cell.of("t", {"rw": "read"}), "read", "measured", 2, rate, verdict=VerdictCode.STEADY)

@@ -132,8 +132,9 @@ function Headline({ one, system }: { one: HeadlineData; system: UnitSystem }) {
     figure: (v: number) => `${v.toLocaleString("en", { maximumSignificantDigits: 4 })} ${one.unit}`,
   }[one.quantity];
   const wide = one.uncertainty;
+  const runs = one.n_visits && !one.estimated ? `(${one.n_visits} run${one.n_visits === 1 ? "" : "s"})` : "";
   const about =
-    wide === null ? "" : wide > DISAGREE ? "runs disagree" : `±${Math.max(1, Math.round(wide * 100))}\u00a0%`;
+    wide === null ? runs : wide > DISAGREE ? "runs disagree" : `±${Math.max(1, Math.round(wide * 100))}\u00a0%`;
   return (
     <Card label={one.label} rows={one.row === null ? [] : [one.row, ...one.ties]}>
       <p class="card-value">
