@@ -11,6 +11,7 @@ from typing import Literal
 from ioatlas.analysis.ceilings import Ceiling
 from ioatlas.analysis.limits import megabytes
 from ioatlas.model.testbed import Testbed
+from ioatlas.model.units import format_count, format_size
 from ioatlas.model.usage import Usage
 
 Verdict = Literal["ok", "warning", "failed", "unknown"]
@@ -35,8 +36,8 @@ def headroom(generator_iops: float, target_iops: float, bs_bytes: int) -> Check:
     """Client generator against target at one block size."""
     times = generator_iops / target_iops if target_iops > 0 else math.inf
     sentence = (
-        f"with {bs_bytes} B blocks the client generates {generator_iops:.0f} I/Os a second from nothing, "
-        f"{times:.1f} times the target's {target_iops:.0f}"
+        f"with {format_size(bs_bytes)} blocks the client generates {format_count(generator_iops)} I/Os a second "
+        f"from nothing, {times:.1f} times the target's {format_count(target_iops)}"
     )
     if times >= HEADROOM:
         return Check(f"headroom {bs_bytes}", "ok", sentence)

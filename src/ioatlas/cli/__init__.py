@@ -111,7 +111,9 @@ def main(arguments: list[str] | None = None) -> Any:
     try:
         return ioatlas.main(args=arguments, prog_name="ioatlas", standalone_mode=True)
     except IoAtlasError as error:
-        click.echo(f"ioatlas: {error}", err=True)
+        from ioatlas.cli._fold import say
+
+        say(f"ioatlas: {error}", err=True)
         sys.exit(error.exit_code)
     except BrokenPipeError:
         sys.exit(0)

@@ -20,8 +20,8 @@ LABEL = 13
 WIDE = 100
 
 
-def screen(sheet: Sheet, found: Figures, remarks: Sequence[str], *, verbose: bool) -> list[Text]:
-    """The lines. verbose: geometry's table, every fact, the sources."""
+def screen(sheet: Sheet, found: Figures, remarks: Sequence[str], *, verbose: bool, width: int = WIDE) -> list[Text]:
+    """The lines. verbose: geometry's table, every fact, the sources. width: columns of the terminal."""
     from rich.text import Text
 
     from ioatlas.cli._screen import labelled
@@ -29,7 +29,7 @@ def screen(sheet: Sheet, found: Figures, remarks: Sequence[str], *, verbose: boo
     lines = [Text(sheet.name, style="bold")]
 
     def add(label: str, text: str) -> None:
-        lines.extend(labelled(label, text, WIDE, LABEL))
+        lines.extend(labelled(label, text, width, LABEL))
 
     for label, text in _answer(sheet, found):
         add(label, text)
@@ -49,7 +49,7 @@ def screen(sheet: Sheet, found: Figures, remarks: Sequence[str], *, verbose: boo
     for n, remark in enumerate(remarks):
         add("" if n else "To do", remark)
     if verbose:
-        lines += [Text(""), *(line for label, text in _rest(sheet) for line in labelled(label, text, WIDE, 20))]
+        lines += [Text(""), *(line for label, text in _rest(sheet) for line in labelled(label, text, width, 20))]
     return lines
 
 

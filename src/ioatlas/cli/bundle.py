@@ -12,6 +12,7 @@ import click
 
 from ioatlas.cli._campaigns import campaign_argument
 from ioatlas.cli._faults import says_what_does_not_fit
+from ioatlas.cli._fold import say
 
 if TYPE_CHECKING:
     from ioatlas.bundle.keys import SigningKey
@@ -81,11 +82,11 @@ def command(
         return
     _preview(packed, verbose=dry_run)
     if dry_run:
-        click.echo(f"nothing was written; {path} would have {len(data):,} bytes", err=True)
+        say(f"nothing was written; {path} would have {len(data):,} bytes", err=True)
         return
     signed = f"signed by {signer}" if signer else "not signed: `ioatlas key new` makes a key"
-    click.echo(f"{path}  {len(data):,} bytes, {len(packed.members)} files, {signed}")
-    click.echo(f"Next: ioatlas verify {path}", err=True)
+    say(f"{path}  {len(data):,} bytes, {len(packed.members)} files, {signed}")
+    say(f"Next: ioatlas verify {path}", err=True)
 
 
 def _signing_key(path: Path | None) -> SigningKey | None:
@@ -105,15 +106,15 @@ def _preview(packed: Packed, *, verbose: bool) -> None:
     redactor = packed.redactor
     table = redactor.table()
     for kind, name, by in table[:MOST_SHOWN] if verbose else ():
-        click.echo(f"  {kind:<10} {name}  →  {by}", err=True)
+        say(f"  {kind:<10} {name}  →  {by}", err=True)
     if verbose and len(table) > MOST_SHOWN:
-        click.echo(f"  and {len(table) - MOST_SHOWN} more: see --json", err=True)
+        say(f"  and {len(table) - MOST_SHOWN} more: see --json", err=True)
     places = sum(redactor.counts.values())
-    click.echo(f"replaced: {len(table)} names in {places:,} places; private facts are left out", err=True)
+    say(f"replaced: {len(table)} names in {places:,} places; private facts are left out", err=True)
     if redactor.plan.keep:
-        click.echo(f"kept by your plan: {', '.join(sorted(redactor.plan.keep))}", err=True)
+        say(f"kept by your plan: {', '.join(sorted(redactor.plan.keep))}", err=True)
     if redactor.ordinary:
         names = ", ".join(sorted(redactor.ordinary))
-        click.echo(f"too short or too common to be replaced in texts: {names}", err=True)
+        say(f"too short or too common to be replaced in texts: {names}", err=True)
     targets = ", ".join(packed.index["campaign"]["targets"])
-    click.echo(f"names that stay: campaign {packed.index['campaign']['name']!r}, targets {targets}", err=True)
+    say(f"names that stay: campaign {packed.index['campaign']['name']!r}, targets {targets}", err=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from ioatlas.cli._fold import say
 from ioatlas.errors import UsageError
 
 
@@ -52,7 +53,7 @@ def manifest(name: str, pods: int, nodes: tuple[str, ...], output: Path | None, 
         click.echo(text, nl=False)
         return
     output.write_text(text, encoding="utf-8")
-    click.echo(f"{output}: next `kubectl apply -f {output}`, then `ioatlas k8s hosts {name} -n {told.namespace}`")
+    say(f"{output}: next `kubectl apply -f {output}`, then `ioatlas k8s hosts {name} -n {told.namespace}`")
 
 
 @command.command()
@@ -81,7 +82,7 @@ def hosts(name: str, namespace: str, pods: int, wait: float, path: str, output: 
         lines = ["[[host]]", f"pod = {json.dumps(f'{namespace}/{pod}')}" + (f"  # on {node}" if node else "")]
         blocks.append("\n".join([*lines, *([f"path = {json.dumps(path)}"] if path else [])]))
     output.write_text("\n\n".join(blocks) + "\n", encoding="utf-8")
-    click.echo(f"{output}: {len(ready)} clients on {len(set(ready.values()))} nodes")
+    say(f"{output}: {len(ready)} clients on {len(set(ready.values()))} nodes")
 
 
 @command.command()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ioatlas.cli._complete import PathOrWord
+from ioatlas.cli._fold import say
 from ioatlas.errors import UsageError
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def new(passphrase: bool, as_json: bool) -> None:
         return
     click.echo(f"{public.fingerprint}\nprivate key: {keys.own_path()}\n{public.line}")
     if not passphrase:
-        click.echo("It has no passphrase: who can read the file can sign as you.", err=True)
+        say("It has no passphrase: who can read the file can sign as you.", err=True)
 
 
 @command.command(name="show")
@@ -64,7 +65,7 @@ def show(source: str | None, as_json: bool) -> None:
             json.dumps([{"name": k.name, "public": k.line, "fingerprint": k.fingerprint} for k in found], indent=2)
         )
     elif not found:
-        click.echo("there is no key yet; make one: ioatlas key new")
+        say("there is no key yet; make one: ioatlas key new")
     for key in found if not as_json else ():
         click.echo(f"{key.fingerprint}  {key.name}\n  {key.line}")
 

@@ -10,6 +10,7 @@ import click
 
 from ioatlas.cli._campaigns import CampaignDirectory
 from ioatlas.cli._faults import says_what_does_not_fit
+from ioatlas.cli._fold import say
 from ioatlas.errors import GateError, UsageError
 
 sheet_argument = click.argument("sheet", metavar="SHEET.toml", type=click.Path(path_type=Path))
@@ -22,8 +23,8 @@ def command() -> None:
     \b
     ioatlas product new nas.toml             a sheet to fill in
     ioatlas product check nas.toml           faults, and what is missing
-    ioatlas product show nas.toml            usable capacity, price per TiB, geometry
-    ioatlas product table a.toml b.toml      products side by side, claims against measurements
+    ioatlas product show nas.toml            capacity, price per TiB
+    ioatlas product table a.toml b.toml      products side by side
     ioatlas cost nas1 --product nas.toml     what a measured MB/s costs
     """  # noqa: D301
 
@@ -69,7 +70,7 @@ Exit status: 0 sound, 2 a fault in a sheet, 3 with --complete where something is
 @click.option("--complete", is_flag=True, help="Exit with 3 when something a buyer would ask is missing.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON list.")
 def check_(sheets: tuple[Path, ...], *, complete: bool, as_json: bool) -> None:
-    """Check sheets: types, units, sources, layout; and say what is missing."""
+    """Check sheets, and say what is missing."""
     from ioatlas.product.figures import check_drives, figures, remarks
     from ioatlas.product.sheet_file import read_sheet_file
 
@@ -85,7 +86,7 @@ def check_(sheets: tuple[Path, ...], *, complete: bool, as_json: bool) -> None:
         for one in told:
             click.echo(f"{one['sheet']}: sound" + (f", {len(one['missing'])} to do" if one["missing"] else ""))
             for remark in one["missing"]:
-                click.echo(f"  • {remark}")
+                say(f"  • {remark}")
     lacking = [one for one in told if one["missing"]]
     if complete and lacking:
         raise GateError(f"{len(lacking)} of {len(told)} sheets are not complete", where=str(lacking[0]["sheet"]))
@@ -97,7 +98,7 @@ def check_(sheets: tuple[Path, ...], *, complete: bool, as_json: bool) -> None:
 @click.option("-v", "--verbose", is_flag=True, help="Every fact, what writes cost the drives, and the sources.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def show_(sheet: Path, *, currency: str | None, verbose: bool, as_json: bool) -> None:
-    """Show a product: usable capacity, price per TiB, and how they come about."""
+    """Show a product: capacity, and price per TiB."""
     from ioatlas.product.document import document
     from ioatlas.product.figures import figures, remarks
     from ioatlas.product.sheet_file import read_sheet_file
@@ -107,10 +108,12 @@ def show_(sheet: Path, *, currency: str | None, verbose: bool, as_json: bool) ->
     if as_json:
         click.echo(json.dumps(document(read, found), indent=1))
         return
-    from ioatlas.cli._product import screen
+    from ioatlas.cli._product import WIDE, screen
     from ioatlas.cli._screen import console_of, print_lines
 
-    print_lines(screen(read, found, remarks(read, found), verbose=verbose), console_of())
+    console = console_of()
+    width = min(console.width, WIDE)
+    print_lines(screen(read, found, remarks(read, found), verbose=verbose, width=width), console)
 
 
 @command.command(
@@ -134,7 +137,10 @@ Examples:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @says_what_does_not_fit
 def table_(sheets: tuple[Path, ...], results: tuple[Path, ...], output: Path | None, *, as_json: bool) -> None:
-    """Products side by side: specifications, price, what was claimed and measured, what works."""
+    """Products side by side.
+
+    Specifications, price, what was claimed and measured, what works.
+    """
     from ioatlas.campaign import load_result
     from ioatlas.cli._files import check_ending, write_table
     from ioatlas.product.comparison import Offer

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from ioatlas.design.recording import Recording
     from ioatlas.design.replay import Outcome, Sweep
 
+LABEL = 11
+"""Columns of the label of a line."""
 EPILOG = """\b
 Examples:
   ioatlas replay dense.csv --cells 96
@@ -133,28 +135,31 @@ def _result(recording: Recording, sweep: Sweep, outcome: Outcome, seconds: float
 
 
 def _print(result: dict[str, Any]) -> None:
+    from functools import partial
+
+    from ioatlas.cli._fold import say
     from ioatlas.design.recording import SIZE_AXES
     from ioatlas.results.predicted import parameter_sentence
+
+    tell = partial(say, indent=LABEL)
 
     def percent(value: float | None) -> str:
         return "unknown" if value is None else f"{100 * value:.1f}%"
 
     axes = ", ".join(f"{name} ({levels})" for name, levels in result["axes"].items())
-    click.echo(f"sweep      {result['cells_total']} cells, {result['passes']} pass(es): {axes}; {result['quantity']}")
-    click.echo(
+    tell(f"sweep      {result['cells_total']} cells, {result['passes']} pass(es): {axes}; {result['quantity']}")
+    tell(
         f"measured   {result['cells_measured']} cells in {result['visits']} visits: "
         + ", ".join(f"{DesignPurpose(name).told} {count}" for name, count in result["visits_by_purpose"].items())
     )
-    click.echo(
-        f"noise      median {percent(result['noise_median'])}, P90 {percent(result['noise_p90'])} between passes"
-    )
-    click.echo(
+    tell(f"noise      median {percent(result['noise_median'])}, P90 {percent(result['noise_p90'])} between passes")
+    tell(
         f"error      median {percent(result['median_error'])}, P90 {percent(result['p90_error'])} on the cells not "
         "measured"
     )
     cells = result["honesty_cells"]
     if result["stated_median_error"] is None:
-        click.echo(
+        tell(
             f"stated     unknown: {cells} random {'cell was' if cells == 1 else 'cells were'} predicted before being "
             "measured, 3 are needed"
         )
@@ -163,12 +168,12 @@ def _print(result: dict[str, Any]) -> None:
             end: percent(result[f"stated_{end}"])
             for end in ("median_error", "median_low", "median_high", "p90_error", "p90_low", "p90_high")
         }
-        click.echo(
+        tell(
             f"stated     median {ends['median_error']} ({ends['median_low']} to {ends['median_high']}), P90 "
             f"{ends['p90_error']} "
             f"({ends['p90_low']} to {ends['p90_high']}), from {cells} random cells predicted before they were measured"
         )
-    click.echo(
+    tell(
         f"intervals  {percent(result['interval_cover'])} of the 90% intervals hold the truth; half-width "
         f"{percent(result['interval_half_width'])}"
     )
@@ -176,20 +181,20 @@ def _print(result: dict[str, Any]) -> None:
         size = not cliff["axis"] or cliff["axis"] in SIZE_AXES
         low, high = (format_size(int(cliff[side])) if size else f"{cliff[side]:g}" for side in ("low", "high"))
         kind = "step " if cliff["axis"] else "cliff"
-        click.echo(
+        tell(
             f"{kind}      {cliff['direction'] or 'all'}: {cliff['along']} between {low} and {high}, "
             f"{cliff['drop']:.2f} times as fast below"
         )
     for regime in result["weak_regimes"]:
         state = "measure it, do not believe it" if regime["failing"] else "no longer beyond the limit"
-        click.echo(
+        tell(
             f"weak       {regime['name']}: {percent(regime['median_error'])} off in the median; {regime['measured']} "
             f"of {regime['cells']} cells measured, "
             f"{regime['dense']} because the model failed there; {state}"
         )
     for p in result["parameters"]:
         if p["known"]:
-            click.echo(f"parameter  {parameter_sentence(Parameter(**p))}")
+            tell(f"parameter  {parameter_sentence(Parameter(**p))}")
     for note in result["notes"]:
-        click.echo(f"note       {note}")
-    click.echo(f"computing  {result['compute_seconds']:.2f} s")
+        tell(f"note       {note}")
+    tell(f"computing  {result['compute_seconds']:.2f} s")

@@ -12,6 +12,7 @@ import click
 
 from ioatlas.cli._complete import PathOrWord
 from ioatlas.cli._faults import says_what_does_not_fit
+from ioatlas.cli._fold import say
 from ioatlas.cli._options import (
     check_read_only,
     destroy_options,
@@ -167,11 +168,11 @@ def _tell(said: Reproduction, bundle: Path, mine: Path, *, as_json: bool) -> Non
         }
         click.echo(json.dumps({**told, "bundle": str(bundle), "directory": str(mine)}))
         return
-    click.echo(f"{MARKS[said.outcome]} {said.outcome.upper()}: {mine} against {bundle.name}")
+    say(f"{MARKS[said.outcome]} {said.outcome.upper()}: {mine} against {bundle.name}")
     for reason in said.reasons:
-        click.echo(f"  {reason}")
+        say(f"  {reason}")
     if said.conditions:
         click.echo("Other conditions:")
     for condition in said.conditions:
-        click.echo(f"  {condition}")
-    click.echo(f"All cells: ioatlas compare {bundle} {mine} --cells --tolerance 10%")
+        say(f"  {condition}")
+    say(f"All cells: ioatlas compare {bundle} {mine} --cells --tolerance 10%")

@@ -36,7 +36,7 @@ from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.fio.executor import SystemExecutor
 from ioatlas.model.finding import Finding
 from ioatlas.model.testbed import Testbed
-from ioatlas.model.units import parse_duration_seconds
+from ioatlas.model.units import format_count, format_size, parse_duration_seconds
 from ioatlas.testbed.inventory import testbed
 from ioatlas.testbed.measured import (
     Memory,
@@ -150,7 +150,9 @@ def answer(target: str, checks: Sequence[Check], ceilings: Sequence[Ceiling], *,
         if one.advice:
             lines += textwrap.wrap(f"         change: {one.advice}", room(), subsequent_indent=" " * 17)
     for ceiling in ceilings if verbose else ceilings[:MOST_CEILINGS]:
-        rate = megabytes(ceiling.bw_bytes_per_s) if ceiling.bw_bytes_per_s else f"{ceiling.iops:.0f} IOPS"
+        rate = (
+            megabytes(ceiling.bw_bytes_per_s) if ceiling.bw_bytes_per_s else f"{format_count(ceiling.iops or 0.0)} IOPS"
+        )
         because = f" ({ceiling.kind}; {ceiling.because})" if verbose else ""
         lines.append(f"ceiling  {rate:>12}  {ceiling.name}{because}")
     if not verbose:
@@ -229,14 +231,21 @@ def _client(target: str, bed: Testbed, ceilings: list[Ceiling], times: float) ->
         generated = client_rate(executor, bs_bytes, numjobs=jobs, seconds=times)
         # The null engine moves no data: it bounds I/Os, not bytes.
         ceilings.append(
-            Ceiling(f"client, {bs_bytes} B blocks", "client", None, generated.iops, "measured", f"fio {generated.how}")
+            Ceiling(
+                f"client, {format_size(bs_bytes)} blocks",
+                "client",
+                None,
+                generated.iops,
+                "measured",
+                f"fio {generated.how}",
+            )
         )
         try:
             kind: Memory = "nbd" if target.startswith("nbd") else "file"
             carried = stack_rate(executor, kind, bs_bytes, numjobs=jobs, seconds=times)
             ceilings.append(
                 Ceiling(
-                    f"path to a target in memory, {bs_bytes} B blocks",
+                    f"path to a target in memory, {format_size(bs_bytes)} blocks",
                     "stack",
                     carried.bw_bytes_per_s,
                     carried.iops,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ioatlas.cli._faults import says_what_does_not_fit
+from ioatlas.cli._fold import say
 
 if TYPE_CHECKING:
     from ioatlas.bundle.verify import Verification
@@ -59,15 +60,15 @@ def command(bundle: Path, must_be_trusted: bool, as_json: bool) -> None:
         click.echo(json.dumps(told, indent=2))
     else:
         said = "REFUSED" if found.refused else "VERIFIED" if found.verified else "NOT VERIFIED IN FULL"
-        click.echo(f"{bundle.name}: {said}{_signed(found)}")
+        say(f"{bundle.name}: {said}{_signed(found)}")
         for check in found.checks:
-            click.echo(f"  {MARKS[check.state]} {check.name}: {check.text}")
+            say(f"  {MARKS[check.state]} {check.name}: {check.text}")
         if found.verified and found.signature is Signature.UNKNOWN:
-            click.echo("Next: compare the fingerprint with its holder's, then `ioatlas key trust`.")
+            say("Next: compare the fingerprint with its holder's, then `ioatlas key trust`.")
         elif found.refused:
-            click.echo("Next: do not use it; ask its maker for another copy.")
+            say("Next: do not use it; ask its maker for another copy.")
         elif not found.verified:
-            click.echo("Next: check it with the ioatlas that packed it too; do not rank it by this.")
+            say("Next: check it with the ioatlas that packed it too; do not rank it by this.")
     if not found.verified:
         raise click.exceptions.Exit(REFUSED)
 

@@ -15,6 +15,7 @@ import click
 from ioatlas.analysis.watching import Rules
 from ioatlas.cli._complete import PathOrWord
 from ioatlas.cli._faults import says_what_does_not_fit
+from ioatlas.cli._fold import say
 from ioatlas.cli._metrics import asked_place, metrics_option
 from ioatlas.cli._options import (
     check_read_only,
@@ -308,7 +309,7 @@ def _show(plan: Plan, settings: Settings, rules: Rules, share: float, *, as_json
     click.echo(f"false alarm  once in {_days(rules.false_alarm_seconds)} on average, while nothing changes")
     # Of one cell, and of a change that goes on.
     sizes = ", ".join(f"{length:g} rounds for {shift} sd" for shift, length in told.rounds.items())
-    click.echo(f"found after  {sizes} (sd: by which rounds differ)")
+    say(f"found after  {sizes} (sd: by which rounds differ)", indent=13)
 
 
 def _of_a_target_that_is_gone(output: Path | None, target: str | None, spec: CampaignSpec) -> Settings | None:

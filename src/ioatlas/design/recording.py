@@ -243,6 +243,7 @@ def _axes(rows: list[dict[str, str]], header: list[str], pass_name: str | None, 
         name for name in header if name != pass_name and name not in QUANTITIES and len({row[name] for row in rows}) > 1
     ]
     axes = [name for name in varied if name in AXIS_NAMES or name in ALLOWED]
+    unused: list[str] = []
     strangers = [name for name in varied if name not in axes and not _MEASURE.search(name)]
     for name in [name for name in varied if name not in axes]:
         levels = len({row[name] for row in rows})
@@ -250,7 +251,9 @@ def _axes(rows: list[dict[str, str]], header: list[str], pass_name: str | None, 
         if tells:
             axes.append(name)
         else:
-            left_out.append(f"the column {name} is not used: it is neither an axis nor a quantity")
+            unused.append(name)
+    if unused:
+        left_out.append(f"columns not used, since they are neither axis nor quantity: {', '.join(unused)}")
     return axes
 
 
