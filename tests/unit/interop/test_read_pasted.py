@@ -3,6 +3,8 @@
 in each tool's layout.
 """
 
+import quopri
+
 import pytest
 
 from tests.unit.interop.read_samples import read_text
@@ -129,6 +131,15 @@ WAYS = {
     "web page": lambda line: line.replace("<", "&lt;").replace(">", "&gt;"),
     "mail as it was sent": lambda line: "> " + line.replace("=", "=3D"),
     "blanks at the end": lambda line: line.rstrip("\n") + "   \n",
+    "kubectl logs --prefix": lambda line: "[pod/fio-7d9f-x2/fio] " + line,
+    "a container runtime's log": lambda line: "2024-05-01T10:00:00.123456789Z stdout F " + line,
+    "docker compose logs": lambda line: "fio-1  | " + line,
+    "pdsh": lambda line: "node1: " + line,
+    "date without a host": lambda line: "May  1 10:00:00 " + line,
+    "a time of day": lambda line: "[10:00:00] " + line,
+    "comments": lambda line: "# " + line,
+    "a patch": lambda line: "+" + line,
+    "blanks that do not break": lambda line: line.replace("    ", "\xa0   "),
 }
 
 
@@ -163,6 +174,37 @@ def test_same_readings(tool, way):
     pasted = "".join(WAYS[way](line) for line in TEXTS[tool].splitlines(keepends=True))
     page = f"# My disk\n\nSome words about it.\n\n```\n{pasted}```\n\nAnd more words: 3 MB/s.\n"
     assert _figures(page) == _figures(TEXTS[tool])
+
+
+@pytest.mark.parametrize("tool", TEXTS)
+def test_lines_with_their_numbers(tool):
+    numbered = "".join(f"{number}:{line}" for number, line in enumerate(TEXTS[tool].splitlines(keepends=True), 17))
+    assert _figures(numbered) == _figures(TEXTS[tool])
+
+
+def test_lines_of_several_hosts_in_turn_are_no_result():
+    both = "".join(f"node1: {line}node2: {line}" for line in FIO.splitlines(keepends=True))
+    assert not read_text(both)[0]
+
+
+def test_hosts_one_after_the_other():
+    texts = {1: FIO, 2: FIO.replace("pid=4711", "pid=815")}
+    both = "".join(f"node{host}: {line}" for host, text in texts.items() for line in text.splitlines(keepends=True))
+    assert len(read_text(both)[0]) == 2
+
+
+@pytest.mark.parametrize("tool", TEXTS)
+def test_a_mail_in_quoted_printable_with_folded_lines(tool):
+    body = quopri.encodestring(TEXTS[tool].replace("   ", "\xa0  ").encode()).decode()
+    header = "From: somebody\nDKIM-Signature: v=1; a=rsa-sha256\nContent-Transfer-Encoding: quoted-printable\n\n"
+    assert "=\n" in body
+    assert _figures(header + body) == _figures(TEXTS[tool])
+
+
+def test_an_answer_below_a_quoted_printable_mail_keeps_its_signs():
+    """iodepth=32 is not `iodepth2` because some line above was encoded."""
+    text = "> bs=3D4k and so =\n> on\n\n" + FIO.replace("iodepth=4", "iodepth=32")
+    assert [reading.iodepth for reading in read_text(text)[0]] == [32]
 
 
 def test_figures_of_the_texts():

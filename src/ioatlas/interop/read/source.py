@@ -9,6 +9,7 @@ import gzip
 import io
 import lzma
 import os
+import quopri
 import re
 import zlib
 from collections.abc import Iterator
@@ -58,10 +59,18 @@ def encoding_of(head: bytes) -> tuple[str, int]:
 _COLOURS = re.compile(r"\x1b(?:\[[0-9;?]{0,20}[A-Za-z]|\][^\x07\n]{0,200}\x07|[()][A-Z0-9])")
 
 
-def decode(raw: bytes) -> str:
+_SOFT_END = re.compile(rb"=[ \t]*\r?\n")
+_QUOTED = re.compile(rb"(?im)^content-transfer-encoding:[ \t]*quoted-printable")
+_BARE_SIGN = re.compile(rb"=(?![0-9A-F]{2}|[ \t]*\r?\n)")
+_MAIL_HEADER_END = re.compile(rb"\r?\n\r?\n")
+
+
+def decode(raw: bytes, *, mail: bool = False) -> str:
     """UTF-8, else the Windows code page most tools use. NUL bytes and a terminal's colours are dropped; `&lt;` of a web
-    page is <, `=3D` of a mail is =.
+    page is <, `=3D` of a mail is =. `mail`: it is quoted-printable throughout.
     """
+    if mail:
+        raw = quopri.decodestring(raw)
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:
@@ -72,6 +81,8 @@ def decode(raw: bytes) -> str:
         text = text.replace("&lt;", "<").replace("&gt;", ">")
     if "=3D" in text:  # a mail as it was sent (quoted-printable)
         text = text.replace("=3D", "=").replace("=20\n", " \n")
+    if "\xa0" in text:  # a blank that does not break, as mail programs and web pages have them
+        text = text.replace("\xa0", " ")
     return text.replace("\0", "") if "\0" in text else text
 
 
@@ -145,6 +156,19 @@ class Source:
             self._kept = raw
         return self._kept
 
+    @property
+    def mail(self) -> bool:
+        """Whether a small file is a mail as it was sent, quoted-printable: lines that end in = go on in the next. Where
+        some lines are not (an answer below it), `iodepth=32` would be misread: then it counts as plain text.
+        """
+        raw = self.small() or b""
+        head = _QUOTED.search(raw) if b"printable" in raw.lower() else None
+        if head is None and b"=3D" not in raw:
+            return False
+        body = _MAIL_HEADER_END.search(raw, head.end()) if head else None
+        at = body.end() if body else 0
+        return (head or _SOFT_END.search(raw, at)) is not None and _BARE_SIGN.search(raw, at) is None
+
     def _plain(self) -> bytes:
         """The first bytes of the file as they are, more than are kept of a small one; by system calls, which cost a
         third of a file object.
@@ -186,7 +210,10 @@ class Source:
         complete = len(raw) <= limit
         raw = raw[:limit]
         name, skip = encoding_of(raw)
-        text = decode(raw[skip:]) if name == "utf-8" else raw.decode(name, errors="replace").replace("\0", "")
+        if name == "utf-8":
+            text = decode(raw[skip:], mail=self.mail)
+        else:
+            text = raw.decode(name, errors="replace").replace("\0", "")
         text = text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
         return (re.sub(rf"(?m)^(?:{self.margin.pattern})", "", text) if self.margin is not None else text), complete
 
@@ -240,10 +267,13 @@ class Source:
 
     def _byte_lines(self, file: _Joined) -> Iterator[tuple[int, str]]:
         buffered = io.BufferedReader(file, 1 << 18)
-        number, total = 0, 0
+        number, total, mail = 0, 0, self.mail
         while raw := buffered.readline(LINE_LIMIT):
             number += 1
             total += len(raw)
+            while mail and _SOFT_END.search(raw, max(0, len(raw) - 80)) and (more := buffered.readline(LINE_LIMIT)):
+                number += 1
+                raw = _SOFT_END.sub(b"", raw) + more
             if not raw.endswith(b"\n"):
                 self._last_unended = number
             if total > EXPANDED_LIMIT:
@@ -262,9 +292,9 @@ class Source:
                         number, f"a line rewritten more than {_PIECES_LIMIT} times; the rest of it was not read"
                     )
                 for piece in pieces[:_PIECES_LIMIT]:
-                    yield number, decode(piece).rstrip("\n")
+                    yield number, decode(piece, mail=mail).rstrip("\n")
                 continue
-            yield number, decode(raw).rstrip("\r\n")
+            yield number, decode(raw, mail=mail).rstrip("\r\n")
 
     def _wide_lines(self, file: _Joined, name: str) -> Iterator[tuple[int, str]]:
         text = io.TextIOWrapper(io.BufferedReader(file, 1 << 18), encoding=name, errors="replace", newline="\n")
