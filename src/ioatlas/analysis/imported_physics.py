@@ -61,6 +61,8 @@ def _rate_and_size(reading: ImportedReading) -> Iterator[str]:
     # IOR counts opening and closing into the bandwidth alone: its I/Os come to more, never to less.
     if rate and iops and block and reading.tool == "ior" and iops * block > rate:
         return
+    if rate and iops and float(iops).is_integer() and block and (iops - 1) * block <= rate <= (iops + 1) * block:
+        return  # a count without its fraction: 3 I/Os per second are up to 3.99
     if rate and iops and block and iops >= 1 and _differ(iops * block, rate):
         yield (
             f"contradiction: {format_count(iops)} I/Os per second of {format_size(block)} make "

@@ -65,6 +65,14 @@ def test_what_may_be_is_not_told(change):
     assert doubts(replace(SOUND, **change)) == ()
 
 
+@pytest.mark.parametrize(("rate", "sure"), [(3.98, True), (3.0, True), (2.1, True), (4.3, False)])
+def test_a_count_without_its_fraction_may_be_almost_one_more(rate, sure):
+    """`IOPS=3` of fio may be 3.98 of 64 MiB."""
+    slow = replace(SOUND, bs_bytes=64 << 20, iops=3.0, bw_bytes_per_s=rate * (64 << 20), io_bytes=None)
+    slow = replace(slow, lat_mean_ns=None, lat_p99_ns=None)
+    assert (doubts(slow) == ()) is sure
+
+
 def test_a_doubt_stands_once_at_the_reading_of_a_map():
     wrong = replace(SOUND, io_bytes=4096)
     (estimate,) = imported_map([Labelled("", wrong)]).estimates

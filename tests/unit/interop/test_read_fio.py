@@ -164,6 +164,17 @@ def test_normal_text():
     assert reading.runtime_seconds == pytest.approx(10.001)
 
 
+@pytest.mark.parametrize(("issued", "iops"), [(80, 80 / 20.102), (61, 61 / 20.102), (90, 3), (0, 3)])
+def test_a_count_of_few_ios_gets_its_fraction_back(issued, iops):
+    """`IOPS=3` is cut, not rounded: 80 I/Os in 20.1 s are 3.98. Other counts are not of the same I/Os."""
+    text = (
+        "job: (groupid=0, jobs=1): err= 0: pid=7: Tue Aug 11 21:30:00 2020\n"
+        "   read: IOPS=3, BW=255MiB/s (267MB/s)(5120MiB/20102msec)\n"
+        f"     issued rwts: total={issued},0,0,0 short=0,0,0,0 dropped=0,0,0,0\n"
+    )
+    assert one(text).iops == pytest.approx(iops)
+
+
 def test_old_text_has_binary_kb():
     old = (
         "j: (g=0): rw=write, bs=4K-4K/4K-4K, ioengine=sync, iodepth=1\nfio 1.59\n\n"

@@ -54,6 +54,8 @@ _SI = {"": 1, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _QUANTITY = re.compile(r"^([\d.]+)\s?([kKMGTP]?)(i?)(B|bit)(?:/s)?$")
 _RW = {"readwrite": "rw"}
 _MOST_JOBS = 10_000
+_FEW = 100
+"""I/Os a second below which a cut fraction is over a hundredth."""
 _KINDS = {"lat": "total", "clat": "completion"}
 _UNITS = ("figures rounded as printed", "KB and MB of this fio version are binary (1024)")
 """Of newer and older versions."""
@@ -294,6 +296,14 @@ def _direction(line: str, number: int) -> _Part | None:
     return _Part(number, match[1], _count(iops), _bytes(rate, old=old), _bytes(moved, old=old), seconds, old)
 
 
+def _uncut(iops: float | None, issued: int, seconds: float | None) -> float | None:
+    """I/Os a second from the counts that fio cut to a whole number: `IOPS=3` are 3.98 where 80 took 20.1 s."""
+    if iops is None or iops >= _FEW or not seconds or not float(iops).is_integer():
+        return iops
+    exact = issued / seconds
+    return exact if iops <= exact < iops + 1 else iops
+
+
 def _finish(source: Source, job: _Job) -> Iterator[ImportedReading]:
     if job.name == "All clients":
         return
@@ -328,15 +338,17 @@ def _finish(source: Source, job: _Job) -> Iterator[ImportedReading]:
             details[f"{kind}_percentiles_ns"] = listed
         if job.setup:
             details["ioengine"] = job.setup.engine
+        iops = part.iops
         if job.issued and part.direction in ("read", "write", "trim"):
             details["total_ios"] = job.issued[("read", "write", "trim").index(part.direction)]
+            iops = _uncut(part.iops, details["total_ios"], part.runtime)
         yield ImportedReading(
             source.name,
             part.line,
             **common,
             direction=part.direction,
             bs_bytes=job.setup.bs.get(part.direction) if job.setup else None,
-            iops=part.iops,
+            iops=iops,
             bw_bytes_per_s=part.bw,
             lat_mean_ns=part.lat[lat][2] if lat else None,
             lat_p99_ns=part.percentiles[p99]["99"] if p99 else None,
