@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -172,9 +174,13 @@ def read_batch(
     return results
 
 
+def _named(error: int) -> str:
+    return "data is not what was written" if error == errno.EILSEQ else os.strerror(error)
+
+
 def _state(section: Section, visit: Visit, ran_ms: int) -> tuple[SectionState, str]:
     if visit.error:
-        return SectionState.FAILED, f"fio reported error {visit.error}"
+        return SectionState.FAILED, f"fio reported error {visit.error} ({_named(visit.error)})"
     if section.cell.work_bounded:
         return (
             (SectionState.FINISHED, "")

@@ -143,7 +143,8 @@ def _joined(place: int, section: Section, record: BatchRecord | None, results: _
         bad = [(source, result) for source, result in found.items() if result.state is state]
         if bad and state is not SectionState.OVER_RUN:
             source, result = bad[0]
-            return SectionResult(section, state, None, f"{source}: {result.reason}")
+            tried = result.visit if state is SectionState.FAILED else None  # it ran, and is made again
+            return SectionResult(section, state, tried, f"{source}: {result.reason}")
     missing = [source for source in sources if source not in found or found[source].visit is None]
     if missing or not sources:
         why = record.lost.get(missing[0].client, "it gave no result") if missing else "no client took part"

@@ -495,7 +495,7 @@ class Runner:
             return
         if outcome.stopped:
             raise self._not_answering(cells)
-        raise self._given_up(f"the load cannot be run: {said}", remedy_for(outcome.stderr))
+        raise self._given_up(f"the load cannot be run: {said}", remedy_for(f"{outcome.stderr}\n{said}"))
 
     def _not_answering(self, cells: Sequence[Cell]) -> PartialResultError:
         """Of a load that did not end. Which of several targets it waits for, the guards tell: they ask each of them."""

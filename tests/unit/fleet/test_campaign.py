@@ -11,6 +11,7 @@ from ioatlas.errors import PartialResultError, UsageError
 from ioatlas.fleet.hosts import read_clients
 from ioatlas.model.finding import FindingCode
 from ioatlas.report.export.to_json import document
+from ioatlas.simulate.faults import Fault, FaultKind
 from tests.unit.fleet.fleets import FakeClient, FleetWorld
 from tests.unit.simulated import World
 
@@ -196,6 +197,31 @@ def test_a_campaign_may_go_on_without_a_client(world):
     for e in values(world).values():
         assert [one.client for one in e.shares.clients] == ["a", "c"]
         assert any("made by 2 of 3 clients" in note for note in e.notes)
+
+
+def test_a_client_whose_disk_is_full_is_named_and_the_campaign_is_made_when_there_is_room(world):
+    world.start(text().replace("randread", "randwrite"))
+    world.fail(Fault(FaultKind.NO_SPACE, jobs={"rw": "randwrite"}))
+    error = world.tried()
+    assert isinstance(error, PartialResultError)
+    assert re.search(r"[abc]: fio reported error 28 \(No space left on device\)", error.what)
+    assert error.remedy.startswith("free some space")
+    world.fail()
+    assert world.session().complete
+    assert all(e.n_visits for e in values(world).values())
+
+
+def test_a_visit_in_which_one_client_failed_is_made_again(world):
+    def fail():
+        if len(world.executor.batches) == 3:  # two probes are over
+            world.fail(Fault(FaultKind.IO_ERROR, jobs={"rw": "randread"}, times=1))
+
+    world.executor.meanwhile = fail
+    world.run(text())
+    lost = world.rows("select purpose, block, reason from visit where status = 'failed'")
+    assert lost == [("sweep", 0, "a: fio reported error 5 (Input/output error)")]
+    again = world.rows("select purpose, block from visit where status = 'done' and purpose = 'sweep' order by block")
+    assert again == [("sweep", 0), ("sweep", 1)]
 
 
 def test_a_client_without_a_result_is_found_although_fio_says_nothing(world):

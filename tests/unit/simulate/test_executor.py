@@ -220,7 +220,7 @@ def test_an_io_error_fails_its_section_alone(place):
 def test_a_file_that_is_not_there_is_an_error_unless_it_may_be_made(place):
     (place / "data").unlink()
     _, (result,) = made(place, section(place))
-    assert result.reason == "fio reported error 2"
+    assert result.reason == "fio reported error 2 (No such file or directory)"
     layout = "[layout0]\nfilename=%s\nrw=write\nbs=1048576\nsize=%d\nioengine=libaio\nallow_file_create=1\n"
     for name, size in (("small", 2 * MIB), ("large", 512 * MIB)):
         (place / "batch" / "job.fio").write_text(layout % (place / name, size))
