@@ -34,6 +34,18 @@ def test_an_engine_of_windows_is_replaced_and_said_to_be():
     assert levels(translation, "ioengine") == {"approximate"}
 
 
+def test_zones_of_a_zoned_device_do_not_become_strides():
+    """Without zonemode=zbd, fio takes a zonesize as one of zonemode=strided."""
+    words = "fio --name=a --rw=randwrite --bs=64k --zonemode=zbd --zonesize=256m --max_open_zones=32 --size=1g"
+    translation = translate("fio", words)
+    assert not {"zonemode", "zonesize", "max_open_zones"} & translation.jobs[0].section.options.keys()
+    assert {
+        levels(translation, name) == {"not expressible"} for name in ("zonemode", "zonesize", "max_open_zones")
+    } == {True}
+    kept = translate("fio", words.replace("=zbd", "=strided")).jobs[0].section.options
+    assert kept["zonesize"] == 256 * MIB
+
+
 def test_a_missing_include_is_told_in_the_same_words(tmp_path):
     (tmp_path / "p.parm").write_text("include=disks\nsd=sd1,lun=x,size=1g\nwd=wd1,sd=sd1\nrd=r,wd=wd1,iorate=max\n")
     (tmp_path / "a.fio").write_text("[a]\ninclude disks\nsize=1m\n")

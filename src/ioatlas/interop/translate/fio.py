@@ -32,6 +32,11 @@ from ioatlas.model.options import ALLOWED, ENGINES, REFUSED, read_option
 
 _OF_TARGETS = frozenset({"size", "offset", "offset_increment", "io_size", "bssplit", "rate"})
 
+_OF_ZONED_DEVICES = frozenset(
+    {"zonesize", "zonerange", "zoneskip", "zonecapacity", "max_open_zones", "job_max_open_zones", "read_beyond_wp"}
+    | {"zone_reset_threshold", "zone_reset_frequency", "ignore_zone_limits"}
+)
+
 
 class _Reader:
     """Turns raw jobs into plain ones; targets are numbered as they appear."""
@@ -68,6 +73,7 @@ class _Reader:
         for key in [key for key in options if key in OF_ENGINES and options.get("ioengine") not in OF_ENGINES[key]]:
             options.pop(key)
             notes.append(not_expressible(key, "an option of an engine that this job does not use here"))
+        _without_zones_of_a_device(given, options, notes)
         bound = (
             "time" if "time_based" in options else "the work, capped by runtime" if "runtime" in options else "the work"
         )
@@ -147,6 +153,18 @@ class _Reader:
         if "zones" in error.what:
             return error.what
         raise error
+
+
+def _without_zones_of_a_device(
+    given: Mapping[str, str | None], options: dict[str, JobValue], notes: list[Fidelity]
+) -> None:
+    """Without zonemode=zbd, fio would take its zonesize as one of zonemode=strided: another load."""
+    if given.get("zonemode") != "zbd":
+        return
+    for key in [key for key in options if key in _OF_ZONED_DEVICES]:
+        options.pop(key)
+        notes[:] = [note for note in notes if note.attribute != key]
+        notes.append(not_expressible(key, "of zonemode=zbd, which is not carried over: fio would read it otherwise"))
 
 
 def _engine(engine: str, given: Mapping[str, str | None], options: dict[str, JobValue]) -> Fidelity:
