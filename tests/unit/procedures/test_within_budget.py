@@ -9,10 +9,11 @@ import pytest
 
 from ioatlas import campaign
 from ioatlas.analysis.burst import Bursts
+from ioatlas.model.cell import Cell
 from ioatlas.model.finding import FindingCode
 from ioatlas.model.map_model import Maps
 from ioatlas.model.verdict import VerdictClass, verdict_class
-from ioatlas.procedures.dense_map.time_left import MOST_LENGTHENED
+from ioatlas.procedures.dense_map.time_left import MOST_LENGTHENED, Known, without_value
 from ioatlas.procedures.options import read_campaign
 from ioatlas.procedures.registry import procedure_of
 from ioatlas.simulate.law import Burst, Law, Way
@@ -90,6 +91,25 @@ bs = "4k..4m"
 numjobs = "1..32"
 direct = 0
 """
+
+
+def test_the_most_telling_cells_come_first_and_dear_ones_later():
+    options = itertools.product(("read", "write", "randread", "randwrite"), (4096, 1 << 20), (1, 4, 16))
+    cells = [Cell.of("t", {"rw": rw, "bs": bs, "numjobs": jobs}) for rw, bs, jobs in options]
+    known = Known(cells, (), {}, frozenset(), None, 1, 1)
+    loads = {cell.key: (cell.rw, cell.bs_bytes, cell.numjobs) for cell in cells}
+
+    def order(seconds):
+        return [loads[row.cell_key] for row in without_value(known, lambda cell, runtime_ms=None: seconds(cell))]
+
+    fast = order(lambda cell: 0.4)
+    assert set(fast[:2]) == {("read", 1 << 20, 16), ("write", 1 << 20, 16)}
+    assert set(fast[2:4]) == {("randread", 4096, 16), ("randwrite", 4096, 16)}
+    assert set(fast[8:12]) == {(rw, 4096, 1) for rw in ("read", "write", "randread", "randwrite")}
+    assert len(fast) == len(cells)
+    slow = order(lambda cell: 0.4 + cell.bs_bytes * cell.numjobs / 12e6)  # 1 MiB, 16 jobs: 1.8 s, over four times 4 KiB
+    assert slow[0] in {("read", 1 << 20, 4), ("write", 1 << 20, 4)}
+    assert set(slow[-4:]) == {(rw, 1 << 20, 16) for rw in ("read", "write", "randread", "randwrite")}
 
 
 def test_an_adaptive_map_goes_on_while_time_is_left(tmp_path):

@@ -40,6 +40,10 @@ MARGIN = 1.6
 GOOD = 0.05
 """Half-width of an interval, as a share, below which a cell needs no further visit."""
 MOST_VISITS = 6
+LAST_RANK = 5
+"""Of cells that no headline needs."""
+DEAREST = 2.0
+"""Times the cheapest cell of its kind that a telling one may cost."""
 FIRST = 2
 """Visits with which a cell has an interval of its own."""
 
@@ -102,15 +106,39 @@ class Known:
 
 
 def without_value(known: Known, cost: Cost) -> list[NewVisit]:
-    """Visits of the cells that have none yet, cheapest first: those that share a process, else a few at a time, since
-    they tell what others cost.
+    """Visits of the cells that have none yet, the most telling first, then the cheapest: those that share a process,
+    else a few at a time, since they tell what others cost.
     """
     swept = known.swept
+    ranks = {} if known.alone else telling(known.cells, cost)  # of a slow target the cheap ones tell what others cost
     cells = [cell for cell in known.cells if cell.key not in swept and cell.key not in known.gone]
-    cells.sort(key=lambda cell: (cost(cell), cell.bs_bytes * cell.outstanding))
+    cells.sort(key=lambda cell: (ranks.get(cell.key, LAST_RANK), cost(cell), cell.bs_bytes * cell.outstanding))
     chosen = known.affordable([(cell, None) for cell in cells], cost)
     together = [one for one in chosen if one[0].key not in known.alone]
     return known.rows(together or chosen[:AT_ONCE], shuffled=False)
+
+
+def telling(cells: Sequence[Cell], cost: Cost) -> dict[str, int]:
+    """Ranks of the cells that a headline needs of each target and kind of load: most bytes where it is sequential and
+    most I/Os where it is random, then the other way round, at last the least latency.
+
+    Among cells that cost little more than the cheapest of their kind, so that a slow one keeps nobody waiting.
+    """
+    kinds: dict[tuple[str, str], list[Cell]] = {}
+    for cell in cells:
+        kinds.setdefault((cell.target, cell.rw), []).append(cell)
+    ranks: dict[str, int] = {}
+    for (_, rw), kind in kinds.items():
+        least = min(cost(cell) for cell in kind)
+        fair = [cell for cell in kind if cost(cell) <= DEAREST * least]
+        large = max(fair, key=lambda cell: (cell.bs_bytes, cell.outstanding))
+        many = max(fair, key=lambda cell: (-cell.bs_bytes, cell.outstanding))
+        light = min(fair, key=lambda cell: (cell.bs_bytes, cell.outstanding))
+        first, second = (many, large) if rw.startswith("rand") else (large, many)
+        shift = int(first is many)
+        for one, rank in ((first, shift), (second, 2 + shift), (light, 4)):
+            ranks.setdefault(one.key, rank)
+    return ranks
 
 
 def too_short(known: Known, cost: Cost) -> list[NewVisit]:
