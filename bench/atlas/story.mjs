@@ -88,6 +88,25 @@ async function ask(address, path, token, body) {
   return { status: answer.status, told: await answer.json() };
 }
 
+/** Signs in, writes beside a result, looks at it, and sends it. `name`: of the pictures; none without. */
+async function says(atlas, token, id, text, name = "") {
+  const context = await browser.newContext({ javaScriptEnabled: false });
+  const page = await context.newPage();
+  await page.goto(`${atlas}/sign-in`);
+  await page.getByLabel("Token").fill(token);
+  await page.getByRole("button", { name: "Sign in" }).first().click();
+  await page.waitForURL("**/mine");
+  await page.goto(`${atlas}/r/${id}`);
+  await page.getByRole("link", { name: /^(Reply|Answer) as its/ }).click();
+  await page.getByLabel("Text").fill(text);
+  await page.getByRole("button", { name: "Look at it first" }).click();
+  check(`what is to stand there is shown first: ${text}`, (await page.getByRole("status").innerText()) === text);
+  if (name) await look(name, page.url(), { storageState: await context.storageState() });
+  await page.getByRole("button", { name: "Send it" }).click();
+  await page.waitForURL("**#replies");
+  await context.close();
+}
+
 async function measured(alice) {
   const ui = await serving(PYTHON, ["-m", "ioatlas", "ui", "--no-open", "--port", "0"], alice, /http:\S+/);
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
@@ -172,8 +191,11 @@ licence = "yes"
   await page.goto(address);
   check("badge: verified", (await page.locator("h1 .badge").innerText()) === "verified");
 
-  const reply = await ask(atlas, `/api/v1/results/${id}/replies`, tokens.contoso, { text: "Firmware 7.3 halves this latency. It is out since October." });
-  check(`the vendor replies (${reply.status})`, reply.status === 201);
+  await says(atlas, tokens.contoso, id, "Firmware 7.3 halves this latency. It is out since October.", "reply");
+  await says(atlas, tokens.contoso, id, "Firmware 7.3 halves this latency. It is out since 4 October 2026.");
+  await says(atlas, tokens.alice, id, "I will measure 7.3 when the box has it.", "answer");
+  await page.goto(address);
+  check("both stand beside the result, the older version too", (await page.locator(".said").count()) === 2 && (await page.locator("details").filter({ hasText: "since October." }).count()) === 1);
 
   const mine = join(bert.HOME, "mine");
   must(bert, "fetch", address, "-o", join(bert.HOME, "theirs.zip"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An atlas as a moderator meets it: a real service, a real bundle, signed in and decided in Chromium, which says itself
-// whose form it sends.
+// An atlas as a moderator and an evaluator meet it: a real service, a real bundle, signed in, decided and answered in
+// Chromium, which says itself whose form it sends.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -50,7 +50,7 @@ async function faults(page: Page): Promise<string[]> {
   return wide > 0 ? [`${wide} pixels too wide`, ...found] : found;
 }
 
-test("what a moderator doubts is hidden, and released it is back, with the reason to be read", { timeout: 240_000 }, async () => {
+test("what a moderator doubts is hidden, and released it is back with the reason; its evaluator answers beside it", { timeout: 240_000 }, async () => {
   const headers = { Authorization: `Bearer ${ioatlas("serve", "token", "alice", ...place)}`, "Content-Type": "application/zip" };
   const sent = await fetch(`${address}/api/v1/results`, { method: "POST", headers, body: readFileSync(BUNDLE) });
   const { id, badge } = (await sent.json()) as { id: string; badge: string };
@@ -84,5 +84,19 @@ test("what a moderator doubts is hidden, and released it is back, with the reaso
   expect(await page.getByText("the data sheet says so").count()).toBe(1);
   const shown = await fetch(`${address}/r/${id}`);
   expect([shown.status, (await shown.text()).includes("the data sheet says so")]).toEqual([200, true]);
+
+  await page.goto(`${address}/sign-in`);
+  await page.getByLabel("Token").fill(headers.Authorization.split(" ")[1]);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.waitForURL("**/mine");
+  await page.goto(`${address}/r/${id}`);
+  await page.getByRole("link", { name: "Answer as its evaluator" }).click();
+  await page.getByLabel("Text").fill("The cable was <new>.");
+  await page.getByRole("button", { name: "Look at it first" }).click();
+  expect(await page.getByRole("status").innerText()).toBe("The cable was <new>.");
+  expect(await faults(page)).toEqual([]);
+  await page.getByRole("button", { name: "Send it" }).click();
+  await page.waitForURL(`**/r/${id}#replies`);
+  expect(await page.getByText("The cable was <new>.").count()).toBe(1);
   expect(complaints).toEqual([]);
 });

@@ -17,6 +17,7 @@ from tests.unit.atlas.test_migrations import *  # noqa: F403
 from tests.unit.atlas.test_mine import *  # noqa: F403
 from tests.unit.atlas.test_moderation import *  # noqa: F403
 from tests.unit.atlas.test_queries import *  # noqa: F403
+from tests.unit.atlas.test_reply_form import *  # noqa: F403
 from tests.unit.atlas.test_seen import *  # noqa: F403
 from tests.unit.atlas.test_tidy import *  # noqa: F403
 from tests.unit.atlas.test_uploads import *  # noqa: F403

@@ -29,6 +29,7 @@ from ioatlas.atlas.moderation import Moderation
 from ioatlas.atlas.oidc import Provider, ProviderError
 from ioatlas.atlas.pages import Pages
 from ioatlas.atlas.records import Viewer
+from ioatlas.atlas.reply_form import ReplyForm
 from ioatlas.atlas.tables import result
 from ioatlas.atlas.traffic import Limiter, Metrics, Rate, Traffic
 from ioatlas.atlas.uploads import Desk, OtherRequestError, QuotaError, wanted_blobs
@@ -98,7 +99,8 @@ def make_app(
     app.state.pages = Pages(database, derived, _viewer, origin)
     app.state.mine = Mine(database, blobs, app.state.pages, _viewer, desk.allowed, provider)
     app.state.moderation = Moderation(database, app.state.pages, _viewer)
-    for pages in (app.state.pages, app.state.mine, app.state.moderation):
+    app.state.reply_form = ReplyForm(database, app.state.pages, _viewer)
+    for pages in (app.state.pages, app.state.mine, app.state.moderation, app.state.reply_form):
         app.router.routes.extend(pages.routes())
     app.add_api_route("/healthz", _healthz, include_in_schema=False)
     app.add_api_route("/metrics", _metrics, include_in_schema=False)
@@ -167,9 +169,9 @@ async def _http_fault(request: Request, error: Exception) -> Response:
     return _answer(error.status_code, str(error.detail), headers=error.headers)
 
 
-async def _too_late(_request: Request, _error: Exception) -> Response:
+async def _too_late(request: Request, _error: Exception) -> Response:
     """Two wrote the same at once, and the other was first."""
-    return _answer(409, "somebody else changed it meanwhile: try again")
+    return await _http_fault(request, HTTPException(409, "somebody else changed it meanwhile: try again"))
 
 
 async def _unfit(_request: Request, error: Exception) -> Response:

@@ -17,7 +17,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from ioatlas import __version__
-from ioatlas.atlas import citation, downloads, heat, queries, ranking, views
+from ioatlas.atlas import citation, downloads, heat, queries, ranking, replies, views
 from ioatlas.atlas.asked import LOADS, Asked
 from ioatlas.atlas.database import Database
 from ioatlas.atlas.earning import RULES
@@ -154,6 +154,7 @@ class Pages:
             result=views.shown(Hit(one)),
             notice=views.notice(one),
             moderates=self.viewer_of(request).moderates,
+            replies_as=replies.role_of(one, self.viewer_of(request)),
             withdrawn=not readable,
             corrected_by=queries.corrected_by(self.database, one.id, self.viewer_of(request)),
             headlines=views.headlines(one.summary),

@@ -234,9 +234,13 @@ def replies(found: Iterable[Reply]) -> list[Said]:
     return [_said(one) for one in ordered]
 
 
+def role_words(kind: str) -> str:
+    """As whom somebody replies."""
+    return "vendor, verified" if kind == "vendor" else kind
+
+
 def _said(one: Reply) -> Said:
-    vendor = one.kind == "vendor"
-    role = "vendor, verified" if vendor else one.kind
+    vendor, role = one.kind == "vendor", role_words(one.kind)
     return Said(
         one.account, role, vendor, day(one.written_at), one.version, one.text, tuple(_said(old) for old in one.older)
     )

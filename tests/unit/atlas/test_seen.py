@@ -129,10 +129,11 @@ def test_every_route_is_in_the_table(client):
             *client.app.state.pages.routes(),
             *client.app.state.mine.routes(),
             *client.app.state.moderation.routes(),
+            *client.app.state.reply_form.routes(),
         ]
         for method in (getattr(route, "methods", None) or {"GET"}) - {"HEAD"}
     }
-    others = ("/sign-", "/mine", "/moderate")  # see test_mine and test_moderation
+    others = ("/sign-", "/mine", "/moderate", "/r/{id}/reply")  # see test_mine, test_moderation and test_reply_form
     routes = {(method, path) for method, path in routes if not path.startswith(others)}
     asked = {("GET", path) for path in (*HEADS, *VALUES, *LISTS, *PRODUCTS, *PAIRS, *TO_ALL, *NONE, *CIRCLES, *QUEUE)}
     assert routes - asked == set(DOES) | OTHER
