@@ -7,6 +7,13 @@ import re
 from dataclasses import dataclass
 
 _SPECIAL = re.compile(r"([&%$#_{}~^\\])")
+_WORDS = {
+    "\\": r"\textbackslash{}",
+    "{": r"\textbraceleft{}",
+    "}": r"\textbraceright{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+}
 
 
 @dataclass(frozen=True)
@@ -45,7 +52,5 @@ def as_bibtex(one: Cited) -> str:
 
 
 def _plain(text: str) -> str:
-    """Nothing in it is a command of TeX."""
-    return _SPECIAL.sub(
-        lambda found: {"\\": r"\textbackslash{}"}.get(found[1], f"\\{found[1]}"), " ".join(text.split())
-    )
+    """Nothing in it is a command of TeX, and no brace ends a field: BibTeX counts those behind a backslash too."""
+    return _SPECIAL.sub(lambda found: _WORDS.get(found[1], f"\\{found[1]}"), " ".join(text.split()))

@@ -13,6 +13,9 @@ import orjson
 from ioatlas.errors import IoAtlasError
 from ioatlas.report.paper.data import Value, csv_text, write_parquet
 
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""With what a cell begins that spreadsheets compute."""
+
 
 def table(document: Mapping[str, Any]) -> tuple[tuple[str, ...], list[dict[str, Value]]]:
     """(columns, rows) of an export; lists become text."""
@@ -23,7 +26,13 @@ def table(document: Mapping[str, Any]) -> tuple[tuple[str, ...], list[dict[str, 
 
 
 def as_csv(document: Mapping[str, Any]) -> str:
-    return csv_text(*table(document))
+    """A stranger's text that a spreadsheet would compute has a mark before it, which makes it text."""
+    names, rows = table(document)
+    return csv_text(names, [{name: _no_formula(value) for name, value in row.items()} for row in rows])
+
+
+def _no_formula(value: Value) -> Value:
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
 
 
 def as_parquet(document: Mapping[str, Any]) -> bytes:

@@ -32,9 +32,10 @@ RULES = (
     ("3 credits", "you made another's campaign again, and it came to the same"),
     ("3 credits", "another made yours again, and it came to the same"),
     ("1 credit", "you replied to a result of your product, as its vendor"),
+    ("what counts", "A reproduction counts between two accounts, two keys and two clients."),
     (
-        "what counts",
-        "A reproduction counts between two accounts, two keys and two clients, told apart by processors and memory.",
+        "a client",
+        "It is told by its processors and memory as they were read there. What somebody typed in does not count.",
     ),
     ("at most", f"{MOST_A_MONTH} times of each kind in 30 days"),
     ("lost", "when the result is withdrawn or deleted"),

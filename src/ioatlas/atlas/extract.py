@@ -38,6 +38,8 @@ _VALUES = (
     "lat_mean_high_ns", "lat_p99_ns", "lat_p99_low_ns", "lat_p99_high_ns",
 )  # fmt: skip
 _AWAY = {"nfs": "NFS", "nfs4": "NFS", "cifs": "SMB", "smb3": "SMB", "smb2": "SMB", "fuse.sshfs": "SSHFS"}
+TYPED_IN = " (typed in)"
+"""With what the value of a fact ends that a person typed in."""
 _CLIENT = ("cpu.model", "cpu.sockets", "cpu.cores_per_socket", "cpu.threads", "host.architecture", "ram.size_bytes")
 _FAMILIES = {"nfs.": "NFS", "cifs.": "SMB", "smb.": "SMB", "iscsi.": "iSCSI", "nvmf.": "NVMe-oF", "nbd.": "NBD"}
 
@@ -175,10 +177,13 @@ def _found(
 
 
 def _testbed(result: CampaignResult) -> str:
-    """Digest of what stays the same of a client: its processors and memory. '' where no processor is told."""
+    """Digest of what stays the same of a client: its processors and memory, as they were read there.
+
+    '' where no processor was read, or where one of these facts was typed in: that tells no client apart.
+    """
     facts = {name.rsplit(": ", 1)[-1]: value for session in result.sessions for name, value in session.items()}
     named = {name: facts[name] for name in _CLIENT if name in facts}
-    if "cpu.model" not in named:
+    if "cpu.model" not in named or any(value.endswith(TYPED_IN) for value in named.values()):
         return ""
     return hashlib.sha256(json.dumps(named).encode()).hexdigest()
 

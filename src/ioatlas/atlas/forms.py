@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 Form = dict[str, str]
+MOST_FIELDS = 50
 
 
 def taken(origin_of: Callable[[Request], str], answer: Callable[[Request, Form], Response]) -> Callable[..., object]:
@@ -21,6 +22,10 @@ def taken(origin_of: Callable[[Request], str], answer: Callable[[Request, Form],
         if request.headers.get("origin", "") != origin_of(request):
             raise HTTPException(403, "This form was sent from another site.")
         text = (await request.body()).decode("utf-8", "replace")
-        return await run_in_threadpool(answer, request, dict(parse_qsl(text, max_num_fields=50)))
+        try:
+            fields = parse_qsl(text, max_num_fields=MOST_FIELDS)
+        except ValueError:
+            raise HTTPException(400, "This form has more fields than any of this service.") from None
+        return await run_in_threadpool(answer, request, dict(fields))
 
     return take

@@ -24,6 +24,11 @@ class Rate:
     burst: float = 100.0
 
 
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+OTHER = "other"
+"""Counted for what a client calls a method by itself: there is no end of those."""
+
+
 class Limiter:
     """A bucket for each client, emptied by requests, filled by time."""
 
@@ -57,7 +62,7 @@ class Metrics:
 
     def request(self, method: str, status: int, seconds: float) -> None:
         with self._lock:
-            self._requests[method, str(status)] += 1
+            self._requests[method if method in METHODS else OTHER, str(status)] += 1
             self._seconds[next((bound for bound in BOUNDS_SECONDS if seconds <= bound), float("inf"))] += 1
             self._sum_seconds += seconds
 

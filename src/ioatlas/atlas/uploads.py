@@ -129,6 +129,7 @@ class Desk:
                 with self.database.writing() as link:
                     audit.note(link, of.id, REFUSED, upload.sha256)
                 raise
+        self._check_anothers(of, found)
         found = found.model_copy(update={"checks": [*found.checks, spread.check(self.database, found, of.id)]})
         self.blobs.keep(upload)
         try:
@@ -166,6 +167,18 @@ class Desk:
         if newer or old.state == State.WITHDRAWN:
             what = f"it is corrected by {newer} already" if newer else "it was withdrawn"
             raise RefusedError(what, where=wish.replaces, remedy="correct the newest version, or publish without it")
+
+    def _check_anothers(self, of: Account, found: Found) -> None:
+        """Raises RefusedError for a campaign that another account showed to all: its bundle is there for everybody."""
+        shown = (result.c.campaign_id == found.campaign_id) & result.c.published_at.is_not(None)
+        with self.database.reading() as link:
+            asked = sa.select(result.c.id).where(shown, result.c.owner_id != of.id).limit(1)
+            theirs = link.execute(asked).scalar()
+        if theirs:
+            raise RefusedError(
+                "another account published this campaign", where=theirs,
+                remedy="measure it again: `ioatlas reproduce`; where it is yours, ask a moderator",
+            )  # fmt: skip
 
     def _check_private(self, link: sa.Connection, of: Account) -> None:
         most = self._allowed(link, of).private

@@ -12,6 +12,7 @@ import threading
 import time
 import zipfile
 from dataclasses import asdict
+from types import SimpleNamespace
 
 import pytest
 from starlette.testclient import TestClient
@@ -188,6 +189,42 @@ def test_odd_texts_in_an_address_are_no_fault_of_the_service(client, text):
         said = client.get(place, params={"q": text, "iops": text, "id": [text, "b"], "cursor": text})
         assert said.status_code in (200, 400, 422), (place, said.text)
         assert "no-store" not in said.headers.get("cache-control", "")
+
+
+def test_a_form_of_very_many_fields_is_told(client):
+    form = "&".join(f"a{number}=b" for number in range(60))
+    headers = {"Origin": "http://testserver", "Content-Type": "application/x-www-form-urlencoded"}
+    assert client.post("/sign-in", content=form, headers=headers).status_code == 400
+
+
+def test_methods_that_a_client_makes_up_are_counted_as_one(client):
+    for number in range(3):
+        assert client.request(f"MADE{number}", "/").status_code == 405
+    told = client.get("/metrics").text
+    assert 'method="other",status="405"} 3' in told
+    assert "MADE" not in told
+
+
+def test_raw_output_that_is_passed_on_is_no_reproduction(tmp_path):
+    limits = json.dumps(asdict(Limits()))
+    words = [sys.executable, "-m", "ioatlas.atlas.again", str(OLD_BUNDLE), limits, str(OLD_BUNDLE)]
+    assert subprocess.run(words, cwd=tmp_path, check=False).returncode == 0
+    told = json.loads((tmp_path / "outcome.json").read_text())
+    assert (told["outcome"], "nothing was measured again" in told["text"]) == ("not comparable", True)
+
+
+@pytest.mark.parametrize(
+    ("facts", "told"),
+    [
+        ({"cpu.model": "Xeon", "ram.size_bytes": "8 GiB"}, True),
+        ({"nas: cpu.model": "Xeon (doubtful)"}, True),
+        ({"cpu.model": "another (typed in)"}, False),
+        ({"cpu.model": "Xeon", "ram.size_bytes": "1 TiB (typed in)"}, False),
+        ({"ram.size_bytes": "8 GiB"}, False),
+    ],
+)
+def test_what_somebody_typed_in_tells_no_client_apart(facts, told):
+    assert bool(extract._testbed(SimpleNamespace(sessions=[facts]))) == told
 
 
 def test_answers_to_somebody_are_in_no_cache(client, people):

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What pages show, made from plain values: maps, charts, ranks, citations and typed searches."""
 
+from dataclasses import replace
+
 import pytest
 
 from ioatlas.atlas.asked import Asked
 from ioatlas.atlas.citation import Cited, as_bibtex, as_text
+from ioatlas.atlas.downloads import as_csv
 from ioatlas.atlas.heat import maps
 from ioatlas.atlas.pareto import Offered, chart, front
 from ioatlas.atlas.ranking import Side, compared
@@ -151,6 +154,21 @@ def test_a_citation_names_the_permanent_address_and_the_bytes():
 
 def test_nothing_in_a_bibtex_entry_is_a_command():
     made = as_bibtex(CITED)
-    assert r"50\% of \{a\} \textbackslash{}b" in made
+    assert r"50\% of \textbraceleft{}a\textbraceright{} \textbackslash{}b" in made
     assert r"V \& M" in made
-    assert made.count("{") - made.count(r"\{") == made.count("}") - made.count(r"\}")
+
+
+@pytest.mark.parametrize("title", ["{", "}", r"\}", "x}, note = {}} @misc{other, title = {y", "}" * 9])
+def test_no_title_ends_its_bibtex_entry(title):
+    made = as_bibtex(replace(CITED, title=title)).rstrip()
+    level, ends = 0, []
+    for at, letter in enumerate(made):  # as BibTeX counts: a backslash before a brace changes nothing
+        level += {"{": 1, "}": -1}.get(letter, 0)
+        ends += [at] if letter == "}" and level == 0 else []
+    assert ends == [len(made) - 1]
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1"])
+def test_no_text_of_a_csv_is_computed_by_a_spreadsheet(text):
+    first, second = as_csv({"rows": [{"target": text, "bw": -1.5, "list": [text, "x"]}]}).splitlines()
+    assert (first, second) == ("target,bw,list", f"'{text},-1.5,'{text}; x")

@@ -36,7 +36,7 @@ def test_a_bundle_is_taken_in_found_and_given_back_as_it_was(client, people):
     # the same again is the same result; another account's is its own
     same = send(client, people["alice"])
     assert (same.status_code, same.json()["id"], same.json()["new"]) == (200, told["id"], False)
-    assert send(client, people["robert"]).json()["id"] != told["id"]
+    assert send(client, people["robert"]).status_code == 403  # it is alice's
 
 
 def test_what_an_older_version_is_said_to_have_packed_gains_no_badge_by_it(client, people):
@@ -48,6 +48,22 @@ def test_what_an_older_version_is_said_to_have_packed_gains_no_badge_by_it(clien
     assert told["id"] in client.get(UPLOAD).text
     assert told["id"] not in client.get(UPLOAD, params={"min_iops": 0}).text
     assert client.get("/api/v1/me", headers=people["alice"]).json()["credits"] == 0
+
+
+def test_what_another_account_published_is_refused_and_earns_nothing(client, people):
+    first = send(client, people["alice"], private="true").json()["id"]
+    theirs = send(client, people["robert"], private="true")  # handed on while nobody saw it: it tells of nothing
+    assert theirs.status_code == 201
+    client.delete(f"{UPLOAD}/{theirs.json()['id']}", headers=people["robert"])
+    assert client.patch(f"{UPLOAD}/{first}", json={"private": False}, headers=people["alice"]).status_code == 200
+    copied = send(client, people["robert"])
+    assert (copied.status_code, first in copied.json()["detail"]) == (403, True), copied.text
+    opened = container.of_bytes(OLD_BUNDLE.read_bytes(), "")
+    again = container.as_bytes(resigned({name: opened.read(name) for name in opened.members}))
+    assert send(client, people["robert"], again).status_code == 403  # signed anew it is the same campaign
+    assert client.get("/api/v1/me", headers=people["robert"]).json()["credits"] == 0
+    assert client.post(f"{UPLOAD}/{first}/withdraw", json={"reason": "x"}, headers=people["alice"]).status_code == 204
+    assert send(client, people["robert"]).status_code == 403
 
 
 def test_deleted_it_is_gone_and_known_to_be(client, people, blobs):
