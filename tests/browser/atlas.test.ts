@@ -74,6 +74,8 @@ test("what a moderator doubts is hidden, and released it is back with the reason
   await page.getByRole("button", { name: "Doubt it" }).click();
   await page.waitForURL("**/moderate");
   expect((await fetch(`${address}/r/${id}`)).status).toBe(404);
+  const widths = await page.locator(".stack td").evaluateAll((all) => all.map((one) => one.clientWidth));
+  expect(Math.min(...widths)).toBeGreaterThan(300); // a cell has the phone's width, so that no word breaks
   expect(await faults(page)).toEqual([]);
 
   await page.getByRole("link", { name: `Decide on ${id}` }).click();
