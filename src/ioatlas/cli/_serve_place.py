@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ioatlas.atlas.database import Database
 
 FOLDER = Path("atlas")
-VARIABLE = "IOATLAS_DATABASE"
+VARIABLE, BLOBS = "IOATLAS_DATABASE", "IOATLAS_BLOBS"
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,13 @@ class Place:
 def place_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """--folder, --database and --blobs."""
     for option in (
-        click.option("--blobs", metavar="DIR", type=click.Path(path_type=Path), help="Bundles. Default: FOLDER/blobs."),
+        click.option(
+            "--blobs",
+            metavar="DIR",
+            type=click.Path(path_type=Path),
+            envvar=BLOBS,
+            help=f"Bundles. Default: FOLDER/blobs. Also ${BLOBS}.",
+        ),
         click.option(
             "--database",
             metavar="URL",

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 import click
 
+from ioatlas.analysis.wording import plural
 from ioatlas.cli._serve_doubts import decide, queue
 from ioatlas.cli._serve_place import blobs_of, opened, place_of, place_options
 from ioatlas.cli._serve_tidy import tidy
@@ -279,7 +280,7 @@ def backup(context: click.Context, to: Path, folder: Path | None, database: str 
 
     place = place_of(context, folder, database, blobs)
     with opened(place) as held:
-        _told(write(held, blobs_of(place), to), f"written to {to}")
+        _told(write(held, blobs_of(place), to), f"written to {to}", place.blobs)
     click.echo(f"Next: ioatlas serve restore {to} --folder NEW", err=True)
 
 
@@ -301,7 +302,7 @@ def restore(context: click.Context, of: Path, folder: Path | None, database: str
 
     place = place_of(context, folder, database, blobs)
     with opened(place, fresh=True) as held:
-        _told(bring(held, blobs_of(place), of), f"restored from {of}")
+        _told(bring(held, blobs_of(place), of), f"restored from {of}", of)
 
 
 command.add_command(queue)
@@ -309,10 +310,14 @@ command.add_command(decide)
 command.add_command(tidy)
 
 
-def _told(copied: Copied, what: str) -> None:
-    click.echo(f"{copied.results:,} results and {copied.bundles:,} bundles {what}")
-    for sha256 in copied.missing:
-        click.echo(f"there is no bundle {sha256}, which a result has", err=True)
+def _told(copied: Copied, what: str, where: Path) -> None:
+    """Raises IoAtlasError where it is not whole: who makes backups from a timer reads the status alone."""
+    click.echo(f"{plural(copied.results, 'result')} and {plural(copied.bundles, 'bundle')} {what}")
+    if copied.missing:
+        raise IoAtlasError(
+            f"{plural(len(copied.missing), 'result')} whose bundle is not there, such as {copied.missing[0]}",
+            where=str(where), remedy="name the folder of bundles with --blobs, and a new one for what is written",
+        )  # fmt: skip
 
 
 def _day(seconds: float) -> str:

@@ -15,7 +15,7 @@ from ioatlas.atlas.app import make_app
 from ioatlas.atlas.client import Client
 from ioatlas.errors import UsageError
 from tests.command_line import call
-from tests.unit.atlas.made import OLD_BUNDLE
+from tests.unit.atlas.made import OLD_BUNDLE, found, put
 
 
 @pytest.fixture
@@ -124,3 +124,14 @@ def test_a_circle_is_made_joined_and_left(atlas, database):
     assert said(bert, "list") == ""
     said(token, "dissolve", "Storage lab", "--yes")
     assert said(token, "list") == ""
+
+
+def test_a_backup_without_its_bundles_is_told_by_its_status(database, desk, alice, tmp_path):
+    put(desk, alice, found())
+    place = ["--database", f"sqlite:///{tmp_path}/atlas.sqlite"]
+    lacking = call("serve", "backup", tmp_path / "lacking", *place, "--blobs", tmp_path / "elsewhere")
+    assert (lacking.returncode, "1 result whose bundle is not there" in lacking.stderr) == (1, True)
+    assert call("serve", "restore", tmp_path / "lacking", "--folder", tmp_path / "first").returncode == 1
+    whole = call("serve", "backup", tmp_path / "whole", *place, IOATLAS_BLOBS=str(desk.blobs.folder))
+    assert (whole.returncode, whole.stdout.startswith("1 result and 1 bundle written")) == (0, True), whole.stderr
+    assert call("serve", "restore", tmp_path / "whole", "--folder", tmp_path / "second").returncode == 0
