@@ -110,6 +110,8 @@ def verdict(found: SidesComparison) -> str:
     result = found.result
     tested = [pair for pair in result.pairs if pair.whole is not None]
     if not tested and not any(pair.count("higher", "lower") for pair in result.pairs):
+        if any(pair.cells for pair in result.pairs):
+            return "NO CELL DIFFERS SURELY, and no whole map was tested"
         return "TOO FEW VISITS TO TELL" if _have_visits(found) else "SINGLE READINGS, WHICH NO TEST CAN TELL APART"
     told = [pair for pair in tested if pair.whole is not None and pair.whole.outcome in ("higher", "lower")]
     if not told:

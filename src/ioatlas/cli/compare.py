@@ -105,6 +105,7 @@ def command(
     moved between two campaigns and not within them looks like a difference, unless --same shows it.
     """
     share = share_of(tolerance)
+    _tell_the_same(sides)
     if power:
         from ioatlas.cli._power import tell_power
 
@@ -147,6 +148,17 @@ def _tell_pair(
         _compare_imported.run(first, second, quantity, tolerance, same, asked)
         return
     _compare_two.run(first, second, quantity, tolerance, same, asked)
+
+
+def _tell_the_same(sides: tuple[Path, ...]) -> None:
+    """A side that is there twice is no repeat: no measurement of it was made again."""
+    seen: set[Path] = set()
+    for side in sides:
+        if side.resolve() in seen:
+            click.echo(
+                f"ioatlas: {side} is named twice: nothing can differ from itself, which is no A/A test", err=True
+            )
+        seen.add(side.resolve())
 
 
 def _only_for_two() -> None:

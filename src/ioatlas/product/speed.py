@@ -2,8 +2,8 @@
 """What the drives of a product allow together: layout arithmetic over what one drive does at most.
 
 After Chen, Lee, Gibson, Katz and Patterson 1994 (ACM Computing Surveys 26(2), table 2): reads are spread over all
-drives; large writes over the data drives of full stripes; a small write to a parity stripe costs 2 (p + 1) I/Os. No
-cache, no log: what merges small writes can pass the last one.
+drives; large writes over the data drives of full stripes; a small write to a parity stripe costs 2 (p + 1) I/Os, or
+those of the whole stripe where it has fewer drives. No cache, no log: what merges small writes can pass the last one.
 """
 
 from __future__ import annotations
@@ -80,8 +80,12 @@ def _share(work: Work, layout: Layout, count: int) -> tuple[float, str] | None:
     if work == "write" or layout.kind not in STRIPED:
         worth = float(sum(size - parity for size in groups))
         return worth, f"{layout.name}: {worth:g} data drives" if parity else f"{worth:g} drives write at once"
-    cost = 2 * (parity + 1)
-    return sum(groups) / cost, f"{layout.name}: a small write costs {cost} I/Os"
+    # Of a narrow stripe the rest is read instead of the old parity: never more I/Os than the stripe has drives.
+    costs = [min(2 * (parity + 1), size) for size in groups]
+    told = f"{min(costs)}" if len(set(costs)) == 1 else f"{min(costs)} to {max(costs)}"
+    return sum(size / cost for size, cost in zip(groups, costs, strict=True)), (
+        f"{layout.name}: a small write costs {told} I/Os"
+    )
 
 
 def _all_read(count: int) -> tuple[float, str]:

@@ -40,6 +40,7 @@ FIGURES = (
     "lat_p99_high_ns",
 )
 _OPTIONS = {"rw": "rw", "bs": "bs_bytes", "size": "size_bytes", "numjobs": "numjobs", "iodepth": "iodepth"}
+_FILES = {"shared": "one for all jobs", "private": "one for each job"}
 _DIRECTIONS = frozenset({"read", "write", "trim", "mixed", "no data"})
 
 
@@ -109,8 +110,8 @@ def _document(place: Path, text: str) -> Exported:
     constants: dict[str, Any] = told if isinstance(told, dict) else {}
     facts = {"tool": TOOL, "ioatlas": str(record.get("tool_version") or "")[:LONGEST]}
     settings = record.get("settings")
-    if isinstance(settings, dict) and isinstance(settings.get("preparation"), str):
-        facts["preparation"] = settings["preparation"][:LONGEST]
+    if isinstance(settings, dict) and isinstance(settings.get("window"), str):
+        facts["method"] = f"visits of {settings['window'][:LONGEST]}"
     sessions = record.get("sessions")
     if isinstance(sessions, list) and sessions and isinstance(sessions[-1], dict):
         facts |= {str(name): str(value)[:LONGEST] for name, value in sessions[-1].items()}
@@ -142,7 +143,22 @@ def _exported(
         entries.append(_entry(place, row, options, constants, f"row {number}"))
     if not entries:
         raise _wrong(place, "no row has a value")
-    return Exported(name, tuple(dict.fromkeys(e.cell.target for e in entries)), tuple(entries), facts)
+    targets = tuple(dict.fromkeys(e.cell.target for e in entries))
+    return Exported(name, targets, tuple(entries), {**facts, **_conditions(entries)})
+
+
+def _conditions(entries: Iterable[ExportedEntry]) -> dict[str, str]:
+    """How the cells were measured, in the words of a campaign's own conditions; what no row tells is left out."""
+    measured = [entry.cell for entry in entries if entry.kind == "measured"]
+    direct = {cell.option["direct"] for cell in measured if "direct" in cell.option}
+    told = {
+        "statistic": {"visits, each an independent start"} if measured else set(),
+        "page cache": {"direct" if value else "buffered" for value in direct},
+        "preparation": {cell.state for cell in measured} - {"unknown"},
+        "files": {_FILES[cell.sharing] for cell in measured if cell.sharing in _FILES},
+        "engine": {str(cell.option["ioengine"]) for cell in measured if "ioengine" in cell.option},
+    }
+    return {name: ", ".join(sorted(values)) for name, values in told.items() if values}
 
 
 def _entry(

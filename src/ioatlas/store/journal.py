@@ -60,7 +60,9 @@ class Journal(Campaigns, Cells, Visits, Predictions, Batches, Files):
         path = directory / FILE_NAME
         if not beneath.is_ordinary(path):
             raise UsageError(
-                "this is not the directory of a campaign: it has no journal",
+                "this is not the directory of a campaign: it has no journal"
+                if directory.exists()
+                else "there is no such directory",
                 where=str(directory),
                 remedy="name the DIR that `ioatlas map -o` wrote",
             )

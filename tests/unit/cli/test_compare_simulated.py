@@ -73,7 +73,10 @@ def test_exit_code_3_tells_that_it_got_worse(campaigns: tuple[Path, Path]) -> No
     worse = found["map"]["outcome"] == "lower" or found["cells_different"]
     assert ioatlas("compare", first, second, "--fail-if-worse").returncode == (3 if worse else 0)
     assert ioatlas("compare", second, first, "--fail-if-worse").returncode == 0
-    assert ioatlas("compare", first, first, "--fail-if-worse").returncode == 0
+    twice = ioatlas("compare", first, f"{first}/.", "--fail-if-worse")
+    assert twice.returncode == 0
+    assert "named twice" in twice.stderr
+    assert "no such directory" in ioatlas("compare", first, first / "nowhere").stderr
 
 
 def test_latencies_compare_the_other_way_round(campaigns: tuple[Path, Path]) -> None:

@@ -46,7 +46,8 @@ def worth(layout, count=8):
         ('type = "raidz2"', 8, 6, 6),
         ('type = "erasure"\ndata = 6\nparity = 2', 8, 6, 6),
         ('type = "replica"\ncopies = 4', 8, 2, 2),
-        ('type = "raid5"\ngroups = [3, 4]', 7, 5, 7 / 4),
+        ('type = "raid5"\ngroups = [3, 4]', 7, 5, 1 + 1),
+        ('type = "raid6"\ngroups = [4, 4]', 8, 4, 2),
     ],
 )
 def test_drives_worth_of_each_work(layout, read, write, small_write):

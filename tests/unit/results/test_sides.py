@@ -15,6 +15,7 @@ import pytest
 
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.model.cell import Cell
+from ioatlas.results.conditions import conditions_apart
 from ioatlas.results.exported import read_exported
 from ioatlas.results.imported import load_imported
 from ioatlas.results.sides import Side, align, engine_aside, read_sides
@@ -102,6 +103,9 @@ def test_what_was_exported_is_matched_with_what_was_measured(two: Path, kind: st
     assert len(found.rows) == 12
     assert found.readings[0].keys() == found.readings[1].keys()
     assert found.told_apart == 0
+    assert not [one for one in conditions_apart(sides) if one.group == "method"]
+    told = sides[1].facts
+    assert (told["preparation"], told["page cache"] if kind == "json" else "direct") == ("laid-out", "direct")
 
 
 @pytest.mark.parametrize(
