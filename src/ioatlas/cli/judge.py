@@ -17,6 +17,7 @@ from ioatlas.cli._faults import says_what_does_not_fit
 if TYPE_CHECKING:
     from ioatlas.analysis.standing import Bound, Figure, Peer, Standing
     from ioatlas.model.result import CampaignResult
+    from ioatlas.product.sheet import Sheet
     from ioatlas.product.speed import Allowed
 
 MOST_PEERS = 50
@@ -41,7 +42,7 @@ What they allow together follows from [layout]; caches are left out of it.""",
     "sheet",
     metavar="SHEET.toml",
     type=click.Path(path_type=Path),
-    help="What it is made of.",
+    help="What it is made of. Default: the sheet that the campaign names.",
 )
 @click.option(
     "--in",
@@ -57,11 +58,14 @@ def command(directory: Path, sheet: Path | None, folder: Path | None, as_json: b
     from ioatlas.analysis.standing import comparable, figures, standing
     from ioatlas.analysis.summary import summarise
     from ioatlas.campaign import load_result
+    from ioatlas.product.speed import allowed
 
     result = load_result(directory)
     summary = summarise(result)
-    peers, parts = _peers(directory, folder), _parts(sheet)
-    found = [standing(figure, _bounds(figure, result, parts), peers) for figure in figures(summary, result)]
+    peers, judged = _peers(directory, folder), figures(summary, result)
+    sheets = {figure.target: _sheet(sheet, directory, figure.target) for figure in judged}
+    parts = {target: () if one is None else allowed(one) for target, one in sheets.items()}
+    found = [standing(figure, _bounds(figure, result, parts[figure.target]), peers) for figure in judged]
     trusted = comparable(summary)
     if as_json:
         click.echo(
@@ -74,9 +78,12 @@ def command(directory: Path, sheet: Path | None, folder: Path | None, as_json: b
     for one in found:
         for line in lines(one):
             click.echo(line)
+    known = any(one is not None for one in sheets.values())
+    sheet_says = "in [[drives]] of the sheet write what one drive does" if known else "name a sheet with --product"
     if not any(one.bounds for one in found):
-        sheet_says = "in [[drives]] of the sheet write what one drive does" if sheet else "name a sheet with --product"
         click.echo(f"Next: {sheet_says}, and the link in testbed.toml.")
+    elif not any(parts.values()):
+        click.echo(f"Nothing is known of the drives. Next: {sheet_says}.")
 
 
 def lines(one: Standing) -> list[str]:
@@ -109,12 +116,12 @@ def _amount(figure: Figure, value: float) -> str:
     return f"{value / 1e6:,.1f} MB/s" if value < 1e10 else f"{value / 1e9:,.1f} GB/s"
 
 
-def _parts(sheet: Path | None) -> tuple[Allowed, ...]:
-    """What the drives of the sheet allow together."""
+def _sheet(named: Path | None, directory: Path, target: str) -> Sheet | None:
+    """The sheet that is named, else that of the campaign or of its configuration."""
+    from ioatlas.product.kept import kept_sheet
     from ioatlas.product.sheet_file import read_sheet_file
-    from ioatlas.product.speed import allowed
 
-    return () if sheet is None else allowed(read_sheet_file(sheet))
+    return kept_sheet(directory, target) if named is None else read_sheet_file(named)
 
 
 def _bounds(figure: Figure, result: CampaignResult, parts: Sequence[Allowed]) -> list[Bound]:

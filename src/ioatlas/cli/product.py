@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import NoReturn
 
 import click
 
 from ioatlas.cli._campaigns import CampaignDirectory
 from ioatlas.cli._faults import says_what_does_not_fit
-from ioatlas.cli._fold import say
+from ioatlas.cli._fold import folded, say
 from ioatlas.errors import GateError, UsageError
 
 sheet_argument = click.argument("sheet", metavar="SHEET.toml", type=click.Path(path_type=Path))
@@ -47,6 +48,9 @@ def new_(sheet: Path, **given: str | float | None) -> None:
     from ioatlas.product.sheet_file import read_sheet
     from ioatlas.product.template import new_sheet
 
+    for name, needs in (("capacity", "drives"), ("currency", "price")):
+        if given[name] is not None and given[needs] is None:
+            raise UsageError(f"--{name} says nothing without --{needs}", where=f"--{name}", remedy=f"add --{needs}")
     text = new_sheet(sheet.name, given, datetime.now(UTC).date().isoformat())
     figures(read_sheet(text, str(sheet)))  # what was typed is checked before it is written
     try:
@@ -72,24 +76,39 @@ Exit status: 0 sound, 2 a fault in a sheet, 3 with --complete where something is
 def check_(sheets: tuple[Path, ...], *, complete: bool, as_json: bool) -> None:
     """Check sheets, and say what is missing."""
     from ioatlas.product.figures import check_drives, figures, remarks
-    from ioatlas.product.sheet_file import read_sheet_file
+    from ioatlas.product.sheet_file import SheetError, read_sheet_file
 
     told = []
+    faults: list[UsageError] = []
     for path in sheets:
-        sheet = read_sheet_file(path)
-        check_drives(sheet)
-        found = remarks(sheet, figures(sheet))
+        try:
+            sheet = read_sheet_file(path)
+            check_drives(sheet)
+            found = remarks(sheet, figures(sheet))
+        except UsageError as error:
+            faults += error.faults if isinstance(error, SheetError) else [error]
+            continue
         told.append({"sheet": str(path), "name": sheet.name, "missing": found})
-    if as_json:
+    if as_json and not faults:
         click.echo(json.dumps(told, indent=1))
-    else:
+    elif not as_json:
         for one in told:
             click.echo(f"{one['sheet']}: sound" + (f", {len(one['missing'])} to do" if one["missing"] else ""))
             for remark in one["missing"]:
                 say(f"  • {remark}")
+    if faults:
+        _all_but_the_last(faults)
     lacking = [one for one in told if one["missing"]]
     if complete and lacking:
         raise GateError(f"{len(lacking)} of {len(told)} sheets are not complete", where=str(lacking[0]["sheet"]))
+
+
+def _all_but_the_last(faults: list[UsageError]) -> NoReturn:
+    """Tells each fault; the last as any command tells what it ends with."""
+    *others, last = faults
+    for fault in others:
+        click.echo(folded(f"ioatlas: {fault}", 4), err=True)
+    raise last
 
 
 @command.command("show")

@@ -44,7 +44,7 @@ def _line_of(text: str, path: tuple[str | int, ...]) -> int:
 
 def where_of(source: str, text: str, path: tuple[str | int, ...]) -> str:
     """File, line and key of the key at `path`, for messages."""
-    line = _line_of(text, path)
+    line = _line_of(text, path) or _line_of(text, path[:-1])  # of a key that is missing: its table
     key = ".".join(str(part) for part in path if isinstance(part, str))
     return f"{source}:{line}, key {key!r}" if line else f"{source}, key {key!r}"
 
@@ -116,6 +116,8 @@ def _wanted(fault: Mapping[str, Any], path: tuple[str | int, ...]) -> str:
         return f"one of {str(bounds['expected']).replace(' or ', ', ')}"
     if fault["type"] == "string_pattern_mismatch" and bounds["pattern"] in _PATTERNS:
         return _PATTERNS[bounds["pattern"]]
+    if fault["type"] == "string_too_short":
+        return "a text that is not empty"
     if fault["type"] == "string_pattern_mismatch":
         return "a name of up to 64 letters, digits, blanks, dots, - _ and +, with a letter or digit first"
     if bound := next((name for name in _BOUNDS if name in bounds), ""):

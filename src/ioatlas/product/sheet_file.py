@@ -106,12 +106,20 @@ def read_sheet(text: str, source: str = "product.toml") -> Sheet:
     return _Reader(file, text, source).sheet()
 
 
-def _fault(error: ValidationError, table: Mapping[str, Any], text: str, source: str) -> UsageError:
+class SheetError(UsageError):
+    """A sheet with faults: the one that is told, and each for itself."""
+
+    def __init__(self, told: UsageError, faults: Sequence[UsageError]) -> None:
+        super().__init__(told.what, where=told.where, remedy=told.remedy)
+        self.faults = tuple(faults)
+
+
+def _fault(error: ValidationError, table: Mapping[str, Any], text: str, source: str) -> SheetError:
     """Of a plain fact the key itself is at fault, not the `value` that nobody wrote."""
     from ioatlas.config.faults import fault_of
     from ioatlas.product.file_model import ProductFile
 
-    details = []
+    details: list[dict[str, Any]] = []
     for each in error.errors():
         loc = tuple(part for part in each["loc"] if not (isinstance(part, str) and "[" in part))
         if each["loc"][0] in ("product", "facts") and "value" in loc and each["type"] != "missing":
@@ -121,7 +129,15 @@ def _fault(error: ValidationError, table: Mapping[str, Any], text: str, source: 
         details.append({**each, "loc": loc})
     # An unknown key explains the one that is missing.
     unknown = [each for each in details if each["type"] == "extra_forbidden"]
-    return fault_of(unknown or details, ProductFile, source, text)
+    tables = {each["loc"][:-1] for each in unknown}
+    groups: dict[tuple[str | int, ...], list[dict[str, Any]]] = {}
+    for each in details:
+        if each["type"] != "missing" or each["loc"][:-1] not in tables:
+            loc = each["loc"]
+            # The alternatives of one key are one fault.
+            groups.setdefault(loc[: 3 if len(loc) > 1 and isinstance(loc[1], int) else 2], []).append(each)
+    faults = [fault_of(group, ProductFile, source, text) for group in groups.values()]
+    return SheetError(fault_of(unknown or details, ProductFile, source, text), faults)
 
 
 def _is_table(table: Mapping[str, Any], path: Sequence[str | int]) -> bool:

@@ -37,6 +37,10 @@ count = {count}
 capacity = {capacity}   # in the maker's unit: "8 TB"
 # model = "WD80EFZX"
 # kind = "5,400 rpm SATA"
+# read = "210 MB/s"          # of one drive, for `ioatlas judge`
+# write = "200 MB/s"
+# read_iops = 90
+# write_iops = 80
 """
 LAYOUT = """
 [layout]

@@ -94,3 +94,16 @@ def test_the_plan_shows_factors_and_commands(place):
     told = json.loads(ioatlas("plan", "--campaign", place / "c.toml", "--json").stdout)
     assert told["order"] == "blocked"
     assert [one["configuration"] for one in told["configurations"]] == ["slow", "quick"]
+
+
+def test_bare_numbers_of_a_factor_have_its_name_beside_the_map(place):
+    one = CAMPAIGN.format(place=place).replace('ask = "plug in the old switch"\n', "").replace("test ! -e broken\n", "")
+    text = one.replace('{switch = "old"}', "{drives = 3, mtu = 1500}").replace(
+        '{switch = "new"}', "{drives = 7, mtu = 9000}"
+    )
+    (place / "c.toml").write_text(text)
+    found = measure(place)
+    assert found.returncode == 0, found.stderr
+    rows = [line.split()[:2] for line in found.stdout.splitlines()]
+    assert ["drives", "7"] in rows
+    assert ["drives", "3"] in rows

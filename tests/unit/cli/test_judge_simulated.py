@@ -84,6 +84,19 @@ def test_without_bounds_it_says_what_to_name(home):
     assert "--product" in text
 
 
+def test_the_sheet_of_the_campaign_needs_no_name(home):
+    kept = home / "kept" / "one" / "product.toml"
+    kept.write_text(SHEET)
+    try:
+        text = run(home).output
+        kept.write_text(SHEET.replace('read = "100 MB/s"\nwrite = "100 MB/s"\nread_iops = 20000\n', ""))
+        silent = run(home).output
+    finally:
+        kept.unlink()
+    assert "5 drives read at once" in text
+    assert "in [[drives]] of the sheet write what one drive does" in silent
+
+
 def figure(value, low=None, high=None, kind="read", block=0):
     return Figure(kind, "bw_bytes_per_s", value, low, high, "w", "c", "read", "t", block)
 

@@ -280,6 +280,27 @@ def test_new_refuses_what_cannot_be_before_it_writes(tmp_path):
     assert "at least 4 drives" in refused.stderr
     assert not place.exists()
 
+    for option in ("--capacity", "--currency"):
+        alone = call("product", "new", place, option, "8 TB" if option == "--capacity" else "EUR")
+        assert alone.returncode == 2
+        assert "says nothing without" in alone.stderr
+    assert not place.exists()
+
+
+def test_check_tells_every_fault_of_every_sheet(tmp_path):
+    text = HEAD.replace('model = "M"', 'model = ""') + 'colour = "red"\n[[drives]]\ncount = "five"\nread = 200\n'
+    (tmp_path / "bad.toml").write_text(text + '[[price]]\neach = -5\ncurrency = "USD"\n')
+    (tmp_path / "good.toml").write_text(HEAD)
+    done = call("product", "check", tmp_path / "bad.toml", tmp_path / "none.toml", tmp_path / "good.toml")
+    assert done.returncode == 2
+    assert "good.toml: sound" in done.stdout
+    for line, key in ((7, "product.model"), (8, "product.colour"), (10, "drives.count"), (11, "drives.read")):
+        assert f"bad.toml:{line}, key '{key}'" in done.stderr
+    assert "'' is not a text that is not empty" in done.stderr
+    assert "bad.toml:12, key 'price.what'" in done.stderr
+    assert "bad.toml:13, key 'price.each'" in done.stderr
+    assert "none.toml: the product sheet cannot be read" in done.stderr
+
 
 def test_check_can_be_a_gate(tmp_path):
     done = call("product", "check", EXAMPLES / "synology-ds916plus.toml", "--complete")
