@@ -254,7 +254,7 @@ def _side(found: SmallMap) -> int:
     return max(
         len(found.unit),
         len(_AXIS_WORDS.get(found.x.name, found.x.heading)),
-        *(len(_beside(found, level)) for level in found.y.levels),
+        *(len(_upwards(found, level)) for level in found.y.levels),
     )
 
 
@@ -281,7 +281,7 @@ def _band(
     side = _side(found)
     head = Text(found.unit.ljust(side), style="bold")
     under = Text(_AXIS_WORDS.get(found.x.name, found.x.heading).ljust(side), style="bold")
-    lines = [Text(_beside(found, j).rjust(side)) for j in rows]
+    lines = [Text(_upwards(found, j).rjust(side)) for j in rows]
     for load in loads:
         width = _width(found, load, columns)
         spare = width - GAP - sum(_column(found, load, level) + 2 for level in columns)
@@ -300,7 +300,7 @@ def _band(
     return [head, *([under] if any(_across(found, level) for level in columns) else []), *lines]
 
 
-def _beside(found: SmallMap, level: Level) -> str:
+def _upwards(found: SmallMap, level: Level) -> str:
     """A value of the axis upwards; of a factor with its name, where it is a bare number."""
     from ioatlas.model.export_columns import FACTOR
 

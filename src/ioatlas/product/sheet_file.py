@@ -131,11 +131,11 @@ def _fault(error: ValidationError, table: Mapping[str, Any], text: str, source: 
     unknown = [each for each in details if each["type"] == "extra_forbidden"]
     tables = {each["loc"][:-1] for each in unknown}
     groups: dict[tuple[str | int, ...], list[dict[str, Any]]] = {}
-    for each in details:
-        if each["type"] != "missing" or each["loc"][:-1] not in tables:
-            loc = each["loc"]
+    for one in details:
+        if one["type"] != "missing" or one["loc"][:-1] not in tables:
+            loc = one["loc"]
             # The alternatives of one key are one fault.
-            groups.setdefault(loc[: 3 if len(loc) > 1 and isinstance(loc[1], int) else 2], []).append(each)
+            groups.setdefault(loc[: 3 if len(loc) > 1 and isinstance(loc[1], int) else 2], []).append(one)
     faults = [fault_of(group, ProductFile, source, text) for group in groups.values()]
     return SheetError(fault_of(unknown or details, ProductFile, source, text), faults)
 

@@ -37,10 +37,7 @@ count = {count}
 capacity = {capacity}   # in the maker's unit: "8 TB"
 # model = "WD80EFZX"
 # kind = "5,400 rpm SATA"
-# read = "210 MB/s"          # of one drive, for `ioatlas judge`
-# write = "200 MB/s"
-# read_iops = 90
-# write_iops = 80
+# read = "210 MB/s"          # what one does at most; also: write, read_iops, write_iops.
 """
 LAYOUT = """
 [layout]

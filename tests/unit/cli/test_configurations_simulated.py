@@ -96,7 +96,7 @@ def test_the_plan_shows_factors_and_commands(place):
     assert [one["configuration"] for one in told["configurations"]] == ["slow", "quick"]
 
 
-def test_bare_numbers_of_a_factor_have_its_name_beside_the_map(place):
+def test_bare_numbers_of_a_factor_have_its_name(place):
     one = CAMPAIGN.format(place=place).replace('ask = "plug in the old switch"\n', "").replace("test ! -e broken\n", "")
     text = one.replace('{switch = "old"}', "{drives = 3, mtu = 1500}").replace(
         '{switch = "new"}', "{drives = 7, mtu = 9000}"
