@@ -30,6 +30,7 @@ from ioatlas.analysis.sizing import rates_text
 from ioatlas.analysis.small_files import cache_doubt, described
 from ioatlas.analysis.trust import IDLE, LONGER, badge, doubts_of, typical_uncertainty
 from ioatlas.analysis.wording import Namer, plural, size_text
+from ioatlas.model.application import is_work
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.limit import UNDETERMINED, Limit
 from ioatlas.model.load_curve import LoadCurve
@@ -37,7 +38,7 @@ from ioatlas.model.result import CampaignResult
 from ioatlas.model.rounds import RoundsResult
 from ioatlas.model.summary import Count, Doubt, DoubtCode, Headline, LoadReading, SmallIo, Summary, Trust, WorstCell
 from ioatlas.model.tree import Operation, is_tree, tree_operation
-from ioatlas.model.units import format_latency, parse_duration_seconds
+from ioatlas.model.units import format_latency, format_rate, parse_duration_seconds
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.model.works import WorkFigure
 
@@ -189,7 +190,9 @@ def _left_out(best: Best) -> str:
     suspect = [not usable(one) for one in best.higher]
     why = "suspect" if all(suspect) else "doubtful" if any(suspect) else "unsteady"
     count = len(best.higher)
-    return f"leaves out {count:,} faster, {why} cell{'s' if count > 1 else ''}"
+    in_bytes = not any(is_tree(one.cell) or is_work(one.cell) for one in best.higher)
+    most = f" of up to {format_rate(max(map(speed, best.higher)))}" if in_bytes else ""
+    return f"leaves out {plural(count, f'faster, {why} cell')}{most}"
 
 
 def _headline(

@@ -281,7 +281,11 @@ def _once(result: CampaignResult, measured: Sequence[Estimate], _best: Sequence[
         text = "Each cell was measured once: its uncertainty is unknown."
     else:
         text = "Too few runs to tell how uncertain the values are."
-    yield Doubt(DoubtCode.MEASURED_ONCE, Trust.FAIR, text, "re-run with --visits 3")
+    if len(bare) == len(values) and any("budget" in u.reason.text for u in result.unmeasured):
+        # Nothing holds these values but one short look each; the reason of what was left out says what to do.
+        yield Doubt(DoubtCode.MEASURED_ONCE, Trust.LOW, text)
+    else:
+        yield Doubt(DoubtCode.MEASURED_ONCE, Trust.FAIR, text, "re-run with --visits 3")
 
 
 def _unfinished(result: CampaignResult, _measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:

@@ -239,10 +239,10 @@ def test_the_page_about_the_badge_has_the_limits_of_the_code():
 @pytest.mark.parametrize(
     ("verdicts", "said"),
     [
-        ([VerdictCode.UNSTABLE], "leaves out 1 faster, unsteady cell"),
-        ([VerdictCode.UNSTABLE] * 2, "leaves out 2 faster, unsteady cells"),
-        ([VerdictCode.CACHED], "leaves out 1 faster, suspect cell"),
-        ([VerdictCode.CACHED, VerdictCode.UNSTABLE], "leaves out 2 faster, doubtful cells"),
+        ([VerdictCode.UNSTABLE], "leaves out 1 faster, unsteady cell of up to 900 MiB/s"),
+        ([VerdictCode.UNSTABLE] * 2, "leaves out 2 faster, unsteady cells of up to 901 MiB/s"),
+        ([VerdictCode.CACHED], "leaves out 1 faster, suspect cell of up to 900 MiB/s"),
+        ([VerdictCode.CACHED, VerdictCode.UNSTABLE], "leaves out 2 faster, doubtful cells of up to 901 MiB/s"),
     ],
 )
 def test_the_best_says_which_faster_cells_it_leaves_out(verdicts, said):
@@ -250,6 +250,18 @@ def test_the_best_says_which_faster_cells_it_leaves_out(verdicts, said):
     [best] = summarise(result([value(100), *faster])).headlines
     assert best.value == 100 * MIB
     assert best.tie == said
+
+
+def test_one_short_look_at_each_cell_is_little_to_trust():
+    cells = [Cell.of("nas", {"rw": "read", "bs": 4096, "numjobs": jobs}) for jobs in range(501, 505)]
+    missing = tuple(Unmeasured(cell, read_unmeasured("left out: the budget did not allow it")) for cell in cells)
+    summary = summarise(result(row(20, None), unmeasured=missing, seconds=10.0))
+    assert summary.trust is Trust.LOW
+    assert [doubt.code for doubt in summary.doubts if doubt.level is Trust.LOW] == [DoubtCode.MEASURED_ONCE]
+    assert "--budget" in summary.next_step
+    assert "--visits" not in summary.next_step
+    known = summarise(result(row(20), unmeasured=missing))
+    assert known.trust is not Trust.LOW
 
 
 @pytest.mark.parametrize(("judged", "best"), [(105, 105), (90, 110)])
