@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import difflib
+import errno
 import importlib
+import os
 import sys
 from typing import Any
 
@@ -117,3 +119,14 @@ def main(arguments: list[str] | None = None) -> Any:
         sys.exit(error.exit_code)
     except BrokenPipeError:
         sys.exit(0)
+    except OSError as error:
+        if error.filename is not None or error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+            raise
+        _write_nothing_more()
+        click.echo(f"ioatlas: the output cannot be written: {error.strerror}", err=True)
+        sys.exit(1)
+
+
+def _write_nothing_more() -> None:
+    """What still waits to be written would be tried again at the end, with a traceback."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

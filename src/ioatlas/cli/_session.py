@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,6 +31,8 @@ MORE_TIME = "give it more time with --budget, or a smaller sweep"
 NEEDS_TIME = frozenset({ReasonCode.NO_IO, ReasonCode.RUNTIME, ReasonCode.OVERLAP, ReasonCode.OVER_RUN, ReasonCode.LATE})
 """Why a visit was discarded that a longer one would not be."""
 OVERDRAWN_SECONDS = 0.5
+_OF_THE_PLACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
+"""Faults of the file system that the campaign's directory lies on."""
 TOLD = frozenset({FindingCode.PRECISION})
 """Findings that stand below the answer even where only that was asked for: they say how it is to be taken."""
 
@@ -75,6 +78,14 @@ def run_session(
             click.echo(f"ioatlas: {error}", err=True)
             stop.die()
         raise
+    except OSError as error:
+        if error.errno not in _OF_THE_PLACE and not str(error.filename or "").startswith(str(directory)):
+            raise
+        raise PartialResultError(
+            f"what was measured cannot be written: {error.strerror}",
+            where=str(error.filename or directory),
+            remedy=f"free some space there, or bring the directory back; then `ioatlas resume {directory}`",
+        ) from error
     finally:
         journal.close()
     if isinstance(emit, TerminalLine):

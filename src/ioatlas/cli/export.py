@@ -118,7 +118,7 @@ def command(
     except OSError as error:
         raise IoAtlasError(
             f"cannot be written: {error.strerror}",
-            where=str(error.filename or output),
+            where=str(error.filename or output or "standard output"),
             remedy="name another place with -o",
         ) from error
     if as_json and written:

@@ -12,6 +12,7 @@ from typing import Any, Self
 
 import sqlalchemy as sa
 
+from ioatlas.errors import PartialResultError
 from ioatlas.model.cell import Cell
 from ioatlas.model.visit import REPLICATES_OF_A_SET_UP
 from ioatlas.store import schema as t
@@ -81,6 +82,10 @@ class Database:
         return Row(self.directory / FILE_NAME, table, key)
 
 
+_OF_THE_PLACE = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_CANTOPEN")
+"""Faults of the file system a journal lies on: full, gone, read-only."""
+
+
 def connect(path: Path) -> sa.Engine:
     """The file at `path`, made when it is not there; every commit is on the disk when it returns."""
     engine = sa.create_engine(f"sqlite:///{path}")
@@ -93,6 +98,16 @@ def connect(path: Path) -> sa.Engine:
         connection.execute("PRAGMA journal_mode=DELETE")
         connection.execute("PRAGMA synchronous=FULL")
         connection.execute("PRAGMA foreign_keys=ON")
+
+    @sa.event.listens_for(engine, "handle_error")
+    def _told(context: sa.engine.ExceptionContext) -> None:
+        error = context.original_exception
+        if isinstance(error, sqlite3.OperationalError) and error.sqlite_errorname.startswith(_OF_THE_PLACE):
+            raise PartialResultError(
+                f"the journal cannot be written: {error}",
+                where=str(path.parent),
+                remedy=f"free some space there, or bring the directory back; then `ioatlas resume {path.parent}`",
+            ) from error
 
     return engine
 

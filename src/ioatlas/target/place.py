@@ -39,11 +39,12 @@ def check_space(target: Target, needed_bytes: int, *, needed_files: int = 1) -> 
     free = room.f_bavail * room.f_frsize
     usable = int(free * (1 - KEPT_FREE))
     if needed_bytes > usable:
+        example = f" (--size {min(100, usable >> 20)}m)" if usable >= 1 << 20 else ""
         raise IoAtlasError(
             f"not enough space: {format_size_rounded(needed_bytes)} are needed, {format_size_rounded(free)} are free, "
             f"of which a tenth stays free, leaving {format_size_rounded(usable)}",
             where=target.location,
-            remedy="choose smaller sizes (--size 100m), let the jobs share one file, or free some space",
+            remedy=f"choose smaller sizes{example}, let the jobs share one file, or free some space",
         )
     if room.f_files > 0 and room.f_favail < needed_files:
         raise IoAtlasError(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -320,18 +321,20 @@ class Sites:
     def clean(self) -> None:
         """Remove what was made on directory targets.
 
-        What cannot be removed now is removed by the next start, and said.
+        What cannot be removed now is removed by the next start, and said. Where the journal cannot be written, all
+        targets are cleaned nevertheless, and its error is raised at the end.
         """
-        for name, target in self._targets.items():
-            if target.kind != "directory":
-                continue
-            self._close(name)
-            try:
-                self._clean_one(target)
-            except IoAtlasError as error:
-                self._warn(
-                    f"The files on {name} could not be removed now ({error.what}); `ioatlas resume` removes them."
-                )
+        with ExitStack() as all_of_them:
+            for name, target in reversed(self._targets.items()):
+                if target.kind == "directory":
+                    all_of_them.callback(self._clean_or_say, name, target)
+
+    def _clean_or_say(self, name: str, target: Target) -> None:
+        self._close(name)
+        try:
+            self._clean_one(target)
+        except IoAtlasError as error:
+            self._warn(f"The files on {name} could not be removed now ({error.what}); `ioatlas resume` removes them.")
 
     def _close(self, name: str) -> None:
         if name in self._open:

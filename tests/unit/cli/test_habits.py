@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What one command that measures takes, the others take: habits carry over."""
 
+import os
+import subprocess
+import sys
+
 import click
 import pytest
 
@@ -31,6 +35,22 @@ def test_the_budget_of_a_look_shortens_and_lengthens_its_parts():
     assert _times("1h", True) == 6
     with pytest.raises(UsageError, match="5 s at least"):
         _times("2s", False)
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["profiles", "--json"], ["list"]])
+def test_an_output_that_is_full_is_one_line_and_no_traceback(arguments, tmp_path):
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "ioatlas", *arguments],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            cwd=tmp_path,
+            env={**os.environ, "XDG_DATA_HOME": str(tmp_path)},
+        )
+    assert done.returncode == 1
+    assert done.stderr == "ioatlas: the output cannot be written: No space left on device\n"
 
 
 @pytest.mark.parametrize("name", ["map", "plan"])

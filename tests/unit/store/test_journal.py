@@ -6,15 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.errors import IoAtlasError, PartialResultError, UsageError
 from ioatlas.model.cell import Cell
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import BUDGET_ENDED, ReasonCode, read_reasons, sentences
+from ioatlas.model.status import RemarkKind
 from ioatlas.model.target import Identity, Target
 from ioatlas.model.verdict import Verdict, VerdictCode, read_verdict
 from ioatlas.model.visit import Part, Series, Visit
-from ioatlas.store import visits
+from ioatlas.store import schema, visits
 from ioatlas.store.journal import Journal, NewVisit
 from ioatlas.store.parts import read_part
 
@@ -50,6 +51,17 @@ def finished(visit_id, discarded=""):
         read_verdict("flat"),
         read_reasons(discarded),
     )
+
+
+def test_a_full_file_system_is_told_and_can_be_resumed(journal):
+    """No traceback of the database: what was finished is kept, and the remedy names the directory."""
+    journal.add_remark(RemarkKind.NOTE, "before")
+    with journal._engine.connect() as link:
+        link.exec_driver_sql(f"PRAGMA max_page_count={link.exec_driver_sql('PRAGMA page_count').scalar_one()}")
+        with pytest.raises(PartialResultError, match="journal cannot be written") as told:
+            link.execute(schema.remark.insert().values(at=1.0, kind="note", text="x" * 100_000))
+    assert f"ioatlas resume {journal.directory}" in told.value.remedy
+    assert [text for _, text in journal.remarks()] == ["before"]
 
 
 def test_what_was_read_is_not_read_again_and_what_is_new_is_seen(journal, monkeypatch):

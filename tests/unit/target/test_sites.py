@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from ioatlas.errors import IoAtlasError, RefusedError, UsageError
+from ioatlas.errors import IoAtlasError, PartialResultError, RefusedError, UsageError
 from ioatlas.model.cell import Cell
 from ioatlas.model.outcomes import PreparedTarget, PreparedTargets
 from ioatlas.model.target import Identity, Target
@@ -78,6 +78,37 @@ def file(tmp_path, monkeypatch):
     place = Place(tmp_path, monkeypatch, "file")
     yield place
     place.journal.close()
+
+
+def test_all_targets_are_cleaned_where_the_journal_cannot_be_written(directory, tmp_path, monkeypatch):
+    """The file system of the results may be full: nothing stays on the targets for that."""
+    other = tmp_path / "other"
+    other.mkdir()
+    cells = [directory.cell(), replace(directory.cell(), target="u")]
+    directory.journal.add_cells([(cell, "") for cell in cells])
+    targets = [directory.target, replace(open_target(str(other)), name="u")]
+    sites = Sites(
+        directory.journal,
+        "c1",
+        targets,
+        cells,
+        executor=directory.fio,
+        stop_asked=lambda: False,
+        emit=directory.events.append,
+    )
+    sites.prepare(directory.use(*cells, laid_out=frozenset({"t", "u"})))
+    assert list(directory.place.iterdir())
+    assert list(other.iterdir())
+
+    def full(*_given):
+        raise PartialResultError("the journal cannot be written")
+
+    monkeypatch.setattr(Journal, "file_removed", full)
+    monkeypatch.setattr(Journal, "add_remark", full)
+    with pytest.raises(PartialResultError):
+        sites.clean()
+    assert not list(directory.place.iterdir())
+    assert not list(other.iterdir())
 
 
 def test_a_directory_is_laid_out_and_left_as_it_was(directory):
