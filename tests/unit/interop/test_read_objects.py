@@ -184,6 +184,15 @@ def test_s3_benchmark_of_forks(program, parameters, put):
     assert found.details == {"loop": 1, "objects": 301}
 
 
+def test_s3_benchmark_whose_first_two_lines_a_page_has_joined():
+    (put,), problems = read_text(
+        "Wasabi benchmark program v2.0Parameters: url=<http://h:9000>, bucket=b, duration=60, threads=100, loops=1, size=1M\n"
+        "Loop 1: PUT time 38.9 secs, objects = 10000, speed = 2.5GB/sec, 257.1 operations/sec. Slowdowns = 0\n"
+    )
+    assert problems == []
+    assert (put.tool_version, put.numjobs, put.size_bytes, put.iops) == ("2.0", 100, MIB, 257.1)
+
+
 def test_s3_benchmark_tables():
     text = """
 Download performance with \x1b[1;33m256 KB\x1b[0m objects (c5.4xlarge)
@@ -247,13 +256,24 @@ def test_sibench_text_is_bits_or_bytes():
 Total Write                    bandwidth: 3.5 Gb/s,  ok:  13500,  fail:      2,  res-min:    12 ms,  res-max:  1045 ms,  res-95:    158 ms, res-avg:    77 ms
 Total Read                     bandwidth: 512.0 MB/s,  ok:  15360,  fail:      0,  res-min:     3 ms,  res-max:   104 ms,  res-95:     58 ms, res-avg:    21 ms
 """
-    (target, write, read), problems = read_text(text)
+    (write, read, target), problems = read_text(text)
     assert problems == []
+    assert (write.operation, read.operation) == ("write", "read")  # whole objects: no mode of fio's
     assert (write.tool, write.label, write.direction, write.errors) == ("sibench", "Total Write", "write", 2)
     assert write.bw_bytes_per_s == pytest.approx(3.5 * 1024**3 / 8)
     assert (write.lat_mean_ns, write.details["lat_p95_ns"]) == (77e6, 158e6)
     assert read.bw_bytes_per_s == 512 * MIB
     assert "one part of the total" in target.notes
+
+
+def test_sibench_of_an_early_version_counts_successes():
+    text = """Target[10.0.0.1] Write         bandwidth:   3.5 Gb/s,  successes:   13500,  failures:      4,  res-min:    12 ms,  res-max:  1045 ms,  res-95:    158 ms
+Total Write                    bandwidth:   3.5 Gb/s,  successes:   13500,  failures:      4,  res-min:    12 ms,  res-max:  1045 ms,  res-95:    158 ms
+"""
+    (total, _), problems = read_text(text)
+    assert problems == []
+    assert (total.label, total.errors, total.details["operations"]) == ("Total Write", 4, 13500)
+    assert total.bw_bytes_per_s == pytest.approx(3.5 * 1024**3 / 8)
 
 
 def test_sibench_json_times_are_microseconds_and_no_key_is_kept():

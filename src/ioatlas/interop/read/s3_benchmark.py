@@ -18,7 +18,7 @@ SIGNATURE = re.compile(
     r"(?m)^.{0,60}?Loop \d+: (?:PUT|GET|DELETE) time[ =][\d.]+ secs,|^Download performance with +\d+ [KMG]B +objects"
     r"|^.{0,60}?(?:Wasabi|S3|H3) benchmark program v"
 )
-_PROGRAM = re.compile(r"(?:Wasabi|S3|H3) benchmark program v(\d[\w.]*)")
+_PROGRAM = re.compile(r"(?:Wasabi|S3|H3) benchmark program v(\d[\d.]*)")
 # Forks set parameters of their own between these, and 2.1 has braces and other signs.
 _PARAMETERS = re.compile(r"Parameters:? \{? ?((?:\w+=[^,\s]*, )+\w+=[^,\s]*)")
 _SLOWDOWNS = r"(?:,? Slowdowns ?= ?(\d+))?"
@@ -41,7 +41,7 @@ def read(source: Source) -> Iterator[ImportedReading]:
     for number, line in source.lines():
         if match := _PROGRAM.search(line):
             version = match[1]
-        elif match := _PARAMETERS.search(line):
+        if match := _PARAMETERS.search(line):  # a page may have put both on one line
             told = dict(part.split("=", 1) for part in match[1].split(", "))
         elif match := _LOOP.search(line):
             yield _loop(source, number, match, told, version)

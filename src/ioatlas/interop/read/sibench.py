@@ -17,18 +17,31 @@ from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
 
 SIGNATURE = re.compile(
-    r"^(?:Total|Target\[|Server\[).{0,80}? bandwidth: +[\d.]+ ?[KMGTPE]?[bB]/s, +ok: "
+    r"^(?:Total|Target\[|Server\[).{0,80}? bandwidth: +[\d.]+ ?[KMGTPE]?[bB]/s, +(?:ok|successes): "
     r"|^\s*\"Arguments\"\s*:\s*\{[\s\S]{0,2000}?\"ObjectSize\"|\"Analyses\"\s*:|\"ResTimeAvg\"\s*:",
     re.MULTILINE,
 )
 _LINE = re.compile(
-    r"^((?:Total|Target\[|Server\[).*?) +bandwidth: +([\d.]+) ?([KMGTPE]?)([bB])/s, +ok: +(\d+), +fail: +(\d+), "
+    r"^((?:Total|Target\[|Server\[).*?) +bandwidth: +([\d.]+) ?([KMGTPE]?)([bB])/s, "
+    r"+(?:ok|successes): +(\d+), +fail(?:ures)?: +(\d+), "
     r"+res-min: +(\d+) ms, +res-max: +(\d+) ms, +res-95: +(\d+) ms(?:, +res-avg: +(\d+) ms)?"
 )
+PART = "one part of the total"
 _PHASES = {"write": "write", "read": "read"}
 
 
 def read(source: Source) -> Iterator[ImportedReading]:
+    """Totals come first: they are the answer, though the file tells them last."""
+    parts = []
+    for reading in _readings(source):
+        if PART in reading.notes:
+            parts.append(reading)
+        else:
+            yield reading
+    yield from parts
+
+
+def _readings(source: Source) -> Iterator[ImportedReading]:
     for number, line in source.lines():
         if re.search(r'"(?:Arguments|Analyses|ResTimeAvg)"\s*:', line):
             yield from _json(source)
@@ -115,7 +128,7 @@ def _reading(
     workers = figure_of(arguments, "Workers")
     notes = ["rates are of whole objects"]
     if not name.startswith("Total"):
-        notes.append("one part of the total")
+        notes.append(PART)
     if workers is not None:
         details["workers_per_core"] = workers
     if operations == 0:
@@ -126,7 +139,7 @@ def _reading(
         "sibench",
         label=name,
         direction=_PHASES.get(phase),
-        operation=phase if phase not in _PHASES else None,
+        operation=phase,
         size_bytes=bytes_of,
         iops=times(operations, 1 / seconds) if operations is not None and seconds else None,
         bw_bytes_per_s=bandwidth,
