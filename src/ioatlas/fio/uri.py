@@ -12,6 +12,8 @@ URI_ENGINES = {"nbd": "nbd", "nbd+unix": "nbd", "rbd": "rbd", "gfapi": "gfapi_as
 """fio's engine of every scheme. fio's other engine for GlusterFS ignores the depth."""
 _CHARACTERS = re.compile(r"[A-Za-z0-9\-._~:/?@!$&'()*+,=%\[\]]+")
 _KEYWORDS = re.compile(r"\$\{|\$(pagesize|mb_memory|ncpus)")
+_PASSWORD = re.compile(r"(//[^/@?#:%]*[:%])[^/@?#]+@")
+_SECRET = re.compile(r"((?:^|[?&:;,])[\w.\-]*(?:key|secret|passw(?:or)?d|token)[\w.\-]*=)[^&:;,]+", re.IGNORECASE)
 _WORD = r"[A-Za-z0-9_][A-Za-z0-9_.\-]*"
 _FORMS = {
     "rbd": (
@@ -29,7 +31,22 @@ _FORMS = {
 
 def scheme_of(uri: str) -> str:
     """Its scheme, in small letters."""
-    return uri.partition("://")[0].lower()
+    return uri.partition(":")[0].lower()
+
+
+def masked(text: str) -> str:
+    """What a person typed as a target, with *** in the place of passwords and keys."""
+    return _SECRET.sub(r"\1***", _PASSWORD.sub(r"\1***@", text))
+
+
+def check_no_secret(uri: str) -> None:
+    """Raises UsageError for a URI with a password or a key in it."""
+    if masked(uri) != uri:
+        raise UsageError(
+            "a password in a URI would stand in job files, the journal and the report",
+            where=masked(uri),
+            remedy="leave it out, and let the server know this client by its address or a socket",
+        )
 
 
 def check_uri(uri: str) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from ioatlas.errors import IoAtlasError, RefusedError, UsageError
 from ioatlas.fio.executor import lacks_engine
 from ioatlas.fio.jobfile import render_value
-from ioatlas.fio.uri import URI_ENGINES, check_uri, parts_of, scheme_of
+from ioatlas.fio.uri import URI_ENGINES, check_no_secret, check_uri, masked, parts_of, scheme_of
 from ioatlas.model.target import Identity, Target
 from ioatlas.target.devices import device_of, devices_under_filesystem
 from ioatlas.target.exports import read_export
@@ -80,9 +80,10 @@ def open_target(location: str, name: str | None = None, *, new_file: bool = Fals
             known = ", ".join(sorted(entry.example for entry in URI_KINDS.values()))
             raise UsageError(
                 f"ioatlas cannot measure a {scheme.group(1)}: URI",
-                where=location,
+                where=masked(location),
                 remedy=f"use a path or one of {known}",
             )
+        check_no_secret(location)
         return kind.open(location, name)
     path = os.path.join(os.getcwd(), location)
     target = answer_within(lambda: _open_path(path, name, new_file=new_file), location)
@@ -96,6 +97,7 @@ def expected_target(location: str, name: str, size_bytes: int) -> Target | None:
     location = _full_uri(location)
     scheme = _SCHEME.match(location)
     if scheme is not None and scheme.group(1).lower() in URI_KINDS:
+        check_no_secret(location)
         check_uri(location)
         engine = URI_ENGINES[scheme_of(location)]
         return Target(name, "uri", location, NOT_YET, size_bytes, ioengine=engine)
@@ -108,7 +110,7 @@ def expected_target(location: str, name: str, size_bytes: int) -> Target | None:
 
 def _full_uri(location: str) -> str:
     """`rbd:POOL/IMAGE` as people write it is `rbd://POOL/IMAGE`; a scheme is in small letters."""
-    short = re.fullmatch(r"(rbd):(?!//)([^:]+)", location, re.IGNORECASE)
+    short = re.fullmatch(r"(rbd):(?!//)([^:]*)", location, re.IGNORECASE)
     return f"rbd://{short[2]}" if short is not None and not os.path.lexists(location) else location
 
 
@@ -117,11 +119,11 @@ def _check_without_mount(scheme: str, location: str) -> None:
     if scheme in _INSTEAD:
         engine, instead = _INSTEAD[scheme]
         lacks = f", and the installed fio has no {engine} engine" if engine and lacks_engine(engine) else ""
-        raise UsageError(f"ioatlas does not open {scheme}: URIs{lacks}", where=location, remedy=instead)
+        raise UsageError(f"ioatlas does not open {scheme}: URIs{lacks}", where=masked(location), remedy=instead)
     if scheme in URI_ENGINES and lacks_engine(URI_ENGINES[scheme]):
         raise UsageError(
             f"the installed fio has no {URI_ENGINES[scheme]} engine",
-            where=location,
+            where=masked(location),
             remedy=f"install a fio that has it, or {_MOUNT[scheme.partition('+')[0]]}",
         )
 
@@ -159,13 +161,12 @@ def _open_path(path: str, name: str | None, *, new_file: bool) -> Target:
         _check_readable(real)
     else:
         _check_permitted(real, os.R_OK | os.X_OK)
-    room = os.statvfs(real)
     return Target(
         name=name or os.path.basename(real) or "root",
         kind=kind,
         location=real,
         size_bytes=status.st_size if kind == "file" else None,
-        free_bytes=room.f_bavail * room.f_frsize,
+        free_bytes=_free_bytes(real),
         logical_block_bytes=_filesystem_block_bytes(real),
     )
 
@@ -179,7 +180,7 @@ def _absent(path: str, bare: str, name: str | None, *, new_file: bool) -> Target
     if not os.path.isdir(parent) or path.endswith("/") or not new_file:
         raise IoAtlasError(
             "there is nothing at this path",
-            where=bare,
+            where=masked(bare),
             remedy=_REMOTE
             if _LOOKS_REMOTE.search(path)
             else "check the path; a NAS must be mounted first, a directory must be there already",
@@ -188,15 +189,20 @@ def _absent(path: str, bare: str, name: str | None, *, new_file: bool) -> Target
     _check_real_storage(os.path.dirname(real))
     check_fio_can_name(real)
     _check_permitted(os.path.dirname(real), os.W_OK | os.X_OK)
-    room = os.statvfs(os.path.dirname(real))
     return Target(
         name=name or os.path.basename(real),
         kind="file",
         location=real,
         identity=NEW_FILE,
-        free_bytes=room.f_bavail * room.f_frsize,
+        free_bytes=_free_bytes(os.path.dirname(real)),
         logical_block_bytes=_filesystem_block_bytes(os.path.dirname(real)),
     )
+
+
+def _free_bytes(directory: str) -> int | None:
+    """What is free there; None where the file system does not say, as some FUSE clients."""
+    room = os.statvfs(directory)
+    return room.f_bavail * room.f_frsize if room.f_blocks else None
 
 
 def _follow(link: str) -> os.stat_result:

@@ -4,7 +4,7 @@
 import pytest
 
 from ioatlas.errors import UsageError
-from ioatlas.fio.uri import URI_ENGINES, check_uri, place_options, scheme_of
+from ioatlas.fio.uri import URI_ENGINES, check_no_secret, check_uri, masked, place_options, scheme_of
 from ioatlas.model.options import ENGINES
 
 
@@ -45,3 +45,29 @@ def test_a_uri_that_does_not_name_one_place_is_refused(uri):
 
 def test_the_scheme_is_in_small_letters():
     assert scheme_of("RBD://a/b") == "rbd"
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        ("nbd://user:pw@host:10809/disk", "nbd://user:***@host:10809/disk"),
+        ("nbd+unix://u:pw@/disk?socket=/s", "nbd+unix://u:***@/disk?socket=/s"),
+        ("iscsi://user%pw@host:3260/iqn.x/1", "iscsi://user%***@host:3260/iqn.x/1"),
+        ("s3://bucket?access_key=AK&secret_key=pw", "s3://bucket?access_key=***&secret_key=***"),
+        ("rbd:pool/image:id=x:key=pw", "rbd:pool/image:id=x:key=***"),
+    ],
+)
+def test_a_password_is_never_shown_and_never_taken(typed, shown):
+    assert masked(typed) == shown
+    with pytest.raises(UsageError) as caught:
+        check_no_secret(typed)
+    assert "pw" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "typed",
+    ["nbd://alice@host/disk", "nbd://[::1]:10809/disk", "rbd://client@pool/key", "nbd+unix:///monkey=1?socket=/a:b@c"],
+)
+def test_a_uri_without_a_password_is_as_it_was(typed):
+    assert masked(typed) == typed
+    check_no_secret(typed)

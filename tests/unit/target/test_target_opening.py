@@ -165,11 +165,23 @@ def test_pipes_and_sockets_hold_no_data(tmp_path):
             open_target(str(tmp_path / "s"))
 
 
-@pytest.mark.parametrize("typed", ["", "  ", "gopher://x/y", "rbd://pool", "http://host/", "nbd+ssh://host/x", "NBD:"])
+@pytest.mark.parametrize(
+    "typed", ["", "  ", "gopher://x/y", "rbd://pool", "http://host/", "nbd+ssh://host/x", "NBD:", "rbd:", "gfapi:"]
+)
 def test_what_is_no_target_is_one_clear_error(typed):
     with pytest.raises(IoAtlasError) as caught:
         open_target(typed)
     assert caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    "typed",
+    ["nbd://user:pw9@127.0.0.1:1/x", "s3://key:pw9@host/bucket", "ftp://user:pw9@host/x", "rbd:pool/image:key=pw9"],
+)
+def test_no_refusal_tells_a_password(typed):
+    with pytest.raises(IoAtlasError) as caught:
+        open_target(typed)
+    assert "pw9" not in f"{caught.value} {caught.value.where} {caught.value.remedy}"
 
 
 def test_a_path_with_a_colon_is_a_path(tmp_path):
@@ -242,6 +254,12 @@ def test_little_may_be_put_where_nobody_says_what_is_free(tmp_path):
     assert usable_bytes(untold) == UNTOLD_BYTES
     with pytest.raises(IoAtlasError, match="does not say how much is free"):
         check_space(untold, UNTOLD_BYTES + 1)
+
+
+def test_free_space_that_nobody_tells_is_not_taken_for_none(tmp_path, monkeypatch):
+    silent = os.statvfs("/proc")
+    monkeypatch.setattr(os, "statvfs", lambda _: silent)
+    assert open_target(str(tmp_path)).free_bytes is None
 
 
 def test_extent_of_a_directory_is_open(tmp_path):
