@@ -16,6 +16,8 @@ from ioatlas.analysis.best import NUMBER_WIDTH, client_limited, disagrees, half_
 from ioatlas.analysis.drift import level_words
 from ioatlas.analysis.wander import wander_words
 from ioatlas.analysis.wording import per_cent, plural
+from ioatlas.model.application import is_work, work_of
+from ioatlas.model.cell import Cell
 from ioatlas.model.drift import ordinal
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import FindingCode
@@ -56,6 +58,8 @@ MOST_BARE = 0.5
 ENOUGH_CHECKS = 10
 """Blind checks from which their middle says something of the whole map."""
 CLIENT_SHARE = 0.5
+MOST_REASONS = 5
+"""Reasons of failures that are told one by one."""
 IDLE = "re-run when idle"
 LONGER = "re-run with a longer --window"
 
@@ -230,6 +234,24 @@ def _map_error(result: CampaignResult, _measured: Sequence[Estimate], _best: Seq
             yield Doubt(DoubtCode.FEW_CHECKS, Trust.FAIR, text, "re-run with a longer --budget")
 
 
+def _failed(result: CampaignResult, measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
+    """Cells that have no value because their load failed: each reason once, works by their names."""
+    have = {e.cell.key for e in result.estimates}
+    failed = [u for u in result.unmeasured if u.reason.code is UnmeasuredCode.FAILED and u.cell.key not in have]
+    if not failed:
+        return
+    by_reason: dict[str, list[Cell]] = {}
+    for one in failed:
+        by_reason.setdefault(one.reason.detail, []).append(one.cell)
+    share = len(failed) / (len(failed) + len({e.cell.key for e in measured}))
+    level = Trust.LOW if CELLS.level(share) is Trust.LOW else Trust.FAIR
+    for reason, cells in list(by_reason.items())[:MOST_REASONS]:
+        who = work_of(cells[0]) if len(cells) == 1 and is_work(cells[0]) else plural(len(cells), "cell")
+        yield Doubt(DoubtCode.FAILED, level, f"{who} failed: {reason}.", cells=tuple(cell.key for cell in cells[:20]))
+    if (more := len(by_reason) - MOST_REASONS) > 0:
+        yield Doubt(DoubtCode.FAILED, level, f"More failed, for {plural(more, 'other reason')}.")
+
+
 def _skipped(result: CampaignResult, measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
     have = {e.cell.key for e in result.estimates}
     lost = [
@@ -318,7 +340,7 @@ def _imported(result: CampaignResult, measured: Sequence[Estimate], _best: Seque
 
 _RULES: tuple[_Rule, ...] = (
     *(_corrupted, _nothing, _cached, _holes, _other_load, _moved, _uncertain, _disagreeing, _drifted, _unsteady),
-    *(_rounds, _reduced, _map_error, _skipped, _discarded, _client, _once, _few_ios, _unfinished, _imported),
+    *(_rounds, _reduced, _map_error, _failed, _skipped, _discarded, _client, _once, _few_ios, _unfinished, _imported),
 )
 
 

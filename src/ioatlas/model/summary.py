@@ -35,6 +35,7 @@ class DoubtCode(StrEnum):
     DATA_REDUCTION = "data-reduction"
     MAP_ERROR = "map-error"
     FEW_CHECKS = "few-checks"
+    FAILED = "failed"
     SKIPPED = "skipped"
     DISCARDED = "discarded"
     CLIENT_LIMITED = "client-limited"

@@ -11,6 +11,7 @@ from ioatlas.analysis import trust
 from ioatlas.analysis.best import NUMBER_WIDTH, STEADY_WIDTH
 from ioatlas.analysis.summary import _without_repeats, summarise
 from ioatlas.analysis.trust import badge
+from ioatlas.model.application import work_cell
 from ioatlas.model.cell import Cell
 from ioatlas.model.checks import BlindCheck, OtherTraffic
 from ioatlas.model.drift import ReplicateRow
@@ -275,3 +276,23 @@ def test_of_two_budgets_the_longer_one_is_advised():
     found = _without_repeats(["re-run with --visits 6 --budget 5m", "re-run with --budget 10m"])
     assert found == ["re-run with --visits 6 --budget 10m"]
     assert _without_repeats(["re-run when idle", "re-run with --budget 2m"]) == ["re-run when idle", "with --budget 2m"]
+
+
+def test_what_failed_is_told_with_its_reason_works_by_name_and_cells_by_number():
+    works = [
+        Unmeasured(work_cell("nas", name, "d"), read_unmeasured(f"failed: its command said {name}")) for name in "ab"
+    ]
+    cells = [Unmeasured(value(1, jobs=900 + n).cell, read_unmeasured("failed: it ended with 5")) for n in range(4)]
+    summary = summarise(result(row(18), unmeasured=(*works, *cells)))
+    assert [doubt.sentence for doubt in summary.doubts] == [
+        "a failed: its command said a.",
+        "b failed: its command said b.",
+        "4 cells failed: it ended with 5.",
+    ]
+    assert summary.trust is Trust.LOW
+    assert summarise(result(row(30), unmeasured=(works[0],))).trust is Trust.FAIR
+
+
+def test_many_reasons_are_counted():
+    many = [Unmeasured(work_cell("nas", f"w{n}", "d"), read_unmeasured(f"failed: reason {n}")) for n in range(8)]
+    assert summarise(result(row(), unmeasured=tuple(many))).doubts[-1].sentence == "More failed, for 3 other reasons."

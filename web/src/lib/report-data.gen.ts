@@ -815,6 +815,7 @@ export const DoubtCode = {
   DATA_REDUCTION: "data-reduction",
   MAP_ERROR: "map-error",
   FEW_CHECKS: "few-checks",
+  FAILED: "failed",
   SKIPPED: "skipped",
   DISCARDED: "discarded",
   CLIENT_LIMITED: "client-limited",

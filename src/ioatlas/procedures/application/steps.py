@@ -52,6 +52,7 @@ class WorkSteps(Steps):
         self._seconds: dict[str, float] = {}
         self._failed = Counter[str]()
         self._work_failed = False
+        self._uncleaned: set[str] = set()
 
     def _check_commands(self) -> None:
         """Raises RefusedError for commands that are not those that the cells were planned with."""
@@ -195,6 +196,8 @@ class WorkSteps(Steps):
             said = last_words(batch.directory, done.failed)
             why = f"its {done.failed} failed: {done.why}{f' ({said})' if said else ''}"
             return SectionResult(section, SectionState.FAILED, None, why)
+        if done.failed:
+            self._tell_uncleaned(section.cell, done.why, last_words(batch.directory, done.failed))
         part = self._part(self._works[work_of(section.cell)], done, batch.directory)
         if part is None:
             why = "it printed no figure above zero that its metric's regex takes"
@@ -211,6 +214,13 @@ class WorkSteps(Steps):
             purpose=row.purpose,
         )
         return SectionResult(section, SectionState.FINISHED, visit)
+
+    def _tell_uncleaned(self, cell: Cell, why: str, said: str) -> None:
+        """Once for each work: what it timed counts, but something of it may be left elsewhere."""
+        if cell.key not in self._uncleaned:
+            self._uncleaned.add(cell.key)
+            words = f"{why}{f' ({said})' if said else ''}"
+            self.runner.remark(RemarkKind.WARNING, f"{work_of(cell)} on {cell.target}: its cleanup failed: {words}.")
 
     @staticmethod
     def _part(work: Work, done: WorkDone, directory: Path) -> Part | None:
