@@ -7,6 +7,7 @@ All differences are logarithms of ratios, second campaign over first, so that a 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from math import exp, inf, log, log1p, sqrt
@@ -38,12 +39,15 @@ Outcome = Literal["higher", "lower", "not different", "same", "not comparable"]
 class Reading:
     """One accepted visit: the cell's name or key, a positive value in any unit (0 for a stall), when it was made, in
     seconds, and in which set-up of its target.
+
+    brief: its work was over so soon that what the system did just then decided the value.
     """
 
     cell: str
     value: float
     time: float
     set_up: int = 0
+    brief: bool = False
 
 
 @dataclass(frozen=True)
@@ -148,11 +152,12 @@ def compare(
         )
     values = [_by_cell(readings) for readings in (first, second)]
     common = [cell for cell in values[0] if cell in values[1]]
-    usable = [cell for cell in common if min(values[0][cell]) > 0 and min(values[1][cell]) > 0]
+    brief = _brief(first) & _brief(second) & set(common)
+    stalled = [cell for cell in common if cell not in brief and not (values[0][cell].min() and values[1][cell].min())]
+    usable = [cell for cell in common if cell not in brief and cell not in stalled]
     pools = [pool_variance([side[cell].tolist() for cell in usable]) for side in values]
     logs = [{cell: np.log(side[cell]) for cell in usable} for side in values]
     difference = {cell: float(logs[1][cell].mean() - logs[0][cell].mean()) for cell in usable}
-    stalled = [cell for cell in common if cell not in difference]
     margin, target = log1p(tolerance), -log(1 - effect)
     whole = None
     shared = 2 * (campaign_sd * t_quantile(0.975, campaign_dof) / t_quantile(0.975, inf)) ** 2
@@ -184,6 +189,7 @@ def compare(
         _cell(cell, logs[0][cell].size, logs[1][cell].size, tests[cell], cut, called, margin, target) for cell in usable
     ]
     cells += [_stalled(cell, values[0][cell], values[1][cell]) for cell in stalled]
+    cells += [_too_brief(cell, values[0][cell].size, values[1][cell].size) for cell in common if cell in brief]
     return Comparison(
         tuple(cells),
         whole,
@@ -429,6 +435,18 @@ def _cell(
         _power(test.error, test.dof, margin, target, level),
         detectable=detectable_of_cell(test.error, test.dof, margin, level),
     )
+
+
+def _brief(readings: Sequence[Reading]) -> set[str]:
+    """Cells most of whose visits were brief."""
+    visits = Counter(reading.cell for reading in readings)
+    brief = Counter(reading.cell for reading in readings if reading.brief)
+    return {cell for cell, count in brief.items() if 2 * count > visits[cell]}
+
+
+def _too_brief(name: str, n_first: int, n_second: int) -> CellComparison:
+    reason = "under 20 ms on both sides; use more files"
+    return CellComparison(name, n_first, n_second, None, None, None, None, "not comparable", None, reason)
 
 
 def _stalled(name: str, first: Floats, second: Floats) -> CellComparison:

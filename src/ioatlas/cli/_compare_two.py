@@ -201,6 +201,8 @@ def answer(found: CampaignComparison, *, every: bool = False) -> list[str]:
     sides = ((len(result.only_first), found.names[0]), (len(result.only_second), found.names[1]))
     alone = [f"{count} only in {name}" for count, name in sides if count]
     lines.append(f" Cells     {'; '.join([_changed(result), *alone])}")
+    untested = Counter(cell.reason for cell in result.cells if cell.outcome == "not comparable" and cell.reason)
+    lines += [f"           {plural(count, 'cell')} not compared: {reason}" for reason, count in untested.items()]
     powers = [cell.power for cell in result.cells if cell.power is not None]
     if whole is not None:
         lines.append(f" Power     {_noticed(whole.power, result.effect)} overall")

@@ -14,6 +14,7 @@ from typing import Literal
 
 from ioatlas.analysis.compare import Reading
 from ioatlas.analysis.imported_compare import counterparts, load_of
+from ioatlas.analysis.small_files import TELLING_SECONDS
 from ioatlas.analysis.windows import window_values
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import UsageError
@@ -22,6 +23,7 @@ from ioatlas.model.application import DIGEST
 from ioatlas.model.cell import Cell
 from ioatlas.model.configuration import Factor
 from ioatlas.model.purpose import Purpose
+from ioatlas.model.tree import is_tree
 from ioatlas.model.units import format_size
 from ioatlas.model.visit import set_up_of
 from ioatlas.results.exported import is_exported, read_exported
@@ -218,7 +220,13 @@ def read_campaign(directory: Path, quantity: str) -> Side:
             place = (cell.key, part.direction)
             rows.setdefault(place, Row(cell, part.direction))
             readings.setdefault(place, []).append(
-                Reading("/".join(place), float(value), visit.started_at, set_up_of(visit.replicate))
+                Reading(
+                    "/".join(place),
+                    float(value),
+                    visit.started_at,
+                    set_up_of(visit.replicate),
+                    brief=is_tree(cell) and part.runtime_ms < 1000 * TELLING_SECONDS,
+                )
             )
     if not readings:
         raise UsageError(

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -136,6 +137,18 @@ def test_stalls_are_named_and_left_out_of_the_mean():
     assert stalled.outcome == "not comparable"
     assert "0 of 3 and 3 of 3" in stalled.reason
     assert found.whole is not None
+
+
+def test_operations_that_were_over_at_once_on_both_sides_are_compared_with_nothing():
+    first, second = campaign(14, LEVELS), scaled(campaign(15, LEVELS), 0.2)
+    brief = [replace(r, brief=r.cell == "c1") for r in first]
+    both = compare(brief, [replace(r, brief=r.cell == "c1") for r in second])
+    (cell,) = (cell for cell in both.cells if cell.cell == "c1")
+    assert (cell.outcome, cell.ratio, cell.n_first) == ("not comparable", None, 3)
+    assert "20 ms" in cell.reason
+    # One that takes long on one side has become slower.
+    (cell,) = (cell for cell in compare(brief, second).cells if cell.cell == "c1")
+    assert cell.outcome == "lower"
 
 
 def test_cells_of_one_campaign_only_are_listed():
