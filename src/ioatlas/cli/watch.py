@@ -199,9 +199,11 @@ def _loop(session: Session, stop: Stop, *, once: bool, end: float, at_alarm: boo
 
 
 def _share(text: str) -> float:
+    from ioatlas.watch.settings import MOST_SHARE
+
     share = parse_percent(text, where="--share")
-    if not 0 < share <= 0.5:
-        raise UsageError("the share is above 0 and at most 50%", where="--share", remedy="write 1%")
+    if not 0 < share <= MOST_SHARE:
+        raise UsageError(f"the share is above 0 and at most {MOST_SHARE:.0%}", where="--share", remedy="write 1%")
     return share
 
 

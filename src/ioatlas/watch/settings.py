@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ FILE = "watch.json"
 FORMAT = 1
 LONGEST_ROUND_SECONDS = 60.0
 SHORTEST_ROUND_SECONDS = 5.0
+MOST_SHARE = 0.5
 KEPT_FREE = 0.8
 """Part of the share that a round plans to take: the rest is for what takes longer."""
 DEFAULT_PATTERNS: tuple[Mapping[str, str | int], ...] = (
@@ -76,11 +78,12 @@ def round_seconds(every_seconds: float, share: float) -> float:
     seconds = min(LONGEST_ROUND_SECONDS, KEPT_FREE * share * every_seconds)
     if seconds < SHORTEST_ROUND_SECONDS:
         least = SHORTEST_ROUND_SECONDS / KEPT_FREE
+        needed = least / every_seconds
+        or_more = f" or give it more (--share {100 * needed:.2g}%)" if needed <= MOST_SHARE else ""
         raise UsageError(
             f"{share:.2%} of {format_duration(every_seconds)} is too little for a round",
             where="--share",
-            remedy=f"measure less often (--every {format_duration(least / share)}) "
-            f"or give it more (--share {100 * least / every_seconds:.2g}%)",
+            remedy=f"measure less often (--every {ceil(least / share)}s){or_more}",
         )
     return seconds
 

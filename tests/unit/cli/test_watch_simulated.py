@@ -167,6 +167,8 @@ def test_others_are_refused(copy, tmp_path):
     assert (other.returncode, "other cells are watched there" in other.stderr) == (2, True)
     for words, said in (
         (["--share", "0.01%"], "too little for a round"),
+        (["--every", "12s", "--share", "50%"], "less often (--every 13s)\n"),
+        (["--every", "20s", "--share", "10%"], "(--every 63s) or give it more (--share 31%)"),
         (["--every", "1s"], "at least 10 s apart"),
         (["--false-alarms", "1h"], "are no alarm"),
         (["--until", "soon"], "is no time"),
