@@ -61,17 +61,21 @@ def test_killed_in_the_middle_it_leaves_nothing_once_resumed(disk_dir, tmp_path)
     assert list(target.iterdir()) == []
 
 
-@pytest.mark.skipif(os.geteuid() != 0 or bool(missing(lab.scenarios()["names-smb"])), reason="root and samba")
-def test_names_are_measured_on_an_smb_share(own_lab, tmp_path):
-    campaign = tmp_path / "smb.toml"
-    with lab.start("names-smb", round_trip_ms=5.0) as share:
+@pytest.mark.skipif(os.geteuid() != 0, reason="root")
+@pytest.mark.parametrize("name", ["names-smb", "names-nfs"])
+def test_names_are_measured_on_a_share(own_lab, tmp_path, name):
+    if lacking := missing(lab.scenarios()[name]):
+        pytest.skip(", ".join(need.program for need in lacking))
+    campaign = tmp_path / "share.toml"
+    with lab.start(name, round_trip_ms=5.0) as share:
+        before = sorted(os.listdir(share.location))
         campaign.write_text(
             f'file_sizes = "0"\nvisits = 1\n[target]\npath = "{share.location}"\n[sweep]\nnrfiles = 10\nnumjobs = 1\n'
         )
-        made = ioatlas("map", "--campaign", campaign, "-o", tmp_path / "smb", "--json", "--yes")
+        made = ioatlas("map", "--campaign", campaign, "-o", tmp_path / "share", "--json", "--yes")
         assert made.returncode == 0, made.stderr
-        assert os.listdir(share.location) == ["data"]
-    found = json.loads(ioatlas("show", tmp_path / "smb", "--json").stdout)["rows"]
+        assert sorted(os.listdir(share.location)) == before
+    found = json.loads(ioatlas("show", tmp_path / "share", "--json").stdout)["rows"]
     rates = {row["operation"]: row["iops"] for row in found}
     # What changes a name takes a round trip at least.
     assert all(rates[name] <= 200 for name in ("create", "rename", "delete"))

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ioatlas.errors import UsageError
-from ioatlas.lab.catalog_root import SMB_FAR_PACKAGES, SMB_SHARE, smb_steps
-from ioatlas.lab.catalog_shares import CACHES, GLUSTER_PACKAGES, gluster_steps
+from ioatlas.lab.catalog_root import FAR_PACKAGES, SMB_FAR_PACKAGES, SMB_SHARE, smb_steps
+from ioatlas.lab.catalog_shares import CACHES, GLUSTER_PACKAGES, NFS_PACKAGES, gluster_steps, nfs_steps
 from ioatlas.lab.recipes import REGISTRY, number, whole
-from ioatlas.lab.scenario import FarLink, Nodes, Recipe, Scenario, Setting, Truth
+from ioatlas.lab.scenario import FarLink, Nodes, Recipe, Requirement, Run, Scenario, Serve, Setting, Truth
 
 # The client asks the server for each name and each stat: its kernel keeps neither.
 NOTHING_KEPT = ("--entry-timeout=0", "--negative-timeout=0", "--attribute-timeout=0")
@@ -64,5 +64,38 @@ REGISTRY["names-smb"] = Scenario(
     SMB_FAR_PACKAGES,
     {"round_trip_ms": 1.0},
     _names_smb,
+    needs_root=True,
+)
+
+# It puts itself into the background and writes no number: the shell stays as long as the mount does.
+FUSE_NFS = (
+    "fuse-nfs -n nfs://{server}{dir}/export -m {dir}/mount -E 0 -N 0 -T 0 && "
+    "while mountpoint -q {dir}/mount; do sleep 1; done"
+)
+
+
+def _names_nfs(s: Mapping[str, Setting]) -> Recipe:
+    trip = number(s, "round_trip_ms")
+    steps = (
+        *nfs_steps(FarLink(trip, 1500), 1 << 30, 4096),
+        Run(("mkdir", "{dir}/mount")),
+        Serve("client", ("sh", "-c", FUSE_NFS), "{dir}/mount/data"),
+    )
+    truth = {"round_trip_ms": Truth(trip, "ms", note="of each request: a call takes at least one")}
+    return Recipe(steps, "{dir}/mount", truth, kind="directory")
+
+
+REGISTRY["names-nfs"] = Scenario(
+    "names-nfs",
+    "latency",
+    "a directory on an NFS server (Ganesha) at the end of a link of known round trip, mounted by fuse-nfs",
+    (
+        *FAR_PACKAGES,
+        *NFS_PACKAGES,
+        Requirement("fuse-nfs", "fuse-nfs built from github.com/sahlberg/fuse-nfs; Debian has no package"),
+        Requirement("/dev/fuse", "a kernel with FUSE"),
+    ),
+    {"round_trip_ms": 1.0},
+    _names_nfs,
     needs_root=True,
 )

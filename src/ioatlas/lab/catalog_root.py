@@ -232,12 +232,12 @@ SMB_PACKAGES = (
     Requirement("smbnetfs", "smbnetfs"),
     Requirement("/dev/fuse", "a kernel with FUSE"),
 )
-SMB_FAR_PACKAGES = (
+FAR_PACKAGES = (
     Requirement("ip", "iproute2"),
     Requirement("nsenter", "util-linux"),
     Requirement("/dev/net/tun", "a kernel with TUN"),
-    *SMB_PACKAGES,
 )
+SMB_FAR_PACKAGES = (*FAR_PACKAGES, *SMB_PACKAGES)
 SMB = """[global]
 server role = standalone server
 map to guest = bad user

@@ -16,6 +16,7 @@ from ioatlas.lab.network import goodput_bytes_per_s
 from ioatlas.lab.recipes import NAMED_URI, REGISTRY, SOCKET, STORAGE_DAEMON, storage_export, whole
 from ioatlas.lab.scenario import (
     Check,
+    FarLink,
     Link,
     Loop,
     MakeFile,
@@ -54,22 +55,27 @@ NFS_REGISTERED = (
 )
 
 
-def _nfs(s: Mapping[str, Setting]) -> Recipe:
-    rate, mtu, size = whole(s, "rate_bits_per_s"), whole(s, "mtu"), whole(s, "size_bytes")
-    client = choice(s, "client", "libnfs", "kernel")
-    steps: list[Step] = [
-        Link(rate, mtu),
-        MakeFile("{dir}/drive.img", size + (64 << 20), random=False),
+def nfs_steps(link: Link | FarLink, drive_bytes: int, size_bytes: int) -> tuple[Step, ...]:
+    """A server behind the link, whose export {dir}/export holds a file `data`."""
+    return (
+        link,
+        MakeFile("{dir}/drive.img", drive_bytes, random=False),
         Loop("{dir}/drive.img"),
         Run(("mkfs.ext4", "-q", "-F", "{loop0}")),
         Run(("mkdir", "{dir}/export", "{dir}/recovery")),
         Run(("mount", "-o", "noatime", "{loop0}", "{dir}/export")),
-        MakeFile("{dir}/export/data", size),
+        MakeFile("{dir}/export/data", size_bytes),
         Text("{dir}/ganesha.conf", GANESHA),
         Serve("server", ("unshare", "--mount", "--", "sh", "-c", NFS_SERVER), f"{{server}}:{NFS_PORT}", inside=True),
         Run(("timeout", "15", "sh", "-c", NFS_REGISTERED)),
         IPERF_SERVER,
-    ]
+    )
+
+
+def _nfs(s: Mapping[str, Setting]) -> Recipe:
+    rate, mtu, size = whole(s, "rate_bits_per_s"), whole(s, "mtu"), whole(s, "size_bytes")
+    client = choice(s, "client", "libnfs", "kernel")
+    steps = [*nfs_steps(Link(rate, mtu), size + (64 << 20), size)]
     if client == "kernel":
         mount = ("mount", "-t", "nfs4", "-o", "vers=4.1,proto=tcp,soft", "{server}:/disk", "{dir}/mount")
         steps += [Run(("mkdir", "{dir}/mount")), Run(mount)]
@@ -100,21 +106,19 @@ def _nfs(s: Mapping[str, Setting]) -> Recipe:
     )
 
 
+NFS_PACKAGES = (
+    IPERF,
+    LOSETUP,
+    Requirement("ganesha.nfsd", "nfs-ganesha"),
+    Requirement("ganesha/libfsalvfs.so", "nfs-ganesha-vfs"),
+    Requirement("rpcbind", "rpcbind"),
+    Requirement("mkfs.ext4", "e2fsprogs"),
+)
 REGISTRY["nas-nfs"] = Scenario(
     "nas-nfs",
     "link",
     "a file on an NFS server (Ganesha) behind a 100 Mb/s link, by libnfs; or by the kernel (client=kernel)",
-    (
-        *IPROUTE,
-        IPERF,
-        LOSETUP,
-        STORAGE_DAEMON,
-        Requirement("qemu/block-nfs.so", "qemu-block-extra"),
-        Requirement("ganesha.nfsd", "nfs-ganesha"),
-        Requirement("ganesha/libfsalvfs.so", "nfs-ganesha-vfs"),
-        Requirement("rpcbind", "rpcbind"),
-        Requirement("mkfs.ext4", "e2fsprogs"),
-    ),
+    (*IPROUTE, STORAGE_DAEMON, Requirement("qemu/block-nfs.so", "qemu-block-extra"), *NFS_PACKAGES),
     {"client": "libnfs", "rate_bits_per_s": 10**8, "mtu": 1500, "size_bytes": 64 << 20},
     _nfs,
     needs_root=True,

@@ -13,7 +13,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -223,6 +223,13 @@ def _expected(name: str, settings: Mapping[str, Setting], ident: str) -> tuple[R
     return scenario.build(filled(scenario, settings)), context
 
 
+def _how_to_get(packages: Sequence[str]) -> str:
+    """What to type for packages, and what no package brings: a kernel's part, or a program from its source."""
+    named = [one for one in dict.fromkeys(packages) if " " not in one]
+    others = [one for one in dict.fromkeys(packages) if " " in one]
+    return "; ".join(([f"apt-get install {' '.join(named)}"] if named else []) + [f"it takes {one}" for one in others])
+
+
 def up(name: str, settings: Mapping[str, Setting] | None = None, *, owned: bool = False, ident: str = "") -> LabTarget:
     """Start a scenario that stays until `down`; with `owned` it is also swept once this program has ended.
 
@@ -233,10 +240,9 @@ def up(name: str, settings: Mapping[str, Setting] | None = None, *, owned: bool 
     chosen = filled(scenario, settings or {})
     lacking = missing(scenario)
     if lacking:
-        packages = " ".join(dict.fromkeys(need.package for need in lacking))
         raise IoAtlasError(
             f"lab scenario {name} needs {', '.join(need.program for need in lacking)}",
-            remedy=f"apt-get install {packages}",
+            remedy=_how_to_get([need.package for need in lacking]),
         )
     if scenario.needs_root and os.geteuid() != 0:
         raise IoAtlasError(
