@@ -162,7 +162,7 @@ class PlainLines:
 
     def __call__(self, event: Event) -> None:
         said = self._progress.take(event)
-        if said and event.name == "configuration":
+        if said and event.name in ("configuration", "remark"):
             click.echo(said, err=True)
         if said is None or self._now() - self._told < PLAIN_SECONDS:
             return

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Any
 
 from ioatlas.errors import RefusedError, UsageError
 from ioatlas.model.configuration import Configuration
@@ -37,6 +38,14 @@ class Consent:
     own: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     answer: Callable[[Configuration], Answer] | None = None
 
+    def without(self, kind: str, text: str) -> Consent:
+        """What is left for other targets once one of the texts has served."""
+        every: list[str] = list(getattr(self, kind))
+        if text in every:
+            every.remove(text)
+        left: dict[str, Any] = {kind: tuple(every)}
+        return replace(self, **left)
+
     def typed(self, kind: str, target: str) -> tuple[str, ...]:
         """All that was typed for a target. kind: 'destroy' or 'overwrite'."""
         every: tuple[str, ...] = getattr(self, kind)
@@ -50,15 +59,22 @@ def typed_texts(typed: str | Sequence[str] | None) -> tuple[str, ...]:
 
 
 def confirm_writing(plan: Plan, consent: Consent, targets: Sequence[Target]) -> None:
-    """The guards and what a person has to type, for every one of these targets that will be written."""
+    """The guards and what a person has to type, for every one of these targets that will be written.
+
+    A text serves for one place: drives of one size have the same, and each of them has to be meant.
+    """
+    meant: set[str] = set()
     for target in targets:
         if not plan.writes(target.name):
             continue
         try:
             check_before_start(target, writes=True)
-            if target.kind in CONFIRMS:
+            if target.kind in CONFIRMS and target.location not in meant:
                 kind, confirm = CONFIRMS[target.kind]
-                _confirmed(lambda text: confirm(target, text), consent.typed(kind, target.name))  # noqa: B023
+                text = _confirmed(lambda text: confirm(target, text), consent.typed(kind, target.name))  # noqa: B023
+                if text != consent.own.get(target.name, {}).get(kind):
+                    consent = consent.without(kind, text)
+                meant.add(target.location)
         except UsageError as error:
             error.remedy += (
                 "; or measure it with --read-only, which writes nothing"
@@ -68,15 +84,16 @@ def confirm_writing(plan: Plan, consent: Consent, targets: Sequence[Target]) -> 
             raise
 
 
-def _confirmed(confirm: Callable[[str | None], None], typed: Sequence[str]) -> None:
-    """Raises what the guard raises unless one of the texts is what it wants."""
+def _confirmed(confirm: Callable[[str | None], None], typed: Sequence[str]) -> str:
+    """The text that the guard wants. Raises what it raises unless there is one; '' where it wants none."""
     for text in typed[:-1]:
         try:
             confirm(text)
         except RefusedError:
             continue
-        return
+        return text
     confirm(typed[-1] if typed else None)
+    return typed[-1] if typed else ""
 
 
 def check_something_typed(plan: Plan, consent: Consent, targets: Sequence[Target]) -> None:
