@@ -2,7 +2,7 @@
 """Which hosts make up a fleet: a file, or words of a command line.
 
 --clients hosts.toml          a table [[host]] for each
---clients a,b,root@c          over ssh, as the user's ssh configuration says
+--clients a,b,root@c:2222     over ssh, as the user's ssh configuration says
 --clients local:4             four clients of this machine, each with its own host name and processes
 --clients netns:one,two       network namespaces of this machine, by name
 --clients fio://10.0.0.5      a `fio --server` that its owner started
@@ -174,6 +174,8 @@ def _host(entry: Mapping[str, Any], where: str) -> Host:
         raise _bad("it does not say how the host is reached", where, f"add one of {', '.join(_WORDS)}")
     if told["kind"] == "fio":
         told["destination"], told["port"] = _host_and_port(told["destination"], told.get("port", 0), where)
+    if kinds == ["ssh"]:
+        told["destination"], told["port"] = _ssh_and_port(told["destination"], told.get("port", 0), where)
     if not told.get("name"):
         told["name"] = _name_from(told["destination"].rpartition("/")[2] if kinds == ["pod"] else told["destination"])
     host = Host(**{**told, "options": tuple(told.get("options", ()))})
@@ -220,6 +222,16 @@ def _host_and_port(text: str, port: int, where: str) -> tuple[str, int]:
     return match[1].strip("[]"), int(match[2] or port or FIO_PORT)
 
 
+def _ssh_and_port(text: str, port: int, where: str) -> tuple[str, int]:
+    """`root@c1:2222`, `[fe80::1]:2222` -> what `ssh` takes, and the port; it takes no port behind a name."""
+    match = re.fullmatch(r"((?:[^@/]*@)?)(\[[^\]]+\]|[^:\[\]/]+)(?::(\d{1,5}))?", text)
+    if match is None:  # ssh://..., or IPv6 without brackets
+        return text, port
+    if int(match[3] or 0) >= 1 << 16 or (port and match[3] and port != int(match[3])):
+        raise _bad(f"{match[3]} is no port, or not the one that is told beside", where)
+    return match[1] + match[2].strip("[]"), port or int(match[3] or 0)
+
+
 def _name_from(destination: str) -> str:
     """A host's name from how it is reached: without the user, and without what no name can hold."""
     return re.sub(r"[^A-Za-z0-9._-]", "-", destination.rpartition("@")[2]).strip("-.")
@@ -234,11 +246,18 @@ def _checked(hosts: Iterable[Host], where: str = "--clients") -> tuple[Host, ...
         ("name", [host.name for host in told]),
         ("fio server", [host.destination for host in told if host.kind == "fio"]),
         ("namespace", [host.destination for host in told if host.kind == "netns"]),
+        ("address", [_address_of(host) for host in told if host.kind == "ssh"]),
     ):
         twice = [name for name, count in Counter(names).items() if count > 1]
         if twice:
             raise _bad(f"two hosts have the {what} {twice[0]!r}", where, "name every host once, each with its own name")
     return told
+
+
+def _address_of(host: Host) -> str:
+    """Where ssh leads, as far as that can be told without asking."""
+    port = f", port {host.port}" if host.port else ""
+    return f"{host.destination}{port}{f' by {host.listen}' if host.listen else ''}"
 
 
 def _bad(what: str, where: str, remedy: str = _FORMS) -> UsageError:

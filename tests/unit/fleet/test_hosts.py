@@ -96,3 +96,30 @@ def test_a_wrong_file_says_where_and_what(text, said, tmp_path):
         read_clients("h.toml", folder=tmp_path)
     assert said in str(raised.value)
     assert "h.toml" in raised.value.where
+
+
+@pytest.mark.parametrize(
+    ("typed", "destination", "port"),
+    [
+        ("root@10.0.0.5:2222", "root@10.0.0.5", 2222),
+        ("c1:22", "c1", 22),
+        ("[fe80::1]:2222", "fe80::1", 2222),
+        ("root@[::1]", "root@::1", 0),
+        ("root@::1", "root@::1", 0),
+        ("ssh://root@c1:22", "ssh://root@c1:22", 0),
+    ],
+)
+def test_a_port_behind_a_host_is_one_for_ssh(typed, destination, port):
+    (host,) = read_clients(typed).hosts
+    assert (host.destination, host.port) == (destination, port)
+
+
+def test_a_host_is_no_two_clients_by_two_names(tmp_path):
+    file = tmp_path / "hosts.toml"
+    file.write_text('[[host]]\nname = "x"\nssh = "root@c1"\n[[host]]\nname = "y"\nssh = "root@c1"\n')
+    with pytest.raises(UsageError, match="two hosts have the address 'root@c1'"):
+        read_clients(str(file))
+    file.write_text('[[host]]\nname = "x"\nssh = "c1:22"\n[[host]]\nname = "y"\nssh = "c1:2222"\n')
+    assert read_clients(str(file)).names == ("x", "y")
+    with pytest.raises(UsageError, match="99999 is no port"):
+        read_clients("c1:99999")
