@@ -81,8 +81,10 @@ def bars(aligned: Aligned, quantity: str, *, where: Filter, title: str) -> Drawi
     )
     ticks = tuple((float(place), label) for place, label in enumerate(labels))
     name, unit = UNITS[quantity]
-    note = "Of mixed loads reads are below, writes above; the interval is of their total." if stacked else ""
-    return Drawing(title, "bars", "", name, unit, (Panel("", series, ticks),), note=note)
+    notes = ["Of mixed loads reads are below, writes above; the interval is of their total."] if stacked else []
+    if any(dot.low is None for one in series for dot in one.dots):
+        notes.append("A bar without an interval has one visit.")
+    return Drawing(title, "bars", "", name, unit, (Panel("", series, ticks),), note=" ".join(notes))
 
 
 def lines(

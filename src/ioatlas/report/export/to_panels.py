@@ -230,10 +230,12 @@ def _line(axes: Axes, series: Series, number: int, factor: float) -> None:
 
 
 def _errors(dots: Sequence[Dot], factor: float) -> list[list[float]]:
-    """Distances to the ends of the intervals; nothing where there is none."""
+    """Distances to the ends of the intervals. Where there is none nothing is drawn: a bar of no length looks like an
+    exact value.
+    """
     return [
-        [max(0.0, dot.value - dot.low) / factor if dot.low is not None else 0.0 for dot in dots],
-        [max(0.0, dot.high - dot.value) / factor if dot.high is not None else 0.0 for dot in dots],
+        [math.nan if dot.low is None else max(0.0, dot.value - dot.low) / factor for dot in dots],
+        [math.nan if dot.high is None else max(0.0, dot.high - dot.value) / factor for dot in dots],
     ]
 
 
