@@ -15,8 +15,10 @@ from typing import Any, Self
 
 import numpy as np
 
+from ioatlas.analysis.best import eligible, speed
 from ioatlas.analysis.windows import WindowValues, window_values
 from ioatlas.model.cell import Cell
+from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.outcomes import KeptRecord
 from ioatlas.model.purpose import SWEPT, Purpose
@@ -26,6 +28,8 @@ from ioatlas.model.visit import Part, Visit
 LEAST_SECONDS = 0.25
 """Least credit that matters, in seconds of the sustained rate: half of a short window."""
 LEAST_IOS = 3
+REACHED = 1.25
+"""Times the sustained rate that a later load may reach before it is told."""
 FASTER = 1.5
 """How many times the sustained rate a burst reaches at least."""
 SETTLED = 0.25
@@ -282,8 +286,8 @@ def _in_unit(burst: Burst, values: WindowValues) -> float:
     return values.iops if burst.unit is BurstUnit.IOS else values.bw_bytes_per_s
 
 
-def burst_findings(bursts: Iterable[Burst], *, several: bool) -> list[Finding]:
-    """One sentence for each. several: whether targets have to be told apart."""
+def burst_findings(bursts: Iterable[Burst], *, several: bool, estimates: Sequence[Estimate] = ()) -> list[Finding]:
+    """One sentence for each. several: whether targets have to be told apart. estimates: as they are told."""
     found = []
     for one in bursts:
         on = f" on {one.target}" if several else ""
@@ -296,12 +300,21 @@ def burst_findings(bursts: Iterable[Burst], *, several: bool) -> list[Finding]:
         lasted = one.credit_bytes / max(1.0, one.peak_bytes_per_s - one.sustained_bytes_per_s)
         at = f"at up to {peak}" if lasted >= RESOLVED_SECONDS else "faster"
         sentence = (
-            f"The first {size} of {one.direction}s{on} come {at}, then {sustained}. "
+            f"The first {size} of {one.direction}s{on} come {at}, then {sustained}{_exceeded(one, estimates)}. "
             f"{_credit(one, seconds)} {_measured(one)}"
         )
         title = f"Burst credit of {one.direction}s{on}"
         found.append(Finding(FindingCode.BURST, sentence, title=title, target=one.target, direction=one.direction))
     return found
+
+
+def _exceeded(one: Burst, estimates: Iterable[Estimate]) -> str:
+    """Where later loads were clearly faster than what came after the credit: no two sentences contradict each other."""
+    if one.unit is not BurstUnit.BYTES or one.fast_cells:
+        return ""
+    mine = (e for e in estimates if (e.cell.target, e.direction, e.kind) == (one.target, one.direction, "measured"))
+    best = max((speed(e) for e in eligible(mine)), default=0.0)
+    return f" at first; later loads reached {format_rate(best)}" if best > REACHED * one.sustained_bytes_per_s else ""
 
 
 def _amount(one: Burst, value: float) -> str:

@@ -274,6 +274,7 @@ def _with_drift(read: _Read, result: CampaignResult, judged: Sequence[Finding]) 
             *burst_findings(
                 standing(read.parts.journal.kept(Bursts).bursts, read.cells, read.made),
                 several=len(result.targets) > 1,
+                estimates=with_fresh(result.estimates, result.fresh),
             ),
         ),
     )

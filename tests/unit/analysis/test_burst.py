@@ -7,9 +7,11 @@ import pytest
 
 from ioatlas.analysis.burst import Burst, Bursts, burst_findings, find_burst, rate_while_fed, standing
 from ioatlas.model.cell import Cell
+from ioatlas.model.estimate import Estimate
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import read_reasons
+from ioatlas.model.verdict import VerdictCode
 from ioatlas.model.visit import Part, Series, Visit
 
 PROBED, OTHER = (Cell.of("t", {"rw": "randread", "bs": bs}) for bs in (65536, 4096))
@@ -119,3 +121,10 @@ def test_what_a_log_wrote_late_is_no_peak():
 def test_credit_that_is_gone_at_once_has_no_speed():
     (found,) = burst_findings([replace(BURST, peak_bytes_per_s=2e9)], several=False)
     assert found.sentence.startswith("The first 47.7 MiB of reads come faster, then 38.1 MiB/s. ")
+
+
+@pytest.mark.parametrize(("rate", "told"), [(45e6, ""), (80e6, " at first; later loads reached 76.3 MiB/s")])
+def test_a_best_value_above_the_sustained_rate_is_told_beside_it(rate, told):
+    values = [Estimate(PROBED, "read", "measured", 2, rate, verdict=VerdictCode.STEADY)]
+    (found,) = burst_findings([BURST], several=False, estimates=values)
+    assert f"38.1 MiB/s{told}. " in found.sentence
