@@ -15,6 +15,7 @@ _SPLIT = re.compile(r"(?<!\\):")
 _TIME = re.compile(r"(\d+(?:\.\d+)?)(ms|us|s|m|h|)")
 _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "": 1.0, "m": 60.0, "h": 3600.0}
 _WHOLE = 1 << 40
+_WAYS = ("read", "write", "trim")
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,13 @@ class SimulatedJob:
 
     def block_bytes(self, direction: str) -> float:
         """Mean size of an I/O in one direction."""
-        place = ("read", "write", "trim").index(direction)
+        return self._blocks[_WAYS.index(direction)]
+
+    @cached_property
+    def _blocks(self) -> tuple[float, ...]:
+        return tuple(self._block_bytes(place) for place in range(len(_WAYS)))
+
+    def _block_bytes(self, place: int) -> float:
         mixed = self.options.get("bssplit", "")
         parts = mixed.split(",")
         split = parts[min(place, len(parts) - 1)]
@@ -107,7 +114,7 @@ class SimulatedJob:
 
     def offered_iops(self, direction: str) -> float:
         """I/Os a second that one job offers in a direction; 0 of a closed loop."""
-        place = ("read", "write", "trim").index(direction)
+        place = _WAYS.index(direction)
         for name in ("rate_iops", "rate"):
             given = self.options.get(name, "").split(",")
             text = given[min(place, len(given) - 1)]

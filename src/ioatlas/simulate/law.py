@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from ioatlas.simulate.jobs import SimulatedJob
 
@@ -127,12 +128,12 @@ class Demand:
     client_iops: float
     weight: float
 
-    @property
+    @cached_property
     def mean_seconds(self) -> float:
         """Mean latency of an I/O alone."""
         return sum(share * self.alone_seconds[way] for way, share in self.shares.items())
 
-    @property
+    @cached_property
     def block_bytes(self) -> float:
         """Mean size of an I/O."""
         return sum(share * self.blocks[way] for way, share in self.shares.items())
@@ -184,6 +185,8 @@ def rates(law: Law, demands: Sequence[Demand], speed: float = 1.0) -> list[Rate]
 def _in_step(demands: Sequence[Demand], made: list[float]) -> list[float]:
     """Jobs with `flow` keep the ratio of their weights: those that are ahead wait."""
     held = [iops / one.weight for iops, one in zip(made, demands, strict=True) if one.weight]
+    if not held:
+        return made
     return [min(held) * one.weight if one.weight else iops for iops, one in zip(made, demands, strict=True)]
 
 

@@ -7,7 +7,6 @@ import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any
@@ -16,7 +15,6 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from ioatlas.fio.figures import bucket_value
 from ioatlas.fio.series import DIRECTIONS
 from ioatlas.simulate.device import Load
 from ioatlas.simulate.jobs import SimulatedJob
@@ -62,44 +60,41 @@ class Entry:
             return sum(int((rows[:, 2] == DIRECTIONS.index(way)).sum()) for rows in self.rows)
         return round(self.load.ios(way) / self.job.numjobs) * self.job.numjobs
 
-    def moved_bytes(self, way: str) -> int:
-        """Bytes in one direction."""
+    def moved_bytes(self, way: str, count: int) -> int:
+        """Bytes in one direction of so many I/Os."""
         if self.rows:
             return int(sum(rows[rows[:, 2] == DIRECTIONS.index(way), 3].sum() for rows in self.rows))
-        return int(self.count(way) * self.job.block_bytes(way))
+        return int(count * self.job.block_bytes(way))
 
-    def latencies_ns(self, way: str) -> NDArray[np.float64]:
-        """Latencies that stand for all of them, ascending; each for as many I/Os as any other."""
+    def latencies_ns(self, way: str, count: int) -> NDArray[np.float64]:
+        """Latencies that stand for all of so many I/Os, ascending; each for as many as any other."""
         if self.rows:
             all_rows = np.concatenate(self.rows)
             return np.sort(all_rows[all_rows[:, 2] == DIRECTIONS.index(way), 1]) * 1e9
-        steps = _NORMAL[:: max(1, _QUANTILES // max(1, self.count(way)))] if self.count(way) < _QUANTILES else _NORMAL
+        steps = _NORMAL[:: max(1, _QUANTILES // max(1, count))] if count < _QUANTILES else _NORMAL
         values = np.exp(self.spread * steps)
         return np.asarray(values * (self.load.latency_seconds(way) * 1e9 / values.mean()), dtype=np.float64)
 
 
-@lru_cache(maxsize=1 << 16)
-def bucket(latency_ns: float) -> int:
-    """The middle of fio's bucket of a latency (`plat_val_to_idx` in its stat.c)."""
-    value = max(0, int(latency_ns))
-    bits = value.bit_length() - 1
-    if bits <= _BITS:
-        return value
-    error_bits = bits - _BITS
-    return bucket_value(((error_bits + 1) << _BITS) + ((value >> error_bits) & ((1 << _BITS) - 1)))
+def buckets(latencies_ns: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The middles of fio's buckets of latencies (`plat_val_to_idx` and `plat_idx_to_val` in its stat.c)."""
+    _, bits = np.frexp(latencies_ns.astype(np.float64))
+    error_bits = np.maximum(0, bits.astype(np.int64) - 1 - _BITS)
+    return (latencies_ns >> error_bits << error_bits) + (1 << error_bits >> 1)
 
 
 def _latency(values: NDArray[np.float64], count: int) -> dict[str, Any]:
     if not count or not values.size:
         return dict(_NONE)
     each, rest = divmod(count, values.size)
-    whole, places = np.unique(values.astype(np.int64), return_inverse=True)
+    middles = buckets(values.astype(np.int64))
+    whole, places = np.unique(middles, return_inverse=True)
     counts = np.bincount(places, np.where(np.arange(values.size) < rest, each + 1, each))
-    bins: dict[str, int] = {}
-    for value, number in zip(whole.tolist(), counts.astype(np.int64).tolist(), strict=True):
-        if number:
-            key = str(bucket(value))
-            bins[key] = bins.get(key, 0) + number
+    bins = {
+        str(value): number
+        for value, number in zip(whole.tolist(), counts.astype(np.int64).tolist(), strict=True)
+        if number
+    }
     ranks = [min(values.size - 1, max(0, math.ceil(percent / 100 * values.size) - 1)) for percent in _PERCENTS]
     return {
         "min": int(values[0]),
@@ -107,14 +102,14 @@ def _latency(values: NDArray[np.float64], count: int) -> dict[str, Any]:
         "mean": float(values.mean()),
         "stddev": float(values.std()),
         "N": count,
-        "percentile": {f"{p:.6f}": bucket(values[rank]) for p, rank in zip(_PERCENTS, ranks, strict=True)},
+        "percentile": {f"{p:.6f}": int(middles[rank]) for p, rank in zip(_PERCENTS, ranks, strict=True)},
         "bins": bins,
     }
 
 
 def _direction(entry: Entry, way: str) -> dict[str, Any]:
     count = entry.count(way) if way in entry.job.directions or entry.rows else 0
-    moved = entry.moved_bytes(way) if count else 0
+    moved = entry.moved_bytes(way, count) if count else 0
     runtime_ms = math.ceil(entry.load.ran_seconds * 1000 - 1e-6) if count else 0
     seconds = max(runtime_ms, 1) / 1000
     rate = moved / seconds
@@ -130,7 +125,7 @@ def _direction(entry: Entry, way: str) -> dict[str, Any]:
         "drop_ios": 0,
         "slat_ns": _NONE,
         "clat_ns": _NONE,
-        "lat_ns": _latency(entry.latencies_ns(way), count) if count else _NONE,
+        "lat_ns": _latency(entry.latencies_ns(way, count), count) if count else _NONE,
         "bw_min": int(rate) >> 10,
         "bw_max": int(rate) >> 10,
         "bw_agg": 100.0 if count else 0.0,

@@ -10,6 +10,7 @@ from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.fio.batch import TURN_MS, Batch, Section, job_text
 from ioatlas.fio.collect import read_batch
 from ioatlas.fio.executor import Executor, LoadProcess
+from ioatlas.fio.figures import bucket_value
 from ioatlas.fio.iolog import read_trace
 from ioatlas.fio.replay import write_trace
 from ioatlas.interop.read.importer import read_source
@@ -18,6 +19,7 @@ from ioatlas.model.cell import TRACE, TRACE_SECONDS, Cell
 from ioatlas.simulate.executor import SimulatedExecutor
 from ioatlas.simulate.faults import Fault, FaultKind, Killed
 from ioatlas.simulate.law import Burst, Cache, Law, Way
+from ioatlas.simulate.output import buckets
 
 KIB, MIB = 1 << 10, 1 << 20
 QUIET = Law(read=Way(100e-6, 20_000, 400e6), write=Way(200e-6, 10_000, 200e6), jitter=0.0)
@@ -302,3 +304,12 @@ def test_sections_start_at_ticks(place):
     starts = [result.visit.started_at for result in results]
     gaps = np.diff(starts) * 1000
     assert all(math.isclose(gap, 5 * TURN_MS, abs_tol=TURN_MS + 2) for gap in gaps)
+
+
+def test_latencies_lie_in_the_buckets_of_fio():
+    middles = [bucket_value(number) for number in range(1800)]
+    assert buckets(np.array(middles)).tolist() == middles
+    edges = np.array([7, 127, 128, 129, 130, 255, 256, 259, 260, 1 << 40, (1 << 41) - 1])
+    # Two wide from 128 on, four from 256 on, and so on.
+    wide = [1, 1, 2, 2, 2, 2, 4, 4, 4, 1 << 34, 1 << 34]
+    assert (edges // wide * wide + np.array(wide) // 2).tolist() == buckets(edges).tolist()
