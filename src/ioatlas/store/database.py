@@ -7,10 +7,12 @@ import copy
 import sqlite3
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
 import sqlalchemy as sa
+from sqlalchemy.util import LRUCache
 
 from ioatlas.errors import PartialResultError
 from ioatlas.model.cell import Cell
@@ -86,9 +88,45 @@ _OF_THE_PLACE = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_CANTO
 """Faults of the file system a journal lies on: full, gone, read-only."""
 
 
+@cache
+def _shared() -> tuple[sa.Dialect, LRUCache[Any, Any]]:
+    """What the engines of all journals have in common: the dialect, and statements that were compiled for it."""
+    first = sa.create_engine("sqlite://")
+    first.connect().close()  # the dialect learns which SQLite this is
+    first.dispose()
+
+    @sa.event.listens_for(first, "handle_error")  # faults are told to the dialect, so to that of all journals
+    def _told(context: sa.engine.ExceptionContext) -> None:
+        error, engine = context.original_exception, context.engine
+        if engine is None or not isinstance(error, sqlite3.OperationalError):
+            return
+        if error.sqlite_errorname.startswith(_OF_THE_PLACE):
+            place = Path(engine.url.database or "").parent
+            raise PartialResultError(
+                f"the journal cannot be written: {error}",
+                where=str(place),
+                remedy=f"free some space there, or bring the directory back; then `ioatlas resume {place}`",
+            ) from error
+
+    return first.dialect, LRUCache(1000)
+
+
+def _engine(url: sa.URL) -> sa.Engine:
+    """An engine as `create_engine` makes it, but what was compiled for one journal is not compiled again for the next:
+    a command opens a campaign several times, and a comparison many of them.
+    """
+    dialect, compiled = _shared()
+    positional, named = dialect.create_connect_args(url)
+    pool = sa.QueuePool(lambda: dialect.connect(*positional, **named), dialect=dialect)
+    on_connect = dialect.on_connect_url(url)
+    if on_connect is not None:
+        sa.event.listen(pool, "connect", lambda connection, _record: on_connect(connection))
+    return sa.Engine(pool, dialect, url, execution_options={"compiled_cache": compiled})
+
+
 def connect(path: Path) -> sa.Engine:
     """The file at `path`, made when it is not there; every commit is on the disk when it returns."""
-    engine = sa.create_engine(f"sqlite:///{path}")
+    engine = _engine(sa.make_url(f"sqlite:///{path}"))
 
     @sa.event.listens_for(engine, "connect")
     def _durable(connection: Any, _record: object) -> None:
@@ -98,16 +136,6 @@ def connect(path: Path) -> sa.Engine:
         connection.execute("PRAGMA journal_mode=DELETE")
         connection.execute("PRAGMA synchronous=FULL")
         connection.execute("PRAGMA foreign_keys=ON")
-
-    @sa.event.listens_for(engine, "handle_error")
-    def _told(context: sa.engine.ExceptionContext) -> None:
-        error = context.original_exception
-        if isinstance(error, sqlite3.OperationalError) and error.sqlite_errorname.startswith(_OF_THE_PLACE):
-            raise PartialResultError(
-                f"the journal cannot be written: {error}",
-                where=str(path.parent),
-                remedy=f"free some space there, or bring the directory back; then `ioatlas resume {path.parent}`",
-            ) from error
 
     return engine
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """An atlas for tests. tests/real/test_atlas_postgresql.py runs these tests again over PostgreSQL."""
 
+import shutil
+
 import pytest
 from starlette.testclient import TestClient
 
@@ -51,9 +53,20 @@ def another(tmp_path):
     held.close()
 
 
+@pytest.fixture(scope="session")
+def migrated(tmp_path_factory):
+    """The file of an atlas in which nothing is yet."""
+    path = tmp_path_factory.mktemp("migrated") / "atlas.sqlite"
+    held = open_database(f"sqlite:///{path}")
+    migrate(held)
+    held.close()
+    return path
+
+
 @pytest.fixture
-def database(empty):
-    migrate(empty)
+def database(empty, migrated, tmp_path):
+    """Tables are made once: a copy of them is as good."""
+    shutil.copyfile(migrated, tmp_path / "atlas.sqlite")
     return empty
 
 

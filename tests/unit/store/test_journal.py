@@ -5,6 +5,7 @@ import sqlite3
 from dataclasses import replace
 
 import pytest
+import sqlalchemy as sa
 
 from ioatlas.errors import IoAtlasError, PartialResultError, UsageError
 from ioatlas.model.cell import Cell
@@ -30,6 +31,20 @@ def journal(tmp_path):
     made.add_cells([(CELL, "")])
     yield made
     made.close()
+
+
+def test_what_was_compiled_for_one_journal_serves_the_next(tmp_path):
+    def compiled(name):
+        """How statements of a new journal came by their text."""
+        made, hits = Journal.create(tmp_path / name), set()
+        sa.event.listen(made._engine, "before_cursor_execute", lambda *given: hits.add(given[4].cache_hit.name))
+        made.visits()
+        made.planned(Purpose.SWEEP)
+        made.close()
+        return hits
+
+    compiled("one")
+    assert compiled("two") == {"CACHE_HIT"}
 
 
 def finished(visit_id, discarded=""):
