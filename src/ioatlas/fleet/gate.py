@@ -65,11 +65,13 @@ class StartGate:
     def _end(self) -> None:
         self._together.abort()
         for one in list(self._open):
-            with contextlib.suppress(OSError):  # it was never connected, or is not any more
-                one.shutdown(socket.SHUT_RDWR)
+            _shut(one)
 
     def _kept(self, one: socket.socket) -> socket.socket:
+        """What is ended with the others, also where it was connected while they ended."""
         self._open.append(one)
+        if self._together.broken:
+            _shut(one)
         return one
 
     def _serve(self, name: str, address: Address, listener: socket.socket) -> None:
@@ -92,6 +94,11 @@ class StartGate:
         back.start()
         _passed_on(near, far)
         back.join()
+
+
+def _shut(one: socket.socket) -> None:
+    with contextlib.suppress(OSError):  # it was never connected, or is not any more
+        one.shutdown(socket.SHUT_RDWR)
 
 
 def orders_of(near: socket.socket) -> bytes:

@@ -109,3 +109,15 @@ def test_what_is_no_fio_is_not_waited_for(opened):
     _, nears = opened
     nears["one"].sendall(b"\xff" * 24)
     assert nears["two"].recv(1) == b""
+
+
+def test_what_connects_while_the_others_end_ends_too(opened):
+    one, nears = opened
+    nears["one"].sendall(b"\xff" * 24)
+    for thread in one._threads:
+        thread.join(LONG)
+    late, kept = socket.socketpair()
+    late.settimeout(LONG)
+    one._kept(kept)
+    assert late.recv(1) == b""
+    late.close()
