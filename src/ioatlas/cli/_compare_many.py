@@ -119,7 +119,7 @@ def verdict(found: SidesComparison) -> str:
             pair.whole and pair.whole.outcome == "same" for pair in tested
         )
         if any(pair.count("higher", "lower") for pair in result.pairs):
-            return "SINGLE CELLS DIFFER, no whole map does"
+            return f"SINGLE CELLS DIFFER, no whole map {'does' if tested else 'was tested'}"
         weak = min(pair.whole.power for pair in tested if pair.whole is not None) < ENOUGH_POWER
         nothing = "NO DIFFERENCE SHOWN, and the test was weak" if weak else "NO DIFFERENCE SHOWN"
         return f"THE SAME within {result.tolerance:.0%}" if all_same else nothing
@@ -174,6 +174,8 @@ def _tie_lines(found: SidesComparison) -> list[str]:
     ranking = found.result.ranking
     if not ranking:
         return []
+    if not any(pair.whole for pair in found.result.pairs):
+        return ["Nobody is ahead: ranks come from tests of whole maps."]
     if len({place.letters for place in ranking}) == 1:
         return ["Ties: none of them is told apart from another."]
     groups = "; ".join(_and(group) for group in _ties(found))

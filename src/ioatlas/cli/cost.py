@@ -131,6 +131,7 @@ def command(
 
 def _offers(results: Sequence[Path], sheets: Sequence[Path]) -> list[Offer]:
     """Every product with where it was measured. Raises UsageError when sheets and results do not go together."""
+    from ioatlas.analysis.wording import plural
     from ioatlas.campaign import load_result
     from ioatlas.product.comparison import Offer, offers_of
     from ioatlas.product.sheet_file import read_sheet_file
@@ -147,7 +148,7 @@ def _offers(results: Sequence[Path], sheets: Sequence[Path]) -> list[Offer]:
             ]
     if sheets and len(sheets) < len(results):
         raise UsageError(
-            f"there are {len(results)} results and {len(sheets)} product sheets",
+            f"there are {len(results)} results and {plural(len(sheets), 'product sheet')}",
             where="--product",
             remedy="give a sheet for each result, in their order; or none, where campaigns name theirs",
         )

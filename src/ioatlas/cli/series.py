@@ -57,18 +57,26 @@ def new_(series: Path, name: str) -> None:
 @says_what_does_not_fit
 def add_(series: Path, directory: Path, factors: tuple[str, ...], name: str) -> None:
     """Add a campaign or imported results. Configurations of a campaign bring their own factors."""
+    from ioatlas.analysis.wording import plural
     from ioatlas.config.series_file import SeriesMember, add_member, parse_factors, read_series
     from ioatlas.results.sides import read_sides
 
     known = parse_factors(factors)
     read_series(series)
     for side in read_sides([directory], by_target=True):  # what cannot be read is not added
+        if side.kind == "exported":
+            raise UsageError(
+                "a member is a directory",
+                where=str(directory),
+                remedy=f"`ioatlas import {directory} -o DIR`, and add DIR",
+            )
         if not (known or side.factors):
             raise UsageError(
                 "nothing would tell it from the others", where=str(directory), remedy="add --factor NAME=VALUE"
             )
     add_member(series, SeriesMember(directory, known, name))
-    click.echo(f"{series}: {len(read_series(series).members)} members; `ioatlas series show {series}`")
+    count = plural(len(read_series(series).members), "member")
+    click.echo(f"{series}: {count}; `ioatlas series show {series}`")
 
 
 @command.command(
@@ -93,7 +101,9 @@ def show_(series: Path, output: Path | None, as_json: bool) -> None:
     kind = output.suffix.removeprefix(".").lower() if output is not None else ""
     if output is not None and kind not in KINDS:
         raise UsageError(
-            f"{kind or 'a file without an ending'!r} cannot be written", where=str(output), remedy=f"end it in {KINDS}"
+            f"{kind or 'a file without an ending'!r} cannot be written",
+            where=str(output),
+            remedy=f"end it in {', '.join(KINDS)}",
         )
     found = load_series(read_series(series), load_result)
     if as_json:

@@ -157,6 +157,9 @@ def test_a_side_without_a_test_shares_no_place(scratch: Path, tmp_path: Path) ->
     done = ioatlas("compare", scratch / "a", scratch / "b", tmp_path / "old.csv")
     assert done.stdout.splitlines()[0] == "3 sides, throughput: a IS BEST; no test of old"
     assert "Not known to be the same: " in done.stdout
+    third = ioatlas("compare", tmp_path / "old.csv", scratch / "b").stdout
+    assert third.startswith("2 sides, throughput: SINGLE CELLS DIFFER, no whole map was tested")
+    assert "Nobody is ahead" in third
     two = ioatlas("compare", scratch / "a", tmp_path / "old.csv").stdout
     assert two.startswith("2 sides, throughput: NO CELL DIFFERS SURELY, and no whole map was tested")
 

@@ -114,6 +114,10 @@ def test_what_cannot_be_is_refused_with_a_remedy(measured, tmp_path):
     assert "needs two" in shell("series", "show", tmp_path / "s.toml").stderr
     assert "--factor" in shell("series", "add", tmp_path / "s.toml", measured / "d3").stderr
     assert shell("series", "add", tmp_path / "s.toml", tmp_path, "--factor", "a=1").returncode != 0
+    assert shell("export", measured / "d3", "-o", tmp_path / "d3.csv").returncode == 0
+    table = shell("series", "add", tmp_path / "s.toml", tmp_path / "d3.csv", "--factor", "a=1")
+    assert table.returncode == 2
+    assert "ioatlas import" in table.stderr
     (tmp_path / "s.toml").write_text("[[member]]\npath = 'x'\nfactor = 3\n")
     bad = shell("series", "show", tmp_path / "s.toml")
     assert "s.toml:3" in bad.stderr
