@@ -166,20 +166,24 @@ def _answer(study: Study, directory: Path, again: str, *, quick: bool) -> list[C
     """Figures, table and report; None where nothing was measured."""
     from dataclasses import replace
 
+    from ioatlas.analysis.wording import plural
     from ioatlas.campaign import load_result
     from ioatlas.cli._session import REPORT
     from ioatlas.report.page import write_report
     from ioatlas.reproductions.claims import check_claims
     from ioatlas.reproductions.figures import draw
-    from ioatlas.reproductions.measured import measured_in
+    from ioatlas.reproductions.measured import LEAST_SECONDS, measured_in
     from ioatlas.reproductions.table import as_table, write_answer
 
     result = load_result(directory)
     if not result.estimates:
         return None
-    checked = check_claims(study.claim, measured_in(study, directory, result, quick=quick))
+    measured, unheld = measured_in(study, directory, result, quick=quick)
+    checked = check_claims(study.claim, measured)
     place = directory / PLACE
-    figures, missing = draw(study, directory, result, place) if result.complete else ([], [])
+    figures, missing = draw(study, directory, result, place) if result.complete and not unheld else ([], [])
+    if unheld:
+        missing = [f"{plural(unheld, 'load')} took less than {LEAST_SECONDS:g} s, and the lab drives' rate holds later"]
     for why in missing:
         click.echo(f"not drawn: {why}", err=True)
     write_answer(study, checked, [path.relative_to(directory) for path in figures], place, again)

@@ -10,7 +10,10 @@ from ioatlas.errors import UsageError
 from ioatlas.interop.studies.published import iozone_round
 from ioatlas.lab.network import octet_of
 from ioatlas.lab.running import filled, find
+from ioatlas.model.cell import Cell
+from ioatlas.model.units import parse_size_bytes
 from ioatlas.procedures.fixed_work.options import FixedWorkOptions
+from ioatlas.reproductions import measured
 from ioatlas.reproductions.set_up import campaign_document, ident_of, read_document
 from ioatlas.reproductions.study import NAMES, Claim, find_study, read_study, targets_of
 from tests.unit.words import too_long
@@ -117,3 +120,22 @@ def test_a_wrong_file_names_the_key():
 def test_a_ratio_needs_something_to_be_held_against():
     with pytest.raises(ValueError, match="held against"):
         Claim(id="a", says="b", published="c", of={"bs": 1})
+
+
+@pytest.mark.parametrize(("rates", "is_short"), [((90e6,), False), ((90e6, 550e6), True)])
+def test_work_that_was_done_before_the_drives_rate_held_is_told(rates, is_short):
+    """The block I/O controller lets 100 ms of the rate pass at once."""
+    options = {"rw": "read", "bs": 4096, "size": 128 << 20}
+    assert measured._is_too_short(Cell.of("a", options | {"io_size": 128 << 20}), rates) == is_short
+    assert not measured._is_too_short(Cell.of("a", options), rates), "it runs for a time"
+
+
+def test_no_quick_form_is_done_before_its_drives_rate_holds():
+    """128 MiB at the rate of ten drives take longer than the least that counts."""
+    study = find_study("osaka2017")
+    for quick in (False, True):
+        (size,) = study.campaign_of(quick=quick)["sweep"]["size"]
+        most = max(
+            one.settings.get("drives", 1) * one.settings["bw_bytes_per_s"] for one in targets_of(study, quick=quick)
+        )
+        assert parse_size_bytes(size) >= measured.LEAST_SECONDS * most
