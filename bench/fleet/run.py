@@ -54,13 +54,16 @@ def ours(executor, net, place, number):
 
 @contextlib.contextmanager
 def servers(net, place):
-    """Fio's own servers, started by hand."""
+    """Fio's own servers, started by hand. Each in a session of its own, as ours are and as `fio --daemonize` does: the
+    kernel shares processors among sessions, and within this one they ran 7% faster on a busy machine.
+    """
     running = []
     try:
         for name in net.names:
             enter = ["nsenter", f"--net=/run/netns/{name}", "--", "unshare", "--pid", "--fork", "--kill-child"]
             running.append(subprocess.Popen([*enter, "fio", f"--server=sock:{place}/{name}"], cwd=place,
-                                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))  # fmt: skip
+                                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                            start_new_session=True))  # fmt: skip
         while not all((place / name).exists() for name in net.names):
             time.sleep(0.05)
         yield
