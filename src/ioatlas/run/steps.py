@@ -160,17 +160,14 @@ class Steps(ABC):
         what = "" if purpose == Purpose.SWEEP else f"{purpose} "
         self.runner.remark(RemarkKind.LEFT_OUT, f"The budget ended with {dropped} planned {what}visits not made.")
 
-    def _seconds_planned(self, batch: Batch) -> float:
+    def _seconds_planned(self, batch: Batch, rows: Sequence[PlannedVisit]) -> float:
         """Expected seconds of everything that is planned: its loads at today's pace, and the start of its processes."""
         seconds, each = 0.0, self.budget.seconds_per_visit(batch.seconds / len(batch.sections))
-        count = 0
-        for purpose in (Purpose.SWEEP, Purpose.BASELINE, Purpose.FRESH):
-            for row in self.journal.planned(purpose):
-                cell = self.cells[row.cell_key]
-                runtime_ms, gap_ms = self.runner.pace.runtime_and_gap_ms(cell)
-                seconds += each if cell.work_bounded else (max(runtime_ms, row.runtime_ms or 0) + gap_ms) / 1000
-                count += 1
-        processes = -(-count // CELLS_PER_BATCH)
+        for row in rows:
+            cell = self.cells[row.cell_key]
+            runtime_ms, gap_ms = self.runner.pace.runtime_and_gap_ms(cell)
+            seconds += each if cell.work_bounded else (max(runtime_ms, row.runtime_ms or 0) + gap_ms) / 1000
+        processes = -(-len(rows) // CELLS_PER_BATCH)
         return seconds * self.budget.slowdown + processes * self.budget.start_seconds
 
     def progress(self, batch: Batch) -> dict[str, float]:
@@ -179,9 +176,10 @@ class Steps(ABC):
         """
         counts = self.journal.count_visits()
         planned = counts.get(VisitStatus.PLANNED, 0)
+        rows = self.journal.planned(Purpose.SWEEP, Purpose.BASELINE, Purpose.FRESH)
         # What the best cells take again is planned by now, or it is kept back.
-        fresh = self.journal.planned(Purpose.FRESH, limit=1)
-        left = self._seconds_planned(batch) + (self.report_seconds() if fresh else self.reserve_seconds())
+        fresh = any(row.purpose is Purpose.FRESH for row in rows)
+        left = self._seconds_planned(batch, rows) + (self.report_seconds() if fresh else self.reserve_seconds())
         if self.budget.left is not None:
             left = min(left, max(0.0, self.budget.left))
         return {

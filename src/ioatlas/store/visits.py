@@ -71,11 +71,11 @@ class Visits(Database):
                 is not None
             )
 
-    def planned(self, purpose: Purpose, limit: int | None = None) -> list[PlannedVisit]:
+    def planned(self, *purposes: Purpose, limit: int | None = None) -> list[PlannedVisit]:
         """Visits that have yet to be made, in their order."""
         query = (
             sa.select(t.visit)
-            .where(t.visit.c.status == VisitStatus.PLANNED, t.visit.c.purpose == purpose, *self._mine())
+            .where(t.visit.c.status == VisitStatus.PLANNED, t.visit.c.purpose.in_(purposes), *self._mine())
             .order_by(t.visit.c.visit_id)
         )
         with self._engine.connect() as link:

@@ -138,8 +138,9 @@ class _Vector:
     def add(self, mean: float, sd: float, mode_sd: float = 0.0) -> int:
         """A quantity with this prior, of each mode its own where mode_sd is given; returns its number."""
         columns = self._modes if mode_sd else self._ones
-        more = columns.shape[1] - 1
-        return self._append(columns, np.r_[mean, np.zeros(more)], np.r_[sd, np.full(more, mode_sd)], 0.0)
+        means, sds = np.zeros(columns.shape[1]), np.full(columns.shape[1], mode_sd)
+        means[0], sds[0] = mean, sd
+        return self._append(columns, means, sds, 0.0)
 
     def factor(self, applies: Floats, sd: float) -> int:
         return self._append(applies[:, None], np.zeros(1), np.array([sd]), 0.0)

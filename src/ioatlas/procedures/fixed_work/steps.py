@@ -6,6 +6,7 @@ bounded by time. Of several tools, those of one file and record run side by side
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
@@ -227,11 +228,10 @@ class SequenceSteps(SequencedSteps[WorkSequence]):
         counts = self.journal.count_visits()
         waiting = self.journal.planned(Purpose.SWEEP)
         left = 0.0
-        for row in waiting:
-            cell = self.cells[row.cell_key]
-            one = WorkSequence.of(cell)
-            each = self.seconds_of(one, [cell])
-            left += each if each is not None else self.budget.seconds_per_visit(FIO_SECONDS)
+        for key, count in Counter(row.cell_key for row in waiting).items():
+            cell = self.cells[key]
+            each = self.seconds_of(WorkSequence.of(cell), [cell])
+            left += count * (each if each is not None else self.budget.seconds_per_visit(FIO_SECONDS))
         return {
             "visits_done": counts.get(VisitStatus.DONE, 0),
             "visits_planned": len(waiting),
