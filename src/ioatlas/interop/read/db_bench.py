@@ -18,7 +18,7 @@ SIGNATURE = re.compile(r"(?m)^.{0,4000}?[a-z]\w* +: +[\d.]+ micros/op\b")
 _LINE = re.compile(
     r"(?:^|.*\s)([A-Za-z][\w.]*) +: +([\d.]+) micros/op(?: (\d+) ops/sec)?(?: ([\d.]+) seconds (\d+) operations)?;(.*)$"
 )
-_RATE = re.compile(r"^ +([\d.]+) MB/s")
+_RATE = re.compile(r"^ +(\d+(?:[.,]\d+)?) MB/s")
 _FOUND = re.compile(r"\((\d+) of (\d+) found")
 _MANY = re.compile(
     r"^([A-Za-z][\w.]*) \[(AVG|MEDIAN) +(\d+) runs\] : (\d+) (?:\(± (\d+)\) )?ops/sec;?"
@@ -121,7 +121,7 @@ def _reading(source: Source, run: _Run, number: int, match: re.Match[str]) -> Im
         base,
         notes=notes,
         iops=num(match[3]),
-        bw_bytes_per_s=times(num(rate[1]), MIB) if rate else None,
+        bw_bytes_per_s=times(num(rate[1].replace(",", ".")), MIB) if rate else None,
         lat_mean_ns=mean,
         lat_kind="total" if mean is not None else None,
         runtime_seconds=num(match[4]),
