@@ -162,7 +162,7 @@ def rates_table(estimates: Sequence[Estimate]) -> Table:
 
 
 def _microseconds(nanoseconds: float | None) -> str:
-    return "" if nanoseconds is None else f"{nanoseconds / 1000:.3g}"
+    return "" if nanoseconds is None else plain(nanoseconds / 1000)
 
 
 def cache_doubt(one: Estimate) -> str:
