@@ -183,7 +183,8 @@ def test_leveldb_and_older_rocksdb():
 
 def test_a_db_bench_whose_locale_has_decimal_commas():
     (fill, sync), problems = read_text(
-        "fillseq      :     2.30419 micros/op;    48,0 MB/s \nfillsync     :  9396.26333 micros/op;     0,5 MB/s (1000 ops)\n"
+        "fillseq      :     2.30419 micros/op;    48,0 MB/s \n"
+        "fillsync     :  9396.26333 micros/op;     0,5 MB/s (1000 ops)\n"
     )
     assert problems == []
     assert (fill.bw_bytes_per_s, sync.bw_bytes_per_s) == (48 * 1024**2, 512 * 1024)
