@@ -5,13 +5,15 @@ import csv
 import json
 import re
 import subprocess
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
 
+from ioatlas.campaign import load_result
 from ioatlas.cli import ioatlas
 from ioatlas.model.chart import Table
-from ioatlas.report.paper.tables import PADDING, latex, to_latex
+from ioatlas.report.paper.tables import PADDING, latex, loads_table, to_latex
 from tests.unit.simulated import World
 
 SWEEP = """name = "Array & Co_1"
@@ -125,6 +127,15 @@ def test_latex_is_complete_and_escaped(paper):
         r"50\% \{a\}\_b\textbackslash{}c $\pm$2 \textless{}\textbar{}\textgreater{} "
         r"\textquotedbl{}\#\$\textasciitilde{}\textasciicircum{}"
     )
+
+
+def test_rows_of_several_targets_name_theirs(campaign):
+    result = load_result(campaign.directory)
+    twice = [*result.estimates, *(replace(e, cell=replace(e.cell, target="u")) for e in result.estimates)]
+    one, both = (loads_table([replace(result, estimates=tuple(made))]) for made in (result.estimates, twice))
+    assert len(both.rows) == 2 * len(one.rows)
+    assert len({row[0] for row in both.rows}) == len(both.rows)
+    assert any(row[0].startswith("u: ") for row in both.rows)
 
 
 def test_the_citation_names_authors_and_licence(paper):

@@ -73,8 +73,10 @@ def loads_table(results: Sequence[CampaignResult]) -> Table | None:
     named: dict[str, dict[int, Estimate]] = {}
     for number, result in enumerate(results):
         namer = Namer((e.cell for e in result.estimates), [target.name for target in result.targets])
+        clean, several = redactor(result.targets), len({e.cell.target for e in result.estimates}) > 1
         for e in result.estimates:
             label = namer.cell(e.cell) + (f" ({e.direction})" if len(e.cell.directions) > 1 else "")
+            label = f"{clean(e.cell.target)}: {label}" if several else label
             named.setdefault(label, {})[number] = e
     if not named or len(named) > MOST_ROWS:
         return None
