@@ -19,6 +19,7 @@ from ioatlas.cli._fold import folded
 from ioatlas.cli._import_own import is_campaign, is_own, source_of
 from ioatlas.errors import UsageError
 from ioatlas.interop.read.formats import TOOLS
+from ioatlas.interop.read.unread import NOT_READ
 from ioatlas.model.units import format_count, format_latency, format_rate, format_size
 
 _TABLE_LIMIT = 500
@@ -62,10 +63,10 @@ def _finish(source: Any, count: int, named: bool) -> tuple[list[str], bool, bool
     if source.unlisted:
         problems.append(f"{source.name}: {plural(source.unlisted, 'more problem')} like these")
     if not known and not named:
-        return [], False, False
+        return ([] if source.lost else problems), False, False
     if known and not count and not source.lost:
         problems.append(f"{source.name}: no reading in it")
-    return problems, source.lost or (known and not count), known
+    return problems, source.lost or not count, known
 
 
 def _judged(readings: Iterator[Any], told: list[str]) -> Iterator[Any]:
@@ -343,8 +344,9 @@ def command(
         err=True,
     )
     if not tally.readings:
-        remedy = "what a benchmark printed or wrote as its results; `ioatlas import --help` lists the tools"
-        click.echo(folded(f"  what to do: name {remedy}, `ioatlas translate` reads their job files", 4), err=True)
+        if not tally.messages or not all(NOT_READ in message for message in tally.messages):
+            remedy = "what a benchmark printed or wrote as its results; `ioatlas import --help` lists the tools"
+            click.echo(folded(f"  what to do: name {remedy}, `ioatlas translate` reads their job files", 4), err=True)
         sys.exit(1)
     if tally.lost:
         sys.exit(4)

@@ -222,6 +222,33 @@ def test_command_exit_codes_and_output(tmp_path: Path):
     assert missing.exit_code != 0
 
 
+UNREAD = {
+    "sysbench fileio": "File operations:\n    reads/s:                      11525.79\n    writes/s:   7683.86\n",
+    "sysbench": "sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)\n\nCPU speed:\n    events per second:  1000.00\n",
+    "filebench": "11.164: Per-Operation Breakdown\nread1    1000ops      100ops/s   1.5mb/s    5.0ms/op\n",
+    "fs_mark": "FSUse%        Count         Size    Files/sec     App Overhead\n     5   10000  4096  500.0\n",
+    "SPECstorage (SFS)": "SPEC SFS2014_swbuild Result\n  50  0.2  25001  323\n",
+    "ioping": "--- . (ext4 /dev/vda 252.0 GiB) ioping statistics ---\n4 requests completed in 14.1 ms\n",
+    "hdparm": "/dev/sda:\n Timing buffered disk reads: 300 MB in  3.00 seconds = 100.00 MB/sec\n",
+    "dd": "64+0 records in\n64+0 records out\n67108864 bytes (67 MB, 64 MiB) copied, 0.187084 s, 359 MB/s\n",
+    "YCSB": "[OVERALL], RunTime(ms), 10110\n[OVERALL], Throughput(ops/sec), 98.9\n",
+    "iperf": "[ ID] Interval           Transfer     Bitrate         Retr  Cwnd\n[  5]   0.00-1.00   sec  1.00 GBytes\n",
+}
+
+
+@pytest.mark.parametrize("tool", UNREAD)
+def test_a_known_tool_that_is_not_read_is_told_once_with_what_to_do(tmp_path: Path, tool):
+    (tmp_path / "theirs.txt").write_text(UNREAD[tool])
+    told = run(str(tmp_path / "theirs.txt"))
+    assert told.exit_code == 1
+    assert f"a result of {tool}, which is not read. " in " ".join(told.stderr.split())
+    assert "what to do: name" not in told.stderr, "one remedy, not two"
+    assert "a result of " in run(str(tmp_path)).stderr, "also inside a folder"
+    (tmp_path / "good.json").write_text(FIO)
+    beside = run(str(tmp_path))
+    assert (beside.exit_code, f"a result of {tool}" in " ".join(beside.stderr.split())) == (0, True)
+
+
 def test_command_keeps_readings_once(tmp_path: Path):
     good = tmp_path / "good.json"
     good.write_text(FIO)

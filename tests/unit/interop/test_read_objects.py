@@ -134,6 +134,34 @@ def test_warp_cut_off_and_warp_request_lists():
     assert "warp analyze" in problems[0]
 
 
+def test_warp_text_of_2020_calls_mib_mb_and_has_its_average_behind_the_requests():
+    mixed = """Mixed operations.
+
+Operation: GET
+ * 250.00 MB/s, 125.00 obj/s (1m59.5s, starting 05:25:19 PST) (45.0% of operations)
+
+Throughput by host:
+ * http://10.0.0.1:9000: Avg: 125.00 MB/s, 62.50 obj/s (1m59.8s)
+"""
+    ((get,), problems) = read_text(mixed)
+    assert problems == []
+    assert (get.operation, get.iops, get.line, get.runtime_seconds) == ("get", 125.0, 4, 119.5)
+    assert get.bw_bytes_per_s == 250 * MIB
+    single = """Operation: GET. Concurrency: 12. Hosts: 1.
+
+Requests considered: 1970. Multiple sizes, average 2097152 bytes:
+
+Request size 100B -> 100KB. Requests - 274:
+ * Throughput: Average: 9.5MB/s, 50%: 8.8MB/s, 90%: 1494.8KB/s, 99%: 167.3KB/s, Fastest: 95.8MB/s, Slowest: 154.8KB/s
+
+Throughput:
+* Average: 1000.00 MB/s, 500.00 obj/s (28.885s, starting 02:42:27 PST)
+"""
+    ((get,), problems) = read_text(single)
+    assert problems == []
+    assert (get.iops, get.bw_bytes_per_s, get.numjobs, get.runtime_seconds) == (500.0, 1000 * MIB, 12, 28.885)
+
+
 def test_s3_benchmark_loops():
     text = """Wed, 08 Aug 2018 10:54:25 GMT: Wasabi benchmark program v2.0
 Wed, 08 Aug 2018 10:54:25 GMT: Parameters: url=http://s3.local, bucket=b, region=us-east-1, duration=60, threads=10, loops=1, size=1M
@@ -240,6 +268,18 @@ def test_cosbench_matrix_and_time_line():
     assert (row.label, row.numjobs, row.iops, row.bw_bytes_per_s) == ("w1-s3-1", 16, 5, 500)
     line = "Timestamp,Op-Count,,Byte-Count,,Avg-ResTime,,Avg-ProcTime,,Throughput,,Bandwidth,,Succ-Ratio,,Version-Info,,\n,read,\n10:00:05,1,1,1\n"
     readings, problems = read_text(line)
+    assert readings == []
+    assert "wN-NAME.csv" in problems[0]
+
+
+def test_cosbench_with_decimal_commas_gives_no_shifted_figures():
+    head = "Stage,Op-Name,Op-Type,Op-Count,Byte-Count,Avg-ResTime,Avg-ProcTime,Throughput,Bandwidth,Succ-Ratio,Status\n"
+    readings, problems = read_text(head + "s1-main,read,read,2000,4096000,24,5,6,25,66,7,136602,1,100%,completed\n")
+    assert readings == []
+    assert "decimal commas" in problems[0]
+    assert "-Duser.language=en" in problems[0]
+    workers = "Op-Type,Sample-Type,Op-Count,Byte-Count,Avg-ResTime,Avg-ProcTime,Throughput,Bandwidth,Succ-Ratio\n"
+    readings, problems = read_text(workers + "write,write,2,20000000,24162,2628,0.04,413864,100%\n")
     assert readings == []
     assert "wN-NAME.csv" in problems[0]
 
@@ -352,6 +392,12 @@ def test_kubestr_text():
     assert (read.iops, read.bw_bytes_per_s) == (982.050781, 3944 * 1024)
     assert (write.direction, write.bw_bytes_per_s) == ("write", 89600 * 1024)
     assert read.details == {"fio_version": "3.36", "storage_class": "fast"}
+
+
+def test_kubestr_text_with_somebodys_bold_words():
+    bold = KUBESTR.replace("read:", "**read**:").replace(" avg=", " **avg=")
+    assert bold != KUBESTR
+    assert len(read_text(bold)[0]) == len(read_text(KUBESTR)[0])
 
 
 def test_kubestr_json_is_read_once():

@@ -356,6 +356,18 @@ def test_ior_iterations_and_their_mean():
     )
 
 
+def test_mdtest_whose_iterations_have_no_deviation_behind_those_of_its_ranks():
+    """A version of late 2020: the fourth figure from behind is the ranks' deviation, not the iterations' largest."""
+    (creation,), problems = read_text(
+        "mdtest-3.4.0+dev was launched with 10 total task(s) on 1 node(s)\nSUMMARY rate: (of 3 iterations)\n"
+        "   Operation   per Rank:  Max   Min   Mean   Std Dev   per Iteration: Max   Min   Mean\n"
+        "   File creation   :   900.5   100.5   500.5   250.5   440.0   360.0   400.0\n"
+    )
+    assert problems == []
+    assert (creation.iops, creation.spread, creation.spread_of) == (400.0, None, None)
+    assert creation.details == {"max": 440.0, "min": 360.0}
+
+
 def test_mdtest_summary():
     text = (
         "mdtest-3.4.0 was launched with 10 total task(s) on 2 node(s)\n\nSUMMARY rate: (of 3 iterations)\n"

@@ -16,11 +16,13 @@ from ioatlas.model.imported_reading import ImportedReading
 
 SIGNATURE = re.compile(
     r"^\W?(?:Stage|Id),(?:Op-Name,)?(?:Op-Type,)?Op-Count,Byte-Count,.{0,200}Throughput,Bandwidth,Succ-Ratio"
-    r"|^\W?Timestamp,Op-Count,.{0,400}Throughput,",
+    r"|^\W?Timestamp,Op-Count,.{0,400}Throughput,|^\W?Op-Type,Sample-Type,Op-Count,",
     re.MULTILINE,
 )
 _HEADER = re.compile(r"^\W?(?:Stage|Id),(?:Op-Name,|Op-Type,|Op-Count,)")
 _TIME_LINE = re.compile(r"^\W?Timestamp,Op-Count,")
+_WORKERS = re.compile(r"^\W?Op-Type,Sample-Type,Op-Count,")
+_RATIO = re.compile(r"^(?:[\d.]+ ?%|N/A|)$")
 _DIRECTIONS = {
     "read": "read",
     "write": "write",
@@ -37,6 +39,9 @@ def read(source: Source) -> Iterator[ImportedReading]:
     for number, line in source.lines():
         if _TIME_LINE.match(line):
             source.problem(number, "the time line of one COSBench stage; import the workload's own CSV (wN-NAME.csv)")
+            header = []
+        elif _WORKERS.match(line):
+            source.problem(number, "the workers of one COSBench stage; import the workload's own CSV (wN-NAME.csv)")
             header = []
         elif _HEADER.match(line):
             header = [name.strip().lstrip("\ufeff") for name in line.split(",")]
@@ -57,6 +62,9 @@ def _row(source: Source, number: int, header: list[str], line: str) -> Iterator[
         source.problem(number, "a row with fewer cells than its header")
         return
     row = dict(zip(header, (cell.strip() for cell in cells), strict=False))
+    if _RATIO.match(row.get("Succ-Ratio", "")) is None:
+        source.problem(number, "decimal commas shift this row's cells: export it again with -Duser.language=en")
+        return
     iops, bandwidth, count = num(row.get("Throughput")), num(row.get("Bandwidth")), whole(row.get("Op-Count"))
     if row.get("Op-Count", "N/A") == "N/A" or (not count and not iops):
         return  # a stage without operations (init, dispose, delay)

@@ -17,6 +17,7 @@ from ioatlas.interop.read import fio_json
 from ioatlas.interop.read.formats import FORMATS, LOGS, Format
 from ioatlas.interop.read.numbers import noted
 from ioatlas.interop.read.source import Source
+from ioatlas.interop.read.unread import told_of
 from ioatlas.model.imported_reading import ImportedReading
 from ioatlas.model.words import words
 
@@ -126,8 +127,9 @@ def _readings(source: Source) -> Iterator[ImportedReading]:
     formats = formats_of(source)
     if not formats:
         if not source.problems:
+            told = None if source.head(16).startswith(_NOT_TEXT) else told_of(source.text(SCAN_BYTES)[0])
             source.unknown_format = True
-            source.problem(0, "no known result format")
+            source.problem(0, told or "no known result format", lost=told is None)
         return
     layouts = [item for item in formats if item.name in _FIO_LAYOUTS]
     if len(layouts) > 1:

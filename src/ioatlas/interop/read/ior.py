@@ -28,6 +28,7 @@ _OPTION = re.compile(r"^\s*([A-Za-z][\w ]{2,24}?)\s*[:=]\s*(.*?)\s*$")
 _MDTEST = re.compile(
     r"^\s*((?:File|Directory|Tree) (?:creation|stat|read|removal|rename))\s*:?\s+([\d.]+(?:\s+[\d.]+)*)\s*$"
 )
+_PER_ITERATION = re.compile(r"^Operation\s+per Rank:.*\bper Iteration:\s+Max\s+Min\s+Mean(\s+Std Dev)?\s*$")
 _MAX = re.compile(r"^Max (Write|Read):\s+([\d.]+) MiB/sec")
 _ONE_AT_A_TIME = frozenset({"POSIX", "MPIIO", "MMAP"})
 """Interfaces by which a task has one transfer in flight."""
@@ -45,6 +46,8 @@ class _Run:
     iterations: int = 1
     largest: list[tuple[int, str, str]] = field(default_factory=list)
     """Line, direction and figure of each `Max Write:` and `Max Read:`."""
+    deviation: bool = True
+    """Whether mdtest's columns over iterations end with their deviation."""
     names: dict[str, ImportedReading] = field(default_factory=dict)
     """mdtest's readings by operation: what its table of times says belongs to that of its table of rates."""
 
@@ -75,6 +78,9 @@ def _line(source: Source, run: _Run, number: int, line: str) -> Iterator[Importe
     elif match := re.match(r"^SUMMARY\s*(rate|time)?\s*(?:\(in ([\w/]+)\))?:?\s*\(of (\d+) iterations\)", text):
         run.per = match[1] or "rate"
         run.iterations = whole(match[3]) or 1
+        run.deviation = True
+    elif match := _PER_ITERATION.match(text):
+        run.deviation = match[1] is not None
     elif match := _MDTEST.match(line):
         _mdtest(source, run, number, match[1].lower(), match[2].split())
     elif run.columns and re.match(r"^(write|read)[\s,]", text):
@@ -226,7 +232,8 @@ def _mdtest(source: Source, run: _Run, number: int, name: str, cells: list[str])
     if len(figures) < 4:
         source.problem(number, "an mdtest row with fewer than four figures")
         return
-    high, low, mean, spread = figures[-4:]  # with per-rank statistics the figures over iterations stand last
+    # with per-rank statistics the figures over iterations stand last; versions of 2020 have no deviation there
+    high, low, mean, spread = figures[-4:] if run.deviation else [*figures[-3:], None]
     if not mean:
         return
     n = run.iterations
@@ -246,7 +253,7 @@ def _mdtest(source: Source, run: _Run, number: int, name: str, cells: list[str])
         statistic="single" if n == 1 else f"mean of {n}",
         n=n,
         spread=spread if n > 1 and rate else None,
-        spread_of="iops, standard deviation over iterations" if n > 1 and rate else None,
+        spread_of="iops, standard deviation over iterations" if n > 1 and rate and spread is not None else None,
         runtime_seconds=None if rate else mean,
         notes=("operations per second" if rate else "seconds of the whole phase; how many operations is not told",),
         details={"max": high, "min": low},

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""warp: the text it ends with, in the layouts of its versions, and `warp analyze --json`. MiB/s are 1024^2 bytes.
+"""warp: the text it ends with, in the layouts of its versions, and `warp analyze --json`. MiB/s are 1024^2 bytes;
+so are the MB/s of early 2020: its objects a second times their mean size give that.
 
 An object is a file here: `size_bytes`. A throughput split into seconds and by host stays out; the average is the
 result. Latency is of a request and in whole milliseconds in the text of older versions.
@@ -18,14 +19,14 @@ from ioatlas.interop.read.warp_json import direction_of, read_json
 from ioatlas.model.imported_reading import ImportedReading
 
 SIGNATURE = re.compile(
-    r"^(?:Operation|Report): [A-Z]+\b.*\n(?:.*\n){0,40}? ?\*? *(?:\* Average:|\* Throughput:|\* [\d.]+ MiB/s,"
+    r"^(?:Operation|Report): [A-Z]+\b.*\n(?:.*\n){0,40}? ?\*? *(?:\* Average:|\* Throughput:|\* [\d.]+ Mi?B/s,"
     r"|\* [\d.]+ obj/s)"
     r"|^\s*\"(?:by_op_type|mixed_server_stats|measure_duration_millis)\"\s*:"
     r"|^warp: Benchmark data written to |^idx\tthread\top\t|\"measure_duration_millis\":",
     re.MULTILINE,
 )
 _OPERATION = re.compile(r"^(?:Operation|Report): ([A-Z][A-Za-z_]*)(.*)$")
-_AVERAGE = re.compile(r"^ ?\* (?:(?:Average|Throughput): )?(?:([\d.]+) MiB/s, )?([\d.]+) (obj|ops)/s\b(.*)$")
+_AVERAGE = re.compile(r"^ ?\* (?:(?:Average|Throughput): )?(?:([\d.]+) Mi?B/s, )?([\d.]+) (obj|ops)/s\b(.*)$")
 _REQUESTS = re.compile(
     r"^ \* (?:Reqs: )?Avg: (\S+), 50%: (\S+), 90%: (\S+), 99%: (\S+), Fastest: (\S+), Slowest: (\S+?)(?:,|$)"
 )
@@ -82,8 +83,8 @@ def _take(now: _Operation, number: int, line: str) -> None:
         now.rate, now.unit, now.average_line = num(match[2]), match[3], number
         if found := re.match(r", (\d+) errors", match[4]):
             now.errors = whole(found[1])
-        if found := re.search(r"\(([\d.]+)s[,)]", match[4]):
-            now.words += f" Measured {found[1]}s."
+        if found := re.search(r"\(((?:\d+h)?(?:\d+m)?[\d.]+s)[,)]", match[4]):
+            now.words += f" Measured {found[1]},"
     elif "mean" not in now.latency and (match := _REQUESTS.match(line)):
         names = ("mean", "p50", "p90", "p99", "min", "max")
         for name, text in zip(names, match.groups(), strict=True):
@@ -117,9 +118,10 @@ def _reading(source: Source, now: _Operation | None) -> Iterator[ImportedReading
         return
     size = re.search(r"Size: (\d+) bytes", now.words)
     concurrency = re.search(r"Concurrency: (\d+)", now.words)
-    seconds = re.search(r"(?:Measured|Duration:|Ran:?|in) (\S+?)[,.]?(?: |$)", now.words)
+    seconds = re.search(r"Measured (\S+?),", now.words) or re.search(
+        r"(?:Duration:|Ran:?|in) (\S+?)[,.]?(?: |$)", now.words
+    )
     runtime = nanoseconds(seconds[1]) if seconds else None
-    measured = re.search(r"Measured ([\d.]+)s", now.words)
     p99, mean = now.latency.get("p99"), now.latency.get("mean")
     details: dict[str, Any] = {f"lat_{name}_ns": now.latency.get(name) for name in ("p50", "p90", "min", "max")}
     details["ttfb_mean_ns"] = now.latency.get("ttfb")
@@ -139,7 +141,7 @@ def _reading(source: Source, now: _Operation | None) -> Iterator[ImportedReading
         lat_p99_kind="total" if p99 is not None else None,
         errors=now.errors,
         n=1,
-        runtime_seconds=num(measured[1]) if measured else times(runtime, 1e-9),
+        runtime_seconds=None if runtime is None else runtime / 1e9,
         notes=(f"iops are {'objects' if now.unit == 'obj' else 'operations'} per second",),
         details={name: value for name, value in details.items() if value is not None},
     )
