@@ -73,13 +73,12 @@ class Level:
 
 @dataclass(frozen=True)
 class Fit:
-    """One law fitted. parameters: usl (g, a, b), bounds (1 / R0, Xmax), linear (g,); rates in IOPS. rms: of
-    logarithms. aicc: smaller is better.
+    """One law fitted. parameters: usl (g, a, b), bounds (1 / R0, Xmax), linear (g,); rates in IOPS. aicc: smaller is
+    better.
     """
 
     law: LawName
     parameters: tuple[float, ...]
-    rms: float
     aicc: float
 
     def at(self, n: float) -> float:
@@ -194,14 +193,7 @@ def fit_laws(levels: Sequence[Level]) -> tuple[Fit, ...]:
     laws: tuple[LawName, ...] = ("linear", "bounds", "usl")
     for law in laws:
         logs, squares = _fit(law, n, log_x, np.ones(n.size), _starts(law, n, log_x))
-        fits.append(
-            Fit(
-                law,
-                tuple(float(v) for v in np.exp(logs)),
-                math.sqrt(squares / n.size),
-                _aicc(squares, n.size, _COUNT[law]),
-            )
-        )
+        fits.append(Fit(law, tuple(float(v) for v in np.exp(logs)), _aicc(squares, n.size, _COUNT[law])))
     return tuple(sorted(fits, key=lambda fit: fit.aicc))
 
 
@@ -297,7 +289,7 @@ def _turns(n: Sequence[float], draws: Sequence[Sequence[float]], usl: Fit) -> li
     found = []
     for drawn in draws:
         logs, _ = _fit("usl", np.asarray(n), np.log(drawn), np.ones(len(n)), start)
-        turn = _turn(Fit("usl", tuple(float(v) for v in np.exp(logs)), 0.0, 0.0))
+        turn = _turn(Fit("usl", tuple(float(v) for v in np.exp(logs)), 0.0))
         if turn is not None:
             found.append(turn)
     return found

@@ -71,7 +71,6 @@ overwrite_option = click.option(
 )
 
 
-json_option = functools.partial(click.option, "--json", "as_json", is_flag=True)
 verbose_option = click.option("-v", "--verbose", is_flag=True, help="At the end every finding, not only the answer.")
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress, only the answer.")
 open_option = click.option("--open", "open_report", is_flag=True, help="Open the report in the browser at the end.")

@@ -33,7 +33,6 @@ SIZES = (4096, 16384, 65536, 262144, 1 << 20)
 COMMON = 0.25
 """Bounds of a knee of sharpness 1 that lie this close to each other limit alike: then either answer is right."""
 CORES = 4
-UNBOUNDED = 1 << 30
 
 Bound = Callable[[int, int, int], float]
 """I/Os a second by block size, jobs and depth."""

@@ -24,7 +24,6 @@ OF_FLEETS = frozenset({CLIENTS, CLIENT_RANGE})
 TARGETS = "targets"
 """How many targets of a group are loaded together, each with the load of the cell: fio never sees it."""
 NOT_OF_FIO = OF_FLEETS | {TARGETS}
-TRIMS = frozenset({"trim", "randtrim", "trimwrite", "randtrimwrite"})
 
 
 def directions_of(rw: str) -> tuple[str, ...]:

@@ -163,7 +163,6 @@ class Rate:
     of: RateOf
     amount: float
     unit: float
-    unit_text: str
     period: Period
     currency: str
     included: float

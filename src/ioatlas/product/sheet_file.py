@@ -345,7 +345,6 @@ class _Reader:
                 unit = rate_bytes_per_s(f"1 {one.unit or 'MiB/s'}", where="")
             elif one.unit is not None:
                 raise UsageError(f"a rate of {of.value} has no unit of its own", remedy="leave unit out: it is for one")
-        words = {RateOf.CAPACITY: "GiB", RateOf.THROUGHPUT: "MiB/s", RateOf.IOPS: "IOPS", RateOf.VOLUME: "volume"}
         if one.up_to is not None and one.up_to <= one.included:
             raise UsageError(
                 "up_to lies below included", where=self._where("rate", n, "up_to"), remedy="correct one of them"
@@ -354,7 +353,6 @@ class _Reader:
             of,
             one.amount,
             unit,
-            one.unit or words[of],
             Period(one.period),
             one.currency,
             one.included,

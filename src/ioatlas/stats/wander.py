@@ -45,7 +45,6 @@ class Path:
     high: float
     low_at: int
     high_at: int
-    persistence: float
     method: str = METHOD
 
 
@@ -78,7 +77,7 @@ def wander(cells: Sequence[Hashable], values: Sequence[float]) -> Path | None:
         return None
     level = _running_median(series)
     low, high = int(np.argmin(level)), int(np.argmax(level))
-    return Path(float(level[low]), float(level[high]), int(kept[low]), int(kept[high]), common / variance)
+    return Path(float(level[low]), float(level[high]), int(kept[low]), int(kept[high]))
 
 
 def _running_median(series: Floats) -> Floats:

@@ -20,7 +20,6 @@ Point = Mapping[str, Level | None]
 
 BLOCK_NAMES = ("bs_bytes", "bs")
 SIZE_NAMES = ("size_bytes", "size")
-CONCURRENCY_NAMES = ("numjobs", "iodepth")
 SECTOR_BYTES = 4096
 
 

@@ -480,11 +480,3 @@ def _watts(value: object, where: str) -> float:
     if found is None:
         raise UsageError(f"{value!r} is not a power", where=where, remedy='write "265 W"')
     return float(found[1])
-
-
-def plain_of(spec: Mapping[str, Mapping[str, object]]) -> dict[str, dict[str, object]]:
-    """The table as it may be written down: how each meter is read, without user and password variable."""
-    return {
-        name: {key: value for key, value in entry.items() if key not in {"user", "password_env"}}
-        for name, entry in spec.items()
-    }

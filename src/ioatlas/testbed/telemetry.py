@@ -25,8 +25,6 @@ _CACHE = """
     pgscan_kswapd pgscan_direct pgsteal_kswapd pswpin pswpout nr_dirty nr_writeback nr_file_pages
 """
 CACHE_COUNTERS = frozenset(_CACHE.split())
-GAUGES = frozenset({"nr_dirty", "nr_writeback", "nr_file_pages"})
-"""Levels rather than counters: their change is still what a stretch of time did to the cache."""
 _ONE_WAY = frozenset({"NFS", "SMB", "SFTP", "NBD", "ISCSI", "iSCSI"})
 """Protocols in which all data of a target passes between this client and the server that is named."""
 SCHEDULER = "/proc/PID/task/*/schedstat"

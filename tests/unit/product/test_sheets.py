@@ -233,14 +233,14 @@ def test_a_provisioned_volume_costs_what_its_rates_say():
 @given(st.floats(0, 1e6), st.floats(1, 1e5), st.floats(1, 1e5))
 def test_steps_of_a_rate_add_up_to_the_rate_without_steps(units, first, more):
     def rate(included, up_to):
-        return Rate(RateOf.IOPS, 0.065, 1, "IOPS", Period.MONTH, "USD", included, up_to, Origin())
+        return Rate(RateOf.IOPS, 0.065, 1, Period.MONTH, "USD", included, up_to, Origin())
 
     steps = (rate(0, first), rate(first, first + more), rate(first + more, None))
     assert sum(charged(one, units) for one in steps) == pytest.approx(charged(rate(0, None), units))
 
 
 def test_an_hour_is_a_730th_of_a_month():
-    one = Rate(RateOf.VOLUME, 0.1, 1, "volume", Period.HOUR, "USD", 0, None, Origin())
+    one = Rate(RateOf.VOLUME, 0.1, 1, Period.HOUR, "USD", 0, None, Origin())
     assert charged(one, 1) == pytest.approx(73)
 
 

@@ -14,7 +14,7 @@ from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.options import ALLOWED
 from ioatlas.model.target import Target
 from ioatlas.model.tree import BY_NAMES, FROM_CACHE, MOVES_DATA, Operation, Tree, tree_cell
-from ioatlas.model.units import format_size, format_size_rounded
+from ioatlas.model.units import format_size_rounded
 from ioatlas.procedures.metadata.options import OURS, MetadataOptions
 from ioatlas.run.plan import FIO_SECONDS, PLANNING_WRITE_BYTES_PER_S, Plan
 from ioatlas.target.opening import NOT_YET
@@ -168,8 +168,3 @@ def _check(spec: CampaignSpec, targets: Sequence[Target], *, read_only: bool) ->
 def _same(spec: CampaignSpec, name: str) -> bool:
     """Whether it is what a plan wrote there itself: the sizes of the files."""
     return name == "size" and set(spec.axes.get(name, ())) <= set(spec.of(MetadataOptions).file_sizes)
-
-
-def size_words(tree: Tree) -> str:
-    """The files of a tree in words."""
-    return "empty files" if not tree.size_bytes else f"files of {format_size(tree.size_bytes)}"
