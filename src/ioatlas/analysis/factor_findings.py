@@ -201,6 +201,9 @@ def _chart(factor: str, lines: Sequence[FactorLine]) -> Chart:
             if point.measured.ceiling is not None:
                 bounds.setdefault(point.measured.ceiling.name, point.measured.ceiling)
     loads = dict.fromkeys(line.load for line in lines)
+    held = f", with {lines[0].held_words}" if len(lines) == 1 and lines[0].held else ""
+    known = any(point.sd is not None for line in drawn for point in line.points)
+    bars = "Bars are 95% intervals over visits." if known else "Too few visits for intervals."
     return Chart(
         f"{noun.capitalize()} over {factor}",
         f"{factor}, {unit}" if unit else factor,
@@ -209,7 +212,7 @@ def _chart(factor: str, lines: Sequence[FactorLine]) -> Chart:
         "bytes/s",
         drawn,
         levels=tuple(ChartBound(name, bound.bw_bytes_per_s) for name, bound in bounds.items()),
-        note=f"Bars are 95% intervals over visits. {'; '.join(loads)}.",
+        note=f"{bars} {'; '.join(loads)}{held}.",
     )
 
 

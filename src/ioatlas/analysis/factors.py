@@ -30,10 +30,13 @@ LEAST_POINTS = 3
 
 
 def factor_effects(members: Sequence[Member], label: Callable[[Load], str]) -> FactorEffects:
-    """Every line that members differing in one factor alone make. label: a load in words."""
+    """Every line that members differing in one factor alone make; first those of the factor with most levels, for
+    whose sake a campaign is made. label: a load in words.
+    """
     every = dict.fromkeys(name for member in members for name in member.factors)
     levels = {name: {member.factors[name] for member in members if name in member.factors} for name in every}
     names = [name for name in every if len(levels[name]) > 1]
+    names.sort(key=lambda name: (-len(levels[name]), any(isinstance(one.value, str) for one in levels[name])))
     lines: list[FactorLine] = []
     alone: dict[str, str] = {}
     for name in names:

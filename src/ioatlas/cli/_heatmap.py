@@ -115,7 +115,8 @@ def small_map(result: CampaignResult) -> SmallMap | None:
     rest = [name for name in varied if name != y]
     factors = [name for name in rest if name.startswith(FACTOR)]
     numeric = [name for name in factors if not any(isinstance(level, str) for level in axes[name].levels)]
-    preferred = (*numeric[:1], "numjobs", "iodepth", "size")
+    most = sorted(numeric, key=lambda name: -len(axes[name].levels))[:1]
+    preferred = (*most, "numjobs", "iodepth", "size")
     x = next((name for name in preferred if name in rest), rest[0] if rest else "numjobs")
     if x not in axes and found:
         axes[x] = Axis(x, tuple(dict.fromkeys(coordinates(entry, (x,))[x] for entry in found)))

@@ -10,7 +10,7 @@ from itertools import product
 from ioatlas.analysis.compare import Reading
 from ioatlas.analysis.wording import Namer, size_text
 from ioatlas.errors import UsageError
-from ioatlas.model.cell import Cell, OptionValue
+from ioatlas.model.cell import MIXED, Cell, OptionValue
 from ioatlas.model.latency import PERCENTS
 from ioatlas.model.options import SIZE_OPTIONS
 from ioatlas.model.panel import Dot, Drawing, Line, Panel, Series
@@ -71,7 +71,8 @@ def bars(aligned: Aligned, quantity: str, *, where: Filter, title: str) -> Drawi
             remedy=f"choose with --where, such as --where bs=4k; there are: {_there(aligned)}",
         )
     labels = _labels([load.cell for load in loads])
-    stacked = quantity in ("bw", "iops") and any(len(parts) > 1 for load in loads for parts in load.directions.values())
+    mixed = any(len(parts) > 1 for load in loads for parts in load.directions.values())
+    stacked = mixed and quantity in ("bw", "iops")
     series = tuple(
         Series(
             side.name,
@@ -82,6 +83,7 @@ def bars(aligned: Aligned, quantity: str, *, where: Filter, title: str) -> Drawi
     ticks = tuple((float(place), label) for place, label in enumerate(labels))
     name, unit = UNITS[quantity]
     notes = ["Of mixed loads reads are below, writes above; the interval is of their total."] if stacked else []
+    notes += ["Of mixed loads it is that of the slower direction."] if mixed and not stacked else []
     if any(dot.low is None for one in series for dot in one.dots):
         notes.append("A bar without an interval has one visit.")
     return Drawing(title, "bars", "", name, unit, (Panel("", series, ticks),), note=" ".join(notes))
@@ -278,10 +280,13 @@ def _labels(cells: Sequence[Cell]) -> list[str]:
     varied = [name for name, values in _options(cells).items() if len(values) > 1]
     if not varied:
         return [Namer(cells, []).cell(cell) for cell in cells]
-    return [
-        "\n".join(_text(name, cell.option[name], named=name != "rw") for name in varied if name in cell.option)
-        for cell in cells
-    ]
+
+    def text(name: str, cell: Cell) -> str:
+        mix = cell.option.get("rwmixread") if name == "rw" and cell.rw in MIXED and "rwmixread" not in varied else None
+        told = _text(name, cell.option[name], named=name != "rw")
+        return told if mix is None else f"{told} {mix}% reads"
+
+    return ["\n".join(text(name, cell) for name in varied if name in cell.option) for cell in cells]
 
 
 def _options(cells: Sequence[Cell]) -> dict[str, set[OptionValue]]:

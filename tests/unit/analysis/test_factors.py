@@ -158,3 +158,20 @@ def test_what_all_have_in_common_is_not_repeated():
     found = effects(*(member(str(n), {"drives": n, "raid": "raid5", "mtu": 9000}, read=1e8 * n) for n in (1, 2)))
     assert [line.factor for line in found.lines] == ["drives"]
     assert found.lines[0].held == {}
+
+
+def test_the_factor_with_most_levels_is_told_first_and_its_chart_names_load_and_what_is_held():
+    found = effects(
+        *(member(f"d{n}", {"mtu": 1500, "raid": "raid5", "drives": n}, read=20e6 * n) for n in (3, 7, 11)),
+        member("jumbo", {"mtu": 9000, "raid": "raid5", "drives": 3}, read=70e6),
+        member("raid6", {"mtu": 1500, "raid": "raid6", "drives": 3}, read=40e6),
+    )
+    assert [line.factor for line in found.lines] == ["drives", "mtu", "raid"]
+    first = factor_charts(found)[0]
+    assert first.note == "Bars are 95% intervals over visits. load, with mtu = 1500, raid = raid5."
+
+
+def test_a_chart_without_intervals_says_so():
+    once = Measured(20e6, None, None, 1), Measured(40e6, None, None, 1)
+    found = effects(*(member(f"d{n}", {"drives": n}, read=one) for n, one in zip((1, 2), once, strict=True)))
+    assert factor_charts(found)[0].note == "Too few visits for intervals. load."

@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ioatlas.model.chart import Chart, ChartBound
+from ioatlas.model.chart import Chart
 from ioatlas.model.fixed_work import is_fixed_work
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.tree import is_tree
-from ioatlas.model.units import format_rate, format_size, format_size_rounded
+from ioatlas.model.units import format_size, format_size_rounded
 from ioatlas.report.export.to_figure import METADATA, Kind, drawing_library, plain_logarithmic
 from ioatlas.report.redact import redactor
 
@@ -22,6 +23,8 @@ COLUMNS = 3
 MEGA = 1e6
 FAR = 1.6
 """A limit this much above the data is told in words instead of drawn."""
+NOTE_CHARACTERS = 76
+"""Of a note's line below a panel."""
 WIDE = 40
 """Values further apart than this stand on a logarithmic scale."""
 STYLES = (("o", "-", "#0b5cad"), ("s", "--", "#1b2126"), ("^", ":", "#0b5cad"), ("D", "-.", "#1b2126"))
@@ -104,8 +107,12 @@ def _draw(panel: Axes, chart: Chart, title: str) -> None:
     if xs[0] > 0 and len(xs) > 1:
         panel.set_xscale("log", base=2)
     shown = xs[:: max(1, math.ceil(len(xs) / 7))]
+    sizes = chart.x_unit == "bytes"
     panel.set_xticks(
-        shown, [format_size(int(x)) if chart.x_unit == "bytes" else f"{x:g}" for x in shown], rotation=45, ha="right"
+        shown,
+        [format_size(int(x)) if sizes else f"{x:g}" for x in shown],
+        rotation=45 if sizes else 0,
+        ha="right" if sizes else "center",
     )
     panel.minorticks_off()
     high = max([top, *(level.value for level in near)]) / factor * 1.06
@@ -119,21 +126,17 @@ def _draw(panel: Axes, chart: Chart, title: str) -> None:
     else:
         panel.set_ylim(0, high)
     panel.set_title(title, fontsize=9)
-    panel.set_xlabel(chart.x_name)
+    panel.set_xlabel("\n".join([chart.x_name, *textwrap.wrap(chart.note, NOTE_CHARACTERS)]), fontsize=8)
     panel.set_ylabel(f"{chart.y_name} (MB/s)" if factor == MEGA else chart.y_name)
     panel.grid(visible=True, color="0.9", linewidth=0.6)
     beyond = [level for level in chart.levels if level not in near]
     if len(chart.lines) > 1:
         panel.legend(fontsize=7, frameon=False)
-    told = [_told(bound) for bound in beyond]
+    told = [f"{bound.name} {bound.value / factor:,.4g}{' MB/s' if factor == MEGA else ''}" for bound in beyond]
     if told:
         panel.annotate(
             "beyond: " + "; ".join(told), (0.01, 0.01), xycoords="axes fraction", fontsize=5, color="#8a4b00"
         )
-
-
-def _told(bound: ChartBound) -> str:
-    return f"{bound.name} {format_rate(bound.value)}"
 
 
 def _styles(count: int) -> list[tuple[str, str, str]]:
