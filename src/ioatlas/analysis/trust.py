@@ -24,7 +24,7 @@ from ioatlas.model.finding import FindingCode
 from ioatlas.model.reason import ReasonCode, UnmeasuredCode
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.summary import Doubt, DoubtCode, Headline, Trust
-from ioatlas.model.units import format_rate, format_rate_like, format_size_rounded, parse_duration_seconds
+from ioatlas.model.units import format_rate, format_rate_like, format_size_rounded, parse_duration_seconds, round_budget
 from ioatlas.model.verdict import VerdictCode
 
 
@@ -58,10 +58,13 @@ MOST_BARE = 0.5
 ENOUGH_CHECKS = 10
 """Blind checks from which their middle says something of the whole map."""
 CLIENT_SHARE = 0.5
+LEAST_MORE = 1.1
+"""Times a budget that was too short, of which a longer one is named."""
 MOST_REASONS = 5
 """Reasons of failures that are told one by one."""
 IDLE = "re-run when idle"
 LONGER = "re-run with a longer --window"
+MORE_VISITS = "re-run with more --visits"
 
 _UNSTEADY_WORDS = {
     VerdictCode.DRIFTING: "still changing speed when their runs ended",
@@ -146,7 +149,7 @@ def _moved(_result: CampaignResult, _measured: Sequence[Estimate], best: Sequenc
             f"{one.label} {word} {abs(one.moved):.0%} when it was re-measured: "
             f"{format_rate_like(one.first, one.value)} to {format_rate(one.value)}."
         )
-        yield Doubt(DoubtCode.MOVED, MOVED.level(abs(one.moved)), text, "re-run with more --visits", (one.cell,))
+        yield Doubt(DoubtCode.MOVED, MOVED.level(abs(one.moved)), text, MORE_VISITS, (one.cell,))
 
 
 def _uncertain(result: CampaignResult, measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
@@ -163,7 +166,7 @@ def _disagreeing(_result: CampaignResult, measured: Sequence[Estimate], _best: S
     share = len(apart) / len(measured) if measured else 0.0
     if CELLS.level(share) is not Trust.GOOD:
         text = f"The runs of {_of(len(apart), measured)} disagree: ignore their values."
-        yield Doubt(DoubtCode.DISAGREE, CELLS.level(share), text, "re-run with more --visits", _keys(apart))
+        yield Doubt(DoubtCode.DISAGREE, CELLS.level(share), text, MORE_VISITS, _keys(apart))
 
 
 def _drifted(result: CampaignResult, _measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
@@ -202,7 +205,7 @@ def _unsteady(_result: CampaignResult, measured: Sequence[Estimate], _best: Sequ
     if len(found) == 1:
         words = words.replace("their runs", "its run").replace("they", "it")
     text = f"{_of(len(found), measured)} {'was' if len(found) == 1 else 'were'} {words}."
-    yield Doubt(DoubtCode.UNSTEADY, CELLS.level(share), text, LONGER, _keys(found))
+    yield Doubt(DoubtCode.UNSTEADY, CELLS.level(share), f"{text[0].upper()}{text[1:]}", LONGER, _keys(found))
 
 
 def _rounds(result: CampaignResult, _measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
@@ -264,7 +267,9 @@ def _skipped(result: CampaignResult, measured: Sequence[Estimate], _best: Sequen
     share = len(lost) / total if total else 0.0
     if LEFT_OUT.level(share) is not Trust.GOOD:
         text = f"{len(lost):,} of {plural(total, 'cell')} were left out: time was up."
-        advice = f"re-run with {_more_time(result, total, n_measured)}"
+        known = result.needed_seconds  # the campaign knew what each of them takes, and what comes beside them
+        longer = f"--budget {round_budget(known)}" if known else _more_time(result, total, n_measured)
+        advice = f"re-run with {longer}"
         yield Doubt(DoubtCode.SKIPPED, LEFT_OUT.level(share), text, advice)
     skipped = result.n_not_reached
     if skipped and not lost and skipped >= CELLS.fair * max(1, result.n_visits):
@@ -288,8 +293,19 @@ def _discarded(result: CampaignResult, _measured: Sequence[Estimate], _best: Seq
 def _client(_result: CampaignResult, measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
     limited = [e for e in measured if client_limited(e)]
     if measured and len(limited) >= CLIENT_SHARE * len(measured):
-        text = f"{_of(len(limited), measured)} were client-limited: read them as minimums."
-        yield Doubt(DoubtCode.CLIENT_LIMITED, Trust.FAIR, text, "use a faster client, or several", _keys(limited))
+        told = (
+            "were client-limited: read them as minimums."
+            if len(limited) > 1
+            else "was client-limited: read it as a minimum."
+        )
+        text = f"{_of(len(limited), measured)} {told}"
+        yield Doubt(
+            DoubtCode.CLIENT_LIMITED,
+            Trust.FAIR,
+            f"{text[0].upper()}{text[1:]}",
+            "use a faster client, or several",
+            _keys(limited),
+        )
 
 
 def _once(result: CampaignResult, measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
@@ -349,9 +365,9 @@ def _rank(level: Trust) -> int:
 
 
 def _of(count: int, measured: Sequence[Estimate]) -> str:
-    """'3 of 24 cells'; of a load with two directions each value counts."""
+    """'3 of 24 cells', 'the only cell'; of a load with two directions each value counts."""
     noun = "cell" if len({e.cell.key for e in measured}) == len(measured) else "value"
-    return f"{count:,} of {plural(len(measured), noun)}"
+    return f"{count:,} of {plural(len(measured), noun)}" if len(measured) > 1 else f"the only {noun}"
 
 
 def _keys(estimates: Sequence[Estimate]) -> tuple[str, ...]:
@@ -370,11 +386,11 @@ def _more_visits(result: CampaignResult, typical: float) -> str:
     return f"re-run with --visits {wanted}" + (f" {_more_time(result, wanted, visits)}" if bounded else "")
 
 
-_BUDGETS = ("1m", "2m", "5m", "10m", "20m", "30m", "1h", "2h", "4h", "8h", "24h")
-
-
 def _more_time(result: CampaignResult, wanted: int, made: int) -> str:
-    """'--budget 5m': the first round time in which all of it fits."""
+    """'--budget 5m': the first round time in which all of it fits, longer than the budget there was. What was not made
+    takes as long as what was.
+    """
     seconds = result.seconds * wanted / made * 1.1 if made else 0.0
-    budget = next((text for text in _BUDGETS if parse_duration_seconds(text) >= seconds), "")
-    return f"--budget {budget}" if budget and seconds else "--budget with more time"
+    if seconds and (had := result.settings.get("budget", "none")) != "none":
+        seconds = max(seconds, LEAST_MORE * parse_duration_seconds(had))
+    return f"--budget {round_budget(seconds)}" if seconds else "--budget with more time"

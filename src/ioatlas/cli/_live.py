@@ -17,6 +17,7 @@ from typing import Any
 
 import click
 
+from ioatlas.analysis.wording import plural
 from ioatlas.model.events import Emit, Event
 from ioatlas.model.units import (
     format_count,
@@ -94,7 +95,7 @@ class Progress:
                 self._state = f"laying out {amount} on {fields['target']}"
                 self._state += f", {format_duration(left)} left" if left else ""
             case "probe":
-                self._state = f"trying the lightest and heaviest of {fields['cells']} corners"
+                self._state = f"trying {plural(fields['cells'], 'load')} to tell how long the rest takes"
             case "progress":
                 self._take_progress(fields)
             case "visit":

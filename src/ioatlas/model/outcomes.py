@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from math import isfinite
 from typing import Any, ClassVar, Self
 
 from ioatlas.errors import IoAtlasError
@@ -205,6 +206,22 @@ class Fitted(KeptRecord):
     @classmethod
     def of_content(cls, content: Any) -> Self:
         return cls(float(content)) if isinstance(content, (int, float)) else cls()
+
+
+@dataclass(frozen=True)
+class Needed(KeptRecord):
+    """Of a map whose budget left cells out. seconds: of a budget in which all of them fit; None without one."""
+
+    NAME, CONTENT = "needed", "seconds"
+    seconds: float | None = None
+
+    def content(self) -> Any:
+        return self.seconds
+
+    @classmethod
+    def of_content(cls, content: Any) -> Self:
+        told = isinstance(content, (int, float)) and isfinite(content) and content > 0
+        return cls(float(content)) if told else cls()
 
 
 @dataclass(frozen=True)

@@ -10,17 +10,27 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal, InvalidOperation
+from math import ceil
 
 from ioatlas.errors import UsageError
 
 _POWER = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 _SIZE = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*([kmgtp]?)(ib|b|i)?\s*$", re.IGNORECASE)
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|us|ns|d|h|m|s)?", re.IGNORECASE)
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|us|ns|min|d|h|m|s)?", re.IGNORECASE)
 _LARGEST = 1 << 63
 _LONGEST_SECONDS = 1e9
 _SECONDS: dict[str, Decimal] = {
     k: Decimal(v)
-    for k, v in {"d": "86400", "h": "3600", "m": "60", "s": "1", "ms": "1e-3", "us": "1e-6", "ns": "1e-9"}.items()
+    for k, v in {
+        "d": "86400",
+        "h": "3600",
+        "min": "60",
+        "m": "60",
+        "s": "1",
+        "ms": "1e-3",
+        "us": "1e-6",
+        "ns": "1e-9",
+    }.items()
 }
 
 
@@ -121,6 +131,14 @@ def format_duration(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60:02d} s"
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+_ROUND_TIMES = ("1m", "2m", "3m", "5m", "10m", "15m", "20m", "30m", "1h", "2h", "4h", "8h")
+
+
+def round_budget(seconds: float) -> str:
+    """The first round time that is no shorter, as an option has it: '5m', '8h', '26h'."""
+    return next((text for text in _ROUND_TIMES if parse_duration_seconds(text) >= seconds), f"{ceil(seconds / 3600)}h")
 
 
 def parse_percent(text: str | float, *, where: str = "") -> float:

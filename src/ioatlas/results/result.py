@@ -28,7 +28,7 @@ from ioatlas.model.chart import Table
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding
 from ioatlas.model.map_model import Maps
-from ioatlas.model.outcomes import Blocks, ComputeSeconds, HoleCheck, Integrity, Voided
+from ioatlas.model.outcomes import Blocks, ComputeSeconds, HoleCheck, Integrity, Needed, Voided
 from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import BUDGET_ENDED, UnmeasuredCode, UnmeasuredReason, read_unmeasured
 from ioatlas.model.result import CampaignResult, Unmeasured
@@ -148,6 +148,7 @@ def _result(parts: ResultParts) -> CampaignResult:
         ledger_bytes=_ledger(parts.journal),
         configurations=parts.spec.configurations,
         set_ups=parts.spec.set_ups if parts.spec.set_ups > 1 else 0,
+        needed_seconds=parts.journal.kept(Needed).seconds,
         n_not_reached=parts.journal.count_dropped(BUDGET_ENDED, Purpose.SWEEP),
         latency_curves=latency_curves(read.cells, read.told, afresh) if parts.in_replicates else (),
         time_courses=time_courses(read.cells, read.told) if parts.in_replicates else (),

@@ -13,6 +13,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Generic, TypeVar
 
 from ioatlas.analysis.estimates import undecided
+from ioatlas.analysis.wording import plural
 from ioatlas.model.cell import Cell
 from ioatlas.model.events import Event
 from ioatlas.model.purpose import Purpose
@@ -113,8 +114,7 @@ class SequencedSteps(Steps, Generic[One]):
             self._begun = True
             return False
         dropped = self.journal.drop_planned(BUDGET_ENDED, purpose=Purpose.SWEEP)
-        text = f"The budget ended with {dropped} planned visits not made."
-        self.runner.remark(RemarkKind.LEFT_OUT, text)
+        self.runner.remark(RemarkKind.LEFT_OUT, f"{plural(dropped, 'planned visit')} did not fit the budget.")
         return True
 
     def _whole(self, one: One, replicate: int, waiting: Sequence[PlannedVisit]) -> list[PlannedVisit]:

@@ -9,6 +9,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from ioatlas.analysis.burst import Bursts
+from ioatlas.analysis.wording import plural
 from ioatlas.fio.batch import WORK_CAP_SECONDS, Batch, Section
 from ioatlas.fio.collect import SectionResult
 from ioatlas.fio.jobfile import JobValue
@@ -157,8 +158,8 @@ class Steps(ABC):
     def budget_ended(self, purpose: Purpose) -> None:
         """Planned visits have no time any more."""
         dropped = self.journal.drop_planned(BUDGET_ENDED, purpose=purpose)
-        what = "" if purpose == Purpose.SWEEP else f"{purpose} "
-        self.runner.remark(RemarkKind.LEFT_OUT, f"The budget ended with {dropped} planned {what}visits not made.")
+        what = "visit" if purpose == Purpose.SWEEP else f"{purpose} visit"
+        self.runner.remark(RemarkKind.LEFT_OUT, f"{plural(dropped, f'planned {what}')} did not fit the budget.")
 
     def _seconds_planned(self, batch: Batch, rows: Sequence[PlannedVisit]) -> float:
         """Expected seconds of everything that is planned: its loads at today's pace, and the start of its processes."""

@@ -116,11 +116,14 @@ def test_cells_that_time_did_not_suffice_for(lost, level):
     summary = summarise(result(row(), unmeasured=missing, seconds=60.0))
     assert summary.trust is level
     if lost == 25:
-        assert "--budget 5m" in summary.next_step
+        assert "--budget 3m" in summary.next_step
         restless = [replace(one, verdict=VerdictCode.DRIFTING) for one in row()]
         traffic = (OtherTraffic("vda", "read", 1e9, 0.10, 3, 9),)
         told = summarise(result(restless, unmeasured=missing, seconds=60.0, other_traffic=traffic)).next_step
-        assert told == "re-run when idle, with --budget 5m"
+        assert told == "re-run when idle, with --budget 3m"
+        assert (
+            "--budget 20m" in summarise(result(row(), unmeasured=missing, seconds=60.0, needed_seconds=1e3)).next_step
+        )
     other = tuple(Unmeasured(cell, read_unmeasured("not admissible: too large")) for cell in cells)
     assert summarise(result(row(), unmeasured=other)).trust is Trust.GOOD
 
@@ -276,6 +279,25 @@ def test_of_two_budgets_the_longer_one_is_advised():
     found = _without_repeats(["re-run with --visits 6 --budget 5m", "re-run with --budget 10m"])
     assert found == ["re-run with --visits 6 --budget 10m"]
     assert _without_repeats(["re-run when idle", "re-run with --budget 2m"]) == ["re-run when idle", "with --budget 2m"]
+
+
+def test_more_visits_are_not_advised_where_time_was_up():
+    cells = [Cell.of("nas", {"rw": "read", "bs": MIB, "numjobs": 100 + n}) for n in range(5)]
+    missing = tuple(Unmeasured(cell, read_unmeasured("left out: the budget did not allow it")) for cell in cells)
+    rose = [*row(19), value(700, jobs=20, bw_first=300.0 * MIB)]
+    assert summarise(result(rose)).next_step == "re-run with more --visits"
+    assert summarise(result(rose, unmeasured=missing, needed_seconds=130.0)).next_step == "re-run with --budget 3m"
+
+
+def test_the_next_budget_is_longer_than_the_one_there_was():
+    settings = {"budget": "5 min 00 s"}
+    told = summarise(result(row(), n_not_reached=5, seconds=240.0, settings=settings)).next_step
+    assert told == "re-run with --budget 10m"
+
+
+def test_a_single_cell_is_not_one_of_one():
+    summary = summarise(result([value(100, verdict=VerdictCode.DRIFTING)]))
+    assert summary.doubts[0].sentence == "The only cell was still changing speed when its run ended."
 
 
 def test_what_failed_is_told_with_its_reason_works_by_name_and_cells_by_number():

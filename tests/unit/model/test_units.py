@@ -9,9 +9,11 @@ from ioatlas.model.testbed import value_text
 from ioatlas.model.units import (
     exact_duration,
     format_count,
+    format_duration,
     format_latency,
     format_size_rounded,
     parse_duration_seconds,
+    round_budget,
 )
 
 BACK = {
@@ -52,6 +54,15 @@ def test_a_fact_is_exact_and_readable():
 @given(st.floats(0, 1e8))
 def test_a_duration_written_to_a_file_is_read_back_exactly(seconds):
     assert parse_duration_seconds(exact_duration(seconds)) == seconds
+
+
+def test_a_duration_that_people_are_told_can_be_typed():
+    assert [parse_duration_seconds(format_duration(s)) for s in (0.85, 42, 200, 7500)] == [0.85, 42, 200, 7500]
+
+
+@pytest.mark.parametrize(("seconds", "budget"), [(12, "1m"), (60, "1m"), (61, "2m"), (8 * 3600, "8h"), (1e5, "28h")])
+def test_budgets_are_round_and_no_shorter(seconds, budget):
+    assert round_budget(seconds) == budget
 
 
 def test_durations_in_files_are_short():

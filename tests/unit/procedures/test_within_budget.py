@@ -9,9 +9,11 @@ import pytest
 
 from ioatlas import campaign
 from ioatlas.analysis.burst import Bursts
+from ioatlas.analysis.summary import summarise
 from ioatlas.model.cell import Cell
 from ioatlas.model.finding import FindingCode
 from ioatlas.model.map_model import Maps
+from ioatlas.model.units import parse_duration_seconds, round_budget
 from ioatlas.model.verdict import VerdictClass, verdict_class
 from ioatlas.procedures.dense_map.time_left import MOST_LENGTHENED, Known, without_value
 from ioatlas.procedures.options import read_campaign
@@ -77,6 +79,21 @@ def test_every_budget_gives_cells_with_true_values_and_is_kept(tmp_path, name, b
         counted = truth * estimate.window_seconds
         # Every job counts whole I/Os.
         assert estimate.iops == pytest.approx(truth, rel=0.1 + 0.5 * estimate.cell.numjobs / counted), estimate.cell
+
+
+@pytest.mark.parametrize(("name", "budget"), [("1 IOPS", 30), ("12 MB/s", 10)])
+def test_the_longer_budget_that_is_advised_measures_what_was_left_out(tmp_path, name, budget):
+    short, longer = tmp_path / "short", tmp_path / "longer"
+    short.mkdir()
+    longer.mkdir()
+    world = World(short, LAWS[name])
+    assert world.run(QUICK.format(budget=budget)).cells < 12
+    result = campaign.load_result(world.directory)
+    advised = round_budget(result.needed_seconds)
+    assert f"--budget {advised}" in " ".join(doubt.advice for doubt in summarise(result).doubts) or budget == 10
+    assert any(text.endswith(f"Try --budget {advised}.") for text in result.settings.values())
+    again = World(longer, LAWS[name]).run(QUICK.format(budget=parse_duration_seconds(advised)))
+    assert again.cells == 12
 
 
 MANY = """

@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from ioatlas.analysis.wording import plural
 from ioatlas.design.coarsen import coarsen
 from ioatlas.design.exhaustive import random_replicates
 from ioatlas.design.pace import LEAST_SHARE
 from ioatlas.fio.batch import TURN_MS
 from ioatlas.model.cell import Cell, OptionValue
-from ioatlas.model.outcomes import Fitted
+from ioatlas.model.outcomes import Fitted, Needed
 from ioatlas.model.purpose import Purpose
-from ioatlas.model.units import format_duration, format_size
+from ioatlas.model.units import format_duration, format_size, round_budget
 from ioatlas.procedures.dense_map.expected import AGAIN_SHARE, sizes_within
 from ioatlas.run.plan import leave_out, visit_turns
 from ioatlas.run.runner import BATCH_SECONDS, Runner
@@ -27,6 +28,8 @@ PLANNED_ANEW = "planned anew: the budget did not allow every visit"
 GENTLE_SHARES = (0.7, 0.5)
 """Shares of a usual window that are tried before the adaptive design takes over."""
 SMALL_SHARES = (0.35, 0.25, LEAST_SHARE)
+LEAST_MORE = 1.2
+"""Times a budget that left something out, of which one is told that suffices."""
 
 Sweep = Callable[[Runner], None]
 
@@ -162,12 +165,14 @@ class Fitting:
             return
         count = len(runner.plan.to_measure)
         more = runner.budget.elapsed + seconds_for(runner, gone, 1) + self._reserve_seconds()
+        needed = max(more, LEAST_MORE * budget)
+        runner.journal.keep(Needed(round(needed, 1)))
         left_out = {cell.key for cell in gone}
+        told = f"{len(gone)} of {plural(count, 'cell')} left out"
         cells = tuple((cell, LEFT_OUT if cell.key in left_out else why) for cell, why in runner.plan.cells)
         runner.go_on_with(
             replace(runner.plan, cells=cells),
-            f"{len(gone)} of {count} cells left out: the budget of {format_duration(budget)} did not allow them. "
-            f"About {format_duration(max(more, 1.2 * budget))} would: name it with --budget.",
+            f"{told}: the budget of {format_duration(budget)} did not allow them. Try --budget {round_budget(needed)}.",
         )
 
 
