@@ -272,6 +272,48 @@ def test_real_logs(tmp_path):
     assert read_path(tmp_path / "b_bw.1.log")[0][0].io_bytes == 8 * MIB
 
 
+@pytest.mark.parametrize(
+    ("version", "unit"),
+    [("fio-2.16", 1000), ("fio-2.1.11", 1000), ("fio-3.12", 1), ("fio-3.33-5-g1234", 1), ("fio-2.16.tar.gz", 1)],
+)
+@pytest.mark.parametrize("place", ["", "logs/"])
+def test_latencies_of_a_log_have_the_unit_of_the_version_beside_it(tmp_path, version, unit, place):
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "result.out").write_text(f"a: (g=0): rw=read\n{version}\nStarting 1 process\n")
+    log = tmp_path / f"{place}a_lat.1.log"
+    log.write_text("10, 800, 0, 4096\n20, 800, 0, 4096\n30, 800, 0, 4096\n")
+    (reading,), problems = read_path(log)
+    assert problems == []
+    assert reading.lat_mean_ns == 800 * unit
+    assert reading.lat_p99_ns == pytest.approx(800 * unit, rel=0.02)
+    assert reading.details["lat_max_ns"] == 800 * unit
+
+
+def test_results_of_old_and_new_versions_beside_a_log_tell_nothing(tmp_path):
+    (tmp_path / "old.out").write_text("fio-2.16\n")
+    (tmp_path / "new.json").write_text('{"fio version" : "fio-3.12", "jobs": []}')
+    log = tmp_path / "a_slat.1.log"
+    log.write_text("10, 800, 0, 4096\n20, 800, 0, 4096\n30, 800, 0, 4096\n")
+    (reading,), _ = read_path(log)
+    assert reading.details["slat_mean_ns"] == 800
+    assert "taken as nanoseconds" in reading.notes[0]
+
+
+def test_what_else_shaped_a_load_is_told():
+    options = {
+        **JOB["job options"],
+        "percentage_random": "85",
+        "random_distribution": "zipf:1.2",
+        "fsync": "0",
+        "norandommap": "",
+        "zonemode": "none",
+    }
+    read = read_text(document(jobs=[{**JOB, "job options": options}]))[0][0]
+    assert read.notes[-1] == "the load had also percentage_random=85, random_distribution=zipf:1.2, norandommap"
+    assert read.details["percentage_random"] == "85"
+    assert one(document(jobs=[{**JOB, "write": {}}])).notes == ()
+
+
 def test_log_without_a_telling_name_has_no_unit():
     readings, problems = read_text("100, 5, 0, 0\n200, 7, 0, 0\n300, 6, 0, 0\n", "values.txt")
     assert readings[0].bw_bytes_per_s is None

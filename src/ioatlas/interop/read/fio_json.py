@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from ioatlas.fio.output import parse_fio_json, parse_whole_fio_json
 from ioatlas.fio.records import FioDirection, FioJob, FioOutput, FioReading, LatencyStats
-from ioatlas.interop.read.fio_options import workload_fields
+from ioatlas.interop.read.fio_options import SHAPING, shape_note, workload_fields
 from ioatlas.interop.read.source import TEXT_LIMIT, Source, encoding_of
 from ioatlas.model.imported_reading import ImportedReading
 from ioatlas.model.words import words
@@ -20,6 +20,9 @@ SIGNATURE = re.compile(r'"(?:fio version|client_stats|jobname)"\s*:')
 _VERSION = re.compile(r'"fio version"\s*:\s*"[^"]{0,80}"')
 _JOB = re.compile(r'(?:\{\s*)?(?="jobname")')
 _PIECE_LIMIT = 8 << 20
+_KEPT_OPTIONS = words(
+    "ioengine direct filename directory runtime ramp_time time_based group_reporting rate rate_iops thinktime"
+)
 _ONE: Counter[tuple[str, int | None, str | None]] = Counter()
 
 
@@ -119,7 +122,7 @@ def job_readings(source: Source, output: FioOutput, job: FioJob, clones: int = 1
         nothing = FioDirection("", None, None, None, None, None, None, None, None, None, None)
         yield replace(_reading(source, output, job, nothing, errors, (*notes, "no I/O was measured")), direction=None)
     for part in measured:
-        yield _reading(source, output, job, part, errors, tuple(notes))
+        yield _reading(source, output, job, part, errors, (*notes, *shape_note(output.options_of(job))))
 
 
 @lru_cache(maxsize=1024)
@@ -158,9 +161,7 @@ def _reading(
     for name in ("groupid", "usr_cpu_percent", "sys_cpu_percent", "job_runtime_ms", "job_start_ms"):
         if (value := getattr(job, name)) is not None:
             details[name] = value
-    for name in words(
-        "ioengine direct filename directory runtime ramp_time time_based group_reporting rate rate_iops thinktime"
-    ):
+    for name in (*_KEPT_OPTIONS, *SHAPING):
         if name in options:
             details[name] = options[name]
     return ImportedReading(

@@ -4,15 +4,20 @@ direction.
 
 A log does not say what it logs; fio puts that in the file's name (`NAME_bw.1.log`), which is the only place to read it.
 Windowed logs (log_avg_msec) hold one average for each window and block size 0: latency means are then means of windows.
-Latencies are nanoseconds since fio 2.99 and microseconds before; only a histogram's number of columns tells which.
+Latencies are nanoseconds since fio 2.99 and microseconds before; only a histogram's number of columns tells which. For
+the others, what fio printed into the same folder, or the one above, tells its version.
 """
 
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from ioatlas.fio.figures import bucket_value
@@ -30,6 +35,11 @@ _KIND = re.compile(r"_(bw|iops|slat|clat_hist|clat|lat)(?:\.\d+)?\.log(?:\.|$)",
 _BENCH_FIO = re.compile(
     r"(?:^|[/\\])(read|write|randread|randwrite|rw|readwrite|randrw)-iodepth-(\d{1,6})-numjobs-(\d{1,6})_"
 )
+_VERSION = re.compile(rb"(?m)(?:^|[\";])fio-(\d{1,2}\.\d{1,3})(?:\.\d{1,3})?(?:-\w{1,20}){0,4}[ \t]*(?:\r?$|[\";])")
+"""As fio prints it into its results."""
+_FIRST_NS = (2, 99)
+_NEIGHBOURS = 256
+_NEIGHBOUR_BYTES = 64 << 10
 _DIRECTIONS = ("read", "write", "trim")
 _GROUPS_US, _GROUPS_NS = 19, (24, 29)
 """Bucket groups of 64 in fio's histograms: 19 (2.x, microseconds), 24 (2.99), 29 (3.x, nanoseconds)."""
@@ -122,6 +132,42 @@ def _log(source: Source, kind: str | None) -> Iterator[ImportedReading]:
         )
 
 
+@lru_cache(maxsize=256)
+def _versions_in(folder: Path) -> frozenset[tuple[int, int]]:
+    """The versions of fio that the results in a folder tell."""
+    found: set[tuple[int, int]] = set()
+    try:
+        with os.scandir(folder) as entries:
+            others = (item for item in entries if not item.name.endswith(".log") and not item.name.startswith("."))
+            plain = (item.path for item in others if item.is_file(follow_symlinks=False))
+            for path in islice(plain, _NEIGHBOURS):
+                with open(path, "rb") as file:  # noqa: PTH123
+                    match = _VERSION.search(file.read(_NEIGHBOUR_BYTES))
+                if match is not None:
+                    major, minor = match[1].split(b".")
+                    found.add((int(major), int(minor)))
+    except OSError:
+        return frozenset()
+    return frozenset(found)
+
+
+def _latency_unit(source: Source) -> tuple[int, str]:
+    """Nanoseconds of a latency log's unit, and the note that says why."""
+    folder = Path(source.path).absolute().parent
+    for place in (folder, folder.parent) if source.is_file else ():
+        versions = _versions_in(place)
+        old = {version < _FIRST_NS for version in versions}
+        if len(old) == 1:
+            told = ", ".join(f"{major}.{minor}" for major, minor in sorted(versions)[:3])
+            unit, word = (1000, "microseconds") if old == {True} else (1, "nanoseconds")
+            return unit, f"values are {word}: the results beside the log are of fio {told}"
+        if old:
+            break
+    return 1, (
+        "values taken as nanoseconds (fio 2.99 and newer); older fio logs microseconds and the log does not say which"
+    )
+
+
 def _named(source: Source) -> dict[str, Any]:
     """rw, iodepth and numjobs that bench-fio puts into a log's name; empty for other names."""
     match = _BENCH_FIO.search(source.name)
@@ -163,22 +209,21 @@ def _log_reading(source: Source, kind: str | None, direction: int, found: _Sum) 
             fields |= {"iops": found.count / seconds, "bw_bytes_per_s": found.bytes / seconds if found.bytes else None}
             notes[-1] = "count of all logged I/Os over the time the log covers"
     elif kind in ("lat", "clat"):
-        fields |= {"lat_mean_ns": mean, "lat_kind": "total" if kind == "lat" else "completion"}
-        notes.append(
-            "values taken as nanoseconds (fio 2.99 and newer); "
-            "older fio logs microseconds and the log does not say which"
-        )
+        unit, why = _latency_unit(source)
+        fields |= {"lat_mean_ns": mean * unit, "lat_kind": "total" if kind == "lat" else "completion"}
+        notes.append(why)
         if windowed:
             notes.append("mean of window means")
-            details["lat_window_max_ns"] = found.high
+            details["lat_window_max_ns"] = found.high * unit
         else:
             p99 = Histogram.from_counts(found.bins).percentile_ns(99)
-            fields |= {"lat_p99_ns": p99, "lat_p99_kind": fields["lat_kind"]}
+            fields |= {"lat_p99_ns": None if p99 is None else p99 * unit, "lat_p99_kind": fields["lat_kind"]}
             notes.append("99th percentile in fio's buckets of 1/64 octave")
-            details["lat_max_ns"] = found.high
+            details["lat_max_ns"] = found.high * unit
     elif kind == "slat":
-        details["slat_mean_ns"] = mean
-        notes.append("submission latency, values taken as nanoseconds (fio 2.99 and newer)")
+        unit, why = _latency_unit(source)
+        details["slat_mean_ns"] = mean * unit
+        notes.append(f"submission latency; {why}")
     else:
         details["mean_of_unknown_unit"] = mean
         notes.append("the log does not say what it logs")

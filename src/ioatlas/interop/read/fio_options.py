@@ -15,6 +15,27 @@ _SIZE = re.compile(r"^\s*(\d+)\s*([kmgtp]?)(ib|i|b)?\s*$", re.IGNORECASE)
 _RW = {"readwrite": "rw", "r": "read", "w": "write"}
 RW_WORDS = frozenset(words("read write randread randwrite rw readwrite randrw trim randtrim trimwrite randtrimwrite"))
 
+SHAPING = words(
+    "bssplit bsrange blocksize_range percentage_random random_distribution norandommap "
+    "fsync fdatasync sync_file_range sync buffered zonemode zonesize zonerange zoneskip rate_min rate_iops_min "
+    "rate_process latency_target thinktime_blocks iodepth_batch iodepth_batch_complete_max io_size offset flow "
+    "buffer_compress_percentage dedupe_percentage zero_buffers verify read_iolog"
+)
+"""Options that make a load another one than its rw, bs, depth and jobs say."""
+_WITHOUT_EFFECT = {"percentage_random": "100", "random_distribution": "random", "rate_process": "linear"}
+_VALUE_LENGTH = 80
+
+
+def shape_note(options: Mapping[str, str]) -> tuple[str, ...]:
+    """What else shaped the load, as one note."""
+    told = []
+    for name in SHAPING:
+        value = options.get(name)
+        if value is None or value.strip() in (_WITHOUT_EFFECT.get(name, "0"), "none"):
+            continue
+        told.append(f"{name}={value.strip()[:_VALUE_LENGTH]}" if value.strip() else name)
+    return (f"the load had also {', '.join(told)}",) if told else ()
+
 
 @lru_cache(maxsize=4096)
 def fio_size(text: str | None, *, kb_base: int = 1024) -> int | None:

@@ -112,6 +112,10 @@ class Source:
         """Of what is in no file."""
         return cls(name, name, _kept=content)
 
+    @property
+    def is_file(self) -> bool:
+        return self._kept is None or os.path.isfile(self.path)  # noqa: PTH113
+
     def problem(self, line: int, what: str, *, lost: bool = True) -> None:
         """Record what could not be read; only the first few of a file are kept one by one."""
         if len(self.problems) < PROBLEM_LIMIT:
