@@ -7,9 +7,11 @@ import json
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -30,6 +32,8 @@ _AT_ONCE = 1000
 _TOLD_LIMIT = 20
 """Readings of one file whose contradictions are printed; the notes of all are kept."""
 _KEPT_MESSAGES = 10_000
+_Item = tuple[str, bool, str]
+"""A file, whether it was named itself, and what it is called: a member of an archive lies elsewhere."""
 _Batch = tuple[list[bytes], list[bytes]]
 """JSON lines and their digests."""
 
@@ -90,7 +94,7 @@ def _encode(record: dict[str, Any]) -> bytes:
         return json.dumps(record, ensure_ascii=False).encode("utf-8", "replace")
 
 
-def _read_files(items: list[tuple[str, bool]]) -> _Read:
+def _read_files(items: list[_Item]) -> _Read:
     """Some files, whole: what a worker process does."""
     from ioatlas.interop.read.importer import read_source
     from ioatlas.interop.read.source import Source
@@ -98,8 +102,8 @@ def _read_files(items: list[tuple[str, bool]]) -> _Read:
 
     lines: list[bytes] = []
     files = []
-    for name, named in items:
-        source = Source.of(name)
+    for path, named, name in items:
+        source = Source.of(path, name)
         before = len(lines)
         told: list[str] = []
         lines += [_encode(reading.as_dict()) for reading in _judged(read_source(source), told)]
@@ -120,7 +124,7 @@ def _no_collector() -> None:
     gc.disable()
 
 
-def _many(files: list[tuple[str, bool]], tally: _Tally) -> Iterator[_Batch]:
+def _many(files: list[_Item], tally: _Tally) -> Iterator[_Batch]:
     """All files in order, read by all processors."""
     from concurrent.futures import ProcessPoolExecutor
 
@@ -138,14 +142,14 @@ def _many(files: list[tuple[str, bool]], tally: _Tally) -> Iterator[_Batch]:
             yield result.lines.split(b"\n") if digests else [], digests
 
 
-def _few(files: list[tuple[str, bool]], tally: _Tally) -> Iterator[_Batch]:
+def _few(files: list[_Item], tally: _Tally) -> Iterator[_Batch]:
     """Files one by one, a bounded number of readings at a time: one of them may hold millions."""
     from ioatlas.interop.read.importer import read_source
     from ioatlas.interop.read.source import Source
     from ioatlas.store.imported import digest_of
 
-    for name, named in files:
-        source = source_of(name) if is_own(name) else Source.of(name)
+    for path, named, name in files:
+        source = source_of(path) if is_own(path) else Source.of(path, name)
         count = 0
         told: list[str] = []
         readings = _judged(read_source(source), told)
@@ -187,8 +191,25 @@ def _kept(batches: Iterator[_Batch], directory: Path, label: str, tally: _Tally)
         store.close()
 
 
-def _own(item: tuple[str, bool]) -> bool:
+def _own(item: _Item) -> bool:
     return is_own(item[0])
+
+
+def _found(files: tuple[Path, ...], problems: list[str], temporary: ExitStack) -> list[_Item]:
+    """All files to read. Archives are laid out in a temporary directory each, and walked as folders are."""
+    from ioatlas.interop.read.archive import is_archive, unpack
+    from ioatlas.interop.read.importer import walk
+
+    found: list[_Item] = []
+    for path, named in walk((str(path) for path in files), problems, whole=is_campaign):
+        if is_own(path) or not is_archive(path):
+            found.append((path, named, path))
+            continue
+        folder = temporary.enter_context(TemporaryDirectory(prefix="ioatlas-import-"))
+        unpack(path, Path(folder), problems)
+        members = walk([folder], problems, whole=is_campaign)
+        found += ((member, False, path + member.removeprefix(folder)) for member, _ in members)
+    return found
 
 
 def _cell(value: Any, form: Any) -> str:
@@ -267,8 +288,8 @@ _HELP = f"""Read result files of other tools: {", ".join(_TOOLS[:_HALF])}.
 
 Also of {", ".join(_TOOLS[_HALF:])}. And what `ioatlas export` wrote, campaigns and bundles.
 
-Formats are recognised by content. Folders are walked. A reading is imported: it keeps its file and line, and what its
-source does not say stays empty. What cannot be read is named on the error stream, one line each.
+Formats are recognised by content. Folders and archives (tar, zip) are walked. A reading is imported: it keeps its file
+and line, and what its source does not say stays empty. What cannot be read is named on the error stream, one line each.
 
 Exit code 0: everything read; 4: something read, something lost; 1: nothing readable.
 
@@ -308,8 +329,6 @@ Examples:
 def command(
     files: tuple[Path, ...], directory: Path | None, label: str, repeats: bool, verbose: bool, as_json: bool
 ) -> None:
-    from ioatlas.interop.read.importer import walk
-
     if repeats:
         label = _label_of_repeats(label, directory)
 
@@ -326,7 +345,7 @@ def command(
             )
     tally = _Tally()
     unreadable: list[str] = []
-    found = list(walk((str(path) for path in files), unreadable, whole=is_campaign))
+    found = _found(files, unreadable, click.get_current_context().with_resource(ExitStack()))
     for problem in unreadable:
         tally.lost = True
         click.echo(folded(f"ioatlas: {problem}", 4), err=True)

@@ -39,6 +39,7 @@ _NOT_TEXT = (
     b"\x89PNG",
     b"SQLite format 3",
 )
+_PACKERS = {b"\x28\xb5\x2f\xfd": "zstd", b"7z\xbc\xaf\x27\x1c": "7-Zip", b"Rar!": "RAR", b"\x04\x22\x4d\x18": "lz4"}
 _FAILURES = (
     ValueError,
     KeyError,
@@ -129,7 +130,7 @@ def _readings(source: Source) -> Iterator[ImportedReading]:
         if not source.problems:
             told = None if source.head(16).startswith(_NOT_TEXT) else told_of(source.text(SCAN_BYTES)[0])
             source.unknown_format = True
-            source.problem(0, told or "no known result format", lost=told is None)
+            source.problem(0, told or _unpacked_first(source) or "no known result format", lost=told is None)
         return
     layouts = [item for item in formats if item.name in _FIO_LAYOUTS]
     if len(layouts) > 1:
@@ -137,6 +138,12 @@ def _readings(source: Source) -> Iterator[ImportedReading]:
         formats = [item for item in formats if item not in layouts]
     for item in formats:
         yield from guarded(source, item)
+
+
+def _unpacked_first(source: Source) -> str | None:
+    head = source.head(8)
+    packer = next((name for magic, name in _PACKERS.items() if head.startswith(magic)), None)
+    return packer and f"packed by {packer}, which is not read: unpack it first"
 
 
 def guarded(source: Source, item: Format) -> Iterator[ImportedReading]:
