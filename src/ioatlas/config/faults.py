@@ -97,6 +97,7 @@ _TYPES = {
     "dict": "a table",
     "model": "a table",
     "float": "a number",
+    "finite": "a number that is not infinite",
 }
 _BOUNDS = {"ge": "of at least", "le": "of at most", "gt": "above", "lt": "below"}
 _PATTERNS = {

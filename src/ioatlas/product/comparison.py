@@ -116,7 +116,7 @@ def _labels(offers: Sequence[Offer]) -> list[str]:
 def _remarks(offers: Sequence[Offer], products: Sequence[Costed], terms: Terms, workload: Workload) -> list[str]:
     told = []
     for offer, one in zip(offers, products, strict=True):
-        if one.spend.total is None and one.figures.price_per_tib is None:
+        if one.spend.total is None and one.figures.price_per_tib is None and one.figures.per_month is None:
             told.append(f"{one.label}: no price is known.")
         if one.figures.usable_bytes is None and one.figures.raw_bytes is not None:
             told.append(f"{one.label}: usable capacity is unknown, its sheet has no layout.")

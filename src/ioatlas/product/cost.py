@@ -102,7 +102,9 @@ class BreakEven:
 
 @dataclass(frozen=True)
 class Answer:
-    """cheapest: label. decided: its interval lies below all others. saving: share, against the next one."""
+    """cheapest: label. decided: its interval lies below all others. saving: share, against the next one.
+    unbounded: some measured value has no interval, so nothing can be decided.
+    """
 
     unit: Unit
     cheapest: str
@@ -110,6 +112,7 @@ class Answer:
     saving: float
     second: str
     break_even: tuple[BreakEven, ...]
+    unbounded: bool = False
 
 
 def spend(sheet: Sheet, found: Figures, terms: Terms, measured_watts: float | None = None) -> Spend:
@@ -203,10 +206,17 @@ def _on_front(one: Costed, unit: UnitCost, products: Sequence[Costed]) -> Front:
         if other is one or theirs is None or other.spend.total is None:
             continue
         verdict = _beaten(one.spend.total, unit.amount, other.spend.total, theirs.amount)
+        if verdict and not (_bounded(unit) and _bounded(theirs)):
+            verdict = None
         if verdict:
             return Front.NO
         answer = Front.UNDECIDED if verdict is None else answer
     return answer
+
+
+def _bounded(one: UnitCost) -> bool:
+    """Whether its amount is exact, as a capacity is, or was measured with an interval."""
+    return one.reading is None or None not in (one.amount.low, one.amount.high)
 
 
 def _beaten(total: float, amount: Amount, their_total: float, theirs: Amount) -> bool | None:
@@ -227,15 +237,18 @@ def answers(products: Sequence[Costed]) -> tuple[Answer, ...]:
 
 
 def _answer(unit: Unit, products: Sequence[Costed]) -> Answer | None:
-    known = [(one, found.cost) for one in products if (found := one.unit(unit)) is not None and found.cost is not None]
+    every = [(one, found) for one in products if (found := one.unit(unit)) is not None and found.cost is not None]
+    known = [(one, found.cost) for one, found in every if found.cost is not None]
     if len(known) < 2:
         return None
     known.sort(key=lambda pair: pair[1].value)
     (best, lowest), (second, next_lowest) = known[0], known[1]
     top = lowest.high if lowest.high is not None else lowest.value
-    decided = all(top < (cost.low if cost.low is not None else cost.value) for _, cost in known[1:])
+    unbounded = not all(_bounded(found) for _, found in every)
+    decided = not unbounded and all(top < (cost.low if cost.low is not None else cost.value) for _, cost in known[1:])
     even = [made for one, _ in known[1:] if (made := break_even(one, unit, lowest)) is not None]
-    return Answer(unit, best.label, decided, 1 - lowest.value / next_lowest.value, second.label, tuple(even))
+    saving = 1 - lowest.value / next_lowest.value if next_lowest.value else 0.0
+    return Answer(unit, best.label, decided, saving, second.label, tuple(even), unbounded)
 
 
 def break_even(one: Costed, unit: Unit, target: Amount) -> BreakEven | None:

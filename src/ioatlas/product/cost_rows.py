@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ioatlas.product.comparison import CostComparison
-from ioatlas.product.cost import BreakEven, Costed, Front, Spend, UnitCost
+from ioatlas.product.cost import Answer, BreakEven, Costed, Front, Spend, UnitCost
 from ioatlas.product.quantity import amount_text, money
 from ioatlas.product.readings import Amount, Unit
 
@@ -186,10 +186,18 @@ def sentences(found: CostComparison) -> list[str]:
     currency = found.terms.currency
     told = []
     for one in found.answers:
-        sure = "" if one.decided else "; not decided, intervals overlap"
-        told.append(f"Per {one.unit.value}: {one.cheapest} is cheapest, {one.saving:.0%} below {one.second}{sure}.")
-        told += [_match(even, currency) for even in one.break_even]
+        told.append(f"Per {one.unit.value}: {_standing(one)}.")
+        told += [_match(even, currency) for even in one.break_even if even.label != one.second or one.saving]
     return told
+
+
+def _standing(one: Answer) -> str:
+    """'A is cheapest, 38% below B'."""
+    if not one.saving and not one.unbounded:
+        return f"{one.cheapest} and {one.second} cost the same"
+    why = "a value has no interval: measure with more --visits" if one.unbounded else "intervals overlap"
+    sure = "" if one.decided else f"; not decided, {why}"
+    return f"{one.cheapest} is cheapest, {one.saving:.0%} below {one.second}{sure}"
 
 
 def _match(even: BreakEven, currency: str) -> str:

@@ -234,6 +234,24 @@ def test_overlapping_intervals_decide_nothing():
     assert not answer.decided
 
 
+def test_a_value_without_an_interval_decides_nothing():
+    once, known = product("A", 1000, Amount(10)), product("B", 1000, Amount(5, 4.9, 5.1))
+    per_tib, found = answers([once, known])
+    assert found.cheapest == "A"
+    assert (found.decided, found.unbounded, per_tib.unbounded) == (False, True, False)
+    assert [one.unit(Unit.KIOPS_READ).front for one in with_fronts([once, known])] == [Front.YES, Front.UNDECIDED]
+
+
+def test_two_sheets_of_one_price_cost_the_same():
+    same = [Offer(sheet("A")), Offer(sheet("B"))]
+    assert sentences(compare_costs(same, USD, Workload())) == ["Per usable TiB: V A and V B cost the same."]
+
+
+def test_a_service_by_the_month_has_a_price():
+    found = compare_costs([Offer(read_sheet((EXAMPLES / "amazon-ebs-gp3.toml").read_text()))], USD, Workload())
+    assert found.remarks == ("Amazon EBS gp3 is paid by the month: say --years.",)
+
+
 def test_sensitivity_says_what_moves_most_and_what_changes_the_winner():
     made = [product("A", 1000, Amount(10, 9, 11)), product("B", 1100, Amount(10, 2, 30))]
     found = swings(made, Unit.KIOPS_READ, USD)

@@ -123,6 +123,10 @@ def test_a_volume_of_a_service_costs_what_its_price_list_says():
         (HEAD + '[[drives]]\ncount = 3\ncapacity = "4T"\n', ["p.toml:10", "4 TB", "4 TiB"]),
         (HEAD + '[layout]\ntype = "raid7"\n', ["p.toml:9", "'raid6'"]),
         (HEAD + '[[price]]\nwhat = "x"\neach = -1\ncurrency = "USD"\n', ["p.toml:10", "a number of at least 0"]),
+        (
+            HEAD + '[[price]]\nwhat = "x"\neach = inf\ncurrency = "USD"\n',
+            ["p.toml:10", "a number that is not infinite"],
+        ),
         (HEAD + '[[price]]\nwhat = "x"\neach = 1\ncurrency = "usd"\n', ["p.toml:11", "three letters"]),
         (HEAD.replace("format = 1", "format = 2"), ["format 2", "update ioatlas"]),
         (HEAD.replace("2020-06-18", '"June"'), ["p.toml:4", "a date"]),
