@@ -51,13 +51,13 @@ class Cluster:
     def url(self, name):
         return f"postgresql://postgres@/{name}?host={self.folder}"
 
-    def new_database(self):
-        """Address of an empty database."""
+    def new_database(self, template="template1"):
+        """Address of a database as empty as the template, to which nobody may be connected."""
         self._count += 1
         name = f"atlas{self._count}"
         engine = sa.create_engine(self.url("postgres").replace("://", "+psycopg://"), isolation_level="AUTOCOMMIT")
         with engine.connect() as link:
-            link.execute(sa.text(f"CREATE DATABASE {name}"))
+            link.execute(sa.text(f"CREATE DATABASE {name} TEMPLATE {template}"))
         engine.dispose()
         return self.url(name)
 

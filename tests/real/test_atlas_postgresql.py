@@ -2,6 +2,7 @@
 """The tests of the atlas again, over a real PostgreSQL."""
 
 import pytest
+import sqlalchemy as sa
 
 from ioatlas.atlas import accounts
 from ioatlas.atlas.backup import backup, restore
@@ -49,10 +50,22 @@ def another(postgresql):
     held.close()
 
 
+@pytest.fixture(scope="module")
+def migrated(postgresql):
+    """The name of an atlas's database in which nothing is yet."""
+    address = postgresql.new_database()
+    held = open_database(address)
+    migrate(held)
+    held.close()
+    return sa.make_url(address).database
+
+
 @pytest.fixture
-def database(empty):
-    migrate(empty)
-    return empty
+def database(postgresql, migrated):
+    """Tables are made once: a copy of them is as good."""
+    held = open_database(postgresql.new_database(migrated))
+    yield held
+    held.close()
 
 
 def test_moved_to_another_database_it_goes_on(postgresql, database, desk, alice, tmp_path):
