@@ -88,7 +88,7 @@ test("what a moderator doubts is hidden, and released it is back with the reason
   expect([shown.status, (await shown.text()).includes("the data sheet says so")]).toEqual([200, true]);
 
   await page.goto(`${address}/sign-in`);
-  await page.getByLabel("Token").fill(headers.Authorization.split(" ")[1]);
+  await page.getByLabel("Token").fill(headers.Authorization.replace("Bearer ", ""));
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.waitForURL("**/mine");
   await page.goto(`${address}/r/${id}`);

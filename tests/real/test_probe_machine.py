@@ -25,8 +25,10 @@ def needs(name):
 
 
 def test_a_local_directory(tmp_path):
+    spent = sum(os.times()[:4])
     bed = testbed(str(tmp_path))
-    assert min(bed.seconds, *(testbed(str(tmp_path)).seconds for _ in range(2))) < 2  # others may hold one of them up
+    assert sum(os.times()[:4]) - spent < 2  # of the processor: a busy machine takes no more of it
+    assert 0 < bed.seconds < 60
     assert bed.value("cpu.threads") == os.cpu_count()
     assert bed.value("host.kernel") == os.uname().release
     assert bed.get("host.name").private
