@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 
 _STAMP = r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?Z| ?[+-]\d\d:?\d\d)?\]?:? ?"
@@ -43,21 +43,27 @@ def _pattern(margin: str) -> str:
     return "".join([*parts, re.escape(margin[at:])])
 
 
-def _margins(text: str, hints: Iterable[str]) -> list[str]:
-    """Patterns of what stands before lines that hold one of `hints`, the longest first."""
-    found: dict[str, str] = {}
+def _places(text: str, hints: Iterable[str], most: int) -> Iterator[int]:
+    """Where hints stand in a text: the first `most` places of each."""
     for hint in hints:
         place = -1
-        for _ in range(_PLACES):
+        for _ in range(most):
             place = text.find(hint, place + 1)
             if place < 0:
                 break
-            start = text.rfind("\n", 0, place) + 1
-            match = _MARGIN.match(text, start, min(start + 200, len(text)))
-            if match is not None and match.end() <= place:
-                found.setdefault(_pattern(match.group()), match.group())
-                if len(found) >= _SHAPES:
-                    break
+            yield place
+
+
+def _margins(text: str, hints: Iterable[str]) -> list[str]:
+    """Patterns of what stands before lines that hold one of `hints`, the longest first."""
+    found: dict[str, str] = {}
+    for place in _places(text, hints, _PLACES):
+        start = text.rfind("\n", 0, place) + 1
+        match = _MARGIN.match(text, start, min(start + 200, len(text)))
+        if match is not None and match.end() <= place:
+            found.setdefault(_pattern(match.group()), match.group())
+            if len(found) >= _SHAPES:
+                break
     return sorted(found, key=lambda pattern: len(found[pattern]), reverse=True)
 
 
@@ -75,14 +81,9 @@ def _labels(text: str, hints: Iterable[str]) -> list[str]:
     several sources are mixed: whose figures are whose is not told then.
     """
     lines = text.split("\n")
-    for hint in hints:
-        place = -1
-        for _ in range(_BLOCKS):
-            place = text.find(hint, place + 1)
-            if place < 0:
-                break
-            if found := _labels_around(lines, text.count("\n", 0, place)):
-                return found
+    for place in _places(text, hints, _BLOCKS):
+        if found := _labels_around(lines, text.count("\n", 0, place)):
+            return found
     return []
 
 
