@@ -341,5 +341,7 @@ def _measured(one: Burst) -> str:
     seen = f"It ran out during the sweep: {one.fast_visits:,} earlier visits were set aside. "
     if not one.fast_cells:
         return seen + usual
-    cells = "1 cell was" if one.fast_cells == 1 else f"{one.fast_cells:,} cells were"
-    return f"It ran out during the sweep: {cells} measured before and not again. Their values are not sustained."
+    cells, values = ("1 cell was", "1 value is")
+    if one.fast_cells > 1:
+        cells, values = f"{one.fast_cells:,} cells were", f"{one.fast_cells:,} values are"
+    return f"It ran out during the sweep: {cells} measured before and not again. {values} not sustained."

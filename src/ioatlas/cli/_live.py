@@ -81,6 +81,7 @@ class Progress:
         self._state = ""
         self._now = ""
         self._last = ""
+        self._shorter: list[str] = []
         self._share: float | None = None
 
     def take(self, event: Event) -> str | None:
@@ -99,7 +100,7 @@ class Progress:
             case "progress":
                 self._take_progress(fields)
             case "visit":
-                self._last = _picture(fields)
+                self._last, *self._shorter = _pictures(fields)
             case "removing":
                 self._state = f"removing files on {fields['target']}: {fields['files']:,} are gone"
             case "fresh":
@@ -123,15 +124,21 @@ class Progress:
         self._state = f"{done}/{done + planned} visits, {format_duration(left)} left{most}"
         self._now = _load(fields) if "bs_bytes" in fields else ""
 
-    def line(self, *, bar: bool) -> str:
-        """'[████------] 40%  12/30 visits, 20 s left   now randread 4 KiB x4   read 1 MiB x1: 780 MiB/s ...'."""
+    def line(self, *, bar: bool, width: int | None = None) -> str:
+        """'[████------] 40%  12/30 visits, 20 s left   now randread 4 KiB x4   read 1 MiB x1: 780 MiB/s ...'.
+
+        width: what does not fit is left out from the end, figure by figure: half a number is another number.
+        """
         parts = []
         if self._share is not None:
             told = f"{self._share:.0%}"
             full = round(self._share * BAR)
             parts.append(f"[{'█' * full}{'-' * (BAR - full)}] {told}" if bar else told)
-        parts += [self._state, f"now {self._now}" if self._now else "", self._last]
-        return "  ".join(part for part in parts if part)
+        parts.append(self._state)
+        now = f"now {self._now}" if self._now else ""
+        ends = [*((now, last) for last in (self._last, *self._shorter)), (now, ""), ("", "")]
+        lines = ["  ".join(part for part in (*parts, *end) if part) for end in ends]
+        return next((line for line in lines if width is None or len(line) <= width), lines[-1][:width])
 
 
 class TerminalLine:
@@ -147,7 +154,7 @@ class TerminalLine:
         if said:
             click.echo(f"\r\x1b[K{said}", err=True)
         width = shutil.get_terminal_size().columns - 1
-        click.echo(f"\r\x1b[K{self._progress.line(bar=True)[:width]}", nl=False, err=True)
+        click.echo(f"\r\x1b[K{self._progress.line(bar=True, width=width)}", nl=False, err=True)
 
     def close(self) -> None:
         click.echo("\r\x1b[K", nl=False, err=True)
@@ -180,19 +187,20 @@ def _load(fields: Mapping[str, Any]) -> str:
     return f"{fields['rw']} {format_size(fields['bs_bytes'])} x{fields['numjobs'] * fields['iodepth']}"
 
 
-def _picture(fields: Any) -> str:
-    """The last result in one line, with its throughput over the window as bars."""
+def _pictures(fields: Any) -> list[str]:
+    """The last result, with its throughput over the window as bars; then shorter and shorter."""
     rates = fields.get("bw_series", [])
     top = max(rates, default=0)
     bars = "".join(_BARS[min(7, int(rate / top * 7.99))] for rate in rates) if top > 0 else ""
     latency = f" {format_latency(fields['lat_mean_ns'])}" if fields.get("lat_mean_ns") else ""
     if "work" in fields:
-        return f"{_load(fields)}: {latency.strip() or format_count(fields['iops']) + ' a second'}"
+        return [f"{_load(fields)}: {latency.strip() or format_count(fields['iops']) + ' a second'}"]
     if "operation" in fields:
-        return f"{_load(fields)}: {format_count(fields['iops'])} operations/s{latency}"
-    return (
-        f"{_load(fields)}: {bars} {format_rate(fields['bw_bytes_per_s'])} {format_count(fields['iops'])} IOPS{latency}"
-    )
+        return [f"{_load(fields)}: {format_count(fields['iops'])} operations/s{latency}"]
+    rate = format_rate(fields["bw_bytes_per_s"])
+    figures = f"{rate} {format_count(fields['iops'])} IOPS{latency}"
+    # Where all of it fits but for the bars, figures say more than they do.
+    return [f"{_load(fields)}: {shown}" for shown in (f"{bars} {figures}" if bars else figures, figures, rate)]
 
 
 def silent(_event: Event) -> None:

@@ -106,6 +106,12 @@ def test_only_credit_that_a_probe_found_is_said_to_come_back():
     assert "A target that got slower looks the same: let it rest 1 s" in late.sentence
 
 
+@pytest.mark.parametrize(("cells", "told"), [(1, "1 value is not sustained."), (7, "7 values are not sustained.")])
+def test_the_last_sentence_of_a_late_burst_stands_alone(cells, told):
+    [found] = burst_findings([replace(BURST, fast_visits=9, fast_cells=cells)], several=False)
+    assert found.sentence.endswith(f". {told}")  # the first screen shows it without the one before
+
+
 def test_what_a_log_wrote_late_is_no_peak():
     """Bytes of a whole while in one interval of some milliseconds: the burst's rate is that of the while."""
     slow, burst = 50e6, 100e6

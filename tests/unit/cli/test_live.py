@@ -51,6 +51,20 @@ def test_what_is_measured_now_is_told(campaign):
     assert any("randread 4 KiB x1: " in line for line in lines)
 
 
+@pytest.mark.parametrize("width", [79, 99, 119])
+def test_no_word_and_no_number_is_cut_at_the_edge_of_a_terminal(campaign, width):
+    events, _ = campaign
+    shown = Progress()
+    for event in events:
+        if shown.take(event) is None:
+            continue
+        line, whole = shown.line(bar=True, width=width), shown.line(bar=True)
+        assert len(line) <= width
+        words = whole.split()
+        assert all(word in words for word in line.split()), line
+        assert not line.endswith(":"), line
+
+
 def test_a_budget_is_what_it_may_take():
     shown = Progress()
     fields = {"visits_done": 3, "visits_planned": 9, "seconds_left": 5.0, "batch_seconds": 1.0}
