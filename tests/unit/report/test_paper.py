@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from ioatlas.campaign import load_result
 from ioatlas.cli import ioatlas
 from ioatlas.model.chart import Table
+from ioatlas.report.paper.methods import methods
 from ioatlas.report.paper.tables import PADDING, latex, loads_table, to_latex
 from tests.unit.simulated import World
 
@@ -112,6 +113,15 @@ def test_methods_have_the_numbers_of_the_campaign(campaign, paper):
     ((discarded,),) = campaign.rows("select count(*) from visit where status = 'discarded'")
     assert ("None of" in text) if not discarded else (f"{discarded} were discarded" in text)
     assert done >= 8
+
+
+def test_methods_claim_no_interval_of_what_was_measured_once(campaign):
+    result = load_result(campaign.directory)
+    once = [replace(e, n_visits=1, bw_low=None, bw_high=None) for e in result.estimates]
+    text = " ".join(methods(replace(result, estimates=tuple(once))))
+    assert "Each load was started independently once; " in text
+    assert "Intervals are of 95%" not in text
+    assert f"{len(once)} values have no interval." in text
 
 
 def test_latex_is_complete_and_escaped(paper):

@@ -130,8 +130,9 @@ def _visits(result: CampaignResult) -> Iterable[str]:
     if not measured:
         return
     counts = sorted(e.n_visits for e in measured)
+    often = "once" if counts[-1] == 1 else f"{_span(counts)} times (median {median(counts):g})"
     yield (
-        f"Each load was started independently {_span(counts)} times (median {median(counts):g}); "
+        f"Each load was started independently {often}; "
         f"the order was random (seed {result.settings.get('order seed', 'unknown')})."
     )
     if result.set_ups:
@@ -156,15 +157,17 @@ def _statistics(result: CampaignResult) -> Iterable[str]:
             f"An imported value is the mean of {_span(repeats)} repeats. "
             "Its 95% interval is that of Student's t, with n - 1 degrees of freedom."
         )
-    names = Counter(e.method for e in result.estimates if e.kind == "measured" and e.method)
-    if not names:
+    measured = [e for e in result.estimates if e.kind == "measured" and e.method]
+    if not measured:
         return
+    names = Counter(e.method for e in measured if e.bw_bytes_per_s is None or e.bw_low is not None)
     yield "A value is the mean over these starts, never over the seconds of one run."
     told = [
         f"{SOURCES.get(name.partition('/')[0], name)} ({name}; {plural(count, 'value')})"
         for name, count in names.most_common()
     ]
-    yield f"Intervals are of 95%: {'; '.join(told)}."
+    if told:
+        yield f"Intervals are of 95%: {'; '.join(told)}."
     precision = result.settings.get("precision", "")
     if precision:
         yield f"The precision asked for: {precision}."
