@@ -8,6 +8,7 @@ import errno
 import importlib
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -95,10 +96,13 @@ class _Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
             near = difflib.get_close_matches(args[0], self.list_commands(ctx), n=1)
-            raise UsageError(
-                f"there is no command {args[0]!r}",
-                remedy=f"did you mean {near[0]!r}?" if near else "see `ioatlas --help`",
-            )
+            remedy = f"did you mean {near[0]!r}?" if near else "see `ioatlas --help`"
+            if Path(args[0]).exists():
+                remedy = (
+                    "a path stands behind a command: `ioatlas map` measures it, `ioatlas import` reads results, "
+                    "`ioatlas translate fio` reads a job file"
+                )
+            raise UsageError(f"there is no command {args[0]!r}", remedy=remedy)
         return super().resolve_command(ctx, args)
 
 

@@ -93,7 +93,8 @@ def _wrong(place: Path, what: str, where: str = "") -> IoAtlasError:
     return IoAtlasError(
         what,
         where=f"{place}{', ' if where else ''}{where}",
-        remedy="name a file that `ioatlas export --format csv` or `--format json` wrote",
+        remedy="name a file that `ioatlas export --format csv` or `--format json` wrote; "
+        "of other tools' results make a DIR first: `ioatlas import FILE -o DIR`",
     )
 
 

@@ -64,7 +64,8 @@ class Journal(Campaigns, Cells, Visits, Predictions, Batches, Files):
                 if directory.exists()
                 else "there is no such directory",
                 where=str(directory),
-                remedy="name the DIR that `ioatlas map -o` wrote",
+                remedy="name the DIR that `ioatlas map -o` wrote"
+                + ("; of other tools' results make one: `ioatlas import FILE -o DIR`" if directory.is_file() else ""),
             )
         check_file(path)
         engine = connect(path)
