@@ -20,7 +20,8 @@ from ioatlas.cli._options import Asked, check_read_only, facts_option, sweep_opt
 from ioatlas.model.units import format_duration, format_rate, format_size, format_size_rounded
 from ioatlas.procedures.options import CAMPAIGN
 from ioatlas.run.plan import Plan
-from ioatlas.target.place import KEPT_FREE
+from ioatlas.target.opening import NOT_YET
+from ioatlas.target.place import KEPT_FREE, UNTOLD_BYTES
 from ioatlas.target.preparation import WORDS
 
 if TYPE_CHECKING:
@@ -170,6 +171,11 @@ def _short_of_room(plan: Plan) -> list[str]:
     lines = []
     for target in plan.targets:
         need, free = sum(plan.files.get(target.name, {}).values()), target.free_bytes
+        if target.kind == "directory" and free is None and target.identity != NOT_YET and need > UNTOLD_BYTES:
+            lines.append(
+                f"             NOT KNOWN TO FIT on {target.name}: its file system does not say how much is free; name "
+                f"--size {UNTOLD_BYTES >> 20}m or less"
+            )
         if target.kind == "directory" and free is not None and need > free * (1 - KEPT_FREE):
             room = format_size_rounded(free * (1 - KEPT_FREE))
             lines.append(

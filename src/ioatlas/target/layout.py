@@ -206,6 +206,8 @@ def remedy_for(text: str) -> str:
     lowered = text.lower()
     if "no space" in lowered or "error=28" in lowered or "err=28" in lowered:
         return "free some space or choose smaller sizes"
+    if "quota exceeded" in lowered or "error=122" in lowered or "err=122" in lowered:
+        return "the quota there is used up: free some space, choose smaller sizes, or have it raised"
     if ("invalid argument" in lowered and "direct" in lowered) or "o_direct" in lowered:
         return "the target takes no direct I/O with this block size: sweep larger blocks, or set direct = 0"
     if "read-only" in lowered or "error=30" in lowered:

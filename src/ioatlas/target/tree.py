@@ -49,6 +49,15 @@ def remove_tree(fd: int, device: int, left: dict[str, str], tick: Tick = lambda 
     return _Removal(device, left, tick).folder(fd, TREE, TREE)
 
 
+def is_gone(directory: int, name: str) -> bool:
+    """Whether a name that is listed is there no more: a client of a share may list from a cache of some seconds."""
+    try:
+        os.stat(name, dir_fd=directory, follow_symlinks=False)
+    except FileNotFoundError:
+        return True
+    return False
+
+
 class _Removal:
     def __init__(self, device: int, left: dict[str, str], tick: Tick) -> None:
         self._device, self._left, self._tick = device, left, tick
@@ -88,7 +97,7 @@ class _Removal:
                     folders.append(entry.name)
                 elif entry.is_file(follow_symlinks=False) and _FILE.match(entry.name):
                     self._unlink(fd, entry.name, f"{path}/{entry.name}")
-                else:
+                elif not is_gone(fd, entry.name):
                     self._left[f"{path}/{entry.name}"] = "not made by ioatlas"
         for name in folders:
             self.folder(fd, name, f"{path}/{name}")

@@ -29,7 +29,7 @@ from ioatlas.target.folders import ENDING, remove_folder
 from ioatlas.target.holes import make_sparse
 from ioatlas.target.identity import check_identity
 from ioatlas.target.opening import MARKER, WORKSPACE_PREFIX
-from ioatlas.target.tree import TREE, Tick, make_tree, remove_tree, tree_fault
+from ioatlas.target.tree import TREE, Tick, is_gone, make_tree, remove_tree, tree_fault
 from ioatlas.target.trouble import spoken
 
 _MARKER_NEW = "ioatlas-marker.new"
@@ -258,8 +258,9 @@ def clean(target: Target, campaign_id: str, listed: Iterable[str], tick: Tick = 
                     elif _unlink(child, name, left):
                         removed.append(name)
             for name in sorted(os.listdir(child)):
-                if name not in {MARKER, _MARKER_NEW} and not (name == TREE and left):
-                    left.setdefault(name, "not made by ioatlas")
+                if name in {MARKER, _MARKER_NEW} or (name == TREE and left) or is_gone(child, name):
+                    continue
+                left.setdefault(name, "removed, but still there" if name in removed else "not made by ioatlas")
             if not left:
                 _unlink(child, _MARKER_NEW, left)
                 _unlink(child, MARKER, left)

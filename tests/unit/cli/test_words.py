@@ -49,6 +49,16 @@ def test_a_plan_says_that_it_does_not_fit(capsys, tmp_path):
     assert "NOT ENOUGH ROOM" not in capsys.readouterr().out
 
 
+def test_a_plan_says_where_nobody_tells_what_is_free(capsys, tmp_path, monkeypatch):
+    silent = os.statvfs("/proc")
+    assert silent.f_blocks == 0
+    monkeypatch.setattr(os, "statvfs", lambda _: silent)
+    main_done(["plan", str(tmp_path), "--size", "65m"])
+    assert "does not say how much is free; name --size 64m or less" in " ".join(capsys.readouterr().out.split())
+    main_done(["plan", str(tmp_path), "--size", "64m"])
+    assert "does not say how much" not in " ".join(capsys.readouterr().out.split())
+
+
 def main_done(arguments):
     with pytest.raises(SystemExit) as caught:
         main(arguments)

@@ -26,6 +26,7 @@ from ioatlas.target import (
     remove_file,
 )
 from ioatlas.target.identity import NEW_FILE, _stable
+from ioatlas.target.layout import remedy_for
 from ioatlas.target.mounts import Mount, mount_of, read_mountinfo
 from ioatlas.target.place import UNTOLD_BYTES, usable_bytes
 from ioatlas.target.trouble import answer_within
@@ -254,6 +255,18 @@ def test_little_may_be_put_where_nobody_says_what_is_free(tmp_path):
     assert usable_bytes(untold) == UNTOLD_BYTES
     with pytest.raises(IoAtlasError, match="does not say how much is free"):
         check_space(untold, UNTOLD_BYTES + 1)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "fio: io_u error on file /mnt/nas/shared.dat: Disk quota exceeded: write offset=41910272, buflen=32768",
+        "fio: pid=1, err=122/file:io_u.c:1846, func=io_u error, error=Disk quota exceeded",
+    ],
+)
+def test_a_quota_that_is_used_up_has_its_own_remedy(said):
+    assert "quota" in remedy_for(said)
+    assert "fio.err" not in remedy_for(said)
 
 
 def test_free_space_that_nobody_tells_is_not_taken_for_none(tmp_path, monkeypatch):

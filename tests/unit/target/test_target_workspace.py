@@ -142,6 +142,17 @@ def test_only_listed_files_are_removed_and_the_rest_is_reported(target):
     assert clean(target, "c1", journal).directory_gone
 
 
+def test_a_list_from_a_cache_that_still_names_what_is_gone_leaves_nothing_behind(target, monkeypatch):
+    """As smbnetfs lists for some seconds: the file was removed a moment ago."""
+    workspace, journal = workspace_with(target, "shared.dat")
+    real = os.listdir
+    monkeypatch.setattr(os, "listdir", lambda place: ["shared.dat", *real(place)] if real(place) else [])
+    removal = workspace.remove(journal)
+    monkeypatch.undo()
+    assert (removal.removed, removal.left, removal.directory_gone) == (("shared.dat",), (), True)
+    assert os.listdir(target.location) == []
+
+
 def test_a_journal_that_lists_other_places_deletes_nothing_there(target):
     victim = Path(target.location) / "victim"
     victim.write_text("mine")
