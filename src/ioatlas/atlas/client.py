@@ -16,10 +16,17 @@ from ioatlas import __version__
 from ioatlas.errors import IoAtlasError, RefusedError, UsageError
 
 TIMEOUT_SECONDS = 60
+READING_SECONDS = 600
+"""An atlas answers once it has read what was sent, after others' uploads that wait before it."""
 MOST_ANSWER_BYTES = 16 << 20
 MOST_BUNDLE_BYTES = 4 << 30
 PIECE_BYTES = 64 << 10
+OTHERWISE = 409
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+class OtherwiseError(RefusedError):
+    """The same was sent before, and said otherwise."""
 
 
 class Client:
@@ -49,7 +56,8 @@ class Client:
                 "Content-Length": str(os.fstat(file.fileno()).st_size),
                 "Idempotency-Key": key,
             }
-            return self._json("POST", f"/api/v1/results?{urlencode(said)}", headers, _pieces(file, told))
+            path = f"/api/v1/results?{urlencode(said)}"
+            return self._json("POST", path, headers, _pieces(file, told), seconds=READING_SECONDS)
 
     def search(self, asked: Mapping[str, str]) -> dict[str, Any]:
         """A page of results, and the cursor of the next one."""
@@ -59,12 +67,20 @@ class Client:
         """One result. Raises IoAtlasError."""
         return self._json("GET", f"/api/v1/results/{quote(result_id, safe='')}", {})
 
-    def ask(self, method: str, path: str, said: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    def reproduces(self, result_id: str, by: str) -> str:
+        """What came of holding one's own result against another's there. Raises IoAtlasError."""
+        path = f"/api/v1/results/{quote(result_id, safe='')}/reproductions"
+        return str(self.ask("POST", path, {"by": by}, seconds=READING_SECONDS).get("outcome", ""))
+
+    def ask(
+        self, method: str, path: str, said: Mapping[str, Any] | None = None, *, seconds: float | None = None
+    ) -> dict[str, Any]:
         """Any other request; {} where it answers nothing. said: as JSON. Raises IoAtlasError."""
         if said is None:
             return self._json(method, path, {})
         body = json.dumps(said).encode()
-        return self._json(method, path, {"Content-Type": "application/json", "Content-Length": str(len(body))}, [body])
+        headers = {"Content-Type": "application/json", "Content-Length": str(len(body))}
+        return self._json(method, path, headers, [body], seconds=seconds)
 
     def fetch(self, result_id: str, path: Path, told: Callable[[int], None] = lambda _: None) -> int:
         """Its bundle, into a new file, whole or not at all; the bytes. Raises IoAtlasError."""
@@ -95,9 +111,15 @@ class Client:
     # -- one request ---------------------------------------------------------------------------------------------
 
     def _json(
-        self, method: str, path: str, headers: Mapping[str, str], body: Iterable[bytes] | None = None
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        body: Iterable[bytes] | None = None,
+        *,
+        seconds: float | None = None,
     ) -> dict[str, Any]:
-        connection, answer = self._ask(method, path, headers, body)
+        connection, answer = self._ask(method, path, headers, body, seconds=seconds)
         if answer.status == 204:
             connection.close()
             return {}
@@ -112,10 +134,16 @@ class Client:
         return told
 
     def _ask(
-        self, method: str, path: str, headers: Mapping[str, str], body: Iterable[bytes] | None = None
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        body: Iterable[bytes] | None = None,
+        *,
+        seconds: float | None = None,
     ) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
         kind = http.client.HTTPSConnection if self._parts.scheme == "https" else http.client.HTTPConnection
-        connection = kind(str(self._parts.hostname), self._port, timeout=TIMEOUT_SECONDS)
+        connection = kind(str(self._parts.hostname), self._port, timeout=seconds or TIMEOUT_SECONDS)
         sent = {"User-Agent": f"ioatlas/{__version__}", "Accept": "application/json", **headers}
         if self._token:
             sent["Authorization"] = f"Bearer {self._token}"
@@ -145,6 +173,7 @@ class Client:
         what = _line(told.get("detail") or told.get("title") or answer.reason or "it refused")
         remedy = _line(told.get("remedy") or REMEDIES.get(answer.status, ""))
         kind = RefusedError if answer.status in (400, 401, 403, 404, 409, 410, 413, 415, 422) else IoAtlasError
+        kind = OtherwiseError if answer.status == OTHERWISE else kind
         return kind(f"{what} (HTTP {answer.status})", where=self.url, remedy=remedy)
 
 

@@ -55,6 +55,7 @@ SECTIONS = {
         "search": "Find results of an atlas by what they can do.",
         "fetch": "Bring a bundle from an atlas, and check it.",
         "change": "Change who sees a result of yours; withdraw, delete.",
+        "reply": "Say something beside a result of an atlas.",
         "circle": "Groups of an atlas that show each other results.",
     },
     "Before and beside": {

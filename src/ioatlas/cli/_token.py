@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
+
+import click
 
 from ioatlas.errors import UsageError
 
@@ -47,3 +50,13 @@ def client_of(url: str) -> Client:
 def plain(text: object) -> str:
     """A stranger's text on a terminal: one line without control characters."""
     return "".join(letter for letter in str("" if text is None else text) if letter.isprintable())[:200]
+
+
+def agree(what: str, question: str, *, where: str, yes: bool) -> None:
+    """Raises UsageError where nobody can be asked, and Abort where somebody says no."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        remedy = "look at it with --dry-run, then add --yes"
+        raise UsageError(f"nobody agreed to {what}", where=where, remedy=remedy)
+    click.confirm(question, default=False, abort=True, err=True)

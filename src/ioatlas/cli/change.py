@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import click
 
-from ioatlas.cli._token import client_of, plain
+from ioatlas.cli._token import agree, client_of, plain
 from ioatlas.errors import UsageError
 
 
@@ -63,7 +62,7 @@ def command(
         click.echo(f"{title}: {'would be' if dry_run else 'will be'} {what}", err=True)
     if dry_run:
         return
-    _agree(yes=yes)
+    agree("it", "Go on?", where="change", yes=yes)
     if delete:
         client.ask("DELETE", place)
         click.echo("deleted")
@@ -87,11 +86,3 @@ def _said(permission: str | None, embargo: str | None, private: bool | None) -> 
 
 def _state(told: dict[str, Any]) -> str:
     return f"{plain(told.get('state'))}: {plain(told.get('reason'))}"
-
-
-def _agree(*, yes: bool) -> None:
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        raise UsageError("nobody agreed to it", where="change", remedy="look at it with --dry-run, then add --yes")
-    click.confirm("Go on?", default=False, abort=True, err=True)

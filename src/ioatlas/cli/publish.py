@@ -7,12 +7,13 @@ import json
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ioatlas.cli._faults import says_what_does_not_fit
-from ioatlas.errors import RefusedError, UsageError
+from ioatlas.cli._token import agree, plain, token_of
+from ioatlas.errors import RefusedError
 
 if TYPE_CHECKING:
     from ioatlas.atlas.client import Client
@@ -35,6 +36,7 @@ Examples:
   ioatlas publish nas1.ioatlas.zip --to https://atlas.example --permission "J. Doe of Contoso, 2026-11-02"
   ioatlas publish nas1.ioatlas.zip --to http://localhost:8080 --private
   ioatlas publish again.ioatlas.zip --to https://atlas.example --replaces 4x7k2m9qpt     a correction
+  ioatlas publish mine.ioatlas.zip --to https://atlas.example --reproduces 4x7k2m9qpt   made again
 
 \b
 The token is read from IOATLAS_TOKEN, or from ~/.config/ioatlas/tokens/HOST, a file that only you can read.
@@ -48,6 +50,7 @@ Exit status: 0 published, 1 not reached, 2 refused or wrong usage.""",
 @click.option("--embargo", metavar="DATE", default="", help="Nobody else sees it before this date, such as 2027-01-31.")
 @click.option("--private", is_flag=True, help="Keep it for yourself.")
 @click.option("--replaces", metavar="ID", default="", help="Your result that this bundle corrects.")
+@click.option("--reproduces", metavar="ID", default="", help="Another's result that this campaign made again.")
 @click.option("--dry-run", is_flag=True, help="Show what would be published, and send nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask whether to go on.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -61,6 +64,7 @@ def command(
     embargo: str,
     private: bool,
     replaces: str,
+    reproduces: str,
     dry_run: bool,
     yes: bool,
     as_json: bool,
@@ -68,7 +72,6 @@ def command(
     """Publish BUNDLE in an atlas. What others would see is shown first; nothing is sent before you agree."""
     from ioatlas.atlas.client import Client
     from ioatlas.atlas.preview import preview, read_declaration
-    from ioatlas.cli._token import token_of
 
     declared = read_declaration(sponsor, conflict, permission, embargo)
     client = Client(url, token_of(url))
@@ -84,18 +87,24 @@ def command(
     if dry_run:
         click.echo("nothing was sent", err=True)
         return
-    _agree(yes=yes)
+    agree("publish it", "Publish it?", where="publish", yes=yes)
     answer = _send(client, seen, declared, private=private, replaces=replaces)
+    number = plain(answer.get("id"))
+    if not as_json:
+        there = "" if answer.get("new", True) else " (it was there already)"
+        click.echo(f"{client.url}/r/{number}  {plain(answer.get('state'))}{_why(answer)}{there}")
+    if reproduces:
+        answer["reproduces"] = {"id": reproduces, "outcome": client.reproduces(reproduces, number)}
     if as_json:
         click.echo(json.dumps({"to": client.url, "published": True, **answer}, indent=2))
-        return
-    address = f"{client.url}/r/{answer.get('id', '')}"
-    click.echo(f"{address}  {answer.get('state', '')}{_why(answer)}")
-    click.echo(f"Next: ioatlas search --at {client.url}", err=True)
+    elif reproduces:
+        click.echo(f"{client.url}/r/{reproduces}  {plain(answer['reproduces']['outcome'])}")
+    else:
+        click.echo(f"Next: ioatlas search --at {client.url}", err=True)
 
 
-def _why(answer: dict[str, object]) -> str:
-    reason = answer.get("reason")
+def _why(answer: dict[str, Any]) -> str:
+    reason = plain(answer.get("reason"))
     return f": {reason}" if reason else ""
 
 
@@ -127,21 +136,19 @@ def _verified(seen: Preview) -> str:
     return "yes" if seen.verified else "NO" if seen.refused else "not in full: its badge will be 'unchecked'"
 
 
-def _agree(*, yes: bool) -> None:
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        raise UsageError(
-            "nobody agreed to publish it", where="publish", remedy="look at it with --dry-run, then add --yes"
-        )
-    click.confirm("Publish it?", default=False, abort=True, err=True)
+def _send(client: Client, seen: Preview, declared: Declaration, *, private: bool, replaces: str) -> dict[str, Any]:
+    from ioatlas.atlas.client import OtherwiseError
 
-
-def _send(client: Client, seen: Preview, declared: Declaration, *, private: bool, replaces: str) -> dict[str, object]:
     said = {"permission": declared.permission, "embargo": declared.embargo, "private": "true" if private else ""}
     said = {name: text for name, text in {**said, "replaces": replaces}.items() if text}
     said |= {"sponsor": declared.sponsor} if declared.sponsor is not None else {}
     said |= {"conflict": declared.conflict} if declared.conflict is not None else {}
     with click.progressbar(length=seen.size_bytes, label="Sending", file=sys.stderr, show_eta=True) as bar:
         key = seen.sha256 if not replaces else f"{seen.sha256}-{replaces}"
-        return client.publish(seen.path, key, said, lambda sent: bar.update(sent - bar.pos))
+        try:
+            return client.publish(seen.path, key, said, lambda sent: bar.update(sent - bar.pos))
+        except OtherwiseError:
+            raise RefusedError(
+                "you published this bundle before, and declared something else", where=client.url,
+                remedy="`ioatlas change` changes who sees it; delete it there to publish it with another declaration",
+            ) from None  # fmt: skip

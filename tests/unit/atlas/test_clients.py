@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`ioatlas publish`, `search` and `fetch` against an atlas on loopback."""
 
+import io
 import json
 import os
 import socket
@@ -10,9 +11,11 @@ import time
 import pytest
 import uvicorn
 
-from ioatlas.atlas import accounts
+from ioatlas.atlas import accounts, queries, reproductions
 from ioatlas.atlas.app import make_app
 from ioatlas.atlas.client import Client
+from ioatlas.atlas.records import AccountKind
+from ioatlas.bundle.reproduce import Outcome
 from ioatlas.errors import UsageError
 from tests.command_line import call
 from tests.unit.atlas.made import OLD_BUNDLE, found, put
@@ -58,6 +61,63 @@ def test_a_bundle_is_published_found_and_fetched(atlas, tmp_path):
     assert "there is a file already" in call("fetch", address, cwd=place).stderr
     assert "there is no such result" in call("fetch", "nosuch", "--from", url, cwd=place).stderr
     assert list(place.iterdir()) == [path]  # nothing half-done is left
+
+
+def test_a_bundle_that_was_published_before_is_told_as_that(atlas):
+    url, token = atlas
+    said = ["publish", OLD_BUNDLE, "--to", url, "--sponsor", "none", "--yes"]
+    assert "already" not in call(*said, IOATLAS_TOKEN=token).stdout
+    assert "it was there already" in call(*said, IOATLAS_TOKEN=token).stdout
+    other = call(*said, "--conflict", "I work for Contoso", IOATLAS_TOKEN=token)
+    assert other.returncode == 2
+    assert "declared something else" in other.stderr
+    assert "ioatlas change" in other.stderr
+
+
+def test_an_upload_is_waited_for_longer_than_an_answer(atlas, monkeypatch):
+    url, token = atlas
+    monkeypatch.setattr("ioatlas.atlas.client.TIMEOUT_SECONDS", 0.001)
+    assert Client(url, token).publish(OLD_BUNDLE, "key", {})["state"] == "public"
+
+
+def test_a_vendor_and_the_evaluator_reply(atlas, database, desk, alice, monkeypatch):
+    url, _ = atlas
+    number = put(desk, alice, found())
+    vendor = accounts.new_account(database, "contoso", AccountKind.VENDOR, "Contoso")
+    tokens = {one.name: accounts.new_token(database, one) for one in (alice, vendor)}
+    said = ["reply", f"{url}/r/{number}"]
+
+    looked = call(*said, "Firmware?", "--dry-run", IOATLAS_TOKEN=tokens["contoso"])
+    assert (looked.returncode, "Beside nas, would stand:\nFirmware?" in looked.stderr) == (0, True)
+    assert "nobody agreed to send it" in call(*said, "Firmware?", IOATLAS_TOKEN=tokens["contoso"]).stderr
+    assert queries.replies_of(database, number) == ()
+
+    assert call(*said, "Firmware?", "--yes", IOATLAS_TOKEN=tokens["contoso"]).returncode == 0
+    monkeypatch.setattr("sys.stdin", io.StringIO("7.3 is out.\nMeasure it.\n"))
+    piped = call(*said, "-", "--yes", "--json", IOATLAS_TOKEN=tokens["contoso"])
+    assert json.loads(piped.stdout) == {"address": f"{url}/r/{number}#replies", "version": 2}
+    assert call(*said, "I will.", "--yes", IOATLAS_TOKEN=tokens["anna"]).stdout.endswith("version 1\n")
+    vendors, evaluators = queries.replies_of(database, number)
+    assert (vendors.kind, vendors.text, vendors.older[0].text) == ("vendor", "7.3 is out.\nMeasure it.", "Firmware?")
+    assert (evaluators.kind, evaluators.text) == ("evaluator", "I will.")
+    assert "a reply is a text" in call(*said, "", "--yes", IOATLAS_TOKEN=tokens["contoso"]).stderr
+    bert = accounts.new_token(database, accounts.new_account(database, "bert"))
+    assert "only the product's vendor" in call(*said, "Me too.", "--yes", IOATLAS_TOKEN=bert).stderr
+
+
+def test_what_was_made_again_is_published_and_named_at_once(atlas, database, desk, monkeypatch):
+    """Holding both against each other takes two whole campaigns: `bench/atlas/story.mjs` does it for real."""
+    url, token = atlas
+    monkeypatch.setattr(reproductions, "_held", lambda *_: (Outcome.REPRODUCED, "alike"))
+    theirs = put(desk, accounts.new_account(database, "bert"), found(signer="SHA256:b", testbed="bed2"))
+    said = ["publish", OLD_BUNDLE, "--to", url, "--yes", "--reproduces", theirs]
+    done = call(*said, IOATLAS_TOKEN=token)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == f"{url}/r/{theirs}  reproduced"
+    told = json.loads(call(*said, "--json", IOATLAS_TOKEN=token).stdout)
+    assert (told["reproduces"], told["new"]) == ({"id": theirs, "outcome": "reproduced"}, False)
+    wrong = call(*said[:-1], "nosuch", IOATLAS_TOKEN=token)
+    assert (wrong.returncode, "there is no such result" in wrong.stderr) == (2, True)
 
 
 def test_what_cannot_be_is_told_in_one_message(tmp_path):
