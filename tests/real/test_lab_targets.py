@@ -17,6 +17,7 @@ from ioatlas.lab import check as lab_check
 from ioatlas.lab import instance
 from ioatlas.lab.running import missing
 from ioatlas.lab.scenario import Check
+from tests.real.conftest import ioatlas
 from tests.real.pauses import Pauses
 
 pytestmark = [pytest.mark.unmeasured, pytest.mark.usefixtures("own_lab")]
@@ -49,6 +50,24 @@ def test_starts_and_leaves_nothing(name):
     assert instance.loops_below(directory) == []
     assert not [name for name in namespaces() if name.startswith(instance.namespace_of(directory))]
     assert not (instance.MEMORY / instance.namespace_of(directory)).exists()
+
+
+@pytest.mark.parametrize(("command", "said"), [("no-such", "no such program"), ("./bad", "cannot be run")])
+def test_a_command_that_cannot_be_run_is_told_and_the_target_taken_down(command, said, tmp_path):
+    needs("failing")
+    (tmp_path / "bad").write_bytes(b"\0")
+    (tmp_path / "bad").chmod(0o755)
+    done = ioatlas("lab", "run", "failing", "--", command, "{}", cwd=tmp_path)
+    assert done.returncode == 2
+    assert f"{command}: {said}" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not instance.instances()
+
+
+def test_the_tool_itself_is_found_where_path_has_none(monkeypatch):
+    needs("failing")
+    monkeypatch.setenv("PATH", "/usr/bin:/bin:/usr/sbin:/sbin")
+    assert ioatlas("lab", "run", "failing", "--", "ioatlas", "--version").stdout.startswith("ioatlas")
 
 
 @pytest.mark.parametrize("name", ["corrupting", "failing", "sector-4k"])

@@ -7,9 +7,11 @@ import dataclasses
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -228,8 +230,23 @@ def run(name: str, words: tuple[str, ...], settings: tuple[str, ...]) -> None:
         for line in _truth_lines(target):
             click.echo(line, err=True)
         with target.programs():
-            done = subprocess.run([word.replace("{}", target.location) for word in words], check=False)
+            command = [_program(words[0]), *(word.replace("{}", target.location) for word in words[1:])]
+            try:
+                done = subprocess.run(command, check=False)
+            except OSError as error:
+                raise UsageError(
+                    f"cannot be run: {error.strerror}", where=words[0], remedy="name a program after `--`"
+                ) from error
     sys.exit(done.returncode if done.returncode >= 0 else 1)
+
+
+def _program(name: str) -> str:
+    """A command's program; `ioatlas` is this one where PATH has none. Raises UsageError."""
+    scripts = str(Path(sys.executable).parent) if name == "ioatlas" else None
+    found = shutil.which(name) or shutil.which(name, path=scripts)
+    if found is None:
+        raise UsageError("no such program", where=name, remedy="check its name; give its path if it is not in PATH")
+    return found
 
 
 @command.command("truth")
