@@ -10,8 +10,10 @@ import pytest
 
 from ioatlas.cli import _lab_study
 from ioatlas.cli._session import REPORT
+from ioatlas.errors import IoAtlasError
 from ioatlas.lab import instance
 from ioatlas.lab.running import missing, scenarios
+from ioatlas.reproductions import set_up
 from ioatlas.reproductions.study import read_study
 
 TEXT = """
@@ -71,7 +73,7 @@ def own_lab(tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(bool(missing(scenarios()["bandwidth"])), reason="nbdkit is missing")
-def test_a_study_from_its_targets_to_its_table(own_lab, capsys):
+def test_a_study_from_its_targets_to_its_table(own_lab, capsys, monkeypatch):
     study, directory = read_study(TEXT, "rates.toml"), own_lab / "c"
     _lab_study._run(study, directory, quick=False, as_json=False)
     said = capsys.readouterr().out
@@ -86,7 +88,12 @@ def test_a_study_from_its_targets_to_its_table(own_lab, capsys):
     assert "Published, and here" in (directory / REPORT).read_text()
     assert not instance.instances(), "lab targets are left"
     again = (directory / "journal.sqlite").stat().st_mtime_ns
-    _lab_study._run(study, directory, quick=False, as_json=True)  # complete: answered, not measured again
+    (directory / "study" / "study.json").unlink()
+    take_down = set_up._take_down
+    monkeypatch.setattr(set_up, "_take_down", lambda prefix: take_down(prefix) or ["rates (could not take down: x)"])
+    with pytest.raises(IoAtlasError, match="lab targets are left"):  # told, and the answer is there all the same
+        _lab_study._run(study, directory, quick=False, as_json=True)  # complete: answered, not measured again
+    assert (directory / "study" / "study.json").exists()
     last = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert last["event"] == "study"
     assert (directory / "journal.sqlite").stat().st_mtime_ns == again

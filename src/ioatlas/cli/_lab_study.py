@@ -114,13 +114,14 @@ def _dry_run(study: Study, directory: Path, *, quick: bool, as_json: bool) -> No
 
 
 def _run(study: Study, directory: Path, *, quick: bool, as_json: bool) -> None:
-    """Set up, measure, take down, answer. A stopped study is answered as far as it came."""
+    """Set up, measure, answer, take down. A stopped study is answered as far as it came."""
     from ioatlas.campaign import run
     from ioatlas.cli._live import Stop, TerminalLine, choose
     from ioatlas.reproductions.set_up import check_possible, lab_of
 
     check_possible(study, quick=quick, root=os.geteuid() == 0)
     stop, emit, stopped = Stop(), choose(as_json), None
+    again = f"ioatlas lab study {study.name}{' --quick' if quick else ''} -o {directory}"
     with lab_of(study, directory, quick=quick):
         journal, consent = _journal(study, directory, quick=quick)
         try:
@@ -131,10 +132,9 @@ def _run(study: Study, directory: Path, *, quick: bool, as_json: bool) -> None:
             journal.close()
             if isinstance(emit, TerminalLine):
                 emit.close()
-    again = f"ioatlas lab study {study.name}{' --quick' if quick else ''} -o {directory}"
-    checked = _answer(study, directory, again, quick=quick)
-    if checked is not None:
-        _show(study, directory, checked, as_json=as_json)
+        checked = _answer(study, directory, again, quick=quick)  # also where the lab targets cannot be taken down
+        if checked is not None:
+            _show(study, directory, checked, as_json=as_json)
     if stopped is not None:
         stopped.remedy = f"go on with `{again}`"
         if stop():
