@@ -75,7 +75,7 @@ def take_in(
         if result.state is SectionState.FAILED or result.visit is None:
             intake.failed[plan.visit_id] = result.reason
             if result.visit is not None and not plan.alone:
-                intake.again.append(_alone(plan))
+                intake.again.append(made_alone(plan))
             continue
         # In a fio of its own there is no neighbour to disturb: what drains late is part of the visit.
         overran = result.state is SectionState.OVER_RUN and len(results) > 1
@@ -88,16 +88,16 @@ def take_in(
             visit = replace(visit, discarded=())
         elif overran and not was_stalled(visit):
             visit = replace(visit, discarded=read_reasons(result.reason))
-            intake.again.append(_alone(plan))
+            intake.again.append(made_alone(plan))
         elif visit.discarded and not plan.alone:
             skewed = any(reason.code is ReasonCode.SKEW for reason in visit.discarded)
             longer_ms = max(result.section.runtime_ms, outweighing_ms(visit.skew_ms))
-            intake.again.append(_alone(plan, runtime_ms=longer_ms if skewed else None))
+            intake.again.append(made_alone(plan, runtime_ms=longer_ms if skewed else None))
         elif late and not plan.alone:
             why = f"{ReasonCode.LATE} ({visit.verdict.text}): made again {LONGER} times as long"
             visit = replace(visit, discarded=(Reason(ReasonCode.LATE, why),))
             window_ms = result.section.runtime_ms - result.section.lead_ms
-            intake.again.append(_alone(plan, runtime_ms=window_ms * LONGER))
+            intake.again.append(made_alone(plan, runtime_ms=window_ms * LONGER))
         intake.visits.append(visit)
     # A baseline visit that was lost is a gap in a chart; the next one is near.
     intake.again = [each for each in intake.again if each.purpose is not Purpose.BASELINE]
@@ -193,7 +193,8 @@ def _refused(visit: Visit, reason: Reason) -> Visit:
     return replace(visit, discarded=(*visit.discarded, reason))
 
 
-def _alone(plan: PlannedVisit, runtime_ms: int | None = None) -> NewVisit:
+def made_alone(plan: PlannedVisit, runtime_ms: int | None = None) -> NewVisit:
+    """The same visit once more, in a process of its own and in another order of offsets."""
     return NewVisit(
         plan.cell_key, plan.replicate, plan.seed % (2**31 - 2) + 1, plan.purpose, alone=True, runtime_ms=runtime_ms
     )

@@ -96,6 +96,16 @@ class Visits(Database):
         with self._engine.begin() as link:
             return int(link.execute(query).rowcount)
 
+    def failed_for_good(self, purpose: Purpose) -> list[PlannedVisit]:
+        """The latest failed visit of every cell and replicate that no other visit made up for, nor is planned to."""
+        made_up = (VisitStatus.DONE, VisitStatus.PLANNED)
+        query = sa.select(t.visit).where(t.visit.c.purpose == purpose, *self._mine()).order_by(t.visit.c.visit_id)
+        with self._engine.connect() as link:
+            rows = link.execute(query).all()
+        settled = {(row.cell_key, row.block) for row in rows if row.status in made_up}
+        failed = {(row.cell_key, row.block): row for row in rows if row.status == VisitStatus.FAILED}
+        return [planned_visit(row, self._first_replicate) for key, row in failed.items() if key not in settled]
+
     def count_dropped(self, reason: str, purpose: Purpose) -> int:
         """Visits that were given up before they were made, for this reason."""
         dropped = (t.visit.c.status == VisitStatus.DROPPED, t.visit.c.reason == reason, t.visit.c.purpose == purpose)

@@ -116,3 +116,17 @@ def test_a_slow_target_is_no_stall(tmp_path, latency):
     assert of(discarded(world), ReasonCode.STALLED) == []
     for estimate in campaign.load_result(world.directory).estimates:
         assert estimate.iops == pytest.approx(8 / latency, rel=0.15)
+
+
+def test_what_failed_is_made_when_the_target_was_mended(tmp_path):
+    world = World(tmp_path, QUIET)
+    world.start(MAP)
+    world.fail(Fault(FaultKind.IO_ERROR, from_seconds=world.clock.monotonic() + 5))  # the files are laid out by then
+    with pytest.raises(PartialResultError, match="the load cannot be run"):
+        world.session()
+    assert world.rows("select 1 from visit where status = 'failed'")
+    world.fail()
+    assert world.session().complete
+    world.check()
+    made = world.rows("select cell_key, block from visit where status = 'done' and purpose = 'sweep' group by 1, 2")
+    assert len(made) == 4 * 3, "every cell in every replicate"

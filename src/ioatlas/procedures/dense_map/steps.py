@@ -40,7 +40,7 @@ from ioatlas.procedures.dense_map.time_left import (
 from ioatlas.procedures.dense_map.watch import Watch, plan_repair
 from ioatlas.results.result import estimates_so_far
 from ioatlas.run.budget import SHORT_SECONDS
-from ioatlas.run.intake import unconfirmed
+from ioatlas.run.intake import made_alone, unconfirmed
 from ioatlas.run.integrity import check_targets
 from ioatlas.run.plan import FIO_SECONDS
 from ioatlas.run.runner import BATCH_SECONDS, Runner
@@ -77,6 +77,8 @@ class MapSteps(Steps):
     def make(self) -> bool:
         """Make all planned visits, then those of the extreme cells."""
         runner = self.runner
+        if self._sweep is None:  # what ended the last session was mended meanwhile, or fails once more and is told
+            self.journal.add_visits(made_alone(visit) for visit in self.journal.failed_for_good(Purpose.SWEEP))
         fitting = Fitting(runner, self.reserve_seconds)
         fitting.fit_layout()
         runner.prepare()
