@@ -131,7 +131,7 @@ def test_work_that_was_done_before_the_drives_rate_held_is_told(rates, is_short)
 
 
 def test_no_quick_form_is_done_before_its_drives_rate_holds():
-    """128 MiB at the rate of ten drives take longer than the least that counts."""
+    """Its file at the rate of ten drives takes longer than the least that counts."""
     study = find_study("osaka2017")
     for quick in (False, True):
         (size,) = study.campaign_of(quick=quick)["sweep"]["size"]
