@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tests of the atlas again, over a real PostgreSQL."""
 
+import contextlib
+
 import pytest
 import sqlalchemy as sa
 
@@ -36,18 +38,25 @@ def postgresql():
         yield running
 
 
-@pytest.fixture
-def empty(postgresql):
-    held = open_database(postgresql.new_database())
+@contextlib.contextmanager
+def opened(postgresql, template="template1"):
+    address = postgresql.new_database(template)
+    held = open_database(address)
     yield held
     held.close()
+    postgresql.drop(address)
+
+
+@pytest.fixture
+def empty(postgresql):
+    with opened(postgresql) as held:
+        yield held
 
 
 @pytest.fixture
 def another(postgresql):
-    held = open_database(postgresql.new_database())
-    yield held
-    held.close()
+    with opened(postgresql) as held:
+        yield held
 
 
 @pytest.fixture(scope="module")
@@ -63,18 +72,16 @@ def migrated(postgresql):
 @pytest.fixture
 def database(postgresql, migrated):
     """Tables are made once: a copy of them is as good."""
-    held = open_database(postgresql.new_database(migrated))
-    yield held
-    held.close()
+    with opened(postgresql, migrated) as held:
+        yield held
 
 
 def test_moved_to_another_database_it_goes_on(postgresql, database, desk, alice, tmp_path):
     put(desk, alice, found("one"))
     backup(database, desk.blobs, tmp_path / "backup")
-    again = open_database(postgresql.new_database())
-    restore(again, Blobs(tmp_path / "again"), tmp_path / "backup")
-    assert accounts.new_account(again, "later").name == "later"  # its line in the audit log takes the next number
-    again.close()
+    with opened(postgresql) as again:
+        restore(again, Blobs(tmp_path / "again"), tmp_path / "backup")
+        assert accounts.new_account(again, "later").name == "later"  # its line in the audit log takes the next number
 
 
 def test_its_server_killed_what_was_acknowledged_is_there_again(postgresql, client, people):
