@@ -8,7 +8,7 @@ while nothing runs, so a window after a pause reads too high unless what came ba
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from math import sqrt
 from typing import Any, Self
@@ -102,12 +102,16 @@ class Burst:
         return round(min(most_ms, max(SHORTEST_LEAD_MS, LEAD_TIMES * 1000 * back / above)))
 
 
-def find_burst(target: str, direction: str, block_bytes: int, visits: Iterable[Visit]) -> Burst | None:
+def find_burst(
+    target: str, direction: str, block_bytes: int, visits: Iterable[Visit], asked_ms: Mapping[int, int] | None = None
+) -> Burst | None:
     """What probes of one target and direction, in the order of their making, tell of a burst; None where there is none.
+    asked_ms: how long each visit's load was asked to run; what drains after that shows that it got slower, no rate.
 
     A load shows it by itself: more at its start than its own end would have given. What others moved above that rate
     adds to the credit.
     """
+    asked = asked_ms or {}
     loads = [(visit, part) for visit in visits for part in visit.parts if part.direction == direction]
     made = [(visit.started_at, part) for visit, part in loads]
     parts = [part for _, part in made]
@@ -125,7 +129,12 @@ def find_burst(target: str, direction: str, block_bytes: int, visits: Iterable[V
     ]
     if not shown:
         return None
-    sustained = _sustained(max(shown, key=lambda part: part.runtime_ms))
+    # Earlier loads may have used the credit up, so that the longest shows none: its rate is the sustained one.
+    longest = max(loads, key=lambda load: (_sustained(_without_drain(*load, asked)) < float("inf"), load[1].runtime_ms))
+    rate = _sustained(_without_drain(*longest, asked))
+    sustained = rate if rate < float("inf") else _sustained(max(shown, key=lambda part: part.runtime_ms))
+    if max(_peak(part) for part in shown) < FASTER * sustained:
+        return None
     ends = [start + part.runtime_ms / 1000 for start, part in made]
     # From each load on: what was moved, less what came back meanwhile.
     ahead = [
@@ -143,6 +152,12 @@ def find_burst(target: str, direction: str, block_bytes: int, visits: Iterable[V
     peak = max((rate for _, rate in fast), default=max(_peak(part) for part in parts))
     block, slowest = min(fast, default=(block_bytes, peak))  # of the smallest blocks: of large ones few tell a rate
     return Burst(target, direction, credit, sustained, peak, slowest_per_s=slowest, slowest_block_bytes=block)
+
+
+def _without_drain(visit: Visit, part: Part, asked_ms: Mapping[int, int]) -> Part:
+    """The part with the intervals of the time that its load was asked to run."""
+    kept = asked_ms.get(visit.visit_id, 0) // max(1, part.series.interval_ms) or SERIES_POINTS
+    return replace(part, series=replace(part.series, bw_bytes_per_s=part.series.bw_bytes_per_s[:kept]))
 
 
 def rate_while_fed(rates: Sequence[float] | np.ndarray[tuple[int], np.dtype[np.float64]], sustained: float) -> float:

@@ -124,6 +124,26 @@ def test_what_a_log_wrote_late_is_no_peak():
     assert found.peak_bytes_per_s == pytest.approx(burst, rel=0.1)
 
 
+def load_of(visit_id, started_at, rates, interval_ms=10):
+    ends = tuple(interval_ms * (number + 1) for number in range(len(rates)))
+    series = Series(interval_ms, ends, tuple(rates), (1e6,) * len(rates))
+    moved = round(sum(rates) * interval_ms / 1000)
+    part = Part("read", moved, moved >> 20, ends[-1], 1e6, Histogram(), series)
+    return Visit(visit_id, f"cell{visit_id}", 1, 0, 0, 1, started_at, (part,))
+
+
+def test_what_drains_slowly_is_no_sustained_rate():
+    """A bucket lets 16 I/Os of 1 MiB pass at once, and what is in flight pays for it. A longer load comes later."""
+    fast = load_of(1, 0.0, [2.6e9] + [0.0] * 18 + [8e6] * 78)
+    settled = load_of(2, 3.0, [20e6] * 50, interval_ms=40)
+    found = find_burst("t", "read", 1 << 20, [fast, settled], {1: 190, 2: 2000})
+    assert found is not None
+    assert found.sustained_bytes_per_s == pytest.approx(20e6)
+    assert found.credit_bytes == pytest.approx(26e6, rel=0.1)
+    faster = load_of(2, 3.0, [2e9] * 50, interval_ms=40)
+    assert find_burst("t", "read", 1 << 20, [fast, faster], {1: 190, 2: 2000}) is None, "no load was slowed down"
+
+
 def test_credit_that_is_gone_at_once_has_no_speed():
     (found,) = burst_findings([replace(BURST, peak_bytes_per_s=2e9)], several=False)
     assert found.sentence.startswith("The first 47.7 MiB of reads come faster, then 38.1 MiB/s. ")

@@ -90,10 +90,10 @@ def _look_for_bursts(runner: Runner) -> None:
         _make(runner, [cell], HEAVY_SHARE, windows)
     probes = [visit for visit in runner.journal.visits(with_series=True) if visit.purpose is Purpose.PROBE]
     found = []
-    most = most_lead_ms(runner.budget.left, len(runner.plan.to_measure))
+    asked_ms, most = runner.journal.asked_ms(), most_lead_ms(runner.budget.left, len(runner.plan.to_measure))
     for (target, direction), fast in chosen.items():
         mine = [visit for visit in probes if runner.cells[visit.cell_key].target == target]
-        burst = find_burst(target, direction, fast.bs_bytes, mine)
+        burst = find_burst(target, direction, fast.bs_bytes, mine, asked_ms)
         found += [replace(burst, most_lead_ms=most)] if burst is not None else []
     runner.journal.keep(Bursts(tuple(found)))
     runner.forget_bursts()
