@@ -98,6 +98,7 @@ class _Commands(click.Group):
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
             near = difflib.get_close_matches(args[0], self.list_commands(ctx), n=1)
             remedy = f"did you mean {near[0]!r}?" if near else "see `ioatlas --help`"
+            remedy = {"version": "`ioatlas --version`", "help": "`ioatlas --help`"}.get(args[0], remedy)
             if Path(args[0]).exists():
                 remedy = (
                     "a path stands behind a command: `ioatlas map` measures it, `ioatlas import` reads results, "

@@ -5,9 +5,25 @@ from __future__ import annotations
 
 import click
 
+from ioatlas.errors import UsageError
+from ioatlas.model.options import ALIASES, ALLOWED
+
 OPTION_GROUPS: dict[str, tuple[str, ...]] = {
     "What to measure": (
-        *("profile", "campaign_file", "size", "prepare", "trace", "engine", "file_sizes", "directory_depth"),
+        *(
+            "profile",
+            "campaign_file",
+            "rw",
+            "bs",
+            "numjobs",
+            "iodepth",
+            "size",
+            "prepare",
+            "trace",
+            "engine",
+            "file_sizes",
+            "directory_depth",
+        ),
         *("together", "clients", "client_range", "on_lost_client", "bring_fio"),
     ),
     "How long, how precise": (
@@ -62,6 +78,20 @@ class GroupedCommand(click.Command):
             help="Show all options.",
         )
         return [*super().get_params(ctx), every]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Raises UsageError for an option of fio that stands in a campaign file, not on the command line."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            name = error.option_name.lstrip("-")
+            if name in ("runtime", "time", "timeout", "duration"):
+                remedy = "`--budget 5m` is the time that the campaign may take"
+            elif name in ALIASES or name in ALLOWED:
+                remedy = "set it in [sweep] of a campaign file: `ioatlas map --campaign FILE.toml`"
+            else:
+                raise
+            raise UsageError("this is an option of fio", where=error.option_name, remedy=remedy) from None
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]

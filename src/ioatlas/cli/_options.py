@@ -16,8 +16,8 @@ from ioatlas.cli._complete import Name, PathOrWord
 from ioatlas.config.options import FLAG, Declared
 from ioatlas.config.profiles import profiles
 from ioatlas.config.spec import CampaignSpec
+from ioatlas.config.sweep import read_sweep
 from ioatlas.errors import UsageError
-from ioatlas.model.options import read_option
 from ioatlas.procedures.options import CAMPAIGN
 
 if TYPE_CHECKING:
@@ -28,6 +28,14 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 WIDEST_CHOICE = 22
 """Letters of a list of words that stand beside an option; longer ones stand in its help."""
 
+LEVELS = {
+    "rw": ("LIST", "Directions, such as read,randwrite, in the place of the profile's."),
+    "bs": ("LIST", "Block sizes, such as 4k,64k or 4k..1m."),
+    "numjobs": ("LIST", "Jobs at once, such as 1,4,16."),
+    "iodepth": ("LIST", "I/Os that each job keeps in flight, such as 1,32."),
+    "size": ("SIZE", "Bytes of the target to use, such as 64g."),
+}
+"""Options of the sweep that the command line takes."""
 directory_option = functools.partial(click.option, "-o", "output", metavar="DIR", type=click.Path(path_type=Path))
 facts_option = click.option(
     "--facts",
@@ -131,23 +139,18 @@ def sweep_options(command: Callable[..., Any]) -> Callable[..., Any]:
             type=click.Path(path_type=Path),
             help="Your own sweep (docs/reference/campaign.md).",
         ),
-        click.option(
-            "--size",
-            metavar="SIZE",
-            help="Bytes of the target to use, such as 64g.",
-        ),
+        *(click.option(f"--{name}", metavar=metavar, help=text) for name, (metavar, text) in LEVELS.items()),
         *map(campaign_option, asked),
         read_only_option,
         click.option("--json", "as_json", is_flag=True, help="Print JSON."),
     ]
 
     @functools.wraps(command)
-    def with_asked(
-        targets: tuple[str, ...], profile: str | None, campaign_file: Path | None, size: str | None, **values: Any
-    ) -> Any:
+    def with_asked(targets: tuple[str, ...], profile: str | None, campaign_file: Path | None, **values: Any) -> Any:
+        levels = {name: text for name in LEVELS if (text := values.pop(name)) is not None}
         typed = {one.key: values.pop(one.key) for one in asked}
         given = {key: value for key, value in typed.items() if value is not None and value is not False}
-        return command(Asked(targets, profile, campaign_file, size, given), **values)
+        return command(Asked(targets, profile, campaign_file, levels, given), **values)
 
     decorated: Callable[..., Any] = with_asked
     for option in reversed(options):
@@ -167,30 +170,60 @@ def check_read_only(plan: Plan) -> None:
             )
 
 
-def with_size(spec: CampaignSpec, text: str) -> CampaignSpec:
-    """The campaign on one size of the target. Raises UsageError."""
-    _, size = read_option("size", text, where="--size")
-    axes = {name: values for name, values in spec.axes.items() if name != "size"}
-    return replace(spec, axes=axes, constants={**spec.constants, "size": size})
+def with_levels(spec: CampaignSpec, levels: Mapping[str, str]) -> CampaignSpec:
+    """The campaign on other values of the options of its sweep. Raises UsageError."""
+    elsewhere = {name for pattern in spec.patterns for name in pattern}
+    for name in levels:
+        if name in elsewhere or (name != "size" and CAMPAIGN.brings_load(spec)):
+            raise UsageError(
+                "this profile or campaign file says itself what is loaded",
+                where=f"--{name}",
+                remedy="leave the option out, or take another profile",
+            )
+    axes, constants = read_sweep({name: _listed(text) for name, text in levels.items()}, _flag)
+    return replace(
+        spec,
+        axes={name: values for name, values in spec.axes.items() if name not in constants} | axes,
+        constants={name: value for name, value in spec.constants.items() if name not in axes} | constants,
+    )
 
 
-def _no_campaign_file(targets: Sequence[str]) -> None:
-    """A campaign file where a target stands would be measured as one. Raises UsageError."""
+def _listed(text: str) -> str | list[str]:
+    """Values with commas between; a single one is no list."""
+    values = [value.strip() for value in text.split(",")]
+    return values if len(values) > 1 else text
+
+
+def _no_job(targets: Sequence[str]) -> None:
+    """A campaign file or a job file where a target stands would be measured as one. Raises UsageError."""
     for target in targets:
         if Path(target).suffix == ".toml" and Path(target).is_file():
             raise UsageError(
                 "this is a campaign file, not a target", where=target, remedy=f"write `--campaign {target}`"
             )
+        if Path(target).suffix in (".fio", ".job") and Path(target).is_file() and _names_jobs(Path(target)):
+            raise UsageError(
+                "this is a job file of fio, not a target",
+                where=target,
+                remedy=f"`ioatlas translate fio {target}` makes a campaign file of it",
+            )
+
+
+def _names_jobs(path: Path) -> bool:
+    with path.open("rb") as file:
+        return re.search(rb"(?m)^\[[^\]\n]+\]", file.read(1 << 16)) is not None
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What was asked for on the command line. given: options of the campaign, by key, as they were typed."""
+    """What was asked for on the command line. levels: of options of the sweep; given: options of the
+    campaign, by key. Both as they were typed.
+    """
 
     targets: tuple[str, ...]
     profile: str | None
     campaign_file: Path | None
-    size: str | None
+    levels: Mapping[str, str]
     given: Mapping[str, Any]
 
     def spec(self) -> CampaignSpec:
@@ -206,7 +239,7 @@ class Asked:
                     where=f"{self.targets[0]} and {self.campaign_file}",
                     remedy="name it on the command line or in the campaign file",
                 )
-            _no_campaign_file(self.targets)
+            _no_job(self.targets)
             spec = replace(spec, targets=tuple(("", target) for target in self.targets))
         if not spec.targets:
             raise UsageError(
@@ -220,7 +253,7 @@ class Asked:
                 where=" ".join(self.targets),
                 remedy="add --together to load them at the same time; a campaign file measures several in turns",
             )
-        return spec if self.size is None else with_size(spec, self.size)
+        return with_levels(spec, self.levels)
 
     def _base(self) -> CampaignSpec:
         base = CAMPAIGN.profile(self.profile) if self.profile else None

@@ -35,6 +35,7 @@ from ioatlas.cli._options import (
 Examples:
   ioatlas map /mnt/nas                              a first look within a minute
   ioatlas map /mnt/nas --profile standard -o nas1   the usual map, into directory nas1
+  ioatlas map /mnt/nas --rw randread --bs 4k,64k    these loads, in the place of the profile's
   ioatlas map --campaign nas.toml --budget 10m      your own sweep
   ioatlas map /dev/sdx --destroy S3Z9NB0K123456     a whole disk, all of its data lost
 

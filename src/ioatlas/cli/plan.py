@@ -139,13 +139,13 @@ def describe(plan: Plan) -> str:
 
 
 def _untold(plan: Plan, axes: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """Modes and block sizes that are no axis: fixed, or of patterns and streams."""
+    """Modes, block sizes, jobs and depths that are no axis: fixed, or of patterns and streams."""
     found: dict[str, list[Any]] = {}
-    for name in ("rw", "bs"):
+    for name in ("rw", "bs", "numjobs", "iodepth"):
         if name not in axes:
             members = (one for cell in plan.to_measure for one in cell.members)
             found[name] = list(dict.fromkeys(one.option[name] for one in members if name in one.option))
-    return {name: values for name, values in found.items() if values}
+    return {name: values for name, values in found.items() if values and values != [1]}
 
 
 def _values(name: str, values: Sequence[Any]) -> str:

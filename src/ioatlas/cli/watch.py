@@ -228,17 +228,18 @@ def _rules(every: str, false_alarms: str, tolerance: str, rhythm: str | None, *,
 def _spec(
     target: str | None, campaign_file: Path | None, size: str | None, seconds: float, *, read_only: bool
 ) -> CampaignSpec:
-    from ioatlas.cli._options import Asked, with_size
+    from ioatlas.cli._options import Asked, with_levels
     from ioatlas.config.spec import CampaignSpec
     from ioatlas.watch.settings import default_spec, of_one_size
 
+    levels = {"size": size} if size is not None else {}
     if campaign_file is not None:
-        spec = Asked((target,) if target is not None else (), None, campaign_file, size, {}).spec()
+        spec = Asked((target,) if target is not None else (), None, campaign_file, levels, {}).spec()
     elif target is None:
         raise UsageError("no target is named", remedy="name one: `ioatlas watch DIRECTORY --every 1h`")
     else:
         spec = default_spec(CampaignSpec(targets=(("", target),)), read_only=read_only)
-        spec = with_size(spec, size) if size is not None else spec
+        spec = with_levels(spec, levels)
     if len(spec.targets) != 1 or spec.configurations or spec.clients:
         raise UsageError(
             "one target is watched, from one client", where="watch", remedy="start a watch for each of them"

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Other tools' files where a campaign or a command is asked for: the message says what to type instead."""
 
+import json
+
 import pytest
 
 from tests.command_line import call
@@ -21,3 +23,47 @@ def test_a_path_is_no_command(tmp_path):
     result = call(job)
     assert result.returncode != 0
     assert "`ioatlas translate fio` reads a job file" in " ".join(result.stderr.split())
+
+
+@pytest.mark.parametrize("name", ["map", "plan"])
+def test_a_job_file_is_no_target(tmp_path, name):
+    job = tmp_path / "job.fio"
+    job.write_text("[global]\nbs=4k\n[a]\nrw=read\n")
+    result = call(name, job)
+    assert result.returncode == 2
+    assert "ioatlas translate fio" in " ".join(result.stderr.split())
+    disk = tmp_path / "disk.fio"
+    disk.write_bytes(bytes(1 << 20))
+    assert call("plan", disk, "--size", "1m", "--read-only").returncode == 0
+
+
+@pytest.mark.parametrize(("typed", "told"), [("--runtime", "--budget 5m"), ("--fsync", "[sweep] of a campaign file")])
+def test_options_of_fio_that_the_command_line_has_not(tmp_path, typed, told):
+    result = call("map", tmp_path, typed, "10")
+    assert result.returncode == 2
+    assert told in " ".join(result.stderr.split())
+
+
+def test_levels_of_the_sweep_take_the_place_of_the_profiles(tmp_path):
+    asked = ["--rw", "randread,randwrite", "--bs", "4k..16k", "--iodepth", "1,32", "--numjobs", "2", "--size", "8m"]
+    plan = json.loads(call("plan", tmp_path, *asked, "--json").stdout)
+    sizes = [4096, 8192, 16384]
+    assert plan["axes"] | {"size": None} == {
+        "rw": ["randread", "randwrite"], "size": None, "bs": sizes, "iodepth": [1, 32],
+    }  # fmt: skip
+    assert plan["cells"] == 12
+    assert "numjobs      2\n" in call("plan", tmp_path, *asked).stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--bs", "4k,,8k"], "--bs: '' is not a size"),
+        (["--rw", "sideways"], "--rw: 'sideways' is not one of read"),
+        (["--profile", "metadata", "--bs", "4k"], "--bs: this profile or campaign file says itself what is loaded"),
+    ],
+)
+def test_levels_that_cannot_be_are_refused(tmp_path, words, said):
+    result = call("plan", tmp_path, *words)
+    assert result.returncode == 2
+    assert said in " ".join(result.stderr.split())
