@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -26,6 +27,10 @@ from ioatlas.target.preparation import WORDS
 
 if TYPE_CHECKING:
     from ioatlas.analysis.power import PowerForetold
+
+
+MOST_REASONS = 5
+"""Why cells are left out, told one by one."""
 
 
 @click.command(
@@ -126,6 +131,8 @@ def describe(plan: Plan) -> str:
         cells += f" (and {summary['cells_not_admissible']} not admissible: shown, never run)"
     visits = text.visits or f"{plural(summary['visits_per_cell'], 'visit')} each"
     lines.append(f"cells        {cells}, {visits} {text.order}".rstrip())
+    reasons = Counter(reason for _, reason in plan.cells if reason)
+    lines += [f"left out     {count} x {reason}" for reason, count in reasons.most_common(MOST_REASONS)]
     lines += text.extra
     state = next((cell.state for cell in plan.to_measure), plan.spec.prepare)
     lines.append(f"prepare      {text.prepare or f'{state}: {WORDS.get(state, state)}'}")

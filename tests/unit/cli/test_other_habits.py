@@ -67,3 +67,9 @@ def test_levels_that_cannot_be_are_refused(tmp_path, words, said):
     result = call("plan", tmp_path, *words)
     assert result.returncode == 2
     assert said in " ".join(result.stderr.split())
+
+
+def test_a_plan_tells_why_cells_are_left_out(tmp_path):
+    (tmp_path / "small").write_bytes(bytes(3000))
+    told = " ".join(call("plan", tmp_path / "small", "--bs", "512,4k", "--rw", "read", "--numjobs", "1").stdout.split())
+    assert "left out 1 x not admissible: the block (4 KiB) is larger than the file (3000 B)" in told
