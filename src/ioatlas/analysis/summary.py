@@ -48,6 +48,7 @@ MOST_SMALL_BYTES = 64 << 10
 MOST_WORST = 5
 _TAKES_TIME = (LONGER, MORE_VISITS)
 _BUDGET = re.compile(r"--budget (\d\S*)")
+_VISITS = re.compile(r"--visits (\d+)")
 UNCLEAR = 0.5
 """Share of values whose limit is unclear from which the next step is to find it."""
 
@@ -399,13 +400,18 @@ def _next_step(doubts: Sequence[Doubt], bottlenecks: Sequence[Count], result: Ca
 
 def _without_repeats(advice: Sequence[str]) -> list[str]:
     """'re-run with more --visits' says nothing beside '--visits 5', and a second 're-run' says it twice. Of two budgets
-    the longer one counts.
+    the longer one counts, of two numbers of visits the larger one.
     """
     budgets = [word for text in advice for word in _BUDGET.findall(text)]
     if len(budgets) > 1:
         longest = max(budgets, key=parse_duration_seconds)
         advice = [_BUDGET.sub(f"--budget {longest}", text) for text in advice]
         advice = [text for n, text in enumerate(advice) if not n or text != f"re-run with --budget {longest}"]
-    exact = any("--visits " in text and any(c.isdigit() for c in text) for text in advice)
-    kept = [text for text in advice if not (exact and text == MORE_VISITS)]
+    most = max((int(number) for text in advice for number in _VISITS.findall(text)), default=0)
+    if most:
+        advice = [_VISITS.sub(f"--visits {most}", text) for text in advice if text != MORE_VISITS]
+        alone = f"re-run with --visits {most}"
+        said = any(_VISITS.search(text) for text in advice if text != alone)
+        advice = [text for text in advice if not (said and text == alone)]
+    kept = list(dict.fromkeys(advice))
     return [text.removeprefix("re-run ") if n and kept[0].startswith("re-run") else text for n, text in enumerate(kept)]

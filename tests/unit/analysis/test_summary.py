@@ -278,6 +278,9 @@ def test_a_best_value_that_was_judged_goes_before_one_that_was_not_when_it_is_as
 def test_of_two_budgets_the_longer_one_is_advised():
     found = _without_repeats(["re-run with --visits 6 --budget 5m", "re-run with --budget 10m"])
     assert found == ["re-run with --visits 6 --budget 10m"]
+    told = _without_repeats(["re-run with --visits 5 --budget 2m", "re-run with --visits 3"])
+    assert told == ["re-run with --visits 5 --budget 2m"]
+    assert _without_repeats(["re-run with --visits 3", "re-run with --visits 5"]) == ["re-run with --visits 5"]
     assert _without_repeats(["re-run when idle", "re-run with --budget 2m"]) == ["re-run when idle", "with --budget 2m"]
 
 
