@@ -47,7 +47,17 @@ OPTION_GROUPS: dict[str, tuple[str, ...]] = {
 REST = "Other options"
 RARE = frozenset(
     {"trace", "engine", "error", "grade", "max_visits", "window", "blocks", "drive", "facts", "answers"}
-    | {"together", "client_range", "on_lost_client", "bring_fio", "file_sizes", "directory_depth", "metrics"}
+    | {
+        "prepare",
+        "iperf",
+        "together",
+        "client_range",
+        "on_lost_client",
+        "bring_fio",
+        "file_sizes",
+        "directory_depth",
+        "metrics",
+    }
 )
 SHOWING_ALL = "ioatlas.help_all"
 

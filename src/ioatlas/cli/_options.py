@@ -29,7 +29,7 @@ WIDEST_CHOICE = 22
 """Letters of a list of words that stand beside an option; longer ones stand in its help."""
 
 LEVELS = {
-    "rw": ("LIST", "Directions, such as read,randwrite, in the place of the profile's."),
+    "rw": ("LIST", "Directions, such as read,randwrite."),
     "bs": ("LIST", "Block sizes, such as 4k,64k or 4k..1m."),
     "numjobs": ("LIST", "Jobs at once, such as 1,4,16."),
     "iodepth": ("LIST", "I/Os that each job keeps in flight, such as 1,32."),
