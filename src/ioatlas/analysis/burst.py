@@ -130,9 +130,9 @@ def find_burst(
     if not shown:
         return None
     # Earlier loads may have used the credit up, so that the longest shows none: its rate is the sustained one.
-    longest = max(loads, key=lambda load: (_sustained(_without_drain(*load, asked)) < float("inf"), load[1].runtime_ms))
-    rate = _sustained(_without_drain(*longest, asked))
-    sustained = rate if rate < float("inf") else _sustained(max(shown, key=lambda part: part.runtime_ms))
+    rates = [(part.runtime_ms, _sustained(_without_drain(visit, part, asked))) for visit, part in loads]
+    settled = [(ran_ms, rate) for ran_ms, rate in rates if rate < float("inf")]
+    sustained = max(settled)[1] if settled else _sustained(max(shown, key=lambda part: part.runtime_ms))
     if max(_peak(part) for part in shown) < FASTER * sustained:
         return None
     ends = [start + part.runtime_ms / 1000 for start, part in made]
