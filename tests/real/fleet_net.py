@@ -2,6 +2,7 @@
 """A server and clients in network namespaces on one bridge, the server behind a link of known rate."""
 
 import contextlib
+import itertools
 import os
 import subprocess
 from dataclasses import dataclass
@@ -16,6 +17,9 @@ SUBNET = f"10.{200 + os.getpid() // 250 % 50}.{os.getpid() % 250}"
 
 def sh(*words, check=True):
     return subprocess.run(words, check=check, capture_output=True, text=True)
+
+
+_NUMBERS = itertools.count(1)
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,8 @@ class Net:
 @contextlib.contextmanager
 def fleet_net(count, place, *, rate_bits_per_s=10**9, size="64M", export=("memory",)):
     """A bridge here, `count` client namespaces, and an nbdkit in a namespace behind a token bucket."""
-    prefix = f"iof{os.getpid() % 10000}"
+    # The kernel takes the links of a namespace down after it is gone: the next net has names of its own.
+    prefix = f"iof{os.getpid() % 10000}n{next(_NUMBERS)}"
     bridge, server = f"{prefix}b", f"{prefix}s"
     names = tuple(f"{prefix}c{number}" for number in range(1, count + 1))
     pid = Path(place) / "nbdkit.pid"
