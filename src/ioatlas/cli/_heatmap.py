@@ -44,7 +44,7 @@ LEGEND = {
     MISSING: "no value",
 }
 """Every mark with its words, in the order of the legend."""
-_LOADS = {"randread": "rand read", "randwrite": "rand write"}
+LOADS = {"randread": "rand read", "randwrite": "rand write"}
 _MIB, _KIB, _GIB = 1 << 20, 1 << 10, 1 << 30
 _LEAST_MIB = 999.5 * _KIB
 """From here on the headline says MiB/s: both have one unit."""
@@ -128,14 +128,14 @@ def small_map(result: CampaignResult) -> SmallMap | None:
         at = coordinates(entry, (*others, "rw", x, y))
         word = str(entry.cell.option.get("operation", at["rw"]))
         load = ": ".join(
-            [*([", ".join(axes[name].title(at[name]) for name in others)] if others else []), _LOADS.get(word, word)]
+            [*([", ".join(axes[name].title(at[name]) for name in others)] if others else []), LOADS.get(word, word)]
         )
         places.setdefault((load, at[x], at[y]), []).append(entry)
     chosen = {place: _chosen(candidates) for place, candidates in places.items()}
     in_calls = all(is_tree(entry.cell) for entry in found)
     rates = {place: _rate(e, in_calls=in_calls) for place, e in chosen.items()}
     top = max(rates.values(), default=0.0)
-    unit, factor = _unit(top, in_calls=in_calls)
+    unit, factor = unit_of(top, in_calls=in_calls)
     values = {place: _value(e, rates[place], factor, top) for place, e in chosen.items()}
     folded = tuple(f"{name} ({len(axes[name].levels)})" for name in rest if name not in (x, *others))
     return SmallMap(unit, axes[x], axes[y], values, tuple(dict.fromkeys(load for load, _, _ in values)), folded)
@@ -168,7 +168,8 @@ def _rate(e: Estimate | None, *, in_calls: bool) -> float:
     return (e.iops or 0.0) if in_calls else speed(e)
 
 
-def _unit(top: float, *, in_calls: bool = False) -> tuple[str, int]:
+def unit_of(top: float, *, in_calls: bool = False) -> tuple[str, int]:
+    """The unit for a map whose largest value is this, and how much one of it is."""
     if in_calls:
         return ("k operations/s", 1000) if top >= 10_000 else ("operations/s", 1)
     if top >= 100 * _GIB:
@@ -182,10 +183,13 @@ def _value(e: Estimate | None, rate: float, factor: int, top: float) -> Value:
     mark = mark_of(e)
     if mark == DISAGREE:
         return Value(DISAGREE)
-    number = rate / factor
+    return Value(number_of(rate / factor), mark, rate / top if top else None)
+
+
+def number_of(number: float) -> str:
+    """With two digits at least, and no more than are needed for that."""
     digits = next((digits for digits, least in enumerate((9.995, 0.995, 0.0995)) if number >= least), 3)
-    text = f"{number:.{digits}f}"
-    return Value(text, mark, rate / top if top else None)
+    return f"{number:.{digits}f}"
 
 
 # -- drawing -------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from ioatlas.campaign import run
 from ioatlas.cli._live import Stop, TerminalLine, choose, paragraph
 from ioatlas.cli._metrics import with_metrics
 from ioatlas.errors import IoAtlasError, PartialResultError
+from ioatlas.model.cell import Cell
 from ioatlas.model.events import Event
 from ioatlas.model.finding import FindingCode
 from ioatlas.model.reason import ReasonCode, sentences
@@ -37,6 +38,10 @@ TOLD = frozenset({FindingCode.PRECISION})
 """Findings that stand below the answer even where only that was asked for: they say how it is to be taken."""
 
 
+def _measurable(journal: Journal) -> list[Cell]:
+    return [cell for cell, reason in journal.cells() if not reason]
+
+
 def run_session(
     journal: Journal,
     *,
@@ -54,7 +59,7 @@ def run_session(
         _show_finished(journal, as_json=as_json, verbose=verbose)
         return
     stop = Stop()
-    emit = choose(as_json, quiet=quiet)
+    emit = choose(as_json, quiet=quiet, cells=lambda: _measurable(journal), stopping=stop)
     told = with_metrics(emit)
     directory = journal.directory
     try:

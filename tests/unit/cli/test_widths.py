@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from ioatlas.cli._fold import folded, room, say
-from ioatlas.cli._heatmap import SmallMap, Value, _unit, _value, draw
+from ioatlas.cli._heatmap import SmallMap, Value, _value, draw, unit_of
 from ioatlas.cli._readings import COLUMNS, LEFT_OUT_FIRST, readings_table
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
@@ -125,7 +125,7 @@ def test_what_is_said_folds_by_the_stream_it_goes_to(monkeypatch, capsys):
     [(8 << 20, "MiB/s", "8.0"), (1 << 20, "MiB/s", "1.0"), (500 << 10, "KiB/s", "500"), (2 << 30, "MiB/s", "2048")],
 )
 def test_the_map_has_the_unit_of_the_headline(top, unit, drawn):
-    told, factor = _unit(top)
+    told, factor = unit_of(top)
     assert told == unit
     assert format_rate(top).endswith(unit) or top > 1 << 30  # the headline says GiB/s then, cells stay comparable
     assert _value(steady(top), top, factor, top).text == drawn
