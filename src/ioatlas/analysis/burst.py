@@ -129,8 +129,14 @@ def find_burst(
     ]
     if not shown:
         return None
-    # Earlier loads may have used the credit up, so that the longest shows none: its rate is the sustained one.
-    rates = [(part.runtime_ms, _sustained(_without_drain(visit, part, asked))) for visit, part in loads]
+    # Earlier loads may have used the credit up, so that the longest shows none: its rate is the sustained one. One of
+    # smaller blocks may be slow for their number, and tells no rate of bytes.
+    block = max(_block(part) for part in shown)
+    rates = [
+        (part.runtime_ms, _sustained(_without_drain(visit, part, asked)))
+        for visit, part in loads
+        if 2 * _block(part) > block
+    ]
     settled = [(ran_ms, rate) for ran_ms, rate in rates if rate < float("inf")]
     sustained = max(settled)[1] if settled else _sustained(max(shown, key=lambda part: part.runtime_ms))
     if max(_peak(part) for part in shown) < FASTER * sustained:
@@ -145,13 +151,18 @@ def find_burst(
     credit = max(*ahead, *(_excess(part, sustained) for part in shown))
     # Means while the credit lasts: an interval of a few milliseconds holds what a log wrote late, many times any rate.
     fast = [
-        (part.io_bytes // max(1, part.total_ios), rate)
+        (_block(part), rate)
         for part in parts
         if (rate := rate_while_fed(_rates(part), sustained)) >= FASTER * sustained
     ]
     peak = max((rate for _, rate in fast), default=max(_peak(part) for part in parts))
-    block, slowest = min(fast, default=(block_bytes, peak))  # of the smallest blocks: of large ones few tell a rate
-    return Burst(target, direction, credit, sustained, peak, slowest_per_s=slowest, slowest_block_bytes=block)
+    smallest, slowest = min(fast, default=(block_bytes, peak))  # of the smallest blocks: of large ones few tell a rate
+    return Burst(target, direction, credit, sustained, peak, slowest_per_s=slowest, slowest_block_bytes=smallest)
+
+
+def _block(part: Part) -> int:
+    """Mean bytes of an I/O."""
+    return part.io_bytes // max(1, part.total_ios)
 
 
 def _without_drain(visit: Visit, part: Part, asked_ms: Mapping[int, int]) -> Part:

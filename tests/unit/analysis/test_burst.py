@@ -140,6 +140,10 @@ def test_what_drains_slowly_is_no_sustained_rate():
     assert found is not None
     assert found.sustained_bytes_per_s == pytest.approx(20e6)
     assert found.credit_bytes == pytest.approx(26e6, rel=0.1)
+    small = replace(settled, parts=(replace(settled.parts[0], total_ios=settled.parts[0].io_bytes >> 12),))
+    told = find_burst("t", "read", 1 << 20, [fast, small], {1: 190, 2: 2000})
+    assert told is not None
+    assert told.sustained_bytes_per_s == pytest.approx(8e6), "4 KiB blocks may be slow for their number"
     faster = load_of(2, 3.0, [2e9] * 50, interval_ms=40)
     assert find_burst("t", "read", 1 << 20, [fast, faster], {1: 190, 2: 2000}) is None, "no load was slowed down"
 
