@@ -18,7 +18,26 @@ def first_alarm(draws, limit, least=0.0, most=3000):
 
 def test_the_limit_has_the_run_length_that_was_asked_for():
     for rounds in (5_000, 100_000):
-        assert run_length(limit_for(rounds)) == pytest.approx(rounds, rel=0.01)
+        assert run_length(limit_for(rounds)) == pytest.approx(rounds, rel=1e-6)
+    assert limit_for(5_000) == pytest.approx(3.455, abs=0.001)
+    assert limit_for(100_000) == pytest.approx(4.949, abs=0.001)
+
+
+def test_long_runs_keep_their_digits():
+    """Of a limit that is hardly ever passed each standard deviation more makes runs exp(2 ALLOWANCE) times as long
+    (Lundberg's exponent), whichever processor computes it.
+    """
+    lengths = [run_length(float(limit)) for limit in range(3, 25)]
+    assert list(np.diff(np.log(lengths))) == pytest.approx([2 * ALLOWANCE] * 21, rel=0.04)
+    assert run_length(limit_for(1e20)) == pytest.approx(1e20, rel=1e-6)
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, np.nan, np.inf])
+def test_what_is_no_limit_and_no_number_of_rounds_is_refused(value):
+    with pytest.raises(ValueError, match="limit"):
+        run_length(value)
+    with pytest.raises(ValueError, match="limit"):
+        limit_for(value)
 
 
 def test_the_length_of_runs_is_that_of_simulated_ones():
