@@ -25,7 +25,7 @@ from ioatlas.errors import IoAtlasError, UsageError
 
 @dataclass(frozen=True)
 class Limits:
-    """Of one upload and of the process that reads it."""
+    """Of one upload and of the process that reads it. uploads_a_day, private: of one account."""
 
     upload_bytes: int = 256 << 20
     upload_seconds: int = 900
@@ -38,6 +38,8 @@ class Limits:
     wall_seconds: int = 240
     file_bytes: int = 1 << 30
     files: int = 256
+    uploads_a_day: int = 100
+    private: int = 1000
 
 
 class NotAdmittedError(UsageError):

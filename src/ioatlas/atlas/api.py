@@ -18,7 +18,6 @@ from starlette.requests import ClientDisconnect
 from ioatlas.atlas import accounts, queries, removal
 from ioatlas.atlas.blobs import Blobs, Incoming
 from ioatlas.atlas.database import Database
-from ioatlas.atlas.earning import Allowance, earned_of
 from ioatlas.atlas.fairness import Declaration
 from ioatlas.atlas.queries import Order
 from ioatlas.atlas.records import (
@@ -120,13 +119,13 @@ class Compared:
 
 @dataclass(frozen=True)
 class Me:
-    """Whose token it is. earned: credits by what they were earned for."""
+    """Whose token it is, and what the account may do. private: how many results only it sees."""
 
     account: Account
     scopes: tuple[Scope, ...]
-    credits: int
-    earned: dict[str, int]
-    allowance: Allowance
+    uploads_a_day: int
+    upload_bytes: int
+    private: int
 
 
 @dataclass(frozen=True)
@@ -216,7 +215,6 @@ def search(
     min_bw_bytes_per_s: Least = None,
     max_p99_ns: Least = None,
     max_mean_ns: Least = None,
-    circle: Annotated[str, Query(max_length=40, description="Id of a circle of yours: what it shares.")] = "",
     order: Order = Order.NEWEST,
     cursor: Cursor = "",
     limit: Limit = 20,
@@ -224,7 +222,7 @@ def search(
     """Results that fit. Bounds of performance hold for the bad side of a value's interval, all for one cell."""
     wanted = Wanted(
         q, product, vendor, owner, protocol, drive, link, max_price_per_tib, currency.upper(), rw, bs_bytes, direction,
-        min_iops, min_bw_bytes_per_s, max_p99_ns, max_mean_ns, circle,
+        min_iops, min_bw_bytes_per_s, max_p99_ns, max_mean_ns,
     )  # fmt: skip
     found = queries.search(service.database, wanted, viewer, order=order, cursor=cursor, limit=limit)
     return Response(_HITS.dump_json(found), media_type="application/json")
@@ -265,7 +263,7 @@ async def upload(
     account = needs(viewer, Scope.PUBLISH)
     limits = service.desk.limits
     declared = Declaration(sponsor, conflict, permission, embargo.isoformat() if embargo else "")
-    most = (await run_in_threadpool(service.desk.allowed, account)).upload_bytes
+    most = limits.upload_bytes
     sent = request.headers.get("content-length", "0")
     if not sent.isdecimal() or len(sent) > LONGEST_LENGTH or int(sent) > most:
         raise HTTPException(413, f"a bundle has at most {most >> 20} MiB")
@@ -401,12 +399,10 @@ def compare(service: Served, viewer: Asking, ids: Annotated[str, Query(max_lengt
 
 @router.get("/me", summary="Whose token this is")
 def me(service: Served, viewer: Asking) -> Me:
-    """The account of the token, what the token allows, and what the account has earned."""
-    account = needs(viewer, Scope.READ)
-    allowed = service.desk.allowed(account)
-    with service.database.reading() as link:
-        earned = earned_of(link, account.id)
-    return Me(account, tuple(sorted(viewer.scopes)), allowed.credits, earned, allowed)
+    """The account of the token, what the token allows, and the account's limits."""
+    account, limits = needs(viewer, Scope.READ), service.desk.limits
+    scopes = tuple(sorted(viewer.scopes))
+    return Me(account, scopes, limits.uploads_a_day, limits.upload_bytes, limits.private)
 
 
 def problem(status: int, detail: str, **more: Any) -> dict[str, Any]:

@@ -15,13 +15,12 @@ from sqlalchemy.exc import IntegrityError
 from starlette.exceptions import HTTPException
 
 from ioatlas import __version__
-from ioatlas.atlas import api, browsers, changes, company, handling, voices
+from ioatlas.atlas import api, browsers, handling, voices
 from ioatlas.atlas.admission import BusyError, Limits, NotAdmittedError
 from ioatlas.atlas.api import Service, problem
 from ioatlas.atlas.blobs import Blobs, NoRoomError, TooLargeError
 from ioatlas.atlas.bodies import Bodies, BodyLimits
 from ioatlas.atlas.buckets import BucketError
-from ioatlas.atlas.circles import NoSuchError
 from ioatlas.atlas.database import Database, DatabaseError, answers
 from ioatlas.atlas.derived import Derived
 from ioatlas.atlas.mine import Mine
@@ -40,7 +39,6 @@ log = logging.getLogger("uvicorn.error")
 STATUS: dict[type[IoAtlasError], int] = {
     TooLargeError: 413,
     NotAdmittedError: 422,
-    NoSuchError: 404,
     OtherRequestError: 409,
     QuotaError: 429,
     BusyError: 503,
@@ -74,12 +72,11 @@ def make_app(
     warm: bool = False,
     provider: Provider | None = None,
 ) -> FastAPI:
-    """The application. What earlier uploads left unfinished is swept, and embargoes that ended are noted.
+    """The application. What earlier uploads left unfinished is swept.
 
     origin: its address, as the world knows it. warm: what pages show of an upload is made before the first reader.
     """
     blobs.sweep(wanted_blobs(database))
-    changes.lift(database)
     app = FastAPI(
         title="I/O Atlas",
         version=__version__,
@@ -94,10 +91,9 @@ def make_app(
     app.state.service = Service(database, blobs, desk, metrics, derived.warm if warm else _leave, origin)
     app.include_router(api.router)
     app.include_router(voices.router)
-    app.include_router(company.router)
     app.include_router(handling.router)
     app.state.pages = Pages(database, derived, _viewer, origin)
-    app.state.mine = Mine(database, blobs, app.state.pages, _viewer, desk.allowed, provider)
+    app.state.mine = Mine(database, blobs, app.state.pages, _viewer, desk.limits, provider)
     app.state.moderation = Moderation(database, app.state.pages, _viewer)
     app.state.reply_form = ReplyForm(database, app.state.pages, _viewer)
     for pages in (app.state.pages, app.state.mine, app.state.moderation, app.state.reply_form):

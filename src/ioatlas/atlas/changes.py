@@ -16,9 +16,7 @@ import sqlalchemy as sa
 
 from ioatlas.atlas import audit, fairness
 from ioatlas.atlas.database import Database
-from ioatlas.atlas.earning import Earned, earn
 from ioatlas.atlas.fairness import Declaration, Publication, State
-from ioatlas.atlas.queries import public
 from ioatlas.atlas.records import Result, Viewer
 from ioatlas.atlas.tables import result, trace
 from ioatlas.errors import RefusedError, UsageError
@@ -129,38 +127,12 @@ def decide(database: Database, number: str, decision: Decision, reason: str, by:
     return after
 
 
-def lift(database: Database, owner_id: str = "") -> int:
-    """Results whose embargo ended are public by now; this notes it, and what they earn. owner_id: only of one."""
-    ended = (result.c.state == State.EMBARGOED) & public()
-    if owner_id:
-        ended &= result.c.owner_id == owner_id
-    with database.reading() as link:
-        numbers = link.execute(sa.select(result.c.id).where(ended)).scalars().all()
-    if not numbers:
-        return 0
-    with database.writing() as link:
-        for number in link.execute(sa.select(result.c.id).where(ended)).scalars().all():
-            _settle(link, number, Publication(State.PUBLIC, "anybody may read it"))
-            _trace(link, number, "published", "its embargo ended")
-    return len(numbers)
-
-
 def _settle(link: sa.Connection, number: str, after: Publication) -> None:
-    """The state is written; what becomes public earns."""
+    """The state is written, and when all could see it first."""
     one = result.c.id == number
     link.execute(sa.update(result).where(one).values(state=str(after.state), reason=after.reason))
     if after.state is State.PUBLIC:
         link.execute(sa.update(result).where(one, result.c.published_at.is_(None)).values(published_at=time.time()))
-        earn_result(link, number)
-
-
-def earn_result(link: sa.Connection, number: str) -> None:
-    """For a verified and signed result that all may see."""
-    asked = sa.select(result.c.owner_id, result.c.bundle_sha256).where(
-        result.c.id == number, result.c.verified, result.c.signer != "", result.c.state == State.PUBLIC
-    )
-    if row := link.execute(asked).first():
-        earn(link, row.owner_id, Earned.RESULT, row.bundle_sha256)
 
 
 def _trace(link: sa.Connection, number: str, what: str, text: str) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pages of who is signed in: its results, circles and credits, and what it changes of a result."""
+"""The pages of who is signed in: its results, and what it changes of a result."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from ioatlas.atlas import accounts, browsers, changes, circles, queries, removal, views
+from ioatlas.atlas import accounts, browsers, changes, queries, removal, views
+from ioatlas.atlas.admission import Limits
 from ioatlas.atlas.blobs import Blobs
 from ioatlas.atlas.changes import Change
 from ioatlas.atlas.database import Database
-from ioatlas.atlas.earning import Allowance
 from ioatlas.atlas.forms import Form, taken
 from ioatlas.atlas.oidc import Provider, Started
 from ioatlas.atlas.pages import Pages
@@ -28,13 +28,13 @@ STARTED, STARTED_SECONDS = "ioatlas-sign-in", 600
 
 @dataclass(frozen=True)
 class Mine:
-    """allowed: what an account may do. provider: of OpenID Connect, None where there is none."""
+    """limits: of an account. provider: of OpenID Connect, None where there is none."""
 
     database: Database
     blobs: Blobs
     pages: Pages
     viewer_of: Callable[[Request], Viewer]
-    allowed: Callable[[Account], Allowance]
+    limits: Limits
     provider: Provider | None = None
 
     def routes(self) -> list[BaseRoute]:
@@ -111,7 +111,7 @@ class Mine:
     # -- what is one's own -----------------------------------------------------------------------------------------
 
     def mine(self, request: Request, token: str = "") -> Response:
-        """Results in every state, newest first, circles, credits."""
+        """Results in every state, newest first."""
         account, viewer = self._account(request)
         cursor = request.query_params.get("cursor", "")
         found = queries.owned(self.database, viewer, cursor=cursor)
@@ -119,8 +119,7 @@ class Mine:
             request,
             "mine",
             account=account,
-            allowed=self.allowed(account),
-            circles=circles.circles_of(self.database, account),
+            limits=self.limits,
             results=[(views.shown(Hit(one)), one.state, one.reason) for one in found.entries],
             next=f"/mine?cursor={found.next}" if found.next else "",
             token=token,
@@ -135,32 +134,29 @@ class Mine:
 
     def one(self, request: Request, fault: str = "") -> Response:
         """What can be changed of a result."""
-        account, viewer = self._account(request)
-        found = self._own(request, viewer)
+        found = self._own(request, self._account(request)[1])
         return self.pages.page(
             request,
             "change",
             result=found,
             notice=views.notice(found),
-            shared=[one.id for one in circles.shared_with(self.database, found.id, account)],
-            circles=[one for one in circles.circles_of(self.database, account) if one.joined],
             fault=fault,
             status_code=422 if fault else 200,
         )
 
     def change(self, request: Request, form: Form) -> Response:
         """One change: the button that was pressed says which."""
-        account, viewer = self._account(request)
+        _, viewer = self._account(request)
         found = self._own(request, viewer)
         if Scope.PUBLISH not in viewer.scopes:
             raise HTTPException(403, "You signed in with a token that does not allow it.")
         try:
-            self._do(found, account, viewer, form)
-        except (RefusedError, UsageError, circles.NoSuchError) as error:
+            self._do(found, viewer, form)
+        except (RefusedError, UsageError) as error:
             return self.one(request, f"{error.what}: {error.remedy}")
         return RedirectResponse("/mine" if form.get("do") == "delete" else f"/mine/{found.id}", 303)
 
-    def _do(self, found: Result, account: Account, viewer: Viewer, form: Form) -> None:
+    def _do(self, found: Result, viewer: Viewer, form: Form) -> None:
         do, text = form.get("do", ""), form.get("text", "").strip()
         if do in ("permission", "withdraw") and not (text and len(text) <= 400 and text.isprintable()):
             raise UsageError("a line of up to 400 characters is missing", remedy="write one")
@@ -172,9 +168,6 @@ class Mine:
         }
         if do in wishes:
             changes.change(self.database, found, viewer, wishes[do]())
-        elif do in ("share", "unshare"):
-            act = circles.share if do == "share" else circles.unshare
-            act(self.database, found, form.get("circle", ""), account)
         elif do == "withdraw":
             removal.withdraw(self.database, found, viewer, text)
         elif do == "delete":

@@ -20,7 +20,6 @@ from ioatlas import __version__
 from ioatlas.atlas import citation, downloads, heat, queries, ranking, replies, views
 from ioatlas.atlas.asked import LOADS, Asked
 from ioatlas.atlas.database import Database
-from ioatlas.atlas.earning import RULES
 from ioatlas.atlas.fairness import GRADE_WORDS, State
 from ioatlas.atlas.offers import charts_of
 from ioatlas.atlas.records import Hit, Result, Viewer, Wanted
@@ -252,7 +251,7 @@ class Pages:
     def rules(self, request: Request) -> Response:
         """What the badge, the grade and the order mean."""
         grades = [(str(grade), words) for grade, words in GRADE_WORDS.items()]
-        return self.page(request, "rules", grades=grades, credits=RULES)
+        return self.page(request, "rules", grades=grades)
 
     # -- helpers -------------------------------------------------------------------------------------------------
 

@@ -30,14 +30,12 @@ from ioatlas.atlas.records import (
     Viewer,
     Wanted,
 )
-from ioatlas.atlas.tables import account, cell, membership, product, reply, reproduction, result, shared, trace
+from ioatlas.atlas.tables import account, cell, product, reply, reproduction, result, trace
 from ioatlas.errors import UsageError
 
 MOST_ENTRIES, MOST_SIDES = 100, 12
 FEW_CELLS = 2000
 NOBODY = Viewer()
-SHARED = (State.PRIVATE, State.EMBARGOED)
-"""What a circle may see beside what all may: a doubt is for its owner and moderators alone."""
 _ESCAPE = "\\"
 _TOO_LARGE = 1 << 62
 
@@ -70,25 +68,13 @@ def public(of: Any = result) -> sa.ColumnElement[bool]:
 
 
 def seen_by(viewer: Viewer, of: Any = result) -> sa.ColumnElement[bool]:
-    """Which results a viewer may see: what anybody may, one's own, and what one's circles share."""
+    """Which results a viewer may see: what anybody may, and one's own."""
     if viewer.moderates:
         return sa.true()
     shown = public(of)
     if not viewer.account_id:
         return shown
-    own = of.c.owner_id == viewer.account_id
-    return sa.or_(shown, own, of.c.state.in_(SHARED) & of.c.id.in_(_shared_with(viewer)))
-
-
-def _shared_with(viewer: Viewer, circle_id: str = "") -> sa.Select[Any]:
-    """Ids of what the circles that the viewer has joined share, or one of them."""
-    asked = sa.select(shared.c.result_id)
-    if circle_id:
-        asked = asked.where(shared.c.circle_id == circle_id)
-    if viewer.moderates:
-        return asked
-    mine = (membership.c.account_id == viewer.account_id) & membership.c.joined_at.is_not(None)
-    return asked.join(membership, membership.c.circle_id == shared.c.circle_id).where(mine)
+    return sa.or_(shown, of.c.owner_id == viewer.account_id)
 
 
 def current(viewer: Viewer) -> sa.ColumnElement[bool]:
@@ -115,8 +101,6 @@ def search(
     """Results that fit, each with the cell that fits. Raises UsageError for a cursor that is none."""
     limit = max(1, min(limit, MOST_ENTRIES))
     asked = _RESULTS.where(seen_by(viewer), current(viewer), *_of_result(wanted))
-    if wanted.circle_id:
-        asked = asked.where(result.c.id.in_(_shared_with(viewer, wanted.circle_id)))
     with database.reading() as link:
         if wanted.asks_for_performance:
             asked = asked.where(result.c.verified, _performs(link, wanted))

@@ -195,7 +195,6 @@ class Wanted:
     min_bw_bytes_per_s: float | None = None
     max_p99_ns: float | None = None
     max_mean_ns: float | None = None
-    circle_id: str = ""
 
     @property
     def asks_for_performance(self) -> bool:
@@ -268,31 +267,3 @@ class Trace:
     at: float
     what: str
     text: str
-
-
-class Role(StrEnum):
-    """Of an account in a circle. The texts stand in databases."""
-
-    OWNER = "owner"
-    MEMBER = "member"
-
-
-@dataclass(frozen=True)
-class Member:
-    """joined: False while it is only invited."""
-
-    account: str
-    role: Role
-    joined: bool
-
-
-@dataclass(frozen=True)
-class Circle:
-    """Accounts that show each other results. role, joined: of who asks; role is None for a moderator outside it."""
-
-    id: str
-    name: str
-    role: Role | None
-    joined: bool
-    members: tuple[Member, ...] = ()
-    results: int = 0

@@ -11,7 +11,6 @@ import sqlalchemy as sa
 from ioatlas.atlas import audit
 from ioatlas.atlas.blobs import Blobs
 from ioatlas.atlas.database import Database
-from ioatlas.atlas.earning import Earned, forfeit
 from ioatlas.atlas.fairness import State
 from ioatlas.atlas.records import Result, Viewer
 from ioatlas.atlas.tables import once, result, trace
@@ -27,7 +26,6 @@ def withdraw(database: Database, found: Result, viewer: Viewer, reason: str) -> 
             values["published_at"] = time.time()
         link.execute(sa.update(result).where(result.c.id == found.id).values(**values))
         _trace(link, found.id, "withdrawn", reason)
-        _forfeit(link, found)
         audit.note(link, viewer.account_id, "withdraw", found.id, reason=reason)
 
 
@@ -43,19 +41,12 @@ def delete(database: Database, blobs: Blobs, found: Result, viewer: Viewer) -> N
             link, found.id, "deleted", "its owner had it deleted" if _owns(found, viewer) else "a moderator deleted it"
         )
         audit.note(link, viewer.account_id, "delete", found.id, sha256=found.bundle_sha256)
-        _forfeit(link, found)
     if found.bundle_sha256 is None:
         return
     with database.reading() as link:
         kept = link.execute(sa.select(result.c.id).where(result.c.bundle_sha256 == found.bundle_sha256)).first()
     if kept is None:
         blobs.remove(found.bundle_sha256)
-
-
-def _forfeit(link: sa.Connection, found: Result) -> None:
-    """What its owner earned by it; who made it again keeps what that was worth."""
-    if found.bundle_sha256:
-        forfeit(link, found.owner_id, Earned.RESULT, found.bundle_sha256)
 
 
 def _owns(found: Result, viewer: Viewer) -> bool:

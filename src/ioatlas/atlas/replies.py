@@ -10,7 +10,6 @@ import sqlalchemy as sa
 
 from ioatlas.atlas import audit
 from ioatlas.atlas.database import Database
-from ioatlas.atlas.earning import Earned, earn
 from ioatlas.atlas.fairness import State
 from ioatlas.atlas.records import Account, AccountKind, Result, Scope, Viewer
 from ioatlas.atlas.tables import reply, trace
@@ -61,8 +60,6 @@ def write(database: Database, found: Result, of: Account, text: str) -> int:
         said = "changed its reply" if last else "replied"
         text_of_trace = f"the {kind} {said}"
         link.execute(sa.insert(trace).values(result_id=found.id, at=time.time(), what="reply", text=text_of_trace))
-        if kind == VENDOR:
-            earn(link, of.id, Earned.REPLY, found.id)
         audit.note(link, of.id, "reply", found.id, kind=kind, version=version)
     return version
 

@@ -15,7 +15,6 @@ from ioatlas.atlas.admission import Limits, confined
 from ioatlas.atlas.again import OUTCOME
 from ioatlas.atlas.blobs import Blobs
 from ioatlas.atlas.database import Database
-from ioatlas.atlas.earning import Earned, earn
 from ioatlas.atlas.records import Account, Result
 from ioatlas.atlas.tables import reproduction, result, trace
 from ioatlas.bundle.reproduce import Outcome
@@ -42,9 +41,6 @@ def claim(database: Database, blobs: Blobs, limits: Limits, found: Result, mine:
         link.execute(sa.update(result).where(result.c.id == found.id).values(reproduced=int(count)))
         said = f"{of.name} measured it again: {outcome}"
         link.execute(sa.insert(trace).values(result_id=found.id, at=time.time(), what="reproduction", text=said))
-        if outcome is Outcome.REPRODUCED and counts:
-            earn(link, of.id, Earned.REPRODUCTION, found.id)
-            earn(link, found.owner_id, Earned.REPRODUCED, f"{found.id} {of.id}")
         audit.note(link, of.id, "reproduction", found.id, by=mine.id, outcome=str(outcome))
     return outcome
 

@@ -97,6 +97,12 @@ def searches_without_rows(link: sa.Connection) -> None:
         link.execute(sa.text(f"CREATE INDEX {name} ON cell ({columns}) WHERE {usable}"))
 
 
+def todays_form(link: sa.Connection) -> None:
+    """To form 5: no circles and no credits."""
+    for name in ("shared", "membership", "circle", "credit"):
+        link.execute(sa.text(f"DROP TABLE {name}"))
+
+
 def index_words(link: sa.Connection) -> None:
     """Parts of words are found by an index where PostgreSQL has its extension for that, and row by row elsewhere."""
     if link.dialect.name != "postgresql":

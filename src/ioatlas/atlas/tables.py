@@ -174,16 +174,6 @@ reproduction = Table(
     Column("counted", Boolean, nullable=False, server_default=sa.true(), comment="of another client and key"),
 )
 
-credit = Table(
-    "credit",
-    metadata,
-    Column("account_id", Text, ForeignKey("account.id", ondelete="CASCADE"), primary_key=True),
-    Column("what", Text, primary_key=True, comment="result, reproduction or reply"),
-    Column("subject", Text, primary_key=True),
-    Column("points", Integer, nullable=False),
-    Column("at", Double, nullable=False),
-)
-
 trace = Table(
     "trace",
     metadata,
@@ -213,32 +203,6 @@ once = Table(
     Column("request_sha256", Text, nullable=False),
     Column("result_id", Text, nullable=False),
     Column("at", Double, nullable=False, index=True),
-)
-
-circle = Table(
-    "circle",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("name", Text, nullable=False),
-    Column("made_at", Double, nullable=False),
-)
-
-membership = Table(
-    "membership",
-    metadata,
-    Column("circle_id", Text, ForeignKey("circle.id", ondelete="CASCADE"), primary_key=True),
-    Column("account_id", Text, ForeignKey("account.id", ondelete="CASCADE"), primary_key=True, index=True),
-    Column("role", Text, nullable=False, comment="owner or member"),
-    Column("invited_at", Double, nullable=False),
-    Column("joined_at", Double, comment="NULL: invited, and sees nothing so far"),
-)
-
-shared = Table(
-    "shared",
-    metadata,
-    Column("result_id", Text, ForeignKey("result.id", ondelete="CASCADE"), primary_key=True),
-    Column("circle_id", Text, ForeignKey("circle.id", ondelete="CASCADE"), primary_key=True, index=True),
-    Column("at", Double, nullable=False),
 )
 
 identity = Table(

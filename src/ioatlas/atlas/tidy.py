@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from ioatlas.atlas import changes, queries, removal
+from ioatlas.atlas import queries, removal
 from ioatlas.atlas.blobs import Blobs
 from ioatlas.atlas.database import Database
 from ioatlas.atlas.fairness import State
 from ioatlas.atlas.records import Account, AccountKind, Scope, Viewer
-from ioatlas.atlas.tables import audit, browser, once, result, shared, token
+from ioatlas.atlas.tables import audit, browser, once, result, token
 from ioatlas.atlas.uploads import wanted_blobs
 
 DAY_SECONDS = 86_400.0
@@ -23,7 +23,7 @@ LEAST_AUDIT_DAYS = 2
 
 @dataclass(frozen=True)
 class Kept:
-    """For how many days. drafts: private results that nobody shares; None keeps them."""
+    """For how many days. drafts: private results; None keeps them."""
 
     audit: int = 400
     keys: int = 30
@@ -61,7 +61,6 @@ def tidy(database: Database, blobs: Blobs, kept: Kept, *, dry_run: bool = False)
     drafts = _drafts(database, now - kept.drafts * DAY_SECONDS) if kept.drafts is not None else []
     if dry_run:
         return Tidied(lines, keys, seen, dead, len(drafts), 0)
-    changes.lift(database)
     operator = Viewer(Account("", "operator", AccountKind.MODERATOR), frozenset(Scope))
     for number in drafts:
         if found := queries.result_of(database, number, operator):
@@ -70,9 +69,6 @@ def tidy(database: Database, blobs: Blobs, kept: Kept, *, dry_run: bool = False)
 
 
 def _drafts(database: Database, before: float) -> list[str]:
-    held = sa.select(shared.c.result_id)
-    asked = sa.select(result.c.id).where(
-        result.c.state == State.PRIVATE, result.c.uploaded_at < before, result.c.id.not_in(held)
-    )
+    asked = sa.select(result.c.id).where(result.c.state == State.PRIVATE, result.c.uploaded_at < before)
     with database.reading() as link:
         return list(link.execute(asked).scalars())

@@ -24,7 +24,6 @@ from ioatlas.atlas import accounts, admission, audit, changes, spread, tables
 from ioatlas.atlas.admission import BusyError, Limits, NotAdmittedError
 from ioatlas.atlas.blobs import Blobs, Incoming
 from ioatlas.atlas.database import Database, insert_new
-from ioatlas.atlas.earning import Allowance, allowance, credits_of
 from ioatlas.atlas.extracted import Found
 from ioatlas.atlas.fairness import Declaration, Publication, State
 from ioatlas.atlas.records import Account
@@ -96,24 +95,12 @@ class Desk:
     def check_quota(self, of: Account) -> None:
         """Raises QuotaError when the account sent as many as it may in a day."""
         with self.database.reading() as link:
-            most = self._allowed(link, of).uploads
             since = time.time() - A_DAY_SECONDS
             tried = (tables.audit.c.at > since) & tables.audit.c.action.in_((TAKEN, REFUSED))
             asked = sa.select(sa.func.count()).where(tables.audit.c.account_id == of.id, tried)
             sent = int(link.execute(asked).scalar_one())
-        if sent >= most:
-            raise QuotaError(
-                f"{sent} bundles were sent in a day", where=of.name, remedy="wait a day; credits raise the number"
-            )
-
-    def allowed(self, of: Account) -> Allowance:
-        """What an account may do, with the credits that it has by now."""
-        changes.lift(self.database, of.id)
-        with self.database.reading() as link:
-            return self._allowed(link, of)
-
-    def _allowed(self, link: sa.Connection, of: Account) -> Allowance:
-        return allowance(credits_of(link, of.id), self.limits.upload_bytes)
+        if sent >= self.limits.uploads_a_day:
+            raise QuotaError(f"{sent} bundles were sent in a day", where=of.name, remedy="wait a day")
 
     def take(self, upload: Incoming, of: Account, wish: Wish) -> Taken:
         """A whole upload. Raises NotAdmittedError, OtherRequestError, QuotaError, BusyError."""
@@ -181,12 +168,10 @@ class Desk:
             )  # fmt: skip
 
     def _check_private(self, link: sa.Connection, of: Account) -> None:
-        most = self._allowed(link, of).private
+        most = self.limits.private
         kept = (result.c.owner_id == of.id) & (result.c.state == State.PRIVATE)
         if link.execute(sa.select(sa.func.count()).where(kept)).scalar_one() >= most:
-            raise QuotaError(
-                f"it has {most} private results", where=of.name, remedy="delete some, or publish; credits raise it"
-            )
+            raise QuotaError(f"it has {most} private results", where=of.name, remedy="delete some, or publish")
 
     def _note(self, upload: Incoming, of: Account, wish: Wish, found: Found) -> Taken:
         number, now = new_id(), time.time()
@@ -225,7 +210,6 @@ class Desk:
                 request = wish.digest(upload.sha256)
                 values = {"account_id": of.id, "key": wish.key, "request_sha256": request, "result_id": number}
                 link.execute(sa.insert(once).values(**values, at=now))
-            changes.earn_result(link, number)
             link.execute(sa.insert(trace).values(result_id=number, at=now, what="taken in", text=published.reason))
             if wish.replaces:
                 text = f"replaced by {number}"

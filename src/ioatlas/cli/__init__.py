@@ -56,7 +56,6 @@ SECTIONS = {
         "fetch": "Bring a bundle from an atlas, and check it.",
         "change": "Change who sees a result of yours; withdraw, delete.",
         "reply": "Say something beside a result of an atlas.",
-        "circle": "Groups of an atlas that show each other results.",
     },
     "Before and beside": {
         "probe": "Facts about client, path and target.",

@@ -20,7 +20,7 @@ Examples:
 @place_options
 @click.option("--audit-days", type=click.IntRange(2), default=400, show_default=True, help="Audit log, dead tokens.")
 @click.option("--keys-days", type=click.IntRange(1), default=30, show_default=True, help="Keys of uploads sent again.")
-@click.option("--drafts-days", type=click.IntRange(1), help="Private results that nobody shares. Default: kept.")
+@click.option("--drafts-days", type=click.IntRange(1), help="Private results older than this. Default: kept.")
 @click.option("--dry-run", is_flag=True, help="Count, and remove nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context

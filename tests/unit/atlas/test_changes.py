@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is changed after an upload: permission, embargo, corrections, doubts; and what is earned."""
+"""What is changed after an upload: permission, embargo, corrections, doubts, reproductions."""
 
 import pytest
 import sqlalchemy as sa
 
-from ioatlas.atlas import accounts, changes, earning, queries, replies, reproductions, spread
+from ioatlas.atlas import accounts, queries, reproductions, spread
+from ioatlas.atlas.admission import Limits
 from ioatlas.atlas.audit import entries
-from ioatlas.atlas.earning import allowance
 from ioatlas.atlas.fairness import Declaration
-from ioatlas.atlas.records import AccountKind, Wanted
-from ioatlas.atlas.tables import credit, result
-from ioatlas.atlas.uploads import Wish
+from ioatlas.atlas.records import Wanted
+from ioatlas.atlas.tables import result
+from ioatlas.atlas.uploads import Desk, Wish
 from ioatlas.bundle.reproduce import Outcome
 from ioatlas.errors import RefusedError
 from tests.unit.atlas.made import OLD_BUNDLE, cell, found, put
@@ -63,14 +63,12 @@ def test_an_embargo_is_moved_and_ended(owned, database):
     assert ask("PATCH", {"permission": "a\nb"}).status_code == 422
 
 
-def test_an_embargo_that_ended_by_itself_earns_then(owned, database, desk):
+def test_an_embargo_ends_by_itself(owned, database):
     _number, ask = owned(declared=Declaration(embargo="2999-01-01"))
     with database.writing() as link:
         link.execute(sa.update(result).values(embargo="2020-01-01"))
     assert state(ask, "robert") == "public"
     assert ask("PATCH", {"private": True}).status_code == 403
-    assert desk.allowed(accounts.account_named(database, "alice")).credits == 1
-    assert changes.lift(database) == 0
 
 
 def test_a_correction_takes_the_place_of_the_old_one_which_stays_to_be_read(client, people, database, owned):
@@ -90,13 +88,11 @@ def test_a_correction_takes_the_place_of_the_old_one_which_stays_to_be_read(clie
     assert titles() == [old]
 
 
-def test_a_deletion_is_real_and_gives_back_what_it_earned(owned, database, desk):
+def test_a_deletion_is_real(owned, desk):
     _number, ask = owned()
-    of = accounts.account_named(database, "alice")
-    assert desk.allowed(of).credits == 1
     assert len(list(desk.blobs.kept())) == 1
     assert ask("DELETE").status_code == 204
-    assert (desk.allowed(of).credits, list(desk.blobs.kept())) == (0, [])
+    assert list(desk.blobs.kept()) == []
 
 
 # -- like systems ----------------------------------------------------------------------------------------------
@@ -164,12 +160,12 @@ def test_a_doubt_is_seen_by_its_owner_with_the_reason_and_decided(owned, databas
     assert [one["what"] for one in ask("GET").json()["trace"]][-3:] == ["kept back", "cleared", "flagged"]
 
 
-# -- credits -----------------------------------------------------------------------------------------------------
+# -- reproductions -----------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def reproduced(database, desk, monkeypatch):
-    """Has one account's result made again by another's; the points of both."""
+    """Has one account's result made again by another's; the badge of the first."""
     monkeypatch.setattr(reproductions, "_held", lambda *_: (Outcome.REPRODUCED, "alike"))
 
     def made(**again):
@@ -179,24 +175,18 @@ def reproduced(database, desk, monkeypatch):
         two = put(desk, second, found("two", **{"campaign_id": "d", "signer": "SHA256:b", "testbed": "bed2", **again}))
         results = [queries.result_of(database, number) for number in (one, two)]
         reproductions.claim(database, desk.blobs, desk.limits, *results, second)
-        with database.reading() as link:
-            earned = [earning.earned_of(link, of.id) for of in (first, second)]
-        return queries.result_of(database, one).badge, earned
+        return queries.result_of(database, one).badge
 
     return made
 
 
-def test_a_reproduction_by_another_counts_for_both(reproduced):
-    badge, (first, second) = reproduced()
-    assert badge == "reproduced by 1"
-    assert (first, second) == ({"result": 1, "reproduced": 3}, {"result": 1, "reproduction": 3})
+def test_a_reproduction_by_another_counts(reproduced):
+    assert reproduced() == "reproduced by 1"
 
 
 @pytest.mark.parametrize("again", [{"testbed": "bed1"}, {"testbed": ""}, {"signer": ""}])
 def test_from_the_same_client_or_unsigned_it_is_told_and_does_not_count(reproduced, again):
-    badge, earned = reproduced(**again)
-    assert badge == "verified"
-    assert all(not set(one) & {"reproduced", "reproduction"} for one in earned)
+    assert reproduced(**again) == "verified"
 
 
 def test_the_same_key_is_refused(reproduced):
@@ -204,35 +194,15 @@ def test_the_same_key_is_refused(reproduced):
         reproduced(signer="SHA256:a")
 
 
-def test_who_sends_much_earns_no_more_than_the_most_of_a_month(database, desk, alice):
-    for number in range(earning.MOST_A_MONTH + 3):
-        put(desk, alice, found(f"n{number}"))
-    put(desk, alice, found("unsigned", signer=""))
-    assert desk.allowed(alice).credits == earning.MOST_A_MONTH
-    with database.writing() as link:
-        link.execute(sa.update(credit).values(at=credit.c.at - 2 * earning.MONTH_SECONDS))
-    put(desk, alice, found("later"))
-    assert desk.allowed(alice).credits == earning.MOST_A_MONTH + 1
-
-
-def test_credits_raise_what_an_account_may_do(client, people, database, desk, monkeypatch):
-    none, many = allowance(0), allowance(10_000)
-    assert (none.uploads, none.upload_bytes, none.private) == (50, 256 << 20, 100)
-    assert (many.uploads, many.upload_bytes, many.private) == (500, 1 << 30, 5000)
-    assert allowance(4).uploads == 70
+def test_an_account_keeps_so_many_private_results(client, people, database, blobs):
     told = client.get("/api/v1/me", headers=people["alice"]).json()
-    assert (told["credits"], told["allowance"]["uploads"]) == (0, 50)
-    alice = accounts.account_named(database, "alice")
-    monkeypatch.setattr(earning, "FIRST", earning.Allowance(0, 50, 256 << 20, 2))
+    assert (told["uploads_a_day"], told["upload_bytes"], told["private"]) == (100, 256 << 20, 1000)
+    desk, alice = Desk(database, blobs, Limits(private=2)), accounts.account_named(database, "alice")
     for number in range(2):
         put(desk, alice, found(f"n{number}"), private=True)
     with pytest.raises(RefusedError, match="2 private results"):
         put(desk, alice, found("third"), private=True)
-    vendor = accounts.new_account(database, "contoso", AccountKind.VENDOR, "Contoso")
-    one = put(desk, alice, found("shown"))
-    replies.write(database, queries.result_of(database, one), vendor, "Thank you.")
-    replies.write(database, queries.result_of(database, one), vendor, "Thank you!")
-    assert desk.allowed(vendor).credits == 1
+    put(desk, alice, found("shown"))
 
 
 def test_a_wish_with_another_correction_is_another_request():

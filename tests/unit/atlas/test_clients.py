@@ -165,27 +165,6 @@ def test_what_was_published_is_changed_and_deleted(atlas):
     assert call("fetch", address).returncode == 2
 
 
-def test_a_circle_is_made_joined_and_left(atlas, database):
-    url, token = atlas
-    bert = accounts.new_token(database, accounts.new_account(database, "bert"))
-
-    def said(who, *arguments):
-        done = call("circle", "--at", url, *arguments, IOATLAS_TOKEN=who)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    said(token, "new", "Storage lab")
-    assert call("circle", "--at", url, "join", "Storage lab", IOATLAS_TOKEN=bert).returncode == 2
-    said(token, "invite", "Storage lab", "bert")
-    assert "invited" in said(bert, "list")
-    said(bert, "join", "Storage lab")
-    assert said(bert, "show", "Storage lab") == "alice  owner\nbert  member\n"
-    said(bert, "leave", "Storage lab")
-    assert said(bert, "list") == ""
-    said(token, "dissolve", "Storage lab", "--yes")
-    assert said(token, "list") == ""
-
-
 def test_a_backup_without_its_bundles_is_told_by_its_status(database, desk, alice, tmp_path):
     put(desk, alice, found())
     place = ["--database", f"sqlite:///{tmp_path}/atlas.sqlite"]

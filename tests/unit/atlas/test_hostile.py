@@ -18,11 +18,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from ioatlas import container
-from ioatlas.atlas import admission, earning, extract
+from ioatlas.atlas import admission, extract
 from ioatlas.atlas.admission import Limits, NotAdmittedError
 from ioatlas.atlas.app import make_app
 from ioatlas.atlas.bodies import BodyLimits
-from ioatlas.atlas.earning import Allowance
 from ioatlas.atlas.fairness import Declaration
 from ioatlas.atlas.traffic import Rate, client_of
 from ioatlas.bundle import keys
@@ -127,8 +126,8 @@ def test_who_asks_too_often_is_told_when_to_go_on(database, blobs):
     assert client_of("192.0.2.1") != client_of("192.0.2.2")
 
 
-def test_what_is_refused_counts_for_the_quota_too(client, people, monkeypatch):
-    monkeypatch.setattr(earning, "FIRST", Allowance(0, 1, 256 << 20, 100))
+def test_what_is_refused_counts_for_the_quota_too(database, blobs, people):
+    client = TestClient(make_app(database, blobs, limits=Limits(uploads_a_day=1)))
     assert client.post(RESULTS, content=b"x", headers=people["alice"]).status_code == 422
     more = client.post(RESULTS, content=OLD_BUNDLE.read_bytes(), headers=people["alice"])
     assert (more.status_code, more.headers["retry-after"]) == (429, "3600")

@@ -3,7 +3,7 @@
 
 import pytest
 
-from ioatlas.atlas import accounts, circles, queries
+from ioatlas.atlas import accounts, queries
 from tests.unit.atlas.made import found, put
 
 HERE = {"Origin": "http://testserver"}
@@ -71,9 +71,6 @@ def test_a_form_of_another_site_does_nothing(client, database, own, origin):
 def test_the_owners_forms_change_a_result(client, database, own):
     assert "is no date" in do(client, own, "embargo", "soon").text
     assert "is missing" in do(client, own, "permission", "a\nb").text
-    circle = circles.make(database, accounts.account_named(database, "alice"), "friends").id
-    assert do(client, own, "share", circle=circle).status_code == 303
-    assert "Share it no more" in client.get(f"/mine/{own}").text
     assert do(client, own, "embargo", "2999-01-01").status_code == 303
     assert do(client, own, "permission", "J. Doe, 2026-11-02").status_code == 303
     assert queries.result_of(database, own) is None

@@ -4,21 +4,18 @@
 import pytest
 import sqlalchemy as sa
 
-from ioatlas.atlas import accounts, circles, queries, removal
+from ioatlas.atlas import accounts, queries, removal
 from ioatlas.atlas.fairness import Declaration
 from ioatlas.atlas.records import AccountKind, Scope, Viewer
 from ioatlas.atlas.tables import result
 from tests.unit.atlas.made import found, put
 
-ALL = {"nobody", "stranger", "invited", "member", "owner", "blind", "moderator"}
+ALL = {"nobody", "stranger", "owner", "blind", "moderator"}
 OWN = {"owner", "moderator"}
-CIRCLE = OWN | {"member"}
 SEEN = {
     "public": ALL,
     "private": OWN,
-    "shared": CIRCLE,
     "embargoed": OWN,
-    "sharedembargo": CIRCLE,
     "flagged": OWN,
     "withdrawn": ALL,
     "withdrawnprivate": OWN,
@@ -47,7 +44,6 @@ TO_ALL = ("/feed.atom",)
 NONE = ("/rules", "/static", "/healthz", "/metrics", "/api/v1/openapi.json", "/api/v1/me")
 """They tell of no result."""
 QUEUE = ("/api/v1/queue",)
-CIRCLES = ("/api/v1/circles", "/api/v1/circles/{circle}")
 REASON, TEXT = {"reason": "x"}, {"text": "x"}
 DOES = {
     ("POST", "/api/v1/results/{number}/withdraw"): REASON,
@@ -55,44 +51,34 @@ DOES = {
     ("PATCH", "/api/v1/results/{number}"): {"private": False, "permission": "me"},
     ("POST", "/api/v1/results/{number}/replies"): TEXT,
     ("POST", "/api/v1/results/{number}/reproductions"): {"by": "0"},
-    ("PUT", "/api/v1/results/{number}/circles/{circle}"): None,
-    ("DELETE", "/api/v1/results/{number}/circles/{circle}"): None,
 }
 """What is done to a result, with a body that fits."""
 OTHER = {
     ("POST", "/api/v1/results"),
     ("POST", "/api/v1/results/{number}/decision"),
-    ("POST", "/api/v1/circles"),
-    ("DELETE", "/api/v1/circles/{circle}"),
-    ("PUT", "/api/v1/circles/{circle}/members/{name}"),
-    ("DELETE", "/api/v1/circles/{circle}/members/{name}"),
 }
 
 
 @pytest.fixture
 def atlas(client, database, desk, monkeypatch):
-    """(headers by viewer, ids by kind of result, id of the circle)."""
+    """(headers by viewer, ids by kind of result)."""
     kept = client.app.state.pages.kept
     monkeypatch.setattr(kept, "document", lambda _sha256: {"rows": [], "axes": {}})
     monkeypatch.setattr(kept, "explorer", lambda _sha256: "<p>a map</p>")
-    names = ("owner", "member", "stranger", "invited", "moderator")
+    names = ("owner", "stranger", "moderator")
     kinds = {"moderator": AccountKind.MODERATOR}
     made = {name: accounts.new_account(database, name, kinds.get(name, AccountKind.MEMBER)) for name in names}
     tokens = {name: accounts.new_token(database, one) for name, one in made.items()}
     tokens["blind"] = accounts.new_token(database, made["owner"], [Scope.PUBLISH, Scope.REPLY])
     headers = {name: {"Authorization": f"Bearer {token}"} for name, token in tokens.items()} | {"nobody": {}}
     owner = made["owner"]
-    circle = circles.make(database, owner, "friends").id
-    circles.invite(database, circle, owner, "member")
-    circles.invite(database, circle, owner, "invited")
-    circles.join(database, circle, made["member"])
     embargo = Declaration(embargo="2999-01-01")
     ids = {
         name: put(
             desk,
             owner,
             found(f"t-{name}-t", model=f"m-{name}-m"),
-            private=name in ("private", "shared", "withdrawnprivate"),
+            private=name in ("private", "withdrawnprivate"),
             declared=embargo if "embargo" in name else None,
         )
         for name in SEEN
@@ -102,9 +88,7 @@ def atlas(client, database, desk, monkeypatch):
         removal.withdraw(database, queries.result_of(database, ids[name], viewer), viewer, "a cable")
     with database.writing() as link:
         link.execute(sa.update(result).where(result.c.id == ids["flagged"]).values(state="flagged", flag="too fast"))
-    for name in ("public", "shared", "sharedembargo", "flagged", "withdrawnprivate"):
-        circles.share(database, queries.result_of(database, ids[name], viewer), circle, owner)
-    return headers, ids, circle
+    return headers, ids
 
 
 def _get(client, path, headers, number, **more):
@@ -135,13 +119,13 @@ def test_every_route_is_in_the_table(client):
     }
     others = ("/sign-", "/mine", "/moderate", "/r/{id}/reply")  # see test_mine, test_moderation and test_reply_form
     routes = {(method, path) for method, path in routes if not path.startswith(others)}
-    asked = {("GET", path) for path in (*HEADS, *VALUES, *LISTS, *PRODUCTS, *PAIRS, *TO_ALL, *NONE, *CIRCLES, *QUEUE)}
+    asked = {("GET", path) for path in (*HEADS, *VALUES, *LISTS, *PRODUCTS, *PAIRS, *TO_ALL, *NONE, *QUEUE)}
     assert routes - asked == set(DOES) | OTHER
 
 
 @pytest.mark.parametrize("who", sorted(ALL))
 def test_a_viewer_sees_what_it_may_on_every_route(client, atlas, who):
-    headers, ids, circle = atlas
+    headers, ids = atlas
     mine = headers[who]
     for table, paths in ((SEEN, HEADS), (DATA, VALUES)):
         for path in paths:
@@ -169,18 +153,15 @@ def test_a_viewer_sees_what_it_may_on_every_route(client, atlas, who):
             assert (page.status_code == 200) == (who in DATA[name]), name
             told = client.get("/api/v1/compare", headers=mine, params={"ids": f"{ids['public']},{ids[name]}"})
             assert (told.status_code == 200) == (who in DATA[name]), name
-    within = client.get("/api/v1/results", headers=mine, params={"circle": circle})
-    seen = {"shared", "sharedembargo", "public"} | ({"flagged"} if who in OWN else set())
-    assert _named(within.text, ids) == (seen if who in CIRCLE else set())
 
 
 @pytest.mark.parametrize("who", sorted(ALL - OWN))
 def test_nobody_else_does_anything_to_a_result(client, atlas, database, who):
-    headers, ids, circle = atlas
+    headers, ids = atlas
     before = _rows(database)
     for (method, path), body in DOES.items():
         for name, number in ids.items():
-            place = path.replace("{number}", number).replace("{circle}", circle)
+            place = path.replace("{number}", number)
             answer = client.request(method, place, headers=headers[who], json=body)
             if who == "blind":  # its owner: but what is not public is not there for it
                 if who not in SEEN[name]:
@@ -194,7 +175,7 @@ def test_nobody_else_does_anything_to_a_result(client, atlas, database, who):
 
 @pytest.mark.parametrize("who", sorted(ALL))
 def test_doubts_are_decided_by_moderators_alone(client, atlas, who):
-    headers, ids, _ = atlas
+    headers, ids = atlas
     queue = client.get("/api/v1/queue", headers=headers[who])
     place = f"/api/v1/results/{ids['flagged']}/decision"
     decided = client.post(place, headers=headers[who], json={"decision": "release", "reason": "seen"})
@@ -208,40 +189,3 @@ def test_doubts_are_decided_by_moderators_alone(client, atlas, who):
 def _rows(database):
     with database.reading() as link:
         return link.execute(sa.select(result.c.id, result.c.state).order_by(result.c.id)).all()
-
-
-@pytest.mark.parametrize("who", sorted(ALL))
-def test_a_circle_is_for_those_in_it(client, atlas, who):
-    headers, _, circle = atlas
-    mine = client.get("/api/v1/circles", headers=headers[who])
-    one = client.get(f"/api/v1/circles/{circle}", headers=headers[who])
-    statuses = {"nobody": (401, 401), "blind": (403, 403), "stranger": (200, 404)}.get(who, (200, 200))
-    assert (mine.status_code, one.status_code) == statuses
-    if who in ("stranger", "nobody", "blind"):
-        assert circle not in mine.text
-    elif who == "invited":  # what it would join, and nothing of what is inside
-        assert (one.json()["name"], one.json()["members"], one.json()["results"]) == ("friends", [], 0)
-    else:
-        assert {member["account"] for member in one.json()["members"]} == {"owner", "member", "invited"}
-    gone = client.delete(f"/api/v1/circles/{circle}", headers=headers[who]).status_code
-    assert gone == {"nobody": 401, "stranger": 404, "invited": 404, "member": 403}.get(who, 204)
-
-
-def test_who_leaves_takes_along_what_it_shared_and_sees_no_more(client, atlas, database, desk):
-    headers, ids, circle = atlas
-    place = f"/api/v1/circles/{circle}/members"
-    own = put(desk, accounts.account_named(database, "member"), found("of the member"), private=True)
-    shared = f"/api/v1/results/{own}/circles/{circle}"
-    assert client.put(shared, headers=headers["invited"]).status_code == 404
-    assert client.put(shared, headers=headers["member"]).status_code == 204
-    assert client.get(f"/r/{own}", headers=headers["owner"]).status_code == 200
-    assert client.delete(f"{place}/owner", headers=headers["member"]).status_code == 403
-    assert client.put(f"{place}/stranger", headers=headers["member"]).status_code == 403
-    assert client.put(f"{place}/stranger", headers=headers["stranger"]).status_code == 404
-    assert client.delete(f"{place}/member", headers=headers["owner"]).status_code == 204
-    assert client.get(f"/r/{own}", headers=headers["owner"]).status_code == 404
-    assert client.get(f"/r/{ids['shared']}", headers=headers["member"]).status_code == 404
-    assert client.put(f"{place}/invited", headers=headers["invited"]).status_code == 204
-    assert client.get(f"/r/{ids['shared']}", headers=headers["invited"]).status_code == 200
-    assert client.delete(f"{place}/owner", headers=headers["owner"]).status_code == 403
-    assert client.post("/api/v1/circles", headers=headers["owner"], json={"name": " "}).status_code == 400
