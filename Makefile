@@ -13,11 +13,11 @@ NODE := PATH="$(CURDIR)/.venv/bin:$$PATH"
 WEB_SOURCES := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/test-results/*' -not -path 'web/dist/*' 2>/dev/null)
 GROUPS_TEST := run test $(if $(CI),lab)
 
-.PHONY: help setup setup-test web lint test truth demo schema docs man wheel deb lock clean
+.PHONY: help setup setup-test web lint test test-all truth demo schema docs man wheel deb lock clean
 
 help:
 	@echo "make demo    set everything up, measure a scratch directory, say where the report is"
-	@echo "make test    set everything up, run every test"
+	@echo "make test    set everything up, run the linters and tests;  make test-all  the long tests too: before a release"
 	@echo "make setup   set up .venv/bin/ioatlas and the explorer"
 	@echo "make web     build the explorer;  make lint  linters and types only;  make truth  check against targets with known limits"
 	@echo "make docs    build the documentation into site/, links checked"
@@ -60,6 +60,10 @@ web/node_modules/.built: web/node_modules/.installed $(WEB_SOURCES)
 
 test: setup-test
 	@$(NODE) $(VENV)/bin/python scripts/run_tests.py
+
+test-all: setup-test
+	@scripts/install-packages lab
+	@$(NODE) $(VENV)/bin/python scripts/run_tests.py --all
 
 lint: setup-test
 	@$(NODE) $(VENV)/bin/python scripts/run_tests.py --only lint

@@ -6,10 +6,10 @@ one that fails without a failed test, or writes no report, adds one failure. Not
 Linters run two at a time. Beside them every test is collected once: whoever runs tests then finds their modules
 compiled, which each of its workers would do again. Unit tests compute, and real tests marked `unmeasured` and those in
 a browser wait most of their time: they run side by side, and unit tests give way. Tests whose assertions depend on
-what else the machine does run alone and one at a time, or they would disturb each other. Where CI=true says that the
-machine has neighbours nobody knows, and time, these rows run one after another, and real tests one at a time. Files
-that tests leave in the checkout are named; they are a failure with CI=true alone, since elsewhere somebody may be at
-work there.
+what else the machine does run alone and one at a time, or they would disturb each other.
+Tests marked `long` are run by `--all`, and with CI=true where what they test has changed since the last landed state.
+Files that tests leave in the checkout are named; they are a failure with CI=true alone, since elsewhere somebody may be
+at work there.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
@@ -113,23 +114,28 @@ def npm_test_step(name: str, script: str, text: str, scratch: Path) -> Step:
     return Step(name, command, web)
 
 
-def steps(scratch: Path) -> dict[str, list[list[list[Step]]]]:
-    """All steps, by group: phases one after another, of rows side by side, of steps one after another."""
+def steps(scratch: Path, long: str) -> dict[str, list[list[list[Step]]]]:
+    """All steps, by group: phases one after another, of rows side by side, of steps one after another.
+
+    long: what tests/conftest.py takes as `--long`.
+    """
     lint = [
         Step("mypy", [str(BIN / "mypy")]),  # the longest first
         Step("collecting tests", [str(BIN / "pytest"), "--collect-only", "-qq", "tests"]),
         Step("ruff", [str(BIN / "ruff"), "check", "."]),
         Step("format", [str(BIN / "ruff"), "format", "--check", "."]),
         Step("import rules", [str(BIN / "lint-imports")]),
+        Step("documentation", [sys.executable, "scripts/check_docs.py"]),
+        Step("pages made from the code", [sys.executable, "scripts/reference.py", "--check"]),
     ]
     # A module's tests share its campaigns, so they stay together. Real loads meet no more neighbours than need be:
     # each more worker made one of them fail in some runs, and unit tests last as long anyway.
     workers = min(os.cpu_count() or 1, 4)
     unit = pytest_step("unit tests", scratch, "tests/unit", *_parallel(workers))
     computing = [replace(unit, command=["nice", "-n", "10", *unit.command])]
-    shared = _parallel(1 if CI else workers)
-    beside = [pytest_step("real tests that share the machine", scratch, "tests/real", "-m", "unmeasured", *shared)]
-    measuring = [pytest_step("real tests that measure", scratch, "tests/real", "-m", "not unmeasured")]
+    real = ("tests/real", f"--long={long}", "-m")
+    beside = [pytest_step("real tests that share the machine", scratch, *real, "unmeasured", *_parallel(workers))]
+    measuring = [pytest_step("real tests that measure", scratch, *real, "not unmeasured")]
     package = ROOT / "web" / "package.json"
     if package.exists():
         scripts: dict[str, str] = json.loads(package.read_text()).get("scripts", {})
@@ -164,23 +170,12 @@ def run(step: Step, *, at_once: bool = True) -> Counts:
     head = f"\n== {step.name}"
     print(head if at_once else f"{head}: begun", flush=True)
     begun = time.monotonic()
-    try:
-        done = subprocess.run(
-            step.command,
-            cwd=step.cwd,
-            env={**_environment(), **dict(step.environment)},
-            stdin=subprocess.DEVNULL,
-            stdout=None if at_once else subprocess.PIPE,
-            stderr=None if at_once else subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-        code = done.returncode
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said:
+        out = {} if at_once else {"stdout": said, "stderr": subprocess.STDOUT}
+        code, cpu_seconds = _waited(step, out)
+        said.seek(0)
         if not at_once:
-            print(f"{head}\n{done.stdout}", end="", flush=True)
-    except OSError as error:
-        print(f"{step.command[0]} could not be started: {error.strerror}")
-        code = 127
+            print(f"{head}\n{said.read()}", end="", flush=True)
     if step.counts is None:
         counts = Counts(passed=1) if code == 0 else Counts(failed=1)
     else:
@@ -194,33 +189,98 @@ def run(step: Step, *, at_once: bool = True) -> Counts:
         elif counts == Counts():
             print(f"{step.name}: no test was executed")
             counts = Counts(failed=1)
-    print(f"-- {step.name}: {'ok' if not counts.failed else 'FAILED'} ({time.monotonic() - begun:.0f} s)", flush=True)
+    took = f"{time.monotonic() - begun:.0f} s, {cpu_seconds:.0f} CPU s"
+    print(f"-- {step.name}: {'ok' if not counts.failed else 'FAILED'} ({took})", flush=True)
     return counts
+
+
+def _waited(step: Step, out: dict[str, Any]) -> tuple[int, float]:
+    """(what a step ended with, CPU seconds of it and of the processes it waited for)."""
+    environment = {**_environment(), **dict(step.environment)}
+    try:
+        process = subprocess.Popen(step.command, cwd=step.cwd, env=environment, stdin=subprocess.DEVNULL, **out)
+    except OSError as error:
+        print(f"{step.command[0]} could not be started: {error.strerror}")
+        return 127, 0.0
+    _pid, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, used.ru_utime + used.ru_stime
+
+
+def most_cpu(scratch: Path, count: int = 10) -> list[str]:
+    """The tests that took most CPU seconds, one a line, and what all tests took: growth is to be seen."""
+    took: list[tuple[float, str]] = []
+    for report in scratch.glob("*.xml"):
+        for case in ET.parse(report).getroot().iter("testcase"):
+            for one in case.iterfind("properties/property[@name='cpu_seconds']"):
+                took.append((float(one.attrib["value"]), f"{case.get('classname')}::{case.get('name')}"))
+    took.sort(reverse=True)
+    total = sum(seconds for seconds, _name in took)
+    return [f"most CPU seconds, of {total:.0f}:", *(f"{seconds:7.1f}  {name}" for seconds, name in took[:count])]
+
+
+def which_long(*, every: bool) -> tuple[str, str]:
+    """(`--long` of tests/conftest.py, why): all with --all; none without CI; in CI those of what has changed."""
+    if every:
+        return "all", "all are run"
+    if not CI:
+        return "none", "left to `make test-all`"
+    base, name = landed()
+    if not base:
+        return "none", f"{name}: left to `make test-all`"
+    paths = [Path(line) for line in _git("diff", "--name-only", base, "HEAD").splitlines()]
+    if any(path == Path("src/ioatlas/__init__.py") for path in paths):
+        return "all", f"the version has changed since {name}: all are run"
+    changed = {Path(path.parts[2]).stem for path in paths if path.parts[:2] == ("src", "ioatlas")}
+    changed |= {path.stem for path in paths if path.parts[:2] == ("tests", "real")}
+    return ",".join(sorted(changed)) or "none", f"those of what has changed since {name} are run"
+
+
+def landed() -> tuple[str, str]:
+    """(the last landed commit that this clone knows, what it is): ("", why) where none is known but this one.
+
+    Where a branch left that of the origin, else the newest tag.
+    """
+    head = _git("rev-parse", "HEAD")
+    for upstream in ("origin/HEAD", "origin/main"):
+        base = _git("merge-base", "HEAD", upstream)
+        if base and base != head:
+            return base, f"{base[:9]}, where this branch left {upstream}"
+    tag = _git("describe", "--tags", "--abbrev=0", "HEAD^")
+    return (tag, tag) if tag else ("", "no earlier landed state is known here")
+
+
+def _git(*arguments: str) -> str:
+    """What git prints; nothing where it fails or there is no git."""
+    try:
+        done = subprocess.run(
+            ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+        )
+    except OSError:
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
 
 
 def untracked() -> set[str]:
     """Files of the checkout that git neither holds nor ignores; none where there is no git."""
-    command = ["git", "ls-files", "--others", "--exclude-standard", "-z"]
-    try:
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
-    except OSError:
-        return set()
-    return set(filter(None, done.stdout.split("\0")))
+    return set(filter(None, _git("ls-files", "--others", "--exclude-standard", "-z").split("\0")))
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", choices=("lint", "test"), help="run one group")
-    only = parser.parse_args().only
+    parser.add_argument("--all", action="store_true", help="run long tests too")
+    options = parser.parse_args()
+    long, why = which_long(every=options.all)
+    print(f"long tests: {why}", flush=True)
     total = Counts()
     failed: list[str] = []
     with tempfile.TemporaryDirectory(prefix="ioatlas-tests-") as scratch:
-        for group, phases in steps(Path(scratch)).items():
-            for rows in phases if only in (None, group) else ():
-                width = 1 if group == "test" and CI else len(rows)
+        for group, phases in steps(Path(scratch), long).items():
+            for rows in phases if options.only in (None, group) else ():
                 before = untracked()
-                with ThreadPoolExecutor(width) as pool:
-                    for found in pool.map(partial(run_row, at_once=width == 1), rows):
+                with ThreadPoolExecutor(len(rows)) as pool:
+                    for found in pool.map(partial(run_row, at_once=len(rows) == 1), rows):
                         for step, counts in found:
                             total += counts
                             failed += [step.name] if counts.failed else []
@@ -228,6 +288,7 @@ def main() -> int:
                     print(f"\nleft in the checkout: {', '.join(left)}")
                     total += Counts(failed=CI)
                     failed += ["nothing is left in the checkout"] if CI else []
+        print("", *most_cpu(Path(scratch)), sep="\n")
     print(f"\nfailed: {', '.join(failed)}" if failed else "\nall is well")
     print(total)
     return 1 if failed else 0

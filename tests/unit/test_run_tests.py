@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""scripts/run_tests.py: which long tests a clone runs, and what a run says of processor time."""
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+_SPEC = importlib.util.spec_from_file_location("run_tests", ROOT / "scripts" / "run_tests.py")
+run_tests = sys.modules["run_tests"] = importlib.util.module_from_spec(_SPEC)  # its dataclasses look themselves up
+_SPEC.loader.exec_module(run_tests)
+
+
+def git(place, *arguments):
+    identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    subprocess.run(["git", *identity, *arguments], cwd=place, check=True, capture_output=True)
+
+
+def commit(place, *names):
+    for name in names:
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text(f"{name} {len(list(place.rglob('*')))}")
+    git(place, "add", ".")
+    git(place, "commit", "-qm", "x")
+
+
+@pytest.fixture
+def clone(tmp_path, monkeypatch):
+    """A clone, and where it came from."""
+    origin = tmp_path / "origin"
+    origin.mkdir()
+    git(origin, "init", "-q", "-b", "main")
+    commit(origin, "README.md", "src/ioatlas/__init__.py")
+    git(tmp_path, "clone", "-q", str(origin), "clone")
+    monkeypatch.setattr(run_tests, "ROOT", tmp_path / "clone")
+    monkeypatch.setattr(run_tests, "CI", True)
+    return tmp_path / "clone"
+
+
+def test_long_tests_of_what_changed_since_the_branch_left(clone):
+    commit(clone, "src/ioatlas/fleet/ssh.py", "src/ioatlas/beneath.py", "tests/real/test_tune.py", "docs/a.md")
+    assert run_tests.which_long(every=False)[0] == "beneath,fleet,test_tune"
+    commit(clone, "src/ioatlas/__init__.py")
+    assert run_tests.which_long(every=False)[0] == "all"
+
+
+def test_long_tests_of_what_changed_since_the_newest_tag(clone):
+    git(clone, "tag", "-m", "v1", "v1")
+    assert run_tests.which_long(every=False) == (
+        "none",
+        "no earlier landed state is known here: left to `make test-all`",
+    )
+    commit(clone, "src/ioatlas/atlas/app.py")
+    git(clone, "update-ref", "refs/remotes/origin/main", "HEAD")
+    assert run_tests.which_long(every=False) == ("atlas", "those of what has changed since v1 are run")
+
+
+def test_long_tests_are_run_when_asked_for_and_not_at_home(clone, monkeypatch):
+    commit(clone, "src/ioatlas/fleet/ssh.py")
+    assert run_tests.which_long(every=True)[0] == "all"
+    monkeypatch.setattr(run_tests, "CI", False)
+    assert run_tests.which_long(every=False)[0] == "none"
+
+
+def test_long_tests_where_there_is_no_git(tmp_path, monkeypatch):
+    monkeypatch.setattr(run_tests, "ROOT", tmp_path)
+    monkeypatch.setattr(run_tests, "CI", True)
+    assert run_tests.which_long(every=False)[0] == "none"
+
+
+def test_the_tests_that_took_most_are_named(tmp_path):
+    took = '<properties><property name="cpu_seconds" value="{0}"/></properties>'
+    case = f'<testcase classname="a" name="{{0}}">{took}</testcase>'
+    (tmp_path / "a.xml").write_text(f"<t>{case.format(1)}{case.format(3)}<testcase classname='a' name='x'/></t>")
+    (tmp_path / "b.xml").write_text(f"<t>{case.format(2)}</t>")
+    assert [line.split() for line in run_tests.most_cpu(tmp_path, count=2)[1:]] == [["3.0", "a::3"], ["2.0", "a::2"]]
+
+
+def test_a_step_tells_its_processor_time(capsys):
+    busy = [sys.executable, "-c", "import time\nwhile time.process_time() < 1: pass"]
+    assert run_tests.run(run_tests.Step("busy", busy), at_once=False) == run_tests.Counts(passed=1)
+    seconds = int(capsys.readouterr().out.split(" CPU s")[0].split()[-1])
+    assert seconds >= 1
