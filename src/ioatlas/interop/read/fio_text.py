@@ -2,7 +2,8 @@
 """fio's normal text output, versions 1.x to 3.x.
 
 Units follow the version's own habit: up to 2.1x `KB/s` and `MB` are binary (kb_base=1024); since 2.2x fio prints
-`MiB/s` for binary and `MB/s` for decimal. Rates and sizes are rounded as printed.
+`MiB/s` for binary and `MB/s` for decimal. Of rates, bytes and time in one line the most precise is taken: figures are
+rounded, and many versions lose the carry of a rounded fraction (17.96 is printed as 17.0).
 """
 
 from __future__ import annotations
@@ -10,37 +11,34 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from ioatlas.interop.read.fio_options import fio_size
-from ioatlas.interop.read.numbers import num, whole
+from ioatlas.interop.read.numbers import Meaning, agreed, num, per_second, printed, whole
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
 
 SIGNATURE = re.compile(
     r"^(?:<[^>\n]{1,200}> ?)?[^\n]{0,400}\(groupid=\d+, jobs=\d+\): err="
-    r"|^[ \t]*(?:READ|WRITE|TRIM|MIXED): (?:bw=[\d.]+\s?[kKMGT]?i?(?:B|bit)/s|io=[\d.]+\w+, aggrb=)",
+    r"|^[ \t]*(?:READ|WRITE|TRIM|MIXED): (?:bw=[\d.]+\s?[kKMGT]?i?(?:B|bit)/s|io=[\d.]+\w+, aggrb=)"
+    r"|^[ \t]*(?:read|write|trim|mixed) ?: (?:IOPS=[\d.]+[kKMGT]?, BW=[\d.]+|io= ?[\d.]+ ?\w+, bw= ?[\d.]+)",
     re.MULTILINE,
 )
-_GROUP = re.compile(
-    r"^\s*(READ|WRITE|TRIM|MIXED): (?:bw=([\d.]+\s?[kKMGTP]?i?(?:B|bit)/s)"
-    r"(?:.*?\bio=([\d.]+\s?[kKMGTP]?i?B)\b)?(?:.*?\brun=\d+-(\d+)msec)?"
-    r"|io=([\d.]+\s?\w+), aggrb=([\d.]+\s?[\w/]+)(?:.*?\bmaxt=(\d+)msec)?)"
-)
-"""The sum over a group of jobs in fio's last lines."""
 _HOST = re.compile(r"^<([^>]{1,200})> ?")
 _SETUP = re.compile(
     r"^\s*(.{1,300}?): \(g=(\d+)\): rw=(\w+), (?:odir=\d+, )?bs=(.*?), ioengine=([\w.+-]+), iodepth=(\d+)"
 )
-_JOB = re.compile(r"^(.{0,400}): \(groupid=(\d+), jobs=(\d+)\): err=\s*(\d+)(?:[^\n]{0,200}?\bpid=(\d+))?")
-_OLD = re.compile(
-    r"^\s*(read|write|trim|mixed)\s*: io=\s*([\d.]+\s?\w*), bw=\s*([\d.]+\s?[\w/]*), iops=\s*([\d.]+[kKMG]?)\s*,"
-    r"\s*runt=\s*(\d+)\s*msec"
+_JOB = re.compile(
+    r"^(.{0,400}): \(groupid=(\d+), jobs=(\d+)\): err=\s*(\d+)"
+    r"(?:[^\n]{0,200}?\bpid=(\d+)(?:: (\w{3} .{5,20}\d{4})\s*$)?)?"
 )
-_NEW = re.compile(
-    r"^\s*(read|write|trim|mixed): IOPS=\s*([\d.]+[kKMGT]?), BW=\s*([\d.]+\s?[kKMGTP]?i?(?:B|bit)/s)"
-    r"(?: \([\d.]+\s?[kKMGTP]?i?(?:B|bit)/s\))?\s*\(([\d.]+\s?[kKMGTP]?i?B)/(\d+)(msec|sec)\)"
-)
+_DIRECTION = re.compile(r"^\s*(read|write|trim|mixed|READ|WRITE|TRIM|MIXED)\s*: (.*)$")
+"""A job's figures of one direction; in capitals the sum over a group of jobs, in fio's last lines."""
+_AMOUNT = r"([\d.]+\s?[kKMGTP]?i?(?:B|bit)?)"
+_NAMED = re.compile(rf"\b(iops|bw|aggrb|io)=\s*{_AMOUNT}(?:/s)?(?: \({_AMOUNT}(?:/s)?\))?(?=[\s,;(]|$)", re.IGNORECASE)
+_TIMED = re.compile(rf"\({_AMOUNT}/(\d+)(msec|sec)\)")
+_TIME = re.compile(r"\b(?:runt|maxt|run)=\s*(?:\d+-)?(\d+)\s*msec")
 _LAT = re.compile(
     r"^\s*(slat|clat|lat)\s*\((nsec|usec|msec|sec)\s*\): min=\s*([\d.]+)\s*([kKMG]?)\s*, max=\s*([\d.]+)\s*([kKMG]?)"
     r"\s*, avg=\s*([\d.]+)\s*, stdev=\s*([\d.]+)"
@@ -51,32 +49,30 @@ _ISSUED = re.compile(r"issued\s+(?:rwtsz?|rwt)?\s*: total=(?:r=)?(\d+)[,/](?:w=)
 _VERSION = re.compile(r"^\s*(fio[ -]\d[\w.+-]*)\s*$")
 _NS = {"nsec": 1, "usec": 1_000, "msec": 1_000_000, "sec": 1_000_000_000}
 _SI = {"": 1, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
-_QUANTITY = re.compile(r"^([\d.]+)\s?([kKMGTP]?)(i?)(B|bit)(?:/s)?$")
+_QUANTITY = re.compile(r"^([\d.]+)\s?([kKMGTP]?)(i?)(B|bit)?$")
 _RW = {"readwrite": "rw"}
 _MOST_JOBS = 10_000
-_FEW = 100
-"""I/Os a second below which a cut fraction is over a hundredth."""
+_CLOCK_SECONDS = 1.0
+"""Of the times that fio prints."""
 _KINDS = {"lat": "total", "clat": "completion"}
 _UNITS = ("figures rounded as printed", "KB and MB of this fio version are binary (1024)")
 """Of newer and older versions."""
 
 
-def _bytes(text: str, *, old: bool) -> float | None:
+def _bytes(text: str | None, *, old: bool) -> list[Meaning]:
     """Bytes (or bytes a second), also where fio was told to print bits. `old`: KB is 1024."""
-    match = _QUANTITY.match(text.strip())
+    match = _QUANTITY.match((text or "").strip())
     if match is None:
-        return None
-    value = num(match[1])
+        return []
     base = 1024 if old or match[3] else 1000
-    if value is None:
-        return None
-    factor: int = base ** " KMGTP".index(match[2].upper() or " ")
-    return value * factor / (8 if match[4] == "bit" else 1)
+    factor = base ** " KMGTP".index(match[2].upper() or " ") / (8 if match[4] == "bit" else 1)
+    return printed(match[1], factor, lost_carry=True, cut=old and match[1].isdigit())
 
 
-def _count(text: str) -> float | None:
-    value = num(text.rstrip("kKMGT"))
-    return None if value is None else value * _SI[text[-1] if text[-1:] in _SI and text[-1:].isalpha() else ""]
+def _count(text: str) -> list[Meaning]:
+    """I/Os a second, of which fio drops the fraction: `IOPS=3` are up to 3.99."""
+    digits = text.rstrip("kKMGT")
+    return printed(digits, _SI.get(text[len(digits) :], 1), lost_carry=True, cut=digits == text)
 
 
 def _block_sizes(text: str) -> dict[str, int | None]:
@@ -108,31 +104,56 @@ class _Setup:
 
 @dataclass
 class _Part:
+    """One direction of a job, or the sum over a group."""
+
     line: int
     direction: str
-    iops: float | None
-    bw: float | None
-    io_bytes: float | None
+    iops: list[Meaning]
+    bw: Meaning | None
+    io_bytes: Meaning | None
     runtime: float | None
     old: bool
+    alike: bool
+    """Whether all figures of its line can be true."""
     lat: dict[str, tuple[float, float, float, float]] = field(default_factory=dict)
     percentiles: dict[str, dict[str, float]] = field(default_factory=dict)
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """Of the reading."""
+        return {
+            "bw_bytes_per_s": self.bw.value if self.bw else None,
+            "io_bytes": round(self.io_bytes.value) if self.io_bytes else None,
+            "runtime_seconds": self.runtime,
+        }
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return (_UNITS[self.old], *(() if self.alike else (_UNLIKE,)))
+
+
+_UNLIKE = "the figures of its line contradict each other"
 
 
 @dataclass
 class _Job:
-    name: str
-    group: int
-    jobs: int | None
-    error: int
-    host: str | None
-    line: int
-    setup: _Setup | None
-    version: str | None
+    name: str | None = None
+    group: int | None = None
+    jobs: int | None = None
+    error: int | None = None
+    host: str | None = None
+    line: int = 0
+    setup: _Setup | None = None
+    version: str | None = None
     parts: list[_Part] = field(default_factory=list)
     issued: tuple[int, int, int] | None = None
     ended: bool = False
     pid: str | None = None
+    printed_at: float | None = None
+    """When the report was printed, in seconds of the clock."""
+    kind: str = ""
+    """Of the percentiles that follow, in nanoseconds times `unit`."""
+    unit: int = 1
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -141,13 +162,33 @@ class _Job:
         """
         return (self.host, self.name, self.group, self.jobs, self.pid or f"line {self.line}")
 
+    @property
+    def seconds(self) -> float:
+        return max((part.runtime or 0 for part in self.parts), default=0)
+
+    @property
+    def began(self) -> float | None:
+        return None if self.printed_at is None else self.printed_at - self.seconds
+
+    @property
+    def figures(self) -> list[tuple[object, ...]]:
+        return [(part.direction, part.bw, part.runtime) for part in self.parts]
+
     def goes_on(self, before: _Job) -> bool:
-        """Whether this report counts from the same start as `before`, which then says nothing more."""
+        """Whether this report counts from the same start as `before`, which then says nothing more. Processes of one
+        number may be of two containers: a run that began when the other had ended is another one.
+        """
         earlier = {part.direction: part for part in before.parts}
+        if len(self.parts) < len(before.parts) or self.setup is not before.setup:
+            return False
+        if self.began is not None and before.began is not None and self.figures != before.figures:
+            later = self.began - before.began
+            if later >= max(before.seconds / 2, _CLOCK_SECONDS):
+                return False
         return all(
             part.direction in earlier and (part.runtime or 0) >= (earlier[part.direction].runtime or 0)
             for part in self.parts
-        ) and len(self.parts) >= len(before.parts)
+        )
 
 
 class _Jobs:
@@ -193,12 +234,10 @@ class _Text:
     source: Source
     setups: dict[str, _Setup] = field(default_factory=dict)
     version: str | None = None
-    job: _Job | None = None
+    open: dict[str | None, _Job] = field(default_factory=dict)
+    """The job whose lines come, of each host: the hosts of a client may print at the same time."""
     jobs: _Jobs = field(default_factory=_Jobs)
-    groups: list[tuple[int, re.Match[str]]] = field(default_factory=list)
-    kind: str = ""
-    """Of the percentiles that follow, in nanoseconds times `unit`."""
-    unit: int = 1
+    groups: list[_Part] = field(default_factory=list)
 
     def take(self, number: int, line: str) -> Iterator[ImportedReading]:
         host = None
@@ -212,104 +251,126 @@ class _Text:
             if len(self.setups) > _MOST_JOBS:
                 self.setups.clear()
         elif match := _JOB.match(line):
-            yield from self.close()
+            yield from self.close(host)
             name, group, error = match[1].strip(), int(match[2][:9]), int(match[4][:9])
-            setup = self.setups.get(name)
-            self.job = _Job(name, group, whole(match[3]), error, host, number, setup, self.version, pid=match[5])
-        elif self.job is not None:
-            if line.lstrip().startswith(("Run status group", "All clients:")):
-                yield from self.close()
-            else:
-                self._figures(self.job, number, line)
-        elif not self.jobs.any and len(self.groups) < _MOST_JOBS and (match := _GROUP.match(line)):
-            self.groups.append((number, match))
+            job = _Job(name, group, whole(match[3]), error, host, number, self.setups.get(name), self.version)
+            job.pid, job.printed_at = match[5] if match[5] != "0" else None, _clock(match[6])
+            self.open[host] = job
+        elif line.lstrip().startswith(("Run status group", "All clients:")):
+            yield from self.close()
+        elif match := _DIRECTION.match(line):
+            self._direction(number, match, host)
+        elif (inside := self.open.get(host) or self.open.get(None)) is not None:
+            _figures(inside, line)
 
-    def _figures(self, job: _Job, number: int, line: str) -> None:
-        """A line inside a job."""
-        if part := _direction(line, number):
-            job.parts.append(part)
-        elif job.parts and (match := _LAT.match(line)):
-            factor = _NS[match[2]]
-            low, high, mean, dev = (num(match[place]) for place in (3, 5, 7, 8))
-            if low is not None and high is not None and mean is not None and dev is not None:
-                low, high = low * _SI[match[4]], high * _SI[match[6]]
-                job.parts[-1].lat[match[1]] = (low * factor, high * factor, mean * factor, dev * factor)
-        elif job.parts and (match := _PERCENTILES.match(line)):
-            self.kind, self.unit = match[1] or "clat", _NS[match[2]]
-        elif job.parts and self.kind and line.lstrip().startswith("|"):
-            for percent, value in _POINT.findall(line):
-                if (at := num(percent)) is not None and (latency := num(value)) is not None:
-                    job.parts[-1].percentiles.setdefault(self.kind, {})[f"{at:g}"] = latency * self.unit
-        elif line.lstrip().startswith("issued"):
-            job.ended = True
-            if match := _ISSUED.search(line):
-                job.issued = (int(match[1][:18]), int(match[2][:18]), int(match[3][:18]))
+    def _direction(self, number: int, match: re.Match[str], host: str | None) -> None:
+        part = _part(number, match[1].lower(), match[2])
+        if self.source.unended(number) and (part is None or not part.runtime):
+            self.source.problem(number, "the file ends inside this line, which was not used")
+            return
+        if part is None:
+            return
+        if not part.alike:
+            self.source.problem(number, f"{_UNLIKE}; the most precise of most was taken", lost=False)
+        if not match[1].isupper():
+            # Somebody may have kept only these lines, without the job's own.
+            self.open.setdefault(host, _Job(host=host, line=number, version=self.version, ended=True)).parts.append(
+                part
+            )
+        elif not self.jobs.any and len(self.groups) < _MOST_JOBS:
+            self.groups.append(part)
 
-    def close(self) -> Iterator[ImportedReading]:
-        """The job, if there is one, has no further line."""
-        for job in self.jobs.add(self.job) if self.job is not None else ():
-            yield from _finish(self.source, job)
-        self.job = None
+    def close(self, *hosts: str | None) -> Iterator[ImportedReading]:
+        """The open jobs (those of `hosts`, where some are named) have no further line."""
+        for host in hosts or tuple(self.open):
+            for job in self.jobs.add(self.open.pop(host)) if host in self.open else ():
+                yield from _finish(self.source, job)
 
     def end(self) -> Iterator[ImportedReading]:
-        if self.job is not None and self.job.parts and not self.job.ended:
-            self.source.problem(self.job.line, f"the text of job {self.job.name[:60]!r} is cut off")
+        for job in self.open.values():
+            if job.parts and not job.ended:
+                self.source.problem(job.line, f"the text of job {(job.name or '')[:60]!r} is cut off")
         yield from self.close()
         for job in self.jobs.rest(self.source):
             yield from _finish(self.source, job)
-        for number, match in self.groups if not self.jobs.any else ():
-            yield _group(self.source, number, match, self.version)
+        for part in self.groups if not self.jobs.any else ():
+            notes = ("sum over all jobs of a group: only fio's last lines are in the file", *part.notes)
+            yield ImportedReading(
+                self.source.name,
+                part.line,
+                "fio",
+                tool_version=self.version,
+                direction=part.direction,
+                n=1,
+                notes=notes,
+                **part.fields,
+            )
 
 
-def _group(source: Source, number: int, match: re.Match[str], version: str | None) -> ImportedReading:
-    """Fio's sum over a group, where somebody kept only these lines of its output."""
-    old = match[5] is not None
-    seconds = num(match[7] if old else match[4])
-    moved = _bytes(match[5] if old else match[3], old=old) if old or match[3] else None
-    return ImportedReading(
-        source.name,
-        number,
-        "fio",
-        tool_version=version,
-        direction=match[1].lower(),
-        bw_bytes_per_s=_bytes(match[6] if old else match[2], old=old),
-        n=1,
-        runtime_seconds=None if seconds is None else seconds / 1000,
-        io_bytes=None if moved is None else round(moved),
-        notes=(
-            "sum over all jobs of a group: only fio's last lines are in the file",
-            _UNITS[old],
-        ),
-    )
-
-
-def _direction(line: str, number: int) -> _Part | None:
-    if match := _NEW.match(line):
-        old, second, (iops, rate, moved, spent) = False, 1.0 if match[6] == "sec" else 1e-3, match.group(2, 3, 4, 5)
-    elif match := _OLD.match(line):
-        # 2.2x already wrote KiB/s in the old layout; a unit without i is binary here
-        old, second, (moved, rate, iops, spent) = True, 1e-3, match.group(2, 3, 4, 5)
-    else:
+def _clock(text: str | None) -> float | None:
+    try:
+        return datetime.strptime(" ".join((text or "").split()), "%a %b %d %H:%M:%S %Y").timestamp()  # noqa: DTZ007
+    except (ValueError, OverflowError, OSError):
         return None
-    runtime = num(spent)
-    seconds = None if runtime is None else runtime / 1000 if old else runtime * second
-    return _Part(number, match[1], _count(iops), _bytes(rate, old=old), _bytes(moved, old=old), seconds, old)
 
 
-def _uncut(iops: float | None, issued: int, seconds: float | None) -> float | None:
-    """I/Os a second from the counts that fio cut to a whole number: `IOPS=3` are 3.98 where 80 took 20.1 s."""
-    if iops is None or iops >= _FEW or not seconds or not float(iops).is_integer():
-        return iops
-    exact = issued / seconds
-    return exact if iops <= exact < iops + 1 else iops
+def _figures(job: _Job, line: str) -> None:
+    """A line inside a job that is of no direction itself."""
+    text = line.lstrip()
+    if text.startswith("issued"):
+        job.ended = True
+        if match := _ISSUED.search(line):
+            job.issued = (int(match[1][:18]), int(match[2][:18]), int(match[3][:18]))
+    elif not job.parts:
+        return
+    elif match := _LAT.match(line):
+        factor = _NS[match[2]]
+        low, high, mean, dev = (num(match[place]) for place in (3, 5, 7, 8))
+        if low is not None and high is not None and mean is not None and dev is not None:
+            low, high = low * _SI[match[4]], high * _SI[match[6]]
+            job.parts[-1].lat[match[1]] = (low * factor, high * factor, mean * factor, dev * factor)
+    elif match := _PERCENTILES.match(line):
+        job.kind, job.unit = match[1] or "clat", _NS[match[2]]
+    elif job.kind and text.startswith("|"):
+        for percent, value in _POINT.findall(line):
+            if (at := num(percent)) is not None and (latency := num(value)) is not None:
+                job.parts[-1].percentiles.setdefault(job.kind, {})[f"{at:g}"] = latency * job.unit
+
+
+def _part(number: int, direction: str, text: str) -> _Part | None:
+    """The figures of a direction's line, or of a group's; None where it has no rate."""
+    named = {match[1].lower(): match for match in _NAMED.finditer(text)}
+    rate, timed, spent = named.get("bw") or named.get("aggrb"), _TIMED.search(text), _TIME.search(text)
+    if rate is None:
+        return None
+    old = text.lstrip().startswith("io=")  # 2.2x already wrote KiB/s in this layout; a unit without i is binary there
+    moved = [_bytes(timed[1], old=False)] if timed else []
+    if "io" in named:
+        moved = [_bytes(named["io"][2], old=old), _bytes(named["io"][3], old=False)]
+    seconds = num(timed[2] if timed else spent[1] if spent else None)
+    millis = timed is None or timed[3] == "msec"
+    if seconds is not None and millis:
+        seconds /= 1000
+    rates = [_bytes(rate[2], old=old), _bytes(rate[3], old=False)]
+    bw, alike = agreed(*rates, *(per_second(amount, seconds, 5e-4 if millis else 0.5) for amount in moved))
+    io_bytes, _ = agreed(*moved)
+    iops = _count(named["iops"][2].strip()) if "iops" in named else []
+    return _Part(number, direction, iops, bw, io_bytes, seconds, old, alike)
+
+
+def _iops(part: _Part, issued: int | None) -> float | None:
+    """I/Os a second; by the count of I/Os where that is what the rounded rate says."""
+    if not part.iops:
+        return None
+    counted = [] if issued is None or not part.runtime else per_second([Meaning(issued, 0)], part.runtime, 5e-4)
+    best, alike = agreed(part.iops, counted)
+    return best.value if best is not None and alike else part.iops[0].value
 
 
 def _finish(source: Source, job: _Job) -> Iterator[ImportedReading]:
     if job.name == "All clients":
         return
-    notes: list[str] = []
-    if job.error:
-        notes.append(f"errors is fio's error code {job.error}, not a count")
+    notes = (f"errors is fio's error code {job.error}, not a count",) if job.error else ()
     common: dict[str, Any] = {
         "tool": "fio",
         "tool_version": job.version,
@@ -325,12 +386,12 @@ def _finish(source: Source, job: _Job) -> Iterator[ImportedReading]:
         if job.error:
             yield ImportedReading(source.name, job.line, **common, notes=(*notes, "no I/O was measured"))
         else:
-            source.problem(job.line, f"job {job.name[:60]!r} has no figures")
+            source.problem(job.line, f"job {(job.name or '')[:60]!r} has no figures")
         return
     for part in job.parts:
         lat = next((kind for kind in _KINDS if kind in part.lat), None)
         p99 = next((kind for kind in _KINDS if "99" in part.percentiles.get(kind, {})), None)
-        details: dict[str, Any] = {"groupid": job.group}
+        details: dict[str, Any] = {} if job.group is None else {"groupid": job.group}
         for kind, figures in part.lat.items():
             names = (f"{kind}_{name}_ns" for name in ("min", "max", "mean", "stddev"))
             details |= dict(zip(names, figures, strict=True))
@@ -338,24 +399,23 @@ def _finish(source: Source, job: _Job) -> Iterator[ImportedReading]:
             details[f"{kind}_percentiles_ns"] = listed
         if job.setup:
             details["ioengine"] = job.setup.engine
-        iops = part.iops
+        if part.bw:
+            details["bw_half_digit_bytes_per_s"] = part.bw.half
+        issued = None
         if job.issued and part.direction in ("read", "write", "trim"):
-            details["total_ios"] = job.issued[("read", "write", "trim").index(part.direction)]
-            iops = _uncut(part.iops, details["total_ios"], part.runtime)
+            issued = details["total_ios"] = job.issued[("read", "write", "trim").index(part.direction)]
         yield ImportedReading(
             source.name,
             part.line,
             **common,
+            **part.fields,
             direction=part.direction,
             bs_bytes=job.setup.bs.get(part.direction) if job.setup else None,
-            iops=iops,
-            bw_bytes_per_s=part.bw,
+            iops=_iops(part, issued),
             lat_mean_ns=part.lat[lat][2] if lat else None,
             lat_p99_ns=part.percentiles[p99]["99"] if p99 else None,
             lat_kind=_KINDS[lat] if lat else None,
             lat_p99_kind=_KINDS[p99] if p99 else None,
-            runtime_seconds=part.runtime,
-            io_bytes=None if part.io_bytes is None else round(part.io_bytes),
-            notes=(*notes, _UNITS[part.old]),
+            notes=(*notes, *part.notes),
             details=details,
         )

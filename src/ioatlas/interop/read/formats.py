@@ -63,7 +63,7 @@ FORMATS = (
         {"fio": "bytes in JSON; kB, MB in text are 1000 since 2.2x, 1024 before"},
     ),
     Format("fio terse", "fio_terse", (";fio-", "%;")),
-    Format("fio text", "fio_text", ("(groupid=", "aggrb=", "READ: bw=", "WRITE: bw=", "TRIM: bw=", "MIXED: bw=")),
+    Format("fio text", "fio_text", ("(groupid=", ": io=", ": bw=", ": IOPS=")),
     Format(
         "IOzone",
         "iozone",

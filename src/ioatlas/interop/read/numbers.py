@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 _PLAIN = re.compile(r"^[+]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$", re.ASCII)
@@ -107,3 +108,55 @@ def times(value: float | None, factor: float) -> float | None:
         return None
     result = value * factor
     return round(result, 3) if math.isfinite(result) else None
+
+
+class Meaning(NamedTuple):
+    """What a printed figure may stand for: a value, and how far from it the truth may be (half of the last digit).
+    usual: it is what it says, and no digit was lost.
+    """
+
+    value: float
+    half: float
+    usual: bool = True
+
+    def fits(self, other: Meaning) -> bool:
+        return abs(self.value - other.value) <= (self.half + other.half) * (1 + 1e-6) + 1e-9 * self.value
+
+
+def printed(text: str | None, factor: float = 1, *, lost_carry: bool = False, cut: bool = False) -> list[Meaning]:
+    """The meanings of a printed figure in base units; none for what is no figure. `lost_carry`: 17.96 may stand there
+    as 17.0. `cut`: the digits behind the last were dropped, not rounded.
+    """
+    value = num(text)
+    if text is None or value is None:
+        return []
+    decimals = text.strip().partition(".")[2]
+    step = 10.0 ** -len(decimals)
+    found = [Meaning(value * factor, step * factor * (1 if cut else 0.5))]
+    if lost_carry and decimals and not decimals.strip("0"):
+        found.append(Meaning((value + 1 - step / 4) * factor, step / 4 * factor, usual=False))
+    return found
+
+
+def per_second(amounts: Iterable[Meaning], seconds: float | None, half: float = 0.0) -> list[Meaning]:
+    """Amounts over a time that is known to `half` seconds."""
+    if not seconds:
+        return []
+    return [Meaning(of.value / seconds, (of.half + of.value * half / seconds) / seconds, of.usual) for of in amounts]
+
+
+def agreed(*figures: list[Meaning]) -> tuple[Meaning | None, bool]:
+    """The most precise meaning of several figures of one quantity, of those that most of the figures allow; and whether
+    all of them do.
+    """
+    told = [figure for figure in figures if figure]
+
+    def allowed_by(one: Meaning) -> int:
+        return sum(any(one.fits(other) for other in figure) for figure in told)
+
+    best = max(
+        (one for figure in told for one in figure),
+        key=lambda one: (allowed_by(one), one.usual, -one.half / one.value if one.value else -math.inf),
+        default=None,
+    )
+    return best, best is None or allowed_by(best) == len(told)
