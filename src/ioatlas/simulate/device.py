@@ -8,6 +8,9 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ioatlas.simulate.jobs import SimulatedJob
 from ioatlas.simulate.law import Demand, Law, Rate, demand, rates
 
@@ -18,22 +21,32 @@ _LONGEST_SECONDS = 30 * 86400.0
 
 @dataclass
 class Interval:
-    """One step of a job: its end in seconds since the load started, I/Os and mean latency by direction."""
+    """One step of a job: its end in seconds since the load started, I/Os and mean latency by direction.
+
+    seconds: how long it was, where a log's clock was not on time; 0 of one that lasts a log's interval, or ends before.
+    """
 
     end_seconds: float
     ios: dict[str, float]
     latency_seconds: dict[str, float]
+    seconds: float = 0.0
 
 
 @dataclass
 class Load:
-    """What became of one job. start_seconds: since the process started. error: fio's, 0 when all went well."""
+    """What became of one job. start_seconds: since the process started. error: fio's, 0 when all went well.
+
+    clones: of each clone its own intervals, where they were not alike. latencies: seconds, ascending, that stand for
+    all by direction, where they are known.
+    """
 
     job: SimulatedJob
     start_seconds: float
     ran_seconds: float = 0.0
     intervals: list[Interval] = field(default_factory=list)
     error: int = 0
+    clones: list[list[Interval]] = field(default_factory=list)
+    latencies: dict[str, NDArray[np.float64]] = field(default_factory=dict)
 
     @property
     def end_seconds(self) -> float:

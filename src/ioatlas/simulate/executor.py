@@ -58,6 +58,7 @@ class SimulatedExecutor:
     law:     what the target does. faults: what goes wrong, and when.
     moment:  called with a word at every step of a process; a test may end everything there.
     iozone:  whether there is an IOzone. start_seconds: what the start of a process takes.
+    device:  another way to make loads of the law.
     """
 
     def __init__(
@@ -69,10 +70,11 @@ class SimulatedExecutor:
         clock: VirtualClock | None = None,
         iozone: bool = True,
         start_seconds: float = START_SECONDS,
+        device: Device | None = None,
     ) -> None:
         self.clock = clock or VirtualClock()
         self.runs = 0
-        self._device = Device(law or Law())
+        self._device = device or Device(law or Law())
         self.faults = Faults(faults)
         self._moment = moment
         self._iozone = iozone

@@ -16,7 +16,7 @@ import orjson
 from numpy.typing import NDArray
 
 from ioatlas.fio.series import DIRECTIONS
-from ioatlas.simulate.device import Load
+from ioatlas.simulate.device import Interval, Load
 from ioatlas.simulate.jobs import SimulatedJob
 from ioatlas.simulate.rows import Rows
 
@@ -58,6 +58,8 @@ class Entry:
         """I/Os in one direction."""
         if self.rows:
             return sum(int((rows[:, 2] == DIRECTIONS.index(way)).sum()) for rows in self.rows)
+        if self.load.clones:
+            return self.load.ios(way)
         return round(self.load.ios(way) / self.job.numjobs) * self.job.numjobs
 
     def moved_bytes(self, way: str, count: int) -> int:
@@ -71,6 +73,8 @@ class Entry:
         if self.rows:
             all_rows = np.concatenate(self.rows)
             return np.sort(all_rows[all_rows[:, 2] == DIRECTIONS.index(way), 1]) * 1e9
+        if way in self.load.latencies:
+            return self.load.latencies[way] * 1e9
         steps = _NORMAL[:: max(1, _QUANTILES // max(1, count))] if count < _QUANTILES else _NORMAL
         values = np.exp(self.spread * steps)
         return np.asarray(values * (self.load.latency_seconds(way) * 1e9 / values.mean()), dtype=np.float64)
@@ -209,19 +213,27 @@ def _interval_log(entry: Entry, kind: str, began: float) -> str:
 
     As fio does: a sample is the mean over its own interval, and one in which nothing came back has none.
     """
-    step = entry.job.number("log_avg_msec") / 1000
+    clones = entry.load.clones
+    if clones:
+        return "".join(_clone_log(entry.job, intervals, 1, kind, began) for intervals in clones)
+    return _clone_log(entry.job, entry.load.intervals, entry.job.numjobs, kind, began) * entry.job.numjobs
+
+
+def _clone_log(job: SimulatedJob, intervals: Sequence[Interval], share: int, kind: str, began: float) -> str:
+    """Rows of one clone. share: among how many the I/Os of the intervals are divided."""
+    step = job.number("log_avg_msec") / 1000
     begin_ms = round(began * 1000)
     lines = []
     carried: dict[str, float] = {}
-    for one in entry.load.intervals:
-        ends = abs(one.end_seconds / step - round(one.end_seconds / step)) <= 1e-3
+    for one in intervals:
+        ends = one.seconds or abs(one.end_seconds / step - round(one.end_seconds / step)) <= 1e-3
         at_ms = begin_ms + round(one.end_seconds * 1000)
         for way, ios in one.ios.items():
             count = ios + carried.pop(way, 0.0)
-            if not ends or count / entry.job.numjobs < 0.5:  # nothing came back
+            if not ends or count / share < 0.5:  # nothing came back
                 carried[way] = count
                 continue
-            kib_per_s = count * entry.job.block_bytes(way) / 1024 / step / entry.job.numjobs
+            kib_per_s = count * job.block_bytes(way) / 1024 / (one.seconds or step) / share
             value = kib_per_s if kind == "bw" else one.latency_seconds[way] * 1e9
             lines.append(f"{at_ms}, {round(value)}, {DIRECTIONS.index(way)}, 0, 0\n")
-    return "".join(lines) * entry.job.numjobs
+    return "".join(lines)

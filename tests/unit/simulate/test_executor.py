@@ -16,6 +16,7 @@ from ioatlas.fio.replay import write_trace
 from ioatlas.interop.read.importer import read_source
 from ioatlas.interop.read.source import Source
 from ioatlas.model.cell import TRACE, TRACE_SECONDS, Cell
+from ioatlas.simulate.device import Device, Interval, Load
 from ioatlas.simulate.executor import SimulatedExecutor
 from ioatlas.simulate.faults import Fault, FaultKind, Killed
 from ioatlas.simulate.law import Burst, Cache, Law, Way
@@ -55,10 +56,10 @@ def run(executor: Executor, load, **given):
     return executor.run(load, **{"stop_asked": lambda: False, "started": lambda pid, ticks: None, **given})
 
 
-def made(place, *sections, law=QUIET, faults=(), **given):
+def made(place, *sections, law=QUIET, faults=(), device=None, **given):
     """(how the process ended, results of the sections)."""
     (place / "batch" / "job.fio").write_text(job_text(Batch(1, place / "batch", sections)))
-    executor = SimulatedExecutor(law, faults=faults)
+    executor = SimulatedExecutor(law, faults=faults, device=device)
     outcome = run(executor, process(place), **given)
     return outcome, read_batch(place / "batch", sections, 1, {}, {})
 
@@ -92,6 +93,30 @@ def test_jobs_of_a_section_add_up_and_a_mix_has_both_directions(place):
     assert read + write == pytest.approx(min(1 / cost, 8 / (0.7 * 110.24e-6 + 0.3 * 220.48e-6)), rel=0.02)
     means = {part.direction: part.lat_mean_ns for part in mixed.visit.parts}
     assert means["write"] - means["read"] == pytest.approx(110.24e3, rel=0.02)
+
+
+class Uneven(Device):
+    """One clone makes an I/O in the first 100 ms, the other one four, of which the log is late; then the load ends."""
+
+    def make(self, jobs, now, limits):
+        def rows(ios, seconds):
+            end = Interval(0.49, {"read": 0.0}, {"read": 0.0})
+            return [Interval(seconds, {"read": ios}, {"read": 2e-3}, seconds), end]
+
+        clones = [rows(1.0, 0.1), rows(4.0, 0.16)]
+        whole = rows(5.0, 0.16)
+        return [Load(job, 0.0, 0.49, whole, clones=clones, latencies={"read": np.full(5, 2e-3)}) for job in jobs]
+
+
+def test_clones_that_differ_have_rows_of_their_own(place):
+    _, (result,) = made(place, section(place, numjobs=2), device=Uneven(QUIET))
+    (part,) = result.visit.parts
+    assert part.total_ios == 5
+    assert part.lat_mean_ns == pytest.approx(2e6)
+    rows = [line.split(", ")[:2] for line in (place / "batch" / "v1_bw.log").read_text().splitlines()]
+    (first, one), (second, four) = rows
+    assert int(second) - int(first) == 60
+    assert (int(one), int(four)) == (40, 100), "KiB a second over its own 100 and 160 ms"
 
 
 def test_a_cache_answers_what_fits(place):

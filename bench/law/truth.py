@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a simulated target does for good at a cell, by running it there; and what limits it, by making parts faster."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from generate import Target
+from parts import Physics, without_noise
+from physics import SteppedDevice
+
+from ioatlas.simulate.jobs import SimulatedJob
+
+LOOKED_S = 40.0
+LONGEST_S = 60.0
+"""Of a run, over which a drift is looked at."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A load. flight: I/Os in flight."""
+
+    rw: str
+    bs: int
+    flight: int
+    size: int
+
+    @property
+    def way(self) -> str:
+        return "write" if "write" in self.rw else "read"
+
+
+@dataclass(frozen=True)
+class Lasting:
+    """I/Os a second: as it usually is, and the least and most where that changes with time."""
+
+    iops: float
+    low: float
+    high: float
+    falls_after: float = 0.0
+    """Seconds of this load, from a rested target, until the rate is within a tenth of it; inf when not within
+    LOOKED_S.
+    """
+
+
+def run(physics: Physics, cell: Cell, *, exhausted: bool = True, long: bool = False) -> float:
+    """I/Os a second of the target from which all credit was taken."""
+    device = SteppedDevice(physics, events_per_s=600 if long else 1500)
+    if exhausted:
+        device.exhausted(cell.way, "rand" in cell.rw, cell.size)
+    at, seconds = 0.0, 4.0
+    rate = 0.0
+    for turn in range(4):
+        made = _made(device, cell, at, seconds)
+        at, counted = made[1], made[0]
+        rate = counted / (at - made[2])
+        if turn and counted >= 300 and not long:
+            break
+        if turn == 2 and long:
+            break
+        seconds = min(150.0, max(8.0 if not long else 60.0, 400 / max(rate, 1e-3)))
+    return rate
+
+
+def _made(device: SteppedDevice, cell: Cell, at: float, seconds: float) -> tuple[float, float, float]:
+    options = _options(cell, seconds)
+    (load,) = device.make([SimulatedJob("truth", options, options, 0)], at, [math.inf])
+    # The work in flight at the start and at the end are of equal size.
+    done = load.ios(cell.way) - min(cell.flight, load.ios(cell.way) - 1)
+    return done, at + load.ran_seconds, at + load.ran_seconds - seconds
+
+
+def _options(cell: Cell, seconds: float) -> dict[str, str]:
+    return {
+        "rw": cell.rw,
+        "bs": str(cell.bs),
+        "size": str(cell.size),
+        "ioengine": "libaio",
+        "iodepth": str(cell.flight),
+        "time_based": "1",
+        "runtime": f"{seconds:.3f}s",
+    }
+
+
+def lasting(target: Target, cell: Cell) -> Lasting:
+    """What lasts at a cell."""
+    quiet = without_noise(target.physics)
+    long = bool(quiet.pauses or quiet.neighbour or (quiet.link and quiet.link.loss) or quiet.shingled)
+    usual = run(replace(quiet, thermal=None), cell, long=long)
+    values = [usual]
+    drift = target.physics.drift * (1 - math.exp(-LONGEST_S / target.physics.tau))
+    if drift:
+        values.append(run(replace(quiet, pace=math.exp(drift)), cell, long=long))
+    if quiet.thermal:
+        values.append(run(replace(quiet, thermal=None, pace=quiet.thermal.factor * math.exp(drift)), cell, long=long))
+    if quiet.neighbour:
+        values.append(run(replace(quiet, neighbour=None), cell))
+        values.append(run(replace(quiet, neighbour=None, pace=1 - quiet.neighbour.share), cell))
+    if quiet.pauses and cell.way == "write":
+        values.append(run(replace(quiet, pauses=None), cell))
+    if quiet.link and quiet.link.loss:
+        values.append(run(replace(quiet, link=replace(quiet.link, loss=0.0)), cell))
+    if quiet.shingled and cell.rw == "randwrite":
+        values.append(run(replace(quiet, shingled=None), cell))
+    falls = _falls_after(quiet, cell, min(values), max(values))
+    if quiet.read_cache and cell.way == "read" and math.isinf(falls):  # it warms for longer than anybody looks
+        values.append(run(replace(quiet, read_cache=None), cell, long=long))
+    return Lasting(usual, min(values), max(values), falls)
+
+
+def _falls_after(quiet: Physics, cell: Cell, low: float, high: float) -> float:
+    """When a rested target comes to what lasts."""
+    device = SteppedDevice(replace(quiet, thermal=None), events_per_s=1500)
+    options = _options(cell, LOOKED_S) | {"log_avg_msec": "500"}
+    (load,) = device.make([SimulatedJob("truth", options, options, 0)], 0.0, [math.inf])
+    rates = [one.ios[cell.way] / 0.5 for one in load.intervals[:-1]]
+    fell = 0.0
+    for place in range(len(rates)):
+        window = max(1, math.ceil(40 / max(high, 1e-6) / 0.5))  # as many intervals as hold some I/Os
+        part = rates[max(0, place + 1 - window) : place + 1]
+        mean = sum(part) / len(part)
+        if place + 1 >= window and not low / 1.1 < mean < high * 1.1:
+            fell = (place + 1) / 2
+    return math.inf if fell > LOOKED_S - 2 else fell
+
+
+def limits(target: Target, cell: Cell) -> dict[str, float]:
+    """{name of a limit: by how much the logarithm of the rate rises with that of the part's speed}, what counts."""
+    quiet = replace(without_noise(target.physics), thermal=None, neighbour=None, pauses=None, shingled=None)
+    usual = run(quiet, cell)
+    found: dict[str, float] = {}
+    for name, faster in _faster(quiet, cell):
+        gain = math.log(run(faster, cell) / usual) / math.log(1.5)
+        if gain > 0.2:
+            found[name] = max(found.get(name, 0.0), gain)
+    return found
+
+
+def _faster(one: Physics, cell: Cell) -> Iterator[tuple[str, Physics]]:
+    way = cell.way
+    path = one.read if way == "read" else one.write
+
+    def with_path(**more: float) -> Physics:
+        made = replace(path, **more)
+        return replace(one, **{way: made})
+
+    for place, limiter in enumerate(one.limiters):
+        if way in limiter.ways:
+            others = list(one.limiters)
+            others[place] = replace(limiter, rate=limiter.rate * 1.5)
+            yield ("bytes" if limiter.unit == "bytes" else "ios"), replace(one, limiters=tuple(others))
+    back = one.write_back if way == "write" else None
+    if back:
+        yield "bytes", replace(with_path(bandwidth=path.bandwidth * 1.5, lane=path.lane * 1.5))
+        yield "ios", with_path(service=path.service / 1.5)
+        yield "latency", replace(one, write_back=replace(back, latency=back.latency / 1.5))
+        if one.arm:
+            yield "ios", replace(one, arm=(one.arm[0] / 1.5, one.arm[1] / 1.5))
+    else:
+        waits = cell.flight > path.servers
+        yield ("bytes" if waits else "latency"), with_path(lane=path.lane * 1.5)
+        yield "bytes", with_path(bandwidth=path.bandwidth * 1.5)
+        yield ("ios" if waits else "latency"), with_path(service=path.service / 1.5)
+        yield "latency", with_path(latency=path.latency / 1.5)
+        if one.arm:
+            yield ("ios" if waits else "latency"), replace(one, arm=(one.arm[0] / 1.5, one.arm[1] / 1.5))
+    if one.link:
+        yield "link", replace(one, link=replace(one.link, rate=one.link.rate * 1.5))
+        yield "latency", replace(one, link=replace(one.link, delay=one.link.delay / 1.5))
+    if one.read_cache and way == "read":
+        cache = one.read_cache
+        faster = replace(cache, latency=cache.latency / 1.5, bandwidth=cache.bandwidth * 1.5)
+        yield "cache", replace(one, read_cache=faster)
+
+
+def credits_of(physics: Physics) -> dict[str, list[tuple[str, float, float]]]:
+    """{direction: (unit, size, seconds of the lasting rate)} of what makes it faster for a while."""
+    found: dict[str, list[tuple[str, float, float]]] = {"read": [], "write": []}
+    for one in physics.limiters:
+        for way in one.ways:
+            if one.size > 0.2 * one.rate:
+                found[way].append((one.unit, one.size, one.size / one.rate))
+    if physics.write_back:
+        drain = min(physics.write.bandwidth, physics.write.lane * physics.write.servers)
+        found["write"].append(("bytes", physics.write_back.size, physics.write_back.size / drain))
+    if physics.slc:
+        found["write"].append(("bytes", physics.slc.size, math.inf))
+    if physics.shingled:
+        found["write"].append(("bytes", physics.shingled.size, math.inf))
+    if physics.read_cache:
+        found["read"].append(("bytes", physics.read_cache.size, math.inf))
+    return found
