@@ -84,13 +84,25 @@ def new_token(
     *,
     label: str = "",
     seconds: float | None = None,
+    made_with: str = "",
 ) -> str:
-    """The token, which nobody can read again. seconds: how long it is good; None without end."""
+    """The token, which nobody can read again. seconds: how long it is good; None without end.
+
+    made_with: id of a token whose holder asks for this one: it ends with that one. Raises UsageError where that ended.
+    """
     wanted = tuple(dict.fromkeys(scopes)) or DEFAULT_SCOPES[of.kind]
     if beyond := [one for one in wanted if one not in DEFAULT_SCOPES[of.kind]]:
         raise UsageError(f"an account of a {of.kind} has no scope {beyond[0]}", where=of.name, remedy="leave it out")
     number, secret, now = secrets.token_hex(8), secrets.token_urlsafe(32), time.time()
+    expires_at = now + seconds if seconds is not None else None
     with database.writing() as link:
+        if made_with:
+            # Locked: it is revoked before, or after and then with this one.
+            good = (token.c.id == made_with) & token.c.revoked_at.is_(None)
+            first = link.execute(sa.select(token.c.expires_at).where(good).with_for_update()).first()
+            if first is None:
+                raise UsageError("the token that you signed in with is revoked", remedy="sign in with another one")
+            expires_at = min((end for end in (first.expires_at, expires_at) if end is not None), default=None)
         link.execute(
             sa.insert(token).values(
                 id=number,
@@ -99,7 +111,8 @@ def new_token(
                 scopes=" ".join(wanted),
                 label=label,
                 created_at=now,
-                expires_at=now + seconds if seconds is not None else None,
+                expires_at=expires_at,
+                made_with=made_with or None,
             )
         )
         audit.note(link, "", "token made", number, account=of.name, scopes=list(wanted))
@@ -116,11 +129,16 @@ def tokens_of(database: Database, of: Account) -> tuple[TokenRow, ...]:
 
 
 def revoke(database: Database, number: str) -> None:
-    """A token is good for nothing any more. Raises UsageError for one that is not there."""
+    """A token is good for nothing any more, nor is one made with it. Raises UsageError for one that is not there."""
     with database.writing() as link:
-        asked = sa.update(token).where(token.c.id == number, token.c.revoked_at.is_(None))
-        if not link.execute(asked.values(revoked_at=time.time())).rowcount:
+        # A token that is being made with one of these holds its row: what is looked for next includes it.
+        ended = [number]
+        good = token.c.revoked_at.is_(None)
+        if not link.execute(sa.update(token).where(token.c.id == number, good).values(revoked_at=time.time())).rowcount:
             raise UsageError("there is no such token", where=number[:40], remedy="`ioatlas serve token NAME --list`")
+        while ended:
+            again = sa.update(token).where(token.c.made_with.in_(ended), good).values(revoked_at=time.time())
+            ended = list(link.execute(again.returning(token.c.id)).scalars())
         audit.note(link, "", "token revoked", number)
 
 
@@ -140,7 +158,7 @@ def viewer_of(database: Database, text: str, now: float | None = None) -> Viewer
     if row["expires_at"] is not None and row["expires_at"] <= (time.time() if now is None else now):
         return None
     holder = Account(row["id"], row["name"], AccountKind(row["kind"]), row["vendor"], row["created_at"])
-    return Viewer(holder, frozenset(map(Scope, row["scopes"].split())))
+    return Viewer(holder, frozenset(map(Scope, row["scopes"].split())), parts[1])
 
 
 def _hash(secret: str) -> str:

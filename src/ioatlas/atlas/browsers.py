@@ -20,17 +20,16 @@ SECONDS = 7 * 86_400
 _TRIES = 50
 
 
-def sign_in(database: Database, viewer: Viewer, token_text: str = "") -> str:
-    """The cookie. token_text: with which it signs in; the cookie is good no longer than it."""
+def sign_in(database: Database, viewer: Viewer) -> str:
+    """The cookie. It is good no longer than the token that signs in."""
     assert viewer.account is not None
     secret, now = secrets.token_urlsafe(32), time.time()
-    number = token_text.split("_")[1] if token_text else None
     with database.writing() as link:
         link.execute(sa.delete(browser).where(browser.c.expires_at < now))
-        values = {"id": _hash(secret), "account_id": viewer.account.id, "token_id": number, "made_at": now}
+        values = {"id": _hash(secret), "account_id": viewer.account.id, "token_id": viewer.token_id or None}
         scopes = " ".join(sorted(viewer.scopes))
-        link.execute(sa.insert(browser).values(**values, scopes=scopes, expires_at=now + SECONDS))
-        audit.note(link, viewer.account.id, "signed in", viewer.account.name, token=number or "")
+        link.execute(sa.insert(browser).values(**values, made_at=now, scopes=scopes, expires_at=now + SECONDS))
+        audit.note(link, viewer.account.id, "signed in", viewer.account.name, token=viewer.token_id)
     return secret
 
 
@@ -46,7 +45,7 @@ def viewer_of(database: Database, secret: str) -> Viewer | None:
         return None
     now = time.time()
     asked = (
-        sa.select(browser.c.scopes, account)
+        sa.select(browser.c.scopes, browser.c.token_id, account)
         .join(account, account.c.id == browser.c.account_id)
         .outerjoin(token, token.c.id == browser.c.token_id)
         .where(browser.c.id == _hash(secret), browser.c.expires_at > now, account.c.disabled_at.is_(None))
@@ -57,7 +56,7 @@ def viewer_of(database: Database, secret: str) -> Viewer | None:
     if row is None:
         return None
     holder = Account(row["id"], row["name"], AccountKind(row["kind"]), row["vendor"], row["created_at"])
-    return Viewer(holder, frozenset(map(Scope, row["scopes"].split())))
+    return Viewer(holder, frozenset(map(Scope, row["scopes"].split())), row["token_id"] or "")
 
 
 def account_of(database: Database, issuer: str, subject: str, wanted: str) -> Account:

@@ -65,7 +65,7 @@ class Mine:
         if viewer is None:
             fault = "This token is not good."
             return self.pages.page(request, "sign-in", provider=bool(self.provider), fault=fault, status_code=403)
-        return self._signed_in(request, browsers.sign_in(self.database, viewer, text))
+        return self._signed_in(request, browsers.sign_in(self.database, viewer))
 
     def leave(self, request: Request) -> Response:
         """To the provider."""
@@ -129,7 +129,8 @@ class Mine:
     def token(self, request: Request, form: Form) -> Response:
         """A new token, shown once."""
         account, viewer = self._account(request)
-        made = accounts.new_token(self.database, account, viewer.scopes, label=form.get("label", "")[:60])
+        label = form.get("label", "")[:60]
+        made = accounts.new_token(self.database, account, viewer.scopes, label=label, made_with=viewer.token_id)
         return self.mine(request, made)
 
     def one(self, request: Request, fault: str = "") -> Response:

@@ -41,10 +41,11 @@ class Account:
 
 @dataclass(frozen=True)
 class Viewer:
-    """Who asks, and what the token allows. Nobody in particular by default."""
+    """Who asks, and what the token allows. Nobody in particular by default. token_id: '' where a provider vouches."""
 
     account: Account | None = None
     scopes: frozenset[Scope] = frozenset()
+    token_id: str = ""
 
     @property
     def account_id(self) -> str:

@@ -98,9 +98,10 @@ def searches_without_rows(link: sa.Connection) -> None:
 
 
 def todays_form(link: sa.Connection) -> None:
-    """To form 5: no circles and no credits."""
+    """To form 5: no circles and no credits; tokens that end with the one that they were made with."""
     for name in ("shared", "membership", "circle", "credit"):
         link.execute(sa.text(f"DROP TABLE {name}"))
+    add_column(link, "token", Column("made_with", Text))
 
 
 def index_words(link: sa.Connection) -> None:

@@ -41,6 +41,7 @@ token = Table(
     Column("created_at", Double, nullable=False),
     Column("expires_at", Double),
     Column("revoked_at", Double),
+    Column("made_with", Text, comment="the token whose holder made this one in a browser; it ends with that"),
 )
 
 product = Table(

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Signing in with a token, and the pages of one's own: who sees them, and what their forms do."""
 
+import time
+
 import pytest
 
 from ioatlas.atlas import accounts, queries
+from ioatlas.errors import UsageError
 from tests.unit.atlas.made import found, put
 
 HERE = {"Origin": "http://testserver"}
@@ -88,3 +91,37 @@ def test_a_token_is_made_and_shown_once(client, database, own):
     text = made.split("<code>ioa_")[1].split("<")[0]
     assert accounts.viewer_of(database, f"ioa_{text}").account.name == "alice"
     assert text not in client.get("/mine").text
+
+
+def minted(client):
+    """A token that is made in the browser that is signed in."""
+    page = client.post("/mine/token", data={"label": "lab"}, headers=HERE)
+    return "ioa_" + page.text.split("<code>ioa_")[1].split("<")[0]
+
+
+def test_tokens_made_in_a_browser_end_with_the_one_that_signed_in(client, people, database):
+    first, _ = sign_in(client, database, "alice")
+    second = minted(client)
+    client.post("/sign-in", data={"token": second}, headers=HERE)
+    third = minted(client)
+    made = (first, second, third)
+    assert all(accounts.viewer_of(database, text) for text in made)
+    accounts.revoke(database, first.split("_")[1])
+    assert [accounts.viewer_of(database, text) for text in made] == [None] * 3
+    assert client.post("/mine/token", headers=HERE).status_code == 401
+
+
+def test_no_token_made_in_a_browser_outlives_the_end_of_the_one_that_signed_in(client, people, database):
+    token = accounts.new_token(database, accounts.account_named(database, "alice"), seconds=600)
+    client.post("/sign-in", data={"token": token}, headers=HERE)
+    made = minted(client)
+    assert accounts.viewer_of(database, made)
+    assert accounts.viewer_of(database, made, now=time.time() + 601) is None
+
+
+def test_a_token_is_not_made_with_one_that_was_just_revoked(client, people, database):
+    alice = accounts.account_named(database, "alice")
+    number = accounts.new_token(database, alice).split("_")[1]
+    accounts.revoke(database, number)
+    with pytest.raises(UsageError):
+        accounts.new_token(database, alice, made_with=number)
