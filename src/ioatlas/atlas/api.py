@@ -311,7 +311,7 @@ def one_result(service: Served, viewer: Asking, number: Number) -> Detail:
         found,
         queries.replies_of(service.database, number),
         queries.reproductions_of(service.database, number, viewer),
-        queries.traces_of(service.database, number),
+        queries.traces_of(service.database, number, viewer),
         queries.corrected_by(service.database, number, viewer),
     )
 

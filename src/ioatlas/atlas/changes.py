@@ -15,10 +15,10 @@ from typing import Any
 import sqlalchemy as sa
 
 from ioatlas.atlas import audit, fairness
-from ioatlas.atlas.database import Database
+from ioatlas.atlas.database import Database, insert_new
 from ioatlas.atlas.fairness import Declaration, Publication, State
 from ioatlas.atlas.records import Result, Viewer
-from ioatlas.atlas.tables import result, trace
+from ioatlas.atlas.tables import publisher, result, trace
 from ioatlas.errors import RefusedError, UsageError
 from ioatlas.product.sheet import Origin, Permission, Publishing, Sheet
 
@@ -37,6 +37,7 @@ class Change:
         return {name: value for name, value in named.items() if value is not None}
 
 
+NOT_YOURS = "measure it again: `ioatlas reproduce`; where it is yours, ask a moderator"
 DECIDED = "decision: "
 """How actions of the audit log begin that are decisions."""
 
@@ -128,11 +129,29 @@ def decide(database: Database, number: str, decision: Decision, reason: str, by:
 
 
 def _settle(link: sa.Connection, number: str, after: Publication) -> None:
-    """The state is written, and when all could see it first."""
+    """The state is written, and when all could see it first. Raises RefusedError where another has the campaign."""
     one = result.c.id == number
     link.execute(sa.update(result).where(one).values(state=str(after.state), reason=after.reason))
     if after.state is State.PUBLIC:
         link.execute(sa.update(result).where(one, result.c.published_at.is_(None)).values(published_at=time.time()))
+    settle_publisher(link, *link.execute(sa.select(result.c.campaign_id, result.c.owner_id).where(one)).one())
+
+
+def settle_publisher(link: sa.Connection, campaign_id: str, owner_id: str) -> None:
+    """After a change of an account's result: it alone publishes the campaign, or leaves that to others again.
+
+    Between two at once the key of `publisher` decides. Under embargo it is taken too: that ends by itself.
+    Raises RefusedError where another account has it.
+    """
+    here = publisher.c.campaign_id == campaign_id
+    insert_new(link, publisher, {"campaign_id": campaign_id, "owner_id": owner_id})
+    holder = link.execute(sa.select(publisher.c.owner_id).where(here).with_for_update()).scalar()
+    shown = result.c.state.in_((State.PUBLIC, State.EMBARGOED)) | result.c.published_at.is_not(None)
+    own = (result.c.campaign_id == campaign_id) & (result.c.owner_id == owner_id)
+    if not link.execute(sa.select(result.c.id).where(own, shown).limit(1)).first():
+        link.execute(sa.delete(publisher).where(here, publisher.c.owner_id == owner_id))
+    elif holder != owner_id:
+        raise RefusedError("another account published this campaign", where="campaign", remedy=NOT_YOURS)
 
 
 def _trace(link: sa.Connection, number: str, what: str, text: str) -> None:

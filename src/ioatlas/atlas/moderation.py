@@ -65,7 +65,7 @@ class Moderation:
             result=found,
             doubts=[one for one in found.checks if one["state"] in ("failed", "note")],
             own=found.owner_id == viewer.account_id,
-            trail=views.trail(queries.traces_of(self.database, found.id)),
+            trail=views.trail(queries.traces_of(self.database, found.id, viewer)),
             fault=fault,
             status_code=422 if fault else 200,
         )

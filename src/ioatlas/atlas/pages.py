@@ -174,7 +174,7 @@ class Pages:
             checks=one.checks,
             testbed=views.testbed(document),
             citation=citation.as_text(self._cited(one, request)),
-            trail=views.trail(queries.traces_of(self.database, one.id)),
+            trail=views.trail(queries.traces_of(self.database, one.id, self.viewer_of(request))),
             status_code=410 if one.state == State.WITHDRAWN and not readable else 200,
         )
 

@@ -17,6 +17,7 @@ import sqlalchemy as sa
 from ioatlas.atlas.database import Database
 from ioatlas.atlas.fairness import State
 from ioatlas.atlas.records import (
+    OPERATOR,
     Cell,
     Comparison,
     Hit,
@@ -48,13 +49,8 @@ class Order(StrEnum):
 
 
 _CELL = tuple(column.name for column in cell.columns)
-_HIDDEN = ("words", "wants_private", "licence_says", "testbed")
+_HIDDEN = ("words", "wants_private", "licence_says", "testbed", "replaces")
 _RESULT = tuple(column for column in result.columns if column.name not in _HIDDEN)
-_RESULTS = (
-    sa.select(*_RESULT, account.c.name.label("owner"), product.c.vendor, product.c.model, product.c.vendor_slug)
-    .join(account, account.c.id == result.c.owner_id)
-    .outerjoin(product, product.c.id == result.c.product_id)
-)
 
 
 def today() -> str:
@@ -75,6 +71,23 @@ def seen_by(viewer: Viewer, of: Any = result) -> sa.ColumnElement[bool]:
     if not viewer.account_id:
         return shown
     return sa.or_(shown, of.c.owner_id == viewer.account_id)
+
+
+def told_to(viewer: Viewer, of: Any = result) -> sa.ColumnElement[bool]:
+    """Of which results a viewer may know that they are there: what it may see, and what was public before."""
+    return sa.or_(seen_by(viewer, of), (of.c.state == State.WITHDRAWN) & of.c.published_at.is_not(None))
+
+
+def _results(viewer: Viewer) -> sa.Select[Any]:
+    """Columns of results. The one that a result corrects is named to who may know of it."""
+    older = result.alias("older")
+    replaces = sa.select(older.c.id).where(older.c.id == result.c.replaces, told_to(viewer, older)).scalar_subquery()
+    columns = (account.c.name.label("owner"), product.c.vendor, product.c.model, product.c.vendor_slug)
+    return (
+        sa.select(*_RESULT, replaces.label("replaces"), *columns)
+        .join(account, account.c.id == result.c.owner_id)
+        .outerjoin(product, product.c.id == result.c.product_id)
+    )
 
 
 def current(viewer: Viewer) -> sa.ColumnElement[bool]:
@@ -100,7 +113,7 @@ def search(
 ) -> Page[Hit]:
     """Results that fit, each with the cell that fits. Raises UsageError for a cursor that is none."""
     limit = max(1, min(limit, MOST_ENTRIES))
-    asked = _RESULTS.where(seen_by(viewer), current(viewer), *_of_result(wanted))
+    asked = _results(viewer).where(seen_by(viewer), current(viewer), *_of_result(wanted))
     with database.reading() as link:
         if wanted.asks_for_performance:
             asked = asked.where(result.c.verified, _performs(link, wanted))
@@ -223,15 +236,15 @@ def _read_cursor(order: Order, text: str) -> tuple[float, str]:
 
 def result_of(database: Database, result_id: str, viewer: Viewer = NOBODY) -> Result | None:
     """A result that the viewer may see; one that was withdrawn is told if it was public. None for no such."""
-    seen = seen_by(viewer) | ((result.c.state == State.WITHDRAWN) & result.c.published_at.is_not(None))
+    asked = _results(viewer).where(result.c.id == result_id, told_to(viewer))
     with database.reading() as link:
-        row = link.execute(_RESULTS.where(result.c.id == result_id, seen)).mappings().first()
+        row = link.execute(asked).mappings().first()
     return _result(row) if row else None
 
 
 def owned(database: Database, viewer: Viewer, *, cursor: str = "", limit: int = 50) -> Page[Result]:
     """One's own results in every state, newest first."""
-    asked = _RESULTS.where(result.c.owner_id == viewer.account_id)
+    asked = _results(viewer).where(result.c.owner_id == viewer.account_id)
     with database.reading() as link:
         rows = link.execute(_behind(asked, Order.NEWEST, cursor).limit(limit + 1)).mappings().all()
     following = _cursor(Order.NEWEST, rows[limit - 1]) if len(rows) > limit else ""
@@ -240,7 +253,7 @@ def owned(database: Database, viewer: Viewer, *, cursor: str = "", limit: int = 
 
 def doubted(database: Database, *, cursor: str = "", limit: int = 20) -> Page[Result]:
     """For moderators: results that a check doubts and nobody decided on, newest first."""
-    asked = _RESULTS.where(result.c.state == State.FLAGGED, result.c.decision == "")
+    asked = _results(OPERATOR).where(result.c.state == State.FLAGGED, result.c.decision == "")
     with database.reading() as link:
         rows = link.execute(_behind(asked, Order.NEWEST, cursor).limit(limit + 1)).mappings().all()
     following = _cursor(Order.NEWEST, rows[limit - 1]) if len(rows) > limit else ""
@@ -308,9 +321,12 @@ def corrected_by(database: Database, result_id: str, viewer: Viewer = NOBODY) ->
         return link.execute(sa.select(result.c.id).where(found, seen_by(viewer))).scalar() or ""
 
 
-def traces_of(database: Database, result_id: str) -> tuple[Trace, ...]:
-    """What happened to a result: there too when it was deleted."""
-    asked = sa.select(trace.c.at, trace.c.what, trace.c.text).where(trace.c.result_id == result_id).order_by(trace.c.id)
+def traces_of(database: Database, result_id: str, viewer: Viewer = NOBODY) -> tuple[Trace, ...]:
+    """What happened to a result: there too when it was deleted. What tells of another one: where that may be seen."""
+    other = result.alias("other")
+    asked = sa.select(trace.c.at, trace.c.what, trace.c.text).outerjoin(other, other.c.id == trace.c.about_id)
+    asked = asked.where(trace.c.result_id == result_id, trace.c.about_id.is_(None) | told_to(viewer, other))
+    asked = asked.order_by(trace.c.id)
     with database.reading() as link:
         return tuple(Trace(**row) for row in link.execute(asked).mappings())
 

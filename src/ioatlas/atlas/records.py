@@ -56,6 +56,10 @@ class Viewer:
         return bool(self.account and self.account.kind is AccountKind.MODERATOR and Scope.MODERATE in self.scopes)
 
 
+OPERATOR = Viewer(Account("", "operator", AccountKind.MODERATOR), frozenset(Scope))
+"""Who runs the service."""
+
+
 @dataclass(frozen=True)
 class Page(Generic[Entry]):
     """Some entries in order. next: what to ask for as `cursor` to get the ones behind them; '' at the end."""

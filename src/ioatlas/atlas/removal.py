@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from ioatlas.atlas import audit
 from ioatlas.atlas.blobs import Blobs
+from ioatlas.atlas.changes import settle_publisher
 from ioatlas.atlas.database import Database
 from ioatlas.atlas.fairness import State
 from ioatlas.atlas.records import Result, Viewer
@@ -25,6 +26,7 @@ def withdraw(database: Database, found: Result, viewer: Viewer, reason: str) -> 
         if found.state == State.PUBLIC and found.published_at is None:  # its embargo had ended
             values["published_at"] = time.time()
         link.execute(sa.update(result).where(result.c.id == found.id).values(**values))
+        settle_publisher(link, found.campaign_id, found.owner_id)
         _trace(link, found.id, "withdrawn", reason)
         audit.note(link, viewer.account_id, "withdraw", found.id, reason=reason)
 
@@ -40,6 +42,7 @@ def delete(database: Database, blobs: Blobs, found: Result, viewer: Viewer) -> N
         _trace(
             link, found.id, "deleted", "its owner had it deleted" if _owns(found, viewer) else "a moderator deleted it"
         )
+        settle_publisher(link, found.campaign_id, found.owner_id)
         audit.note(link, viewer.account_id, "delete", found.id, sha256=found.bundle_sha256)
     if found.bundle_sha256 is None:
         return

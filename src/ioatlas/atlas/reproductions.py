@@ -40,7 +40,8 @@ def claim(database: Database, blobs: Blobs, limits: Limits, found: Result, mine:
         count = link.execute(sa.select(who).where(counted)).scalar_one()
         link.execute(sa.update(result).where(result.c.id == found.id).values(reproduced=int(count)))
         said = f"{of.name} measured it again: {outcome}"
-        link.execute(sa.insert(trace).values(result_id=found.id, at=time.time(), what="reproduction", text=said))
+        told = {"result_id": found.id, "what": "reproduction", "text": said, "about_id": mine.id}
+        link.execute(sa.insert(trace).values(**told, at=time.time()))
         audit.note(link, of.id, "reproduction", found.id, by=mine.id, outcome=str(outcome))
     return outcome
 
@@ -60,8 +61,6 @@ def _check(found: Result, mine: Result, of: Account) -> None:
         raise RefusedError("nobody reproduces himself", where=found.id, remedy="name another's result")
     if found.signer and found.signer == mine.signer:
         raise RefusedError("both were signed with the same key", where=mine.id, remedy="sign yours with your own key")
-    if found.campaign_id == mine.campaign_id:
-        raise RefusedError("this is the same campaign", where=mine.id, remedy="measure it again: `ioatlas reproduce`")
     if not (found.verified and mine.verified and found.bundle_sha256 and mine.bundle_sha256):
         raise RefusedError("one of them is not verified", where=mine.id, remedy="`ioatlas verify` says why")
 

@@ -98,10 +98,33 @@ def searches_without_rows(link: sa.Connection) -> None:
 
 
 def todays_form(link: sa.Connection) -> None:
-    """To form 5: no circles and no credits; tokens that end with the one that they were made with."""
+    """To form 5: no circles and no credits; tokens that end with another one; one publisher of a campaign."""
     for name in ("shared", "membership", "circle", "credit"):
         link.execute(sa.text(f"DROP TABLE {name}"))
     add_column(link, "token", Column("made_with", Text))
+    _one_publisher_each(link)
+    add_column(link, "trace", Column("about_id", Text))
+    link.execute(sa.text("UPDATE trace SET about_id = substr(text, 13) WHERE text LIKE 'replaced by %'"))
+
+
+def _one_publisher_each(link: sa.Connection) -> None:
+    """The first one of a campaign that several accounts published; a moderator decides on the others'."""
+    known = MetaData()
+    Table("account", known, Column("id", Text, primary_key=True))
+    owner = Column("owner_id", Text, ForeignKey("account.id"), nullable=False)
+    Table("publisher", known, _key("campaign_id"), owner).create(link)
+    for order in (
+        """INSERT INTO publisher (campaign_id, owner_id) SELECT campaign_id, owner_id FROM (
+             SELECT campaign_id, owner_id, row_number() OVER (
+               PARTITION BY campaign_id ORDER BY coalesce(published_at, uploaded_at), uploaded_at, id) AS place
+             FROM result WHERE state IN ('public', 'embargoed') OR published_at IS NOT NULL) AS shown
+           WHERE place = 1""",
+        """UPDATE result SET state = 'flagged', flag = 'another account published this campaign', decision = '',
+             reason = 'another account published this campaign'
+           WHERE state IN ('public', 'embargoed') AND owner_id <>
+             (SELECT owner_id FROM publisher WHERE publisher.campaign_id = result.campaign_id)""",
+    ):
+        link.execute(sa.text(order))
 
 
 def index_words(link: sa.Connection) -> None:

@@ -183,6 +183,14 @@ trace = Table(
     Column("at", Double, nullable=False),
     Column("what", Text, nullable=False, comment="published, corrected, withdrawn, deleted, flagged, cleared"),
     Column("text", Text, nullable=False),
+    Column("about_id", Text, comment="another result that it tells of: only who may see that one is told"),
+)
+
+publisher = Table(
+    "publisher",
+    metadata,
+    Column("campaign_id", Text, primary_key=True, comment="of a result that is, will be or was public"),
+    Column("owner_id", Text, ForeignKey("account.id"), nullable=False, comment="who alone may publish the campaign"),
 )
 
 audit = Table(

@@ -12,7 +12,7 @@ from ioatlas.atlas import queries, removal
 from ioatlas.atlas.blobs import Blobs
 from ioatlas.atlas.database import Database
 from ioatlas.atlas.fairness import State
-from ioatlas.atlas.records import Account, AccountKind, Scope, Viewer
+from ioatlas.atlas.records import OPERATOR
 from ioatlas.atlas.tables import audit, browser, once, result, token
 from ioatlas.atlas.uploads import wanted_blobs
 
@@ -61,10 +61,9 @@ def tidy(database: Database, blobs: Blobs, kept: Kept, *, dry_run: bool = False)
     drafts = _drafts(database, now - kept.drafts * DAY_SECONDS) if kept.drafts is not None else []
     if dry_run:
         return Tidied(lines, keys, seen, dead, len(drafts), 0)
-    operator = Viewer(Account("", "operator", AccountKind.MODERATOR), frozenset(Scope))
     for number in drafts:
-        if found := queries.result_of(database, number, operator):
-            removal.delete(database, blobs, found, operator)
+        if found := queries.result_of(database, number, OPERATOR):
+            removal.delete(database, blobs, found, OPERATOR)
     return Tidied(lines, keys, seen, dead, len(drafts), blobs.sweep(wanted_blobs(database)))
 
 

@@ -26,6 +26,7 @@ from ioatlas.atlas.blobs import Blobs, Incoming
 from ioatlas.atlas.database import Database, insert_new
 from ioatlas.atlas.extracted import Found
 from ioatlas.atlas.fairness import Declaration, Publication, State
+from ioatlas.atlas.queries import public
 from ioatlas.atlas.records import Account
 from ioatlas.atlas.tables import cell, once, product, result, trace
 from ioatlas.errors import RefusedError, UsageError
@@ -157,15 +158,12 @@ class Desk:
 
     def _check_anothers(self, of: Account, found: Found) -> None:
         """Raises RefusedError for a campaign that another account showed to all: its bundle is there for everybody."""
-        shown = (result.c.campaign_id == found.campaign_id) & result.c.published_at.is_not(None)
+        shown = (result.c.campaign_id == found.campaign_id) & (public() | result.c.published_at.is_not(None))
         with self.database.reading() as link:
             asked = sa.select(result.c.id).where(shown, result.c.owner_id != of.id).limit(1)
             theirs = link.execute(asked).scalar()
         if theirs:
-            raise RefusedError(
-                "another account published this campaign", where=theirs,
-                remedy="measure it again: `ioatlas reproduce`; where it is yours, ask a moderator",
-            )  # fmt: skip
+            raise RefusedError("another account published this campaign", where=theirs, remedy=changes.NOT_YOURS)
 
     def _check_private(self, link: sa.Connection, of: Account) -> None:
         most = self.limits.private
@@ -210,10 +208,12 @@ class Desk:
                 request = wish.digest(upload.sha256)
                 values = {"account_id": of.id, "key": wish.key, "request_sha256": request, "result_id": number}
                 link.execute(sa.insert(once).values(**values, at=now))
-            link.execute(sa.insert(trace).values(result_id=number, at=now, what="taken in", text=published.reason))
+            changes.settle_publisher(link, found.campaign_id, of.id)
+            told = [{"result_id": number, "what": "taken in", "text": published.reason, "about_id": None}]
             if wish.replaces:
                 text = f"replaced by {number}"
-                link.execute(sa.insert(trace).values(result_id=wish.replaces, at=now, what="corrected", text=text))
+                told += [{"result_id": wish.replaces, "what": "corrected", "text": text, "about_id": number}]
+            link.execute(sa.insert(trace).values(at=now), told)
             audit.note(link, of.id, TAKEN, number, sha256=upload.sha256, state=published.state)
         return Taken(number, new=True)
 

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is changed after an upload: permission, embargo, corrections, doubts, reproductions."""
 
+import threading
+
 import pytest
 import sqlalchemy as sa
 
-from ioatlas.atlas import accounts, queries, reproductions, spread
+from ioatlas.atlas import accounts, changes, queries, removal, reproductions, spread
 from ioatlas.atlas.admission import Limits
 from ioatlas.atlas.audit import entries
+from ioatlas.atlas.blobs import Blobs
+from ioatlas.atlas.changes import Change
 from ioatlas.atlas.fairness import Declaration
-from ioatlas.atlas.records import Wanted
+from ioatlas.atlas.records import OPERATOR, Scope, Viewer, Wanted
 from ioatlas.atlas.tables import result
 from ioatlas.atlas.uploads import Desk, Wish
 from ioatlas.bundle.reproduce import Outcome
@@ -78,7 +82,11 @@ def test_a_correction_takes_the_place_of_the_old_one_which_stays_to_be_read(clie
     new = client.post(RESULTS, **send, params={"replaces": old, "private": "true"}).json()["id"]
     titles = lambda: [hit.result.id for hit in queries.search(database, Wanted()).entries]  # noqa: E731
     assert titles() == [old]  # nobody sees the new one so far
-    assert ask("GET", who="robert").json()["corrected_by"] == ""
+    told = ask("GET", who="robert").json()
+    assert (told["corrected_by"], [one["what"] for one in told["trace"]]) == ("", ["taken in"])
+    for place in (f"{RESULTS}/{old}", f"/r/{old}"):
+        assert new not in client.get(place).text
+    assert ask("GET").json()["trace"][-1]["what"] == "corrected"
     client.patch(f"{RESULTS}/{new}", headers=people["alice"], json={"private": False})
     assert titles() == [new]
     told = ask("GET", who="robert").json()
@@ -86,6 +94,83 @@ def test_a_correction_takes_the_place_of_the_old_one_which_stays_to_be_read(clie
     assert told["trace"][-1]["what"] == "corrected"
     assert client.delete(f"{RESULTS}/{new}", headers=people["alice"]).status_code == 204
     assert titles() == [old]
+
+
+def test_a_private_result_is_not_named_by_the_public_one_that_corrects_it(client, people, owned):
+    old, _ = owned(found("first"), private=True)
+    send = {"content": OLD_BUNDLE.read_bytes(), "headers": people["alice"]}
+    new = client.post(RESULTS, **send, params={"replaces": old}).json()["id"]
+    for place in (f"{RESULTS}/{new}", f"/r/{new}", RESULTS, "/"):
+        assert old not in client.get(place).text, place
+    assert client.get(f"{RESULTS}/{new}", headers=people["alice"]).json()["result"]["replaces"] == old
+
+
+def test_an_embargoed_reproduction_is_not_told_before_its_day(database, desk, monkeypatch):
+    monkeypatch.setattr(reproductions, "_held", lambda *_: (Outcome.REPRODUCED, "alike"))
+    first, second = (accounts.new_account(database, name) for name in ("olga", "paul"))
+    one = put(desk, first, found("one", signer="SHA256:a", testbed="bed1"))
+    later = Declaration(embargo="2999-01-01")
+    two = put(desk, second, found("two", signer="SHA256:b", testbed="bed2"), declared=later)
+    paul = Viewer(second, frozenset(Scope))
+    results = [queries.result_of(database, number, paul) for number in (one, two)]
+    reproductions.claim(database, desk.blobs, desk.limits, *results, second)
+    assert [trace.what for trace in queries.traces_of(database, one)] == ["taken in"]
+    assert [trace.what for trace in queries.traces_of(database, one, paul)] == ["taken in", "reproduction"]
+
+
+# -- one campaign, one publisher -----------------------------------------------------------------------------------
+
+
+def test_a_campaign_is_published_by_one_account_also_when_both_wait_for_a_day(database, desk):
+    olga, paul = (accounts.new_account(database, name) for name in ("olga", "paul"))
+    later = Declaration(embargo="2999-01-01")
+    first = put(desk, olga, found("one", campaign_id="c"), declared=later)
+    put(desk, olga, found("corrected", campaign_id="c"), declared=later)
+    for declared in (later, None):
+        with pytest.raises(RefusedError) as refused:
+            put(desk, paul, found("two", campaign_id="c"), declared=declared)
+        assert first not in str(refused.value)
+    kept = put(desk, paul, found("three", campaign_id="c"), private=True)
+    viewer = Viewer(paul, frozenset(Scope))
+    for wish in (Change(private=False), Change(private=False, embargo="2999-01-01")):
+        with pytest.raises(RefusedError):
+            changes.change(database, queries.result_of(database, kept, viewer), viewer, wish)
+    with database.writing() as link:
+        link.execute(sa.update(result).values(embargo="2020-01-01"))
+    assert {hit.result.owner for hit in queries.search(database, Wanted()).entries} == {"olga"}
+
+
+def test_a_campaign_that_is_deleted_is_free_again(database, desk):
+    olga, paul = (accounts.new_account(database, name) for name in ("olga", "paul"))
+    numbers = [put(desk, olga, found(title, campaign_id="c")) for title in ("one", "again")]
+    for number in numbers:
+        with pytest.raises(RefusedError):
+            put(desk, paul, found("two", campaign_id="c"))
+        removal.delete(database, desk.blobs, queries.result_of(database, number), OPERATOR)
+    assert put(desk, paul, found("two", campaign_id="c"))
+
+
+def test_of_two_that_publish_the_same_at_once_one_is_refused(client, people, monkeypatch):
+    """Both have looked for another's before either is written."""
+    both, keep = threading.Barrier(2, timeout=60), Blobs.keep
+
+    def keep_together(*given):
+        both.wait()
+        keep(*given)
+
+    monkeypatch.setattr(Blobs, "keep", keep_together)
+    answers = []
+
+    def send(who):
+        answers.append(client.post(RESULTS, content=OLD_BUNDLE.read_bytes(), headers=people[who]).status_code)
+
+    threads = [threading.Thread(target=send, args=[who]) for who in ("alice", "robert")]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert sorted(answers) == [201, 403]
+    assert len(client.get(RESULTS).json()["entries"]) == 1
 
 
 def test_a_deletion_is_real(owned, desk):
