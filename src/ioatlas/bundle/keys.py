@@ -30,6 +30,11 @@ PASSPHRASE_VARIABLE = "IOATLAS_KEY_PASSPHRASE"  # noqa: S105 - the name of a var
 MOST_BYTES = 64 << 10
 _NO_KEY = "name an Ed25519 key: `ioatlas key new` makes one, `ssh-keygen -t ed25519` too"
 
+_FIELD = 2**255 - 19
+_EIGHTH = int.from_bytes(bytes.fromhex("26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05"), "little")
+SMALL_ORDER = frozenset((0, 1, _FIELD - 1, _EIGHTH, _FIELD - _EIGHTH))
+"""y of the eight points of edwards25519 whose order divides 8 (RFC 7748, 4.1, and RFC 8032, 5.1.7)."""
+
 AskPassphrase = Callable[[], str]
 
 
@@ -55,8 +60,19 @@ class PublicKey:
         """In OpenSSH's form, as `ssh-keygen -l` prints it."""
         return f"SHA256:{base64.b64encode(hashlib.sha256(self.blob).digest()).decode().rstrip('=')}"
 
+    @property
+    def proves(self) -> bool:
+        """Whether a signature tells of its holder: of a point of small order anybody makes one that fits.
+
+        What encodes a point in another form than RFC 8032 does, with y beyond the field, is no key either.
+        """
+        y = int.from_bytes(self.raw, "little") & (2**255 - 1)
+        return len(self.raw) == 32 and y < _FIELD and y not in SMALL_ORDER
+
     def verifies(self, signature: bytes, message: bytes) -> bool:
         """Whether the signature is this key's over the message."""
+        if not self.proves:
+            return False
         from cryptography.exceptions import InvalidSignature
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
@@ -107,6 +123,8 @@ def read_public(text: str, where: str) -> PublicKey:
     key = PublicKey(blob[-32:], name.strip())
     if kind != KIND or key.blob != blob:
         raise UsageError("this is no public Ed25519 key of OpenSSH's form", where=where, remedy=_NO_KEY)
+    if not key.proves:
+        raise UsageError("this key proves nothing: anybody can sign with it", where=where, remedy=_NO_KEY)
     return key
 
 

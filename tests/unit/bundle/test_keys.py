@@ -44,6 +44,32 @@ def test_what_it_signs_only_it_verifies(tmp_path):
     assert not one.verifies(again, b"text"), "the same signature in another form"
 
 
+IDENTITY = (1).to_bytes(32, "little")
+TO_THE_EIGHTH = "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc"
+SMALL = [
+    *(value.to_bytes(32, "little") for y in (0, 1, 2**255 - 20) for value in (y, y | 1 << 255)),
+    *(bytes.fromhex(TO_THE_EIGHTH + end) for end in ("05", "85")),
+    *(bytes.fromhex(f"c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03{end}") for end in ("7a", "fa")),
+    *(value.to_bytes(32, "little") for y in (2**255 - 19, 2**255 - 18) for value in (y, y | 1 << 255)),
+]
+"""Every form of the points whose order divides 8, also those that RFC 8032 does not write."""
+
+
+@pytest.mark.parametrize("raw", SMALL, ids=bytes.hex)
+def test_a_key_that_anybody_can_sign_with_is_none(raw):
+    key = keys.PublicKey(raw)
+    forged = IDENTITY + bytes(32)  # one of eight messages fits, or every one
+    assert not any(key.verifies(forged, bytes([number])) for number in range(64))
+    with pytest.raises(UsageError):
+        keys.read_public(key.line, "key")
+
+
+def test_an_encoding_beyond_the_field_is_no_key():
+    for y in range(2**255 - 19, 2**255):
+        with pytest.raises(UsageError):
+            keys.read_public(keys.PublicKey(y.to_bytes(32, "little")).line, "key")
+
+
 def test_a_passphrase_is_asked_for_once(tmp_path, monkeypatch):
     keys.make_key(tmp_path / "key", "secret")
     with pytest.raises(UsageError, match="has a passphrase"):

@@ -111,6 +111,20 @@ def test_a_signature_that_was_taken_off_moved_or_replayed_is_refused(tmp_path):
     assert refused(json.dumps(held, indent=1).encode())
 
 
+class Anybody:
+    """Signs with a key of small order, which is no secret of anybody."""
+
+    public = keys.PublicKey((1).to_bytes(32, "little"))
+
+    @staticmethod
+    def sign(_message):
+        return (1).to_bytes(32, "little") + bytes(32)
+
+
+def test_a_key_that_anybody_can_sign_with_signs_no_bundle(tmp_path):
+    assert verify(bundle_file(tmp_path, container.as_bytes(resigned(packed("trace").members, Anybody)))).refused
+
+
 CHANGES = {
     "a value": ("data/result.json", lambda value: value["rows"][0].update(iops=1.01 * value["rows"][0]["iops"])),
     "the trust in it": ("data/result.json", lambda value: value["summary"].update(trust="good and more")),
