@@ -45,6 +45,13 @@ $(VENV)/.test: requirements-dev.txt $(VENV)/.run
 	@$(PIP) install --require-hashes -r requirements-dev.txt || { echo "setup: pip could not install requirements-dev.txt" >&2; exit 1; }
 	@touch $@
 
+# Another version of Python, for the numeric tests alone. Of pyenv's names only the chosen version starts.
+$(VENV)/python3.%/.test: requirements.txt requirements-dev.txt
+	@PYENV_VERSION=3.$* python3.$* -m venv --clear $(@D)
+	@$(@D)/bin/pip -q --disable-pip-version-check install --require-hashes -r requirements.txt
+	@$(@D)/bin/pip -q --disable-pip-version-check install --require-hashes -r requirements-dev.txt
+	@touch $@
+
 web: web/node_modules/.built
 
 web/node_modules/.installed: web/package-lock.json web/package.json | $(VENV)/.run

@@ -29,6 +29,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numeric_tests
+
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
 CI = os.environ.get("CI") == "true"
@@ -86,11 +88,10 @@ def playwright_counts(report: Path) -> Counts:
     return Counts(stats["expected"] + stats["flaky"], stats["unexpected"], stats["skipped"])
 
 
-def pytest_step(name: str, scratch: Path, *arguments: str) -> Step:
+def pytest_step(name: str, scratch: Path, *arguments: str, python: str = sys.executable) -> Step:
     report = scratch / f"{name.replace(' ', '-')}.xml"
-    return Step(
-        name, [str(BIN / "pytest"), "-rs", f"--junitxml={report}", *arguments], report=report, counts=junit_counts
-    )
+    command = [python, "-m", "pytest", "-rs", f"--junitxml={report}", *arguments]
+    return Step(name, command, report=report, counts=junit_counts)
 
 
 def npm_test_step(name: str, script: str, text: str, scratch: Path) -> Step:
@@ -150,6 +151,18 @@ def steps(scratch: Path, long: str) -> dict[str, list[list[list[Step]]]]:
             if name in scripts
         ]
     return {"lint": [[lint[::2], lint[1::2]]], "test": [[computing, beside], [measuring]]}
+
+
+def numeric_steps(scratch: Path) -> list[Step]:
+    """The numeric tests as other processors and other versions of Python compute them: in CI and with --all."""
+    found = []
+    for variant in numeric_tests.variants():
+        if variant.set_up:
+            found.append(Step(f"packages for {variant.name}", list(variant.set_up)))
+        arguments = [*numeric_tests.TESTS, *_parallel(min(os.cpu_count() or 1, 4))]
+        step = pytest_step(f"numeric tests on {variant.name}", scratch, *arguments, python=variant.python)
+        found.append(replace(step, environment=variant.environment))
+    return found
 
 
 def _parallel(workers: int) -> list[str]:
@@ -268,7 +281,7 @@ def untracked() -> set[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", choices=("lint", "test"), help="run one group")
+    parser.add_argument("--only", choices=("lint", "test", "numeric"), help="run one group")
     parser.add_argument("--all", action="store_true", help="run long tests too")
     options = parser.parse_args()
     long, why = which_long(every=options.all)
@@ -276,7 +289,10 @@ def main() -> int:
     total = Counts()
     failed: list[str] = []
     with tempfile.TemporaryDirectory(prefix="ioatlas-tests-") as scratch:
-        for group, phases in steps(Path(scratch), long).items():
+        groups = steps(Path(scratch), long)
+        if CI or options.all or options.only == "numeric":
+            groups["numeric"] = [[numeric_steps(Path(scratch))]]
+        for group, phases in groups.items():
             for rows in phases if options.only in (None, group) else ():
                 before = untracked()
                 with ThreadPoolExecutor(len(rows)) as pool:

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the numeric tests run besides: other kernels of OpenBLAS, numpy without its SIMD, other versions of Python.
+
+Results must not hang on the processor: each kernel adds in another order, and what only rounding decides differs.
+What a machine cannot run is said with its reason, never passed in silence.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+TESTS = ("tests/unit/stats", "tests/unit/surrogate", "tests/unit/analysis")
+KERNELS = {
+    "Prescott": ("Prescott", "Katmai"),
+    "Sandybridge": ("Sandybridge",),
+    "Haswell": ("Haswell",),
+    "SkylakeX": ("SkylakeX",),
+}
+"""By the name that OPENBLAS_CORETYPE takes: what OpenBLAS then calls itself."""
+OLDEST = "Prescott"
+"""The kernel that runs without numpy's SIMD."""
+OLDEST_PYTHON, NEWEST_PYTHON = 11, 20
+"""Minor versions looked for."""
+_KERNEL = "import numpy, threadpoolctl; print(threadpoolctl.threadpool_info()[0].get('architecture', 'no OpenBLAS'))"
+_SIMD = (
+    "from numpy._core import _multiarray_umath as m; "
+    "print(*(name for name in m.__cpu_dispatch__ if m.__cpu_features__[name]))"
+)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One more run of the tests. set_up: the command that makes `python`, () where it is there."""
+
+    name: str
+    environment: tuple[tuple[str, str], ...]
+    python: str = sys.executable
+    set_up: tuple[str, ...] = ()
+
+
+def variants() -> list[Variant]:
+    """All that this machine can run; what it cannot is printed."""
+    oldest, newest = OLDEST_PYTHON, NEWEST_PYTHON
+    own = sys.version_info.minor
+    found = [_kernel(name) for name in KERNELS]
+    if own > oldest:
+        found.append(_python(f"Python 3.{oldest}", [oldest]))
+    found.append(_python(f"a Python after 3.{own}", range(newest, own, -1)))
+    return [each for each in found if each]
+
+
+def _kernel(name: str) -> Variant | None:
+    environment = {"OPENBLAS_CORETYPE": name}
+    runs = _says([sys.executable, "-c", _KERNEL], environment)
+    if runs not in KERNELS[name]:
+        print(f"numeric tests on {name}: skipped, OpenBLAS runs {runs or 'nothing'} on this processor")
+        return None
+    if name == OLDEST:
+        environment["NPY_DISABLE_CPU_FEATURES"] = _says([sys.executable, "-c", _SIMD], {})
+    return Variant(name, tuple(environment.items()))
+
+
+def _python(name: str, minors: Iterable[int]) -> Variant | None:
+    """The first of these versions that the machine has."""
+    minor = next(filter(_starts, minors), None)
+    if minor is None:
+        print(f"numeric tests on {name}: skipped, this machine has none")
+        return None
+    place = ROOT / ".venv" / f"python3.{minor}"
+    set_up = ("make", f"{place.relative_to(ROOT)}/.test")
+    return Variant(f"Python 3.{minor}", (("PYTHONPATH", str(ROOT / "src")),), f"{place}/bin/python", set_up)
+
+
+def _starts(minor: int) -> bool:
+    """Of pyenv's names only the chosen version starts, so it is chosen."""
+    name = f"python3.{minor}"
+    return shutil.which(name) is not None and bool(_says([name, "-c", "print(1)"], {"PYENV_VERSION": f"3.{minor}"}))
+
+
+def _says(command: list[str], environment: dict[str, str]) -> str:
+    """What a command prints; '' where it fails."""
+    done = subprocess.run(
+        command,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+    return done.stdout.strip() if done.returncode == 0 else ""
