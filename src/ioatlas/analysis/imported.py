@@ -24,7 +24,8 @@ VDBENCH_UNCONTROLLED = 999_000
 NOT_TOLD = "not told"
 NO_DATA = "no data"
 MOST_FILES = 12
-"""Files of one load from which they are taken for repeats, not for sets of their own."""
+"""More sets than this that only their paths would tell apart are taken for repeats."""
+_WORDS = re.compile(r"[^\s/_.\-]+")
 
 
 @dataclass(frozen=True)
@@ -183,9 +184,10 @@ def _series(kept: Sequence[Labelled], options: Sequence[dict[str, OptionValue]],
     """A name for the target of each reading: the user's label, else the tool and its version; with more where cells
     could not be told apart.
 
-    What is added, until they can be: the host (as a number), the tool's own label, direct or buffered, the folder, the
-    file. Results that the user gave a label, and those in more folders or files than a legend can hold, are not split
-    by them: they are repeats. But where each of several folders holds repeats, those of a folder belong together.
+    What is added, until they can be: the host (as a number), the tool's own label, direct or buffered, what tells
+    their paths apart, the folder. Results that the user gave a label, and those of more sets than a legend can hold,
+    are not split by their files: they are repeats. But where each of several folders holds repeats, those of a folder
+    belong together.
     """
     base = [one.label or _tool(one.reading) for one in kept]
     places = [(tuple(option.items()), one.reading.direction) for one, option in zip(kept, options, strict=True)]
@@ -201,27 +203,24 @@ def _series(kept: Sequence[Labelled], options: Sequence[dict[str, OptionValue]],
         for n, host in enumerate(dict.fromkeys(one.reading.host for one in kept if one.reading.host), 1)
     }
     folders = _folders(kept, places, files)
+    apart: dict[str, str] = {}
     further: tuple[Callable[[Labelled], str | None], ...] = (
         lambda one: hosts[one.reading.host] if one.reading.host else None,
         lambda one: _short(one.reading.label),
         lambda one: caching(one.reading) if caching(one.reading) != NOT_TOLD else None,
+        lambda one: None if one.label else apart.get(one.reading.source),
         lambda one: folders.get((one.label, files[one.reading.source].rpartition("/")[0])),
-        lambda one: None if one.label else one.reading.source.rsplit("/", 1)[-1],
-        lambda one: None if one.label else files[one.reading.source],
     )
-    folder_step = len(further) - 3
-    whole = names
-    for step, part in enumerate(further):
+    for part in further:
         clash = _clashing(names, places)
         if not clash:
             break
-        if step == folder_step:
-            whole = list(names)
-        if step >= folder_step:
+        if part in further[-2:]:
+            apart = _apart(kept, names, places, files)
             splits: dict[str, set[str | None]] = {}
-            for name, one in zip(whole, kept, strict=True):
-                splits.setdefault(name, set()).add(part(one) if step == folder_step else one.reading.source)
-            clash &= {name for name, of in zip(names, whole, strict=True) if len(splits[of]) <= MOST_FILES}
+            for name, one in zip(names, kept, strict=True):
+                splits.setdefault(name, set()).add(part(one))
+            clash &= {name for name, texts in splits.items() if len(texts) <= MOST_FILES}
         split = _that_splits(names, places, clash, [part(one) for one in kept])
         names = [
             f"{name}, {text}" if name in split and (text := part(one)) else name
@@ -242,6 +241,46 @@ def _folders(
         loads.setdefault(key, Counter())[place, one.reading.label] += 1  # jobs and targets are told apart before
     single = {label for (label, _), seen in loads.items() if label and max(seen.values()) < 2}
     return {(label, folder): None if label in single else folder or None for label, folder in loads}
+
+
+def _apart(
+    kept: Sequence[Labelled], names: Sequence[str], places: Sequence[Any], files: Mapping[str, str]
+) -> dict[str, str]:
+    """What tells files without a label apart whose readings stand in one place, by file."""
+    groups: dict[str, dict[Any, dict[str, None]]] = {}
+    for name, place, one in zip(names, places, kept, strict=True):
+        if not one.label:
+            groups.setdefault(name, {}).setdefault(place, {})[one.reading.source] = None
+    found: dict[str, str] = {}
+    for by_place in groups.values():
+        sources = list(dict.fromkeys(source for group in by_place.values() for source in group))
+        clashing = [list(group) for group in by_place.values() if len(group) > 1]
+        found |= _in_paths({source: files[source] for source in sources}, clashing)
+    return found
+
+
+def _in_paths(paths: Mapping[str, str], groups: Sequence[Sequence[str]]) -> dict[str, str]:
+    """The words of their paths in which files of one group differ: nas and ssd of `nas-4k.json` and `ssd-4k.json`.
+    Files of which none shares its words with another are named by folder, file name or path.
+    """
+    words = {file: _WORDS.findall(path) for file, path in paths.items()}
+    differ = set()
+    for group in groups:
+        differ |= set().union(*(words[file] for file in group)) - set.intersection(
+            *(set(words[file]) for file in group)
+        )
+    uses = Counter(word for of in words.values() for word in dict.fromkeys(of))
+    for known in ({word for word in differ if uses[word] > 1}, differ):
+        told = {file: " ".join(word for word in of if word in known) for file, of in words.items()}
+        if all(len({told[file] for file in group}) == len(group) for group in groups):
+            break
+    if len(set(told.values())) < len(paths):
+        return told
+    split = {file: path.rpartition("/") for file, path in paths.items()}
+    for place in (0, 2):
+        if len({parts[place] for parts in split.values()}) == len(paths):
+            return {file: parts[place] for file, parts in split.items()}
+    return dict(paths)
 
 
 def _short(label: str | None, most: int = 80) -> str | None:

@@ -24,6 +24,9 @@ _NAMES = {
     "lat_p99_ns": ("lat_p99_low_ns", "lat_p99_high_ns", "lat_p99_sd_ns"),
 }
 _WRITE = {"bw_bytes_per_s": format_rate, "iops": format_count}
+MIDDLE = "middle"
+"""The statistic of a load that has several readings which nothing tells apart begins so."""
+_MOST_NAMED = 1000
 _CLONES = frozenset({"fio"})
 """Tools that print one load several times in one file because several jobs ran it at once."""
 
@@ -48,25 +51,43 @@ class Known(Protocol):
 
 
 def with_repeats(readings: Sequence[Known], estimates: Sequence[Estimate]) -> tuple[Estimate, ...]:
-    """One estimate in the place of those of one load with one label, where each stands in a file of its own.
+    """One estimate for each load of a set.
 
-    Mean and standard deviation of the values as they are, 95% by Student's t: as studies of repeated runs print them.
-    Several readings of a load in one file are repeats too, but for tools whose jobs are told one by one.
+    With one label, where each stands in a file of its own: mean and standard deviation of the values as they are, 95%
+    by Student's t, as studies of repeated runs print them. Several readings of a load in one file are repeats too, but
+    for tools whose jobs are told one by one. Other readings of one load that nothing tells apart: the middle one,
+    whatever their order, and between what they lie.
     """
     groups: dict[object, list[int]] = {}
     for at, (reading, e) in enumerate(zip(readings, estimates, strict=True)):
-        key = (reading.label, e.cell.key, e.direction) if reading.label else at
-        groups.setdefault(key, []).append(at)
+        groups.setdefault((reading.label, e.cell.key, e.direction), []).append(at)
     found = []
     for places in groups.values():
         members = [estimates[at] for at in places]
         files = Counter(readings[at].file for at in places)
         clones = max(files.values()) > 1 and any(readings[at].tool in _CLONES for at in places)
-        if len(members) < FEWEST or clones:
+        if len(members) < FEWEST:
             found += members
+        elif clones or not readings[places[0]].label:
+            found.append(_middle(members))
         else:
             found.append(_mean(members, len(files)))
     return tuple(found)
+
+
+def _middle(members: Sequence[Estimate]) -> Estimate:
+    name = next((name for name in _NAMES if any(getattr(e, name) is not None for e in members)), "bw_bytes_per_s")
+    known = sorted((e for e in members if getattr(e, name) is not None), key=lambda e: (getattr(e, name), e.notes))
+    middle = known[(len(known) - 1) // 2]
+    write = _WRITE.get(name, format_latency)
+    low, high = (write(getattr(known[at], name)) for at in (0, -1))
+    others = ", ".join(e.notes[0] for e in known if e is not middle)
+    first, *further = middle.notes
+    return replace(
+        middle,
+        statistic=f"{MIDDLE} of {len(members)} readings",
+        notes=(f"{first}; the others are {others[:_MOST_NAMED]}", f"{name}: {low} to {high}", *further),
+    )
 
 
 def _mean(members: Sequence[Estimate], files: int) -> Estimate:

@@ -14,6 +14,7 @@ from statistics import median
 
 from ioatlas.analysis.best import NUMBER_WIDTH, client_limited, disagrees, half_interval, usable, with_fresh
 from ioatlas.analysis.drift import level_words
+from ioatlas.analysis.imported_repeats import MIDDLE
 from ioatlas.analysis.wander import wander_words
 from ioatlas.analysis.wording import per_cent, plural
 from ioatlas.model.application import is_work, work_of
@@ -352,6 +353,11 @@ def _imported(result: CampaignResult, measured: Sequence[Estimate], _best: Seque
     if not measured and any(e.kind == "imported" for e in result.estimates):
         text = "Another tool's values: nothing here could check how they were measured."
         yield Doubt(DoubtCode.IMPORTED, Trust.FAIR, text, "measure the same loads with `ioatlas map`, then `compare`")
+        if clashing := [e for e in result.estimates if e.statistic.startswith(MIDDLE)]:
+            text = f"{len(clashing)} loads have several readings that nothing tells apart; the middle one is shown."
+            yield Doubt(
+                DoubtCode.IMPORTED, Trust.FAIR, text, "import each set with a `--label` of its own", _keys(clashing)
+            )
 
 
 _RULES: tuple[_Rule, ...] = (

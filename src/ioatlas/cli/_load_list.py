@@ -23,7 +23,7 @@ def makes_no_map(result: CampaignResult) -> bool:
     """Whether these are imported loads of which hardly two are of one kind."""
     if any(e.kind != "imported" for e in result.estimates):
         return False
-    cells = {(e.cell.key, e.direction): e for e in result.estimates}.values()
+    cells = result.estimates
     kinds = Counter(_kind(e) for e in cells)
     told_above = len(cells) <= _FEWEST and all(e.bw_bytes_per_s for e in cells)
     return not told_above and len(kinds) * 2 > len(cells)
@@ -38,12 +38,8 @@ def load_list(result: CampaignResult, *, width: int, lines: int, more: str) -> l
     from rich.text import Text
 
     namer = Namer([e.cell for e in result.estimates], [one.name for one in result.targets])
-    loads: dict[tuple[str, str], list[Estimate]] = {}
-    for e in result.estimates:
-        loads.setdefault((e.cell.key, e.direction), []).append(e)
     rows = [
-        (_rates(found), _kind(found[0])[2], namer.short(found[0].cell, without=("operation",)), found[0].cell.target)
-        for found in loads.values()
+        (_rate(e), _kind(e)[2], namer.short(e.cell, without=("operation",)), e.cell.target) for e in result.estimates
     ]
     shown = rows if len(rows) <= lines else rows[: max(lines - 1, 0)]
     if not shown:
@@ -57,16 +53,6 @@ def load_list(result: CampaignResult, *, width: int, lines: int, more: str) -> l
     if len(shown) < len(rows):
         drawn.append(Text(f"... and {len(rows) - len(shown)} more ({more})"))
     return drawn
-
-
-def _rates(found: list[Estimate]) -> str:
-    """Of one reading its rate, of several the lowest and the highest."""
-    ordered = sorted(found, key=lambda e: (e.bw_bytes_per_s or 0.0, e.iops or 0.0))
-    low, high = _rate(ordered[0]), _rate(ordered[-1])
-    if low == high:
-        return high
-    number, _, unit = low.rpartition(" ")
-    return f"{number if high.endswith(f' {unit}') else low} to {high}"
 
 
 def _rate(e: Estimate) -> str:

@@ -13,6 +13,7 @@ from ioatlas import beneath
 from ioatlas.analysis.balance import client_findings
 from ioatlas.analysis.imported import ImportedMap, Labelled, imported_map
 from ioatlas.analysis.imported_methods import differences
+from ioatlas.analysis.imported_repeats import MIDDLE
 from ioatlas.analysis.wording import plural
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode
@@ -188,11 +189,10 @@ def _findings(found: ImportedMap, problems: list[str]) -> tuple[Finding, ...]:
     ]
     sentences += _of_repeats(repeated)
     sentences += _shared(found.estimates)
-    places = Counter((e.cell.key, e.direction) for e in found.estimates)
-    if (clashing := sum(count > 1 for count in places.values())) > 0:
+    if (clashing := sum(e.statistic.startswith(MIDDLE) for e in found.estimates)) > 0:
         several = (
-            f"{plural(clashing, 'load')} with more than one reading in a set: the map shows the first, the cell "
-            "lists the others, and compare takes them all. `ioatlas import --repeats` makes means of repeats."
+            f"{plural(clashing, 'load')} with several readings that neither folder, file name, host nor label tells "
+            "apart: the map shows the middle one. `--label` names sets; `--repeats` makes means of repeats."
         )
         sentences.append(Finding(FindingCode.IMPORTED, several))
     for direction in ("read", "write"):

@@ -47,22 +47,12 @@ def test_folders_tell_sets_apart_and_their_files_are_readings_of_one_load(import
     texts = {f"{folder}/run{n}.txt": MDTEST.format(rate=f"{rate + n}.0") for n in range(5) for folder, rate in RATES}
     said = imported(texts)
     lines = [" ".join(line.split()) for line in said.splitlines()]
-    assert "100 to 104 ops/s file creation 4 jobs mdtest 4.0.0, hdd" in lines
-    assert "700 to 704 ops/s file creation 4 jobs mdtest 4.0.0, usb" in lines
+    assert "102 ops/s file creation 4 jobs mdtest 4.0.0, hdd" in lines
+    assert "702 ops/s file creation 4 jobs mdtest 4.0.0, usb" in lines
     assert "run3" not in said
 
 
 RATES = (("hdd", 100), ("ssd", 500), ("usb", 700))
-
-
-def test_a_range_over_two_units_tells_both(imported):
-    texts = {
-        f"{folder}/run{n}.txt": IOR.format(rate=rate)
-        for folder in "abcd"
-        for n, rate in enumerate(("0.0005", *["2"] * 4))
-    }
-    said = imported(texts)
-    assert "524 B/s to 2 MiB/s" in said
 
 
 def test_repeats_are_those_of_a_folder_where_each_folder_has_some(imported):
@@ -80,7 +70,7 @@ def test_a_folder_for_each_repeat_tells_no_sets_apart(imported):
 
 def test_a_few_files_in_folders_are_sets_of_their_own(imported):
     said = imported({f"{folder}/{name}.txt": MDTEST.format(rate="5.0") for folder in "ab" for name in ("x", "y")})
-    assert all(f"mdtest 4.0.0, {name}" in said for name in ("a, x.txt", "a, y.txt", "b, x.txt", "b, y.txt"))
+    assert all(f"mdtest 4.0.0, {name}" in said for name in ("a/x.txt", "a/y.txt", "b/x.txt", "b/y.txt"))
 
 
 def test_where_nothing_is_readable_the_next_step_is_told(tmp_path):

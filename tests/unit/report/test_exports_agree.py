@@ -16,7 +16,7 @@ from ioatlas.interop.read.source import Source
 from ioatlas.model.result import CampaignResult
 from ioatlas.report.export import to_figure
 from ioatlas.report.export.drawing import Drawing
-from ioatlas.report.export.grid import Layout, lay_out
+from ioatlas.report.export.grid import lay_out
 from ioatlas.report.export.quantities import quantity
 from ioatlas.report.export.to_csv import write_csv
 from ioatlas.report.export.to_gnuplot import write_gnuplot
@@ -78,17 +78,6 @@ def values(result: CampaignResult) -> Counter[str]:
     return Counter(f"{float(row['bw_bytes_per_s']):.6g}" for row in table(result) if row["bw_bytes_per_s"])
 
 
-def drawn_from(result: CampaignResult, layout: Layout) -> Counter[str]:
-    """Of the CSV, what a drawing has to show: of several readings of one place the first."""
-    if not any(tile.several for page in layout.pages for tile in page.tiles):
-        return values(result)
-    by_load: dict[tuple[str, ...], float] = {}
-    for row in table(result):
-        load = tuple(row[name] for name in ("operation", "rw", "bs_bytes", "size_bytes", "direction"))
-        by_load.setdefault(load, float(row["bw_bytes_per_s"]))
-    return Counter(f"{found:.6g}" for found in by_load.values())
-
-
 def test_json_has_the_rows_of_the_csv(result):
     text = io.StringIO()
     write_json(result, text)
@@ -103,7 +92,7 @@ def test_gnuplot_has_every_value_of_the_csv(result, tmp_path):
     lines = [line.split() for line in data.read_text().splitlines() if line and not line.startswith("#")]
     # Its figures are rounded already: rounded once more a half may go the other way.
     drawn = sorted(float(line[2]) for line in lines if line[2] != "NaN")
-    assert drawn == pytest.approx(sorted(map(float, drawn_from(result, layout).elements())), rel=2e-5)
+    assert drawn == pytest.approx(sorted(map(float, values(result).elements())), rel=2e-5)
 
 
 @pytest.mark.parametrize("log", [False, True])
@@ -121,7 +110,7 @@ def test_maps_show_every_value_of_the_csv(result, log):
             for image in images:
                 shown = np.asarray(image.get_array(), dtype=float)
                 found.update(f"{value * drawing.unit.factor:.6g}" for value in shown.flat if np.isfinite(value))
-    assert found == drawn_from(result, layout)
+    assert found == values(result)
 
 
 def test_lines_show_every_value_of_the_csv_and_name_each_line(result):
@@ -136,7 +125,7 @@ def test_lines_show_every_value_of_the_csv_and_name_each_line(result):
             shown = {y for tile in page.tiles for (_, y), entry in tile.cells.items() if drawing.quantity.shown(entry)}
             named = [text.get_text() for text in figure.legends[0].get_texts()]
             assert named == [layout.y.label(y) for y in layout.y.levels if y in shown]
-    assert found == drawn_from(result, layout)
+    assert found == values(result)
 
 
 def test_lists_of_sentences_are_joined_in_the_csv(nine):
@@ -207,20 +196,7 @@ def test_the_footnote_of_lines_stands_below_the_name_of_the_axis(tmp_path):
         assert note.get_window_extent().y1 <= (name.y0 + name.y1) / 2
 
 
-def test_several_readings_of_one_load_are_told_in_the_figure(tmp_path):
-    """14 runs that nobody called repeats."""
-    for number in range(14):
-        figures = "   ".join(str(100_000 + number + operation) for operation in range(9))
-        (tmp_path / f"run{number}.txt").write_text(IOZONE.format(size=1024, record=64, figures=figures))
-    assert Shell()("import", *sorted(tmp_path.glob("*.txt")), "-o", tmp_path / "kept").returncode == 0
-    several = load_result(tmp_path / "kept")
-    (path,) = to_figure.write_figures(several, lay_out(several), quantity("bw"), tmp_path / "a.svg", "svg")
-    assert "the first of several readings in 9 cells" in Path(path).read_text()
-
-
-def test_repeats_are_means_everywhere(repeats, tmp_path):
+def test_repeats_are_means_everywhere(repeats):
     rows = table(repeats)
     assert sorted(float(row["bw_bytes_per_s"]) for row in rows) == [(300_000 + n) * 1024 for n in range(9)]
     assert {row["n_repeats"] for row in rows} == {"5"}
-    (path,) = to_figure.write_figures(repeats, lay_out(repeats), quantity("bw"), tmp_path / "a.svg", "svg")
-    assert "the first of several" not in Path(path).read_text()

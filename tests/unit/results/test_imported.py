@@ -15,10 +15,12 @@ import pytest
 from click.testing import CliRunner
 from scipy import stats
 
+from ioatlas.analysis.imported import Labelled, imported_map
 from ioatlas.campaign import load_result
 from ioatlas.cli.export import command as export_command
 from ioatlas.cli.import_ import command
 from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.model.imported_reading import ImportedReading
 from ioatlas.report.export.quantities import quantity
 from ioatlas.report.export.to_csv import write_csv
 from ioatlas.report.page_data import report_data
@@ -134,8 +136,8 @@ def test_many_files_of_one_load_and_labelled_ones_are_repeats(tmp_path):
     bring_in(tmp_path / "many", tmp_path / "lib", **many)
     result = load_result(tmp_path / "lib")
     assert [target.name for target in result.targets] == ["fio 3.33"]
-    assert len(result.estimates) == 14
-    assert any("1 load with more than one reading" in finding.sentence for finding in result.findings)
+    (e,) = result.estimates
+    assert (e.bw_bytes_per_s, e.statistic, e.n_repeats) == (4_096_000 + 4096 * 6, "middle of 14 readings", 0)
     bring_in(tmp_path / "two", tmp_path / "named", "--label", "nas", one=fio_json(4_096_000), two=fio_json(8_192_000))
     assert [target.name for target in load_result(tmp_path / "named").targets] == ["nas"]
     found = compare_imported(tmp_path / "lib", tmp_path / "named")
@@ -224,12 +226,47 @@ def test_forty_tables_are_repeats_with_mean_deviation_and_interval(tmp_path):
     assert all(float(row["bw_sd"]) > 0 for row in rows)
 
 
-def test_without_a_word_of_the_user_readings_stay_as_they_are(tmp_path):
+@pytest.mark.parametrize("order", [1, -1])
+def test_without_a_word_of_the_user_the_middle_one_is_shown(order, tmp_path):
+    rates = [4_096_000 * n for n in (3, 1, 2)][::order]
+    readings = [ImportedReading("a.log", n, "fio", direction="read", bw_bytes_per_s=bw) for n, bw in enumerate(rates)]
+    (e,) = imported_map([Labelled("", one) for one in readings]).estimates
+    assert (e.bw_bytes_per_s, e.statistic) == (2 * 4_096_000, "middle of 3 readings")
+    assert len(imported_map([Labelled("", one) for one in readings], one_by_one=True).estimates) == 3
+
+
+@pytest.mark.parametrize(
+    "form", ["{system}/r{bs}.json", "res-{system}-{bs}.json", "{system}/2024/{bs}/out-{stamp}.json"]
+)
+def test_systems_whose_name_stands_in_the_path_are_sets(form):
+    found = imported_map(
+        Labelled(
+            "",
+            ImportedReading(
+                f"/home/me/{form.format(system=system, bs=bs, stamp=stamp)}",
+                1,
+                "fio",
+                rw="read",
+                direction="read",
+                bs_bytes=bs,
+                bw_bytes_per_s=rate * bs,
+            ),
+        )
+        for stamp, (system, rate, bs) in enumerate(
+            (system, rate, 4096 << n) for system, rate in (("nas", 9), ("ssd", 90), ("hdd", 3)) for n in range(5)
+        )
+    )
+    assert found.series == ("fio, nas", "fio, ssd", "fio, hdd")
+    assert {e.statistic for e in found.estimates} == {"single run"}
+    assert [e.bw_bytes_per_s for e in found.estimates if e.cell.option["bs"] == 4096] == [36864, 368640, 12288]
+
+
+def test_without_a_word_of_the_user_readings_are_no_repeats(tmp_path):
     forty_tables(tmp_path / "in", tmp_path / "plain")
     result = load_result(tmp_path / "plain")
-    assert len(result.estimates) == 40 * 18
+    assert len(result.estimates) == 18
     assert all(e.bw_low is None and not e.n_repeats for e in result.estimates)
-    assert any("`ioatlas import --repeats`" in finding.sentence for finding in result.findings)
+    assert {e.statistic for e in result.estimates} == {"middle of 40 readings"}
 
 
 def test_repeats_are_compared_one_by_one(tmp_path):

@@ -86,8 +86,6 @@ class Tile:
     column: Level | None
     row: Level | None
     cells: Mapping[tuple[Level, Level], Entry]
-    several: int = 0
-    """Cells that have several imported readings: the first stands for them."""
 
 
 @dataclass(frozen=True)
@@ -322,13 +320,11 @@ def _gathered(layout: Layout) -> Layout:
     if not imported or len(layout.pages) <= MANY_PAGES or len(filled) > FEW_CELLS * len(layout.pages):
         return layout
     rows: dict[Level, Entry] = {}
-    several = 0
     for page, tile, place in filled:
         text = _words_of(layout, page, tile, place)
-        several += tile.several if place == next(iter(tile.cells)) else 0
         rows.setdefault(text if text not in rows else f"{text} ({len(rows)})", tile.cells[place])
     cells: dict[tuple[Level, Level], Entry] = {("", name): entry for name, entry in rows.items()}
-    page = Page((), (Tile(None, None, cells, several),))
+    page = Page((), (Tile(None, None, cells),))
     return Layout(Axis("one cell each", ("",)), Axis("load", tuple(reversed(rows))), None, None, (page,))
 
 
@@ -355,13 +351,7 @@ def _spare(order: Sequence[str], single: Sequence[str], axes: Mapping[str, Axis]
     return next((name for name in (*order, *axes) if name in single), "")
 
 
-_Cells = dict[tuple[Level, Level], list[Entry]]
-
-
-def _tile(column: Level | None, row: Level | None, found: _Cells) -> Tile:
-    """Of several imported readings of one load the first stands for them, as on the page."""
-    cells = {place: entries_[0] for place, entries_ in found.items()}
-    return Tile(column, row, cells, sum(len(entries_) > 1 for entries_ in found.values()))
+_Cells = dict[tuple[Level, Level], Entry]
 
 
 def _pages(found: Sequence[Entry], layout: Layout, rest: Sequence[Axis]) -> list[Page]:
@@ -372,12 +362,12 @@ def _pages(found: Sequence[Entry], layout: Layout, rest: Sequence[Axis]) -> list
         at = coordinates(entry, names)
         tile = (at[columns.name] if columns else None, at[rows.name] if rows else None)
         page = placed.setdefault(tuple(at[axis.name] for axis in rest), {})
-        page.setdefault(tile, {}).setdefault((at[x.name], at[y.name]), []).append(entry)
+        page.setdefault(tile, {}).setdefault((at[x.name], at[y.name]), entry)
     pages = []
     for key in itertools.product(*(axis.levels for axis in rest)):
         if key in placed:
             grid = itertools.product(rows.levels if rows else (None,), columns.levels if columns else (None,))
-            tiles = tuple(_tile(column, row, placed[key].get((column, row), {})) for row, column in grid)
+            tiles = tuple(Tile(column, row, placed[key].get((column, row), {})) for row, column in grid)
             fixed = zip(rest, key, strict=True)
             pages.append(
                 Page(tuple((a, level) for a, level in fixed if len(a.levels) > 1 or a.name in ("rw", "target")), tiles)

@@ -24,7 +24,6 @@ Kind = Literal["png", "svg", "pdf"]
 Drawn = TypeVar("Drawn")
 Style = Literal["map", "lines"]
 
-_SEVERAL = "the first of several readings in {count} cells"
 HATCHES: dict[Status, tuple[str, str]] = {
     "missing": ("xxx", "no value"),
     "predicted": ("///", "predicted"),
@@ -160,9 +159,8 @@ def _panels(page: Page, drawing: Drawing, title: str, *, tile_inches: tuple[floa
     grid = list(figure.subplots(arranged.rows, arranged.columns, squeeze=False).flat)
     for unused in grid[arranged.count :]:
         unused.remove()
-    several = sum(tile.several for tile in page.tiles)
     lines = textwrap.wrap(title, width=max(20, round(LETTERS_PER_INCH * size[0])))
-    figure.suptitle("\n".join([*lines, *([_SEVERAL.format(count=several)] if several else [])]), fontsize=12)
+    figure.suptitle("\n".join(lines), fontsize=12)
     for number, (panel, tile) in enumerate(zip(grid, page.tiles, strict=False)):
         row, column = arranged.place(number)
         if layout.columns and tile.column is not None and (row == 0 or arranged.wrapped):

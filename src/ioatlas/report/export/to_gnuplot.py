@@ -150,9 +150,6 @@ def _page_lines(page: Page, drawing: Drawing, first_index: int, size: tuple[int,
     width, height = size
     arranged = layout.arrange(page)
     gap = GAP + (HEADING if arranged.wrapped else 0)
-    several = sum(tile.several for tile in page.tiles)
-    if several:
-        title += f" (the first of several readings in {several} cells)"
     yield (
         f"set multiplot layout {arranged.rows},{arranged.columns} margins screen {LEFT / width:.4f}, "
         f"{1 - RIGHT / width:.4f}, {BOTTOM / height:.4f}, {1 - TOP / height:.4f} "
