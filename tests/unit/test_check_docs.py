@@ -1,15 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """scripts/check_docs.py finds each kind of fault, and only faults."""
 
-import importlib.util
 from pathlib import Path
 
+import check_docs
 import pytest
-
-ROOT = Path(__file__).resolve().parents[2]
-_SPEC = importlib.util.spec_from_file_location("check_docs", ROOT / "scripts" / "check_docs.py")
-check_docs = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(check_docs)
 
 GLOSSARY = """
 <!-- retired: begin -->

@@ -1,20 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every command has a manual page that groff takes without a warning and that tells every option."""
 
-import importlib.util
 import re
 import shutil
 import subprocess
-from pathlib import Path
 
+import man
 import pytest
 
 from ioatlas.cli import SECTIONS
 
-ROOT = Path(__file__).resolve().parents[2]
-_SPEC = importlib.util.spec_from_file_location("man", ROOT / "scripts" / "man.py")
-man = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(man)
 PAGES = man.pages()
 
 

@@ -1,16 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The pages of docs/reference that are made from the code; `make lint` says whether they are what the code says."""
 
-import importlib.util
-from pathlib import Path
+import reference
 
 from ioatlas.model.export_columns import FIXED, REST
 from ioatlas.report.dictionary import MEANINGS
-
-ROOT = Path(__file__).resolve().parents[2]
-_SPEC = importlib.util.spec_from_file_location("reference", ROOT / "scripts" / "reference.py")
-reference = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(reference)
 
 
 def test_every_column_is_described_and_nothing_else():

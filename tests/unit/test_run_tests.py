@@ -1,17 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """scripts/run_tests.py: which long tests a clone runs, and what a run says of processor time."""
 
-import importlib.util
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).resolve().parents[2]
-_SPEC = importlib.util.spec_from_file_location("run_tests", ROOT / "scripts" / "run_tests.py")
-run_tests = sys.modules["run_tests"] = importlib.util.module_from_spec(_SPEC)  # its dataclasses look themselves up
-_SPEC.loader.exec_module(run_tests)
+import run_tests
 
 
 def git(place, *arguments):
