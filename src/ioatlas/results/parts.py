@@ -26,8 +26,6 @@ Row = tuple[Cell, str]
 class ResultParts:
     """The parts of one campaign's result."""
 
-    hidden_reasons: ClassVar[frozenset[str]] = frozenset()
-    """Reasons of cells that were made on the way and are no cells of the result."""
     hidden_purposes: ClassVar[frozenset[Purpose]] = frozenset({Purpose.PROBE})
     """Purposes of visits that are no visits of the result."""
     attributed: ClassVar[bool] = True

@@ -30,7 +30,7 @@ from ioatlas.model.finding import Finding
 from ioatlas.model.map_model import Maps
 from ioatlas.model.outcomes import Blocks, ComputeSeconds, HoleCheck, Integrity, Needed, Voided
 from ioatlas.model.purpose import Purpose
-from ioatlas.model.reason import BUDGET_ENDED, UnmeasuredCode, UnmeasuredReason, read_unmeasured
+from ioatlas.model.reason import ASIDE, BUDGET_ENDED, UnmeasuredCode, UnmeasuredReason, read_unmeasured
 from ioatlas.model.result import CampaignResult, Unmeasured
 from ioatlas.model.testbed import Testbed, value_text
 from ioatlas.model.units import format_duration
@@ -103,7 +103,7 @@ class _Read:
         journal = parts.journal
         made = journal.visits(with_series=True)
         visits = [visit for visit in made if visit.purpose not in parts.hidden_purposes]
-        rows, told = parts.rows([row for row in journal.cells() if row[1] not in parts.hidden_reasons], visits)
+        rows, told = parts.rows([row for row in journal.cells() if row[1] not in ASIDE], visits)
         return cls(
             parts,
             rows,

@@ -19,7 +19,7 @@ from ioatlas import beneath
 from ioatlas.errors import IoAtlasError
 from ioatlas.model.cell import TARGETS
 from ioatlas.model.purpose import Purpose
-from ioatlas.model.reason import UnmeasuredCode
+from ioatlas.model.reason import ASIDE
 from ioatlas.model.status import BatchStatus, RemarkKind, VisitStatus
 from ioatlas.model.words import words
 from ioatlas.store.stored import LARGEST, REMEDY, STATES, Row, short
@@ -189,7 +189,7 @@ def rule_of(column: sa.Column[Any]) -> Rule:
     return usual[type(column.type)]
 
 
-_TOLD_REASONS = f"('', '{UnmeasuredCode.NOT_OF_THE_MAP}', '{UnmeasuredCode.FIRST_LOOK}')"
+_MEASURED = ", ".join(f"'{reason}'" for reason in ("", *sorted(ASIDE)))
 _MADE = "status IN ('done', 'discarded')"
 REFERENCES: tuple[tuple[str, str, str], ...] = (
     (
@@ -210,7 +210,7 @@ REFERENCES: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "visit",
-        f"status = 'planned' AND cell_key IN (SELECT cell_key FROM cell WHERE reason NOT IN {_TOLD_REASONS})",
+        f"status = 'planned' AND cell_key IN (SELECT cell_key FROM cell WHERE reason NOT IN ({_MEASURED}))",
         "it is planned for a cell that is not to be measured",
     ),
     (

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 
 from ioatlas.model.purpose import Purpose
-from ioatlas.model.reason import Reason, ReasonCode, read_reasons
+from ioatlas.model.reason import ASIDE, Reason, ReasonCode, read_reasons
 from ioatlas.model.status import VisitStatus
 from ioatlas.model.verdict import Verdict, read_verdict
 from ioatlas.model.visit import ClientPart, Visit
@@ -275,5 +275,11 @@ def plan_visits(link: sa.Connection, visits: Iterable[NewVisit], first_replicate
         }
         for visit in visits
     ]
-    if rows:
-        link.execute(t.visit.insert(), rows)
+    if not rows:
+        return
+    last = link.execute(sa.select(sa.func.coalesce(sa.func.max(t.visit.c.visit_id), 0))).scalar_one()
+    link.execute(t.visit.insert(), rows)
+    unmeasured = t.cell.c.reason.not_in(("", *ASIDE))
+    wrong = sa.select(t.cell.c.reason).join(t.visit).where(t.visit.c.visit_id > last, unmeasured).limit(1)
+    if (reason := link.execute(wrong).scalar()) is not None:  # no command would read the journal any more
+        raise AssertionError(f"a visit is planned for a cell that is not measured: {reason}")

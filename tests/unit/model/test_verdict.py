@@ -100,6 +100,7 @@ def test_the_field_s_word_is_shown_for_the_one_of_the_journal():
         ("not reached", UnmeasuredCode.NOT_REACHED, ""),
         ("failed: fio reported error 5: EIO", UnmeasuredCode.FAILED, "fio reported error 5: EIO"),
         ("a step of the load-latency curve", UnmeasuredCode.NOT_OF_THE_MAP, ""),
+        ("a trial of the search for the highest load", UnmeasuredCode.TRIAL, ""),
         ("on holiday", UnmeasuredCode.OTHER, "on holiday"),
     ],
 )

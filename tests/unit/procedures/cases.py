@@ -67,7 +67,7 @@ load = 400
 points = [100, 50]
 {TWO_STREAMS}
 """
-HIGHEST = POINTS.replace("load = 400\npoints = [100, 50]", 'limit = "5ms"\npoints = [100, 50]')
+HIGHEST = POINTS.replace("load = 400", 'load = "highest"\nlimit = "5ms"')
 TRACE = """
 visits = 2
 trace = "TRACE"

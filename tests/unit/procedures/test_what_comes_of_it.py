@@ -46,7 +46,7 @@ def test_a_plan_is_told_in_figures_and_in_words(made, monkeypatch):
     plan = campaign.open_plan(read_campaign((world.directory / "campaign.toml").read_text()))
     procedure = procedure_of(plan.spec)
     summary = procedure.summary(plan)
-    assert summary["cells"] == len(plan.to_measure)
+    assert summary["cells"] == len(summary.get("load_points", plan.to_measure))  # those of a search are not yet known
     assert 0 < procedure.seconds(plan) < 24 * 3600
     text = procedure.text(plan, summary)
     assert name != "rounds" or any("SNIA" in line for line in text.cost)
@@ -60,7 +60,7 @@ def test_a_plan_that_was_recorded_is_told_as_well(made):
     plan, procedure = recorded_plan(journal, CAMPAIGN.tables), procedure_of_journal(journal)
     journal.close()
     summary = procedure.summary(plan)
-    assert summary["cells"] == len(plan.to_measure)
+    assert summary["cells"] == len(summary.get("load_points", plan.to_measure))  # those of a search are not yet known
     assert summary["seconds"] > 0
     assert summary["bytes_written"] >= plan.layout_bytes
     procedure.text(plan, summary)

@@ -186,6 +186,13 @@ def test_left_out_cells_lose_their_planned_visits(journal):
     assert journal.cells() == [(CELL, "left out: budget")]
 
 
+def test_no_visit_is_planned_that_a_later_check_refuses(journal):
+    journal.leave_out({CELL.key: "left out: budget"})
+    with pytest.raises(AssertionError):
+        journal.add_visits([NewVisit(CELL.key, 0, 7)])
+    assert journal.planned(Purpose.SWEEP) == []
+
+
 def test_a_directory_without_a_journal_and_a_taken_one_are_told_apart(tmp_path, journal):
     with pytest.raises(UsageError, match="no journal"):
         Journal.open(tmp_path)

@@ -769,6 +769,7 @@ export const UnmeasuredCode = {
   NOT_REACHED: "not reached",
   NOT_OF_THE_MAP: "a step of the load-latency curve",
   FIRST_LOOK: "a first look at the speed",
+  TRIAL: "a trial of the search for the highest load",
   OTHER: "other",
 } as const;
 export type UnmeasuredCode = (typeof UnmeasuredCode)[keyof typeof UnmeasuredCode];

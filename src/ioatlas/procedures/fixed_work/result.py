@@ -15,7 +15,6 @@ from ioatlas.model.cell import Cell
 from ioatlas.model.chart import ChartBound
 from ioatlas.model.finding import FindingCode
 from ioatlas.model.outcomes import KnownMemory
-from ioatlas.model.reason import UnmeasuredCode
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.testbed import Testbed
 from ioatlas.model.visit import Visit
@@ -23,8 +22,6 @@ from ioatlas.procedures.fixed_work.options import FixedWorkOptions
 from ioatlas.results.parts import ResultParts
 from ioatlas.testbed.facts_file import typed_lines
 
-LOOK = UnmeasuredCode.FIRST_LOOK
-"""Why a cell is none of the study: it was run once before it, on a small file."""
 MAP_FINDINGS = frozenset({FindingCode.PEAK, FindingCode.KNEE, FindingCode.SATURATION, FindingCode.NOISE})
 """Findings that name extremes of a map or its lines along numjobs, which a fixed-work study has not, or that it words
 itself.
@@ -33,8 +30,6 @@ itself.
 
 class SequenceParts(ResultParts):
     """Charts and tables beside the cells, and findings in the place of a map's."""
-
-    hidden_reasons = frozenset({LOOK})
 
     def finish(self, result: CampaignResult, visits: Sequence[Visit], beds: Mapping[str, Testbed]) -> CampaignResult:
         memories = self.journal.kept(KnownMemory).sizes_bytes

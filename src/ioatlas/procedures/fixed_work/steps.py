@@ -26,6 +26,7 @@ from ioatlas.model.events import Event
 from ioatlas.model.fixed_work import FIO, IOZONE, WorkSequence, operation_of, sequences_of, tool_of
 from ioatlas.model.outcomes import KnownMemory
 from ioatlas.model.purpose import Purpose
+from ioatlas.model.reason import UnmeasuredCode
 from ioatlas.model.status import SectionState, VisitStatus
 from ioatlas.model.units import format_duration, format_size
 from ioatlas.model.verdict import Verdict, VerdictCode
@@ -35,7 +36,6 @@ from ioatlas.procedures.fixed_work.iozone import iozone_process, read_iozone
 from ioatlas.procedures.fixed_work.iozone_results import also_moved, iozone_results
 from ioatlas.procedures.fixed_work.options import FixedWorkOptions
 from ioatlas.procedures.fixed_work.plan import fewer, known_memory, sequence_cells, with_size
-from ioatlas.procedures.fixed_work.result import LOOK
 from ioatlas.procedures.fixed_work.work_file import WorkFile
 from ioatlas.run.gates import Gates
 from ioatlas.run.intake import Intake
@@ -314,7 +314,7 @@ class SequenceSteps(SequencedSteps[WorkSequence]):
                 )
                 cells = [replace(cell, state=LOOK_STATE) for cell in made]  # never one of the study's own cells
                 for cell in cells:
-                    self.runner.know(cell, LOOK)
+                    self.runner.know(cell, UnmeasuredCode.FIRST_LOOK)
                 self.journal.add_visits(self.new_visit(cell, -1, generator, Purpose.PROBE) for cell in cells)
                 keys = [cell.key for cell in cells]
                 rows = sorted(self.journal.planned(Purpose.PROBE), key=lambda row, keys=keys: keys.index(row.cell_key))  # type: ignore[misc]

@@ -16,12 +16,12 @@ from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.load_curve import LoadCurve
 from ioatlas.model.outcomes import HighestLoads, IdleWatts, KeptMeter, Meters
 from ioatlas.model.purpose import Purpose
+from ioatlas.model.reason import ASIDE
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.testbed import Testbed
 from ioatlas.model.units import format_count, format_latency, format_rate, format_size_rounded
 from ioatlas.model.visit import Visit
 from ioatlas.procedures.load_points.options import HIGHEST, StreamsSpec, streams_of
-from ioatlas.procedures.load_points.steps import TRIAL
 from ioatlas.results.parts import Axes, ResultParts, Row
 from ioatlas.store.journal import Journal
 
@@ -65,7 +65,7 @@ def load_cells(journal: Journal) -> dict[str, Cell]:
     found = {
         cell.key: cell
         for cell, reason in rows
-        if reason != TRIAL and (LOAD in cell.option or OFFERED not in cell.option)
+        if reason not in ASIDE and (LOAD in cell.option or OFFERED not in cell.option)
     }
     return found or {cell.key: cell for cell, _ in rows if cell.key in visited}
 

@@ -16,7 +16,7 @@ from ioatlas.fio.batch import TURN_MS, Section
 from ioatlas.model.events import Event
 from ioatlas.model.outcomes import HighestLoad, HighestLoads, IdleWatts
 from ioatlas.model.purpose import Purpose
-from ioatlas.model.reason import BUDGET_ENDED
+from ioatlas.model.reason import BUDGET_ENDED, UnmeasuredCode
 from ioatlas.model.status import RemarkKind
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_count, format_duration
@@ -43,8 +43,6 @@ from ioatlas.stats.gates import CPU_LIMIT_PERCENT
 from ioatlas.stats.stream_gates import offered_iops, stream_backlog
 from ioatlas.store.journal import NewVisit, PlannedVisit
 
-TRIAL = "a trial of the search for the highest load"
-"""Why a cell of the search is no load point."""
 SHORTEST_WINDOW_SECONDS = 0.5
 LONG = 0.95
 FRUITLESS_TRIALS = 3
@@ -157,7 +155,7 @@ class LoadPointSteps(Steps):
         if answer.next is None:
             return []
         load, long = answer.next
-        cell = self.runner.know(phase.cell(target.name, load_iops=load), TRIAL)
+        cell = self.runner.know(phase.cell(target.name, load_iops=load), UnmeasuredCode.TRIAL)
         length = self._window_ms if long else round(trial_seconds(self.runner.plan.spec) * 1000)
         seed = self._seed(len(made), load)
         return [NewVisit(cell.key, len(made), seed, Purpose.SEARCH, alone=True, runtime_ms=length)]

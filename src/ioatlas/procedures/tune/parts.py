@@ -14,7 +14,7 @@ from ioatlas.model.purpose import Purpose
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.testbed import Testbed
 from ioatlas.model.visit import Visit
-from ioatlas.procedures.tune.result import CURVE, NOT_OF_THE_MAP, Best, CurvePoint, Tuning, load_tuning
+from ioatlas.procedures.tune.result import CURVE, Best, CurvePoint, Tuning, load_tuning
 from ioatlas.procedures.tune.wording import asked, best_sentence, none_sentence, setting
 from ioatlas.results.parts import ResultParts
 
@@ -25,7 +25,6 @@ PLACE = "load-curves"
 class TuneParts(ResultParts):
     """The trials are a map over numjobs x iodepth; the steps of the curve are none of it."""
 
-    hidden_reasons = frozenset({NOT_OF_THE_MAP})
     hidden_purposes = frozenset({Purpose.PROBE, CURVE})
 
     def findings(self, result: CampaignResult) -> tuple[Finding, ...]:

@@ -17,7 +17,6 @@ from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.load_curve import Sizing
 from ioatlas.model.purpose import Purpose
-from ioatlas.model.reason import UnmeasuredCode
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.model.visit import Visit
 from ioatlas.procedures.tune.kept import Refuted, TuneEnd, TuneGoal, Unrunnable
@@ -27,9 +26,6 @@ from ioatlas.store.journal import Journal
 
 SEARCH, FRESH, CURVE = Purpose.SWEEP, Purpose.FRESH, Purpose.CURVE
 """Purposes of the visits of a search; its trials are a sweep to everything else that reads the journal."""
-NOT_OF_THE_MAP = UnmeasuredCode.NOT_OF_THE_MAP
-"""Why a cell of the curve is no cell of the map."""
-
 
 PERCENTS = tuple(range(10, 101, 10))
 OVERLOADED = 0.99

@@ -15,7 +15,7 @@ from ioatlas.fio.batch import Batch, Section
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.events import Event
 from ioatlas.model.purpose import Purpose
-from ioatlas.model.reason import Reason, ReasonCode
+from ioatlas.model.reason import Reason, ReasonCode, UnmeasuredCode
 from ioatlas.model.status import RemarkKind, VisitStatus
 from ioatlas.model.visit import Visit
 from ioatlas.procedures.dense_map.plan import build_plan
@@ -24,7 +24,6 @@ from ioatlas.procedures.tune.result import (
     CURVE,
     FEWEST_FRESH,
     FRESH,
-    NOT_OF_THE_MAP,
     PERCENTS,
     REPEATED,
     SEARCH,
@@ -180,7 +179,7 @@ class TuneSteps(Steps):
         random.Random(self._spec.order_seed).shuffle(levels)  # noqa: S311 - an order, not a secret
         rows = []
         for level in levels:
-            cell = self._cell_of((level.numjobs, level.iodepth), level.options, NOT_OF_THE_MAP)
+            cell = self._cell_of((level.numjobs, level.iodepth), level.options, UnmeasuredCode.NOT_OF_THE_MAP)
             longest = TRIAL_LONGEST_MS if left is None else each
             wanted = min(longest, max(each, round(1000 * CURVE_IOS / level.offered_iops)))
             rows.append(NewVisit(cell.key, level.percent, self._seed(level.percent, 7), CURVE, runtime_ms=wanted))
@@ -219,7 +218,7 @@ class TuneSteps(Steps):
             left = self.budget.left
             if left is not None and (1 + REPEATS) * length / 1000 * self.budget.slowdown + 3 > left:
                 return
-            cell = self._cell_of((level.numjobs, level.iodepth), level.options, NOT_OF_THE_MAP)
+            cell = self._cell_of((level.numjobs, level.iodepth), level.options, UnmeasuredCode.NOT_OF_THE_MAP)
             numbers = (percent + n * REPEATED for n in range(1 + REPEATS))
             self.journal.add_visits(NewVisit(cell.key, k, self._seed(k, 7), CURVE, runtime_ms=length) for k in numbers)
             self.runner.make_planned(CURVE)
