@@ -2,7 +2,7 @@
 """Figures of fio's JSON: one direction of one job as a record in bytes and nanoseconds.
 
 * `io_bytes` is KiB before 2.21, bytes since; `io_kbytes` appears with the change.
-* `bw` is KiB/s always; `bw_bytes` (B/s) since 3.2.
+* `bw` is whole KiB/s always; `bw_bytes` (B/s) since 3.2. Before, bytes over runtime are more precise.
 * `slat`, `clat`, `lat` are microseconds up to 2.2x; `slat_ns`, `clat_ns`, `lat_ns` since 2.99.
 * json+ `bins` are bucket numbers up to 2.x (with `FIO_IO_U_PLAT_BITS` among them), bucket values in ns since 3.0.
 """
@@ -19,6 +19,8 @@ from ioatlas.model.histogram import Histogram
 
 _KIB = 1024
 _US = 1000
+_LONG_ENOUGH_MS = 1000
+"""From here on whole KiB of a run tell its rate better than whole KiB a second."""
 
 
 def number(value: Any) -> float | None:
@@ -130,10 +132,13 @@ def direction_of(name: str, record: Mapping[str, Any], *, kib_bytes: bool) -> Fi
         io_bytes = (count_of(record.get("io_kbytes")) or 0) * _KIB
     elif io_bytes is not None and kib_bytes and "io_kbytes" not in record:
         io_bytes *= _KIB
-    bw = number(record.get("bw_bytes"))
+    bw, runtime_ms = number(record.get("bw_bytes")), count_of(record.get("runtime"))
     if bw is None:
         kib = number(record.get("bw"))
         bw = None if kib is None else kib * _KIB
+        if bw is not None and io_bytes and runtime_ms and runtime_ms >= _LONG_ENOUGH_MS:
+            exact = io_bytes * 1000 / runtime_ms
+            bw = exact if abs(exact - bw) <= 2 * _KIB else bw
     total_ios = count_of(record.get("total_ios"))
     idle = total_ios == 0 and not io_bytes
     bw_dev = number(record.get("bw_dev"))
@@ -142,7 +147,7 @@ def direction_of(name: str, record: Mapping[str, Any], *, kib_bytes: bool) -> Fi
         io_bytes,
         bw,
         number(record.get("iops")),
-        count_of(record.get("runtime")),
+        runtime_ms,
         total_ios,
         count_of(record.get("short_ios")),
         count_of(record.get("drop_ios")),

@@ -174,7 +174,7 @@ def _unit_notes(version: str | None) -> list[str]:
     if _counts_kib(version):
         notes.append("io_bytes of this fio version is KiB: times 1024")
     if number_of is not None and number_of < (3, 2):
-        notes.append("bandwidth from fio's whole KiB/s")
+        notes.append("bandwidth from bytes and runtime: fio has whole KiB/s")
     if number_of is None or number_of < (2, 99):
         notes.append("latencies of this fio version are microseconds")
     return notes

@@ -26,7 +26,7 @@ JOB = {
 }
 KIB, BW, LAT = (
     "io_bytes of this fio version is KiB: times 1024",
-    "bandwidth from fio's whole KiB/s",
+    "bandwidth from bytes and runtime: fio has whole KiB/s",
     "latencies of this fio version are microseconds",
 )
 
@@ -214,3 +214,17 @@ def test_a_percentile_that_fio_did_not_print_is_read_off_its_bins():
     assert (found.percentile_ns(99), found.percentile_ns(99.0000001)) == (77.0, 77.0)
     assert (found.percentile_ns(50), found.percentile_ns(95)) == (10, 60)
     assert latency({"mean": 50.0}).percentile_ns(99) is None
+
+
+@pytest.mark.parametrize(
+    ("more", "bw"),
+    [
+        ({"io_bytes": 108_840, "runtime": 10_000, "bw": 10}, 10_884),
+        ({"io_bytes": 108_840, "runtime": 10_000, "bw": 10, "bw_bytes": 10_880}, 10_880),
+        ({"io_bytes": 5_000_000, "runtime": 10_000, "bw": 10}, 10_240),  # not of the same I/Os
+        ({"io_bytes": 4096, "runtime": 100, "bw": 40}, 40_960),
+    ],
+)
+def test_whole_kib_a_second_give_way_to_bytes_and_time(more, bw):
+    record = {name: value for name, value in READ.items() if name != "bw_bytes"} | more
+    assert direction_of("read", record, kib_bytes=False).bw_bytes_per_s == bw

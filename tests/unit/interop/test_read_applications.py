@@ -214,3 +214,65 @@ def test_mdtest_of_every_version(head, colon):
     assert (creation.tool, creation.tool_version, creation.operation) == ("mdtest", "3.4.0+dev", "file creation")
     assert (creation.numjobs, creation.iops, creation.spread, creation.statistic) == (4, 6990, 120.5, "mean of 3")
     assert removal.iops == 9
+
+
+def test_pgbench_runs_below_one_heading():
+    again = OLD_PGBENCH[OLD_PGBENCH.index("number of transactions actually") :]
+    shorter = "number of clients: 20\n" + again.replace("85.", "95.").replace("0.5 ms", "0.7 ms")
+    rates = "tps = 75.1 (including connections establishing)\ntps = 75.2 (excluding connections establishing)\n"
+    readings, problems = read_text(OLD_PGBENCH + shorter + rates)
+    assert problems == []
+    assert [(run.iops, run.numjobs, run.lat_mean_ns) for run in readings] == [
+        (85.296346, 10, 500_000),
+        (95.296346, 20, 700_000),
+        (75.2, 20, None),
+    ]
+    assert [run.details["scaling_factor"] for run in readings] == [10, 10, 10]
+    assert [run.details.get("transactions") for run in readings] == [10_000, 10_000, None]
+
+
+def test_a_rate_printed_as_zero_beside_another_is_no_rate():
+    run = one("fillrandom   :    4302.811 micros/op 232 ops/sec;    0.0 MB/s\n")
+    assert (run.iops, run.bw_bytes_per_s) == (232, None)
+
+
+RADOS = """hints = 1
+Maintaining 16 concurrent writes of 4194304 bytes to objects of size 4194304 for up to 10 seconds or 0 objects
+Object prefix: benchmark_data_host_1234
+  sec Cur ops   started  finished  avg MB/s  cur MB/s last lat(s)  avg lat(s)
+    0       0         0         0         0         0           -           0
+    1      16       139       123   491.977       492    0.122456    0.121789
+Total time run:         10.1234
+Total writes made:      1247
+Write size:             4194304
+Object size:            4194304
+Bandwidth (MB/sec):     492.72
+Stddev Bandwidth:       12.3
+Max bandwidth (MB/sec): 512
+Min bandwidth (MB/sec): 468
+Average IOPS:           123
+Stddev IOPS:            3
+Average Latency(s):     0.129765
+Stddev Latency(s):      0.0412
+Max latency(s):         0.412
+Min latency(s):         0.0211
+"""
+
+
+def test_rados_bench():
+    run = one(RADOS)
+    assert (run.tool, run.direction, run.rw, run.numjobs, run.iodepth) == ("rados bench", "write", None, 1, 16)
+    assert (run.bs_bytes, run.size_bytes, run.runtime_seconds, run.line) == (4 << 20, 4 << 20, 10.1234, 11)
+    assert run.iops == pytest.approx(1247 / 10.1234)
+    assert run.bw_bytes_per_s == pytest.approx(492.72 * 1024**2, rel=1e-4)
+    assert (run.lat_mean_ns, run.lat_kind, run.details["lat_max_ns"]) == (129_765_000, "total", 412_000_000)
+    read = RADOS.replace("Total writes made", "Total reads made").replace("Write size", "Read size")
+    readings, problems = read_text(RADOS + read)
+    assert [(run.direction, run.bs_bytes) for run in readings] == [("write", 4 << 20), ("read", 4 << 20)]
+    assert problems == []
+
+
+def test_rados_bench_that_was_stopped_has_no_result():
+    readings, problems = read_text(RADOS[: RADOS.index("Total time")])
+    assert readings == []
+    assert len(problems) == 1

@@ -274,7 +274,7 @@ def test_real_logs(tmp_path):
 
 @pytest.mark.parametrize(
     ("version", "unit"),
-    [("fio-2.16", 1000), ("fio-2.1.11", 1000), ("fio-3.12", 1), ("fio-3.33-5-g1234", 1), ("fio-2.16.tar.gz", 1)],
+    [("fio-2.16", 1000), ("fio-2.1.11", 1000), ("fio-3.12", 1), ("fio-3.33-5-g1234", 1)],
 )
 @pytest.mark.parametrize("place", ["", "logs/"])
 def test_latencies_of_a_log_have_the_unit_of_the_version_beside_it(tmp_path, version, unit, place):
@@ -294,9 +294,33 @@ def test_results_of_old_and_new_versions_beside_a_log_tell_nothing(tmp_path):
     (tmp_path / "new.json").write_text('{"fio version" : "fio-3.12", "jobs": []}')
     log = tmp_path / "a_slat.1.log"
     log.write_text("10, 800, 0, 4096\n20, 800, 0, 4096\n30, 800, 0, 4096\n")
-    (reading,), _ = read_path(log)
-    assert reading.details["slat_mean_ns"] == 800
-    assert "taken as nanoseconds" in reading.notes[0]
+    (reading,), problems = read_path(log)
+    assert reading.details["mean_of_unknown_unit"] == 800
+    assert len(problems) == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "beside", "mean_ns"),
+    [
+        # one I/O at a time: 5 ms each
+        ("5, 5000, 0, 4096\n10, 5000, 0, 4096\n15, 5000, 0, 4096\n", "", 5_000_000),
+        ("5, 5000000, 0, 4096\n10, 5000000, 0, 4096\n15, 5000000, 0, 4096\n", "", 5_000_000),
+        ("1000, 5000, 0, 4096, 0x0000\n2000, 5000, 0, 4096, 0x0000\n3000, 5000, 0, 4096, 0x0000\n", "", 5000),
+        # means of windows
+        ("1000, 5000, 0, 0\n2000, 5000, 0, 0\n3000, 5000, 0, 0\n", "1000, 200, 0, 0\n" * 3, 5_000_000),
+        ("1000, 5000, 0, 0\n2000, 5000, 0, 0\n3000, 5000, 0, 0\n", "1000, 190000, 0, 0\n" * 3, 5000),
+        ("1000, 5000, 0, 0\n2000, 5000, 0, 0\n3000, 5000, 0, 0\n", "", None),
+        ("1000, 800, 0, 4096\n2000, 800, 0, 4096\n3000, 800, 0, 4096\n", "", None),
+    ],
+)
+def test_the_unit_of_a_latency_log_without_a_version_is_that_of_a_busy_target(tmp_path, rows, beside, mean_ns):
+    log = tmp_path / "a_clat.1.log"
+    log.write_text(rows)
+    if beside:
+        (tmp_path / "a_iops.1.log").write_text(beside)
+    (reading,), problems = read_path(log)
+    assert reading.lat_mean_ns == mean_ns
+    assert len(problems) == (mean_ns is None)
 
 
 def test_what_else_shaped_a_load_is_told():

@@ -228,3 +228,26 @@ def test_line_numbers_are_those_of_the_page():
 def test_an_excerpt_without_the_lines_above_it():
     readings, _ = read_text(DISKSPD[DISKSPD.index("Total IO") :])
     assert [(r.direction, r.iops, r.runtime_seconds) for r in readings] == [("read", 1000.0, None)]
+
+
+def test_a_disk_mark_in_the_comments_of_a_program():
+    disk_mark = (
+        "CrystalDiskMark 8.0.1 x64\n[Read]\n"
+        "  RND    4KiB (Q=  1, T= 1):    41.375 MB/s [  10101.3 IOPS] <    98.75 us>\n[Write]\n"
+        "  RND    4KiB (Q=  1, T= 1):    71.375 MB/s [  17425.5 IOPS] <    58.75 us>\n"
+    )
+    for sign in ("// ", "//", "; ", "-- ", "* "):
+        readings, problems = read_text("".join(f"{sign}{line}\n" for line in disk_mark.splitlines()))
+        assert [reading.iops for reading in readings] == [10101.3, 17425.5], sign
+        assert problems == []
+
+
+def test_elbencho_below_its_heading():
+    text = (
+        "WRITE     Elapsed ms       :      49659      94917\n"
+        "          IOPS             :       9688       5092\n"
+        "          Throughput MiB/s :       9688       5092\n"
+        "---\n"
+    )
+    readings, _ = read_text(text)
+    assert [(reading.tool, reading.iops) for reading in readings] == [("elbencho", 5092)]

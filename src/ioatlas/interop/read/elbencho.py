@@ -22,9 +22,12 @@ from ioatlas.model.imported_reading import ImportedReading
 SIGNATURE = re.compile(
     r"^(?:\S[^\n]{0,200}?\s)?OPERATION\s+RESULT TYPE\s+FIRST DONE\s+LAST DONE"
     r"|^(?:ISO date[,;])?label[,;]path type[,;]paths[,;]hosts|^Label[,;]Phase[,;]RuntimeMS[,;]"
+    r"|^(?:WRITE|READ|RWMIX|MKDIRS|RMFILES|RMDIRS|STAT|SYNC|DROPCACHE)\s+Elapsed \w+\s+:\s"
     r"|\"phase_type\"\s*:\s*\"|^(?:ISO date[,;]).{0,400}\boperation[,;]time ms \[first\]",
     re.MULTILINE,
 )
+_FIRST = re.compile(r"^[A-Z][A-Z_0-9]{2,15}\s+Elapsed \w+\s+:\s")
+"""The first row of a phase, with which a text may begin whose heading was cut off."""
 _PHASE = re.compile(r"^(?:([A-Z][A-Z_0-9]{2,15})\s+|\s*)([A-Za-z].*?)\s*:\s+(\S+)(?:\s+(\S+))?\s*$")
 _LATENCIES = ("io lat", "io rd lat", "io wr lat", "files lat", "dirs lat")
 _CSV_HEADER = re.compile(r"iso date[,;]|label[,;]path type|label[,;]phase[,;]runtimems", re.IGNORECASE)
@@ -66,7 +69,8 @@ class _Table:
         elif "LAST DONE" in line and re.search(r"(?:^|\s)OPERATION\s+RESULT TYPE\s", line[:400]):
             self.begun = True
             yield from self.flush()
-        elif self.begun and (match := _PHASE.match(line)):
+        elif (self.begun or _FIRST.match(line)) and (match := _PHASE.match(line)):
+            self.begun = True
             if self.source.unended(number):
                 self.source.problem(number, "the file ends inside this row, which was not used")
                 return

@@ -38,6 +38,8 @@ _BENCH_FIO = re.compile(
 _VERSION = re.compile(rb"(?m)(?:^|[\";])fio-(\d{1,2}\.\d{1,3})(?:\.\d{1,3})?(?:-\w{1,20}){0,4}[ \t]*(?:\r?$|[\";])")
 """As fio prints it into its results."""
 _FIRST_NS = (2, 99)
+_IDLE, _BUSY = 0.02, 0.3
+"""I/Os in flight on average, below which a load would have left its target idle, and from which it kept it busy."""
 _NEIGHBOURS = 256
 _NEIGHBOUR_BYTES = 64 << 10
 _DIRECTIONS = ("read", "write", "trim")
@@ -56,6 +58,8 @@ class _Sum:
     last_ms: int = 0
     sizes: set[int] = field(default_factory=set)
     bytes: int = 0
+    priority: bool = False
+    """Whether the rows end with the priority of the I/O."""
     bins: dict[int, int] = field(default_factory=dict)
 
     def add(self, time_ms: int, value: int, size: int) -> None:
@@ -103,6 +107,17 @@ def _row_of(line: str) -> tuple[int, int, int, int]:
 
 
 def _log(source: Source, kind: str | None) -> Iterator[ImportedReading]:
+    sums = _sums(source, kind)
+    for direction, found in sorted(sums.items()):
+        yield _log_reading(source, kind, direction, found)
+    if kind is None and sums:
+        source.problem(
+            1, "a fio log whose name does not say what it logs (bw, iops, lat, clat, slat): its figures have no unit"
+        )
+
+
+def _sums(source: Source, kind: str | None) -> dict[int, _Sum]:
+    """Of the rows of each direction."""
     sums: dict[int, _Sum] = {}
     bad = 0
     for number, line in source.lines():
@@ -121,15 +136,11 @@ def _log(source: Source, kind: str | None) -> Iterator[ImportedReading]:
         if found is None:
             found = sums[direction] = _Sum(number)
         found.add(time_ms, value, size)
+        found.priority = found.priority or "0x" in line
         if kind in ("lat", "clat", "slat"):
             place = _bucket(value)
             found.bins[place] = found.bins.get(place, 0) + 1
-    for direction, found in sorted(sums.items()):
-        yield _log_reading(source, kind, direction, found)
-    if kind is None and sums:
-        source.problem(
-            1, "a fio log whose name does not say what it logs (bw, iops, lat, clat, slat): its figures have no unit"
-        )
+    return sums
 
 
 @lru_cache(maxsize=256)
@@ -151,8 +162,19 @@ def _versions_in(folder: Path) -> frozenset[tuple[int, int]]:
     return frozenset(found)
 
 
-def _latency_unit(source: Source) -> tuple[int, str]:
-    """Nanoseconds of a latency log's unit, and the note that says why."""
+def _rate(source: Source, found: _Sum, direction: int, seconds: float) -> float | None:
+    """I/Os a second of a latency log, by its rows; where they are means of windows, by the IOPS log beside it."""
+    if found.sizes != {0}:
+        return found.count / seconds if seconds > 0 else None
+    beside = Path(re.sub(r"_[sc]?lat(?=(?:\.\d+)?\.log)", "_iops", str(source.path)))
+    if str(beside) == str(source.path) or not beside.is_file():
+        return None
+    rates = _sums(Source.of(beside), None).get(direction)
+    return rates.total / rates.count if rates is not None and rates.sizes == {0} else None
+
+
+def _latency_unit(source: Source, kind: str, found: _Sum, direction: int, seconds: float) -> tuple[int | None, str]:
+    """Nanoseconds of a latency log's unit, None where nothing tells it; and the note that says why."""
     folder = Path(source.path).absolute().parent
     for place in (folder, folder.parent) if source.is_file else ():
         versions = _versions_in(place)
@@ -163,9 +185,21 @@ def _latency_unit(source: Source) -> tuple[int, str]:
             return unit, f"values are {word}: the results beside the log are of fio {told}"
         if old:
             break
-    return 1, (
-        "values taken as nanoseconds (fio 2.99 and newer); older fio logs microseconds and the log does not say which"
+    if found.priority:
+        return 1, "values are nanoseconds: only newer versions of fio write a priority"
+    if kind != "slat" and (rate := _rate(source, found, direction, seconds)) is not None:
+        in_flight = found.total / found.count / 1e9 * rate
+        if in_flight < _IDLE and in_flight * 1000 >= _BUSY:
+            return 1000, "values are microseconds: as nanoseconds they would leave the target idle"
+        if in_flight >= _BUSY:
+            return 1, "values are nanoseconds: as microseconds hundreds of I/Os would be in flight"
+    source.problem(
+        found.line,
+        "latencies of a fio log without a unit: nanoseconds since fio 2.99, microseconds before. Put what fio printed "
+        "into the same folder",
+        lost=kind != "slat",
     )
+    return None, "the log does not tell whether its values are nanoseconds or microseconds"
 
 
 def _named(source: Source) -> dict[str, Any]:
@@ -208,22 +242,23 @@ def _log_reading(source: Source, kind: str | None, direction: int, found: _Sum) 
         elif seconds > 0:
             fields |= {"iops": found.count / seconds, "bw_bytes_per_s": found.bytes / seconds if found.bytes else None}
             notes[-1] = "count of all logged I/Os over the time the log covers"
-    elif kind in ("lat", "clat"):
-        unit, why = _latency_unit(source)
-        fields |= {"lat_mean_ns": mean * unit, "lat_kind": "total" if kind == "lat" else "completion"}
+    elif kind is not None:
+        unit, why = _latency_unit(source, kind, found, direction, seconds)
         notes.append(why)
-        if windowed:
-            notes.append("mean of window means")
-            details["lat_window_max_ns"] = found.high * unit
+        if unit is None:
+            details["mean_of_unknown_unit"] = mean
+        elif kind == "slat":
+            details["slat_mean_ns"] = mean * unit
         else:
-            p99 = Histogram.from_counts(found.bins).percentile_ns(99)
-            fields |= {"lat_p99_ns": None if p99 is None else p99 * unit, "lat_p99_kind": fields["lat_kind"]}
-            notes.append("99th percentile in fio's buckets of 1/64 octave")
-            details["lat_max_ns"] = found.high * unit
-    elif kind == "slat":
-        unit, why = _latency_unit(source)
-        details["slat_mean_ns"] = mean * unit
-        notes.append(f"submission latency; {why}")
+            fields |= {"lat_mean_ns": mean * unit, "lat_kind": "total" if kind == "lat" else "completion"}
+            if windowed:
+                notes.append("mean of window means")
+                details["lat_window_max_ns"] = found.high * unit
+            else:
+                p99 = Histogram.from_counts(found.bins).percentile_ns(99)
+                fields |= {"lat_p99_ns": None if p99 is None else p99 * unit, "lat_p99_kind": fields["lat_kind"]}
+                notes.append("99th percentile in fio's buckets of 1/64 octave")
+                details["lat_max_ns"] = found.high * unit
     else:
         details["mean_of_unknown_unit"] = mean
         notes.append("the log does not say what it logs")

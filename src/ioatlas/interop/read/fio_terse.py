@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ioatlas.interop.read.numbers import KIB, num, whole
+from ioatlas.interop.read.numbers import KIB, Meaning, agreed, num, per_second, printed, whole
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
 
@@ -84,6 +84,14 @@ def _four(part: list[str], at: int) -> tuple[float, float, float, float] | None:
     return low, high, mean, dev
 
 
+def _rate(kib_per_second: str, kib: str, milliseconds: float | None) -> Meaning | None:
+    """Both are cut to whole KiB: of a run of more than a second its bytes tell more."""
+    moved = per_second(printed(kib, KIB, cut=True), (milliseconds or 0) / 1000, 5e-4)
+    rate = printed(kib_per_second, KIB, cut=True)
+    best, alike = agreed(rate, moved)
+    return best if alike else next(iter(rate), None)
+
+
 def _part(
     source: Source, number: int, name: str, part: list[str], common: dict[str, Any], notes: tuple[str, ...]
 ) -> ImportedReading | None:
@@ -108,6 +116,7 @@ def _part(
             }
     if listed:
         details["percentiles_ns"] = listed
+    rate = _rate(part[1], part[0], runtime)
     mean = lat or clat
     p99 = (
         listed.get("99") if clat or lat else None
@@ -118,7 +127,7 @@ def _part(
         **common,
         direction=name,
         iops=iops,
-        bw_bytes_per_s=None if bw is None else bw * KIB,
+        bw_bytes_per_s=rate.value if rate else None,
         lat_mean_ns=mean[2] if mean else None,
         lat_p99_ns=p99,
         lat_kind=None if mean is None else "total" if lat else "completion",
@@ -162,7 +171,7 @@ def _oldest(
             number,
             **common,
             direction=name,
-            bw_bytes_per_s=None if bw is None else bw * KIB,
+            bw_bytes_per_s=rate.value if (rate := _rate(part[1], part[0], runtime)) else None,
             lat_mean_ns=mean[2] if mean else None,
             lat_kind=None if mean is None else "total" if lat else "completion",
             runtime_seconds=None if runtime is None else runtime / 1000,

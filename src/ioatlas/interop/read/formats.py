@@ -89,7 +89,7 @@ FORMATS = (
     Format(
         "elbencho",
         "elbencho",
-        ("LAST DONE", "path type", "RuntimeMS", "phase_type", "time ms [first]"),
+        ("LAST DONE", " Elapsed ", "path type", "RuntimeMS", "phase_type", "time ms [first]"),
         {"elbencho": "MiB is 1024^2 bytes, MB 10^6"},
     ),
     Format(
@@ -141,6 +141,7 @@ FORMATS = (
         ("res-95", '"Analyses"', '"ResTimeAvg"', '"Arguments"'),
         {"sibench": "K, M, G are powers of 1024"},
     ),
+    Format("rados bench", "rados", ("Total time run:", "Cur ops"), {"rados bench": "MB is 1024^2 bytes"}),
     Format("ioatlas export", "ioatlas_export", ("ioatlas-export/",)),
     Format("ioatlas table", "ioatlas_export", ("bw_bytes_per_s",), pattern="TABLE", reader="read_csv"),
     Format("kubestr", "kubestr", ("FIO test results", "JobName: "), {"kubestr": "KiB, as fio"}),

@@ -25,6 +25,7 @@ SCAN_BYTES = 4 << 20
 """How much of a file is searched for signatures at a time."""
 SCAN_LIMIT = 512 << 20
 _MOST_TOLD = 4
+_TOO_SMALL = "{} printed as 0: less than the tool has digits for"
 _PASTED_LIMIT = 1 << 20
 """Characters of a text that is searched for results with a margin."""
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -114,10 +115,20 @@ def _search_on(source: Source) -> list[Format]:
 def read_source(source: Source) -> Iterator[ImportedReading]:
     """All readings of one file. What could not be read is in `source.problems`; nothing is raised for bad content."""
     with noted() as no_figures:
-        yield from _readings(source)
+        yield from map(_without_zeros, _readings(source))
     if no_figures:
         told = ", ".join(list(dict.fromkeys(no_figures))[:_MOST_TOLD])
         source.problem(0, f"not taken as figures ({len(no_figures)}): {told}; not a number, without bound, or negative")
+
+
+def _without_zeros(reading: ImportedReading) -> ImportedReading:
+    """A rate printed as 0 beside one that is not is below the digits that the tool prints."""
+    bw, iops = reading.bw_bytes_per_s, reading.iops
+    if bw == 0 and iops:
+        return replace(reading, bw_bytes_per_s=None, notes=(*reading.notes, _TOO_SMALL.format("bandwidth")))
+    if iops == 0 and bw:
+        return replace(reading, iops=None, notes=(*reading.notes, _TOO_SMALL.format("IOPS")))
+    return reading
 
 
 def _readings(source: Source) -> Iterator[ImportedReading]:

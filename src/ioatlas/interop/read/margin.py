@@ -2,7 +2,8 @@
 """Results inside something else: quoted in a mail, indented in a document or a program, behind the time stamps of a
 build log.
 
-A collector's label before each line is taken off too: `[pod/fio-1/fio] `, `fio-1  | `, `host: `, `stdout F `, `# `.
+A collector's label before each line is taken off too: `[pod/fio-1/fio] `, `fio-1  | `, `host: `, `stdout F `; and the
+sign of a comment: `# `, `// `.
 
 Most readers need a line to begin where the tool began it. What stands before such lines again and again is a margin,
 and is taken off.
@@ -21,7 +22,7 @@ _MARGIN = re.compile(rf"(?:[ \t]*(?:{_STAMP}|{_SYSLOG}|>[> ]?))+|[ \t]+")
 _MARKS = re.compile(rf"({_STAMP})|({_SYSLOG})")
 _LABEL = re.compile(
     rf"(?:\d{{1,7}}:|(?:{_STAMP}|{_SYSLOG}|[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d )?"
-    r"(?:\[[^\]\n]{1,120}\]|[\w.@/\-]{1,80} +\||[A-Za-z][\w.@\-]{0,80}:|std(?:out|err) [FP]|[#+])?)(?: |$)?"
+    r"(?:\[[^\]\n]{1,120}\]|[\w.@/\-]{1,80} +\||[A-Za-z][\w.@\-]{0,80}:|std(?:out|err) [FP]|[#+%*;]|//+|--)?)(?: |$)?"
 )
 """What a collector puts before each line: a container's name, a host's, a stream's, a mark of a comment, a number."""
 _PLACES = 200

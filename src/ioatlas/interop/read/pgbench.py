@@ -32,6 +32,7 @@ _FAILED = re.compile(r"^ - number of failed transactions: (\d+) \(")
 _ABORTED = re.compile(
     r"^(?:pgbench: (?:error: )?)?(?:client \d+ (?:script \d+ )?aborted|Run was aborted)", re.IGNORECASE
 )
+_OF_A_RUN = ("number of transactions actually processed", "number of failed transactions")
 _COUNT = re.compile(r"^(\d+)(?:/(\d+))?(?:\s|$)")
 
 
@@ -48,11 +49,24 @@ class _Run:
     """Whether the rate has each transaction's new connection in it (--connect)."""
     aborted: bool = False
     progress: int = 0
+    kinds: set[str] = field(default_factory=set)
+    """Of the rates that were printed: with connecting, and without."""
     scripts: list[dict[str, Any]] = field(default_factory=list)
 
     def count(self, name: str) -> tuple[int | None, int | None]:
         match = _COUNT.match(self.words.get(name, ""))
         return (whole(match[1]), whole(match[2]) if match[2] else None) if match else (None, None)
+
+    def ended_before(self, line: str) -> bool:
+        """Whether `line` is of another run below the same heading."""
+        match = _TPS.match(line)
+        return self.tps is not None and (
+            match[2] in self.kinds if match else bool(_PAIR.match(line) or (line[:1] == "l" and _LATENCY.match(line)))
+        )
+
+    def next(self) -> _Run:
+        """A run with what the heading said."""
+        return _Run(self.version, {name: value for name, value in self.words.items() if name not in _OF_A_RUN})
 
 
 def read(source: Source) -> Iterator[ImportedReading]:
@@ -66,10 +80,14 @@ def read(source: Source) -> Iterator[ImportedReading]:
                 yield from _readings(source, run)
                 run = _Run(run.version)
             run.words["transaction type"] = line.partition(": ")[2].strip()
-        elif not (source.unended(number) and not line.rstrip().endswith(")")):
+        elif source.unended(number) and not line.rstrip().endswith(")"):
+            if run.tps is None and run.words:
+                source.problem(number, "the file ends inside this line, which was not used")
+        else:
+            if run.ended_before(line):
+                yield from _readings(source, run)
+                run = run.next()
             _take(run, number, line)
-        elif _TPS.match(line) is None and run.tps is None and run.words:
-            source.problem(number, "the file ends inside this line, which was not used")
     yield from _readings(source, run)
 
 
@@ -79,6 +97,7 @@ def _take(run: _Run, number: int, line: str) -> None:
     elif match := _SCRIPT.match(line):
         run.scripts.append({"line": number, "name": match[2].strip(), "number": int(match[1][:9])})
     elif match := _TPS.match(line):
+        run.kinds.add(match[2])
         if match[2] == "including" and "reconnection" not in line:
             run.connecting = num(match[1])
         if run.tps is None or match[2] != "including":
@@ -87,7 +106,7 @@ def _take(run: _Run, number: int, line: str) -> None:
     elif match := _LIMIT.match(line):
         run.figures |= {"latency_limit_ns": times(num(match[1]), 1e6), "above_latency_limit": num(match[2])}
     elif match := _PAIR.match(line):
-        run.words.setdefault(match[1], match[2][:500])
+        run.words[match[1]] = match[2][:500]
     elif match := _LATENCY.match(line):
         run.figures[match[1]] = times(num(match[2]), 1e6)
     elif match := _LAG.match(line):
