@@ -185,8 +185,7 @@ def _doubted(states: list[ReplicateState], fit: ReplicateFit) -> list[ReplicateS
         return states
     first, second = states
     difference = second.effect - first.effect
-    error = (fit.errors[first.replicate] ** 2 + fit.errors[second.replicate] ** 2) ** 0.5
-    if abs(expm1(difference)) < RELEVANT_SHIFT or abs(difference) < 4 * error:
+    if abs(expm1(difference)) < RELEVANT_SHIFT or abs(difference) < 4 * float(fit.apart[0, 1]):
         return states
     said = f"replicates {counted(first.replicate)} and {counted(second.replicate)} differ by {expm1(difference):+.0%}"
     return [replace(state, doubt=said) for state in states]

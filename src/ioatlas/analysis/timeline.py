@@ -168,7 +168,7 @@ def _levels(part: Part, moments: Sequence[Moment]) -> tuple[tuple[LevelAt, ...],
     points = []
     for index, moment in enumerate(moments):
         level = fit.effects[index] - first
-        half = 0.0 if index == 0 else 1.96 * sqrt(fit.errors[index] ** 2 + fit.errors[0] ** 2)
+        half = 1.96 * float(fit.apart[index, 0])
         cells = len({row.cell for row in moment.readings[part] if row.value > 0})
         points.append(LevelAt(moment.name, moment.time, exp(level), exp(level - half), exp(level + half), cells))
     return tuple(points), [fit.effects[index] for index in range(len(moments))]

@@ -21,7 +21,7 @@ from ioatlas.stats.warmup import Floats, change_points, noise_around
 Codes = NDArray[np.intp]
 T = TypeVar("T", bound=Hashable)
 
-FIT_METHOD = "two-way-huber/1"
+FIT_METHOD = "two-way-huber/2"
 CHART_METHOD = "ewma/1"
 SMOOTHED_CHART_METHOD = "ewma-median3/1"
 SHIFT_METHOD = "block-shift/1"
@@ -45,13 +45,17 @@ others.
 
 FEWEST_EACH_SIDE, SHARE_EACH_SIDE = 5, 0.2
 _HUBER = 1.5
+_ROUNDING = 1e-9
+"""Residuals that are smaller are equal readings."""
 
 
 @dataclass(frozen=True)
 class ReplicateFit:
     """Additive model ln(value) = cell + replicate, fitted so that single wild visits count less.
 
-    effects, errors: by replicate, logarithms and their standard errors; effects are relative to the mean over visits.
+    effects: by replicate, logarithms relative to the mean over visits. apart: standard errors of their differences,
+    shape (replicates, replicates), in the order of `effects`. errors: of one, such that those of two replicates, added
+    as squares, are about that of their difference.
     levels: by cell, logarithm of the value with replicate effects taken out. residual_sd: of one visit, degrees of
     freedom
             accounted for.
@@ -59,21 +63,25 @@ class ReplicateFit:
     """
 
     effects: dict[int, float]
-    errors: dict[int, float]
     levels: dict[Hashable, float]
     residual_sd: float
     residuals: Floats
+    apart: Floats
     method: str = FIT_METHOD
+
+    @property
+    def errors(self) -> dict[int, float]:
+        others = max(len(self.effects) - 1, 1)
+        return dict(zip(self.effects, np.sqrt((self.apart**2).sum(axis=1) / (2 * others)).tolist(), strict=True))
 
 
 def fit_replicates(cells: Sequence[Hashable], replicates: Sequence[int], values: Sequence[float]) -> ReplicateFit:
     """Fit cell levels and replicate effects to visits; all three have the same length, values are positive, NaN is
     refused.
 
-    Huber's M-estimate (k = 1.5) by iteratively reweighted means (Huber and Ronchetti 2009, section 7.8). A cell visited
-    once tells nothing of replicates. Replicates that share no cell with the others cannot be compared with them and
-    raise
-    UsageError.
+    Huber's M-estimate (k = 1.5) by iteratively reweighted least squares (Huber and Ronchetti 2009, section 7.8), each
+    step solved exactly. A cell visited once tells nothing of replicates. Replicates that share no cell with the others
+    cannot be compared with them and raise UsageError.
     """
     if not len(cells) == len(replicates) == len(values) or not len(values):
         raise UsageError(
@@ -90,33 +98,49 @@ def fit_replicates(cells: Sequence[Hashable], replicates: Sequence[int], values:
     replicate_names, replicate = _codes(replicates)
     _need_connected(cell, replicate, len(replicate_names))
     weights = np.ones(logs.size)
-    level: Floats = np.zeros(len(cell_names))
     effect: Floats = np.zeros(len(replicate_names))
     dof = max(1, logs.size - len(cell_names) - len(replicate_names) + 1)
     # Residuals of k visits of one cell are smaller than the noise by sqrt((k - 1) / k) and more; the median is raised
     # for it.
     shrink = sqrt(dof / logs.size)
-    residuals: Floats = logs
     for _ in range(200):
-        before = effect.copy()
-        level = _means(cell, weights, logs - effect[replicate], len(cell_names))
-        effect = _means(replicate, weights, logs - level[cell], len(replicate_names))
-        effect -= float(np.average(effect[replicate]))
-        residuals = logs - level[cell] - effect[replicate]
+        before = effect
+        effect, normal = _effects(cell, replicate, weights, logs)
+        effect = effect - float(np.average(effect[replicate]))
+        level = _means(cell, weights, logs - effect[replicate])
+        residuals: Floats = logs - level[cell] - effect[replicate]
         scale = 1.4826 * float(np.median(np.abs(residuals))) / shrink
-        if scale > 0:
+        if scale > _ROUNDING:
             weights = np.minimum(1.0, _HUBER * scale / np.maximum(np.abs(residuals), 1e-12))
         if np.max(np.abs(effect - before)) < 1e-7:
             break
     sd = sqrt(float(np.sum(weights * residuals**2)) / dof)
-    seen = np.array([np.sum(weights[replicate == index]) for index in range(len(replicate_names))])
+    inverse = np.linalg.inv(normal)
+    own = np.diag(inverse)
+    apart = sd * np.sqrt(np.maximum(own[:, None] + own[None, :] - 2 * inverse, 0.0))
     return ReplicateFit(
         {name: float(effect[index]) for index, name in enumerate(replicate_names)},
-        {name: sd / sqrt(float(seen[index])) for index, name in enumerate(replicate_names)},
         {name: float(level[index]) for index, name in enumerate(cell_names)},
         sd,
         residuals,
+        apart,
     )
+
+
+def _effects(cell: Codes, replicate: Codes, weights: Floats, logs: Floats) -> tuple[Floats, Floats]:
+    """(effects, normal matrix): weighted least squares with the cells' levels eliminated. By turns it would take the
+    more steps the fewer cells replicates share.
+    """
+    replicates, cells = int(replicate.max()) + 1, int(cell.max()) + 1
+    weight = np.bincount(cell * replicates + replicate, weights, cells * replicates).reshape(cells, replicates)
+    off = logs - _means(cell, weights, logs)[cell]
+    shared = weight.T @ (weight / weight.sum(axis=1, keepdims=True))
+    # What each shares with the others is added up: a difference from its weight would lose digits where it is little.
+    np.fill_diagonal(shared, 0.0)
+    own = shared.sum(axis=1)
+    # Effects are told but for a constant; the last term makes their sum 0.
+    normal = np.diag(own) - shared + (own.mean() or 1.0) / replicates
+    return np.linalg.solve(normal, np.bincount(replicate, weights * off, replicates)), normal
 
 
 def _codes(names: Sequence[T]) -> tuple[list[T], Codes]:
@@ -125,9 +149,9 @@ def _codes(names: Sequence[T]) -> tuple[list[T], Codes]:
     return order, np.array([index[name] for name in names], dtype=np.intp)
 
 
-def _means(group: Codes, weights: Floats, values: Floats, count: int) -> Floats:
-    total: Floats = np.bincount(group, weights * values, count) / np.bincount(group, weights, count)
-    return total
+def _means(group: Codes, weights: Floats, values: Floats) -> Floats:
+    means: Floats = np.bincount(group, weights * values) / np.bincount(group, weights)
+    return means
 
 
 def _need_connected(cell: Codes, replicate: Codes, replicates: int) -> None:

@@ -59,6 +59,32 @@ def test_an_unbalanced_campaign_keeps_its_levels():
     assert fit.effects[1] - fit.effects[0] == pytest.approx(0.2, abs=0.002)
 
 
+def linked(shared, own, *, effect=0.1, sd=0.0, seed=0, blocks=4):
+    """Blocks in a row; each shares some cells with the next one and has others that nobody else visited."""
+    draws, rows = np.random.default_rng(seed), []
+    for block in range(blocks):
+        names = [("own", block, at) for at in range(own)]
+        names += [("link", block + end, at) for end in (0, 1) for at in range(shared)]
+        for name in names * 2:
+            rows.append((name, block, float(np.exp(effect * block + name[2] % 5 + sd * draws.normal()))))
+    return fit_replicates(*zip(*rows, strict=True))
+
+
+@pytest.mark.parametrize(("shared", "own"), [(1, 10), (1, 100), (10, 100)])
+def test_blocks_are_told_apart_by_however_few_cells_they_share(shared, own):
+    fit = linked(shared, own)
+    assert [fit.effects[block] - fit.effects[0] for block in range(4)] == pytest.approx([0.0, 0.1, 0.2, 0.3], abs=1e-9)
+
+
+def test_errors_of_differences_grow_with_what_lies_between():
+    fits = [linked(1, 10, sd=0.03, seed=seed) for seed in range(150)]
+    for first, second in ((0, 1), (1, 2), (0, 3)):
+        gaps = [fit.effects[second] - fit.effects[first] - 0.1 * (second - first) for fit in fits]
+        scores = np.array(gaps) / [fit.apart[first, second] for fit in fits]
+        assert 0.8 <= np.std(scores) <= 1.25
+        assert abs(np.mean(scores)) < 0.3
+
+
 def test_blocks_that_share_no_cell_are_refused():
     with pytest.raises(UsageError, match="common cell"):
         fit_replicates(["a", "b", "c", "d"], [0, 0, 1, 1], [1, 2, 3, 4])
@@ -149,7 +175,8 @@ def test_a_shift_inside_a_block_is_placed():
 
 
 def moved(effects, errors=0.01):
-    return ReplicateFit(dict(enumerate(effects)), dict.fromkeys(range(len(effects)), errors), {}, 0.1, np.zeros(0))
+    apart = np.sqrt(2) * errors * (1 - np.eye(len(effects)))
+    return ReplicateFit(dict(enumerate(effects)), {}, 0.1, np.zeros(0), apart)
 
 
 @pytest.mark.parametrize(
