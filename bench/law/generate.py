@@ -74,11 +74,13 @@ def target(seed: int) -> Target:
     elif draws.chance(0.15) and physics.write.lane * physics.write.servers > 3e6:
         fast = min(physics.write.bandwidth, physics.write.lane * physics.write.servers)
         factor = draws.uniform(2, 10)
-        slow = max(1e6, fast / factor)
+        slow = fast / factor
         write = replace(physics.write, bandwidth=slow, lane=physics.write.lane / factor)
         size = draws.uniform(0.5, 10) * fast
-        physics = replace(physics, write=write, slc=Slc(size, fast / slow, draws.choice((0.0, 0.0, 0.2 * slow))))
-        words += (f"slc {size / 1e6:.0f} MB at x{fast / slow:.1f}",)
+        made = replace(physics, write=write, slc=Slc(size, factor, draws.choice((0.0, 0.0, 0.2 * slow))))
+        if not _too_slow(made):
+            physics = made
+            words += (f"slc {size / 1e6:.0f} MB at x{factor:.1f}",)
     physics = replace(physics, flush=draws.choice((0.0, draws.log(1e-4, 2e-2))))
     if draws.chance(0.65):
         physics = replace(

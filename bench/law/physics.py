@@ -8,7 +8,6 @@ cost, so that a second takes some thousand events however fast the target is.
 
 from __future__ import annotations
 
-import bisect
 import copy
 import heapq
 import math
@@ -17,8 +16,9 @@ from collections import OrderedDict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from parts import LINE, MIB, Limiter, Neighbour, Physics, WriteBack
+from parts import LINE, MIB, Physics, WriteBack
 from record import Event, load_of
+from tokens import Bucket, is_on, limited, turns_of
 
 from ioatlas.simulate.device import Device, Load
 from ioatlas.simulate.jobs import SimulatedJob
@@ -31,36 +31,6 @@ SPAN = 4 << 30
 """Range over which an arm takes its whole seek."""
 _NOISE_STEP = 0.02
 _MTU = 1448
-
-
-class Bucket:
-    """Tokens: an I/O passes as soon as there is no debt, and may leave one. First come, first served."""
-
-    __slots__ = ("at", "level", "quantum", "rate", "size")
-
-    def __init__(self, rate: float, size: float, quantum: float) -> None:
-        self.rate, self.size, self.quantum = rate, size, quantum
-        self.level, self.at = size, 0.0
-
-    def copy(self) -> Bucket:
-        other = Bucket(self.rate, self.size, self.quantum)
-        other.level, other.at = self.level, self.at
-        return other
-
-    def passes(self, t: float, cost: float) -> float:
-        """When an I/O of `cost` passes that comes at t."""
-        if t > self.at:
-            self.level = min(self.size, self.level + self.rate * (t - self.at))
-            self.at = t
-        if self.level < 0:
-            wait = -self.level / self.rate
-            if self.quantum:
-                # All that came together go at the same tick of the clock.
-                wait = math.ceil((self.at + wait) / self.quantum - 1e-9) * self.quantum - self.at
-            self.at += wait
-            self.level += self.rate * wait
-        self.level -= cost
-        return self.at
 
 
 @dataclass
@@ -134,7 +104,7 @@ class SteppedDevice(Device):
         self._heat, self._hot, self._heat_at = 0.0, False, 0.0
         self._idle_at = 0.0
         self._read_at = -1.0
-        self._neighbour = _turns(one.neighbour, one.seed) if one.neighbour else None
+        self._neighbour = turns_of(one.neighbour, one.seed) if one.neighbour else None
         self._visit, self._ar, self._ar_step = 1.0, 0.0, -1
 
     def copy(self) -> SteppedDevice:
@@ -247,7 +217,7 @@ class SteppedDevice(Device):
             t = self._through(0, t, moved if way == "write" else 0.0, group)
         for limiter, (main, peak) in zip(one.limiters, self._limits, strict=True):
             if not limiter.behind and way in limiter.ways:
-                t = _limited(limiter, main, peak, t, moved, group)
+                t = limited(limiter, main, peak, t, moved, group)
         back = one.write_back
         if way == "write" and back and (not back.small or block <= back.small):
             t = self._buffered(back, block, group, scattered, t)
@@ -262,7 +232,7 @@ class SteppedDevice(Device):
             if hits < group:
                 for limiter, (main, peak) in zip(one.limiters, self._limits, strict=True):
                     if limiter.behind and way in limiter.ways:
-                        t = _limited(limiter, main, peak, t, (group - hits) * block, group - hits)
+                        t = limited(limiter, main, peak, t, (group - hits) * block, group - hits)
                 t = self._medium(way, block, group - hits, places, scattered, t)
             if way == "write" and one.read_cache:
                 self._fill(places, block, group, scattered, written=True)
@@ -298,7 +268,7 @@ class SteppedDevice(Device):
             speed *= math.exp(self._ar)
         if one.drift:
             speed *= math.exp(one.drift * (1 - math.exp(-t / one.tau)))
-        if self._neighbour is not None and _is_on(self._neighbour, t):
+        if self._neighbour is not None and is_on(self._neighbour, t):
             speed *= 1 - one.neighbour.share
         if one.thermal and self._hot:
             speed *= one.thermal.factor
@@ -522,28 +492,8 @@ class SteppedDevice(Device):
         return t + self.physics.flush
 
 
-def _limited(limiter: Limiter, main: Bucket, peak: Bucket | None, t: float, moved: float, group: float) -> float:
-    cost = moved if limiter.unit == "bytes" else group
-    t = main.passes(t, cost)
-    return peak.passes(t, cost) if peak else t
-
-
 def _spans(places: list[int], block: int, group: float, scattered: bool) -> list[tuple[int, int]]:
     """(first, last) line of every I/O, or of the run that they make together."""
     if scattered:
         return [(place // LINE, (place + block - 1) // LINE) for place in places]
     return [(places[0] // LINE, int(places[0] + block * group - 1) // LINE)]
-
-
-def _turns(neighbour: Neighbour, seed: int) -> list[float]:
-    """Moments at which it comes or goes, the first of them a coming."""
-    draws = random.Random(f"neighbour {seed}")
-    at, turns = draws.expovariate(1 / neighbour.off), []
-    while at < 4000:
-        turns += [at, at := at + draws.expovariate(1 / neighbour.on)]
-        at += draws.expovariate(1 / neighbour.off)
-    return turns
-
-
-def _is_on(turns: list[float], t: float) -> bool:
-    return bisect.bisect(turns, t) % 2 == 1

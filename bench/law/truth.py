@@ -115,14 +115,14 @@ def _falls_after(quiet: Physics, cell: Cell, low: float, high: float) -> float:
     device = SteppedDevice(replace(quiet, thermal=None), events_per_s=1500)
     options = _options(cell, LOOKED_S) | {"log_avg_msec": "500"}
     (load,) = device.make([SimulatedJob("truth", options, options, 0)], 0.0, [math.inf])
-    rates = [one.ios[cell.way] / 0.5 for one in load.intervals[:-1]]
+    rows = load.intervals[:-1]
     fell = 0.0
-    for place in range(len(rates)):
-        window = max(1, math.ceil(40 / max(high, 1e-6) / 0.5))  # as many intervals as hold some I/Os
-        part = rates[max(0, place + 1 - window) : place + 1]
-        mean = sum(part) / len(part)
-        if place + 1 >= window and not low / 1.1 < mean < high * 1.1:
-            fell = (place + 1) / 2
+    window = max(1, math.ceil(40 / max(high, 1e-6) / 0.5))  # as many intervals as hold some I/Os
+    for place in range(window - 1, len(rows)):
+        part = rows[place + 1 - window : place + 1]
+        mean = sum(one.ios[cell.way] for one in part) / sum(one.seconds for one in part)
+        if not low / 1.1 < mean < high * 1.1:
+            fell = rows[place].end_seconds
     return math.inf if fell > LOOKED_S - 2 else fell
 
 
