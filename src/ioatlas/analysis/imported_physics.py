@@ -6,13 +6,16 @@ A contradiction is told at the reading and never corrected: which of its figures
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
 
 from ioatlas.model.imported_reading import ImportedReading
 from ioatlas.model.units import format_count, format_latency, format_rate, format_size
 
 _TOLERANCE = 0.1
 """Relative: tools round what they print, and count their seconds in their own ways."""
+_BUCKET = 0.05
+"""Relative: percentiles are edges or middles of a histogram's steps."""
 _FEW_IN_FLIGHT = 0.5
 """Below this share of the depth the queue was not full, or the latency is not that of one I/O."""
 _ONE_WAY = frozenset({"read", "write", "randread", "randwrite", "trim", "randtrim"})
@@ -23,8 +26,13 @@ def doubts(reading: ImportedReading) -> tuple[str, ...]:
     return tuple(sentence for check in _CHECKS for sentence in check(reading))
 
 
-def _differ(one: float, other: float, tolerance: float = _TOLERANCE) -> bool:
-    return abs(one - other) > tolerance * max(one, other)
+def _differ(one: float, other: float, rounding: float = 0) -> bool:
+    return abs(one - other) > _TOLERANCE * max(one, other) + rounding
+
+
+def _digits(reading: ImportedReading) -> float:
+    """How far a rate may be off because of the digits it was printed with."""
+    return _figure(reading.details.get("bw_half_digit_bytes_per_s")) or 0.0
 
 
 def _errors(reading: ImportedReading) -> Iterator[str]:
@@ -45,10 +53,58 @@ def _latency_and_time(reading: ImportedReading) -> Iterator[str]:
             )
 
 
+def _order(reading: ImportedReading) -> Iterator[str]:
+    """No percentile is below a lower one; a mean lies between the least and the most."""
+    details = reading.details
+    for name, listed in details.items():
+        points = _points(listed)
+        fallen = next((high for low, high in pairwise(points) if high[1] < low[1] * (1 - _BUCKET)), None)
+        if fallen is not None:
+            yield f"contradiction: of {name}, {fallen[0]:g}% is below a lower percentile"
+    own = "clat" if reading.lat_kind == "completion" else "lat"
+    for kind in ("slat", "clat", "lat"):
+        low, high = (_figure(details.get(f"{kind}_{end}_ns")) for end in ("min", "max"))
+        mean = _figure(details.get(f"{kind}_mean_ns", reading.lat_mean_ns if kind == own else None))
+        p99 = reading.lat_p99_ns if (reading.lat_p99_kind == "completion") == (kind == "clat") else None
+        for name, value in (("mean", mean), ("99th percentile", p99 if kind != "slat" else None)):
+            if value is not None and high is not None and value > high * (1 + _BUCKET):
+                most = format_latency(high)
+                yield f"contradiction: a {kind} {name} of {format_latency(value)} above the most, {most}"
+        if mean is not None and low is not None and mean < low * (1 - _BUCKET):
+            yield f"contradiction: a {kind} mean of {format_latency(mean)} below the least, {format_latency(low)}"
+
+
+def _points(listed: object) -> list[tuple[float, float]]:
+    """(per cent, value) of percentiles, ascending; empty for anything else."""
+    if not isinstance(listed, Mapping):
+        return []
+    found = [(_figure(at), _figure(value)) for at, value in listed.items()]
+    return sorted((at, value) for at, value in found if at is not None and value is not None and at <= 100)
+
+
+def _figure(value: object) -> float | None:
+    try:
+        return None if value is None else float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return None
+
+
+def _count_and_time(reading: ImportedReading) -> Iterator[str]:
+    """I/Os are their rate times time."""
+    total, iops, seconds = _figure(reading.details.get("total_ios")), reading.iops, reading.runtime_seconds
+    if not total or not iops or not seconds or seconds < 1 or abs(total / seconds - iops) <= 1:
+        return
+    if _differ(iops * seconds, total):
+        yield (
+            f"contradiction: {format_count(iops)} I/Os per second for {seconds:g} s make "
+            f"{format_count(iops * seconds)}, but {format_count(total)} were made"
+        )
+
+
 def _bytes_and_time(reading: ImportedReading) -> Iterator[str]:
     """Bytes are rate times time."""
     moved, rate, seconds = reading.io_bytes, reading.bw_bytes_per_s, reading.runtime_seconds
-    if moved and rate and seconds and seconds >= 0.1 and _differ(rate * seconds, moved):
+    if moved and rate and seconds and seconds >= 0.1 and _differ(rate * seconds, moved, _digits(reading) * seconds):
         yield (
             f"contradiction: {format_rate(rate)} for {seconds:g} s make {format_size(round(rate * seconds))}, "
             f"but {format_size(moved)} were moved"
@@ -63,7 +119,7 @@ def _rate_and_size(reading: ImportedReading) -> Iterator[str]:
         return
     if rate and iops and float(iops).is_integer() and block and (iops - 1) * block <= rate <= (iops + 1) * block:
         return  # a count without its fraction: 3 I/Os per second are up to 3.99
-    if rate and iops and block and iops >= 1 and _differ(iops * block, rate):
+    if rate and iops and block and iops >= 1 and _differ(iops * block, rate, _digits(reading)):
         yield (
             f"contradiction: {format_count(iops)} I/Os per second of {format_size(block)} make "
             f"{format_rate(iops * block)}, not {format_rate(rate)}; the sizes are not all alike, or one is wrong"
@@ -99,6 +155,8 @@ def _is_whole(reading: ImportedReading) -> bool:
 _CHECKS: tuple[Callable[[ImportedReading], Iterator[str]], ...] = (
     _errors,
     _latency_and_time,
+    _order,
+    _count_and_time,
     _bytes_and_time,
     _rate_and_size,
     _littles_law,

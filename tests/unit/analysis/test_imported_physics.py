@@ -41,6 +41,11 @@ def test_a_sound_reading_has_no_doubts():
         ({"bs_bytes": 8192}, "make"),
         ({"tool": "ior", "bs_bytes": 2048}, "make"),
         ({"lat_mean_ns": 5e6}, "at most 32"),
+        ({"details": {"total_ios": 32_000 * 20}}, "were made"),
+        ({"details": {"lat_percentiles_ns": {"50": 900, "9": 1000, "99": 800}}}, "50%"),
+        ({"details": {"lat_max_ns": 2e6}}, "99th percentile"),
+        ({"details": {"clat_min_ns": 10, "clat_mean_ns": 40, "clat_max_ns": 30}}, "clat mean"),
+        ({"details": {"lat_min_ns": 2e6}}, "below the least"),
         ({"lat_mean_ns": 0.2e6}, "The queue was not full"),
         ({"errors": 5}, "5 errors"),
         ({"errors": 28, "notes": ("errors is fio's error code 28, not a count",)}, "error 28"),
@@ -58,6 +63,9 @@ def test_each_contradiction_is_told(change, told):
         {"lat_mean_ns": 0.2e6, "rw": "randrw"},  # the writes are another reading
         {"lat_mean_ns": 5e6, "notes": ("numjobs is vdbench threads: concurrent I/Os of each SD or FWD",)},
         {"iops": 33_000.0},  # rounded by the tool
+        {"bw_bytes_per_s": 2**28, "io_bytes": None, "details": {"bw_half_digit_bytes_per_s": 2**27}},
+        {"details": {"total_ios": 32_000 * 30, "lat_percentiles_ns": {"50": 1e6, "99": 3e6, "99.9": 2.99e6}}},
+        {"lat_p99_kind": "completion", "details": {"lat_max_ns": 2e6, "buckets_ms": [[0, 1, 5]]}},
         {"tool": "ior", "bs_bytes": 8192},  # its bandwidth holds opening and closing, its I/Os do not
     ],
 )

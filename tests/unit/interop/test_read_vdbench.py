@@ -25,7 +25,7 @@ def test_mixed_raw_average():
     assert (both.direction, both.iops, both.bw_bytes_per_s, both.bs_bytes, both.numjobs) == (
         "mixed",
         200.0,
-        1.56 * MIB,
+        200 * 8192,
         8192,
         4,
     )

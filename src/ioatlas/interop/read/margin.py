@@ -22,7 +22,8 @@ _MARGIN = re.compile(rf"(?:[ \t]*(?:{_STAMP}|{_SYSLOG}|>[> ]?))+|[ \t]+")
 _MARKS = re.compile(rf"({_STAMP})|({_SYSLOG})")
 _LABEL = re.compile(
     rf"(?:\d{{1,7}}:|(?:{_STAMP}|{_SYSLOG}|[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d )?"
-    r"(?:\[[^\]\n]{1,120}\]|[\w.@/\-]{1,80} +\||[A-Za-z][\w.@\-]{0,80}:|std(?:out|err) [FP]|[#+%*;]|//+|--)?)(?: |$)?"
+    r"(?:\[[^\]\n]{1,120}\]|[\w.@/\-]{1,80} +\||[A-Za-z][\w.@\-]{0,80}:|std(?:out|err) [FP]"
+    r"|[#+]|//+|(?:[;%*]|--)(?= ))?)(?: |$)?"
 )
 """What a collector puts before each line: a container's name, a host's, a stream's, a mark of a comment, a number."""
 _PLACES = 200

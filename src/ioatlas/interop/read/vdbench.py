@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ioatlas.interop.read.numbers import GIB, MIB, figure, num, size_bytes, times, whole
+from ioatlas.interop.read.numbers import GIB, MIB, Meaning, agreed, figure, num, size_bytes, times, whole
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
 
@@ -231,7 +231,10 @@ def raw_readings(
             details=details,
         )
 
-    bw = times(mb, MIB)
+    # MB are printed with two decimals: of a slow load the I/Os and their mean size tell more.
+    told = [] if mb is None else [Meaning(mb * MIB, 0.005 * MIB)]
+    best, alike = agreed(told, [Meaning(rate * size, 0.5 * rate + 0.005 * size)] if size else [])
+    bw = times(mb, MIB) if best is None or not alike else round(best.value, 3)
     if percent is None:
         yield made("mixed", rate, bw, values.get("resp"))
         return
