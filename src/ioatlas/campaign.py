@@ -42,7 +42,13 @@ from ioatlas.run.procedure import Procedure
 from ioatlas.run.record import plan_record, recorded_plan
 from ioatlas.store.journal import Journal
 from ioatlas.store.machine_key import machine_key
-from ioatlas.store.schema import FORMAT_OF_CLIENTS, FORMAT_OF_CONFIGURATIONS, FORMAT_OF_GROUPS, FORMAT_OF_SET_UPS
+from ioatlas.store.schema import (
+    FORMAT_OF_CLIENTS,
+    FORMAT_OF_CONFIGURATIONS,
+    FORMAT_OF_FLUSHES,
+    FORMAT_OF_GROUPS,
+    FORMAT_OF_SET_UPS,
+)
 from ioatlas.target.identity import recognise
 from ioatlas.target.opening import NOT_YET, expected_target, open_target
 from ioatlas.target.place import check_journal_place, check_space
@@ -231,6 +237,7 @@ def _formats(plan: Plan) -> tuple[tuple[object, int], ...]:
         (plan.spec.clients, FORMAT_OF_CLIENTS),
         (plan.groups, FORMAT_OF_GROUPS),
         (plan.spec.set_ups > 1, FORMAT_OF_SET_UPS),
+        (any(one.flushes for cell in plan.to_measure for one in cell.members), FORMAT_OF_FLUSHES),
     )
 
 

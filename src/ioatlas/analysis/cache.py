@@ -363,7 +363,7 @@ def _buffered(case: _Case) -> None:
     cell = case.estimate.cell
     if cell.integer("direct", 1) or {"counters"} & set(case.tested):
         return
-    synced = any(cell.integer(name, 0) for name in ("sync", "fsync", "fdatasync", "end_fsync", "sync_file_range"))
+    synced = cell.flushes or any(str(cell.option.get(name, 0)) not in ("0", "none") for name in ("sync", "end_fsync"))
     if case.estimate.direction == "write" and synced:
         return
     case.add(

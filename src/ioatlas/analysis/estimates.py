@@ -19,8 +19,9 @@ from ioatlas.model.fixed_work import tool_of
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import sentences
+from ioatlas.model.units import format_latency
 from ioatlas.model.verdict import VerdictCode
-from ioatlas.model.visit import Part, Visit
+from ioatlas.model.visit import Flush, Part, Visit
 from ioatlas.stats.drift import Removal, removable_effects
 from ioatlas.stats.gates import offered_iops
 from ioatlas.stats.intervals import Interval
@@ -31,8 +32,7 @@ WORK_BOUNDED = "work-bounded: the time of a fixed amount of work, no window and 
 OPEN_LOOP = "open loop: latencies are lower bounds, fio's clock starts after its rate sleep"
 INTENDED = (
     "open loop: latencies count from the time each I/O was due, short by 2 ms at most (intended-constant/1). "
-    "With several in flight they are short by what 95% of I/Os take (intended-drained/1). "
-    "In a cut warm-up they are fio's own"
+    "With several in flight they are short by what 95% of I/Os take (intended-drained/1)"
 )
 REPLAYED = (
     "open loop: latencies count from the due time in the trace, in whole ms (intended-trace/1), short by 2 ms at most"
@@ -47,6 +47,7 @@ _WORST_FIRST = (
     VerdictCode.DRIFTING,
     VerdictCode.SLOWDOWN,
     VerdictCode.OVERLOADED,
+    VerdictCode.UNACCOUNTED,
     VerdictCode.CLIENT_LIMITED,
     VerdictCode.WARM_UP,
     VerdictCode.TOO_SHORT,
@@ -235,6 +236,7 @@ def _estimate(
         note
         for note in (
             _loop_note(cell, direction, rows),
+            _flush_note(rows),
             WORK_BOUNDED if any(row.visit.verdict.code is VerdictCode.WORK_BOUNDED for row in rows) else "",
             shown.reason,
             f"99th percentile: {tail.reason}" if tail is not None and tail.apart else "",
@@ -314,7 +316,9 @@ def _tail(rows: Sequence[_Reading], tails: Sequence[float], interval: Interval, 
 def _lat_kind(rows: Sequence[_Reading]) -> LatKind:
     """The least that all of them cover."""
     kinds = {row.part.lat_kind for row in rows}
-    return "completion" if "completion" in kinds else "intended" if kinds == {"intended"} else "total"
+    if "completion" in kinds:
+        return "completion"
+    return "intended" if kinds == {"intended"} else "flushed" if kinds == {"flushed"} else "total"
 
 
 def _loop_note(cell: Cell, direction: str, rows: Sequence[_Reading]) -> str:
@@ -327,6 +331,22 @@ def _loop_note(cell: Cell, direction: str, rows: Sequence[_Reading]) -> str:
     if cell.trace:
         return REPLAYED if _lat_kind(rows) == "intended" else OPEN_LOOP
     return (INTENDED if _lat_kind(rows) == "intended" else OPEN_LOOP) + backlog
+
+
+def _flush_note(rows: Sequence[_Reading]) -> str:
+    """What a write takes without its flush, and what the flush takes."""
+    flush = Flush.joined(row.part.flush for row in rows)
+    if flush is None:
+        return ""
+    alone = _typical(flush.write_mean_ns, flush.write_histogram)
+    held = _typical(flush.mean_ns, flush.histogram)
+    often = "" if flush.of_a_write == 1 else f", of which there are {flush.of_a_write:.2g} a write"
+    return f"latencies are those of a write with its flush: the write alone took {alone}, a flush {held}{often}"
+
+
+def _typical(mean_ns: float, histogram: Histogram) -> str:
+    p99 = histogram.percentile_ns(99)
+    return format_latency(mean_ns) + (f" (99% within {format_latency(p99)})" if p99 is not None else "")
 
 
 def _missed(grade: Grade, rates: Sequence[float], pooled: PooledVariance | None) -> str:

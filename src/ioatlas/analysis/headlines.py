@@ -27,6 +27,7 @@ TITLES = {
     _F.LAW: "Law of the map",
     _F.LIMIT: "What limits",
     _F.LIMITS: "Limits of the cells",
+    _F.LITTLES_LAW: "Little's law",
     _F.MAP_ERROR: "Error of the map",
     _F.METHOD: "Methods differ",
     _F.NO_DATA_REDUCTION: "Data reduction",
@@ -51,7 +52,7 @@ class _Trouble:
 _OTHER = None
 _ORDER: tuple[FindingCode | _Trouble | None, ...] = (
     # Is it to be believed at all?
-    *(_F.CORRUPTION, _F.ABOVE_CEILING, _Trouble(_F.CACHE), _Trouble(_F.COUNTERS), _F.DATA_REDUCTION),
+    *(_F.CORRUPTION, _F.LITTLES_LAW, _F.ABOVE_CEILING, _Trouble(_F.CACHE), _Trouble(_F.COUNTERS), _F.DATA_REDUCTION),
     _Trouble(_F.DRIFT),
     # The answer: the best, the least that comes near it, where more gains nothing, how sure, what is missing.
     *(_F.FACTOR, _F.WORK),

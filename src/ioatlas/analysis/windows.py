@@ -32,7 +32,9 @@ def window_values(part: Part, cut_ms: int = 0) -> WindowValues:
 
     Without a cut they are fio's own totals. With one, the totals are divided in the proportions of the interval
     series, so that rounding in the logs (whole KiB/s) cannot shift a level. Where most of the bytes lie in the cut, and
-    rounding is of no account, the intervals after it stand for themselves.
+    rounding is of no account, the intervals after it stand for themselves. The mean latency follows from that by
+    Little's law, as many I/Os being in flight after the cut as before: the logs of latencies and of bytes have other
+    intervals, so that a slow I/O may stand beside the bytes of many fast ones.
     """
     seconds = part.runtime_ms / 1000
     if seconds <= 0:
@@ -52,11 +54,8 @@ def window_values(part: Part, cut_ms: int = 0) -> WindowValues:
         if share < MOSTLY_CUT and kept > COARSE_BYTES_PER_S:
             # Intervals of a burst are a few per cent wrong, which in proportion is much of what little comes after it.
             share = kept * seconds / part.io_bytes if part.io_bytes else share
-        weights = series.bw_bytes_per_s[first:]
-        latencies = series.lat_mean_ns[first:]
-        weight = sum(w for w, lat in zip(weights, latencies, strict=True) if lat > 0)
-        if weight > 0:
-            lat_mean_ns = sum(w * lat for w, lat in zip(weights, latencies, strict=True)) / weight
+        if lat_mean_ns is not None and share > 0 and part.lat_kind != "intended":
+            lat_mean_ns *= seconds * 1000 / part.runtime_ms / share
     return WindowValues(
         part.io_bytes * share / seconds,
         part.total_ios * share / seconds,

@@ -19,7 +19,7 @@ from ioatlas.analysis.counters import CountedPaths
 from ioatlas.bundle.counted import unlike_lines
 from ioatlas.errors import IoAtlasError
 from ioatlas.fio.archive import ARCHIVE
-from ioatlas.fio.batch import Batch, Section, job_text
+from ioatlas.fio.batch import TIMED_FLUSHES, Batch, Section, job_text
 from ioatlas.fio.collect import JOB_FILE
 from ioatlas.fio.executor import SystemExecutor
 from ioatlas.model.outcomes import Voided
@@ -40,6 +40,8 @@ from ioatlas.target.sites import Sites
 from ioatlas.testbed.telemetry import Watched
 
 PAUSE = "startdelay="
+_NOT_BEFORE = frozenset(f"{name}={value}" for name, value in TIMED_FLUSHES.items())
+"""Lines that older versions did not write, and that change no I/O."""
 TOLERANCE = 1e-9
 """Relative; sums of other processors round otherwise."""
 
@@ -171,7 +173,10 @@ class _Reading:
             ran = (batch.directory / JOB_FILE).read_text().splitlines()
         except OSError:
             return
-        told = ([line for line in lines if line[:1] not in ";#"] for lines in (ran, job_text(batch).splitlines()))
+        told = (
+            [line for line in lines if line[:1] not in ";#" and line not in _NOT_BEFORE]
+            for lines in (ran, job_text(batch).splitlines())
+        )
         for one, other in zip_longest(*told, fillvalue=""):  # comments and empty lines run nothing
             if one != other and not (one.startswith(PAUSE) and other.startswith(PAUSE)):
                 self.found.otherwise.append(f"batch {batch.batch_id} ran {one[:60]!r}, by the journal {other[:60]!r}")
@@ -330,6 +335,8 @@ def _part_differences(kept: Part, made: Part) -> Iterator[str]:
         one, other = getattr(kept, name), getattr(made, name)
         if not _same(one, other):
             yield f"{kept.direction} {name} is {one}, by its raw output {other}"
+    if kept.flush != made.flush:
+        yield f"{kept.direction} flushes are not those of its raw output"
     if kept.histogram.bins != made.histogram.bins:
         yield f"{kept.direction} latencies are not those of its raw output"
     one_series, other_series = kept.series, made.series

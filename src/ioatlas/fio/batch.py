@@ -132,6 +132,10 @@ GLOBAL: Mapping[str, JobValue] = {
 }
 
 
+TIMED_FLUSHES: Mapping[str, JobValue] = {"disable_clat": 0}
+"""fio 3.33 times no flush where it does not count completion latencies (`account_io_completion` in its io_u.c)."""
+
+
 def section_options(section: Section, cell: Cell | None = None, number: int = 0) -> dict[str, JobValue]:
     """Everything that fio needs to repeat the visit by hand, apart from its place in the batch and its logs.
 
@@ -144,6 +148,8 @@ def section_options(section: Section, cell: Cell | None = None, number: int = 0)
     options["runtime"] = f"{section.runtime_ms}ms"
     if not cell.work_bounded:
         options["time_based"] = 1
+    if cell.flushes:
+        options |= TIMED_FLUSHES
     return options
 
 

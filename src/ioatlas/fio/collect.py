@@ -10,11 +10,13 @@ from pathlib import Path
 
 from ioatlas import beneath
 from ioatlas.fio.batch import Section
+from ioatlas.fio.flush import with_flush
 from ioatlas.fio.io_log import read_io_log
 from ioatlas.fio.output import parse_fio_json
 from ioatlas.fio.records import FioJob, FioOutput
 from ioatlas.fio.replay import read_replay
 from ioatlas.fio.series import DIRECTIONS, Moved, read_series
+from ioatlas.model.cell import Cell
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.purpose import Purpose
 from ioatlas.model.status import SectionState
@@ -54,7 +56,7 @@ def _ran_ms(job: FioJob) -> int:
     return max((figures.runtime_ms or 0 for figures in job.directions.values()), default=0)
 
 
-def _parts(job: FioJob, series: dict[str, Series], stream: str) -> tuple[Part, ...]:
+def _parts(job: FioJob, series: dict[str, Series], stream: str, cell: Cell) -> tuple[Part, ...]:
     parts = []
     for direction in DIRECTIONS:
         figures = job.directions.get(direction)
@@ -62,21 +64,20 @@ def _parts(job: FioJob, series: dict[str, Series], stream: str) -> tuple[Part, .
             continue
         latency = figures.lat if figures.lat is not None and figures.lat.mean_ns else figures.clat
         kind = "total" if latency is figures.lat else "completion"
-        parts.append(
-            Part(
-                direction,
-                figures.io_bytes or 0,
-                figures.total_ios,
-                figures.runtime_ms or 0,
-                latency.mean_ns if latency is not None else None,
-                latency.histogram if latency is not None else Histogram(),
-                series.get(direction, Series(0)),
-                kind,
-                figures.short_ios or 0,
-                figures.drop_ios or 0,
-                stream,
-            )
+        part = Part(
+            direction,
+            figures.io_bytes or 0,
+            figures.total_ios,
+            figures.runtime_ms or 0,
+            latency.mean_ns if latency is not None else None,
+            latency.histogram if latency is not None else Histogram(),
+            series.get(direction, Series(0)),
+            kind,
+            figures.short_ios or 0,
+            figures.drop_ios or 0,
+            stream,
         )
+        parts.append(with_flush(part, job.flush, cell) if direction == "write" else part)
     return tuple(parts)
 
 
@@ -120,10 +121,10 @@ def read_batch(
         starts: list[int] = []
         overloaded = ""
         replayed, unlike = SectionState.FINISHED, ""
-        for name, stream, job in jobs:
+        for (name, stream, job), (_, _, cell) in zip(jobs, section.jobs, strict=True):
             if section.cell.trace:
                 log, replayed, unlike = read_replay(directory, name, section.cell)
-                parts += [log.intended(part) for part in _parts(job, log.series.by_direction, stream)]
+                parts += [log.intended(part) for part in _parts(job, log.series.by_direction, stream, cell)]
                 starts += [log.series.start_ms] if log.series.start_ms is not None else []
                 overloaded = log.overloaded
                 continue
@@ -131,7 +132,7 @@ def read_batch(
                 log = read_io_log(
                     directory, name, section.cell, interval_ms=section.interval_ms, runtime_ms=_ran_ms(job)
                 )
-                parts += [log.intended(part) for part in _parts(job, log.series.by_direction, stream)]
+                parts += [log.intended(part) for part in _parts(job, log.series.by_direction, stream, cell)]
                 starts += [log.series.start_ms] if log.series.start_ms is not None else []
                 overloaded = log.overloaded
                 continue
@@ -140,7 +141,7 @@ def read_batch(
                 for direction, figures in job.directions.items()
             }
             logs = read_series(directory, name, interval_ms=section.interval_ms, runtime_ms=_ran_ms(job), moved=moved)
-            parts += _parts(job, logs.by_direction, stream)
+            parts += _parts(job, logs.by_direction, stream, cell)
             starts += [logs.start_ms] if logs.start_ms is not None else []
         start_ms = min(starts, default=None)
         visit = Visit(

@@ -14,9 +14,13 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, cast
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ioatlas.fio.records import FioDirection, LatencyStats
 from ioatlas.model.histogram import Histogram
 
+_BITS = 6
 _KIB = 1024
 _US = 1000
 _LONG_ENOUGH_MS = 1000
@@ -47,7 +51,7 @@ def count_of(value: Any) -> int | None:
     return int(found) if found is not None and 0 <= found < 2**63 else None
 
 
-def bucket_value(index: int, bits: int = 6) -> int:
+def bucket_value(index: int, bits: int = _BITS) -> int:
     """Middle of fio's log-linear latency bucket `index` (`plat_idx_to_val` in fio's stat.c), in the histogram's own
     unit.
     """
@@ -57,6 +61,13 @@ def bucket_value(index: int, bits: int = 6) -> int:
     error_bits = (index >> bits) - 1
     base = 1 << (error_bits + bits)
     return base + int((index % per_group + 0.5) * (1 << error_bits))
+
+
+def buckets(latencies_ns: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The middles of fio's buckets of latencies (`plat_val_to_idx` and `plat_idx_to_val` in its stat.c)."""
+    _, bits = np.frexp(latencies_ns.astype(np.float64))
+    error_bits = np.maximum(0, bits.astype(np.int64) - 1 - _BITS)
+    return (latencies_ns >> error_bits << error_bits) + (1 << error_bits >> 1)
 
 
 @lru_cache(maxsize=256)
@@ -82,7 +93,7 @@ def _histogram(bins: Any, factor: int) -> Histogram:
     return Histogram.from_counts(counts)
 
 
-def _latency(record: Mapping[str, Any], name: str) -> LatencyStats | None:
+def latency_of(record: Mapping[str, Any], name: str) -> LatencyStats | None:
     """`name` is slat, clat or lat. fio prints zeros where it took no sample: those are not measured."""
     stats, factor = record.get(f"{name}_ns"), 1
     if stats is None:
@@ -151,9 +162,9 @@ def direction_of(name: str, record: Mapping[str, Any], *, kib_bytes: bool) -> Fi
         total_ios,
         count_of(record.get("short_ios")),
         count_of(record.get("drop_ios")),
-        None if idle else _latency(record, "slat"),
-        None if idle else _latency(record, "clat"),
-        None if idle else _latency(record, "lat"),
+        None if idle else latency_of(record, "slat"),
+        None if idle else latency_of(record, "clat"),
+        None if idle else latency_of(record, "lat"),
         None if bw_dev is None else bw_dev * _KIB,
         number(record.get("iops_stddev")),
     )

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ioatlas.fio.figures import count_of, direction_of, number
+from ioatlas.fio.figures import count_of, direction_of, latency_of, number
 from ioatlas.fio.loose_json import Document, Problem, documents, line_of, whole_document
 from ioatlas.fio.records import FioJob, FioOutput, FioReading
 from ioatlas.model.words import words
@@ -68,6 +68,7 @@ def _job(record: Mapping[str, Any], *, kib_bytes: bool, line: int) -> FioJob:
         job_runtime_ms=count_of(record.get("job_runtime")),
         job_start_ms=count_of(record.get("job_start")),
         total_errors=count_of(record.get("total_err")),
+        flush=latency_of(record["sync"], "lat") if isinstance(record.get("sync"), dict) else None,
         line=line,
     )
 

@@ -78,6 +78,9 @@ class FioJob:
     job_runtime_ms: int | None = None
     job_start_ms: int | None = None
     total_errors: int | None = None
+    flush: LatencyStats | None = None
+    """fsync, fdatasync and sync_file_range, which fio counts apart from the writes before them."""
+
     line: int = 0
     complete: bool = True
 

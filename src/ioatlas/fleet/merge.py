@@ -27,7 +27,7 @@ from ioatlas.model.histogram import Histogram
 from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import Reason, ReasonCode
 from ioatlas.model.status import SectionState
-from ioatlas.model.visit import ClientPart, Part, Series, TargetPart, Visit
+from ioatlas.model.visit import ClientPart, Flush, Part, Series, TargetPart, Visit
 
 SKEWS_IN_WINDOW = 20
 """How many times the start skew the common time is at least."""
@@ -325,6 +325,7 @@ def _part(parts: Sequence[Part], cuts: Sequence[_Cut], section: Section) -> Part
         sum(part.short_ios for part in parts),
         sum(part.drop_ios for part in parts),
         parts[0].stream,
+        Flush.joined(part.flush for part in parts),
     )
 
 

@@ -20,6 +20,10 @@ TRACE, TRACE_SECONDS = "trace", "trace_seconds"
 """
 CLIENTS, CLIENT_RANGE = "clients", "client_range"
 """How many clients of a fleet take part, and whether each has a file or range of its own: fio never sees these."""
+FLUSHES = ("fsync", "fdatasync", "sync_file_range")
+"""Options that flush after so many writes."""
+BLOCKING_FLUSH = frozenset({"libaio"})
+"""Engines that wait for a flush before they submit anything else."""
 OF_FLEETS = frozenset({CLIENTS, CLIENT_RANGE})
 TARGETS = "targets"
 """How many targets of a group are loaded together, each with the load of the cell: fio never sees it."""
@@ -190,6 +194,20 @@ class Cell:
     def writes(self) -> bool:
         """Whether running the cell changes what the target holds (trim counts)."""
         return any(direction != "read" for direction in self.directions)
+
+    @property
+    def flushes(self) -> bool:
+        """Whether writes of it wait for flushes, which the load generator times by themselves."""
+        return any(str(self.option.get(name, 0)) != "0" for name in FLUSHES)
+
+    @property
+    def flush_holds_queue(self) -> bool:
+        """Whether a flush keeps the I/Os behind it from being submitted, several of which are to be in flight.
+
+        fio times such a flush from when it was first put off: its times add up to more than there was. Writes in
+        flight meanwhile are timed with their wait for it.
+        """
+        return self.flushes and self.iodepth > 1 and self.option.get("ioengine") in BLOCKING_FLUSH
 
     @property
     def loop(self) -> str:

@@ -13,9 +13,9 @@ from ioatlas.model.together import TargetShares
 from ioatlas.model.verdict import VerdictCode
 
 Kind = Literal["measured", "predicted", "imported"]
-LatKind = Literal["total", "completion", "intended", "unknown"]
+LatKind = Literal["total", "completion", "intended", "flushed", "unknown"]
 """What a latency covers: from submission, from the kernel's start, or from the time the I/O was due, to completion;
-unknown only for what was imported.
+flushed: from submission to the end of the flush that a write waits for. Unknown only for what was imported.
 """
 
 

@@ -35,6 +35,7 @@ class FindingCode(StrEnum):
     LIMIT = "limit"
     LIMITED = "limited"
     LIMITS = "limits"
+    LITTLES_LAW = "littles-law"
     MAP_ERROR = "map-error"
     METHOD = "method"
     NO_DATA_REDUCTION = "no-data-reduction"

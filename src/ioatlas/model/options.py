@@ -143,6 +143,14 @@ def _token(value: object, where: str) -> OptionValue:
     return text
 
 
+def _sync_file_range(value: object, where: str) -> OptionValue:
+    """`write:8`: which of wait_before, write, wait_after, and after how many writes."""
+    text = str(value).strip()
+    if not re.fullmatch(r"(wait_before|write|wait_after)(,(wait_before|write|wait_after)){0,2}:[1-9]\d{0,8}", text):
+        raise _bad(value, where, "what to wait for and a number of writes, such as write:8")
+    return text
+
+
 def _buffer_pattern(value: object, where: str) -> OptionValue:
     """A literal pattern: 0x..., a number or a quoted string; fio's 'FILE' in single quotes is refused."""
     text = str(value).strip()
@@ -184,6 +192,7 @@ def _table() -> dict[str, Option]:
         ("sync", _choice("0", "1", "none", "sync", "dsync"), "O_SYNC or O_DSYNC writes"),
         ("fsync", _count, "fsync after this many writes"),
         ("fdatasync", _count, "fdatasync after this many writes"),
+        ("sync_file_range", _sync_file_range, "write back the range of this many writes"),
         ("end_fsync", _flag, "fsync at the end of the load"),
         ("fsync_on_close", _flag, "fsync when the file is closed"),
         ("rwmixread", _percent, "per cent of the I/O that are reads"),

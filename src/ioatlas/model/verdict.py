@@ -46,6 +46,8 @@ class VerdictCode(StrEnum):
     """No verdict could be given: too few I/Os, or too short a window."""
     CLIENT_LIMITED = "client-limited"
     """What was measured is the client; the target does at least that."""
+    UNACCOUNTED = "unaccounted"
+    """Throughput and latency contradict each other, and nothing that was measured explains it: a fault of ours."""
     CACHED = "cached"
     SUSPECT = "suspect"
     HOLE = "hole"
@@ -79,6 +81,7 @@ _UNSTABLE = frozenset(
         VerdictCode.UNCERTAIN,
         VerdictCode.TOO_SHORT,
         VerdictCode.OVERLOADED,
+        VerdictCode.UNACCOUNTED,
     }
 )
 WITHHELD = frozenset({VerdictCode.TOO_SHORT, VerdictCode.UNCERTAIN})

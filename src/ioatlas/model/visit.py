@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ioatlas.model.histogram import Histogram
@@ -34,10 +35,46 @@ class Series:
 
 
 @dataclass(frozen=True)
+class Flush:
+    """The flushes that writes of a part waited for, beside the writes themselves: how many, and what each took alone.
+
+    mean_ns, write_mean_ns: of a flush, and of a write without it.
+    """
+
+    count: int
+    mean_ns: float
+    histogram: Histogram
+    write_mean_ns: float
+    write_histogram: Histogram
+
+    @property
+    def of_a_write(self) -> float:
+        """Flushes a write, at most one: of a mix fio also flushes after reads, which no write waits for."""
+        return min(1.0, self.count / self.write_histogram.count) if self.write_histogram.count else 0.0
+
+    @classmethod
+    def joined(cls, flushes: Iterable[Flush | None]) -> Flush | None:
+        """Of several parts together; None where none has any."""
+        known = [one for one in flushes if one is not None and one.count]
+        if not known:
+            return None
+        count, writes = sum(one.count for one in known), Histogram.merge(one.write_histogram for one in known)
+        alone = sum(one.write_mean_ns * one.write_histogram.count for one in known)
+        return cls(
+            count,
+            sum(one.mean_ns * one.count for one in known) / count,
+            Histogram.merge(one.histogram for one in known),
+            alone / writes.count if writes.count else known[0].write_mean_ns,
+            writes,
+        )
+
+
+@dataclass(frozen=True)
 class Part:
     """Totals of one direction of one visit, over the whole time its load ran (`runtime_ms`; whole milliseconds where
     fio counted them).
 
+    lat_kind: what its latencies cover; 'flushed' is a write and the flush that it waits for.
     stream: which of several streams at once; '' when the load is one.
     """
 
@@ -52,6 +89,7 @@ class Part:
     short_ios: int = 0
     drop_ios: int = 0
     stream: str = ""
+    flush: Flush | None = None
 
 
 @dataclass(frozen=True)
@@ -128,6 +166,8 @@ class Visit:
     clients: tuple[ClientPart, ...] = ()
     clock_error_ms: float = 0.0
     targets: tuple[TargetPart, ...] = ()
+    waiting: float | None = None
+    """Share of its time in which the load's threads stood ready and waited for a processor: known as it is judged."""
 
     def moved(self, target: str) -> tuple[tuple[str, str, int], ...]:
         """(target, direction, bytes) of all that it did. target: of its cell, where that is one alone."""

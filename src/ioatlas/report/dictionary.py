@@ -34,7 +34,10 @@ MEANINGS = {
     "iops": Meaning("I/Os a second", "1/s", "number"),
     "lat_mean_ns": Meaning("mean latency, nanoseconds", "ns", "number"),
     "lat_p99_ns": Meaning("99th percentile of latency, nanoseconds", "ns", "number"),
-    "lat_kind": Meaning("total (submission to completion), intended (from when the I/O was due), or completion"),
+    "lat_kind": Meaning(
+        "total (submission to completion), flushed (to the end of the flush that a write waits for), "
+        "intended (from when the I/O was due), or completion"
+    ),
     "verdict": Meaning("what the value is worth, or why there is none"),
     "method": Meaning("what computed the value: id/version"),
     "iops_low": Meaning("lower end of the interval of `iops`", "1/s", "number"),

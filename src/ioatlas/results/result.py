@@ -12,6 +12,7 @@ from typing import Any
 from ioatlas.analysis.best import with_fresh
 from ioatlas.analysis.burst import Bursts, burst_findings, standing
 from ioatlas.analysis.clients import client_findings, client_tables
+from ioatlas.analysis.contradictions import law_findings
 from ioatlas.analysis.drift import baseline_charts, drift_findings, drift_pictures, replicate_rows, replicate_states
 from ioatlas.analysis.estimates import estimate_cells, removed_effects
 from ioatlas.analysis.footprints import before_after_findings, with_history
@@ -271,6 +272,7 @@ def _with_drift(read: _Read, result: CampaignResult, judged: Sequence[Finding]) 
             *judged,
             *drift_findings(states, baselines, voided, removed_effects(read.cells, told), wandered),
             *counted_findings(read.counts),
+            *law_findings(read.cells, read.visits),
             *precision_findings(result.estimates, read.parts.spec.wanted, read.parts.spec.budget_seconds),
             *burst_findings(
                 standing(read.parts.journal.kept(Bursts).bursts, read.cells, read.made),

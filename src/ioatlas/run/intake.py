@@ -22,6 +22,7 @@ from ioatlas.run.stall import was_stalled
 from ioatlas.stats.gates import judge_visit
 from ioatlas.stats.verdict import judge
 from ioatlas.store.journal import Journal, NewVisit, PlannedVisit
+from ioatlas.testbed.visit_usage import records_by_visit
 
 NO_BURSTS = Bursts()
 STILL_FED = Reason(ReasonCode.BURST, f"{ReasonCode.BURST}: made again after a longer lead")
@@ -64,6 +65,7 @@ def take_in(
     """
     intake = Intake()
     results = list(results)
+    waits = records_by_visit({0: usage}) if usage is not None else {}
     contradicted = gates.contradictions(results, planned, usage) if gates is not None else {}
     for result in results:
         plan = planned[result.section.visit_id]
@@ -79,7 +81,8 @@ def take_in(
             continue
         # In a fio of its own there is no neighbour to disturb: what drains late is part of the visit.
         overran = result.state is SectionState.OVER_RUN and len(results) > 1
-        visit, late = (judge_one or judged)(result.section, result.visit, gates)
+        waited = waits.get(plan.visit_id, {}).get("waiting")
+        visit, late = (judge_one or judged)(result.section, replace(result.visit, waiting=waited), gates)
         visit, late = _overloaded(result, visit, late=late)
         if plan.visit_id in contradicted:
             visit = _refused(visit, Reason(ReasonCode.COUNTERS, contradicted[plan.visit_id]))
@@ -214,7 +217,11 @@ def judged(section: Section, visit: Visit, gates: Gates | None) -> tuple[Visit, 
     """The visit with its verdict, cut and gates; and whether it settled too late to be trusted."""
     cell = section.cell
     report = judge_visit(
-        visit, cell, asked_ms=None if cell.work_bounded else section.runtime_ms, ceilings=_ceilings(visit, cell, gates)
+        visit,
+        cell,
+        asked_ms=None if cell.work_bounded else section.runtime_ms,
+        ceilings=_ceilings(visit, cell, gates),
+        waiting=visit.waiting,
     )
     rates = [part.series.bw_bytes_per_s for part in visit.parts if part.series.bw_bytes_per_s]
     label, cut_ms, late = Verdict(VerdictCode.TOO_SHORT), 0, False

@@ -11,7 +11,7 @@ import functools
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 from ioatlas.analysis.burst import Bursts, BurstUnit
 from ioatlas.analysis.counters import CountedPaths
@@ -351,7 +351,7 @@ class Runner:
             self._slack_ms = min(MAX_SLACK_MS, 2 * self._slack_ms)
             self.pace.widen()
         elsewhere = self.environment.fleet is not None and self.environment.fleet.is_elsewhere
-        counted = None if outcome.stopped or elsewhere else asdict(seen.usage)
+        counted = None if outcome.stopped or elsewhere else seen.counted(results)
         intake = self.steps.take_in(results, planned, self._gates, counted)
         # A cell gets one more try a block, not more.
         intake.again = [visit for visit in intake.again if not self.journal.tries(visit.cell_key, visit.replicate)]

@@ -6,11 +6,12 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from ioatlas.fio.batch import Section
+from ioatlas.fio.collect import SectionResult
 from ioatlas.model.usage import Usage
 from ioatlas.model.visit import Visit
 from ioatlas.testbed.power import Meter
@@ -70,6 +71,16 @@ class Seen:
         """Of the whole batch: the first reading is taken before its process starts, the last one when it has ended."""
         return usage_between(self.samples[0], self.samples[-1])
 
+    def counted(self, results: Iterable[SectionResult]) -> dict[str, Any]:
+        """What judges a batch: the counters over all of it, and what its visits waited."""
+        visits = [result.visit for result in results if result.visit is not None]
+        return {**asdict(self.usage), "visits": {str(visit.visit_id): self.waited(visit) for visit in visits}}
+
+    def waited(self, visit: Visit) -> dict[str, float]:
+        """How long a visit's load waited for a processor, over all of its time: Little's law is judged over that."""
+        share = waiting(self.samples, visit.started_at, visit.started_at + visit.ran_ms / 1000)
+        return {} if share is None else {"waiting": round(share, 4)}
+
     def record(self, visits: Iterable[Visit]) -> dict[str, Any]:
         """For the batch's entry in the journal: usage and watts of each visit, means of the meters, what it cost."""
         found: dict[str, Any] = {}
@@ -78,9 +89,7 @@ class Seen:
             begin = visit.started_at + visit.window_start_ms / 1000
             usage = inside(self.samples, begin, visit.started_at + runtime)
             entry: dict[str, Any] = usage_record(usage) if usage is not None else {}
-            waited = waiting(self.samples, begin, visit.started_at + runtime)
-            if waited is not None:
-                entry["waiting"] = round(waited, 4)
+            entry |= self.waited(visit)
             watts = mean_watts(self.watts, begin, visit.started_at + runtime)
             if watts:
                 entry["watts"] = {name: round(value, 3) for name, value in watts.items()}

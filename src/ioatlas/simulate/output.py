@@ -15,6 +15,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from ioatlas.fio.figures import buckets
 from ioatlas.fio.series import DIRECTIONS
 from ioatlas.simulate.device import Interval, Load
 from ioatlas.simulate.jobs import SimulatedJob
@@ -23,7 +24,6 @@ from ioatlas.simulate.rows import Rows
 VERSION = "fio-3.33"
 _PERCENTS = (1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99, 99.5, 99.9, 99.95, 99.99)
 _QUANTILES = 101
-_BITS = 6
 _DEPTHS = ("1", "2", "4", "8", "16", "32", ">=64")
 _SUBMITS = ("0", "4", "8", "16", "32", "64", ">=64")
 _STEPS = ("2", "4", "10", "20", "50", "100", "250", "500", "750", "1000")
@@ -78,13 +78,6 @@ class Entry:
         steps = _NORMAL[:: max(1, _QUANTILES // max(1, count))] if count < _QUANTILES else _NORMAL
         values = np.exp(self.spread * steps)
         return np.asarray(values * (self.load.latency_seconds(way) * 1e9 / values.mean()), dtype=np.float64)
-
-
-def buckets(latencies_ns: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The middles of fio's buckets of latencies (`plat_val_to_idx` and `plat_idx_to_val` in its stat.c)."""
-    _, bits = np.frexp(latencies_ns.astype(np.float64))
-    error_bits = np.maximum(0, bits.astype(np.int64) - 1 - _BITS)
-    return (latencies_ns >> error_bits << error_bits) + (1 << error_bits >> 1)
 
 
 def _latency(values: NDArray[np.float64], count: int) -> dict[str, Any]:

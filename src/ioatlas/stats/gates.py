@@ -9,18 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import isfinite
 
 from ioatlas.model.cell import TRACE, Cell
 from ioatlas.model.reason import Reason, ReasonCode
 from ioatlas.model.verdict import Verdict, VerdictCode
 from ioatlas.model.visit import Visit
+from ioatlas.stats.little import in_flight
 from ioatlas.stats.openloop import backlog
 
 METHOD = "gates/1"
 
 BYTES_TOLERANCE = 0.001
-LITTLE_LOW, LITTLE_HIGH = 0.90, 1.02
 COUNTER_TOLERANCE = 0.02
 CEILING_LIMIT = 1.005
 OFFERED_SHARE = 0.99
@@ -38,24 +37,28 @@ def bytes_gate(io_bytes: int, total_ios: int, bs_bytes: int, *, short_ios: int =
     return f"bytes: {io_bytes} moved, {total_ios} I/Os x {bs_bytes} = {expected} ({_percent(io_bytes, expected)})"
 
 
-def little_gate(total_ios: float, lat_mean_ns: float | None, runtime_ms: float, outstanding: int) -> str:
-    """Little's law in a closed loop: completions x mean latency / (time x I/Os kept in flight) lies in 0.90 .. 1.02.
+def little_gate(
+    visit: Visit, cell: Cell, *, asked_ms: float | None = None, waiting: float | None = None
+) -> tuple[str, Verdict | None] | None:
+    """(why the visit is discarded or '', label or None) by Little's law; None where the number in flight is not known.
 
-    Every slot is busy all the time, except for its last I/O: it was started but is not counted if the window ends
-    first, and is counted in full if it is let finish. Either way one latency a slot is in doubt, so the bounds move by
-    latency / time: a 1 s window of 100 ms I/Os is judged by 0.80 .. 1.12.
+    waiting: share of the time in which the generator's threads stood ready and waited for a processor. Where what is
+    missing is no more than that and its own processor time, the generator was slow between two I/Os: the figures are
+    the client's. Nothing measured explains the rest: latency, time or the number in flight is wrong.
     """
-    if lat_mean_ns is None or lat_mean_ns <= 0 or runtime_ms <= 0 or outstanding < 1 or total_ios <= 0:
-        return ""
-    in_flight = total_ios * lat_mean_ns / (runtime_ms * 1e6)
-    ratio = in_flight / outstanding
-    edge = lat_mean_ns / (runtime_ms * 1e6)
-    if LITTLE_LOW - edge <= ratio <= LITTLE_HIGH + edge:
-        return ""
-    return (
-        f"Little's law: IOPS x mean latency = {in_flight:.2f} in flight, {outstanding} kept in flight (ratio "
-        f"{ratio:.2f})"
-    )
+    flight = in_flight(visit.parts, cell, asked_ms=asked_ms)
+    if flight is None:
+        return None
+    if flight.beyond:
+        return flight.sentence, None
+    if not flight.missing:
+        return "", None
+    busy = (visit.cpu_percent or 0.0) / 100
+    if flight.missing <= busy + (waiting or 0.0) + flight.allowed:
+        return "", Verdict(VerdictCode.CLIENT_LIMITED, flight.sentence)
+    waits = f"waited {waiting:.0%} for one" if waiting is not None else "how long it waited for one is not known"
+    why = f"{flight.sentence}; the generator used {busy:.0%} of a processor, and {waits}"
+    return "", Verdict(VerdictCode.UNACCOUNTED, why)
 
 
 def error_gate(error: int) -> str:
@@ -135,6 +138,7 @@ def judge_visit(
     asked_ms: float | None = None,
     counted_bytes: float | None = None,
     ceilings: Mapping[str, tuple[float, str]] | None = None,
+    waiting: float | None = None,
 ) -> GateReport:
     """All gates on one visit, its directions together.
 
@@ -142,7 +146,8 @@ def judge_visit(
               all directions.
     ceilings: by direction, an upper bound of its throughput in bytes per second and its name. The bytes gate is skipped
               for mixed block sizes (bssplit, bsrange, traces).
-    Open-loop visits skip Little's law and are labelled, not discarded, when overloaded.
+    waiting: as of `little_gate`.
+    Open-loop visits are labelled, not discarded, when overloaded.
     """
     discards: list[Reason] = []
     limited: list[Verdict] = []
@@ -160,22 +165,10 @@ def judge_visit(
     gate(ReasonCode.NO_IO, no_io_gate(total_ios))
     for reason in _bytes_reasons(visit, cell):
         gate(ReasonCode.BYTES, reason)
-    work = [(part.total_ios, part.lat_mean_ns) for part in parts if part.total_ios]
-    if (
-        cell.loop == "closed"
-        and work
-        and not cell.option.get("thinktime")
-        and all(lat and isfinite(lat) for _, lat in work)
-    ):
-        mean = sum(ios * float(lat or 0) for ios, lat in work) / total_ios
-        reason = little_gate(total_ios, mean, runtime_ms, cell.outstanding)
-        # Fewer in flight than asked: the generator was slow between two I/Os. The figures stand, but they are the
-        # client's.
-        if reason and total_ios * mean / (runtime_ms * 1e6) < cell.outstanding:
-            applied.append(ReasonCode.LITTLES_LAW)
-            limited.append(Verdict(VerdictCode.CLIENT_LIMITED, reason))
-        else:
-            gate(ReasonCode.LITTLES_LAW, reason)
+    law = little_gate(visit, cell, asked_ms=asked_ms, waiting=waiting)
+    if law is not None:
+        gate(ReasonCode.LITTLES_LAW, law[0])
+        limited += [law[1]] if law[1] is not None else []
     if visit.cpu_percent is not None:
         applied.append("generator CPU")
         reason = generator_cpu_gate(visit.cpu_percent)

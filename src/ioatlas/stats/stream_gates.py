@@ -14,8 +14,6 @@ from ioatlas.model.visit import Part, Visit
 from ioatlas.stats.gates import GateReport, generator_cpu_gate, judge_visit, runtime_gate
 from ioatlas.stats.openloop import Backlog, backlog
 
-_RATES = ("rate_iops", "rate")
-
 
 def offered_by_direction(cell: Cell) -> dict[str, float]:
     """I/Os per second that one stream's `rate_iops` adds up to over its jobs, by direction; empty for a closed loop."""
@@ -53,12 +51,14 @@ def stream_backlog(cell: Cell, parts: tuple[Part, ...], seconds: float) -> Backl
     )
 
 
-def judge_streams(visit: Visit, cell: Cell, *, asked_ms: float | None = None) -> GateReport:
+def judge_streams(
+    visit: Visit, cell: Cell, *, asked_ms: float | None = None, waiting: float | None = None
+) -> GateReport:
     """All gates on one visit of `cell`, whose streams are judged one by one; reasons begin with the stream's name.
 
     Overload is judged for all streams together and for each, with the chance that Poisson arrivals bring. Little's law
-    holds for streams that run freely; `flow` makes a stream wait for others, so that it keeps fewer in flight than its
-    depth.
+    bounds each stream from below only where it runs freely: `flow` makes it wait for others.
+    waiting: as of `little_gate`.
     """
     discards: list[Reason] = []
     labels: list[Verdict] = []
@@ -67,6 +67,7 @@ def judge_streams(visit: Visit, cell: Cell, *, asked_ms: float | None = None) ->
     if not visit.parts:
         discards.append(Reason(ReasonCode.NO_IO, ReasonCode.NO_IO))
     overloads: list[Verdict] = []
+    cpu = generator_cpu_gate(visit.cpu_percent)
     for (name, _), member in zip(cell.streams, cell.members, strict=True):
         parts = tuple(part for part in visit.parts if part.stream == name)
         behind = stream_backlog(member, parts, runtime_ms / 1000)
@@ -75,19 +76,19 @@ def judge_streams(visit: Visit, cell: Cell, *, asked_ms: float | None = None) ->
             overloads += [Verdict(VerdictCode.OVERLOADED, f"{behind.reason} ({name})")] if behind.reason else []
         if not parts:
             continue
-        # A pace that is judged here, and a wait for other streams, are not what the gates of a single load know.
-        free = {option: value for option, value in member.options if option not in _RATES}
-        waits = len(free) < len(member.options) or "flow" in free
-        plain = replace(member, options=tuple(free.items()) if not waits else (*free.items(), ("thinktime", 1)))
-        report = judge_visit(replace(visit, parts=parts, error=visit.error, cpu_percent=None), plain)
+        report = judge_visit(replace(visit, parts=parts), member, waiting=waiting)
         discards += [_of_stream(reason, name) for reason in report.discards]
-        labels += [replace(label, detail=f"{label.detail} ({name})") for label in report.labels]
+        # The pace of all streams is judged here, with the chance that it brings, and their processor time below.
+        labels += [
+            replace(label, detail=f"{label.detail} ({name})")
+            for label in report.labels
+            if label.code is not VerdictCode.OVERLOADED and label.detail != cpu
+        ]
         applied += report.applied
     whole = stream_backlog(cell, visit.parts, runtime_ms / 1000)
     if whole is not None and whole.reason:
         labels.insert(0, Verdict(VerdictCode.OVERLOADED, whole.reason))
     labels += overloads
-    cpu = generator_cpu_gate(visit.cpu_percent)
     labels += [Verdict(VerdictCode.CLIENT_LIMITED, cpu)] if cpu else []
     if asked_ms:
         short = runtime_gate(runtime_ms, asked_ms)

@@ -17,7 +17,7 @@ from ioatlas.model.status import BatchStatus, VisitStatus
 from ioatlas.model.visit import Visit
 from ioatlas.store import schema as t
 from ioatlas.store.database import Database
-from ioatlas.store.parts import part_row, share_row
+from ioatlas.store.parts import flush_row, part_row, share_row
 from ioatlas.store.visits import NewVisit, PlannedVisit, plan_visits, planned_visit
 
 
@@ -98,7 +98,14 @@ class Batches(Database):
                 for share in visit.clients
             ]
             targets = [{"visit_id": visit.visit_id, **share_row(one)} for visit in made for one in visit.targets]
-            for table, rows in ((t.part, parts), (t.client_part, shares), (t.target_part, targets)):
+            flushes = [
+                {"visit_id": visit.visit_id, **flush_row(part, part.flush)}
+                for visit in made
+                for part in visit.parts
+                if part.flush is not None and self.format >= t.FORMAT_OF_FLUSHES
+            ]
+            more = ((t.client_part, shares), (t.target_part, targets), (t.flush_part, flushes))
+            for table, rows in ((t.part, parts), *more):
                 if rows:
                     link.execute(table.insert(), rows)
             _update_visits(

@@ -44,7 +44,7 @@ def add_rows(into: Path, other: Path) -> dict[str, str]:
         )
         made = "visit_id IN (SELECT visit_id FROM other.visit WHERE status != 'planned')"
         _copy(link, "part", {"visit_id": f"visit_id + {after['visit']}"}, made)
-        for name in ("client_part", "target_part"):
+        for name in ("client_part", "target_part", "flush_part"):
             if link.execute("SELECT 1 FROM main.sqlite_master WHERE name = ?", (name,)).fetchone():
                 _copy(link, name, {"visit_id": f"visit_id + {after['visit']}"}, made)
         for name in ("ledger", "remark"):

@@ -12,7 +12,7 @@ import orjson
 import sqlalchemy as sa
 
 from ioatlas.model.histogram import Histogram
-from ioatlas.model.visit import ClientPart, Part, Series, TargetPart
+from ioatlas.model.visit import ClientPart, Flush, Part, Series, TargetPart
 from ioatlas.model.words import words
 from ioatlas.store.stored import LARGEST, Row
 
@@ -57,6 +57,27 @@ def read_part(place: Row, row: sa.Row[Any], *, with_series: bool) -> Part:
         row.drop_ios,
         row.stream,
     )
+
+
+def flush_row(part: Part, flush: Flush) -> dict[str, Any]:
+    """The columns of the flushes of a part, without its visit."""
+    return {
+        "stream": part.stream,
+        "direction": part.direction,
+        "flushes": flush.count,
+        "mean_ns": flush.mean_ns,
+        "histogram": _pack(flush.histogram.bins),
+        "write_mean_ns": flush.write_mean_ns,
+        "write_histogram": _pack(flush.write_histogram.bins),
+    }
+
+
+def read_flush(place: Row, row: sa.Row[Any], *, with_series: bool) -> tuple[str, str, Flush]:  # noqa: ARG001
+    """(stream, direction, flushes) of a row."""
+    first, second = (
+        _histogram(place, _unpack(place, getattr(row, name), name)) for name in ("histogram", "write_histogram")
+    )
+    return row.stream, row.direction, Flush(row.flushes, row.mean_ns, first, row.write_mean_ns, second)
 
 
 def share_row(part: ClientPart | TargetPart) -> dict[str, Any]:

@@ -42,6 +42,7 @@ MOST_ROWS = {
     "part": 40_000_000,
     "client_part": 400_000_000,
     "target_part": 400_000_000,
+    "flush_part": 40_000_000,
 }
 LONGEST_TEXT, LONGEST_SENTENCE, LONGEST_JSON = 1024, 1 << 16, 16 << 20
 LONGEST_RUNTIME_MS = 8 * 86_400_000
@@ -157,6 +158,12 @@ RULES: dict[str, Rule] = {
     "client_part.clock_error_ms": Number(0.0, 1e12),
     "target_part.target": Length(255, 1),
     **_rules_of_shares("target_part"),
+    "flush_part.stream": Length(255),
+    "flush_part.direction": Words(("read", "write", "trim")),
+    "flush_part.mean_ns": _POSITIVE,
+    "flush_part.histogram": Length(4 << 20, kind="blob"),
+    "flush_part.write_mean_ns": _POSITIVE,
+    "flush_part.write_histogram": Length(4 << 20, kind="blob"),
     "outcome.name": Length(300, 1),
     "batch.batch_id": Whole(1, 10**9),
     "batch.directory": Length(64),
@@ -221,6 +228,7 @@ REFERENCES: tuple[tuple[str, str, str], ...] = (
     ("part", "visit_id NOT IN (SELECT visit_id FROM visit)", "it is of a visit that is not there"),
     ("client_part", "visit_id NOT IN (SELECT visit_id FROM visit)", "it is of a visit that is not there"),
     ("target_part", "visit_id NOT IN (SELECT visit_id FROM visit)", "it is of a visit that is not there"),
+    ("flush_part", "visit_id NOT IN (SELECT visit_id FROM visit)", "it is of a visit that is not there"),
     ("target_part", "target NOT IN (SELECT name FROM target)", "it is of a target that is not there"),
     ("prediction", "cell_key NOT IN (SELECT cell_key FROM cell)", "it is of a cell that is not there"),
     ("file_made", "target NOT IN (SELECT name FROM target)", "it is of a target that is not there"),

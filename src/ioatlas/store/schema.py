@@ -8,6 +8,7 @@ Format history (the file's `PRAGMA user_version`):
   3  visits may be made by several clients; their shares stand in the table client_part, which other journals lack.
   4  visits may load several targets together; their shares stand in the table target_part, which other journals lack.
   5  configurations may be set up several times; replicates of the second time count from 100,000, and so on.
+  6  writes may wait for flushes, whose times stand in the table flush_part, which other journals lack.
 """
 
 from __future__ import annotations
@@ -20,19 +21,22 @@ from sqlalchemy import Column, Float, ForeignKey, Integer, LargeBinary, MetaData
 from ioatlas.model.purpose import Purpose
 from ioatlas.model.status import BatchStatus, RemarkKind, VisitStatus
 
-VERSION = 5
+VERSION = 6
 FIRST_VERSION = 1
 """Of a new journal, until it needs more."""
 FORMAT_OF_CONFIGURATIONS = 2
 FORMAT_OF_CLIENTS = 3
 FORMAT_OF_GROUPS = 4
 FORMAT_OF_SET_UPS = 5
+FORMAT_OF_FLUSHES = 6
 
 metadata = MetaData()
 metadata_of_clients = MetaData()
 """Tables of journals whose visits several clients make."""
 metadata_of_groups = MetaData()
 """Tables of journals whose visits load several targets together."""
+metadata_of_flushes = MetaData()
+"""Tables of journals whose writes wait for flushes."""
 
 
 def _texts(values: type[StrEnum]) -> str:
@@ -56,7 +60,11 @@ def _share_columns(common: str, own: str) -> list[Column[Any]]:
 
 def metadata_of(version: int) -> tuple[MetaData, ...]:
     """All tables of a journal of a format, in groups."""
-    more = ((FORMAT_OF_CLIENTS, metadata_of_clients), (FORMAT_OF_GROUPS, metadata_of_groups))
+    more = (
+        (FORMAT_OF_CLIENTS, metadata_of_clients),
+        (FORMAT_OF_GROUPS, metadata_of_groups),
+        (FORMAT_OF_FLUSHES, metadata_of_flushes),
+    )
     return (metadata, *(each for least, each in more if version >= least))
 
 
@@ -173,6 +181,19 @@ target_part = Table(
     Column("target", Text, primary_key=True),
     *_share_columns("in the time in which all were loaded", "of the target alone"),
     Column("series", LargeBinary, nullable=False, comment="as of a part"),
+)
+
+flush_part = Table(
+    "flush_part",
+    metadata_of_flushes,
+    Column("visit_id", Integer, primary_key=True),
+    Column("stream", Text, primary_key=True, default=""),
+    Column("direction", Text, primary_key=True),
+    Column("flushes", Integer, nullable=False),
+    Column("mean_ns", Float, nullable=False, comment="of a flush"),
+    Column("histogram", LargeBinary, nullable=False, comment="of the flushes, as of a part"),
+    Column("write_mean_ns", Float, nullable=False, comment="of a write without its flush"),
+    Column("write_histogram", LargeBinary, nullable=False, comment="of the writes without their flushes"),
 )
 
 prediction = Table(

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -13,14 +13,18 @@ from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import ASIDE, Reason, ReasonCode, read_reasons
 from ioatlas.model.status import VisitStatus
 from ioatlas.model.verdict import Verdict, read_verdict
-from ioatlas.model.visit import ClientPart, Visit
+from ioatlas.model.visit import ClientPart, Flush, Part, Visit
 from ioatlas.store import schema as t
 from ioatlas.store.database import Database
-from ioatlas.store.parts import read_client_part, read_part, read_target_part
+from ioatlas.store.parts import read_client_part, read_flush, read_part, read_target_part
 from ioatlas.store.stored import Row
 
 Kept = TypeVar("Kept")
-_SINCE = {"client_part": t.FORMAT_OF_CLIENTS, "target_part": t.FORMAT_OF_GROUPS}
+_SINCE = {
+    "client_part": t.FORMAT_OF_CLIENTS,
+    "target_part": t.FORMAT_OF_GROUPS,
+    "flush_part": t.FORMAT_OF_FLUSHES,
+}
 """Formats of the journal since which tables are there."""
 
 
@@ -186,6 +190,7 @@ class Visits(Database):
             parts = self._of_visits(link, t.part, read_part, with_series=with_series)
             clients = self._of_visits(link, t.client_part, _with_clock, with_series=with_series)
             targets = self._of_visits(link, t.target_part, read_target_part, with_series=with_series)
+            flushes = self._of_visits(link, t.flush_part, read_flush, with_series=with_series)
             rows = link.execute(
                 sa.select(t.visit)
                 .where(t.visit.c.status.in_((VisitStatus.DONE, VisitStatus.DISCARDED)), *self._mine())
@@ -200,7 +205,7 @@ class Visits(Database):
                 row.block - self._first_replicate,
                 row.seed,
                 row.started_at,
-                tuple(parts.get(row.visit_id, ())),
+                _flushed(parts.get(row.visit_id, ()), flushes.get(row.visit_id, ())),
                 row.error or 0,
                 row.cpu_percent,
                 Purpose(row.purpose),
@@ -255,6 +260,12 @@ class Visits(Database):
 def _with_clock(place: Row, row: sa.Row[Any], *, with_series: bool) -> tuple[ClientPart, float]:
     """The share of a client, and the doubt about the clients' clocks."""
     return read_client_part(place, row, with_series=with_series), row.clock_error_ms
+
+
+def _flushed(parts: Iterable[Part], flushes: Iterable[tuple[str, str, Flush]]) -> tuple[Part, ...]:
+    """The parts with their flushes."""
+    known = {(stream, direction): flush for stream, direction, flush in flushes}
+    return tuple(replace(part, flush=known.get((part.stream, part.direction))) if known else part for part in parts)
 
 
 def planned_visit(row: sa.Row[Any], first_replicate: int = 0) -> PlannedVisit:

@@ -82,7 +82,7 @@ def test_a_probe_counts_whatever_its_figures():
 def test_counters_that_contradict_discard_a_visit_and_have_it_made_again():
     gates = Gates(None, {"t": Watched(("sda",), (), "", tops=("sda",))})
     usage = {"disks": {"sda": {"read_bytes": 10 * MIB, "write_bytes": 0}}}
-    slow = result(1, cell(thinktime=1), part())
+    slow = result(1, cell(numjobs=32), part())
     gates._known[("t", 4096, "read")] = None
     intake = taken(slow, gates=gates, usage=usage)
     assert [reason.code for reason in intake.visits[0].discarded] == [ReasonCode.COUNTERS]
@@ -91,7 +91,7 @@ def test_counters_that_contradict_discard_a_visit_and_have_it_made_again():
 
 
 def test_a_load_that_its_own_log_calls_overloaded_is_labelled():
-    late = replace(result(1, cell(thinktime=1)), overloaded="90.0% of the offered rate achieved")
+    late = replace(result(1, cell(numjobs=32)), overloaded="90.0% of the offered rate achieved")
     (visit,) = taken(late).visits
     assert (visit.verdict.code, visit.window_start_ms) == (VerdictCode.OVERLOADED, 0)
     assert visit.verdict.detail == "90.0% of the offered rate achieved"

@@ -66,9 +66,10 @@ def test_each_stream_is_judged_by_its_own_block_size():
 def test_littles_law_holds_for_free_streams_only():
     # The writer keeps 1 of 4 in flight.
     slow = visit(part("r", "read", 8000, 4096, 2e6), part("w", "write", 1000, 8192, 2e6))
-    assert any(
-        "client-limited" in label.text and "(w)" in label.text for label in judge_streams(slow, streams()).labels
-    )
+    for waiting, code in ((0.7, VerdictCode.CLIENT_LIMITED), (0.0, VerdictCode.UNACCOUNTED)):
+        (label,) = judge_streams(slow, streams(), waiting=waiting).labels
+        assert label.code is code
+        assert "(w)" in label.text
     assert not judge_streams(slow, streams(flow=1, flow_id=1)).labels
 
 

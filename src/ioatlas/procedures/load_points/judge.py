@@ -18,7 +18,7 @@ from ioatlas.stats.verdict import judge
 def judged_together(section: Section, visit: Visit) -> Visit:
     """The visit with its verdict, where its warm-up ends, and why it is discarded."""
     cell = section.cell
-    report = judge_streams(visit, cell, asked_ms=section.runtime_ms)
+    report = judge_streams(visit, cell, asked_ms=section.runtime_ms, waiting=visit.waiting)
     rates = [part.series.bw_bytes_per_s for part in together(visit.parts) if part.series.bw_bytes_per_s]
     label, cut_ms = Verdict(VerdictCode.TOO_SHORT), 0
     if rates:
