@@ -35,7 +35,15 @@ def namespaces():
     return os.listdir("/run/netns") if os.path.isdir("/run/netns") else []
 
 
-@pytest.mark.parametrize("name", list(lab.scenarios()))
+IN_SHORT = ("memory", "page-cache", "array", "san-link", "nas-nfs", "stalling", "slow-nic")
+"""One of each way to make a target."""
+
+
+def short_or_long(names):
+    return [name if name in IN_SHORT else pytest.param(name, marks=pytest.mark.long("lab")) for name in names]
+
+
+@pytest.mark.parametrize("name", short_or_long(lab.scenarios()))
 def test_starts_and_leaves_nothing(name):
     needs(name)
     with lab.start(name) as target:
@@ -71,6 +79,7 @@ def test_the_tool_itself_is_found_where_path_has_none(monkeypatch, capfd):
     assert capfd.readouterr().out.startswith("ioatlas")
 
 
+@pytest.mark.long("lab")
 @pytest.mark.parametrize("name", ["corrupting", "failing", "sector-4k"])
 def test_holds_its_truth(name):
     needs(name)
@@ -79,6 +88,7 @@ def test_holds_its_truth(name):
     assert [one for one in outcomes if not one.ok] == []
 
 
+@pytest.mark.long("lab")
 def test_a_delay_is_never_shorter_than_configured():
     """How much longer it is depends on who else uses the processors: `ioatlas lab truth` says it, a test cannot."""
     needs("single-queue")
@@ -89,6 +99,7 @@ def test_a_delay_is_never_shorter_than_configured():
     assert 20 < rate <= 125.5
 
 
+@pytest.mark.long("lab")
 @pytest.mark.parametrize("name", ["in-place", "log-structured-full"])
 def test_what_is_written_is_read_back(name):
     needs(name)
@@ -101,6 +112,7 @@ def test_what_is_written_is_read_back(name):
     assert job["write"]["io_bytes"] == job["read"]["io_bytes"] == 8 << 20
 
 
+@pytest.mark.long("lab")
 @pytest.mark.parametrize("reads", ["one", "both"])
 def test_a_pair_loses_a_box_and_no_block(reads):
     needs("pair")
@@ -115,6 +127,7 @@ def test_a_pair_loses_a_box_and_no_block(reads):
     assert job["write"]["io_bytes"] == job["read"]["io_bytes"] == 8 << 20
 
 
+@pytest.mark.long("lab")
 def test_a_setting_changes_the_target():
     needs("bandwidth")
     with lab.start("bandwidth", bw_bytes_per_s=10_000_000, burst_seconds=0.5) as target, Pauses() as pauses:
@@ -124,7 +137,7 @@ def test_a_setting_changes_the_target():
     assert rate == pytest.approx(10_000_000, rel=0.05 + 2 * pauses.share)
 
 
-@pytest.mark.parametrize("name", ["stalling", "array", "san-drive", "pair", "nas-nfs", "cluster"])
+@pytest.mark.parametrize("name", short_or_long(["stalling", "array", "san-drive", "pair", "nas-nfs", "cluster"]))
 def test_an_owner_that_is_killed_leaves_a_target_that_the_next_start_sweeps(name):
     needs(name)
     program = (
@@ -172,7 +185,7 @@ lab.up({name!r}, owned=True)
     assert not os.path.exists(f"/run/netns/{instance.namespace_of(directory)}")
 
 
-@pytest.mark.parametrize("name", ["array-model", "drive-zones", "slow-nic", "array-link"])
+@pytest.mark.parametrize("name", short_or_long(["array-model", "drive-zones", "slow-nic", "array-link"]))
 def test_two_at_once_are_two(name):
     needs(name)
     with lab.start(name) as one, lab.start(name) as other:
@@ -213,7 +226,7 @@ def test_links_started_at_once_get_networks_of_their_own():
     assert len(locations) == 4
 
 
-@pytest.mark.parametrize("name", ["pair", "nas-nfs"])
+@pytest.mark.parametrize("name", short_or_long(["pair", "nas-nfs"]))
 def test_two_of_a_kind_run_at_once(name):
     """Their servers want the same ports, and some the same files of the system."""
     needs(name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An atlas for tests. tests/real/test_atlas_postgresql.py runs these tests again over PostgreSQL."""
+"""An atlas for tests. tests/real/postgresql runs these tests again over PostgreSQL."""
 
 import shutil
 
