@@ -26,6 +26,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,8 @@ import numeric_tests
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
 CI = os.environ.get("CI") == "true"
+REST_SECONDS = 2 * 3600
+"""No commit for so long: what stood then is taken for landed, where nothing tells it better."""
 
 
 @dataclass(frozen=True)
@@ -129,13 +132,11 @@ def steps(scratch: Path, long: str) -> dict[str, list[list[list[Step]]]]:
         Step("documentation", [sys.executable, "scripts/check_docs.py"]),
         Step("pages made from the code", [sys.executable, "scripts/reference.py", "--check"]),
     ]
-    # A module's tests share its campaigns, so they stay together. Real loads meet no more neighbours than need be:
-    # each more worker made one of them fail in some runs, and unit tests last as long anyway.
-    workers = min(os.cpu_count() or 1, 4)
-    unit = pytest_step("unit tests", scratch, "tests/unit", *_parallel(workers))
+    # A module's tests share its campaigns, so they stay together. Real tests wait for their loads most of the time.
+    unit = pytest_step("unit tests", scratch, "tests/unit", *_parallel(min(os.cpu_count() or 1, 4)))
     computing = [replace(unit, command=["nice", "-n", "10", *unit.command])]
     real = ("tests/real", f"--long={long}", "-m")
-    beside = [pytest_step("real tests that share the machine", scratch, *real, "unmeasured", *_parallel(workers))]
+    beside = [pytest_step("real tests that share the machine", scratch, *real, "unmeasured", *_parallel(4))]
     measuring = [pytest_step("real tests that measure", scratch, *real, "not unmeasured")]
     package = ROOT / "web" / "package.json"
     if package.exists():
@@ -252,15 +253,20 @@ def which_long(*, every: bool) -> tuple[str, str]:
 def landed() -> tuple[str, str]:
     """(the last landed commit that this clone knows, what it is): ("", why) where none is known but this one.
 
-    Where a branch left that of the origin, else the newest tag.
+    Where a branch left that of the origin, else the newest tag, else the last commit before a rest of hours.
     """
     head = _git("rev-parse", "HEAD")
     for upstream in ("origin/HEAD", "origin/main"):
         base = _git("merge-base", "HEAD", upstream)
         if base and base != head:
             return base, f"{base[:9]}, where this branch left {upstream}"
-    tag = _git("describe", "--tags", "--abbrev=0", "HEAD^")
-    return (tag, tag) if tag else ("", "no earlier landed state is known here")
+    if tag := _git("describe", "--tags", "--abbrev=0", "HEAD^"):
+        return tag, tag
+    log = [line.split() for line in _git("log", "--first-parent", "--format=%H %ct", "HEAD").splitlines()]
+    for (_, later), (base, before) in pairwise(log):
+        if int(later) - int(before) >= REST_SECONDS:
+            return base, f"{base[:9]}, after which no commit was made for hours"
+    return "", "no earlier landed state is known here"
 
 
 def _git(*arguments: str) -> str:

@@ -20,6 +20,7 @@ pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not 
 CONFIDENT = 0.9
 
 
+@pytest.mark.long("analysis", "lab")
 @pytest.mark.parametrize("name", ["a rate the load asks for", "1 Gb/s at MTU 1500"])
 def test_none_is_confidently_wrong(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ioatlas.cli._attribution.WINDOW_SECONDS", 0.4)  # neither of these limits gives credits

@@ -88,6 +88,7 @@ def _servers(net):
     return [line for line in said.splitlines() if "--server=sock:/tmp/ioatlas-fleet" in line and net.prefix in line]
 
 
+@pytest.mark.long("fleet")
 def test_the_sum_is_what_passes_the_link(fleet):
     with Pauses() as pauses:
         result, _, _ = fleet.run(3)

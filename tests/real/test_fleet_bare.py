@@ -18,6 +18,7 @@ from ioatlas.fleet.opening import open_client
 from tests.real.bare_host import BareHost
 
 pytestmark = [
+    pytest.mark.long("fleet"),
     pytest.mark.skipif(os.geteuid() != 0, reason="a root file system of its own needs root"),
     pytest.mark.unmeasured,
 ]

@@ -19,6 +19,7 @@ from tests.real.conftest import ioatlas
 from tests.real.ssh_hosts import BUSYBOX
 
 pytestmark = [
+    pytest.mark.long("fleet"),
     pytest.mark.skipif(os.geteuid() != 0, reason="pods need namespaces, and those need root"),
     pytest.mark.skipif(shutil.which("kubectl") is None, reason="there is no kubectl"),
     pytest.mark.skipif(BUSYBOX is None, reason="there is no busybox"),

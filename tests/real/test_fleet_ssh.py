@@ -177,6 +177,7 @@ def test_a_link_that_is_down_ends_the_lease(sshd, opened, monkeypatch):
             os.kill(pid, signal.SIGCONT)
 
 
+@pytest.mark.long("fleet")
 @pytest.mark.parametrize(
     ("fault", "said", "remedy"),
     [
@@ -230,6 +231,7 @@ def poor(tmp_path):
     one.stop()
 
 
+@pytest.mark.long("fleet")
 def test_a_missing_fio_is_named_and_can_be_brought(poor, opened):
     host, _ = poor
     bare = opened(host.host())
@@ -251,6 +253,7 @@ def test_a_missing_fio_is_named_and_can_be_brought(poor, opened):
     gone(token)
 
 
+@pytest.mark.long("fleet")
 def test_another_version_is_named(poor, opened):
     host, path = poor
     (path / "fio").write_text("#!/bin/sh\necho fio-3.28\n")
@@ -261,6 +264,7 @@ def test_another_version_is_named(poor, opened):
     assert "--bring-fio" in caught.value.remedy
 
 
+@pytest.mark.long("fleet")
 def test_a_full_disk_is_named(tmp_path, opened):
     fill = "for d in /tmp /var/tmp /dev/shm; do mount -t tmpfs -o size=4k none $d; cat /dev/zero >$d/x; done; "
     place = Path("/run") / f"ioatlas-test-{os.getpid()}"

@@ -10,7 +10,7 @@ from tests.real.pauses import Pauses
 
 SHORTEST = 3
 """Seconds that no check of these is shorter than."""
-pytestmark = pytest.mark.usefixtures("own_lab")
+pytestmark = [pytest.mark.long("lab"), pytest.mark.usefixtures("own_lab")]
 
 
 @pytest.mark.parametrize(("name", "settings"), [("bandwidth", {"burst_seconds": 0.5}), ("iops", {})])

@@ -72,6 +72,7 @@ def own_lab(tmp_path, monkeypatch):
         signal.signal(one, handler)
 
 
+@pytest.mark.long("reproductions", "lab")
 @pytest.mark.skipif(bool(missing(scenarios()["bandwidth"])), reason="nbdkit is missing")
 def test_a_study_from_its_targets_to_its_table(own_lab, capsys, monkeypatch):
     study, directory = read_study(TEXT, "rates.toml"), own_lab / "c"

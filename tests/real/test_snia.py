@@ -17,7 +17,10 @@ from ioatlas.stats.steadystate import steady_state
 from tests.real.conftest import ioatlas, start
 from tests.real.target_lab import Bench, needs, root_only, wait_for
 
-pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
+pytestmark = [
+    pytest.mark.long("procedures"),
+    pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed"),
+]
 SIZE = 8 << 20
 
 

@@ -6,7 +6,6 @@ import os
 import struct
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,6 @@ from ioatlas.errors import IoAtlasError, RefusedError
 from ioatlas.target import (
     capabilities,
     check_before_start,
-    check_block_device,
     check_extent,
     check_identity,
     check_journal_place,
@@ -522,23 +520,3 @@ def test_direct_io_alignment_of_a_device(bench, sector_bytes):
     can = capabilities(target)
     assert can.logical_block_bytes == sector_bytes
     assert can.can_trim == (int(Path(f"/sys/block/{os.path.basename(device)}/queue/discard_max_bytes").read_text()) > 0)
-
-
-def test_checks_are_fast(bench):
-    target = open_target(bench.loop())
-
-    def taken(call):
-        """(mean seconds of the processor, fewest seconds) of ten calls: a busy machine takes no more of the first."""
-        spent, waited = sum(os.times()[:4]), []
-        for _ in range(10):
-            begin = time.monotonic()
-            call()
-            waited.append(time.monotonic() - begin)
-        return (sum(os.times()[:4]) - spent) / 10, min(waited)
-
-    processor, waited = taken(lambda: check_identity(target))
-    assert processor < 0.02
-    assert waited < 30
-    processor, waited = taken(lambda: check_block_device(target))
-    assert processor < 0.2
-    assert waited < 30

@@ -13,6 +13,7 @@ from ioatlas.lab.running import missing
 from ioatlas.target import check_before_start, check_identity, confirm_overwrite, open_target
 
 pytestmark = [
+    pytest.mark.long("target"),
     pytest.mark.unmeasured,
     pytest.mark.usefixtures("own_lab"),
     pytest.mark.skipif(os.geteuid() != 0 or bool(missing(lab.scenarios()["cluster"])), reason="root and GlusterFS"),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """scripts/run_tests.py: which long tests a clone runs, and what a run says of processor time."""
 
+import os
 import subprocess
 import sys
 
@@ -8,17 +9,18 @@ import pytest
 import run_tests
 
 
-def git(place, *arguments):
+def git(place, *arguments, at=0):
     identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
-    subprocess.run(["git", *identity, *arguments], cwd=place, check=True, capture_output=True)
+    variables = {**os.environ, "GIT_COMMITTER_DATE": f"{1_700_000_000 + at} +0000"}
+    subprocess.run(["git", *identity, *arguments], cwd=place, check=True, capture_output=True, env=variables)
 
 
-def commit(place, *names):
+def commit(place, *names, at=0):
     for name in names:
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         (place / name).write_text(f"{name} {len(list(place.rglob('*')))}")
     git(place, "add", ".")
-    git(place, "commit", "-qm", "x")
+    git(place, "commit", "-qm", "x", at=at)
 
 
 @pytest.fixture
@@ -50,6 +52,14 @@ def test_long_tests_of_what_changed_since_the_newest_tag(clone):
     commit(clone, "src/ioatlas/atlas/app.py")
     git(clone, "update-ref", "refs/remotes/origin/main", "HEAD")
     assert run_tests.which_long(every=False) == ("atlas", "those of what has changed since v1 are run")
+
+
+def test_long_tests_of_what_changed_since_the_last_rest(clone):
+    commit(clone, "src/ioatlas/fleet/ssh.py", at=60)
+    commit(clone, "src/ioatlas/atlas/app.py", at=60 + run_tests.REST_SECONDS)
+    commit(clone, "src/ioatlas/lab/one.py", at=70 + run_tests.REST_SECONDS)
+    git(clone, "update-ref", "refs/remotes/origin/main", "HEAD")
+    assert run_tests.which_long(every=False)[0] == "atlas,lab"
 
 
 def test_long_tests_are_run_when_asked_for_and_not_at_home(clone, monkeypatch):
