@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import comb
 
 import numpy as np
 
@@ -80,8 +79,10 @@ def _rank_bounds(n: int, q: float) -> tuple[int | None, int | None]:
     """Ranks (1 to n) between which the q-quantile lies with at least `CONFIDENCE`, a side at a time; None: beyond the
     sample.
     """
+    from scipy.special import bdtr
+
     tail = (1 - CONFIDENCE) / 2
-    below = np.cumsum([comb(n, k) * q**k * (1 - q) ** (n - k) for k in range(n + 1)])
+    below = bdtr(np.arange(n + 1), n, q)
     low = int(np.searchsorted(below, tail, side="right"))
     high = int(np.searchsorted(below, 1 - tail, side="left")) + 1
     return (low if low >= 1 else None), (high if high <= n else None)

@@ -15,7 +15,7 @@ from math import comb, exp, inf, isfinite, log, sqrt
 import numpy as np
 
 from ioatlas.errors import UsageError
-from ioatlas.stats.variance import PooledVariance
+from ioatlas.stats.variance import EQUAL, PooledVariance
 from ioatlas.stats.warmup import Floats
 
 LOG_T = "log-t/1"
@@ -194,8 +194,8 @@ def exceeds_pool(variance: float, dof: int, pooled_variance: float, pooled_dof: 
     """Whether a cell's own variance cannot have come from the pool: F or chi-square test, p < 0.01."""
     from scipy.special import chdtrc, fdtrc
 
-    if pooled_variance == 0:
-        return variance > 0
+    if pooled_variance < EQUAL:
+        return variance >= EQUAL
     ratio = variance / pooled_variance
     chance = chdtrc(dof, ratio * dof) if pooled_dof == inf else fdtrc(dof, pooled_dof, ratio)
     return bool(chance < 0.01)

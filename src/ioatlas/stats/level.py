@@ -44,11 +44,10 @@ class Spread:
         """The h for which P(|error| <= h) is `confidence`."""
         from scipy.optimize import brentq
 
-        largest = float(self.scales.max())
-        if largest == 0:
-            return 0.0
         tail = (1 - confidence) / 2
-        top = largest
+        if self.beyond(0.0) <= tail:
+            return 0.0
+        top = float(self.scales.max())
         while self.beyond(top) > tail:
             top *= 2
         return float(brentq(lambda x: self.beyond(x) - tail, 0.0, top, xtol=1e-9))
@@ -68,7 +67,7 @@ def level_spread(campaigns: Sequence[tuple[Floats, Floats]], *, extra_variance: 
     pieces = [
         _stretches(np.asarray(times, dtype=float), np.asarray(residuals, dtype=float)) for times, residuals in campaigns
     ]
-    if not pieces or any(means.size < 4 for _, means, _ in pieces):
+    if not pieces or any(means.size < 4 or not np.isfinite(means).all() for _, means, _ in pieces):
         return None
     lengths = [float(np.ptp(at)) for at, _, _ in pieces]
     gaps = [float(np.median(np.diff(at))) for at, _, _ in pieces]

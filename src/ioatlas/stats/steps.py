@@ -84,6 +84,8 @@ def _search(values: Floats, offset: int, false_alarms: float) -> list[Step]:
 def _cuts(rows: Floats) -> Floats:
     """|t| of every cut of every row, shape (rows, n - 1); cut k leaves k + 1 values before it."""
     n = rows.shape[1]
+    rounding = 1e-12 * np.abs(rows).max(axis=1, keepdims=True)
+    rows = rows - rows.mean(axis=1, keepdims=True)
     counts = np.arange(1, n, dtype=float)
     sums = np.cumsum(rows, axis=1)
     total, squares = sums[:, -1:], (rows**2).sum(axis=1, keepdims=True)
@@ -92,7 +94,7 @@ def _cuts(rows: Floats) -> Floats:
     error = np.sqrt(within / (n - 2) * (1 / counts + 1 / (n - counts)))
     gap: NDArray[np.float64] = np.abs(after - before)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(error > 0, gap / error, np.where(gap > 0, np.inf, 0.0))
+        return np.where(gap > rounding, gap / error, 0.0)
 
 
 @lru_cache(maxsize=256)

@@ -14,6 +14,8 @@ from ioatlas.stats.warmup import Floats
 
 METHOD = "pool-f-censored/1"
 FEWEST_CELLS = 8
+EQUAL = 1e-24
+"""Variance of logarithms below which readings are equal: it is that of rounding, another one on each processor."""
 _CENSORED = 0.9
 """Variances above this quantile only count as 'at least this large'."""
 
@@ -53,7 +55,7 @@ def pool_variance(visits: Iterable[Sequence[float]]) -> PooledVariance | None:
     variance = np.array([sample[0] for sample in samples])
     dof = np.array([sample[1] for sample in samples], dtype=float)
     typical = float(variance @ dof / dof.sum())
-    if typical <= 0:
+    if typical < EQUAL:
         return None
     # Equal readings (coarse counters) have variance 0, which no continuous law produces: they count as very small.
     variance = np.maximum(variance, 1e-6 * typical)

@@ -73,6 +73,8 @@ def test_pooled_interval_with_a_known_variance_is_the_normal_one():
 
 def test_visits_far_apart_get_no_pooled_interval():
     assert pooled_log_interval([100.0, 300.0], 0.0025, math.inf).withheld
+    equal = [[float(value)] * visits for value in np.geomspace(1e3, 1e9, 50) for visits in (3, 9)]
+    assert not any(pooled_log_interval(visits, 0.0, 5.0).withheld for visits in equal), "only rounding sets them apart"
     assert moderated_log_interval([100.0, 300.0], PooledVariance(0.0025, 30.0, 50)).withheld
     own = moderated_log_interval([100.0, 300.0, 200.0], PooledVariance(0.0025, 30.0, 50))
     assert own.method == "log-t/1"
@@ -183,6 +185,9 @@ def test_pool_needs_cells_that_can_say_something():
     assert pool_variance([]) is None
     assert pool_variance([[1.0, 1.1]] * 7) is None
     assert pool_variance([[5.0, 5.0]] * 20) is None
+    for visits in (3, 9):
+        # Their mean may differ from each of them by rounding.
+        assert pool_variance([[float(value)] * visits for value in np.geomspace(1e3, 1e9, 20)]) is None
     assert pool_variance([[0.0, 5.0]] * 20) is None
     assert pool_variance([[5.0]] * 20) is None
 

@@ -26,6 +26,19 @@ def test_a_mixture_is_weighed_and_a_component_without_spread_is_a_step():
     assert Spread(np.ones(2) / 2, np.zeros(2), 7.0, 0.0).half_width() == 0.0
 
 
+def test_a_mixture_that_is_nearly_certain_has_no_width():
+    assert Spread(np.array([0.99, 0.01]), np.array([0.0, 1.0]), 10.0, 0.0).half_width() == 0.0
+    assert Spread(np.array([0.9, 0.1]), np.array([0.0, 1.0]), 10.0, 0.0).half_width() > 0.0
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_of_residuals_that_are_no_numbers_nothing_is_known(value):
+    """They once gave an error of 0."""
+    residuals = np.random.default_rng(1).normal(0, 0.01, 100)
+    residuals[7] = value
+    assert level_spread([(np.arange(100.0), residuals)]) is None
+
+
 @pytest.mark.parametrize("k", [2, 5, 24])
 def test_contrasts_are_orthonormal_and_know_no_level(k):
     rows = _contrasts(k)

@@ -34,6 +34,17 @@ def test_the_newest_value_alone_can_be_a_step():
     assert step.change == pytest.approx(0.3, abs=0.02)
 
 
+@pytest.mark.parametrize("level", [0.1, 1 / 3, 13.8155])
+def test_equal_values_have_no_step_however_their_sums_are_rounded(level):
+    assert not any(find_steps([level] * n) for n in range(FEWEST, 40))
+
+
+def test_a_level_costs_no_digits():
+    values = np.random.default_rng(1).normal(size=30)
+    values[15:] += 3.0
+    assert [step.at for step in find_steps(values + 1e8)] == [step.at for step in find_steps(values)] == [15]
+
+
 def test_two_steps_are_both_found():
     draws = np.random.default_rng(3)
     levels = np.repeat([0.0, 0.3, 0.1], 8)
