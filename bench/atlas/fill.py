@@ -19,10 +19,11 @@ from tests.real.postgresql import Cluster  # noqa: E402
 
 from ioatlas.atlas import admission  # noqa: E402
 from ioatlas.atlas.admission import Limits  # noqa: E402
+from ioatlas.atlas.best import summarise  # noqa: E402
 from ioatlas.atlas.database import open_database  # noqa: E402
 from ioatlas.atlas.fairness import Declaration  # noqa: E402
 from ioatlas.atlas.migrations import migrate  # noqa: E402
-from ioatlas.atlas.tables import cell  # noqa: E402
+from ioatlas.atlas.tables import best, cell  # noqa: E402
 
 OPTIONS = "-c listen_addresses= -c shared_buffers=1GB -c maintenance_work_mem=1GB"
 OPTIONS += " -c max_wal_size=4GB -c effective_cache_size=8GB"
@@ -71,6 +72,8 @@ FROM (SELECT *, depth * 1e9 / iops AS lat FROM (
   SELECT r.id, g.*, hashtext(r.id) % 7 <> 0 AS known, random() < 0.05 AS cached,
     200 * exp(6.9 * (abs(hashtext(r.product_id)) % 1000) / 1000.0) * g.factor * (0.97 + random() * 0.06) AS iops
   FROM (SELECT id, product_id FROM result WHERE id >= :first AND id <= :last) r CROSS JOIN grid g) a) b"""
+PUBLISHER = """
+INSERT INTO publisher (campaign_id, owner_id) SELECT campaign_id, owner_id FROM result WHERE state = 'public'"""
 GRID = """
 CREATE TEMPORARY TABLE grid AS SELECT row_number() OVER () - 1 AS number, rw, bs::bigint, depth,
   (CASE rw WHEN 'randread' THEN 1.0 WHEN 'randwrite' THEN 0.6 ELSE 2.5 END)
@@ -117,13 +120,17 @@ def fill(url, low, high, *, fresh):
         link.execute(sa.text("SELECT setseed(0.5)"))
         link.execute(sa.text(GRID))
         link.execute(sa.text(RESULT), {**many, **texts(), "low": low, "high": high})
-        for index in cell.indexes:  # made anew in one go, they take a fifth of the time
+        link.execute(sa.text(PUBLISHER))
+        indexes = [*cell.indexes, *best.indexes]
+        for index in indexes:  # made anew in one go, they take a fifth of the time
             index.drop(link)
         for begin in range(low, high + 1, 10_000):
             last = min(high, begin + 9_999)
-            link.execute(sa.text(CELL), {"first": f"{begin:06x}zz", "last": f"{last:06x}zz"})
+            place = {"first": f"{begin:06x}zz", "last": f"{last:06x}zz"}
+            link.execute(sa.text(CELL), place)
+            summarise(link, **place)
             print(f"{last:,} results", file=sys.stderr, flush=True)
-        for index in cell.indexes:
+        for index in indexes:
             index.create(link)
             print(f"index {index.name}", file=sys.stderr, flush=True)
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as link:

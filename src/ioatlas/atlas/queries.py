@@ -14,6 +14,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from ioatlas.atlas.best import ANY_SIZE, BITS
 from ioatlas.atlas.database import Database
 from ioatlas.atlas.fairness import State
 from ioatlas.atlas.records import (
@@ -31,11 +32,12 @@ from ioatlas.atlas.records import (
     Viewer,
     Wanted,
 )
-from ioatlas.atlas.tables import account, cell, product, reply, reproduction, result, trace
+from ioatlas.atlas.tables import account, best, cell, product, reply, reproduction, result, trace
 from ioatlas.errors import UsageError
 
 MOST_ENTRIES, MOST_SIDES = 100, 12
-FEW_CELLS = 2000
+MOST_LOOKED_INTO = 2000
+"""Results, by one search: a bound on what anybody can make the database do."""
 NOBODY = Viewer()
 _ESCAPE = "\\"
 _TOO_LARGE = 1 << 62
@@ -111,34 +113,61 @@ def search(
     cursor: str = "",
     limit: int = 20,
 ) -> Page[Hit]:
-    """Results that fit, each with the cell that fits. Raises UsageError for a cursor that is none."""
+    """Results that fit, each with the cell that fits; fewer than `limit` do not tell that there are no more behind
+    `next`. Raises UsageError for a cursor that is none.
+    """
     limit = max(1, min(limit, MOST_ENTRIES))
-    asked = _results(viewer).where(seen_by(viewer), current(viewer), *_of_result(wanted))
     with database.reading() as link:
-        if wanted.asks_for_performance:
-            asked = asked.where(result.c.verified, _performs(link, wanted))
-        asked = _behind(asked, order, cursor).limit(limit + 1)
-        rows = link.execute(asked).mappings().all()
-        shown = [_result(row) for row in rows[:limit]]
-        cells = _best_cells(link, [one.id for one in shown], wanted) if wanted.asks_for_performance else {}
-    following = _cursor(order, rows[limit - 1]) if len(rows) > limit else ""
-    return Page(tuple(Hit(one, cells.get(one.id)) for one in shown), following)
+        if not wanted.asks_for_performance:
+            asked = _behind(_results(viewer).where(*_of_result(wanted, viewer)), order, cursor).limit(limit + 1)
+            rows = link.execute(asked).mappings().all()
+            following = _cursor(order, rows[limit - 1]) if len(rows) > limit else ""
+            return Page(tuple(Hit(_result(row)) for row in rows[:limit]), following)
+        found, following = _able(link, wanted, viewer, order, cursor, limit)
+        rows = link.execute(_results(viewer).where(result.c.id.in_(found))).mappings().all()
+        cells = _best_cells(link, found, wanted)
+    shown = {row["id"]: Hit(_result(row), cells.get(row["id"])) for row in rows}
+    return Page(tuple(shown[number] for number in found if number in shown), following)
 
 
-def _performs(link: sa.Connection, wanted: Wanted) -> sa.ColumnElement[bool]:
-    """Results with a cell that fits. Where few cells do, by their names, else by looking into one result after another
-    until the page is full: no statistics of a database tells which of the two is quick.
+def _able(
+    link: sa.Connection, wanted: Wanted, viewer: Viewer, order: Order, cursor: str, limit: int
+) -> tuple[list[str], str]:
+    """(ids of results that can do what is wanted, cursor of those behind).
+
+    The best of each is read in order. One bound is decided by that alone. Where there are more, one cell has to keep
+    them all: so many results that may have one are looked into, and the cursor tells where to go on.
     """
     fits = _of_cell(wanted)
-    few = link.execute(sa.select(cell.c.result_id).where(*fits).limit(FEW_CELLS + 1)).scalars().all()
-    if len(few) <= FEW_CELLS:
-        return result.c.id.in_(set(few))
-    one = sa.select(sa.literal(1)).select_from(cell).where(cell.c.result_id == result.c.id, *fits).limit(1)
-    return one.scalar_subquery().is_not(None)
+    most = MOST_LOOKED_INTO if len(fits) > 1 else limit
+    here = (cell.c.result_id == result.c.id) & cell.c.usable & _of_load(wanted)
+    one = sa.select(sa.literal(1)).select_from(cell).where(here, *fits).exists() if len(fits) > 1 else sa.true()
+    asked = (
+        sa.select(result.c.id, result.c.uploaded_at, result.c.price_per_tib, one.label("fits"))
+        .join(best, best.c.result_id == result.c.id)
+        .outerjoin(product, product.c.id == result.c.product_id)
+        .where(result.c.verified, *_of_result(wanted, viewer), *_of_best(wanted))
+    )
+    rows = link.execute(_behind(asked, order, cursor, of=best).limit(most + 1)).mappings().all()
+    found = [row for row in rows[:most] if row["fits"]]
+    if len(found) > limit:
+        return [row["id"] for row in found[:limit]], _cursor(order, found[limit - 1])
+    return [row["id"] for row in found], _cursor(order, rows[most - 1]) if len(rows) > most else ""
 
 
-def _of_result(wanted: Wanted) -> list[sa.ColumnElement[bool]]:
-    found = [_like(result.c.words, word) for word in wanted.words.split()[:10]]
+def _of_best(wanted: Wanted) -> list[sa.ColumnElement[bool]]:
+    """What the best of a result with a cell that fits has to keep."""
+    found = [best.c.rw == wanted.rw, best.c.bs_bytes == (wanted.bs_bytes or ANY_SIZE)]
+    if wanted.direction:
+        found.append(best.c.directions.bitwise_and(BITS[wanted.direction]) != 0)
+    least = {best.c.iops: wanted.min_iops, best.c.bw_bytes_per_s: wanted.min_bw_bytes_per_s}
+    most = {best.c.p99_ns: wanted.max_p99_ns, best.c.mean_ns: wanted.max_mean_ns}
+    found += [column >= value for column, value in least.items() if value is not None]
+    return found + [column <= value for column, value in most.items() if value is not None]
+
+
+def _of_result(wanted: Wanted, viewer: Viewer) -> list[sa.ColumnElement[bool]]:
+    found = [seen_by(viewer), current(viewer), *(_like(result.c.words, word) for word in wanted.words.split()[:10])]
     exact = {
         result.c.product_id: wanted.product_id,
         product.c.vendor_slug: wanted.vendor_slug,
@@ -155,16 +184,19 @@ def _of_result(wanted: Wanted) -> list[sa.ColumnElement[bool]]:
     return found
 
 
+def _of_load(wanted: Wanted) -> sa.ColumnElement[bool]:
+    """Of which cells it is asked."""
+    exact = {cell.c.rw: wanted.rw, cell.c.bs_bytes: wanted.bs_bytes}
+    return sa.and_(sa.true(), *(column == value for column, value in exact.items() if value))
+
+
 def _of_cell(wanted: Wanted) -> list[sa.ColumnElement[bool]]:
-    """The side of an interval that speaks against the product decides."""
-    found: list[sa.ColumnElement[bool]] = [cell.c.usable]
-    exact = {cell.c.rw: wanted.rw, cell.c.bs_bytes: wanted.bs_bytes, cell.c.direction: wanted.direction}
-    found += [column == value for column, value in exact.items() if value not in ("", None)]
+    """What one cell has to keep: the side of an interval that speaks against the product decides."""
+    found = [cell.c.direction == wanted.direction] if wanted.direction else []
     least = {cell.c.iops_low: wanted.min_iops, cell.c.bw_low: wanted.min_bw_bytes_per_s}
     found += [column >= value for column, value in least.items() if value is not None]
     most = {cell.c.lat_p99_high_ns: wanted.max_p99_ns, cell.c.lat_mean_high_ns: wanted.max_mean_ns}
-    found += [column <= value for column, value in most.items() if value is not None]
-    return found
+    return found + [column <= value for column, value in most.items() if value is not None]
 
 
 def _like(column: sa.ColumnElement[str], word: str) -> sa.ColumnElement[bool]:
@@ -183,7 +215,8 @@ def _best_cells(link: sa.Connection, ids: Sequence[str], wanted: Wanted) -> dict
     else:
         first = cell.c.iops_low.desc()
     place = sa.func.row_number().over(partition_by=cell.c.result_id, order_by=(first.nulls_last(), cell.c.number))
-    ranked = sa.select(cell, place.label("place")).where(cell.c.result_id.in_(ids), *_of_cell(wanted)).subquery()
+    fits = (cell.c.result_id.in_(ids), cell.c.usable, _of_load(wanted), *_of_cell(wanted))
+    ranked = sa.select(cell, place.label("place")).where(*fits).subquery()
     rows = link.execute(sa.select(ranked).where(ranked.c.place == 1)).mappings()
     return {row["result_id"]: _cell(row) for row in rows}
 
@@ -191,16 +224,15 @@ def _best_cells(link: sa.Connection, ids: Sequence[str], wanted: Wanted) -> dict
 # -- order and cursors ---------------------------------------------------------------------------------------
 
 
-def _behind(asked: sa.Select[Any], order: Order, cursor: str) -> sa.Select[Any]:
-    after = _read_cursor(order, cursor) if cursor else None
+def _behind(asked: sa.Select[Any], order: Order, cursor: str, of: Any = result) -> sa.Select[Any]:
+    """In order, those behind a cursor. of: the table in whose order."""
+    number = of.c.id if of is result else of.c.result_id
+    first = of.c.price_per_tib if order is Order.PRICE else of.c.uploaded_at
+    key, after = sa.tuple_(first, number), sa.tuple_(*_read_cursor(order, cursor)) if cursor else None
     if order is Order.PRICE:
-        asked = asked.where(result.c.price_per_tib.is_not(None))
-        key = sa.tuple_(result.c.price_per_tib, result.c.id)
-        asked = asked.where(key > sa.tuple_(*after)) if after else asked
-        return asked.order_by(result.c.price_per_tib, result.c.id)
-    key = sa.tuple_(result.c.uploaded_at, result.c.id)
-    asked = asked.where(key < sa.tuple_(*after)) if after else asked
-    return asked.order_by(result.c.uploaded_at.desc(), result.c.id.desc())
+        asked = asked.where(first.is_not(None), *([key > after] if after is not None else []))
+        return asked.order_by(first, number)
+    return asked.where(*([key < after] if after is not None else [])).order_by(first.desc(), number.desc())
 
 
 def _cursor(order: Order, row: sa.RowMapping) -> str:

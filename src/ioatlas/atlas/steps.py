@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import sqlalchemy as sa
-from sqlalchemy import Boolean, Column, Double, ForeignKey, Index, MetaData, Table, Text
+from sqlalchemy import BigInteger, Boolean, Column, Double, ForeignKey, Index, Integer, MetaData, Table, Text
 from sqlalchemy.exc import ProgrammingError
 from sqlalchemy.schema import CreateTable
+
+from ioatlas.atlas.best import summarise
 
 
 def add_column(link: sa.Connection, table: str, column: sa.Column[object]) -> None:
@@ -98,11 +100,14 @@ def searches_without_rows(link: sa.Connection) -> None:
 
 
 def todays_form(link: sa.Connection) -> None:
-    """To form 5: no circles and no credits; tokens that end with another one; one publisher of a campaign."""
+    """To form 5: no circles and no credits; tokens that end with another one; one publisher of a
+    campaign; a summary that searches for performance read.
+    """
     for name in ("shared", "membership", "circle", "credit"):
         link.execute(sa.text(f"DROP TABLE {name}"))
     add_column(link, "token", Column("made_with", Text))
     _one_publisher_each(link)
+    _summary(link)
     add_column(link, "trace", Column("about_id", Text))
     link.execute(sa.text("UPDATE trace SET about_id = substr(text, 13) WHERE text LIKE 'replaced by %'"))
 
@@ -125,6 +130,31 @@ def _one_publisher_each(link: sa.Connection) -> None:
              (SELECT owner_id FROM publisher WHERE publisher.campaign_id = result.campaign_id)""",
     ):
         link.execute(sa.text(order))
+
+
+def _summary(link: sa.Connection) -> None:
+    """What searches for performance read, instead of indexes over all cells."""
+    for name in ("cell_fast", "cell_soon", "cell_broad", "cell_any"):
+        link.execute(sa.text(f"DROP INDEX {name}"))
+    known = MetaData()
+    Table("result", known, Column("id", Text, primary_key=True))
+    bounds = [Column(name, Double) for name in ("iops", "bw_bytes_per_s", "p99_ns", "mean_ns")]
+    table = Table(
+        "best",
+        known,
+        _to("result", primary_key=True),
+        _key("rw"),
+        Column("bs_bytes", BigInteger, primary_key=True, autoincrement=False),
+        _time("uploaded_at"),
+        Column("price_per_tib", Double),
+        Column("directions", Integer, nullable=False),
+        *bounds,
+    )
+    table.create(link)
+    summarise(link)
+    more = ("result_id", "directions", *(one.name for one in bounds))
+    for name, order in (("best_newest", "uploaded_at"), ("best_cheapest", "price_per_tib")):
+        Index(name, *(table.c[one] for one in ("rw", "bs_bytes", order, *more))).create(link)
 
 
 def index_words(link: sa.Connection) -> None:

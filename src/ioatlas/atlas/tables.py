@@ -106,11 +106,6 @@ result = Table(
 )
 
 
-def _search(name: str, *columns: str) -> Index:
-    """Of cells that may be found by what they can do: it answers alone, without a look at their rows."""
-    return Index(name, *columns, postgresql_where=sa.text("usable"), sqlite_where=sa.text("usable = 1"))
-
-
 cell = Table(
     "cell",
     metadata,
@@ -143,11 +138,29 @@ cell = Table(
     Column("verdict", Text, nullable=False),
     Column("cached", Boolean, nullable=False),
     Column("usable", Boolean, nullable=False, comment="a value of the target: not cached, not withheld"),
-    _search("cell_fast", "rw", "bs_bytes", "iops_low", "lat_p99_high_ns", "result_id"),
-    _search("cell_soon", "rw", "bs_bytes", "lat_p99_high_ns", "result_id"),
-    _search("cell_broad", "rw", "bs_bytes", "bw_low", "result_id"),
-    _search("cell_any", "bw_low", "result_id"),
-    _search("cell_of", "result_id", "rw", "bs_bytes", "iops_low", "lat_p99_high_ns"),
+    Index(
+        "cell_of", "result_id", "rw", "bs_bytes", "iops_low", "lat_p99_high_ns",
+        postgresql_where=sa.text("usable"), sqlite_where=sa.text("usable = 1"),
+    ),
+)  # fmt: skip
+
+_BOUNDS = ("directions", "iops", "bw_bytes_per_s", "p99_ns", "mean_ns")
+best = Table(
+    "best",
+    metadata,
+    Column("result_id", Text, ForeignKey("result.id", ondelete="CASCADE"), primary_key=True),
+    Column("rw", Text, primary_key=True, comment="'' for any"),
+    Column("bs_bytes", BigInteger, primary_key=True, autoincrement=False, comment="0 for any"),
+    Column("uploaded_at", Double, nullable=False),
+    Column("price_per_tib", Double),
+    Column("directions", Integer, nullable=False, comment="of its usable cells: 1 read, 2 write, 4 trim"),
+    Column("iops", Double, comment="highest lower bound of a usable cell"),
+    Column("bw_bytes_per_s", Double, comment="highest lower bound"),
+    Column("p99_ns", Double, comment="lowest upper bound"),
+    Column("mean_ns", Double, comment="lowest upper bound"),
+    # In the order of a search, with all that it asks: it reads the index alone.
+    Index("best_newest", "rw", "bs_bytes", "uploaded_at", "result_id", *_BOUNDS),
+    Index("best_cheapest", "rw", "bs_bytes", "price_per_tib", "result_id", *_BOUNDS),
 )
 
 reply = Table(

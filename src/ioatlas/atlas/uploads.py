@@ -22,6 +22,7 @@ from sqlalchemy.exc import IntegrityError
 
 from ioatlas.atlas import accounts, admission, audit, changes, spread, tables
 from ioatlas.atlas.admission import BusyError, Limits, NotAdmittedError
+from ioatlas.atlas.best import summarise
 from ioatlas.atlas.blobs import Blobs, Incoming
 from ioatlas.atlas.database import Database, insert_new
 from ioatlas.atlas.extracted import Found
@@ -204,6 +205,7 @@ class Desk:
             rows = [{"result_id": number, "number": n, **one.model_dump()} for n, one in enumerate(found.cells)]
             for begin in range(0, len(rows), _BATCH):
                 link.execute(sa.insert(cell), rows[begin : begin + _BATCH])
+            summarise(link, number)
             if wish.key:
                 request = wish.digest(upload.sha256)
                 values = {"account_id": of.id, "key": wish.key, "request_sha256": request, "result_id": number}

@@ -55,7 +55,7 @@ def command(words: tuple[str, ...], url: str, cursor: str, as_json: bool, **aske
             click.echo(_line(client.url, one))
         if following := found.get("next"):
             click.echo(f"Next: the same with --cursor {_plain(following)}", err=True)
-    if not entries:
+    if not entries and not found.get("next"):
         if not as_json:
             click.echo("nothing fits: ask for less, or leave something out", err=True)
         raise click.exceptions.Exit(3)
