@@ -174,7 +174,10 @@ async def _form(request: Request) -> dict[str, str]:
         body += piece
         if len(body) > MOST_FORM_BYTES:
             raise HTTPException(413, "the form is too large")
-    return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=50))
+    try:
+        return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=50))
+    except ValueError:
+        raise HTTPException(400, "the form has more fields than any of these pages") from None
 
 
 def _page(name: str, *, status_code: int = 200, **values: object) -> HTMLResponse:

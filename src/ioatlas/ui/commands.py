@@ -19,6 +19,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from ioatlas.config.user import results_folder
+from ioatlas.errors import UsageError
 from ioatlas.run.live import live, log_of
 
 SHORT_SECONDS = 120.0
@@ -51,8 +52,12 @@ class Wish:
 
     @classmethod
     def of(cls, form: dict[str, str]) -> Wish:
-        """From the form's fields; others are not looked at."""
-        return cls(**{one.name: form.get(one.name, "").strip()[:LONGEST_TEXT] for one in fields(cls)})
+        """From the form's fields; others are not looked at. Raises UsageError for what no command line can hold."""
+        said = {one.name: form.get(one.name, "").strip()[:LONGEST_TEXT] for one in fields(cls)}
+        for name, text in said.items():
+            if "\0" in text:
+                raise UsageError("a NUL is part of no name", where=name, remedy="type it anew")
+        return cls(**said)
 
     def words(self, command: str) -> list[str]:
         """The command line. Each value is a word of its own, so that none is taken for an option."""

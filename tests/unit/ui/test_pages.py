@@ -74,6 +74,23 @@ def test_a_campaign_opens_as_its_report(browser: TestClient) -> None:
     assert json.loads(browser.get(f"/c/{name}/data").text)["cells"]["n_rows"] == 2
 
 
+ODD = ["%00", "%ff%fe", "%ed%a0%80", "a" * 5000, "..%2f..%2f", "%0d%0ax: y", "--help", "&f=1" * 60]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=lambda text: text[:12])
+def test_odd_values_are_no_fault_of_the_server(browser: TestClient, odd: str, monkeypatch) -> None:
+    monkeypatch.setattr(commands, "_command", lambda words: ["true", *words])  # words of a real process, no measurement
+    headers = {**ORIGIN, "Content-Type": "application/x-www-form-urlencoded"}
+    for name in ("target", "profile", "budget", "product", "name", "destroy"):
+        assert browser.get(f"/new?{name}={odd}").status_code < 500
+        assert browser.post("/new/plan", content=f"{name}={odd}", headers=headers).status_code < 500
+        assert browser.post("/new/start", content=f"{name}={odd}", headers=headers).status_code < 500
+    for name in ("q", "state", "side", "make"):
+        assert browser.get(f"/?{name}={odd}").status_code < 500
+        assert browser.get(f"/set?{name}={odd}").status_code < 500
+    assert browser.get(f"/c/{odd}/").status_code < 500
+
+
 @pytest.mark.parametrize("name", ["0123456789abcdef", "..%2f..%2fetc", "monday"])
 def test_only_what_is_in_the_library_is_shown(browser: TestClient, name: str) -> None:
     assert browser.get(f"/c/{name}/").status_code == 404
