@@ -47,7 +47,8 @@ LONGEST_LENGTH = 18
 class Service:
     """What requests are answered with: `request.app.state.service`.
 
-    warm: makes what pages show of a bundle. origin: the service's address as the world knows it; '' for the request's.
+    warm: makes what pages show of a bundle. origin: the service's address as the world knows it; '' where
+    that is not known: a request is not believed.
     """
 
     database: Database
@@ -72,7 +73,9 @@ class Problem:
 
 @dataclass(frozen=True)
 class Uploaded:
-    """url: of its page. new: False where the same bundle was there already. reason: why it has that state."""
+    """url: of its page; a path alone where the service has no public address. new: False where the same bundle was there
+    already. reason: why it has that state.
+    """
 
     id: str
     url: str
@@ -287,7 +290,7 @@ async def upload(
     response.status_code = 201 if taken.new else 200
     owner = Viewer(account, frozenset({Scope.READ}))
     found = await run_in_threadpool(found_result, service, taken.result_id, owner)
-    place = f"{service.origin or str(request.base_url).rstrip('/')}/r/{found.id}"
+    place = f"{service.origin}/r/{found.id}"
     if taken.new and found.bundle_sha256:
         tasks.add_task(service.warm, found.bundle_sha256)
     response.headers["Location"] = f"/api/v1/results/{found.id}"

@@ -74,7 +74,8 @@ def make_app(
 ) -> FastAPI:
     """The application. What earlier uploads left unfinished is swept.
 
-    origin: its address, as the world knows it. warm: what pages show of an upload is made before the first reader.
+    origin: its address, as the world knows it; '' where nobody told. warm: what pages show of an upload is made before
+    the first reader.
     """
     blobs.sweep(wanted_blobs(database))
     app = FastAPI(
@@ -84,6 +85,7 @@ def make_app(
         openapi_url="/api/v1/openapi.json",
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,  # it would repeat the request's Host
     )
     metrics = Metrics()
     derived = Derived(blobs, limits or Limits())

@@ -80,7 +80,7 @@ def change(database: Database, found: Result, viewer: Viewer, wish: Change, *, d
                 where=found.id,
                 remedy="withdraw it, which leaves a trace, or delete it",
             )
-        if dry_run:
+        if dry_run or not wish.values():
             return after
         link.execute(sa.update(result).where(result.c.id == found.id).values(**wish.values()))
         _settle(link, found.id, after)

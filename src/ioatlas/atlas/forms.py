@@ -15,11 +15,15 @@ Form = dict[str, str]
 MOST_FIELDS = 50
 
 
-def taken(origin_of: Callable[[Request], str], answer: Callable[[Request, Form], Response]) -> Callable[..., object]:
-    """Answers a form of this service's own pages; a form of another site is refused."""
+def taken(origin: str, answer: Callable[[Request, Form], Response]) -> Callable[..., object]:
+    """Answers a form of this service's own pages; a form of another site is refused.
+
+    origin: of the service; where it is '', the browser has to have sent the form to where its page came from.
+    """
 
     async def take(request: Request) -> Response:
-        if request.headers.get("origin", "") != origin_of(request):
+        own = origin or f"{request.url.scheme}://{request.headers.get('host', '')}"
+        if request.headers.get("origin", "") != own:
             raise HTTPException(403, "This form was sent from another site.")
         text = (await request.body()).decode("utf-8", "replace")
         try:

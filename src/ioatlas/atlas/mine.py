@@ -51,12 +51,12 @@ class Mine:
         ]
 
     def _form(self, answer: Callable[[Request, Form], Response]) -> Callable[..., object]:
-        return taken(self.pages.origin_of, answer)
+        return taken(self.pages.origin, answer)
 
     # -- signing in ------------------------------------------------------------------------------------------------
 
-    def sign_in(self, request: Request) -> Response:
-        return self.pages.page(request, "sign-in", provider=bool(self.provider), fault="")
+    def sign_in(self, _request: Request) -> Response:
+        return self.pages.page("sign-in", provider=bool(self.provider), fault="")
 
     def sign_in_with_token(self, request: Request, form: Form) -> Response:
         """With a token of the command line."""
@@ -64,12 +64,12 @@ class Mine:
         viewer = accounts.viewer_of(self.database, text)
         if viewer is None:
             fault = "This token is not good."
-            return self.pages.page(request, "sign-in", provider=bool(self.provider), fault=fault, status_code=403)
+            return self.pages.page("sign-in", provider=bool(self.provider), fault=fault, status_code=403)
         return self._signed_in(request, browsers.sign_in(self.database, viewer))
 
     def leave(self, request: Request) -> Response:
         """To the provider."""
-        place, started = self._provider().begin(self._back(request))
+        place, started = self._provider().begin(self._back())
         answer = RedirectResponse(place, 303)
         self._cookie(request, answer, STARTED, started.text, STARTED_SECONDS)
         return answer
@@ -78,7 +78,7 @@ class Mine:
         """From the provider."""
         provider = self._provider()
         started = Started.of(request.cookies.get(STARTED, ""))
-        person = provider.finish(dict(request.query_params), started, self._back(request))
+        person = provider.finish(dict(request.query_params), started, self._back())
         of = browsers.account_of(self.database, provider.issuer, person.subject, person.name)
         viewer = Viewer(of, frozenset(accounts.DEFAULT_SCOPES[of.kind]))
         answer = self._signed_in(request, browsers.sign_in(self.database, viewer))
@@ -96,8 +96,8 @@ class Mine:
             raise HTTPException(404, "This atlas has no provider to sign in with.")
         return self.provider
 
-    def _back(self, request: Request) -> str:
-        return f"{self.pages.origin_of(request)}/sign-in/back"
+    def _back(self) -> str:
+        return f"{self.pages.origin}/sign-in/back"
 
     def _signed_in(self, request: Request, secret: str) -> Response:
         answer = RedirectResponse("/mine", 303)
@@ -105,7 +105,7 @@ class Mine:
         return answer
 
     def _cookie(self, request: Request, answer: Response, name: str, value: str, seconds: int) -> None:
-        secure = self.pages.origin_of(request).startswith("https://")
+        secure = request.url.scheme == "https" or self.pages.origin.startswith("https://")
         answer.set_cookie(name, value, max_age=seconds, httponly=True, samesite="lax", secure=secure)
 
     # -- what is one's own -----------------------------------------------------------------------------------------
@@ -116,7 +116,6 @@ class Mine:
         cursor = request.query_params.get("cursor", "")
         found = queries.owned(self.database, viewer, cursor=cursor)
         return self.pages.page(
-            request,
             "mine",
             account=account,
             limits=self.limits,
@@ -137,7 +136,6 @@ class Mine:
         """What can be changed of a result."""
         found = self._own(request, self._account(request)[1])
         return self.pages.page(
-            request,
             "change",
             result=found,
             notice=views.notice(found),

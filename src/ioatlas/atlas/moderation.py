@@ -35,7 +35,7 @@ class Moderation:
         return [
             Route("/moderate", self.queue),
             Route("/moderate/{id}", self.one),
-            Route("/moderate/{id}", taken(self.pages.origin_of, self.decide), methods=["POST"]),
+            Route("/moderate/{id}", taken(self.pages.origin, self.decide), methods=["POST"]),
         ]
 
     def queue(self, request: Request) -> Response:
@@ -44,7 +44,6 @@ class Moderation:
         found = queries.doubted(self.database, cursor=request.query_params.get("cursor", ""))
         entries = reversed([*audit.entries(self.database, MOST_DECISIONS, begins=DECIDED)])
         return self.pages.page(
-            request,
             "moderate",
             results=[(views.shown(Hit(one)), one.owner, one.flag) for one in found.entries],
             next=f"/moderate?{urlencode({'cursor': found.next})}" if found.next else "",
@@ -60,7 +59,6 @@ class Moderation:
         viewer = self._moderator(request)
         found = self._found(request, viewer)
         return self.pages.page(
-            request,
             "decide",
             result=found,
             doubts=[one for one in found.checks if one["state"] in ("failed", "note")],

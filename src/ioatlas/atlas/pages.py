@@ -62,7 +62,9 @@ class Kept(Protocol):
 
 @dataclass(frozen=True)
 class Pages:
-    """viewer_of: who asks. origin: where this service is, for feeds and citations; '' takes it from the request."""
+    """viewer_of: who asks. origin: where this service is, for feeds and citations, which have a path alone where it
+    is ''.
+    """
 
     database: Database
     kept: Kept
@@ -104,7 +106,7 @@ class Pages:
         except IoAtlasError as error:
             fault = f"{error.where}: {error.what}. {error.remedy}".strip(": ")
         return self.page(
-            request, "home", asked=asked, loads=LOADS, results=hits, next=following, fault=fault,
+            "home", asked=asked, loads=LOADS, results=hits, next=following, fault=fault,
             status_code=422 if fault else 200,
         )  # fmt: skip
 
@@ -116,7 +118,6 @@ class Pages:
         )
         charts = charts_of(self.database, viewer)
         return self.page(
-            request,
             "products",
             products=found.entries,
             charts=charts,
@@ -131,7 +132,6 @@ class Pages:
             raise HTTPException(404, "There is no such product, or none of its results is public.")
         hits = queries.search(self.database, Wanted(product_id=found.id), viewer, limit=queries.MOST_ENTRIES).entries
         return self.page(
-            request,
             "product",
             product=found,
             facts=views.facts_of_product([hit.result for hit in hits]),
@@ -148,7 +148,6 @@ class Pages:
         reproductions = queries.reproductions_of(self.database, one.id, self.viewer_of(request))
         titles = {made.by_result_id: self._title(made.by_result_id, request) for made in reproductions}
         return self.page(
-            request,
             "result",
             result=views.shown(Hit(one)),
             notice=views.notice(one),
@@ -173,7 +172,7 @@ class Pages:
             evidence=views.evidence(one, document),
             checks=one.checks,
             testbed=views.testbed(document),
-            citation=citation.as_text(self._cited(one, request)),
+            citation=citation.as_text(self._cited(one)),
             trail=views.trail(queries.traces_of(self.database, one.id, self.viewer_of(request))),
             status_code=410 if one.state == State.WITHDRAWN and not readable else 200,
         )
@@ -203,7 +202,7 @@ class Pages:
 
     def bibtex(self, request: Request) -> Response:
         one, _ = self._result(request)
-        return self._file(citation.as_bibtex(self._cited(one, request)), "application/x-bibtex", f"{one.id}.bib")
+        return self._file(citation.as_bibtex(self._cited(one)), "application/x-bibtex", f"{one.id}.bib")
 
     def badge(self, request: Request) -> Response:
         """For other people's pages."""
@@ -231,7 +230,7 @@ class Pages:
         if len(sides) < 2 or len(sides) < len(ids):
             fault = "Choose two results or more that are public: tick them in a search."
         table = ranking.compared(sides) if not fault else None
-        return self.page(request, "compare", fault=fault, table=table, status_code=422 if fault else 200)
+        return self.page("compare", fault=fault, table=table, status_code=422 if fault else 200)
 
     def feed(self, request: Request) -> Response:
         """The newest results as an Atom feed; a search can be followed too."""
@@ -242,16 +241,14 @@ class Pages:
         found = queries.search(self.database, wanted, limit=FEED_ENTRIES).entries
         results = [views.shown(hit) for hit in found]
         updated = max((one.uploaded_iso for one in results), default="1970-01-01T00:00:00Z")
-        text = _TEMPLATES.get_template("feed.xml").render(
-            origin=self.origin_of(request), updated=updated, results=results
-        )
+        text = _TEMPLATES.get_template("feed.xml").render(origin=self.origin, updated=updated, results=results)
         headers = {**HEADERS, "Content-Security-Policy": POLICY}
         return Response(text, media_type="application/atom+xml", headers=headers)
 
-    def rules(self, request: Request) -> Response:
+    def rules(self, _request: Request) -> Response:
         """What the badge, the grade and the order mean."""
         grades = [(str(grade), words) for grade, words in GRADE_WORDS.items()]
-        return self.page(request, "rules", grades=grades)
+        return self.page("rules", grades=grades)
 
     # -- helpers -------------------------------------------------------------------------------------------------
 
@@ -282,22 +279,19 @@ class Pages:
         one = queries.result_of(self.database, result_id, self.viewer_of(request))
         return f"{one.title}, by {one.owner}" if one is not None else ""
 
-    def _cited(self, one: Result, request: Request) -> citation.Cited:
+    def _cited(self, one: Result) -> citation.Cited:
         return citation.Cited(
             one.id,
             one.title,
             one.product,
             one.owner,
             views.day(one.uploaded_at),
-            f"{self.origin_of(request)}/r/{one.id}",
+            f"{self.origin}/r/{one.id}",
             one.bundle_sha256 or "deleted",
         )
 
-    def origin_of(self, request: Request) -> str:
-        return self.origin or f"{request.url.scheme}://{request.url.netloc}"
-
-    def page(self, request: Request, name: str, *, status_code: int = 200, **values: object) -> Response:
-        return self._render(name, status_code, origin=self.origin_of(request), **values)
+    def page(self, name: str, *, status_code: int = 200, **values: object) -> Response:
+        return self._render(name, status_code, origin=self.origin or "URL", **values)
 
     def _render(self, name: str, status_code: int, **values: object) -> Response:
         text = _TEMPLATES.get_template(f"{name}.html").render(version=__version__, **values)

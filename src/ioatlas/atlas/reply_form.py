@@ -30,14 +30,14 @@ class ReplyForm:
     def routes(self) -> list[BaseRoute]:
         return [
             Route("/r/{id}/reply", self.form),
-            Route("/r/{id}/reply", taken(self.pages.origin_of, self.take), methods=["POST"]),
+            Route("/r/{id}/reply", taken(self.pages.origin, self.take), methods=["POST"]),
         ]
 
     def form(self, request: Request) -> Response:
         """With what the account said last, to change it."""
         found, account = self._allowed(request)
         said = self._mine(found, account)
-        return self._page(request, found, account, text=said[0].text if said else "")
+        return self._page(found, account, text=said[0].text if said else "")
 
     def take(self, request: Request, form: Form) -> Response:
         """The button that was pressed says whether it is only looked at."""
@@ -49,16 +49,13 @@ class ReplyForm:
                 replies.write(self.database, found, account, plain)
                 return RedirectResponse(f"/r/{found.id}#replies", 303)
         except UsageError as error:
-            return self._page(request, found, account, text=text, fault=f"{error.what}: {error.remedy}")
-        return self._page(request, found, account, text=plain, preview=plain)
+            return self._page(found, account, text=text, fault=f"{error.what}: {error.remedy}")
+        return self._page(found, account, text=plain, preview=plain)
 
-    def _page(
-        self, request: Request, found: Result, account: Account, *, text: str, preview: str = "", fault: str = ""
-    ) -> Response:
+    def _page(self, found: Result, account: Account, *, text: str, preview: str = "", fault: str = "") -> Response:
         said = self._mine(found, account)
         said_so_far = views.replies(queries.replies_of(self.database, found.id))
         return self.pages.page(
-            request,
             "reply",
             result=found,
             account=account.name,

@@ -74,7 +74,7 @@ def command(
     from ioatlas.atlas.app import make_app
 
     place, origin = place_of(context, folder, database, blobs), _origin(public_url)
-    provider = _provider(oidc_issuer, oidc_client)
+    provider = _provider(oidc_issuer, oidc_client, origin)
     with opened(place, fresh=True) as held, _listening(listen) as listening:
         app = make_app(held, blobs_of(place), origin=origin, warm=True, provider=provider)
         host, port = listening.getsockname()[:2]
@@ -94,14 +94,16 @@ def command(
             uvicorn.Server(config).run(sockets=[listening])
 
 
-def _provider(issuer: str, client: str) -> Provider | None:
-    """Raises UsageError for a half."""
+def _provider(issuer: str, client: str, origin: str) -> Provider | None:
+    """Raises UsageError for a half, and where the provider cannot be told where people come back to."""
     from ioatlas.atlas.oidc import Provider
 
     if not issuer and not client:
         return None
     if not (issuer and client):
         raise UsageError("both are needed", where="--oidc-issuer", remedy="give --oidc-issuer and --oidc-client")
+    if not origin:
+        raise UsageError("the provider needs the service's address", where="--oidc-issuer", remedy="give --public-url")
     return Provider(issuer, client, os.environ.get("IOATLAS_OIDC_SECRET", ""))
 
 

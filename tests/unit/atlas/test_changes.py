@@ -64,6 +64,8 @@ def test_an_embargo_is_moved_and_ended(owned, database):
     assert ask("PATCH", {"private": True}).json()["state"] == "private"
     assert ask("PATCH", {"private": False, "no_embargo": True}).json()["state"] == "public"
     assert ask("PATCH", {"embargo": "soon"}).status_code == 422
+    for nothing in ({}, {"embargo": None}, {"permission": None, "private": None}):
+        assert (ask("PATCH", nothing).status_code, ask("PATCH", nothing).json()["state"]) == (200, "public")
     assert ask("PATCH", {"permission": "a\nb"}).status_code == 422
 
 

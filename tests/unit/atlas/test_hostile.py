@@ -5,6 +5,7 @@ import asyncio
 import io
 import json
 import random
+import re
 import stat
 import subprocess
 import sys
@@ -194,6 +195,24 @@ def test_a_form_of_very_many_fields_is_told(client):
     form = "&".join(f"a{number}=b" for number in range(60))
     headers = {"Origin": "http://testserver", "Content-Type": "application/x-www-form-urlencoded"}
     assert client.post("/sign-in", content=form, headers=headers).status_code == 400
+
+
+def test_the_name_that_a_client_calls_the_service_by_is_never_repeated(client, people):
+    told = client.post(RESULTS, content=OLD_BUNDLE.read_bytes(), headers={**people["alice"], "Host": "evil.example"})
+    token = people["alice"]["Authorization"].removeprefix("Bearer ")
+    own = {"Host": "evil.example", "Origin": "http://evil.example"}
+    answers = [told, client.post("/sign-in", data={"token": token}, headers=own, follow_redirects=False)]
+    assert [one.status_code for one in answers] == [201, 303]
+    number = told.json()["id"]
+    paths = {route.path for route in client.app.router.routes if hasattr(route, "path")}
+    paths |= set(client.get("/api/v1/openapi.json").json()["paths"])
+    for path in sorted(paths):
+        place = re.sub(r"\{[^}]*\}", number, path.replace("{form:str}", "json"))
+        for form in (place, f"{place}/", place.rstrip("/"), f"/{place}"):
+            answers += [client.get(form or "/", headers=own, follow_redirects=False)]
+    assert len(answers) > 100
+    for one in answers:
+        assert "evil" not in one.text + str(one.headers), one.url
 
 
 def test_methods_that_a_client_makes_up_are_counted_as_one(client):
