@@ -73,7 +73,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Uploaded:
-    """url: of its page; a path alone where the service has no public address. new: False where the same bundle was there
+    """url: of its page; a path alone where the service has no public address. new: False where the bundle was there
     already. reason: why it has that state.
     """
 

@@ -65,8 +65,10 @@ def place_of(context: click.Context, folder: Path | None, database: str | None, 
 
 
 @contextmanager
-def opened(place: Place, *, fresh: bool = False) -> Iterator[Database]:
-    """The database in today's form. fresh: the embedded one is made where there is none. Raises IoAtlasError."""
+def opened(place: Place, *, fresh: bool = False, empty: bool = False) -> Iterator[Database]:
+    """The database in today's form. fresh: the embedded one is made where there is none. empty: the tables too, in an
+    empty one of either kind. Raises IoAtlasError.
+    """
     from sqlalchemy.exc import SQLAlchemyError
 
     from ioatlas.atlas.database import open_database
@@ -79,7 +81,7 @@ def opened(place: Place, *, fresh: bool = False) -> Iterator[Database]:
         )
     database = open_database(place.url)
     try:
-        if fresh and place.embedded and form_of(database).found == 0:
+        if (empty or (fresh and place.embedded)) and form_of(database).found == 0:
             migrate(database)
         check_current(database)
         yield database

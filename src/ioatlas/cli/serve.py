@@ -303,7 +303,7 @@ def restore(context: click.Context, of: Path, folder: Path | None, database: str
     from ioatlas.atlas.backup import restore as bring
 
     place = place_of(context, folder, database, blobs)
-    with opened(place, fresh=True) as held:
+    with opened(place, fresh=True, empty=True) as held:
         _told(bring(held, blobs_of(place), of), f"restored from {of}", of)
 
 
