@@ -10,6 +10,7 @@ import csv
 import re
 from collections.abc import Iterator
 
+from ioatlas.interop.read.kit import reading
 from ioatlas.interop.read.numbers import num, times, whole
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
@@ -31,7 +32,6 @@ _DIRECTIONS = {
     "mprepare": "write",
     "mwrite": "write",
 }
-_SUFFIX = ("Status", "Detailed Status", "Config-Info")
 
 
 def read(source: Source) -> Iterator[ImportedReading]:
@@ -79,33 +79,25 @@ def _row(source: Source, number: int, header: list[str], line: str) -> Iterator[
         notes.append(f"{ratio} of the operations succeeded")
     if state and state not in ("completed", "finished"):
         notes.append(f"the stage's state is {state[:40]}")
-    mean, p99 = times(num(row.get("Avg-ResTime")), 1e6), times(num(row.get("99%-ResTime")), 1e6)
-    direction = _DIRECTIONS.get(kind.lower().split("-")[0])
-    total = whole(row.get("Byte-Count"))
-    yield ImportedReading(
-        source.name,
+    details: dict[str, object] = {
+        "operations": count,
+        "processing_mean_ns": times(num(row.get("Avg-ProcTime")), 1e6),
+        "success_percent": num(ratio),
+    }
+    details |= {f"lat_p{at}_ns": times(num(row.get(f"{at}%-ResTime")), 1e6) for at in ("60", "80", "90", "95", "100")}
+    yield reading(
+        source,
         number,
         "cosbench",
         label=row.get("Stage") or row.get("Id") or None,
-        direction=direction if bandwidth else None,
+        direction=_DIRECTIONS.get(kind.lower().split("-")[0]) if bandwidth else None,
         operation=name.lower() or None,
         numjobs=whole(row.get("Worker-Count")),
         iops=iops,
         bw_bytes_per_s=bandwidth or None,
-        lat_mean_ns=mean,
-        lat_p99_ns=p99,
-        lat_kind="total" if mean is not None else None,
-        lat_p99_kind="total" if p99 is not None else None,
-        n=1,
-        io_bytes=total or None,
-        notes=tuple(notes),
-        details=_details(row, count),
+        mean=times(num(row.get("Avg-ResTime")), 1e6),
+        p99=times(num(row.get("99%-ResTime")), 1e6),
+        io_bytes=whole(row.get("Byte-Count")) or None,
+        notes=notes,
+        details=details,
     )
-
-
-def _details(row: dict[str, str], count: int | None) -> dict[str, object]:
-    details: dict[str, object] = {"operations": count, "processing_mean_ns": times(num(row.get("Avg-ProcTime")), 1e6)}
-    for name in ("60", "80", "90", "95", "100"):
-        details[f"lat_p{name}_ns"] = times(num(row.get(f"{name}%-ResTime")), 1e6)
-    details["success_percent"] = num(row.get("Succ-Ratio"))
-    return {name: value for name, value in details.items() if value is not None}

@@ -14,20 +14,28 @@ from ioatlas.model.imported_reading import ImportedReading
 CUT = "the file ends inside this line, which was not used"
 _LONGEST = 2000
 _MOST_NAMES = 500
+_MOST_TEXTS = 100_000
 
 
 class Said(dict[str, str]):
-    """What the lines of a run said: texts by name; `at`: the line that said it."""
+    """What the lines of a run said: texts by name, the last where one was said again. at: the line that said it.
+    every: all texts of a name. parts: runs inside this one. rows: lines of a table.
+    """
 
     def __init__(self, before: Mapping[str, str] | None = None) -> None:
         super().__init__(before or {})
         self.at: dict[str, int] = {}
+        self.every: dict[str, list[str]] = {}
+        self.parts: list[Said] = []
+        self.rows: list[Said] = []
 
-    def take(self, number: int, parts: Mapping[str, str | None]) -> None:
-        for name, text in parts.items():
-            if text is not None and (name in self or len(self) < _MOST_NAMES):
+    def take(self, number: int, said: Mapping[str, str]) -> None:
+        for name, text in said.items():
+            if name in self or len(self) < _MOST_NAMES:
                 self[name] = text.strip()[:_LONGEST]
                 self.at[name] = number
+                if len(every := self.every.setdefault(name, [])) < _MOST_TEXTS:
+                    every.append(self[name])
 
     def num(self, name: str, factor: float | None = None) -> float | None:
         """A figure, in base units by `factor`."""
@@ -38,33 +46,60 @@ class Said(dict[str, str]):
         return whole(self.get(name))
 
 
-def matched(source: Source, number: int, line: str, patterns: Sequence[re.Pattern[str]]) -> re.Match[str] | None:
-    """The match of the first pattern that fits a line. A last line without its end fits none where a figure ends it: it
+def compiled(*patterns: str) -> tuple[re.Pattern[str], ...]:
+    """Patterns of lines. Named parts say what they are called; those named `name` and `value` say one by the other."""
+    return tuple(re.compile(pattern) for pattern in patterns)
+
+
+def said(source: Source, number: int, line: str, patterns: Sequence[re.Pattern[str]]) -> dict[str, str]:
+    """What the first pattern that fits a line says. A last line without its end says nothing where a figure ends it: it
     may be cut.
     """
     match = next((found for pattern in patterns if (found := pattern.match(line))), None)
-    if match is not None and source.unended(number) and match.end() == len(line) and line[-1:].isdigit():
+    if match is None:
+        return {}
+    if source.unended(number) and match.end() == len(line) and line[-1:].isdigit():
         source.problem(number, CUT)
-        return None
-    return match
+        return {}
+    parts = {name: text for name, text in match.groupdict().items() if text is not None}
+    return {parts["name"]: parts["value"]} if "name" in parts else parts
 
 
 def runs(
-    source: Source, *patterns: re.Pattern[str], begins: str, ends: str = "", keeps: Sequence[str] = ()
+    source: Source,
+    patterns: Sequence[re.Pattern[str]],
+    *,
+    result: str,
+    begins: str = "",
+    part: str = "",
+    row: str = "",
+    keeps: Sequence[str] = (),
+    cut: str = "",
 ) -> Iterator[Said]:
-    """The runs of a text: what the named parts of `patterns` said. A new one begins with a line that says `begins`, or
-    again what a run says once (`ends`). keeps: names that hold for the runs that follow too.
+    """The runs of a text. A new one begins with a line that says `begins`, and with one that says again what was said
+    before the run had its `result`. part: begins a part, which has all that follows in its run. row: its line is of a
+    table. keeps: what holds for the runs that follow too. cut: a pattern of what begins a line that must not be cut.
     """
     run = Said()
     for number, line in source.lines():
-        if (match := matched(source, number, line, patterns)) is None:
+        found = said(source, number, line, patterns)
+        if cut and not found and source.unended(number) and re.search(cut, line):
+            source.problem(number, CUT)
+        if row in found:
+            if len(run.rows) < _MOST_TEXTS:
+                run.rows.append(Said())
+                run.rows[-1].take(number, found)
             continue
-        parts = {name: text for name, text in match.groupdict().items() if text is not None}
-        if run and (begins in parts or (ends in parts and ends in run)):
+        last = run.parts[-1] if run.parts else run
+        again = result in last.at and any(name in last.at for name in found if name != part)
+        if run and (again or begins in found):
             yield run
             run = Said({name: run[name] for name in keeps if name in run})
-        run.take(number, parts)
-    if run:
+        if part in found:
+            run.parts.append(Said())
+            run.at.setdefault(part, number)
+        (run.parts[-1] if run.parts else run).take(number, found)
+    if run or run.rows:
         yield run
 
 

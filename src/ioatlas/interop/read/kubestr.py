@@ -9,88 +9,65 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ioatlas.fio.output import parse_fio_json
 from ioatlas.interop.read.fio_json import job_readings
 from ioatlas.interop.read.json_results import objects, part, word_of
-from ioatlas.interop.read.numbers import KIB, num, size_bytes, times, whole
+from ioatlas.interop.read.kit import Said, compiled, reading, said
+from ioatlas.interop.read.numbers import KIB, size_bytes
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
 
 SIGNATURE = re.compile(
     r"^FIO test results:|^JobName: .*\n +blocksize=|\"TestName\"\s*:\s*\"FIO test results\"", re.MULTILINE
 )
-_STORAGE = re.compile(r"^Running FIO test \((.*?)\) on StorageClass \((.*?)\) with a PVC of Size \((.*?)\)")
-_VERSION = re.compile(r"^\s*FIO version - (?:fio-)?(\S+)")
-_GLOBAL = re.compile(r"^Global options - (.*)$")
-_JOB = re.compile(r"^JobName: (.*)$")
-_OPTIONS = re.compile(r"^ +blocksize=(\S*) filesize=(\S*) iodepth=(\S*) rw=(\S*)\s*$")
-_DIRECTION = re.compile(r"^(read|write):\s*$")
-_RATE = re.compile(r"^ +IOPS=([\d.]+) BW\(KiB/s\)=(\d+)\s*$")
-_FAILED = re.compile(r"^\s+(.*\S)\s+-\s+Error\s*$")
-
-
-@dataclass
-class _Run:
-    storage: str | None = None
-    version: str | None = None
-    job: str | None = None
-    options: re.Match[str] | None = None
-    direction: str | None = None
+_LINES = compiled(
+    r"^Running FIO test \(.*?\) on StorageClass \((?P<storage>.*?)\) with a PVC of Size \(",
+    r"^\s*FIO version - (?:fio-)?(?P<version>\S+)",
+    r"^JobName: (?P<job>.*)$",
+    r"^ +blocksize=(?P<bs>\S*) filesize=(?P<size>\S*) iodepth=(?P<depth>\S*) rw=(?P<rw>\S*)\s*$",
+    r"^(?P<direction>read|write):\s*$",
+    r"^ +IOPS=(?P<iops>[\d.]+) BW\(KiB/s\)=(?P<bw>\d+)\s*$",
+    r"^\s+(?P<failed>.*\S)\s+-\s+Error\s*$",
+)
+_NOTE = "fio in a cluster, run by kubestr"
 
 
 def read(source: Source) -> Iterator[ImportedReading]:
-    run = _Run()
+    job, run = Said(), Said()
     for number, raw in source.lines():
         line = raw.replace("**", "")  # bold in a page somebody wrote
         if '"TestName"' in line:
             yield from _json(source)
             return
-        if source.unended(number) and not _FAILED.match(line):
-            if line.startswith(" ") and "IOPS=" in line:
-                source.problem(number, "the file ends inside this line, which was not used")
-        elif match := _RATE.match(line):
-            if run.direction is not None:
-                yield _reading(source, run, number, match)
-            run.direction = None
-        elif match := _FAILED.match(line):
-            source.problem(number, f"kubestr's run failed: {match[1][:200]}")
+        found = said(source, number, line, _LINES)
+        if "failed" in found:
+            source.problem(number, f"kubestr's run failed: {found['failed'][:200]}")
+        elif "storage" in found or "version" in found:
+            run.take(number, found)
         else:
-            _take(run, line)
+            job = Said() if "job" in found else job
+            job.take(number, found)
+        if "iops" in found and job.pop("direction", None) is not None:
+            yield _reading(source, run, job, number, job.every["direction"][-1])
 
 
-def _take(run: _Run, line: str) -> None:
-    if match := _STORAGE.match(line):
-        run.storage = match[2]
-    elif match := _VERSION.match(line):
-        run.version = match[1]
-    elif match := _JOB.match(line):
-        run.job, run.options, run.direction = match[1].strip(), None, None
-    elif match := _OPTIONS.match(line):
-        run.options = match
-    elif match := _DIRECTION.match(line):
-        run.direction = match[1]
-
-
-def _reading(source: Source, run: _Run, number: int, match: re.Match[str]) -> ImportedReading:
-    options = run.options
-    details = {"fio_version": run.version, "storage_class": run.storage}
-    return ImportedReading(
-        source.name,
+def _reading(source: Source, run: Said, job: Said, number: int, direction: str) -> ImportedReading:
+    return reading(
+        source,
         number,
         "kubestr",
-        label=run.job,
-        direction=run.direction,
-        rw=(options[4] or None) if options else None,
-        bs_bytes=size_bytes(options[1]) if options else None,
-        size_bytes=size_bytes(options[2]) if options else None,
-        iodepth=whole(options[3]) if options else None,
-        iops=num(match[1]),
-        bw_bytes_per_s=times(num(match[2]), KIB),
-        n=1,
-        notes=("fio in a cluster, run by kubestr",),
-        details={name: value for name, value in details.items() if value is not None},
+        label=job.get("job"),
+        direction=direction,
+        rw=job.get("rw") or None,
+        bs_bytes=size_bytes(job.get("bs")),
+        size_bytes=size_bytes(job.get("size")),
+        iodepth=job.whole("depth"),
+        iops=job.num("iops"),
+        bw_bytes_per_s=job.num("bw", KIB),
+        notes=(_NOTE,),
+        details={"fio_version": run.get("version"), "storage_class": run.get("storage")},
     )
 
 
@@ -110,16 +87,16 @@ def _json(source: Source) -> Iterator[ImportedReading]:
         for output in parse_fio_json(json.dumps(result)).outputs:
             for job in output.jobs:
                 before = found.line_of(rf'"jobname"\s*:\s*{re.escape(json.dumps(job.name))}', before)
-                for reading in job_readings(source, output, replace(job, line=before)):
-                    yield _of_cluster(reading, storage)
+                for one in job_readings(source, output, replace(job, line=before)):
+                    yield _of_cluster(one, storage)
 
 
-def _of_cluster(reading: ImportedReading, storage: str | None) -> ImportedReading:
-    details = {**reading.details, "fio_version": reading.tool_version, "storage_class": storage}
+def _of_cluster(one: ImportedReading, storage: str | None) -> ImportedReading:
+    details = {**one.details, "fio_version": one.tool_version, "storage_class": storage}
     return replace(
-        reading,
+        one,
         tool="kubestr",
         tool_version=None,
-        notes=(*reading.notes, "fio in a cluster, run by kubestr"),
+        notes=(*one.notes, _NOTE),
         details={name: value for name, value in details.items() if value is not None},
     )

@@ -6,33 +6,30 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ioatlas.interop.read.kit import reading, runs
+from ioatlas.interop.read.kit import compiled, reading, runs
 from ioatlas.interop.read.numbers import MIB, agreed, per_second, printed
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
 
 SIGNATURE = re.compile(r"(?m)^Total time run: +[\d.]+|^ *sec Cur ops +started +finished ")
-_LINES = tuple(
-    re.compile(pattern)
-    for pattern in (
-        r"^(?P<begun>Maintaining) (?P<depth>\d+) concurrent ",
-        r"^ *(?P<begun> sec) Cur ops +started +finished ",
-        r"^Total time run: +(?P<seconds>[\d.]+)",
-        r"^Total (?P<direction>writes|reads) made: +(?P<ios>\d+)",
-        r"^(?:Write|Read) size: +(?P<bs>\d+)",
-        r"^Object size: +(?P<size>\d+)",
-        r"^Bandwidth \(MB/sec\): +(?P<bandwidth>[\d.]+)",
-        r"^Average IOPS: +(?P<iops>[\d.]+)",
-        r"^Stddev IOPS: +(?P<spread>[\d.]+)",
-        r"^Average Latency\(s\): +(?P<mean>[\d.]+)",
-        r"^Max latency\(s\): +(?P<highest>[\d.]+)",
-        r"^Min latency\(s\): +(?P<lowest>[\d.]+)",
-    )
+_LINES = compiled(
+    r"^(?P<begun>Maintaining) (?P<depth>\d+) concurrent ",
+    r"^ *(?P<begun>sec) Cur ops +started +finished ",
+    r"^Total time run: +(?P<seconds>[\d.]+)",
+    r"^Total (?P<direction>writes|reads) made: +(?P<ios>\d+)",
+    r"^(?:Write|Read) size: +(?P<bs>\d+)",
+    r"^Object size: +(?P<size>\d+)",
+    r"^Bandwidth \(MB/sec\): +(?P<bandwidth>[\d.]+)",
+    r"^Average IOPS: +(?P<iops>[\d.]+)",
+    r"^Stddev IOPS: +(?P<spread>[\d.]+)",
+    r"^Average Latency\(s\): +(?P<mean>[\d.]+)",
+    r"^Max latency\(s\): +(?P<highest>[\d.]+)",
+    r"^Min latency\(s\): +(?P<lowest>[\d.]+)",
 )
 
 
 def read(source: Source) -> Iterator[ImportedReading]:
-    for run in runs(source, *_LINES, begins="", ends="seconds", keeps=("depth",)):
+    for run in runs(source, _LINES, result="seconds", keeps=("depth",)):
         if "bandwidth" not in run:
             source.problem(run.at.get("begun", 0), "a run of rados bench without its result: not finished or cut off")
             continue

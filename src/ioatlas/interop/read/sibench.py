@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ioatlas.interop.read.json_results import Found, figure_of, objects, part, word_of
-from ioatlas.interop.read.numbers import num, times, whole
+from ioatlas.interop.read.kit import CUT, Said, compiled, reading, said
+from ioatlas.interop.read.numbers import num, times
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
 
@@ -21,10 +22,10 @@ SIGNATURE = re.compile(
     r"|^\s*\"Arguments\"\s*:\s*\{[\s\S]{0,2000}?\"ObjectSize\"|\"Analyses\"\s*:|\"ResTimeAvg\"\s*:",
     re.MULTILINE,
 )
-_LINE = re.compile(
-    r"^((?:Total|Target\[|Server\[).*?) +bandwidth: +([\d.]+) ?([KMGTPE]?)([bB])/s, "
-    r"+(?:ok|successes): +(\d+), +fail(?:ures)?: +(\d+), "
-    r"+res-min: +(\d+) ms, +res-max: +(\d+) ms, +res-95: +(\d+) ms(?:, +res-avg: +(\d+) ms)?"
+_LINES = compiled(
+    r"^(?P<label>(?:Total|Target\[|Server\[).*?) +bandwidth: +(?P<bandwidth>[\d.]+) ?(?P<scale>[KMGTPE]?)"
+    r"(?P<unit>[bB])/s, +(?:ok|successes): +(?P<ok>\d+), +fail(?:ures)?: +(?P<failed>\d+), +res-min: +(?P<low>\d+) ms, "
+    r"+res-max: +(?P<high>\d+) ms, +res-95: +(?P<p95>\d+) ms(?:, +res-avg: +(?P<mean>\d+) ms)?"
 )
 PART = "one part of the total"
 _PHASES = {"write": "write", "read": "read"}
@@ -33,11 +34,11 @@ _PHASES = {"write": "write", "read": "read"}
 def read(source: Source) -> Iterator[ImportedReading]:
     """Totals come first: they are the answer, though the file tells them last."""
     parts = []
-    for reading in _readings(source):
-        if PART in reading.notes:
-            parts.append(reading)
+    for one in _readings(source):
+        if PART in one.notes:
+            parts.append(one)
         else:
-            yield reading
+            yield one
     yield from parts
 
 
@@ -46,26 +47,24 @@ def _readings(source: Source) -> Iterator[ImportedReading]:
         if re.search(r'"(?:Arguments|Analyses|ResTimeAvg)"\s*:', line):
             yield from _json(source)
             return
-        if match := _LINE.match(line):
-            if source.unended(number) and not line.rstrip().endswith("ms"):
-                source.problem(number, "the file ends inside this line, which was not used")
-                continue
-            yield _line(source, number, match)
+        run = Said()
+        run.take(number, said(source, number, line, _LINES))
+        if run:
+            yield _line(source, number, run)
         elif source.unended(number) and " bandwidth: " in line:
-            source.problem(number, "the file ends inside this line, which was not used")
+            source.problem(number, CUT)
 
 
-def _line(source: Source, number: int, match: re.Match[str]) -> ImportedReading:
-    scale = 1024 ** " KMGTPE".index(match[3] or " ")
-    bandwidth = times(num(match[2]), scale / (8 if match[4] == "b" else 1))
-    mean = times(num(match[10]), 1e6) if match[10] else None
+def _line(source: Source, number: int, run: Said) -> ImportedReading:
+    scale = 1024 ** " KMGTPE".index(run["scale"] or " ") / (8 if run["unit"] == "b" else 1)
     details = {
-        "operations": whole(match[5]),
-        "lat_min_ns": times(num(match[7]), 1e6),
-        "lat_max_ns": times(num(match[8]), 1e6),
-        "lat_p95_ns": times(num(match[9]), 1e6),
+        "operations": run.whole("ok"),
+        "lat_min_ns": run.num("low", 1e6),
+        "lat_max_ns": run.num("high", 1e6),
+        "lat_p95_ns": run.num("p95", 1e6),
     }
-    return _reading(source, number, match[1].strip(), bandwidth, whole(match[6]), mean, details, {})
+    bandwidth, mean = run.num("bandwidth", scale), run.num("mean", 1e6)
+    return _reading(source, number, run["label"], bandwidth, run.whole("failed"), mean, details, {})
 
 
 def _json(source: Source) -> Iterator[ImportedReading]:
@@ -133,8 +132,8 @@ def _reading(
         details["workers_per_core"] = workers
     if operations == 0:
         mean = None
-    return ImportedReading(
-        source.name,
+    return reading(
+        source,
         line,
         "sibench",
         label=name,
@@ -143,13 +142,11 @@ def _reading(
         size_bytes=bytes_of,
         iops=times(operations, 1 / seconds) if operations is not None and seconds else None,
         bw_bytes_per_s=bandwidth,
-        lat_mean_ns=mean,
-        lat_kind="total" if mean is not None else None,
+        mean=mean,
         errors=failures,
-        n=1,
         runtime_seconds=seconds,
-        notes=tuple(notes),
-        details={key: value for key, value in details.items() if value is not None},
+        notes=notes,
+        details=details,
     )
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 from ioatlas.interop.read.json_results import figure_of, objects, part, word_of
-from ioatlas.interop.read.numbers import KIB, MIB, num, times
+from ioatlas.interop.read.kit import Said, compiled, reading, runs
+from ioatlas.interop.read.numbers import KIB, MIB, times
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
 
@@ -21,13 +21,22 @@ SIGNATURE = re.compile(
     r"|^[\d.]+ files/sec\s*$",
     re.MULTILINE,
 )
-_OPTION = re.compile(r"^ {1,60}(\S[^:\n]{0,60}?) : (.*)$")
-_THREAD = re.compile(r"^host = (\S+?), ?thr(?:ead)? = \S+?, ?elapsed.*status = (.*)$")
-_TOTAL = re.compile(r"^total (threads|files|IOPS|data) = +([\d.]+)")
-_DONE = re.compile(r"^ *([\d.]+)% of requested files processed")
-_TIME = re.compile(r"^(?:elapsed time = +([\d.]+)|([\d.]+) sec elapsed time)(?:, ([\d.]+) MB/sec)?\s*$")
-_RATE = re.compile(r"^(?:files/sec = ([\d.]+)|([\d.]+) files/sec)\s*$")
-_FIGURE = re.compile(r"^(?:(IOPS|Mi?B/sec) = ([\d.]+)|([\d.]+) (IOPS|Mi?B/sec))\s*$")
+_JSON = re.compile(r'"files-?[pP]er-?[sS]ec"\s*:')
+_LINES = compiled(
+    r"^host = (?P<host>\S+?), ?thr(?:ead)? = \S+?, ?elapsed.*status = (?P<status>.*)$",
+    r"^total threads = +(?P<total_threads>\d+)",
+    r"^total files = +(?P<total_files>\d+)",
+    r"^ *(?P<done>[\d.]+)% of requested files processed",
+    r"^elapsed time = +(?P<seconds>[\d.]+)(?:, (?P<mib>[\d.]+) MB/sec)?\s*$",
+    r"^(?P<seconds>[\d.]+) sec elapsed time(?:, (?P<mib>[\d.]+) MB/sec)?\s*$",
+    r"^files/sec = (?P<rate>[\d.]+)\s*$",
+    r"^(?P<rate>[\d.]+) files/sec\s*$",
+    r"^IOPS = (?P<records>[\d.]+)\s*$",
+    r"^(?P<records>[\d.]+) IOPS\s*$",
+    r"^Mi?B/sec = (?P<mib>[\d.]+)\s*$",
+    r"^(?P<mib>[\d.]+) Mi?B/sec\s*$",
+    r"^ {1,60}(?P<name>\S[^:\n]{0,60}?) : (?P<value>.*)$",
+)
 _WRITES = frozenset({"create", "append", "overwrite", "swift-put"})
 _READS = frozenset({"read", "swift-get"})
 _LOW_PERCENT = 70.0
@@ -35,83 +44,36 @@ _FIXED = "-1"
 """Its JSON's number for files of one size."""
 
 
-@dataclass
-class _Run:
-    options: dict[str, str] = field(default_factory=dict)
-    figures: dict[str, float | None] = field(default_factory=dict)
-    hosts: set[str] = field(default_factory=set)
-    failed: int = 0
-    line: int = 0
-
-
 def read(source: Source) -> Iterator[ImportedReading]:
-    run = _Run()
-    for number, line in source.lines():
-        if re.search(r'"files-?[pP]er-?[sS]ec"\s*:', line):
-            yield from _json(source)
-            return
-        if match := _OPTION.match(line):
-            if match[1] in ("version", "hosts in test") and run.hosts:
-                yield from _readings(source, run)
-                run = _Run()
-            if len(run.options) < 100:
-                run.options.setdefault(match[1], match[2].strip()[:500])
-        elif match := _THREAD.match(line):
-            if "rate" in run.figures:
-                yield from _readings(source, run)
-                run = _Run()
-            run.hosts.add(match[1])
-            run.failed += match[2].strip() != "ok"
-            run.line = number
-        elif not source.unended(number):
-            _take(run, number, line)
-        elif run.hosts and line.strip():
-            source.problem(number, "the file ends inside this line, which was not used")
-    yield from _readings(source, run)
-
-
-def _take(run: _Run, number: int, line: str) -> None:
-    if match := _RATE.match(line):
-        run.figures["rate"], run.line = num(match[1] or match[2]), number
-    elif match := _TOTAL.match(line):
-        run.figures[match[1]] = num(match[2])
-    elif match := _DONE.match(line):
-        run.figures["done"] = num(match[1])
-    elif match := _TIME.match(line):
-        run.figures["seconds"] = num(match[1] or match[2])
-        if match[3]:
-            run.figures["MiB/sec"] = num(match[3])
-    elif match := _FIGURE.match(line):
-        name = (match[1] or match[4]).replace("MB", "MiB")
-        run.figures["records/sec" if name == "IOPS" else name] = num(match[2] or match[3])
-
-
-def _readings(source: Source, run: _Run) -> Iterator[ImportedReading]:
-    rate = run.figures.get("rate")
-    if rate is None:
-        if run.hosts:
-            source.problem(run.line, "a smallfile run without its final `files/sec`: not finished or cut off")
+    if _JSON.search(source.text()[0]):
+        yield from _json(source)
         return
-    options = run.options
-    size = num(options.get("file size (KB)"))
-    yield _reading(
+    for run in runs(source, _LINES, result="rate", begins="version"):
+        if "rate" in run:
+            yield _text(source, run)
+        elif "host" in run:
+            source.problem(run.at["host"], "a smallfile run without its final `files/sec`: not finished or cut off")
+
+
+def _text(source: Source, run: Said) -> ImportedReading:
+    return _reading(
         source,
-        run.line,
-        version=options.get("version"),
-        operation=options.get("operation"),
-        size=size,
-        random_size="random" in options.get("file size distribution", ""),
-        threads=int(threads) if (threads := run.figures.get("threads")) is not None else None,
-        rate=rate,
-        mib=run.figures.get("MiB/sec"),
-        seconds=run.figures.get("seconds"),
-        done=run.figures.get("done"),
-        failed=run.failed,
+        run.at["rate"],
+        version=run.get("version"),
+        operation=run.get("operation"),
+        size=run.num("file size (KB)"),
+        random_size="random" in run.get("file size distribution", ""),
+        threads=run.whole("total_threads"),
+        rate=run.num("rate") or 0.0,
+        mib=run.num("mib"),
+        seconds=run.num("seconds"),
+        done=run.num("done"),
+        failed=sum(status != "ok" for status in run.every.get("status", ())),
         details={
-            "files": run.figures.get("files"),
-            "records_per_s": run.figures.get("records/sec"),
-            "hosts": len(run.hosts),
-            "fsync": options.get("fsync after modify?"),
+            "files": run.num("total_files"),
+            "records_per_s": run.num("records"),
+            "hosts": len(set(run.every.get("host", ()))),
+            "fsync": run.get("fsync after modify?"),
         },
     )
 
@@ -180,8 +142,8 @@ def _reading(
             f"only {done:g}% of the files were done before the first thread ended: not a result by smallfile's rule"
         )
     direction = "write" if operation in _WRITES else "read" if operation in _READS else None
-    return ImportedReading(
-        source.name,
+    return reading(
+        source,
         line,
         "smallfile",
         tool_version=version,
@@ -192,8 +154,7 @@ def _reading(
         iops=rate,
         bw_bytes_per_s=times(mib, MIB),
         errors=failed or None,
-        n=1,
         runtime_seconds=seconds,
-        notes=tuple(notes),
-        details={name: value for name, value in {**details, "files_done_percent": done}.items() if value is not None},
+        notes=notes,
+        details={**details, "files_done_percent": done},
     )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ioatlas.interop.read.json_results import Found, figure_of, objects, part, word_of
+from ioatlas.interop.read.kit import reading
 from ioatlas.interop.read.numbers import times
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
@@ -109,10 +110,8 @@ def _reading(
     if not millis or done is None:
         source.problem(line, f"warp's {name}: no figures under throughput")
         return
-    mean, p99 = latency.get("dur_avg_millis"), latency.get("dur_99_millis")
-    details = {"lat_p50_ns": latency.get("dur_median_millis"), "lat_p90_ns": latency.get("dur_90_millis")}
-    yield ImportedReading(
-        source.name,
+    yield reading(
+        source,
         line,
         "warp",
         tool_version=version,
@@ -122,14 +121,11 @@ def _reading(
         numjobs=int(concurrency) if concurrency else None,
         iops=times(done, 1000 / millis),
         bw_bytes_per_s=times(moved, 1000 / millis) if moved else None,
-        lat_mean_ns=mean,
-        lat_p99_ns=p99,
-        lat_kind="total" if mean is not None else None,
-        lat_p99_kind="total" if p99 is not None else None,
+        mean=latency.get("dur_avg_millis"),
+        p99=latency.get("dur_99_millis"),
         errors=int(errors) if errors is not None else None,
-        n=1,
         runtime_seconds=millis / 1000,
         io_bytes=int(moved) if moved else None,
         notes=(f"iops are {unit} per second", *notes),
-        details={key: value for key, value in details.items() if value is not None},
+        details={"lat_p50_ns": latency.get("dur_median_millis"), "lat_p90_ns": latency.get("dur_90_millis")},
     )
