@@ -6,6 +6,7 @@ from pathlib import Path
 import check_docs
 import pytest
 
+DECISIONS = "docs/decisions"
 GLOSSARY = """
 <!-- retired: begin -->
 | instead of | say | looked for in |
@@ -19,13 +20,13 @@ RECORD = "# 0001 One\n- Status: accepted\n- Date: 2026-01-01\n- Topic: x\n## Wha
 WHOLE = {
     "docs/glossary.md": GLOSSARY,
     "docs/index.md": "[a](glossary.md#x) `docs/index.md` decision 0001, hollow, portrait",
-    "docs/decisions/0001-one.md": RECORD,
+    f"{DECISIONS}/0001-one.md": RECORD,
     "mkdocs.yml": "font: false\n- A: index.md\n- B: glossary.md\n",
     "src/ioatlas/report/export/a.py": "hollow = 'odd_cell'  # a hollow marker\n",
     "web/src/a.ts": "// a pass",
 }
 
-TOLD_OF = {"docs/more.md": "mkdocs.yml", "docs/decisions/0003-three.md": "docs/decisions"}
+TOLD_OF = {"docs/more.md": "mkdocs.yml", f"{DECISIONS}/0003-three.md": DECISIONS}
 
 
 def complaints(tmp_path, capsys, **changed):
@@ -49,8 +50,8 @@ def complaints(tmp_path, capsys, **changed):
         ("docs/more.md", "not in the menu"),
         ("mkdocs.yml", WHOLE["mkdocs.yml"] + "- C: none.md\n"),
         ("mkdocs.yml", WHOLE["mkdocs.yml"].replace("font", "text")),
-        ("docs/decisions/0001-one.md", RECORD.replace("accepted", "perhaps")),
-        ("docs/decisions/0003-three.md", RECORD.replace("0001", "0003")),
+        (f"{DECISIONS}/0001-one.md", RECORD.replace("accepted", "perhaps")),
+        (f"{DECISIONS}/0003-three.md", RECORD.replace("0001", "0003")),
         ("bench/a.py", "# decision 0002"),
         ("src/ioatlas/a.py", "# see docs/none.md"),
         ("src/ioatlas/a.py", "isHollow = 1"),
