@@ -134,7 +134,7 @@ def steps(scratch: Path, long: str) -> dict[str, list[list[list[Step]]]]:
     ]
     # A module's tests share its campaigns, so they stay together. Real tests wait for their loads most of the time.
     unit = pytest_step("unit tests", scratch, "tests/unit", *_parallel(min(os.cpu_count() or 1, 4)))
-    computing = [replace(unit, command=["nice", "-n", "10", *unit.command])]
+    computing = [_giving_way(unit)]
     real = ("tests/real", f"--long={long}", "-m")
     beside = [pytest_step("real tests that share the machine", scratch, *real, "unmeasured", *_parallel(4))]
     measuring = [pytest_step("real tests that measure", scratch, *real, "not unmeasured")]
@@ -162,8 +162,12 @@ def numeric_steps(scratch: Path) -> list[Step]:
             found.append(Step(f"packages for {variant.name}", list(variant.set_up)))
         arguments = [*numeric_tests.TESTS, *_parallel(min(os.cpu_count() or 1, 4))]
         step = pytest_step(f"numeric tests on {variant.name}", scratch, *arguments, python=variant.python)
-        found.append(replace(step, environment=variant.environment))
+        found.append(replace(_giving_way(step), environment=variant.environment))
     return found
+
+
+def _giving_way(step: Step) -> Step:
+    return replace(step, command=["nice", "-n", "10", *step.command])
 
 
 def _parallel(workers: int) -> list[str]:
@@ -296,8 +300,11 @@ def main() -> int:
     failed: list[str] = []
     with tempfile.TemporaryDirectory(prefix="ioatlas-tests-") as scratch:
         groups = steps(Path(scratch), long)
-        if CI or options.all or options.only == "numeric":
-            groups["numeric"] = [[numeric_steps(Path(scratch))]]
+        if options.only == "numeric":
+            groups = {"numeric": [[numeric_steps(Path(scratch))]]}
+        elif options.only != "lint" and (CI or options.all):
+            computing, *_ = groups["test"][0]
+            computing += numeric_steps(Path(scratch))
         for group, phases in groups.items():
             for rows in phases if options.only in (None, group) else ():
                 before = untracked()
