@@ -12,13 +12,14 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Literal, Protocol
 
 from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.fio.held import by_descriptor, with_names
 from ioatlas.fio.process import ProcessOutcome, find_fio, run_process, stop_orphan
 
 ProgramName = Literal["fio", "iozone", "names", "python"]
@@ -67,6 +68,8 @@ class LoadProcess:
     stop_seconds:  how long it may take to end when it is asked to; it is told of our death too. None for a program
                    that is killed with us.
     spread:        of a batch that several clients make: a record for each section. Empty for one that is made here.
+    held:          {path: descriptor of ours} of files and directories that it reaches by descriptor; `arguments` and
+                   the job file have their names.
     """
 
     program: ProgramName
@@ -76,6 +79,7 @@ class LoadProcess:
     limit_seconds: float
     spread: tuple[Spread, ...] = ()
     stop_seconds: float | None = None
+    held: Mapping[str, int] = field(default_factory=dict)
 
 
 class Clock(Protocol):
@@ -160,16 +164,19 @@ class SystemExecutor:
         started: Callable[[int, int], None],
         tick: Callable[[float], None] | None = None,
     ) -> ProcessOutcome:
-        return run_process(
-            [self.find(load.program).path, *load.arguments],
-            directory=load.directory,
-            sink=load.sink,
-            limit_seconds=load.limit_seconds,
-            stop_asked=stop_asked,
-            started=started,
-            tick=tick,
-            stop_seconds=load.stop_seconds,
-        )
+        with by_descriptor(load.arguments, load.directory, load.held) as (arguments, inherited):
+            outcome = run_process(
+                [self.find(load.program).path, *arguments],
+                directory=load.directory,
+                sink=load.sink,
+                limit_seconds=load.limit_seconds,
+                stop_asked=stop_asked,
+                started=started,
+                tick=tick,
+                stop_seconds=load.stop_seconds,
+                inherited=inherited,
+            )
+        return replace(outcome, stderr=with_names(outcome.stderr, load.held))
 
     def stop_orphan(self, pid: int, started_ticks: int) -> bool:
         return stop_orphan(pid, started_ticks)

@@ -19,7 +19,8 @@ SCRIPT = Path(__file__).with_name("names_load.py")
 def names_process(told: Mapping[str, Any], directory: Path, *, limit_seconds: float) -> LoadProcess:
     """The process that does what `told` says.
 
-    told: name, operation, direction, jobs, files, passes, folder, names, renamed; paths hold $jobnum and $filenum.
+    told: name, operation, direction, jobs, files, passes, top, folder, names, renamed; the last three lie below `top`
+    and hold $jobnum and $filenum.
     """
     beneath.write_text(directory / TOLD, json.dumps(told, indent=1))
-    return LoadProcess("names", ("-I", "-B", str(SCRIPT), TOLD, OUTPUT), directory, ERRORS, limit_seconds)
+    return LoadProcess("names", ("-I", "-B", str(SCRIPT), TOLD, OUTPUT, told["top"]), directory, ERRORS, limit_seconds)

@@ -38,14 +38,15 @@ CALLS: dict[str, Callable[[str, str], None]] = {"open": _open, "rename": os.rena
 
 def paths_of(told: dict[str, Any], job: int) -> Iterator[tuple[str, str]]:
     """What a job's calls are made on, one after the other: a path, and the new one of a rename."""
+    folder, names, renamed = (
+        f"{told['top']}/" + told[name].replace("$jobnum", str(job)) for name in ("folder", "names", "renamed")
+    )
     if told["operation"] == "list":
         for _ in range(told["passes"]):
-            yield told["folder"].replace("$jobnum", str(job)), ""
+            yield folder, ""
         return
     for number in range(told["files"]):
-        yield tuple(
-            told[name].replace("$jobnum", str(job)).replace("$filenum", str(number)) for name in ("names", "renamed")
-        )
+        yield names.replace("$filenum", str(number)), renamed.replace("$filenum", str(number))
 
 
 def rounded(value: int) -> int:
@@ -129,9 +130,9 @@ def _started(told: dict[str, Any], ready: int, go: int, release: int) -> list[in
     return made
 
 
-def main(told_file: str, output: str) -> int:
-    """Do what the file says; the exit code of the program."""
-    told = json.loads(Path(told_file).read_text(encoding="utf-8"))
+def main(told_file: str, output: str, top: str) -> int:
+    """Do what the file says below the directory `top`; the exit code of the program."""
+    told = json.loads(Path(told_file).read_text(encoding="utf-8")) | {"top": top}
     ready, ready_end = os.pipe()
     go, release = os.pipe()
     made = _started(told, ready_end, go, release)

@@ -11,7 +11,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -149,16 +149,24 @@ def run_process(
     started: Callable[[int, int], None],
     tick: Callable[[float], None] | None = None,
     stop_seconds: float | None = None,
+    inherited: Collection[int] = (),
 ) -> ProcessOutcome:
     """Run a load generator as `run_fio` does; all it says goes to the file `sink` in `directory`, and is the outcome's
     `stderr`. stop_seconds: how long it may take to end when it is asked to; of our death it is told then, not killed.
+    inherited: descriptors of ours that it has too.
     """
     said = directory / sink
     guard = die_with_us("KILL" if stop_seconds is None else "TERM")
     begin = time.monotonic()
     with said.open("wb") as out:
         process = subprocess.Popen(
-            [*guard, *command], cwd=directory, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True
+            [*guard, *command],
+            cwd=directory,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            start_new_session=True,
+            pass_fds=inherited,
         )
     started(process.pid, start_time_ticks(process.pid) or 0)
     stopped = ""

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ioatlas import beneath
@@ -20,18 +20,19 @@ def run_job(
     *,
     expected_seconds: float,
     options: tuple[str, ...] = (),
+    held: Mapping[str, int] | None = None,
     stop_asked: Callable[[], bool] = lambda: False,
     started: Callable[[int, int], None] = lambda _pid, _ticks: None,
     tick: Callable[[float], None] | None = None,
 ) -> tuple[ProcessOutcome, FioOutput | None]:
     """How it ended, and its output where that is there in full. job: a job file's text. Raises as `Executor.run`.
 
-    directory: made if need be; keeps the job file, the output and what fio says.
+    directory: made if need be; keeps the job file, the output and what fio says. held: as of a `LoadProcess`.
     """
     directory.mkdir(parents=True, exist_ok=True)
     (directory / OUTPUT).unlink(missing_ok=True)  # of a run that was interrupted
     beneath.write_text(directory / JOB_FILE, job)
     arguments = (*options, "--output-format=json", f"--output={OUTPUT}", "--eta=never", JOB_FILE)
-    load = LoadProcess("fio", arguments, directory, "fio.err", limit_seconds(expected_seconds))
+    load = LoadProcess("fio", arguments, directory, "fio.err", limit_seconds(expected_seconds), held=held or {})
     outcome = executor.run(load, stop_asked=stop_asked, started=started, tick=tick)
     return outcome, complete_output(directory)

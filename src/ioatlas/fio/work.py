@@ -70,7 +70,7 @@ def write_request(request: WorkRequest, directory: Path) -> None:
 def work_process(request: WorkRequest, directory: Path) -> LoadProcess:
     """The driver for a request, which is written into `directory`."""
     write_request(request, directory)
-    arguments = ("-I", str(Path(work_driver.__file__)), ".")
+    arguments = ("-I", str(Path(work_driver.__file__)), ".", request.target)
     limit = SETUP_TIMES * request.limit_seconds + request.cleanup_seconds
     return LoadProcess("python", arguments, directory, SINK, limit, stop_seconds=STOP_SECONDS)
 

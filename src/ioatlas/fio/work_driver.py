@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs one work: setup, command, verify, cleanup. A program of its own, without the rest of ioatlas.
 
-Started as `python -I work_driver.py FOLDER`; FOLDER holds request.json and takes result.json. Each phase is a shell in
-a process group of its own. What it starts in the background lives until the end of the work, then it is killed: orphans
-come to this process, which is their subreaper. SIGINT and SIGTERM end what runs; cleanup is run all the same.
+Started as `python -I work_driver.py FOLDER TARGET`; FOLDER holds request.json and takes result.json. Each phase is a
+shell in TARGET, in a process group of its own; it does not run once the target's name leads elsewhere. What it starts
+in the background lives until the end of the work, then it is killed: orphans come to this process, which is their
+subreaper. SIGINT and SIGTERM end what runs; cleanup is run all the same.
 """
 
 from __future__ import annotations
@@ -34,10 +35,11 @@ class StoppedError(Exception):
 
 
 class Driver:
-    """One work in one folder of the target."""
+    """One work in one folder of the target, which is held open: `target` may be a descriptor's path."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, target: str) -> None:
         self.folder = folder
+        self.held = os.open(target, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self.request: dict[str, Any] = json.loads((folder / "request.json").read_text(encoding="utf-8"))
         self.result: dict[str, Any] = {"phases": {}, "failed": "", "why": "", "cleaned": False, "run": ""}
         self.stopping = False
@@ -87,18 +89,13 @@ class Driver:
 
     def _settle(self) -> None:
         """What setup wrote reaches the target before the clock starts; where it is asked for, it leaves the cache."""
-        target = str(self.request["target"])
-        at = os.open(target, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            ctypes.CDLL(None).syncfs(at)
-        finally:
-            os.close(at)
+        ctypes.CDLL(None).syncfs(self.held)
         if not self.request["cold"]:
             return
-        for place, _, files in os.walk(target):
+        for _, _, files, place in os.fwalk(dir_fd=self.held):
             for name in files:
                 with contextlib.suppress(OSError):
-                    file = os.open(Path(place, name), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+                    file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=place)
                     try:
                         os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
                     finally:
@@ -107,6 +104,8 @@ class Driver:
     def _phase(self, name: str, limit_seconds: float) -> str:
         """Run one of the commands. Why it failed; '' when it did not."""
         target = str(self.request["target"])
+        if not self._leads_here(target):
+            return "another directory lies under its name"
         known = {"IOATLAS_TARGET": target, "IOATLAS_RUN": self.result["run"], "IOATLAS_SEED": self.request["seed"]}
         variables = {**os.environ, **{key: str(value) for key, value in known.items()}, "TMPDIR": self.result["run"]}
         out, err = (self.folder / form.format(name) for form in (OUTPUT, ERRORS))
@@ -114,7 +113,7 @@ class Driver:
             started_at, begin = time.time(), time.perf_counter()
             process = subprocess.Popen(
                 ["/bin/sh", "-c", self.request[name]],
-                cwd=target,
+                cwd=f"/proc/self/fd/{self.held}",
                 env=variables,
                 stdin=subprocess.DEVNULL,
                 stdout=said,
@@ -137,6 +136,13 @@ class Driver:
         if why:
             return why
         return f"it ended with {process.returncode}" if process.returncode else ""
+
+    def _leads_here(self, target: str) -> bool:
+        """Whether the name that the commands are given still leads to what is held."""
+        try:
+            return os.path.samestat(Path(target).lstat(), os.fstat(self.held))
+        except OSError:
+            return False
 
     def _wait(self, pid: int, until: float, outputs: tuple[Path, ...]) -> tuple[str, int, Any]:
         """Until it ends, is asked to, is overdue or prints without end: (why it was ended, status, what it used)."""
@@ -214,7 +220,7 @@ def main() -> NoReturn:
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda number, _frame: asked.append(number))
-    sys.exit(Driver(Path(sys.argv[1])).all())
+    sys.exit(Driver(Path(sys.argv[1]), sys.argv[2]).all())
 
 
 if __name__ == "__main__":

@@ -82,6 +82,7 @@ def _check(
         directory,
         expected_seconds=2 * size / SLOWEST_BYTES_PER_S,
         stop_asked=stop_asked,
+        held=sites.held,
     )
     if outcome.stopped == "asked":
         raise PartialResultError(

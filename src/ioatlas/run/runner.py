@@ -339,7 +339,7 @@ class Runner:
         self._telemetry.start(sections)
         try:
             outcome = self.environment.executor.run(
-                process,
+                replace(process, held=self.sites.held),
                 stop_asked=self.stop_asked,
                 started=lambda pid, ticks: self._started(batch_id, pid, ticks),
                 tick=lambda seconds: self._tick(progress, batch, min(seconds, batch.seconds)),

@@ -15,10 +15,11 @@ from ioatlas.target.guard import (
     confirm_overwrite,
 )
 from ioatlas.target.identity import check_identity, identify, recognise
+from ioatlas.target.marker import Marker
 from ioatlas.target.newfile import make_file, remove_file
 from ioatlas.target.opening import URI_KINDS, open_target
 from ioatlas.target.place import check_journal_place, check_space
-from ioatlas.target.workspace import Leftover, Marker, Removal, Workspace, clean, leftovers
+from ioatlas.target.workspace import Leftover, Removal, Workspace, clean, leftovers
 
 __all__ = [
     "URI_KINDS",

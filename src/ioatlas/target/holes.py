@@ -29,7 +29,7 @@ def hole_bytes(path: str, size_bytes: int) -> int:
     A file system that cannot tell says that all is data. Raises IoAtlasError when the file cannot be read.
     """
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
         raise spoken(error, path) from error
     try:
@@ -65,9 +65,12 @@ def make_sparse(directory: int, name: str, size_bytes: int, where: str) -> None:
 
 
 def punch_file(path: str, size_bytes: int) -> bool:
-    """Take the data out of the first `size_bytes` of a file, keeping its length. False where the file system cannot."""
+    """Take the data out of the first `size_bytes` of a file, keeping its length. False where the file system cannot.
+
+    path: by a descriptor where another user may exchange what lies under the name.
+    """
     try:
-        fd = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+        fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     except OSError as error:
         raise spoken(error, path) from error
     try:

@@ -87,8 +87,10 @@ def write_steps(
     stop_asked: Callable[[], bool],
     emit: Emit,
     book: Callable[[str, int], None],
+    held: Mapping[str, int],
 ) -> None:
     """The steps of a preparation, one fio after the other. book: called with a step's word and the bytes it wrote.
+    held: as of a `LoadProcess`.
 
     directory: of the job files and what fio says of them. Raises as `write_step`.
     """
@@ -113,6 +115,7 @@ def write_steps(
             directory=beneath.make_directory(directory, step.what.replace(" ", "-")),
             stop_asked=stop_asked,
             progress=progress,
+            held=held,
         )
         before += written
         book(step.what, written)
@@ -129,6 +132,7 @@ def write_step(
     directory: Path,
     stop_asked: Callable[[], bool],
     progress: Callable[[int], None],
+    held: Mapping[str, int],
 ) -> int:
     """Make one step of a preparation. Returns the bytes written.
 
@@ -155,6 +159,7 @@ def write_step(
         stop_asked=stop_asked,
         started=started,
         tick=tick,
+        held=held,
     )
     if outcome.stopped == "asked":
         raise PartialResultError("stopped while the target was prepared", remedy="go on with `ioatlas resume`")

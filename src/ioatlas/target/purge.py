@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ioatlas.errors import UsageError
 from ioatlas.model.choices import Purge
 from ioatlas.model.events import Emit, Event
@@ -14,8 +16,10 @@ from ioatlas.target.nvme import format_namespace
 _OFFERS_NONE = {"directory": "a directory", "file": "a file", "uri": "an export"}
 
 
-def purge(target: Target, how: Purge, emit: Emit) -> str:
+def purge(target: Target, how: Purge, emit: Emit, through: Callable[[str], str] = str) -> str:
     """Purge a target; what was done, or why it was not, in words.
+
+    through: the path by which what is held under a name is reached.
 
     Only for targets whose destruction was confirmed. Raises what the guards raise, UsageError for a purge that was
     asked for and cannot be done.
@@ -34,7 +38,7 @@ def purge(target: Target, how: Purge, emit: Emit) -> str:
             return "all blocks discarded (BLKDISCARD); whether the device erases them is up to it"
     elif how == "punch-hole":
         check_before_start(target, writes=True)
-        if punch_file(target.location, target.size_bytes or 0):
+        if punch_file(through(target.location), target.size_bytes or 0):
             return "holes punched in the file: the file system's space is free, which is not a purge of the drive"
     if how == "auto":
         offers = _OFFERS_NONE.get(target.kind)

@@ -5,6 +5,7 @@ cleaned after.
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
@@ -12,8 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from ioatlas import beneath
-from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.errors import IoAtlasError, RefusedError, UsageError
 from ioatlas.fio.executor import Executor
+from ioatlas.fio.held import moved, reached
 from ioatlas.fio.jobfile import JobValue
 from ioatlas.fio.uri import place_options
 from ioatlas.model.cell import Cell
@@ -27,12 +29,14 @@ from ioatlas.model.units import format_size_rounded
 from ioatlas.store.journal import Journal
 from ioatlas.target.direct import DirectIo, direct_io_alignment
 from ioatlas.target.guard import check_before_start, check_extent
+from ioatlas.target.hold import open_file
 from ioatlas.target.holes import discard, hole_bytes, punch_file
 from ioatlas.target.layout import write_steps
 from ioatlas.target.place import check_space
 from ioatlas.target.placing import Extent, Places, extents, joined
 from ioatlas.target.preparation import STEPS, WITHOUT_HOLES, TargetUse
 from ioatlas.target.purge import purge
+from ioatlas.target.trouble import answer_within
 from ioatlas.target.workspace import Workspace, clean, directory_name, leftovers
 
 
@@ -68,6 +72,7 @@ class Sites:
         self._stop_asked = stop_asked
         self._emit = emit
         self._open: dict[str, Workspace] = {}
+        self._files: dict[str, int] = {}
 
     @property
     def campaign_id(self) -> str:
@@ -113,18 +118,39 @@ class Sites:
     def _directory(self, target: Target) -> Path:
         return Path(target.location) / directory_name(self._id)
 
+    @property
+    def held(self) -> dict[str, int]:
+        """{path: descriptor} by which loads reach directories and files, whoever exchanges what lies under the names.
+
+        Block devices have their names: only root changes `/dev`, and fio looks for mounts by name.
+        """
+        found = {self._targets[name].location: descriptor for name, descriptor in self._files.items()}
+        for workspace in self._open.values():
+            found |= workspace.held
+        return found
+
+    def through(self, path: str) -> str:
+        """A path on a target as this process reaches it by what is held."""
+        return moved(path, {name: reached(descriptor) for name, descriptor in self.held.items()})
+
     # -- before every start of a load ----------------------------------------------------------------------------------
 
     def check(self, cells: Iterable[Cell]) -> None:
         """All guards of the targets that the next load touches. Raises what they raise."""
         for name, mine in _by_target(on_members(cells, self._groups)).items():
             target = self._targets[name]
+            self._hold(target)
             check_before_start(target, writes=any(cell.writes or cell.state == "fresh" for cell in mine))
             if name in self._open:
                 self._open[name].check()
             else:
                 clients = (self._places.clients(name) - 1) * self._places.client_stride_bytes(name)
                 check_extent(target, max(self._places.offset_bytes(cell) + cell.end_bytes for cell in mine) + clients)
+
+    def _hold(self, target: Target) -> None:
+        """Before its guards: they judge what its name leads to, and the load goes to what is held."""
+        if target.kind == "file" and target.name not in self._files:
+            self._files[target.name] = open_file(target)
 
     def renew(self, cells: Iterable[Cell]) -> None:
         """Right after `check`: cells that are to find no data get such a place, a new file or a discarded range."""
@@ -137,7 +163,7 @@ class Sites:
     def _empty(self, target: Target, file: str, extent: Extent) -> None:
         if target.kind == "directory":
             self._open[target.name].make_sparse(file, extent.size_bytes)
-        elif not (discard if target.kind == "block" else punch_file)(target.location, extent.end_bytes):
+        elif not (discard if target.kind == "block" else punch_file)(self.through(target.location), extent.end_bytes):
             raise UsageError(
                 "its data cannot be taken off: "
                 + ("the device takes no discards" if target.kind == "block" else "its file system punches no holes"),
@@ -190,7 +216,8 @@ class Sites:
 
     def purge(self, name: str, how: Purge) -> str:
         """As `ioatlas.target.purge.purge`."""
-        return purge(self._targets[name], how, self._emit)
+        self._hold(self._targets[name])
+        return purge(self._targets[name], how, self._emit, self.through)
 
     def open(self, name: str, files: Mapping[str, int], use: TargetUse, *, inodes: int = 1) -> None:
         """Clean a directory of what an earlier session left and, when `files` {name: bytes} are to lie there, open it
@@ -200,8 +227,8 @@ class Sites:
         blocks.
         """
         target = self._targets[name]
-        self._close(name)
         self._clean_one(target)
+        self._close(name)
         self._report_leftovers(target)
         if not files:
             return
@@ -253,17 +280,18 @@ class Sites:
             if use.preparation == "fresh":
                 self._open[target.name].make_sparse(file, wanted[file].size_bytes)
             self._journal.file_ready(path)
-            _check_holes(target, use, path, wanted[file].size_bytes)
+            _check_holes(target, use, self.through(path), wanted[file].size_bytes)
 
     def _prepare_range(self, target: Target, use: TargetUse, wanted: Mapping[str, Extent], once: str) -> None:
         """Write a file, device or URI over the whole range of the sweep: holes are answered without the drive."""
         end = _end(wanted)
+        self._hold(target)
         check_before_start(target, writes=True)
         check_extent(target, end)
         wanted = joined(wanted)
         self._write(target, use, {name: dict(place_of(target)) for name in wanted}, wanted)
         if target.kind == "file":
-            _check_holes(target, use, target.location, end)
+            _check_holes(target, use, self.through(target.location), end)
         held = PreparedTarget(use.preparation, end, once)
         self._journal.keep(PreparedTargets({**self._prepared(), target.name: held}))
 
@@ -287,6 +315,7 @@ class Sites:
                 stop_asked=self._stop_asked,
                 emit=self._emit,
                 book=lambda what, count_bytes: self._journal.add_ledger(target.name, what, count_bytes),
+                held=self.held,
             )
 
     def _judge_direct(self, target: Target, use: TargetUse, answer: DirectIo) -> None:
@@ -328,13 +357,25 @@ class Sites:
             for name, target in reversed(self._targets.items()):
                 if target.kind == "directory":
                     all_of_them.callback(self._clean_or_say, name, target)
+            while self._files:
+                os.close(self._files.popitem()[1])
 
     def _clean_or_say(self, name: str, target: Target) -> None:
-        self._close(name)
         try:
+            if name in self._open:
+                self._tell_elsewhere(name, target)
             self._clean_one(target)
         except IoAtlasError as error:
             self._warn(f"The files on {name} could not be removed now ({error.what}); `ioatlas resume` removes them.")
+        finally:
+            self._close(name)
+
+    def _tell_elsewhere(self, name: str, target: Target) -> None:
+        """Say that another place lies under the name now: what was measured last was held, and is not seen by it."""
+        try:
+            answer_within(self._open[name].check_place, target.location)
+        except RefusedError as error:
+            self._warn(f"{error.where}: {error.what} while {name} was measured.")
 
     def _close(self, name: str) -> None:
         if name in self._open:
@@ -342,7 +383,9 @@ class Sites:
 
     def _clean_one(self, target: Target) -> None:
         known = self._journal.files(target.name)
-        removal = clean(target, self._id, [Path(path).name for path in known], self._removing(target.name))
+        names, tick = [Path(path).name for path in known], self._removing(target.name)
+        workspace = self._open.get(target.name)
+        removal = workspace.remove(names, tick) if workspace else clean(target, self._id, names, tick)
         for path in known:
             if removal.directory_gone or Path(path).name in removal.removed:
                 self._journal.file_removed(path)

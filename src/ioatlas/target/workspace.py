@@ -9,55 +9,29 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import json
 import os
 import re
-import socket
 import stat
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from ioatlas.beneath import DIRECTORY, NEW_FILE
+from ioatlas.beneath import DIRECTORY
 from ioatlas.errors import IoAtlasError, RefusedError, UsageError
 from ioatlas.model.target import Target
 from ioatlas.target.direct import DirectIo, probe_directory
 from ioatlas.target.folders import ENDING, remove_folder
+from ioatlas.target.hold import open_directory
 from ioatlas.target.holes import make_sparse
 from ioatlas.target.identity import check_identity
+from ioatlas.target.marker import MARKER_NEW, Marker, adopt, check_marker, read_marker
 from ioatlas.target.opening import MARKER, WORKSPACE_PREFIX
 from ioatlas.target.tree import TREE, Tick, is_gone, make_tree, remove_tree, tree_fault
 from ioatlas.target.trouble import spoken
 
-_MARKER_NEW = "ioatlas-marker.new"
-_MARKER_MAX_BYTES = 4096
 _CAMPAIGN_ID = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")
 _FILE_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")
-
-
-@dataclass(frozen=True)
-class Marker:
-    """Whose subdirectory it is: the campaign, and the process that last opened it."""
-
-    campaign_id: str
-    host: str
-    boot_id: str
-    pid: int
-    pid_start_ticks: int
-    started: str
-
-    def running_elsewhere(self) -> bool | None:
-        """Whether another live process has it open: True or False on this boot of this machine,
-        None for another machine.
-        """
-        if self.boot_id != _boot_id():
-            return None if self.host != socket.gethostname() else False
-        if self.pid == os.getpid():
-            return False
-        return _start_ticks(self.pid) == self.pid_start_ticks
 
 
 @dataclass(frozen=True)
@@ -102,12 +76,12 @@ class Workspace:
         self.path = os.path.join(target.location, directory_name(campaign_id))
         self._register = register
         self._names: set[str] = set()
-        with _open_parent(target.location) as parent:
-            with contextlib.suppress(FileExistsError):
-                _make_directory(parent, self.path)
-            self._fd = _open_child(parent, self.path)
+        self._parent, self._fd = open_directory(target.location), -1
         try:
-            _adopt(self._fd, self.path, campaign_id)
+            with contextlib.suppress(FileExistsError):
+                _make_directory(self._parent, self.path)
+            self._fd = _open_child(self._parent, self.path)
+            adopt(self._fd, self.path, campaign_id)
         except BaseException:
             self.close()
             raise
@@ -121,14 +95,20 @@ class Workspace:
         self.close()
 
     def close(self) -> None:
-        """Gives the descriptor back; the directory stays."""
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        """Gives the descriptors back; the directory stays."""
+        for descriptor in (self._fd, self._parent):
+            if descriptor >= 0:
+                os.close(descriptor)
+        self._fd = self._parent = -1
+
+    @property
+    def held(self) -> dict[str, int]:
+        """{path: descriptor} of the directory: by it a load stays in this very one, whoever renames it."""
+        return {self.path: self._fd}
 
     def file_path(self, name: str) -> str:
         """The absolute path of a load file, after its name has been registered. The file itself is made by fio."""
-        if not _FILE_NAME.match(name) or name in {MARKER, _MARKER_NEW}:
+        if not _FILE_NAME.match(name) or name in {MARKER, MARKER_NEW}:
             raise UsageError(f"{name!r} cannot name a load file", remedy="use letters, digits, '.', - and _")
         if name not in self._names:
             self._register(name)
@@ -170,27 +150,45 @@ class Workspace:
         return path
 
     def check(self, names: Iterable[str] = ()) -> None:
-        """Before every start of fio: the path still leads to this very directory, and each named file is absent or an
-        ordinary file of its own. Raises RefusedError otherwise: fio opens by path and would follow a link that was put
-        there.
+        """Before every start of fio: `check_place`, and each named file is absent or an ordinary file of its own.
+
+        Raises RefusedError otherwise.
+        """
+        self.check_place()
+        check_marker(self._fd, self.path, self.campaign_id)
+        device = os.fstat(self._fd).st_dev
+        for name in {*self._names, *names}:
+            reason = _foreign(self._fd, name, device)
+            if reason is not None:
+                raise RefusedError(f"{name} is {reason}", where=self.path, remedy="remove it by hand and start again")
+
+    def check_place(self) -> None:
+        """Raises RefusedError where the path leads to another directory than the one that is held: loads go to that one
+        all the same, but a campaign has to say that its target was unmounted or exchanged.
         """
         with _open_parent(self.target.location) as parent:
+            if not os.path.samestat(os.fstat(parent), os.fstat(self._parent)):
+                raise RefusedError(
+                    "the target was unmounted, or exchanged for another directory",
+                    where=self.target.location,
+                    remedy="mount what was measured before, and start again",
+                )
+            self._check_child(parent)
+
+    def _check_child(self, parent: int) -> None:
+        try:
             child = _open_child(parent, self.path)
-            try:
-                if not _same(os.fstat(child), os.fstat(self._fd)):
-                    raise RefusedError(
-                        "the directory was exchanged for another one",
-                        where=self.path,
-                        remedy="find out who did, and start again",
-                    )
-                _check_marker(child, self.path, self.campaign_id)
-                for name in {*self._names, *names}:
-                    reason = _foreign(child, name, os.fstat(child).st_dev)
-                    if reason is not None:
-                        raise RefusedError(
-                            f"{name} is {reason}", where=self.path, remedy="remove it by hand and start again"
-                        )
-            finally:
+        except FileNotFoundError:
+            child = -1
+        try:
+            if child < 0 or not os.path.samestat(os.fstat(child), os.fstat(self._fd)):
+                raise RefusedError(
+                    "the directory was moved away, or exchanged for another one",
+                    where=self.path,
+                    remedy="find out who did, and start again",
+                )
+        finally:
+            if child >= 0:
                 os.close(child)
 
     def unlink(self, name: str) -> bool:
@@ -221,10 +219,14 @@ class Workspace:
             os.unlink("direct-probe", dir_fd=self._fd)  # from a start that was killed
         return probe_directory(self._fd, "direct-probe", self.path, writes=writes)
 
-    def remove(self, listed: Iterable[str]) -> Removal:
-        """Removes the listed files and then the directory; see `clean`."""
-        self.close()
-        return clean(self.target, self.campaign_id, listed)
+    def remove(self, listed: Iterable[str], tick: Tick = lambda _: None) -> Removal:
+        """Removes the listed files and then the directory as `clean` does, and closes. It goes by what is held: nothing
+        stays where the target was unmounted or the directory renamed meanwhile.
+        """
+        try:
+            return _removed(self._parent, self._fd, self.path, self.campaign_id, listed, tick)
+        finally:
+            self.close()
 
 
 def clean(target: Target, campaign_id: str, listed: Iterable[str], tick: Tick = lambda _: None) -> Removal:
@@ -238,49 +240,55 @@ def clean(target: Target, campaign_id: str, listed: Iterable[str], tick: Tick = 
     """
     check_identity(target)
     path = os.path.join(target.location, directory_name(campaign_id))
-    removed: list[str] = []
-    left: dict[str, str] = {}
-    in_tree = 0
     with _open_parent(target.location) as parent:
         try:
             child = _open_child(parent, path)
         except FileNotFoundError:
             return Removal()
         try:
-            status = os.fstat(child)
-            if _check_marker(child, path, campaign_id):
-                for name in sorted(set(listed) - {MARKER, _MARKER_NEW}):
-                    reason = _foreign(child, name, status.st_dev)
-                    if reason is not None:
-                        left[name] = reason
-                    elif name == TREE:
-                        in_tree = remove_tree(child, status.st_dev, left, tick)
-                    elif _unlink(child, name, left):
-                        removed.append(name)
-            for name in sorted(os.listdir(child)):
-                if name in {MARKER, _MARKER_NEW} or (name == TREE and left) or is_gone(child, name):
-                    continue
-                left.setdefault(name, "removed, but still there" if name in removed else "not made by ioatlas")
-            if not left:
-                _unlink(child, _MARKER_NEW, left)
-                _unlink(child, MARKER, left)
-            if not left:
-                _remove_directory(parent, path, status, left)
-        except OSError as error:
-            raise spoken(error, path) from error
+            return _removed(parent, child, path, campaign_id, listed, tick)
         finally:
             os.close(child)
+
+
+def _removed(parent: int, child: int, path: str, campaign_id: str, listed: Iterable[str], tick: Tick) -> Removal:
+    removed: list[str] = []
+    left: dict[str, str] = {}
+    in_tree = 0
+    try:
+        status = os.fstat(child)
+        if check_marker(child, path, campaign_id):
+            for name in sorted(set(listed) - {MARKER, MARKER_NEW}):
+                reason = _foreign(child, name, status.st_dev)
+                if reason is not None:
+                    left[name] = reason
+                elif name == TREE:
+                    in_tree = remove_tree(child, status.st_dev, left, tick)
+                elif _unlink(child, name, left):
+                    removed.append(name)
+        for name in sorted(os.listdir(child)):
+            if name in {MARKER, MARKER_NEW} or (name == TREE and left) or is_gone(child, name):
+                continue
+            left.setdefault(name, "removed, but still there" if name in removed else "not made by ioatlas")
+        if not left:
+            _unlink(child, MARKER_NEW, left)
+            _unlink(child, MARKER, left)
+        if not left:
+            _remove_directory(parent, child, path, left)
+    except OSError as error:
+        raise spoken(error, path) from error
     kept = tuple(f"{name}: {reason}" for name, reason in left.items())
     return Removal(tuple(removed), kept, directory_gone=not left, in_tree=in_tree)
 
 
-def _remove_directory(parent: int, path: str, status: os.stat_result, left: dict[str, str]) -> None:
+def _remove_directory(parent: int, child: int, path: str, left: dict[str, str]) -> None:
     name = os.path.basename(path)
-    if not _same(os.stat(name, dir_fd=parent, follow_symlinks=False), status):
-        left[name] = "exchanged for another directory"
-        return
     try:
+        if not os.path.samestat(os.stat(name, dir_fd=parent, follow_symlinks=False), os.fstat(child)):
+            raise FileNotFoundError
         os.rmdir(name, dir_fd=parent)
+    except FileNotFoundError:
+        left[name] = f"somebody renamed it; emptied, it is now {os.readlink(f'/proc/self/fd/{child}')}"
     except OSError as error:
         if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
             raise
@@ -306,26 +314,20 @@ def leftovers(directory: str, own_campaign_id: str | None = None) -> list[Leftov
                 for entry in os.listdir(child):
                     with contextlib.suppress(OSError):
                         size += os.stat(entry, dir_fd=child, follow_symlinks=False).st_size
-                found.append(Leftover(os.path.join(directory, name), _read_marker(child), size))
+                found.append(Leftover(os.path.join(directory, name), read_marker(child), size))
             finally:
                 os.close(child)
     return found
 
 
-class _open_parent:  # noqa: N801 - used as a function
-    """The target directory, open; it was resolved when the target was opened, so its last part is no link."""
-
-    def __init__(self, path: str) -> None:
-        try:
-            self.fd = os.open(path, DIRECTORY)
-        except OSError as error:
-            raise spoken(error, path) from error
-
-    def __enter__(self) -> int:
-        return self.fd
-
-    def __exit__(self, *_: object) -> None:
-        os.close(self.fd)
+@contextlib.contextmanager
+def _open_parent(path: str) -> Iterator[int]:
+    """The target directory, open."""
+    descriptor = open_directory(path)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def _make_directory(parent: int, path: str) -> None:
@@ -359,88 +361,6 @@ def _open_child(parent: int, path: str) -> int:
         os.close(child)
         raise RefusedError("another file system is mounted on it", where=path, remedy="unmount it")
     return child
-
-
-def _adopt(fd: int, path: str, campaign_id: str) -> None:
-    """Writes our marker into a directory that is new, empty or already this campaign's."""
-    if not _check_marker(fd, path, campaign_id) and set(os.listdir(fd)) - {_MARKER_NEW}:
-        raise RefusedError(
-            "it carries no marker of ioatlas, yet files are in it", where=path, remedy="move it away by hand"
-        )
-    marker = Marker(
-        campaign_id=campaign_id,
-        host=socket.gethostname(),
-        boot_id=_boot_id(),
-        pid=os.getpid(),
-        pid_start_ticks=_start_ticks(os.getpid()) or 0,
-        started=datetime.now(UTC).isoformat(timespec="seconds"),
-    )
-    try:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(_MARKER_NEW, dir_fd=fd)  # a crash may have left it half written
-        new = os.open(_MARKER_NEW, NEW_FILE, 0o600, dir_fd=fd)
-        try:
-            os.write(new, json.dumps({"format": 1, **asdict(marker)}).encode())
-            os.fsync(new)
-        finally:
-            os.close(new)
-        os.rename(_MARKER_NEW, MARKER, src_dir_fd=fd, dst_dir_fd=fd)
-    except OSError as error:
-        raise spoken(error, path) from error
-
-
-def _check_marker(fd: int, path: str, campaign_id: str) -> bool:
-    """True when the marker is this campaign's, False when there is none.
-
-    Raises RefusedError for another's or one in use.
-    """
-    try:
-        os.stat(MARKER, dir_fd=fd, follow_symlinks=False)
-    except FileNotFoundError:
-        return False
-    marker = _read_marker(fd)
-    if marker is None:
-        raise RefusedError(
-            "its marker cannot be read, so it may be another campaign's",
-            where=path,
-            remedy="look into it and move it away by hand",
-        )
-    if marker.campaign_id != campaign_id:
-        raise RefusedError(
-            f"it belongs to campaign {marker.campaign_id} on {marker.host}, started {marker.started}",
-            where=path,
-            remedy="leave it to that campaign",
-        )
-    if marker.running_elsewhere():
-        raise RefusedError(
-            f"this campaign is running already, as process {marker.pid}",
-            where=path,
-            remedy="wait for it, or stop it first",
-        )
-    return True
-
-
-def _read_marker(fd: int) -> Marker | None:
-    try:
-        file = os.open(MARKER, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=fd)
-    except OSError:
-        return None
-    try:
-        if not stat.S_ISREG(os.fstat(file).st_mode):
-            return None
-        data = json.loads(os.read(file, _MARKER_MAX_BYTES))
-        return Marker(
-            campaign_id=str(data["campaign_id"]),
-            host=str(data["host"]),
-            boot_id=str(data["boot_id"]),
-            pid=int(data["pid"]),
-            pid_start_ticks=int(data["pid_start_ticks"]),
-            started=str(data["started"]),
-        )
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    finally:
-        os.close(file)
 
 
 def _foreign(fd: int, name: str, device: int) -> str | None:
@@ -477,22 +397,3 @@ def _unlink(fd: int, name: str, left: dict[str, str]) -> bool:
         left[name] = spoken(error, name).what
         return False
     return True
-
-
-def _same(one: os.stat_result, other: os.stat_result) -> bool:
-    return (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
-
-
-def _boot_id() -> str:
-    return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-
-
-def _start_ticks(pid: int) -> int | None:
-    """Start time of a process in clock ticks since boot (proc_pid_stat(5), field 22);
-    None when there is no such process.
-    """
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
-    return int(text.rpartition(")")[2].split()[19])

@@ -32,9 +32,10 @@ def run(tree, operation, direction="read"):
         "jobs": JOBS,
         "files": FILES,
         "passes": 3,
-        "folder": f"{tree}/job.$jobnum",
-        "names": f"{tree}/job.$jobnum/f.$jobnum.$filenum",
-        "renamed": f"{tree}/job.$jobnum/r.$jobnum.$filenum",
+        "top": str(tree),
+        "folder": "job.$jobnum",
+        "names": "job.$jobnum/f.$jobnum.$filenum",
+        "renamed": "job.$jobnum/r.$jobnum.$filenum",
     }
     process = names_process(told, tree, limit_seconds=60)
     assert json.loads((tree / TOLD).read_text())["operation"] == operation

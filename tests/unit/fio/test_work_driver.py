@@ -21,7 +21,7 @@ def request(target, **changes):
 
 def start(folder, asked):
     write_request(asked, folder)
-    return subprocess.Popen([sys.executable, "-I", work_driver.__file__, str(folder)])
+    return subprocess.Popen([sys.executable, "-I", work_driver.__file__, str(folder), asked.target])
 
 
 @pytest.fixture

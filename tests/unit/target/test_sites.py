@@ -308,7 +308,7 @@ def test_what_cannot_be_removed_now_is_said_and_stays_listed(directory, monkeypa
     def gone(*_):
         raise IoAtlasError("the server does not answer")
 
-    monkeypatch.setattr(module, "clean", gone)
+    monkeypatch.setattr(module.Workspace, "remove", gone)
     sites.clean()
     ((_, text),) = directory.journal.remarks()
     assert "could not be removed now (the server does not answer); `ioatlas resume` removes them" in text

@@ -172,13 +172,13 @@ def test_a_link_in_place_of_the_directory_is_not_followed(target, tmp_path):
     (elsewhere / "a").write_text("mine")
     (elsewhere / MARKER).write_bytes((tmp_path / "moved" / MARKER).read_bytes())
     os.symlink(elsewhere, folder(target))
-    for attempt in (
-        workspace.check,
-        lambda: workspace.remove(journal),
-        lambda: Workspace(target, "c1", journal.append),
-    ):
+    for attempt in (workspace.check, lambda: Workspace(target, "c1", journal.append)):
         with pytest.raises(RefusedError, match="a link or a file"):
             attempt()
+    removal = workspace.remove(journal)
+    assert (removal.removed, removal.directory_gone) == (("a",), False)
+    assert str(tmp_path / "moved") in removal.left[0], "where what was made lies now"
+    assert os.listdir(tmp_path / "moved") == []
     assert (elsewhere / "a").read_text() == "mine"
 
 
@@ -198,8 +198,36 @@ def test_the_target_directory_exchanged_for_a_link_is_noticed(target, tmp_path):
     with pytest.raises(IoAtlasError):
         workspace.check()
     with pytest.raises(IoAtlasError):
-        workspace.remove(journal)
+        clean(target, "c1", journal)
     assert (tmp_path / "moved" / ".ioatlas-c1" / "a").exists()
+    assert workspace.remove(journal).directory_gone, "it goes by what is held"
+    assert os.listdir(tmp_path / "moved") == []
+
+
+def test_a_link_further_up_is_noticed(target, tmp_path):
+    inner = Path(target.location) / "inner"
+    inner.mkdir()
+    workspace, journal = workspace_with(open_target(str(inner)), "a")
+    os.rename(target.location, tmp_path / "moved")
+    os.symlink(tmp_path / "moved", target.location)
+    with pytest.raises(RefusedError, match="exchanged"):
+        workspace.check()
+    with pytest.raises(RefusedError, match="exchanged"):
+        Workspace(workspace.target, "c1", journal.append)
+    assert workspace.remove(journal).directory_gone
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a directory of another user needs root")
+def test_a_directory_of_another_user_is_not_taken_for_ours(target):
+    folder(target).mkdir()
+    os.chown(folder(target), 12345, 12345)
+    with pytest.raises(RefusedError, match="belongs to another user"):
+        Workspace(target, "c1", lambda _: None)
+    folder(target).rmdir()
+    folder(target).mkdir()
+    folder(target).chmod(0o777)
+    with pytest.raises(RefusedError, match="others may write"):
+        Workspace(target, "c1", lambda _: None)
 
 
 @pytest.mark.parametrize("made", ["link", "hard link", "directory", "pipe"])

@@ -37,7 +37,7 @@ from ioatlas.run.steps import REPORT_SECONDS, Steps
 from ioatlas.run.telemetry import Seen
 from ioatlas.store.journal import NewVisit, PlannedVisit
 from ioatlas.target.guard import check_before_start
-from ioatlas.target.workspace import directory_name
+from ioatlas.target.workspace import Workspace, directory_name
 
 MOST_FAILURES = 2
 """Failed visits of a work on a target after which a session tries it no more."""
@@ -171,11 +171,12 @@ class WorkSteps(Steps):
             check_before_start(target, writes=True)
             self.runner.emit(Event("remark", {"text": f"{work_of(cell)} was killed; its cleanup is run now."}))
             request = self._request(cell, str(folder), 0, only_cleanup=True)
-            self.runner.environment.executor.run(
-                work_process(request, directory),
-                stop_asked=lambda: False,
-                started=lambda _pid, _ticks: None,
-            )
+            with Workspace(target, self.runner.sites.campaign_id, lambda _: None) as workspace:
+                self.runner.environment.executor.run(
+                    replace(work_process(request, directory), held=workspace.held),
+                    stop_asked=lambda: False,
+                    started=lambda _pid, _ticks: None,
+                )
 
     def location(self, cell: Cell) -> tuple[tuple[str, JobValue], ...]:  # noqa: ARG002 - a command knows its place
         return ()

@@ -54,7 +54,7 @@ class WorkFile:
         never the close (measured: bench/iozone). All are done once more here, right after fio, on the same file, which
         is clean by then as it was for fio.
         """
-        path = self.path(cell)
+        path = self._sites.through(self.path(cell))
         flags = (os.O_RDWR if cell.writes else os.O_RDONLY) | (os.O_DIRECT if cell.integer("direct", 1) else 0)
         begin = time.perf_counter()
         try:

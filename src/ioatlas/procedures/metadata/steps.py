@@ -98,7 +98,6 @@ class TreeSteps(SequencedSteps[Tree]):
         (section,) = batch.sections
         cell = section.cell
         tree, ((name, _, _),) = Tree.of(cell), section.jobs
-        top = self.runner.sites.file_path(cell.target, TREE)
         told: dict[str, Any] = {
             "name": name,
             "operation": str(tree_operation(cell)),
@@ -106,9 +105,10 @@ class TreeSteps(SequencedSteps[Tree]):
             "jobs": tree.jobs,
             "files": tree.files,
             "passes": LIST_PASSES,
-            "folder": f"{top}/{tree.folder('$jobnum')}",
-            "names": f"{top}/{tree.names()}",
-            "renamed": f"{top}/{tree.names(renamed=True)}",
+            "top": self.runner.sites.file_path(cell.target, TREE),
+            "folder": tree.folder("$jobnum"),
+            "names": tree.names(),
+            "renamed": tree.names(renamed=True),
         }
         return names_process(told, batch.directory, limit_seconds=limit_seconds(section.runtime_ms / 1000))
 

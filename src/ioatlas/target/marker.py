@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The file in a campaign's subdirectory that says whose it is."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import socket
+import stat
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ioatlas.beneath import NEW_FILE
+from ioatlas.errors import RefusedError
+from ioatlas.fio.process import start_time_ticks
+from ioatlas.target.opening import MARKER
+from ioatlas.target.trouble import spoken
+
+MARKER_NEW = "ioatlas-marker.new"
+_MOST_BYTES = 4096
+_OTHERS_WRITE = 0o022
+
+
+@dataclass(frozen=True)
+class Marker:
+    """Whose subdirectory it is: the campaign, and the process that last opened it.
+
+    token: drawn anew each time; another user, who cannot read it, makes no directory that passes for this one.
+    """
+
+    campaign_id: str
+    host: str
+    boot_id: str
+    pid: int
+    pid_start_ticks: int
+    started: str
+    token: str = ""
+
+    def running_elsewhere(self) -> bool | None:
+        """Whether another live process has it open: True or False on this boot of this machine,
+        None for another machine.
+        """
+        if self.boot_id != _boot_id():
+            return None if self.host != socket.gethostname() else False
+        if self.pid == os.getpid():
+            return False
+        return start_time_ticks(self.pid) == self.pid_start_ticks
+
+
+def adopt(fd: int, path: str, campaign_id: str) -> None:
+    """Writes our marker into a directory that is new, empty or already this campaign's."""
+    if not check_marker(fd, path, campaign_id) and set(os.listdir(fd)) - {MARKER_NEW}:
+        raise RefusedError(
+            "it carries no marker of ioatlas, yet files are in it", where=path, remedy="move it away by hand"
+        )
+    marker = Marker(
+        campaign_id=campaign_id,
+        host=socket.gethostname(),
+        boot_id=_boot_id(),
+        pid=os.getpid(),
+        pid_start_ticks=start_time_ticks(os.getpid()) or 0,
+        started=datetime.now(UTC).isoformat(timespec="seconds"),
+        token=secrets.token_hex(16),
+    )
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(MARKER_NEW, dir_fd=fd)  # a crash may have left it half written
+        new = os.open(MARKER_NEW, NEW_FILE, 0o600, dir_fd=fd)
+        try:
+            os.write(new, json.dumps({"format": 1, **asdict(marker)}).encode())
+            os.fsync(new)
+            _check_ours(os.fstat(fd), os.fstat(new), path)
+        except RefusedError:
+            os.unlink(MARKER_NEW, dir_fd=fd)
+            raise
+        finally:
+            os.close(new)
+        os.rename(MARKER_NEW, MARKER, src_dir_fd=fd, dst_dir_fd=fd)
+    except OSError as error:
+        raise spoken(error, path) from error
+
+
+def _check_ours(directory: os.stat_result, mine: os.stat_result, path: str) -> None:
+    """Raises RefusedError where others may change what lies in the directory: root would follow a link that they put
+    there. mine: of a file just made in it; the file system may show another owner or mode than was asked for.
+    """
+    if directory.st_uid != mine.st_uid or directory.st_mode & _OTHERS_WRITE & ~mine.st_mode:
+        raise RefusedError(
+            "it belongs to another user, or others may write in it",
+            where=path,
+            remedy="find out who made it, move it away, and start again",
+        )
+
+
+def check_marker(fd: int, path: str, campaign_id: str) -> bool:
+    """True when the marker is this campaign's, False when there is none.
+
+    Raises RefusedError for another's or one in use.
+    """
+    try:
+        os.stat(MARKER, dir_fd=fd, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    marker = read_marker(fd)
+    if marker is None:
+        raise RefusedError(
+            "its marker cannot be read, so it may be another campaign's",
+            where=path,
+            remedy="look into it and move it away by hand",
+        )
+    if marker.campaign_id != campaign_id:
+        raise RefusedError(
+            f"it belongs to campaign {marker.campaign_id} on {marker.host}, started {marker.started}",
+            where=path,
+            remedy="leave it to that campaign",
+        )
+    if marker.running_elsewhere():
+        raise RefusedError(
+            f"this campaign is running already, as process {marker.pid}",
+            where=path,
+            remedy="wait for it, or stop it first",
+        )
+    return True
+
+
+def read_marker(fd: int) -> Marker | None:
+    try:
+        file = os.open(MARKER, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=fd)
+    except OSError:
+        return None
+    try:
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            return None
+        data = json.loads(os.read(file, _MOST_BYTES))
+        return Marker(
+            campaign_id=str(data["campaign_id"]),
+            host=str(data["host"]),
+            boot_id=str(data["boot_id"]),
+            pid=int(data["pid"]),
+            pid_start_ticks=int(data["pid_start_ticks"]),
+            started=str(data["started"]),
+            token=str(data.get("token", "")),
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    finally:
+        os.close(file)
+
+
+def _boot_id() -> str:
+    return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
