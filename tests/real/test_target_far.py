@@ -138,12 +138,12 @@ def test_the_same_place_is_known_by_what_was_written_there(client):
         target = open_target(str(place), name="x")
         (place / ".ioatlas-abc").mkdir()
         (place / ".ioatlas-abc" / "marker").write_text('{"campaign": "abc"}\n')
-        marker = (".ioatlas-abc/marker", '{"campaign": "abc"}\n')
+        marker = (f"{place}/.ioatlas-abc/marker", '{"campaign": "abc"}\n')
         seen = far.check_far(client, target, str(place), writes=True, marker=marker)
         assert seen.facts["fs_type"]
         assert seen.free_bytes == pytest.approx(shutil.disk_usage(place).free, rel=0.05)
         with pytest.raises(RefusedError, match="it is another one") as caught:
-            far.check_far(client, target, "/", writes=True, marker=marker)
+            far.check_far(client, target, "/", writes=True, marker=("/.ioatlas-abc/marker", marker[1]))
         assert caught.value.where == "local1: /"
         with pytest.raises(RefusedError, match="there it is not there"):
             far.check_far(client, target, str(place / "missing"), writes=False)
@@ -157,11 +157,11 @@ def test_a_file_is_known_by_size_and_content(client):
         one.write_bytes(os.urandom(10_000))
         other.write_bytes(os.urandom(10_000))
         target = open_target(str(one), name="x")
-        assert far.check_far(client, target, str(one), writes=True).size_bytes == 10_000
+        assert far.check_far(client, target, str(one), writes=True, held=str(one)).size_bytes == 10_000
         with pytest.raises(RefusedError, match="not the same file"):
             far.check_far(client, target, str(other), writes=False)
         with other.open("r+b"), one.open("r+b"), pytest.raises(RefusedError, match="open for writing"):
-            far.check_far(client, target, str(one), writes=True)
+            far.check_far(client, target, str(one), writes=True, held=str(one))
 
 
 def test_a_device_without_a_number_is_not_taken_for_the_same(client, loop):

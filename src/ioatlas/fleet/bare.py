@@ -82,6 +82,10 @@ class BareClient:
         """Nothing can be run there."""
         return None
 
+    def hold(self, path: str) -> str | None:  # noqa: ARG002
+        """Nothing can be opened there but by a load."""
+        return None
+
     def trouble(self) -> str:
         """By a connection that carries nothing: the host holds it open for as long as it lives and is reached."""
         if self._line is None:

@@ -95,6 +95,14 @@ class Client(Protocol):
         """What a small command prints there; None where it fails or none can be run. Raises LostClientError."""
         ...
 
+    def hold(self, path: str) -> str | None:
+        """Open a directory or file there, and keep it open until `close`: a path that leads to this very one, whoever
+        renames it. None where that cannot be done. Raises LostClientError.
+
+        The path itself where the load has no rights that anybody else could make use of.
+        """
+        ...
+
     def trouble(self) -> str:
         """Why it is lost by all that is known here and now, such as 'its ssh connection ended'; '' when it is not.
 

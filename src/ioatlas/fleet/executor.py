@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -18,7 +19,7 @@ from pathlib import Path
 from ioatlas import beneath
 from ioatlas.errors import IoAtlasError
 from ioatlas.fio.executor import Clock, Executor, LoadProcess, Program, ProgramName
-from ioatlas.fio.jobfile import escape_path
+from ioatlas.fio.held import moved, moved_job, reached
 from ioatlas.fio.loose_json import documents
 from ioatlas.fio.process import ProcessOutcome
 from ioatlas.fleet.client import Address, Client, ClientFacts, ClockOffset, LostClientError
@@ -33,6 +34,8 @@ from ioatlas.fleet.versions import check_versions
 from ioatlas.fleet.watch import Watch
 
 OUTPUT, JOB_FILE = "fio.json", "job.fio"
+OWN_MACHINE = ("local", "netns")
+"""Clients of this machine see its mounts and devices: the guards here are theirs."""
 CLOCK_SECONDS = 60.0
 """How old a look at a client's clock may be."""
 
@@ -55,6 +58,7 @@ class FleetExecutor:
         self._clients: dict[str, Client] = {}
         self._clocks: dict[str, tuple[float, ClockOffset]] = {}
         self._latest: dict[str, str] = {}
+        self._held: dict[tuple[str, str], tuple[str, str]] = {}
 
     # -- an executor -----------------------------------------------------------------------------------------
 
@@ -170,7 +174,7 @@ class FleetExecutor:
         """Leave nothing on any client."""
         for client in self._clients.values():
             client.close()
-        self._clients = {}
+        self._clients, self._held = {}, {}
 
     # -- a batch ---------------------------------------------------------------------------------------------
 
@@ -191,10 +195,33 @@ class FleetExecutor:
             taking = {spread: drawn[spread.jobs] for spread in load.spread}
             mine = {one: (names.index(name), len(names)) for one, names in taking.items() if name in names}
             place = beneath.make_directory(load.directory, str(client_directory(Path(), name)))
-            there = path_of(host.path, host.os) if host.path else ""
-            here, readonly = escape_path(self._location), "--readonly" in load.arguments
-            job = job_of(text, number, mine, here=here, there=there, readonly=readonly)
+            job = job_of(text, number, mine, readonly="--readonly" in load.arguments)
+            job = moved_job(job, {self._location: path_of(host.path, host.os)} if host.path else {})
             beneath.write_text(place / JOB_FILE, job_for(job, host.os))
+
+    def path_on(self, host: Host, path: str) -> str:
+        """What is called `path` here, as a host calls it."""
+        return moved(path, {self._location: host.path}) if host.path and self._location else path
+
+    def hold(self, name: str, path: str, which: str = "") -> str | None:
+        """Where a client reaches what lies at `path` there, until it is closed: opened once for each `which` of it.
+
+        None where nothing can be held there. Raises LostClientError.
+        """
+        known = self._held.get((name, path))
+        if known is None or known[0] != which:
+            there = self._clients[name].hold(path)
+            if there is None:
+                return None
+            known = self._held[name, path] = (which, there)
+        return known[1]
+
+    def _held_by(self, name: str, held: Mapping[str, int]) -> dict[str, str]:
+        """{path on a client: where it reaches what is held there}."""
+        host = next(host for host in self.fleet.hosts if host.name == name)
+        if host.kind in OWN_MACHINE:
+            return {path: reached(descriptor, os.getpid()) for path, descriptor in held.items()}
+        return {path: known[1] for (client, path), known in self._held.items() if client == name}
 
     def _controlled(
         self,
@@ -208,7 +235,9 @@ class FleetExecutor:
         """The controlling fio, watched."""
         arguments = ["--output-format=json+", f"--output={OUTPUT}", "--eta=never"]
         for name in addresses:
-            job = client_directory(load.directory, name).absolute() / JOB_FILE
+            text = beneath.read_text(client_directory(load.directory, name) / JOB_FILE)
+            job = scratch / f"{name}.fio"  # what is kept has the names of what is held
+            job.write_text(moved_job(text, self._held_by(name, load.held)), encoding="utf-8")
             arguments += [f"--client=sock:{name}", str(job)]
         span = span_seconds(beneath.read_text(load.directory / JOB_FILE))
         gate = StartGate(addresses, scratch)

@@ -31,7 +31,7 @@ SILENT_SECONDS = 5.0
 """So long without an answer, a client is lost."""
 _START_SECONDS = 20.0
 _SERVE_SECONDS = 15.0
-_STOP_SECONDS = 10.0
+_STOP_SECONDS = _HOLD_SECONDS = 10.0
 _EDGES = 2
 """Readings of a clock that tells whole seconds only; each takes up to one."""
 _SCRIPT = Path(__file__).with_name("keeper.sh")
@@ -194,6 +194,11 @@ class Keeper:
         pid, ticks = rest.split()
         self.server, self._server_down = Server(int(pid), int(ticks)), False
         return self.server
+
+    def hold(self, path: str) -> str | None:
+        """As `Client.hold`. Raises LostClientError."""
+        _, there, _ = self._ask("hold", path, seconds=_HOLD_SECONDS)
+        return there if there.startswith("/proc/") else None
 
     def stop_load(self) -> int:
         """End server and loads; how many do not end. Raises LostClientError."""

@@ -38,7 +38,7 @@ finish() {
   trap '' HUP INT TERM PIPE USR1
   [ -z "$watch" ] || kill -TERM "$watch" 2>/dev/null
   count=$(end_all)
-  [ -z "$watch" ] || kill -KILL $(pids_with "IOATLAS_LEASE=$token") 2>/dev/null
+  kill -KILL $(pids_with "IOATLAS_LEASE=$token") 2>/dev/null
   cd /; rm -rf "$place"
 }
 alive() {
@@ -84,6 +84,14 @@ while read -r word number rest; do
       else
         say "$number" down "$(tail -n 1 "$place/fio.log" 2>/dev/null)"
       fi ;;
+    hold) # $rest: a path. A process of its own keeps it open: opening may block, and lasts until the end.
+      (exec 7<"$rest" && export IOATLAS_LEASE=$token && exec sleep 1000000) </dev/null >/dev/null 2>&1 &
+      holder=$! held=/proc/$!/fd/7 turn=0
+      until [ -e "$held" ] || [ "$turn" -ge 50 ] || ! kill -0 "$holder" 2>/dev/null; do
+        turn=$((turn + 1)); short_sleep
+      done
+      if [ -d "$held" ]; then say "$number" "$held/."; elif [ -e "$held" ]; then say "$number" "$held"
+      else kill -KILL "$holder" 2>/dev/null; say "$number" no; fi ;;
     stop) count=$(end_all); [ -z "$server" ] || wait "$server"; server=; say "$number" "$count" ;;
     quit) break ;;
   esac

@@ -275,6 +275,10 @@ class KubernetesClient:
     def run(self, command: Sequence[str], *, seconds: float = 10.0) -> str | None:
         return self.shell.run(command, seconds=seconds)
 
+    def hold(self, path: str) -> str | None:
+        """Its name: the pod's fio is no root's, and whoever owns its volume can harm nothing else through it."""
+        return path
+
     def trouble(self) -> str:
         return "kubectl lost its pod" if self._tunnel is not None and self._tunnel.poll() is not None else ""
 

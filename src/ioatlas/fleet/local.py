@@ -89,6 +89,10 @@ class LocalClient:
             return None
         return done.stdout if done.returncode == 0 else None
 
+    def hold(self, path: str) -> str | None:  # noqa: ARG002
+        """What we hold, it reaches through us: it is of this machine and ends with us."""
+        return None
+
     def trouble(self) -> str:
         if self._netns and not (NAMESPACES / self._netns).exists():
             return f"there is no network namespace {self._netns!r} any more"

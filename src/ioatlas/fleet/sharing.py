@@ -24,7 +24,6 @@ ready load the target, and others wait for their connections: ten clients of fiv
 """
 _SECTION = re.compile(r"^\[([^\]]+)\]$")
 _WRITES = re.compile(r"^(rand)?(write|rw|trim|trimwrite)|^readwrite|^randrw")
-_PATH = ("filename=", "directory=")
 
 
 def file_of(name: str, client: int) -> str:
@@ -58,15 +57,12 @@ def job_of(
     client: int,
     spreads: Mapping[Spread, Sequence[int]],
     *,
-    here: str = "",
-    there: str = "",
     readonly: bool = False,
 ) -> str:
     """The job file of one client, from that of the batch.
 
     client:  its place among all of the fleet, from 0. spreads: of the sections in which it takes part, with its place
              among those that do, and their number.
-    here, there: how the target's path begins on this machine and on the client.
     readonly: that nothing may be written; fio's servers do not heed its own option of that name. Raises ValueError for
     a section that writes all the same.
     """
@@ -81,7 +77,9 @@ def job_of(
         taken = mine.get(head[1]) if head is not None else None
         if readonly and any(line.startswith("rw=") and _WRITES.match(line[3:]) for line in lines):
             raise ValueError(f"section {lines[0]} writes, and the batch is to read only")
-        blocks.append("\n".join(_held(_line(line, client, taken, here, there), hold_ms) for line in lines) + "\n")
+        if any(line.startswith("directory=") for line in lines):
+            lines.append("unique_filename=0")  # or a server puts its client's address before the names
+        blocks.append("\n".join(_held(_line(line, client, taken), hold_ms) for line in lines) + "\n")
     return "\n".join(blocks)
 
 
@@ -102,10 +100,8 @@ def _held(line: str, hold_ms: int) -> str:
     return f"startdelay={int(value.removesuffix('ms')) + hold_ms}ms"
 
 
-def _line(line: str, client: int, taken: tuple[Spread, Sequence[int]] | None, here: str, there: str) -> str:
+def _line(line: str, client: int, taken: tuple[Spread, Sequence[int]] | None) -> str:
     key, equals, value = line.partition("=")
-    if line.startswith(_PATH) and there and value.startswith(here):
-        value = there + value[len(here) :]
     if taken is None or not equals:
         return f"{key}{equals}{value}"
     spread, (place, count) = taken

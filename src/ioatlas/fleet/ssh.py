@@ -190,6 +190,9 @@ class SshClient:
     def run(self, command: Sequence[str], *, seconds: float = 10.0) -> str | None:
         return self.shell.run(command, seconds=seconds)
 
+    def hold(self, path: str) -> str | None:
+        return self._keeper.hold(path)
+
     def trouble(self) -> str:
         if self._master.poll() is not None:
             return "its ssh connection ended"

@@ -50,13 +50,13 @@ def remarks_of(system: Os) -> tuple[str, ...]:
 
 
 def path_of(path: str, system: Os) -> str:
-    """A path of a client as fio takes it in `filename` and `directory`. Raises UsageError for what is no path there."""
+    """A path of a client as fio takes it there, without escapes. Raises UsageError for what is no path there."""
     if system != "windows":
         if not path.startswith("/"):
             raise UsageError(
                 f"{path!r} is no path of {system}", where="path", remedy="write it from the root: /mnt/nas"
             )
-        return path.replace(":", "\\:")
+        return path
     if _RAW.match(path):
         return path
     if not _DRIVE.match(path) or ":" in path[2:]:
@@ -65,7 +65,7 @@ def path_of(path: str, system: Os) -> str:
             where="path",
             remedy=r"write it with its drive, 'C:\data', or a share, '\\server\share'",
         )
-    return f"{path[0]}\\:" + path[2:].replace("/", "\\")
+    return path[:2] + path[2:].replace("/", "\\")
 
 
 def job_for(text: str, system: Os) -> str:

@@ -13,7 +13,7 @@ from ioatlas import beneath
 from ioatlas.errors import RefusedError
 from ioatlas.fio.batch import Section
 from ioatlas.fleet.client import Client, LostClientError
-from ioatlas.fleet.executor import FleetExecutor
+from ioatlas.fleet.executor import OWN_MACHINE, FleetExecutor
 from ioatlas.fleet.hosts import Host
 from ioatlas.fleet.record import client_directory
 from ioatlas.model.cell import Cell
@@ -32,8 +32,6 @@ from ioatlas.testbed.visit_usage import inside, usage_record
 LOOKS_AT_ONCE = 16
 BETWEEN_SECONDS = 0.5
 """Between two readings of a client: the shortest visit of a fleet holds several."""
-OWN_MACHINE = ("local", "netns")
-"""Clients of this machine see its mounts and devices: the guards here are theirs."""
 
 
 def check_hosts(fleet: FleetExecutor, targets: Mapping[str, Target], campaign_id: str, cells: Iterable[Cell]) -> None:
@@ -51,13 +49,15 @@ def check_hosts(fleet: FleetExecutor, targets: Mapping[str, Target], campaign_id
 
     def look(client: Client) -> None:
         for name, writes in writing.items():
-            _check_host(client, hosts[client.name], targets[name], campaign_id, writes=writes, alone=len(targets) == 1)
+            _check_host(fleet, client, hosts[client.name], targets[name], campaign_id, writes=writes)
 
     with ThreadPoolExecutor(LOOKS_AT_ONCE) as pool:
         list(pool.map(look, clients))
 
 
-def _check_host(client: Client, host: Host, target: Target, campaign_id: str, *, writes: bool, alone: bool) -> None:
+def _check_host(
+    fleet: FleetExecutor, client: Client, host: Host, target: Target, campaign_id: str, *, writes: bool
+) -> None:
     if target.kind == "uri":  # it names the server; there is nothing on the host to harm
         return
     if host.kind == "fio":
@@ -68,14 +68,16 @@ def _check_host(client: Client, host: Host, target: Target, campaign_id: str, *,
                 remedy="plan a read-only sweep, measure a directory, or reach that host by ssh",
             )
         return  # fio makes no file there, and this campaign's directory has a name that is drawn
-    marker = ("", "")
-    if target.kind == "directory":
-        name = f"{directory_name(campaign_id)}/{MARKER}"
-        file = Path(target.location) / name
-        marker = (name, beneath.read_text(file)) if beneath.is_ordinary(file) else marker
-    path = host.path if host.path and alone else target.location
+    path, marker, held = fleet.path_on(host, target.location), ("", ""), ""
+    own = Path(target.location, directory_name(campaign_id), MARKER)
     try:
-        check_far(client, target, path, writes=writes, marker=marker)
+        if target.kind == "directory" and beneath.is_ordinary(own):
+            text = beneath.read_text(own)
+            there = fleet.hold(client.name, f"{path}/{directory_name(campaign_id)}", text)
+            marker = (f"{there or ''}/{MARKER}", text)
+        elif target.kind == "file":
+            held = fleet.hold(client.name, path) or ""
+        check_far(client, target, path, writes=writes, marker=marker, held=held)
     except LostClientError:
         return
 

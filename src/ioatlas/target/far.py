@@ -95,9 +95,10 @@ class FarTarget:
         return told
 
 
-def look(client: Runner, path: str, marker: str = "") -> FarTarget | None:
-    """What a client says about `path`; None where nothing can be run on it."""
-    said = client.run(["sh", "-c", _SCRIPT.read_text(encoding="utf-8"), "sh", path, marker], seconds=LOOK_SECONDS)
+def look(client: Runner, path: str, marker: str = "", held: str = "") -> FarTarget | None:
+    """What a client says about `path`; None where nothing can be run on it. held: where it reaches what it holds."""
+    words = ["sh", "-c", _SCRIPT.read_text(encoding="utf-8"), "sh", path, marker, held or path]
+    said = client.run(words, seconds=LOOK_SECONDS)
     if said is None:
         return None
     rows: dict[str, list[list[str]]] = {}
@@ -153,14 +154,15 @@ def _mount_of(mounts: list[Mount], device: str, real: str) -> Mount | None:
 
 
 def check_far(
-    client: Runner, target: Target, path: str, *, writes: bool, marker: tuple[str, str] = ("", "")
+    client: Runner, target: Target, path: str, *, writes: bool, marker: tuple[str, str] = ("", ""), held: str = ""
 ) -> FarTarget:
     """The target as the client sees it, when it is the one that was named here and may be loaded there.
 
-    path: of the target on the client. marker: of a directory, a file below it that the campaign made, and its content.
+    path: of the target on the client. marker: of a directory, a file below it that the campaign made, and its content;
+    it is reached by what the client holds. held: of a file, where the client reaches what it holds of it.
     Raises RefusedError or IoAtlasError naming the client and every reason.
     """
-    seen = look(client, path, marker[0])
+    seen = look(client, path, marker[0], held)
     where = f"{client.name}: {path}"
     if seen is None:
         raise RefusedError(
@@ -179,7 +181,8 @@ def check_far(
     else:
         _check_same_place(seen, target, where, marker)
     if writes:
-        _refuse(where, list(_reasons(client, seen)))
+        by_name = ["it cannot be opened there for reading"] if seen.kind == "file" and not held else []
+        _refuse(where, [*by_name, *_reasons(client, seen)])
     return seen
 
 

@@ -1,25 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs on a client: everything that can be seen there about the target at $1, for far.py to judge. Reads only.
-# $2: a marker's file below it, or empty. Every line is WORD, a tab, fields with tabs between them.
-path=$1 marker=$2
+# $2: a marker's file, or empty. $3: the target as it is held there, else $1 again. Every line is WORD, a tab, fields
+# with tabs between them.
+path=$1 marker=$2 held=$3
 tab=$(printf '\t')
 say() { first=$1; shift; line=$first; for field in "$@"; do line="$line$tab$field"; done; printf '%s\n' "$line"; }
 content() { value=''; [ -r "$1" ] && { read -r value < "$1"; } 2>/dev/null; }
 
 say user "$(id -u)"
 [ -L "$path" ] && say link
-if [ -d "$path" ]; then kind='directory'; elif [ -b "$path" ]; then kind='block'; elif [ -f "$path" ]; then kind='file'
-elif [ -e "$path" ]; then kind='other'; else kind='missing'; fi
+if [ -d "$held" ]; then kind='directory'; elif [ -b "$held" ]; then kind='block'; elif [ -f "$held" ]; then kind='file'
+elif [ -e "$held" ]; then kind='other'; else kind='missing'; fi
 say kind "$kind"
 [ "$kind" = missing ] && exit 0
-[ -w "$path" ] && say writable
+[ -w "$held" ] && say writable
 while read -r line; do say mount "$line"; done < /proc/self/mountinfo
 
 if [ "$kind" = directory ] || [ "$kind" = file ]; then
-  say device "$(stat -c %d "$path")" "$(readlink -f "$path")"
-  say free "$(df -Pk "$path" | awk 'END { print $(NF - 2) }')"
-  [ -n "$marker" ] && [ -r "$path/$marker" ] && say marker "$(tr -d '\n\t' < "$path/$marker")"
-  [ "$kind" = file ] && say size "$(stat -c %s "$path")" "$(dd if="$path" bs=4096 count=1 2>/dev/null | cksum)"
+  say device "$(stat -L -c %d "$held")" "$(readlink -f "$held")"
+  say free "$(df -Pk "$held" | awk 'END { print $(NF - 2) }')"
+  [ -n "$marker" ] && [ -r "$marker" ] && say marker "$(tr -d '\n\t' < "$marker")"
+  [ "$kind" = file ] && say size "$(stat -L -c %s "$held")" "$(dd if="$held" bs=4096 count=1 2>/dev/null | cksum)"
 fi
 if [ "$kind" != directory ]; then
   # l-wx and lrwx: open for writing. The name alone is compared: asking for a status could block on a dead file system.

@@ -154,6 +154,6 @@ def _places_of(cell: Cell, places: Places, *, directory: bool) -> dict[str, int]
     names = [places.file_name(cell)]
     if cell.sharing == "private":
         names = [places.file_name(cell, job) for job in range(cell.numjobs)]
-    if clients > 1:
+    if cell.own_ranges:
         names = [file_of(name, client) for name in names for client in range(clients)]
     return dict.fromkeys(names, 0)

@@ -4,6 +4,7 @@
 import pytest
 
 from ioatlas.fio.executor import Spread
+from ioatlas.fio.held import moved_job
 from ioatlas.fleet.sharing import file_of, job_of, participants, rate_of, span_seconds
 
 TEXT = """[global]
@@ -47,6 +48,7 @@ def test_files_of_clients_do_not_meet():
     job = job_of(TEXT, 1, spreads(own_files=True))
     assert "filename=/mnt/nas/.ioatlas/shared.client2.dat" in job
     assert "filename_format=private.client2.$jobnum" in job
+    assert job.count("unique_filename=0\n") == 1, "else a server of fio would call them otherwise"
 
 
 def test_ranges_of_clients_lie_a_stride_apart():
@@ -60,8 +62,10 @@ def test_the_first_client_keeps_the_seed_and_others_have_their_own():
 
 
 def test_a_path_may_begin_otherwise_on_a_client():
-    job = job_of(TEXT, 0, spreads(), here="/mnt/nas", there="/Volumes/nas")
-    assert "filename=/Volumes/nas/.ioatlas/shared.dat" in job
+    several = TEXT.replace("shared.dat", "shared.dat:/mnt/nas/.ioatlas/more:/mnt/nasty/other")
+    job = moved_job(several, {"/mnt/nas": "/Volumes/n:s", "/mnt": "/x"})
+    assert r"filename=/Volumes/n\:s/.ioatlas/shared.dat:/Volumes/n\:s/.ioatlas/more:/x/nasty/other" in job
+    assert r"directory=/Volumes/n\:s/.ioatlas" in job
     assert "/mnt/" not in job
 
 

@@ -29,11 +29,11 @@ rw=read
 @pytest.mark.parametrize(
     ("path", "system", "told"),
     [
-        (r"C:\data", "windows", r"C\:\data"),
-        ("D:/data/x", "windows", r"D\:\data\x"),
+        (r"C:\data", "windows", r"C:\data"),
+        ("D:/data/x", "windows", r"D:\data\x"),
         (r"\\.\PhysicalDrive1", "windows", r"\\.\PhysicalDrive1"),
         (r"\\nas\share\x", "windows", r"\\nas\share\x"),
-        ("/Volumes/a:b", "macos", r"/Volumes/a\:b"),
+        ("/Volumes/a:b", "macos", "/Volumes/a:b"),
         ("/mnt/nas", "linux", "/mnt/nas"),
     ],
 )

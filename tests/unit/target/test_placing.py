@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ranges that are laid out: those that touch and hold the same data are one."""
 
-from ioatlas.target.placing import Extent, joined
+from ioatlas.model.cell import CLIENTS, Cell
+from ioatlas.target.placing import Extent, Places, extents, joined
 
 MIB = 1 << 20
 ZEROES = (("zero_buffers", 1),)
@@ -21,3 +22,9 @@ def test_other_data_and_ranges_apart_stay_apart():
 
 def test_a_range_inside_another_adds_nothing():
     assert joined({"a": Extent(4 * MIB), "b": Extent(MIB, offset_bytes=MIB)}) == {"a": Extent(4 * MIB)}
+
+
+def test_the_only_client_of_a_fleet_has_the_files_that_its_job_names():
+    options = {"rw": "read", "bs": 4096, "size": MIB, CLIENTS: 1, "client_range": "own"}
+    cell = Cell("nas", tuple(sorted(options.items())))
+    assert list(extents([cell], Places([cell]), directory=True)) == ["shared.client1.dat"]
