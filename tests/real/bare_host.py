@@ -36,7 +36,7 @@ class BareHost:
              f"--server={self.address},{self.port}"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
-        end = time.monotonic() + 60
+        end = time.monotonic() + 300
         while time.monotonic() < end:
             with socket.socket() as one:
                 if one.connect_ex((self.address, self.port)) == 0:

@@ -50,7 +50,7 @@ class Pod(BareHost):
             ["unshare", "--mount", "--pid", "--net", "--fork", "--kill-child", "sh", "-c", setup, "sh", *program],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
-        end = time.monotonic() + 60
+        end = time.monotonic() + 300
         while time.monotonic() < end:
             if self._enter("sh", "-c", "cat /proc/1/comm", stdout=subprocess.PIPE).communicate()[0] == b"fio\n":
                 return

@@ -54,7 +54,7 @@ class SshHost:
     def start(self):
         command = [*self._prefix, SSHD, "-D", "-f", self.place / "config", "-E", self.place / "log"]
         self.process = subprocess.Popen(command, start_new_session=True, stdin=subprocess.DEVNULL)
-        end = time.monotonic() + 60
+        end = time.monotonic() + 300
         while time.monotonic() < end and "listening" not in self.log():
             time.sleep(0.02)
         assert "listening" in self.log(), self.log()

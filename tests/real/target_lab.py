@@ -108,7 +108,7 @@ def _end(process):
             stream.close()
 
 
-def wait_for(condition, seconds=60.0):
+def wait_for(condition, seconds=300.0):
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it did not come up"

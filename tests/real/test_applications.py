@@ -71,7 +71,7 @@ class _Process:
 
 def _driver(directory):
     """The driver of the campaign, once its command runs."""
-    end = time.monotonic() + 120
+    end = time.monotonic() + 300
     while time.monotonic() < end:
         if any(directory.glob("batches/*/command.out")):
             for entry in Path("/proc").iterdir():

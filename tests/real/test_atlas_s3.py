@@ -33,7 +33,7 @@ def bucket(tmp_path):
     command = [SERVER, "--port", f"127.0.0.1:{port}", "posix", "--nometa", str(tmp_path / "s3")]
     running = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        until = time.monotonic() + 60
+        until = time.monotonic() + 300
         while time.monotonic() < until:
             try:
                 socket.create_connection(("127.0.0.1", port)).close()

@@ -54,7 +54,7 @@ def test_clients_that_share_unevenly_are_a_finding(tmp_path, servers, second, wo
     command = [word for host, job in zip(servers, jobs, strict=True) for word in (f"--client={host}", str(job))]
     result = tmp_path / "result.json"
     subprocess.run(
-        ["fio", "--output-format=json", f"--output={result}", *command], check=True, capture_output=True, timeout=60
+        ["fio", "--output-format=json", f"--output={result}", *command], check=True, capture_output=True, timeout=300
     )
     done = ioatlas("import", result, "-o", tmp_path / "in")
     assert done.returncode == 0, done.stderr

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not 
 SWEEP = """
 visits = {visits}
 order_seed = 3
-window = "200ms"
+window = "{window}"
 [target]
 {target}
 [sweep]
@@ -33,9 +33,9 @@ size = "16m"
 """
 
 
-def campaign(directory, target, *, rw=("read", "randwrite"), bs=("4k", "64k"), visits=2):
+def campaign(directory, target, *, rw=("read", "randwrite"), bs=("4k", "64k"), visits=2, window="200ms"):
     path = directory / "campaign.toml"
-    path.write_text(SWEEP.format(target=target, rw=json.dumps(rw), bs=json.dumps(bs), visits=visits))
+    path.write_text(SWEEP.format(target=target, rw=json.dumps(rw), bs=json.dumps(bs), visits=visits, window=window))
     return path
 
 
@@ -76,7 +76,7 @@ def finished(tmp_path_factory):
         (other / "shared.dat").write_bytes(b"x" * 100)
         file = campaign(scratch, f'path = "{target}"\nname = "nas"')
         process = start("map", "--campaign", file, "-o", scratch / "c", "--json")
-        stdout, stderr = process.communicate(timeout=120)
+        stdout, stderr = process.communicate(timeout=300)
         assert process.returncode == 0, stderr
         yield json.loads(stdout.splitlines()[-1]), scratch / "c", target
 
@@ -139,10 +139,12 @@ def test_the_figures_are_those_of_fios_own_output(finished):
 
 @pytest.mark.unmeasured
 def test_a_killed_campaign_goes_on_where_it_was(disk_dir, tmp_path):
-    file = campaign(tmp_path, f'path = "{disk_dir}"', rw=["read"], visits=3)
+    file = campaign(
+        tmp_path, f'path = "{disk_dir}"', rw=["read"], visits=3, window="1s"
+    )  # long enough to be met running
     process = start("map", "--campaign", file, "-o", tmp_path / "c")
     journal = tmp_path / "c"
-    wait_for(lambda: running(journal), 60)
+    wait_for(lambda: running(journal))
     (fio,) = fio_below(process.pid)
     process.send_signal(signal.SIGKILL)
     process.wait()
@@ -169,10 +171,10 @@ def test_a_stopped_campaign_cleans_keeps_and_tells_the_signal(disk_dir, tmp_path
     file = campaign(tmp_path, f'path = "{disk_dir}"', bs=["64k"], visits=20)
     process = start("map", "--campaign", file, "-o", tmp_path / "c")
     journal = tmp_path / "c"
-    wait_for(lambda: running(journal), 60)
-    wait_for(lambda: a_section_ended(journal), 60)
+    wait_for(lambda: running(journal))
+    wait_for(lambda: a_section_ended(journal))
     process.send_signal(signal.SIGINT)
-    _, stderr = process.communicate(timeout=60)
+    _, stderr = process.communicate(timeout=300)
     assert process.returncode == -signal.SIGINT
     assert "ioatlas resume" in stderr
     assert list(disk_dir.iterdir()) == []
@@ -274,7 +276,7 @@ def test_a_server_that_dies_costs_no_finished_visit(nbd, tmp_path):
         lambda: running(journal) and rows(journal, "select 1 from visit where status='done' and purpose='sweep'"), 60
     )
     nbd.kill()
-    _, stderr = process.communicate(timeout=90)
+    _, stderr = process.communicate(timeout=300)
     assert process.returncode == 4, stderr
     assert "ioatlas resume" in stderr
     assert "Traceback" not in stderr

@@ -70,7 +70,6 @@ def _swept(directory):
 
 
 @needs("nbdkit")
-@pytest.mark.unmeasured
 @pytest.mark.long("stats", "run")
 def test_a_drifting_target_is_told_and_nothing_is_lost(tmp_path, moved):
     """Over ten times slower in the middle of the sweep, however long that takes."""

@@ -66,7 +66,7 @@ def test_pods_are_clients_and_leave_nothing(cluster, tmp_path):
         job = "[j]\nthread=1\nfilename=/data/x\nsize=1m\nrw=write\nwrite_bw_log=j\n"
         (tmp_path / "job.fio").write_text(job)
         command = [find_fio().path, "--output-format=json", "--output=out.json", *arguments]
-        subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=60)
+        subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=300)
         text = (tmp_path / "out.json").read_text()
         entries = json.loads(text[text.index("{") :])["client_stats"]
         assert [one["write"]["io_bytes"] for one in entries if one["jobname"] == "j"] == [1 << 20] * 2

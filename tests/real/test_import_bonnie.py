@@ -33,7 +33,7 @@ def test_real_bonnie(tmp_path):
             check=True,
             capture_output=True,
             text=True,
-            timeout=240,
+            timeout=300,
         )
         readings, problems = read_text(done.stdout, tmp_path)
         if readings:

@@ -50,7 +50,7 @@ def test_killed_in_the_middle_it_leaves_nothing_once_resumed(disk_dir, tmp_path)
     out = tmp_path / "killed"
     command = [sys.executable, "-m", "ioatlas", "map", "--campaign", str(asked(tmp_path, target)), "-o", str(out)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as session:
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 300
         while not list(target.rglob("[fr].*.*")) and time.monotonic() < deadline:
             time.sleep(0.01)
         os.kill(session.pid, signal.SIGKILL)

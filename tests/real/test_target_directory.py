@@ -270,7 +270,7 @@ def test_a_silent_file_system_does_not_hold_us(bench, monkeypatch):
     finally:
         process.send_signal(signal.SIGCONT)
         run("fusermount3", "-u", "-z", str(point))
-        process.wait(timeout=60)
+        process.wait(timeout=300)
 
 
 @needs("nbdkit", "nbdfuse")

@@ -23,7 +23,7 @@ def bytes_of_jobs(translation: Translation, folder: Path) -> list[tuple[str, int
     text = scaled(translation).job_file.replace("group_reporting=1\n", "").replace("group_reporting\n", "")
     (folder / "job.fio").write_text(text)
     done = subprocess.run(
-        ["fio", "--output-format=json", "job.fio"], capture_output=True, text=True, cwd=folder, timeout=120, check=False
+        ["fio", "--output-format=json", "job.fio"], capture_output=True, text=True, cwd=folder, timeout=300, check=False
     )
     assert done.returncode == 0, done.stderr + done.stdout
     found = json.loads(done.stdout[done.stdout.index("{") :])["jobs"]

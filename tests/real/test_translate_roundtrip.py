@@ -56,7 +56,7 @@ def run(
     path = folder / "job.fio"
     path.write_text(replace(translation, jobs=tuple(jobs)).job_file)
     done = subprocess.run(
-        ["fio", "--output-format=json", str(path)], capture_output=True, text=True, cwd=folder, timeout=120, check=False
+        ["fio", "--output-format=json", str(path)], capture_output=True, text=True, cwd=folder, timeout=300, check=False
     )
     assert done.returncode == 0, done.stderr + done.stdout
     found = json.loads(done.stdout[done.stdout.index("{") :])["jobs"]

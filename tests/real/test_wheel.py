@@ -20,7 +20,7 @@ EXPLORER = ROOT / "src" / "ioatlas" / "report" / "explorer"
 
 def build(source: Path, out: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out), str(source)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def test_the_wheel_works_on_its_own(source: Path, tmp_path: Path, monkeypatch: p
     monkeypatch.delenv("PYTHONPATH", raising=False)
     shutil.copytree(EXPLORER, source / "src" / "ioatlas" / "report" / "explorer")
     man = [sys.executable, str(ROOT / "scripts" / "man.py"), str(source / "build" / "man")]
-    subprocess.run(man, check=True, timeout=60, stdout=subprocess.DEVNULL)
+    subprocess.run(man, check=True, timeout=300, stdout=subprocess.DEVNULL)
     done = build(source, tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     (wheel,) = tmp_path.glob("*.whl")
@@ -61,7 +61,7 @@ def test_the_wheel_works_on_its_own(source: Path, tmp_path: Path, monkeypatch: p
     venv.create(tmp_path / "venv", with_pip=True)
     python = tmp_path / "venv" / "bin" / "python"
     subprocess.run(
-        [python, "-m", "pip", "install", "-q", "--no-deps", "--no-index", str(wheel)], check=True, timeout=120
+        [python, "-m", "pip", "install", "-q", "--no-deps", "--no-index", str(wheel)], check=True, timeout=300
     )
     # The dependencies are those of this environment: a path line adds them without this checkout, whose own path file
     # is not read.

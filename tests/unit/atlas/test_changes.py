@@ -154,7 +154,7 @@ def test_a_campaign_that_is_deleted_is_free_again(database, desk):
 
 def test_of_two_that_publish_the_same_at_once_one_is_refused(client, people, monkeypatch):
     """Both have looked for another's before either is written."""
-    both, keep = threading.Barrier(2, timeout=60), Blobs.keep
+    both, keep = threading.Barrier(2, timeout=300), Blobs.keep
 
     def keep_together(*given):
         both.wait()

@@ -136,7 +136,7 @@ def test_what_is_refused_counts_for_the_quota_too(database, blobs, people):
 
 
 def test_two_equal_uploads_at_once_are_one_result(client, people, monkeypatch):
-    both = threading.Barrier(2, timeout=60)
+    both = threading.Barrier(2, timeout=300)
     read = admission.read
 
     def read_together(*given):

@@ -168,6 +168,6 @@ def test_bash_completes_commands_for_real(tmp_path):
     environment = {**os.environ, "COMP_WORDS": "ioatlas pro", "COMP_CWORD": "1", "_IOATLAS_COMPLETE": "bash_complete"}
     code = "from ioatlas.cli import main; main()"
     done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False, timeout=300
     )
     assert set(done.stdout.split()) == {"plain,probe", "plain,product", "plain,profiles"}

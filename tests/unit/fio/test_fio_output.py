@@ -291,7 +291,7 @@ def test_real_fio_agrees_with_itself(tmp_path):
         "--output-format=json+",
         f"--output={out}",
     ]
-    subprocess.run(command, check=True, capture_output=True, timeout=60)
+    subprocess.run(command, check=True, capture_output=True, timeout=300)
     output, problems = one(out.read_text())
     assert problems == ()
     read, write = (output.jobs[0].directions[name] for name in ("read", "write"))

@@ -40,7 +40,7 @@ def run(tree, operation, direction="read"):
     process = names_process(told, tree, limit_seconds=60)
     assert json.loads((tree / TOLD).read_text())["operation"] == operation
     return subprocess.run(
-        [sys.executable, *process.arguments], cwd=tree, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, *process.arguments], cwd=tree, capture_output=True, text=True, timeout=300, check=False
     )
 
 

@@ -33,7 +33,7 @@ def places(tmp_path):
 
 
 def until(condition):
-    end = time.monotonic() + 60
+    end = time.monotonic() + 300
     while not (found := condition()):
         assert time.monotonic() < end
         time.sleep(0.02)

@@ -25,7 +25,7 @@ STOPS = np.array([[int(color[i : i + 2], 16) for i in (1, 3, 5)] for color in CI
 def draw(script: Path, *arguments: str, cwd: Path | None = None) -> None:
     """Run gnuplot; a warning is a failure."""
     run = subprocess.run(
-        ["gnuplot", *arguments, str(script)], capture_output=True, text=True, timeout=60, check=False, cwd=cwd
+        ["gnuplot", *arguments, str(script)], capture_output=True, text=True, timeout=300, check=False, cwd=cwd
     )
     assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
 

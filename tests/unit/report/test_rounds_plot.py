@@ -69,7 +69,7 @@ def test_data_are_in_the_unit_of_the_axis_and_the_window_alone_has_average_and_f
             text=True,
             check=False,
             cwd=tmp_path,
-            timeout=60,
+            timeout=300,
         )
         assert (run.returncode, run.stderr) == (0, "")
         drawn = (tmp_path / "steady.svg").read_text()
