@@ -471,6 +471,7 @@ def _session(
     sites = sites_of(plan, emit)
     runner = Runner(journal, plan, procedure, sites, environment, emit=emit, stop_asked=stop_asked, began=began)
     runner.recover()
+    runner.look_around()
     facts = environment.conditions(
         environment.executor, plan.targets, journal.directory, client=not runner.budget.short
     )

@@ -81,6 +81,7 @@ def environment(executor: SimulatedExecutor) -> Environment:
         telemetry=lambda _watched, _meters: NoTelemetry(executor.clock),
         watched=lambda _location: Watched((), (), ""),
         meters=lambda _directory: [],
+        background=lambda _watched, _seconds: None,
         check_hosts=lambda *_: None,
         conditions=lambda _executor, _targets, _directory, **_: {"ioatlas": __version__, "fio": VERSION, "targets": {}},
     )

@@ -17,7 +17,20 @@ from dataclasses import dataclass
 
 from ioatlas.analysis.best import SAID, best_of, groups, speed, with_fresh
 from ioatlas.analysis.cache import CacheReport, CacheVerdict
-from ioatlas.analysis.causes import IN_BYTES, REFILL, TARGET, Cause, Odds, Share, busy, has_room, odds, shares_of
+from ioatlas.analysis.causes import (
+    IN_BYTES,
+    REFILL,
+    TARGET,
+    Cause,
+    Odds,
+    Share,
+    busy,
+    crowded,
+    has_room,
+    odds,
+    others_words,
+    shares_of,
+)
 from ioatlas.analysis.ceilings import Ceiling
 from ioatlas.analysis.refill import Refills, refill_shares
 from ioatlas.analysis.shape import Case, PathView, Place, Seen, find_shapes
@@ -219,6 +232,8 @@ def _share(case: Case, causes: frozenset[Cause], bounds: Sequence[Share]) -> flo
     """How far what is named is used: of its bound, of the client's processors, or of the plateau behind both."""
     if causes <= {Cause.LATENCY}:
         return None
+    if causes <= {Cause.OTHERS}:
+        return case.seen.others
     if causes <= {Cause.CPU} and (seen := busy(case)) is not None:
         return min(1.0, seen[1])
     mine = [one.share for one in bounds if one.cause in causes and (one.cause is Cause.CPU or not one.compared)]
@@ -272,6 +287,8 @@ def _known_limit(case: Case, bounds: Sequence[Share]) -> Limit | None:
         seen = busy(case)
         text = seen[2] if seen is not None and seen[0] else ""
         told = "the load generator did not keep its I/Os in flight"
+        if crowded(case):
+            return _proven(case, Cause.OTHERS, (told, others_words(case)), bounds, SAID, case.seen.others)
         return _proven(case, "client CPU", (told, text) if text else (told,), bounds, SAID, seen[1] if seen else None)
     if case.cache is not None and case.cache.word == "suspect":
         return Limit(evidence=(f"a cache may have answered: {case.cache.evidence[0].sentence}",))

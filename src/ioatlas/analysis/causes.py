@@ -24,6 +24,7 @@ class Cause(StrEnum):
     """Candidates. 'bandwidth' and 'IOPS' are those of the target, or of the drive where it is this machine's."""
 
     CPU = "client CPU"
+    OTHERS = "other programs on this client"
     LINK = "link"
     BUS = "client bus"
     INTERFACE = "drive interface"
@@ -44,6 +45,7 @@ IN_BYTES = frozenset({Cause.LINK, Cause.BUS, Cause.INTERFACE, Cause.BYTES})
 
 PRIOR: Mapping[Cause, float] = {
     Cause.CPU: 1.0,
+    Cause.OTHERS: 1.0,
     Cause.LINK: 1.0,
     Cause.BUS: 1.0,
     Cause.INTERFACE: 1.0,
@@ -68,6 +70,7 @@ FLAT, GROWS, EITHER, ANY = "flat", "grows", "either", "any"
 SAME_BYTES, SAME_IOS, BETWEEN = "same bytes", "same I/Os", "between"
 EXPECTED: Mapping[Cause, tuple[str, str, str]] = {
     Cause.CPU: (FLAT, EITHER, BETWEEN),
+    Cause.OTHERS: (ANY, ANY, ANY),
     Cause.LINK: (FLAT, FLAT, SAME_BYTES),
     Cause.BUS: (FLAT, FLAT, SAME_BYTES),
     Cause.INTERFACE: (FLAT, FLAT, SAME_BYTES),
@@ -90,6 +93,8 @@ WAITED, CROWDED = ((0.6, 20.0), (0.3, 4.0), (UNHINDERED, 1.0), (0.0, 0.3)), 2.0
 """Weight of processors that are full of others' work, from so much on that fio waited for one; where that is unknown.
 """
 GENERATOR_FULL, GENERATOR_ROOM = 0.80, 0.60
+CROWD = 0.3
+"""Share of the processors from which other programs may keep a load from running."""
 CORES_FULL, CORES_ROOM = 0.95, 0.85
 OWN_SHARE, SOFTIRQ_CORE = 0.2, 0.5
 STOLEN = 0.1
@@ -181,7 +186,11 @@ def odds(case: Case, bounds: Iterable[Share]) -> Odds:
 
 
 def _possible(cause: Cause, case: Case, shares: Iterable[Share]) -> bool:
-    """A bus, an interface or a rate limit only where it is known; a link also where the path crosses a wire."""
+    """A bus, an interface or a rate limit only where it is known; a link also where the path crosses a wire. Other
+    programs only where they were seen.
+    """
+    if cause is Cause.OTHERS:
+        return crowded(case)
     if cause not in (Cause.LINK, Cause.BUS, Cause.INTERFACE, *REFILL):
         return True
     return any(one.cause is cause for one in shares) or (cause is Cause.LINK and case.path.remote)
@@ -323,12 +332,14 @@ def _processor(case: Case, shares: Iterable[Share]) -> Iterator[Piece]:
     """How full the client's processors were, and a target in memory by the same path."""
     full = busy(case)
     memory = next((one for one in shares if one.compared and one.share >= FAR), None)
-    if full is not None and full[0]:
+    if crowded(case):
+        yield Piece({Cause.OTHERS: FULL, Cause.CPU: ROOM}, others_words(case))
+    elif full is not None and full[0]:
         yield Piece({Cause.CPU: FULL}, full[2])
     elif has_room(case):
-        crowded = case.seen.cores is not None and case.seen.cores >= CORES_ROOM
+        filled = case.seen.cores is not None and case.seen.cores >= CORES_ROOM
         told = "other work fills the client's processors, but fio seldom waits for them"
-        yield Piece({Cause.CPU: ROOM}, told if crowded else "the client's processors have room")
+        yield Piece({Cause.CPU: ROOM}, told if filled else "the client's processors have room")
     elif strained(case):
         yield Piece({Cause.CPU: STRAINED}, full[2] if full else "")
     elif full is not None and (case.seen.cores or 0.0) >= CORES_ROOM:
@@ -355,15 +366,28 @@ def _waits_long(case: Case, shares: Iterable[Share]) -> bool:
     return single is not None and single.flat and any(one.compared and one.share <= FAR_BELOW for one in shares)
 
 
+def crowded(case: Case) -> bool:
+    """Whether other programs filled the client's processors, and fio waited for one because of them."""
+    seen = case.seen
+    if not seen.cpu or (seen.cores or 0.0) < CORES_ROOM or seen.others < max(CROWD, own_share(case)):
+        return False
+    return case.estimate.verdict in LOWER_BOUND or not seen.waiting or median(seen.waiting) >= HINDERED
+
+
+def others_words(case: Case) -> str:
+    load = median(one.load for one in case.seen.cpu)
+    return f"other programs took {case.seen.others:.0%} of the client's processors, the load {load:.0%}"
+
+
 def busy(case: Case) -> tuple[bool, float, str] | None:
     """Whether fio's threads or all cores are full, the fullest and in words; None where nothing watched them."""
     seen = case.seen
     found: list[tuple[bool, float, str]] = []
     generator, limited = seen.generator_share, case.estimate.verdict in LOWER_BOUND
     if limited or generator is not None:
-        share = max(generator or 0.0, GENERATOR_FULL if limited else 0.0)
-        text = f"each of fio's jobs takes {generator or share:.0%} of a core"
-        found.append((share >= GENERATOR_FULL, share, text))
+        share = GENERATOR_FULL if generator is None else generator
+        text = f"each of fio's jobs takes {share:.0%} of a core"
+        found.append((limited or share >= GENERATOR_FULL, share, text))
     if seen.cores is not None:
         own = own_share(case)
         text = f"the client's {seen.n_cores} cores are {seen.cores:.0%} busy, fio's own share {own:.0%}"

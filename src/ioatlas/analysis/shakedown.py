@@ -19,6 +19,8 @@ Verdict = Literal["ok", "warning", "failed", "unknown"]
 HEADROOM = 3.0
 """The generator must reach three times what it is to measure, else its own cost is in the result."""
 BUSY_CORE, BUSY_DISK, BUSY_LINK = 0.20, 0.05, 0.02
+CROWDED = 0.40
+"""Share of the processors from which a load could not be told from what else runs."""
 GOOD_CLOCKS = frozenset({"tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page"})
 
 
@@ -103,9 +105,9 @@ def background_checks(usage: Usage | None) -> Iterator[Check]:
     busy = f"processors are {mean:.0%} busy without us"
     yield Check(
         "background cpu",
-        "warning" if mean > BUSY_CORE else "ok",
+        "failed" if mean > CROWDED else "warning" if mean > BUSY_CORE else "ok",
         busy,
-        "end what runs, or measure when it has ended" if mean > BUSY_CORE else "",
+        "end what runs (`top` names it), or measure when it has ended" if mean > BUSY_CORE else "",
     )
     if usage.steal > 0.01:
         yield Check(

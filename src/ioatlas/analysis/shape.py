@@ -15,7 +15,7 @@ from ioatlas.analysis.cache import CacheVerdict
 from ioatlas.analysis.ceilings import Ceiling
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.usage import Usage
+from ioatlas.model.usage import CpuShares, Usage
 from ioatlas.model.verdict import WITHHELD, VerdictClass, VerdictCode, verdict_class
 
 _MORE = {"numjobs": "the jobs", "iodepth": "the iodepth"}
@@ -48,11 +48,18 @@ class Seen:
     """What was seen beside the visits of one cell. generator: fio's CPU, share of a core for each job, by visit.
 
     waiting: share of the time that fio's threads stood ready and waited for a processor, by visit.
+    cpu: what the load and other programs took of the machine's processors, by visit.
     """
 
     usages: tuple[Usage, ...] = ()
     generator: tuple[float, ...] = ()
     waiting: tuple[float, ...] = ()
+    cpu: tuple[CpuShares, ...] = ()
+
+    @property
+    def others(self) -> float:
+        """Share of the machine's processors that other programs took; 0 where nobody counted."""
+        return median(one.others for one in self.cpu) if self.cpu else 0.0
 
     @property
     def cores(self) -> float | None:

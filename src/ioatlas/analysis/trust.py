@@ -46,6 +46,8 @@ MOVED = Limit(0.10, 0.25)
 """Change of a best value when it was measured again, unless it lies within its own interval and below 10%."""
 OTHER_LOAD = Limit(0.02, 0.10)
 """Bytes on the path that the load did not move, of those it moved."""
+OTHER_PROGRAMS = Limit(0.15, 0.40)
+"""Share of the client's processors that other programs took."""
 SHIFT = Limit(0.10, 0.50)
 """Level of a pass or of the baseline cell against the others."""
 CELLS = Limit(0.05, 0.25)
@@ -139,6 +141,15 @@ def _other_load(result: CampaignResult, _measured: Sequence[Estimate], _best: Se
         for one in result.other_traffic[:2]
     )
     yield Doubt(DoubtCode.OTHER_LOAD, level, f"Other disk activity: {told} than asked for.", IDLE)
+
+
+def _other_programs(
+    result: CampaignResult, _measured: Sequence[Estimate], _best: Sequence[Headline]
+) -> Iterator[Doubt]:
+    level = OTHER_PROGRAMS.level(result.others_cpu or 0.0)
+    if level is not Trust.GOOD:
+        text = f"Other programs took {result.others_cpu or 0.0:.0%} of this client's processors."
+        yield Doubt(DoubtCode.OTHER_PROGRAMS, level, text, IDLE)
 
 
 def _moved(_result: CampaignResult, _measured: Sequence[Estimate], best: Sequence[Headline]) -> Iterator[Doubt]:
@@ -361,8 +372,9 @@ def _imported(result: CampaignResult, measured: Sequence[Estimate], _best: Seque
 
 
 _RULES: tuple[_Rule, ...] = (
-    *(_corrupted, _nothing, _cached, _holes, _other_load, _moved, _uncertain, _disagreeing, _drifted, _unsteady),
-    *(_rounds, _reduced, _map_error, _failed, _skipped, _discarded, _client, _once, _few_ios, _unfinished, _imported),
+    *(_corrupted, _nothing, _cached, _holes, _other_load, _other_programs, _moved, _uncertain, _disagreeing, _drifted),
+    *(_unsteady, _rounds, _reduced, _map_error, _failed, _skipped, _discarded, _client, _once, _few_ios, _unfinished),
+    *(_imported,),
 )
 
 

@@ -15,7 +15,7 @@ from ioatlas.testbed.power_log import PowerLog
 from ioatlas.testbed.telemetry import Sample
 
 LINES = RAW.removesuffix(".gz")
-NOT_FROM_LINES = frozenset({"telemetry_seconds", "meters_failed", "watts", "also_moved", "waiting"})
+NOT_FROM_LINES = frozenset({"telemetry_seconds", "meters_failed", "watts", "also_moved", "waiting", "cpu"})
 OF_CLIENTS = "clients"
 
 

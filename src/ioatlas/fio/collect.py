@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -79,6 +80,19 @@ def _parts(job: FioJob, series: dict[str, Series], stream: str, cell: Cell) -> t
         )
         parts.append(with_flush(part, job.flush, cell) if direction == "write" else part)
     return tuple(parts)
+
+
+def _cores(section: Section, jobs: Sequence[FioJob]) -> tuple[float, float] | None:
+    """Cores' worth of user and system time of all jobs: fio tells per cent of a core, the mean of the jobs that it
+    reports together. None of a load of names, which counts none.
+    """
+    if section.cell.option.get("ioengine") == "names":
+        return None
+    shares = [
+        (cell.numjobs * (job.usr_cpu_percent or 0.0) / 100, cell.numjobs * (job.sys_cpu_percent or 0.0) / 100)
+        for (_, _, cell), job in zip(section.jobs, jobs, strict=True)
+    ]
+    return sum(user for user, _ in shares), sum(system for _, system in shares)
 
 
 def complete_output(directory: Path) -> FioOutput | None:
@@ -156,6 +170,7 @@ def read_batch(
             next((job.error for _, _, job in jobs if job.error), 0) or 0,
             max((job.usr_cpu_percent or 0.0) + (job.sys_cpu_percent or 0.0) for _, _, job in jobs),
             purposes.get(section.visit_id, Purpose.SWEEP),
+            load_cores=_cores(section, [job for _, _, job in jobs]),
         )
         overlap_ms = 0
         state, reason = _state(section, visit, ran_ms)

@@ -232,10 +232,19 @@ def _sum(place: int, section: Section, loads: Sequence[_Load], begin: float) -> 
         started_at=begin,
         parts=tuple(parts),
         cpu_percent=max(busy, default=None),
+        load_cores=_cores([one.visit for one in loads]),
         clients=tuple(clients),
         clock_error_ms=max(one.clock_error_ms for one in loads) if len(loads) > 1 else 0.0,
         targets=tuple(targets),
     )
+
+
+def _cores(visits: Sequence[Visit]) -> tuple[float, float] | None:
+    """What all loads took of processors together; None where one does not tell."""
+    told = [one.load_cores for one in visits if one.load_cores is not None]
+    if len(told) < len(visits):
+        return None
+    return sum(user for user, _ in told), sum(system for _, system in told)
 
 
 def _by(pieces: Sequence[_Piece], name_of: Callable[[_Source], str]) -> dict[str, list[_Piece]]:

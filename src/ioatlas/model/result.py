@@ -83,6 +83,8 @@ class CampaignResult:
     """Bytes written to the targets, by what they were written for."""
     other_traffic: tuple[OtherTraffic, ...] = ()
     """What else was on the paths while they were measured, where it was too much."""
+    others_cpu: float | None = None
+    """Share of the client's processors that other programs took in the middle one of the visits; None if not known."""
     blind_checks: tuple[BlindCheck, ...] = ()
     """Of an adaptive map: one for each target."""
     n_not_reached: int = 0

@@ -26,6 +26,7 @@ class DoubtCode(StrEnum):
     CACHED = "cached"
     HOLES = "holes"
     OTHER_LOAD = "other-load"
+    OTHER_PROGRAMS = "other-programs"
     MOVED = "moved"
     UNCERTAIN = "uncertain"
     DISAGREE = "runs-disagree"

@@ -46,11 +46,27 @@ class NfsUsage:
 
 
 @dataclass(frozen=True)
+class Beside:
+    """Shares of all cores' time during a batch: user time of our own process, system time of programs not ours."""
+
+    own_user: float
+    others_system: float
+
+
+@dataclass(frozen=True)
+class CpuShares:
+    """Shares of all cores' time during a visit: of its load, and of programs that are not ours."""
+
+    load: float
+    others: float
+
+
+@dataclass(frozen=True)
 class Usage:
     """Everything over `seconds`.
 
     core_busy:  share of the time each core was not idle (iowait counts as idle), in core order.
-    softirq, steal, iowait: shares of all cores' time.
+    softirq, steal, iowait: shares of all cores' time. user: likewise, of all programs; None where nothing told it.
     pressure:   share of the time in which some task (or all: '.full') waited, by 'cpu.some', 'io.full' ... (kernel:
                 accounting/psi).
     cache:      deltas of page-cache counters (kernel names of /proc/vmstat).
@@ -68,6 +84,7 @@ class Usage:
     pressure: Mapping[str, float] = field(default_factory=dict)
     cache: Mapping[str, int] = field(default_factory=dict)
     nfs: NfsUsage | None = None
+    user: float | None = None
 
     @property
     def busiest_core(self) -> float | None:

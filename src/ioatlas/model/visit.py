@@ -166,6 +166,8 @@ class Visit:
     clients: tuple[ClientPart, ...] = ()
     clock_error_ms: float = 0.0
     targets: tuple[TargetPart, ...] = ()
+    load_cores: tuple[float, float] | None = None
+    """Cores' worth of user and system time that its load took: known until it is in the journal, like what follows."""
     waiting: float | None = None
     """Share of its time in which the load's threads stood ready and waited for a processor: known as it is judged."""
 

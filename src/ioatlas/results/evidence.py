@@ -29,11 +29,11 @@ from ioatlas.model.limit import Bound
 from ioatlas.model.outcomes import IdleWatts, Meters
 from ioatlas.model.purpose import COUNTED, Purpose
 from ioatlas.model.testbed import Testbed
-from ioatlas.model.usage import Usage
+from ioatlas.model.usage import CpuShares, Usage
 from ioatlas.model.visit import Visit
 from ioatlas.results.counts import Counts, counted_in_windows
 from ioatlas.store.journal import Journal
-from ioatlas.testbed.visit_usage import usage_of
+from ioatlas.testbed.visit_usage import cpu_shares_of, usage_of
 
 
 def judge(
@@ -191,6 +191,7 @@ def _seen(visits: Iterable[Visit], telemetry: Mapping[int, Mapping[str, Any]]) -
     usages: dict[str, list[Usage]] = {}
     generator: dict[str, list[float]] = {}
     waiting: dict[str, list[float]] = {}
+    cpu: dict[str, list[CpuShares]] = {}
     for visit in visits:
         if visit.discarded or visit.purpose not in COUNTED:
             continue
@@ -199,11 +200,18 @@ def _seen(visits: Iterable[Visit], telemetry: Mapping[int, Mapping[str, Any]]) -
             usages.setdefault(visit.cell_key, []).append(usage)
         if (waited := telemetry.get(visit.visit_id, {}).get("waiting")) is not None:
             waiting.setdefault(visit.cell_key, []).append(waited)
+        if (shares := cpu_shares_of(telemetry.get(visit.visit_id, {}))) is not None:
+            cpu.setdefault(visit.cell_key, []).append(shares)
         if visit.cpu_percent is not None:
             generator.setdefault(visit.cell_key, []).append(visit.cpu_percent / 100)
     keys = usages.keys() | generator.keys()
     return {
-        key: Seen(tuple(usages.get(key, ())), tuple(generator.get(key, ())), tuple(waiting.get(key, ())))
+        key: Seen(
+            tuple(usages.get(key, ())),
+            tuple(generator.get(key, ())),
+            tuple(waiting.get(key, ())),
+            tuple(cpu.get(key, ())),
+        )
         for key in keys
     }
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from ioatlas.analysis.best import with_fresh
@@ -37,7 +38,7 @@ from ioatlas.model.testbed import Testbed, value_text
 from ioatlas.model.units import format_duration
 from ioatlas.model.visit import Visit
 from ioatlas.results.counts import Counts, batch_counts, counted_findings, counted_paths, foreign_traffic
-from ioatlas.results.evidence import judge, meter_facts
+from ioatlas.results.evidence import is_remote, judge, meter_facts
 from ioatlas.results.factors import with_factors
 from ioatlas.results.history import load_history
 from ioatlas.results.imported import is_imported, load_imported, with_imported
@@ -48,7 +49,7 @@ from ioatlas.results.together import loaded_targets
 from ioatlas.store.journal import FILE_NAME, Journal
 from ioatlas.target.preparation import WORDS
 from ioatlas.testbed.facts_file import testbeds
-from ioatlas.testbed.visit_usage import records_by_visit
+from ioatlas.testbed.visit_usage import cpu_shares_of, records_by_visit
 
 PATH_FACTS = frozenset(
     {"mount", "device", "drive", "nic", "server", "path", "nfs", "cifs", "smb", "iscsi", "fs", "target"}
@@ -262,6 +263,7 @@ def _with_drift(read: _Read, result: CampaignResult, judged: Sequence[Finding]) 
         charts=charts,
         tables=(*_share_tables(result), *tables),
         other_traffic=foreign_traffic(read.counts),
+        others_cpu=_others_cpu(read),
         blind_checks=blind_checks(read.parts.journal.kept(Maps)),
         findings=(
             *integrity_findings(read.parts.journal.kept(Integrity).checks),
@@ -281,6 +283,16 @@ def _with_drift(read: _Read, result: CampaignResult, judged: Sequence[Finding]) 
             ),
         ),
     )
+
+
+def _others_cpu(read: _Read) -> float | None:
+    """The middle one of the visits that count. None of a server on this machine: it is one of the other programs."""
+    if any(bed.value("server.address") and not is_remote(bed) for bed in read.beds.values()):
+        return None
+    records = records_by_visit(read.parts.journal.usages())
+    told = [cpu_shares_of(records.get(visit.visit_id, {})) for visit in read.visits if not visit.discarded]
+    shares = [one.others for one in told if one is not None]
+    return median(shares) if shares else None
 
 
 def _share_tables(result: CampaignResult) -> tuple[Table, ...]:

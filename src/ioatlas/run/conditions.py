@@ -9,13 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from ioatlas import __version__, beneath
+from ioatlas.analysis.shakedown import background_checks
 from ioatlas.errors import IoAtlasError
 from ioatlas.fio.batch import Section
 from ioatlas.fio.executor import Executor
 from ioatlas.fio.jobfile import JobValue
 from ioatlas.model.outcomes import HoleCheck, IdleWatts, KeptMeter, Meters
+from ioatlas.model.status import RemarkKind
 from ioatlas.model.target import Target
 from ioatlas.model.testbed import Fact, Testbed
+from ioatlas.model.usage import Usage
 from ioatlas.store.journal import Journal
 from ioatlas.testbed import testbed
 from ioatlas.testbed.facts_file import FACTS_FILE
@@ -132,6 +135,13 @@ def _round_trip(bed: Testbed) -> list[Fact]:
             Fact("path.round_trip", None, "", "unknown", how, note="the server answers neither ping nor a connection")
         ]
     return [Fact("path.round_trip", round(seconds, 9), "s", "known", how)]
+
+
+def tell_background(usage: Usage | None, remark: Callable[[RemarkKind, str], None]) -> None:
+    """Say what else this machine does before the first load, where that is too much to measure beside it."""
+    for check in background_checks(usage) if usage is not None else ():
+        if check.verdict != "ok":
+            remark(RemarkKind.WARNING, f"Before the first load {check.sentence}: {check.advice}.")
 
 
 class HoleChecks:

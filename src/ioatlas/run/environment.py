@@ -14,10 +14,12 @@ from ioatlas.fio.executor import Executor, SystemExecutor
 from ioatlas.fleet.executor import FleetExecutor
 from ioatlas.model.cell import Cell
 from ioatlas.model.target import Target
+from ioatlas.model.usage import Usage
 from ioatlas.run.conditions import conditions
 from ioatlas.run.hosts import HostTelemetry, check_hosts
 from ioatlas.run.telemetry import BatchTelemetry
 from ioatlas.testbed.facts_file import meters_of
+from ioatlas.testbed.measured import background
 from ioatlas.testbed.power import Meter
 from ioatlas.testbed.telemetry import Watched, watched_of
 
@@ -31,6 +33,8 @@ class Environment:
     watched: Callable[[str], Watched] = watched_of
     meters: Callable[[Path], list[Meter]] = meters_of
     conditions: Callable[..., dict[str, Any]] = conditions
+    background: Callable[[Watched, float], Usage | None] = background
+    """What this machine does while we do nothing."""
     check_hosts: Callable[[FleetExecutor, Mapping[str, Target], str, Iterable[Cell]], None] = check_hosts
     fleet: FleetExecutor | None = None
     """Of a campaign that several clients make: the executor once more, by what only a fleet has."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -117,14 +117,14 @@ class HostTelemetry(BatchTelemetry):
             place = None if directory is None else client_directory(directory, name)
             if place is not None and place.is_dir():
                 keep_raw(place / RAW, read)
-        return HostsSeen(here.samples, here.watts, here.cost_seconds, here.log, samples)
+        return HostsSeen(here.samples, here.watts, here.cost_seconds, here.log, clients=samples)
 
 
 @dataclass(frozen=True)
 class HostsSeen(Seen):
     """What was read on the clients. A visit's usage is that of the client with the busiest processors."""
 
-    clients: Mapping[str, tuple[Sample, ...]]
+    clients: Mapping[str, tuple[Sample, ...]] = field(default_factory=dict)
 
     @property
     def usage(self) -> Usage:

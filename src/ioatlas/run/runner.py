@@ -32,7 +32,7 @@ from ioatlas.model.together import on_members
 from ioatlas.model.units import format_duration
 from ioatlas.model.visit import Visit
 from ioatlas.run.budget import Budget
-from ioatlas.run.conditions import HoleChecks, note_power
+from ioatlas.run.conditions import HoleChecks, note_power, tell_background
 from ioatlas.run.environment import Environment
 from ioatlas.run.events import axes_of, progress_event, visit_events
 from ioatlas.run.fleet import FLEET_LEAST_MS, after_batch, sections_of_clients
@@ -50,6 +50,8 @@ from ioatlas.target.layout import last_line, remedy_for
 from ioatlas.target.preparation import TargetUse
 from ioatlas.target.sites import Sites
 
+BACKGROUND_SECONDS = 0.3
+"""How long this machine is looked at before the first load."""
 BATCH_SECONDS = 30.0
 LONGEST_BATCH_SECONDS = 60.0
 """What a killed process may cost; a batch takes CELLS_PER_BATCH visits at most, 30 s with usual windows."""
@@ -109,7 +111,8 @@ class Runner:
         self._bursts = Bursts()
         watched = {target.name: environment.watched(target.location) for target in plan.targets}
         self.meters = environment.meters(journal.directory)
-        self._telemetry = environment.telemetry(together(watched.values()), self.meters)
+        self._watched = together(watched.values())
+        self._telemetry = environment.telemetry(self._watched, self.meters)
         self._holes = HoleChecks(journal)
         self._gates = Gates(journal, watched)
         journal.keep(CountedPaths(self._gates.paths))
@@ -143,6 +146,11 @@ class Runner:
         if self.journal.discarded(ReasonCode.LATE):
             self._reinstate(self.journal.visits())
         self.journal.drop_planned("interrupted", purpose=Purpose.PROBE)
+
+    def look_around(self) -> None:
+        """Say what else runs here before anything is measured. What runs on other machines is not looked at."""
+        if self.environment.fleet is None or not self.environment.fleet.is_elsewhere:
+            tell_background(self.environment.background(self._watched, BACKGROUND_SECONDS), self.remark)
 
     def run(self) -> Summary:
         """Make all that is left to do; the targets are cleaned whatever happens. Raises PartialResultError when it ends

@@ -12,10 +12,11 @@ from typing import Any
 
 from ioatlas.fio.batch import Section
 from ioatlas.fio.collect import SectionResult
-from ioatlas.model.usage import Usage
+from ioatlas.model.usage import Beside, Usage
 from ioatlas.model.visit import Visit
 from ioatlas.testbed.power import Meter
 from ioatlas.testbed.power_log import PowerLog, PowerSample, mean_watts
+from ioatlas.testbed.programs import Programs, cpu_shares
 from ioatlas.testbed.telemetry import Sample, Sampler, Watched, usage_between
 from ioatlas.testbed.visit_usage import inside, usage_record, waiting
 
@@ -32,12 +33,14 @@ class BatchTelemetry:
         self._watched = watched
         self._power = PowerLog(meters)
         self._sampler: Sampler | None = None
+        self._programs: Programs | None = None
 
     def start(self, sections: Iterable[Section]) -> None:
         """Begin to read, often enough for the shortest of the sections."""
         shortest = min((section.runtime_ms for section in sections), default=1000) / 1000
         self._sampler = Sampler(self._watched, min(LONGEST_SECONDS, max(SHORTEST_SECONDS, shortest / READINGS)))
         self._power.start()
+        self._programs = Programs()
         self._sampler.start()
 
     def watch(self, pid: int) -> None:
@@ -51,10 +54,11 @@ class BatchTelemetry:
             return Seen((), self._power.stop(), 0.0, self._power)
         # Counters first: a meter may take its time to answer.
         recording, self._sampler = self._sampler.stop(), None
+        beside = self._programs.beside() if self._programs is not None else None
         watts = self._power.stop()
         if directory is not None:
             keep_raw(directory / RAW, recording.samples, watts)
-        return Seen(recording.samples, watts, recording.cost_seconds, self._power)
+        return Seen(recording.samples, watts, recording.cost_seconds, self._power, beside)
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,7 @@ class Seen:
     watts: tuple[PowerSample, ...]
     cost_seconds: float
     log: PowerLog
+    beside: Beside | None = None
 
     @property
     def usage(self) -> Usage:
@@ -90,6 +95,11 @@ class Seen:
             usage = inside(self.samples, begin, visit.started_at + runtime)
             entry: dict[str, Any] = usage_record(usage) if usage is not None else {}
             entry |= self.waited(visit)
+            # The load's own time is that of all of the visit, and so is the machine's here.
+            whole = inside(self.samples, visit.started_at, visit.started_at + visit.ran_ms / 1000)
+            shares = cpu_shares(whole, visit.load_cores, self.beside)
+            if shares is not None:
+                entry["cpu"] = {name: round(share, 3) for name, share in asdict(shares).items()}
             watts = mean_watts(self.watts, begin, visit.started_at + runtime)
             if watts:
                 entry["watts"] = {name: round(value, 3) for name, value in watts.items()}

@@ -225,7 +225,7 @@ def usage_between(first: Sample, last: Sample) -> Usage:
     def both(path: str) -> tuple[str, str] | None:
         return (first.raw[path], last.raw[path]) if path in first.raw and path in last.raw else None
 
-    busy, softirq, steal, iowait = _processors(both("/proc/stat"))
+    busy, softirq, steal, iowait, user = _processors(both("/proc/stat"))
     sent, again = _tcp(both("/proc/net/snmp"))
     waits = {kind: _pressure(both(f"/proc/pressure/{kind}"), seconds) for kind in ("cpu", "io", "memory")}
     return Usage(
@@ -241,15 +241,16 @@ def usage_between(first: Sample, last: Sample) -> Usage:
         pressure={f"{kind}.{key}": share for kind, shares in waits.items() for key, share in shares.items()},
         cache=_differences(both("/proc/vmstat")),
         nfs=_nfs(both(MOUNTSTATS)),
+        user=user,
     )
 
 
-def _processors(texts: tuple[str, str] | None) -> tuple[tuple[float, ...], float, float, float]:
-    """Busy share per core, and softirq, steal and iowait shares of all (columns of proc(5):
+def _processors(texts: tuple[str, str] | None) -> tuple[tuple[float, ...], float, float, float, float | None]:
+    """Busy share per core, and softirq, steal, iowait and user shares of all (columns of proc(5):
     user nice system idle iowait irq softirq steal).
     """
     if texts is None:
-        return (), 0.0, 0.0, 0.0
+        return (), 0.0, 0.0, 0.0, None
     before, after = (
         {
             line.split()[0]: [int(word) for word in line.split()[1:9]]
@@ -266,7 +267,7 @@ def _processors(texts: tuple[str, str] | None) -> tuple[tuple[float, ...], float
     cores = sorted((name for name in shares if name != "cpu"), key=lambda name: int(name[3:]))
     busy = tuple(sum(shares[name]) - shares[name][3] - shares[name][4] for name in cores)
     everything = shares.get("cpu", [0.0] * 8)
-    return busy, everything[6], everything[7], everything[4]
+    return busy, everything[6], everything[7], everything[4], everything[0] + everything[1]
 
 
 def _disks(texts: tuple[str, str] | None, seconds: float) -> dict[str, DiskUsage]:

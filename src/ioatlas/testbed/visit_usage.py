@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
-from ioatlas.model.usage import DiskUsage, NicUsage, Usage
+from ioatlas.model.usage import CpuShares, DiskUsage, NicUsage, Usage
 from ioatlas.testbed.telemetry import SCHEDULER, Sample, usage_between
 
 COVERED = 0.4
@@ -66,6 +66,12 @@ def usage_record(usage: Usage) -> dict[str, Any]:
 def records_by_visit(usages: Mapping[int, Mapping[str, Any]]) -> dict[int, Mapping[str, Any]]:
     """{visit_id: its record} from the usages of all batches, as the journal keeps them."""
     return {int(visit_id): record for usage in usages.values() for visit_id, record in usage.get("visits", {}).items()}
+
+
+def cpu_shares_of(record: Mapping[str, Any]) -> CpuShares | None:
+    """What the load of a visit, and other programs, took of the machine's processors; None where nobody counted."""
+    told = record.get("cpu")
+    return CpuShares(told["load"], told["others"]) if told else None
 
 
 def usage_of(record: Mapping[str, Any]) -> Usage | None:

@@ -16,7 +16,7 @@ from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.limit import UNDETERMINED
 from ioatlas.model.testbed import Testbed
-from ioatlas.model.usage import DiskUsage, Usage
+from ioatlas.model.usage import CpuShares, DiskUsage, Usage
 from ioatlas.model.verdict import VerdictCode
 
 QUIET = Seen((Usage(1.0, (0.2, 0.3)),), (0.2,))
@@ -274,6 +274,25 @@ def test_full_processors():
     assert not any("client CPU (" in text for text in unhindered.evidence)
     assert any("seldom waits" in text for text in unhindered.evidence)
     assert not any("have room" in text for text in unhindered.evidence), "others fill them"
+
+
+@pytest.mark.parametrize("verdict", [VerdictCode.STEADY, VerdictCode.CLIENT_LIMITED])
+def test_other_programs_that_fill_the_client_are_the_limit_by_name(verdict):
+    """Fio used 5% of the processors and others 92%: "client CPU 80%" was told."""
+    slow = [estimate(cell(4096, jobs, 16), 100e6 * (1 + 0.02 * jobs), verdict=verdict) for jobs in (2, 4)]
+    seen = replace(BUSY_ELSEWHERE, waiting=(0.8,), cpu=(CpuShares(0.05, 0.92),))
+    found = limit(judged(slow, seen=seen), cell(4096, 4, 16))
+    assert (found.resource, found.share) == ("other programs on this client", 0.92)
+    own = replace(FULL, waiting=(0.8,), cpu=(CpuShares(0.6, 0.35),))
+    assert limit(judged(slow, seen=own), cell(4096, 4, 16)).resource == "client CPU"
+    room = replace(QUIET, waiting=(0.01,), cpu=(CpuShares(0.05, 0.4),))
+    assert limit(judged(slow, seen=room), cell(4096, 4, 16)).resource != "other programs on this client"
+
+
+def test_a_limited_generator_is_told_by_its_own_share():
+    seen = Seen((Usage(1.0, (0.3, 0.3)),), (0.1,))
+    found = limit(judged([estimate(cell(), 1e8, verdict=VerdictCode.CLIENT_LIMITED)], seen=seen), cell())
+    assert (found.resource, found.share) == ("client CPU", 0.1)
 
 
 def test_processors_that_the_hypervisor_takes_count_against_the_target():

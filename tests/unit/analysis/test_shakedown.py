@@ -68,11 +68,13 @@ def test_background():
     busy = Usage(1.0, (0.9, 0.3), steal=0.05, disks={"sda": DiskUsage(0, 0, 0, 0, 0.4, 0.0, None)})
     assert verdicts(background_checks(idle)) == {"background cpu": "ok"}
     assert verdicts(background_checks(busy)) == {
-        "background cpu": "warning",
+        "background cpu": "failed",
         "steal": "warning",
         "background sda": "warning",
     }
     assert verdicts(background_checks(None)) == {"background": "unknown"}
+    assert verdicts(background_checks(Usage(1.0, (0.9, 0.9)))) == {"background cpu": "failed"}
+    assert verdicts(background_checks(Usage(1.0, (0.4, 0.2)))) == {"background cpu": "warning"}
 
 
 def test_the_interface_on_the_path():

@@ -75,6 +75,8 @@ FEW_IOS = [*row(), value(200, jobs=30, verdict=VerdictCode.TOO_SHORT)]
         ({"estimates": [*row(20)[:9], *row(20, None)[9:]]}, DoubtCode.MEASURED_ONCE, Trust.FAIR),
         ({"other_traffic": (OtherTraffic("vda", "read", 1e9, 0.05, 3, 9),)}, DoubtCode.OTHER_LOAD, Trust.FAIR),
         ({"other_traffic": (OtherTraffic("vda", "read", 1e9, 0.10, 3, 9),)}, DoubtCode.OTHER_LOAD, Trust.LOW),
+        ({"others_cpu": 0.2}, DoubtCode.OTHER_PROGRAMS, Trust.FAIR),
+        ({"others_cpu": 0.5}, DoubtCode.OTHER_PROGRAMS, Trust.LOW),
         ({"replicates": (ReplicateRow("nas", 2, 9, 0, 0.09, 0.01),)}, None, Trust.GOOD),
         ({"replicates": (ReplicateRow("nas", 2, 9, 0, 0.11, 0.01),)}, DoubtCode.DRIFT, Trust.FAIR),
         ({"replicates": (ReplicateRow("nas", 2, 9, 0, 1.1, 0.1),)}, DoubtCode.DRIFT, Trust.LOW),

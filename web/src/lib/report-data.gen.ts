@@ -809,6 +809,7 @@ export const DoubtCode = {
   CACHED: "cached",
   HOLES: "holes",
   OTHER_LOAD: "other-load",
+  OTHER_PROGRAMS: "other-programs",
   MOVED: "moved",
   UNCERTAIN: "uncertain",
   DISAGREE: "runs-disagree",
