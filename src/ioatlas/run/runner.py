@@ -44,7 +44,6 @@ from ioatlas.run.procedure import Procedure
 from ioatlas.run.stall import stood_still, was_stalled
 from ioatlas.run.summary import Summary
 from ioatlas.run.telemetry import together
-from ioatlas.stats.warmup import get_ready
 from ioatlas.store.journal import BatchRow, Journal, NewVisit, PlannedVisit
 from ioatlas.target.layout import last_line, remedy_for
 from ioatlas.target.preparation import TargetUse
@@ -226,7 +225,6 @@ class Runner:
         """Make planned visits until none is left (True) or the budget ends (False). Raises PartialResultError when
         asked to stop.
         """
-        get_ready()
         while waiting := self.steps.waiting(purpose, 2 * CELLS_PER_BATCH):
             rows = {visit.visit_id: visit for visit in waiting}
             known = self.journal.kept(Bursts)

@@ -15,7 +15,7 @@ visits = 2
 [target]
 path = "TARGET"
 """
-HEAVY = ("scipy", "sklearn", "matplotlib", "ruptures", "pandas")
+HEAVY = ("scipy", "sklearn", "matplotlib", "pandas")
 LOOK = """
 import json, sys
 from ioatlas.cli import ioatlas

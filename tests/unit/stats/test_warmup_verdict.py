@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Warm-up cuts and verdicts: known shapes, hostile input, and false alarms counted on series that never change."""
 
+import itertools
 import math
 
 import numpy as np
@@ -333,16 +334,32 @@ def test_the_ends_are_trimmed_by_the_series_turned_back_on_itself(seed):
     assert trim_spikes(series) == pytest.approx(np.clip(series, local - limit, local + limit))
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_short_series_are_cut_where_ruptures_cuts_them(seed, monkeypatch):
+def cost_of(series, cuts, penalty):
+    parts = np.split(series, cuts)
+    return sum(((part - part.mean()) ** 2).sum() for part in parts) + penalty * len(cuts)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_other_cuts_cost_less(seed):
     generator = np.random.default_rng(seed)
-    n = int(generator.integers(6, 120))
-    levels = np.repeat(generator.normal(0, 3, 4), -(-n // 4))[:n]
-    series = 100 + levels * (seed % 3) + generator.normal(0, 1, n)
-    noise = warmup.Noise(1.0, 0.0)
-    short = warmup.change_points(series, noise)
-    monkeypatch.setattr(warmup, "SHORT", 0)
-    assert warmup.change_points(series, noise) == short
+    n = int(generator.integers(6, 17))
+    series = 100 + np.repeat(generator.normal(0, 3, 4), -(-n // 4))[:n] * (seed % 3) + generator.normal(0, 1, n)
+    penalty = 3 * np.log(n)
+    every = [
+        cuts
+        for k in range(n // 3)
+        for cuts in itertools.combinations(range(3, n - 2), k)
+        if min(np.diff([0, *cuts, n])) >= 3
+    ]
+    best = min(every, key=lambda cuts: cost_of(series, cuts, penalty))
+    assert warmup.change_points(series, warmup.Noise(1.0, 0.0)) == best
+
+
+def test_a_long_series_is_cut_where_its_level_changes():
+    series = np.random.default_rng(3).normal(100, 1, 3000)
+    series[1000:] += 2
+    (cut,) = warmup.change_points(series, warmup.Noise(1.0, 0.0))
+    assert abs(cut - 1000) <= 3
 
 
 @pytest.mark.parametrize(("first", "label"), [(4.8, "slowdown"), (0.2, "warm-up")])
