@@ -126,6 +126,7 @@ def bcache_member(device):
     write_at(device, (4096, bytes(superblock)))
 
 
+BCACHEFS = bytes.fromhex("c68573f666ce90a9d96a60cf803df7ef")
 HELD = [
     ("ext4", ["mkfs.ext4"], lambda device: run("mkfs.ext4", "-q", device)),
     ("xfs", ["mkfs.xfs"], lambda device: run("mkfs.xfs", "-q", device)),
@@ -139,6 +140,12 @@ HELD = [
     ("linux_raid_member", [], md_member),
     ("zfs_member", [], zfs_member),
     ("bcache", [], bcache_member),
+    ("bcachefs", [], lambda device: write_at(device, (4096 + 24, BCACHEFS))),
+    ("bcachefs", [], lambda device: write_at(device, (7 * 512, BCACHEFS))),
+    ("stratis", [], lambda device: write_at(device, (9 * 512 + 4, b"!Stra0tis\x86\xff\x02^Arh"))),
+    ("apfs", [], lambda device: write_at(device, (32, b"NXSB"))),
+    ("erofs", [], lambda device: write_at(device, (1024, b"\xe2\xe1\xf5\xe0"))),
+    ("zonefs", [], lambda device: write_at(device, (0, b"SFOZ"))),
 ]
 
 

@@ -324,6 +324,22 @@ def test_a_file_another_process_writes_is_not_written(bench):
         check_writable(open_target(str(image)))
 
 
+def test_a_file_with_a_second_name_is_not_written(bench):
+    image, folder = bench.image(8192), bench.directory / "elsewhere"
+    folder.mkdir()
+    (folder / "thesis").hardlink_to(image)
+    with pytest.raises(RefusedError, match=f"has 2 names .*-samefile {image}"):
+        check_writable(open_target(str(image)))
+    other = image.with_name("beside")
+    other.hardlink_to(image)
+    with pytest.raises(RefusedError, match=f"has 3 names .*: {other}\n"):
+        check_writable(open_target(str(image)))
+    check_before_start(open_target(str(image)), writes=False)
+    other.unlink()
+    (folder / "thesis").unlink()
+    check_writable(open_target(str(image)))
+
+
 def test_overwriting_a_file_wants_its_full_name_and_size(bench):
     image = bench.image(8192)
     target = open_target(str(image))

@@ -96,6 +96,13 @@ def _holds(pid, device):
     return False
 
 
+def newer_than_wipefs(device, file, stack):
+    """The magic of bcachefs, which older versions of libblkid do not know."""
+    with Path(device).open("r+b") as opened:
+        opened.seek(4096 + 24)
+        opened.write(bytes.fromhex("c68573f666ce90a9d96a60cf803df7ef"))
+
+
 def opened_for_writing(device, file, stack):
     holder = subprocess.Popen(["sh", "-c", f"exec 3<>{device}; exec sleep 600"])
     stack.callback(holder.wait)
@@ -119,6 +126,7 @@ def mounted_by_another_way(device, file, stack):
         (mounted, "is mounted on"),
         (partitions, "dos"),
         (swap, "holds swap"),
+        (newer_than_wipefs, "holds bcachefs"),
         (opened_for_writing, "open for writing"),
         (mounted_by_another_way, "which leads to the same bytes, is mounted"),
     ],
@@ -160,6 +168,10 @@ def test_a_file_is_known_by_size_and_content(client):
         assert far.check_far(client, target, str(one), writes=True, held=str(one)).size_bytes == 10_000
         with pytest.raises(RefusedError, match="not the same file"):
             far.check_far(client, target, str(other), writes=False)
+        (place / "second").hardlink_to(one)
+        with pytest.raises(RefusedError, match="2 names"):
+            far.check_far(client, target, str(one), writes=True, held=str(one))
+        (place / "second").unlink()
         with other.open("r+b"), one.open("r+b"), pytest.raises(RefusedError, match="open for writing"):
             far.check_far(client, target, str(one), writes=True, held=str(one))
 

@@ -17,11 +17,13 @@ from ioatlas.model.target import Target
 from ioatlas.model.units import format_size
 from ioatlas.target.devices import SECTOR_BYTES, device_number, device_of
 from ioatlas.target.mounts import PSEUDO_TYPES, Mount, parse_mountinfo, unescape
+from ioatlas.target.signatures import FRONT_BYTES, own_signatures
 
 LOOK_SECONDS = 30.0
 _SCRIPT = Path(__file__).with_name("far.sh")
 _SIGNATURES = 'found=$(wipefs -p "$1") && printf "%s\\n" "$found"'
 """Tells only; without an option that says so, wipefs wipes nothing."""
+_FRONT = 'od -An -v -tx1 -N "$2" "$1"'
 _CKSUM = 0x04C11DB7
 
 
@@ -68,6 +70,7 @@ class FarTarget:
     free_bytes: int | None = None
     size_bytes: int | None = None
     front: str = ""
+    names: int = 1
     marker: str = ""
     mount: Mount | None = None
     writers: tuple[tuple[str, str], ...] = ()
@@ -124,6 +127,7 @@ def look(client: Runner, path: str, marker: str = "", held: str = "") -> FarTarg
         free_bytes=int(one("free")) * 1024 if one("free").isdecimal() else None,
         size_bytes=int(one("size")) if one("size").isdecimal() else None,
         front=one("size", 1),
+        names=int(one("names")) if one("names").isdecimal() else 1,
         marker=one("marker"),
         mount=_mount_of(here, one("device"), one("device", 1)),
         writers=tuple((row[0], unescape(row[1])) for row in rows.get("writer", []) if len(row) == 2),
@@ -262,6 +266,8 @@ def _reasons(client: Runner, seen: FarTarget) -> Iterator[str]:
     if seen.kind == "directory":
         return
     if seen.kind == "file":
+        if seen.names > 1:
+            yield f"it has {seen.names} names (hard links)"
         yield from (f"{area} is active swap" for area in seen.swaps if area == seen.real)
         yield from (f"process {pid} has it open for writing" for pid, name in seen.writers if name == seen.real)
         yield from (f"it is the file behind {one.node}" for one in seen.blocks.values() if one.backing == seen.real)
@@ -301,14 +307,14 @@ def _block_reasons(client: Runner, seen: FarTarget) -> Iterator[str]:
 
 def _signatures(client: Runner, device: FarBlock, label: str) -> Iterator[str]:
     said = client.run(["sh", "-c", _SIGNATURES, "sh", device.node], seconds=LOOK_SECONDS)
-    if said is None:
-        yield f"{label} cannot be searched for signatures there (wipefs of util-linux is needed)"
-    else:
-        yield from (
-            f"{label} holds {line.rpartition(',')[2] or line}"
-            for line in said.splitlines()
-            if line[:1] not in ("", "#")
-        )
+    front = client.run(["sh", "-c", _FRONT, "sh", device.node, str(FRONT_BYTES)], seconds=LOOK_SECONDS)
+    if said is None or not front:
+        yield f"{label} cannot be searched for signatures there (wipefs of util-linux and od are needed)"
+        return
+    yield from (
+        f"{label} holds {line.rpartition(',')[2] or line}" for line in said.splitlines() if line[:1] not in ("", "#")
+    )
+    yield from (f"{label} holds {one}" for one in own_signatures(bytes.fromhex(front)))
 
 
 def _mount_points(seen: FarTarget, device: FarBlock) -> list[str]:

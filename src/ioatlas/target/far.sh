@@ -20,6 +20,7 @@ if [ "$kind" = directory ] || [ "$kind" = file ]; then
   say device "$(stat -L -c %d "$held")" "$(readlink -f "$held")"
   say free "$(df -Pk "$held" | awk 'END { print $(NF - 2) }')"
   [ -n "$marker" ] && [ -r "$marker" ] && say marker "$(tr -d '\n\t' < "$marker")"
+  [ "$kind" = file ] && say names "$(stat -L -c %h "$held")"
   [ "$kind" = file ] && say size "$(stat -L -c %s "$held")" "$(dd if="$held" bs=4096 count=1 2>/dev/null | cksum)"
 fi
 if [ "$kind" != directory ]; then

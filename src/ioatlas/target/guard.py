@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import shlex
+from pathlib import Path
 
 from ioatlas.errors import IoAtlasError, RefusedError
 from ioatlas.model.target import Target
@@ -89,7 +90,26 @@ def _check_writable_path(target: Target) -> None:
         os.close(os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC))
     except OSError as error:
         raise spoken(error, target.location) from error
+    _check_one_name(path)
     _check_file_unused(path)
+
+
+def _check_one_name(path: str) -> None:
+    """A second name of a file may be one that nobody has thought of: what lies under it would be lost too."""
+    status = Path(path).lstat()
+    if status.st_nlink < 2:
+        return
+    beside = sorted(
+        one.path
+        for one in os.scandir(os.path.dirname(path))
+        if one.inode() == status.st_ino and one.path != path and _same_file(one.path, path)
+    )
+    told = ", ".join(beside) or f"`find {mount_of(path).mount_point} -xdev -samefile {shlex.quote(path)}` tells where"
+    raise RefusedError(
+        f"it must not be written: it has {status.st_nlink} names (hard links): {told}",
+        where=path,
+        remedy="make a copy and measure that: `cp FILE NEW`",
+    )
 
 
 def _check_file_unused(path: str) -> None:

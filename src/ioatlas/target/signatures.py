@@ -23,6 +23,26 @@ _SUPERBLOCKS = (
 _PARTITIONS = (1 << 1) | (1 << 3)  # FORCE_GPT, MAGIC
 _FOUND, _NOTHING_MORE = 0, 1
 
+FRONT_BYTES = 8192
+"""Of a device, where the magics of `_OWN` stand."""
+_BCACHE = bytes.fromhex("c68573f64e1a45ca8265f57f48ba6d81")
+_BCACHEFS = bytes.fromhex("c68573f666ce90a9d96a60cf803df7ef")
+_STRATIS = b"!Stra0tis\x86\xff\x02^\x41rh"
+_OWN = (
+    # What libblkid has learnt since 2.32, with the version (its `superblocks/*.c`), and bcachefs' layout in sector 7
+    # (`bcachefs_format.h`; its first versions had the magic of bcache). A magic alone counts, whatever its checksum.
+    ("bcachefs", "filesystem", 4096 + 24, _BCACHEFS),  # 2.39
+    ("bcachefs", "filesystem", 4096 + 24, _BCACHE),
+    ("bcachefs", "filesystem", 3584, _BCACHEFS),
+    ("bcachefs", "filesystem", 3584, _BCACHE),
+    ("stratis", "raid", 512 + 4, _STRATIS),  # 2.33
+    ("stratis", "raid", 512 * 9 + 4, _STRATIS),
+    ("apfs", "filesystem", 32, b"NXSB"),  # 2.35
+    ("erofs", "filesystem", 1024, b"\xe2\xe1\xf5\xe0"),  # 2.36
+    ("zonefs", "filesystem", 0, b"SFOZ"),  # 2.38
+)
+"""(kind, usage, byte, magic) of what an older libblkid does not know."""
+
 
 @dataclass(frozen=True)
 class Signature:
@@ -74,7 +94,19 @@ def read_signatures(path: str) -> list[Signature]:
 
     Raises IoAtlasError when it cannot be opened or read: what cannot be read cannot be called empty.
     """
-    return [Signature(kind, usage, offset) for kind, usage, offset, _ in _probe(path, fresh=True)]
+    found = [Signature(kind, usage, offset) for kind, usage, offset, _ in _probe(path, fresh=True)]
+    try:
+        with open(path, "rb", buffering=0) as device:
+            front = device.read(FRONT_BYTES)
+    except OSError as error:
+        raise spoken(error, path) from error
+    known = {one.offset_bytes for one in found}
+    return found + [one for one in own_signatures(front) if one.offset_bytes not in known]
+
+
+def own_signatures(front: bytes) -> list[Signature]:
+    """What the first `FRONT_BYTES` of a device say it holds that an older libblkid does not know."""
+    return [Signature(kind, usage, at) for kind, usage, at, magic in _OWN if front[at : at + len(magic)] == magic]
 
 
 def filesystem_uuid(path: str) -> str | None:
