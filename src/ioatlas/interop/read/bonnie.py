@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ioatlas.interop.read.kit import reading
 from ioatlas.interop.read.numbers import KIB, num, size_bytes, times, whole
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
@@ -241,8 +242,8 @@ def _readings(source: Source, run: _Run) -> Iterator[ImportedReading]:
         if operation == "rewrite":
             notes.append("each block is read, changed and written back; bytes counted once")
         bw = None if unit == "ops" else value if _lettered(text) else value * KIB
-        yield ImportedReading(
-            source.name,
+        yield reading(
+            source,
             run.line,
             **common,
             direction=direction,
@@ -252,7 +253,7 @@ def _readings(source: Source, run: _Run) -> Iterator[ImportedReading]:
             iops=value if unit == "ops" else None,
             bw_bytes_per_s=bw,
             bs_bytes=1 if operation and operation.startswith("per-character") else chunk,
-            notes=tuple(notes),
+            notes=notes,
             details=details,
         )
     for place, operation in enumerate(_FILES):
@@ -265,9 +266,7 @@ def _readings(source: Source, run: _Run) -> Iterator[ImportedReading]:
             details["lat_max_ns"] = worst
         notes = ["files per second; the number of files is in units of 1024"]
         line = run.file_line or run.line
-        yield ImportedReading(
-            source.name, line, **common, operation=operation, iops=value, notes=tuple(notes), details=details
-        )
+        yield reading(source, line, **common, operation=operation, iops=value, notes=notes, details=details)
     if not found:
         source.problem(run.line, "nothing in this run was slow enough to be measured", lost=False)
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any
 
-from ioatlas.interop.read.numbers import KIB, figure, num, size_bytes, times, whole
+from ioatlas.interop.read.kit import Said, compiled, reading, runs
+from ioatlas.interop.read.numbers import figure, size_bytes, times, whole
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
 
@@ -22,72 +21,32 @@ SIGNATURE = re.compile(
     r"|^\s*(?:Sequential|Random)\s+\d+ [KM]iB \(Q=",
     re.MULTILINE,
 )
-_MOST_ROWS = 10_000
-_TITLE = re.compile(r"(CrystalDiskMark) (\d[\w.]*)|(KDiskMark) \(([\w.+-]+)\)")
-_SECTION = re.compile(r"^\s*\[(Read|Write|Mix)\](?:\s*Read\s+(\d+)%)?", re.IGNORECASE)
-_NEW = re.compile(
-    r"^\s*(SEQ|RND|Sequential|Random)\w*\s+(\d+)\s?([KM])iB \(Q=\s*(\d+), ?T=\s*(\d+)\)\s*:\s*([\d.,]+) MB/s(.*)$",
-    re.IGNORECASE,
+_LINES = compiled(
+    r".*?(?P<title>CrystalDiskMark) (?P<version>\d[\w.]*)",
+    r".*?(?P<title>KDiskMark) \((?P<version>[\w.+-]+)\)",
+    r"(?i)^\s*\[(?P<section>Read|Write|Mix)\](?:\s*Read\s+(?P<mix>\d+)%)?",
+    r"(?i)^\s*(?P<order>SEQ|RND|Sequential|Random)\w*\s+(?P<bs>\d+\s?[KM])iB \((?P<depth>Q=\s*\d+, ?T=\s*\d+)\)\s*:"
+    r"\s*(?P<rate>[\d.,]+) MB/s(?P<rest>.*)$",
+    r"(?i)^\s*(?P<order>Sequential|Random)\s+(?P<way>Read|Write)\s*(?:(?P<bs>\d+\s?[KM])i?B)?\s*(?:\((?P<depth>[^)]*)\))?"
+    r"\s*:\s*(?P<rate>[\d.,]+) MB/s(?P<rest>.*)$",
+    r".*?\* MB/s = (?P<megabyte>[\d,]+) bytes?/s",
+    r"^\s*Test(?: Size)?\s*:\s*(?P<test>(?P<size>\d+(?:[.,]\d+)?\s*[KMGT])i?B\s*(?P<times>.*))$",
+    r"^\s*(?P<name>Profile|Mode|Time|Date|OS|Comment|Target)\s*:\s*(?P<value>.*)$",
 )
-_OLD = re.compile(
-    r"^\s*(Sequential|Random)\s+(Read|Write)\s*(?:(\d+)\s?([KM])i?B)?\s*(?:\(([^)]*)\))?\s*:\s*([\d.,]+) MB/s(.*)$",
-    re.IGNORECASE,
-)
+_FOOTER = ("test", "Profile", "Mode", "Time", "Date", "OS", "Comment", "Target")
 _IOPS = re.compile(r"\[\s*([\d.,]+)\s*IOPS\]")
 _LATENCY = re.compile(r"<\s*([\d.,]+)\s*(us|µs|μs|ms)\s*>")
-_UNIT = re.compile(r"\* MB/s = ([\d,]+) bytes?/s")
-_TEST = re.compile(r"^\s*Test(?: Size)?\s*:\s*(\d+(?:[.,]\d+)?)\s*([KMGT])(i?)B\s*(.*)$")
 _COUNT = re.compile(r"\(x(\d+)\)")
-_FOOTER = re.compile(r"^\s*(Profile|Mode|Time|Date|OS|Comment|Target)\s*:\s*(.*)$")
-
-
-@dataclass
-class _Run:
-    tool: str = "crystaldiskmark"
-    version: str | None = None
-    title: bool = False
-    megabyte: float = 1e6
-    direction: str | None = None
-    mix: float | None = None
-    size: int | None = None
-    count: int | None = None
-    footer: dict[str, str] = field(default_factory=dict)
-    rows: list[dict[str, Any]] = field(default_factory=list)
+_DIRECTIONS = {"read": "read", "write": "write", "mix": "mixed"}
 
 
 def read(source: Source) -> Iterator[ImportedReading]:
-    run = _Run()
-    for number, line in source.lines():
-        if match := _TITLE.search(line):
-            if run.rows:
-                yield from _finish(source, run)
-            run = _Run("crystaldiskmark" if match[1] else "kdiskmark", match[2] or match[4], title=True)
-        elif match := _SECTION.match(line):
-            run.direction = {"read": "read", "write": "write", "mix": "mixed"}[match[1].lower()]
-            run.mix = num(match[2]) if run.direction == "mixed" else None
-        elif match := _NEW.match(line):
-            block = int(match[2][:9]) * KIB * (KIB if match[3].upper() == "M" else 1)
-            random = match[1].upper().startswith("R")
-            _add(
-                source, run, number, random, run.direction, block, whole(match[4]), whole(match[5]), match[6], match[7]
-            )
-        elif match := _OLD.match(line):
-            random = match[1].lower() == "random"
-            queues, threads = _depth(match[5] or "")
-            size: int | None = (
-                None if match[3] is None else int(match[3][:9]) * KIB * (KIB if match[4].upper() == "M" else 1)
-            )
-            _add(source, run, number, random, match[2].lower(), size, queues, threads, match[6], match[7])
-        elif match := _UNIT.search(line):
-            run.megabyte = num(match[1]) or 1e6
-        elif match := _TEST.match(line):
-            run.size = size_bytes(f"{match[1]}{match[2]}iB")
-            count = _COUNT.search(match[4])
-            run.count = whole(count[1]) if count else None
-            run.footer["test"] = line.split(":", 1)[1].strip()[:120]
-        elif match := _FOOTER.match(line):
-            run.footer[match[1].lower()] = match[2].strip()[:200]
-    yield from _finish(source, run)
+    for run in runs(source, _LINES, result="", begins="title", row="rate"):
+        kdiskmark = run.get("title") == "KDiskMark"
+        found = [one for row in run.rows if (one := _reading(source, run, row, kdiskmark)) is not None]
+        if "title" in run and not found:
+            source.problem(0, "a disk mark text without a result")
+        yield from found
 
 
 def _depth(text: str) -> tuple[int | None, int | None]:
@@ -97,99 +56,59 @@ def _depth(text: str) -> tuple[int | None, int | None]:
     return (whole(queues[1]) if queues else None), (whole(threads[1]) if threads else None)
 
 
-def _add(
-    source: Source,
-    run: _Run,
-    number: int,
-    random: bool,
-    direction: str | None,
-    size: int | None,
-    queues: int | None,
-    threads: int | None,
-    rate: str,
-    rest: str,
-) -> None:
-    iops, latency = _IOPS.search(rest), _LATENCY.search(rest)
+def _reading(source: Source, run: Said, row: Said, kdiskmark: bool) -> ImportedReading | None:
+    number, value = row.at["rate"], figure(row["rate"])
+    direction = _DIRECTIONS.get((row["way"] if "way" in row.at else row.get("section", "")).lower())
     if direction is None:
         source.problem(number, "a result before any [Read] or [Write] heading")
-        return
-    mixed = direction == "mixed"
-    value = figure(rate)
+        return None
     if not value:
         source.problem(number, "a test that was not run: 0 MB/s", lost=False)
-        return
-    if len(run.rows) >= _MOST_ROWS:  # they wait for what stands below them: version, comment, profile
-        source.problem(0, f"a disk mark text of more than {_MOST_ROWS} results; the rest was not read")
-        return
-    run.rows.append(
-        {
-            "line": number,
-            "direction": direction,
-            "rw": ("randrw" if random else "rw") if mixed else f"rand{direction}" if random else direction,
-            "rwmixread": run.mix,
-            "bs_bytes": size,
-            "iodepth": queues,
-            "numjobs": threads,
-            "bw_bytes_per_s": times(value, run.megabyte),
-            "iops": figure(iops[1]) if iops else None,
-            "lat_mean_ns": times(figure(latency[1]), 1e6 if latency[2] == "ms" else 1e3) if latency else None,
-        }
+        return None
+    mixed, random = direction == "mixed", row["order"][0].upper() == "R"
+    iops, latency = _IOPS.search(row["rest"]), _LATENCY.search(row["rest"])
+    rate, block = figure(iops[1]) if iops else None, size_bytes(f"{row['bs']}iB") if "bs" in row.at else None
+    megabyte = run.num("megabyte") or 1e6
+    bw = times(value, megabyte)
+    notes = [f"MB/s are {megabyte:.0f} bytes"]
+    if mixed:
+        how = "weighted by their share, as KDiskMark does" if kdiskmark else "together"
+        notes.append(f"reads and writes {how}")
+    if kdiskmark and rate and block and bw and 1.02 < rate * block / bw < 1.028:
+        notes.append("I/Os times block size are 1.024 times this: KDiskMark divides fio's KiB/s by 1000")
+    if "size" in run:
+        notes.append("test size is binary")
+    queues, threads = _depth(row["depth"] if "depth" in row.at else "")
+    count = _COUNT.search(run.get("times", ""))
+    n = whole(count[1]) if count else None
+    footer = {name.lower(): run[name][:200] for name in _FOOTER if name in run}
+    return reading(
+        source,
+        number,
+        "kdiskmark" if kdiskmark else "crystaldiskmark",
+        tool_version=run.get("version"),
+        label=footer.get("comment") or footer.get("target") or footer.get("profile"),
+        direction=direction,
+        rw=("randrw" if random else "rw") if mixed else f"rand{direction}" if random else direction,
+        rwmixread=row.num("mix") if mixed else None,
+        bs_bytes=block,
+        size_bytes=size_bytes(f"{run['size']}iB") if "size" in run else None,
+        iodepth=queues,
+        numjobs=threads,
+        iops=rate,
+        bw_bytes_per_s=bw,
+        mean=times(figure(latency[1]), 1e6 if latency[2] == "ms" else 1e3) if latency else None,
+        latency="completion" if kdiskmark else "total",
+        statistic=_statistic(n, footer.get("profile", ""), kdiskmark),
+        n=n,
+        notes=notes,
+        details=footer,
     )
 
 
-def _finish(source: Source, run: _Run) -> Iterator[ImportedReading]:
-    if run.title and not run.rows:
-        source.problem(0, "a disk mark text without a result")
-    for row in run.rows:
-        fields = dict(row)
-        line = fields.pop("line")
-        notes = [f"MB/s are {run.megabyte:.0f} bytes"]
-        kind = None
-        if fields["lat_mean_ns"] is not None:
-            kind = "completion" if run.tool == "kdiskmark" else "total"
-        if fields["direction"] == "mixed":
-            notes.append(
-                "reads and writes weighted by their share, as KDiskMark does"
-                if run.tool == "kdiskmark"
-                else "reads and writes together"
-            )
-        if (
-            run.tool == "kdiskmark"
-            and fields["iops"]
-            and fields["bs_bytes"]
-            and 1.02 < fields["iops"] * fields["bs_bytes"] / fields["bw_bytes_per_s"] < 1.028
-        ):
-            notes.append("I/Os times block size are 1.024 times this: KDiskMark divides fio's KiB/s by 1000")
-        if run.size is not None:
-            notes.append("test size is binary")
-        yield ImportedReading(
-            source.name,
-            line,
-            run.tool,
-            tool_version=run.version,
-            label=run.footer.get("comment") or run.footer.get("target") or run.footer.get("profile"),
-            **fields,
-            size_bytes=run.size,
-            lat_kind=kind,
-            statistic=_statistic(run),
-            n=run.count,
-            notes=tuple(notes),
-            details=dict(run.footer),
-        )
-
-
-def _statistic(run: _Run) -> str:
-    if run.count is None:
+def _statistic(n: int | None, profile: str, kdiskmark: bool) -> str:
+    if n is None or (kdiskmark and n > 1 and not profile):
         return "unknown"
-    if run.count == 1:
+    if n == 1:
         return "single"
-    if run.tool == "kdiskmark":
-        profile = run.footer.get("profile", "")
-        return (
-            f"mean of {run.count}"
-            if profile.startswith("Default")
-            else f"best of {run.count}"
-            if profile
-            else "unknown"
-        )
-    return f"best of {run.count}"
+    return f"mean of {n}" if kdiskmark and profile.startswith("Default") else f"best of {n}"

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ioatlas.interop.read.kit import reading
 from ioatlas.interop.read.numbers import MIB, figure, num, positive, size_bytes, times, whole
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
@@ -275,8 +276,8 @@ def _finish(source: Source, result: _Result, spans: dict[int, _Span], command: s
             details["command"] = command
         p99 = listed.get("99")
         sizes = result.sizes
-        yield ImportedReading(
-            source.name,
+        yield reading(
+            source,
             number,
             "diskspd",
             label="; ".join(target.path for target in span.targets)[:300] or None,
@@ -286,11 +287,8 @@ def _finish(source: Source, result: _Result, spans: dict[int, _Span], command: s
             numjobs=result.threads,
             iops=values.get("I/O per s"),
             bw_bytes_per_s=bw,
-            lat_mean_ns=times(lat, 1e6),
-            lat_p99_ns=p99,
-            lat_kind="total" if lat is not None else None,
-            lat_p99_kind="total" if p99 is not None else None,
-            n=1,
+            mean=times(lat, 1e6),
+            p99=p99,
             runtime_seconds=seconds,
             io_bytes=int(io_bytes) if io_bytes is not None else None,
             notes=(*notes, *own),

@@ -15,6 +15,7 @@ from typing import Any
 from xml.parsers import expat
 
 from ioatlas.interop.read.diskspd import Target, common_fields
+from ioatlas.interop.read.kit import reading
 from ioatlas.interop.read.numbers import num, times, whole
 from ioatlas.interop.read.source import TEXT_LIMIT, Source
 from ioatlas.model.imported_reading import ImportedReading
@@ -196,8 +197,8 @@ def _span(
             "iops_stddev": num(span.values.get(f"{word}IopsStdDev")),
         }
         details |= {key: figure for key, figure in figures.items() if figure is not None}
-        yield ImportedReading(
-            source.name,
+        yield reading(
+            source,
             line + span.line - 1,
             "diskspd",
             tool_version=system.get("Version"),
@@ -208,11 +209,8 @@ def _span(
             numjobs=whole(span.values.get("ThreadCount")),
             iops=count / seconds,
             bw_bytes_per_s=io_bytes / seconds,
-            lat_mean_ns=times(mean, 1e6),
-            lat_p99_ns=points.get("99"),
-            lat_kind="total" if mean is not None else None,
-            lat_p99_kind="total" if "99" in points else None,
-            n=1,
+            mean=times(mean, 1e6),
+            p99=points.get("99"),
             host=system.get("ComputerName"),
             runtime_seconds=seconds,
             io_bytes=io_bytes,

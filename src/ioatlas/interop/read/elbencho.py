@@ -14,7 +14,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ioatlas.fio.loose_json import documents
+from ioatlas.interop.read.json_results import objects, word_of
+from ioatlas.interop.read.kit import reading
 from ioatlas.interop.read.numbers import MIB, num, size_bytes, times, whole
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
@@ -46,7 +47,10 @@ def read(source: Source) -> Iterator[ImportedReading]:
             if line.strip():
                 yield from _csv_row(source, number, header, line)
         elif '"phase_type"' in line:
-            yield from _json(source, number, line, lines)
+            for found in objects(source):
+                if (phase := word_of(found.value, "phase_type")) is not None:
+                    yield from _json_phase(source, found.line_of(r'"phase_type"'), phase, found.value)
+            return
         else:
             yield from table.take(number, line)
     yield from table.flush()
@@ -196,8 +200,8 @@ def _phase(
         if mixed and workload["rw"] is not None:
             workload["rw"] = "randrw" if "rand" in options else "rw"
         data = bw is not None or iops is not None
-        yield ImportedReading(
-            source.name,
+        yield reading(
+            source,
             line,
             "elbencho",
             **workload,
@@ -205,13 +209,10 @@ def _phase(
             operation=None if direction and bw is not None else name.lower(),
             iops=iops if data else entries,
             bw_bytes_per_s=bw,
-            lat_mean_ns=latency,
-            lat_kind=None if latency is None else "total",
-            lat_p99_ns=p99,
-            lat_p99_kind=None if p99 is None else "total",
-            n=1,
+            mean=latency,
+            p99=p99,
             runtime_seconds=None if elapsed is None else elapsed / 1000,
-            notes=tuple(notes),
+            notes=notes,
             details={**details, "first_done": firsts},
         )
     if not found and name not in ("SYNC", "DROPCACHE") and elapsed is None:
@@ -285,8 +286,8 @@ def _result_row(source: Source, number: int, row: Mapping[str, str], operation: 
         if data and entries is not None:
             details["entries_per_s"] = entries
         word = ("randrw" if random else "rw") if mixed else f"rand{way}" if random else way
-        yield ImportedReading(
-            source.name,
+        yield reading(
+            source,
             number,
             **common,
             direction=way if data else None,
@@ -294,8 +295,7 @@ def _result_row(source: Source, number: int, row: Mapping[str, str], operation: 
             operation=None if data else operation.lower(),
             iops=iops if data else entries,
             bw_bytes_per_s=times(bw, MIB),
-            lat_mean_ns=times(latency, 1e3),
-            lat_kind=None if latency is None else "total",
+            mean=times(latency, 1e3),
             io_bytes=None if moved is None else int(moved * MIB),
             details=details,
         )
@@ -316,8 +316,8 @@ def _live(source: Source, number: int, row: Mapping[str, str]) -> Iterator[Impor
     data = _DATA.get(phase)
     mix = (row.get("MixType") or "").lower()
     way = mix if mix in ("read", "write") else data
-    yield ImportedReading(
-        source.name,
+    yield reading(
+        source,
         number,
         "elbencho",
         label=row.get("Label") or None,
@@ -326,6 +326,7 @@ def _live(source: Source, number: int, row: Mapping[str, str]) -> Iterator[Impor
         iops=iops if data else entries,
         bw_bytes_per_s=times(bw, MIB),
         statistic="unknown",
+        n=None,
         notes=("live statistics: the rate of one interval inside a run", "elbencho MiB/s"),
         details={
             "phase": phase,
@@ -333,31 +334,6 @@ def _live(source: Source, number: int, row: Mapping[str, str]) -> Iterator[Impor
             "active_threads": whole(row.get("Active")),
         },
     )
-
-
-def _json(source: Source, number: int, line: str, lines: Iterator[tuple[int, str]]) -> Iterator[ImportedReading]:
-    """JSON results: one object a line, or pretty-printed over several."""
-    text = line
-    if line.strip()[:1] != "{" or line.rstrip()[-1:] != "}":
-        parts = [line if line.lstrip().startswith("{") else "{" + line]
-        size = 0
-        for _, more in lines:
-            parts.append(more)
-            size += len(more)
-            if size > 8 << 20:
-                source.problem(number, "JSON larger than 8 MiB, cut there")
-                break
-        text = "\n".join(parts)
-    problems: list[Any] = []
-    for document in documents(text, problems, first_line=number):
-        value = document.value
-        if isinstance(value, dict) and isinstance(value.get("phase_type"), str):
-            place = number + text.count("\n", 0, document.start)
-            if not document.complete:
-                source.problem(place, "cut off inside this phase")
-            yield from _json_phase(source, place, value)
-    for problem in problems:
-        source.problem(problem.line, problem.what, lost=problem.lost)
 
 
 def _flatten(value: Any, prefix: str = "") -> dict[str, str]:
@@ -369,7 +345,7 @@ def _flatten(value: Any, prefix: str = "") -> dict[str, str]:
     return found
 
 
-def _json_phase(source: Source, number: int, value: dict[str, Any]) -> Iterator[ImportedReading]:
+def _json_phase(source: Source, number: int, phase: str, value: dict[str, Any]) -> Iterator[ImportedReading]:
     """The JSON file has bytes/s where the CSV has MiB/s; boost writes every number as a string."""
     flat = _flatten(value)
     renamed = {
@@ -403,4 +379,4 @@ def _json_phase(source: Source, number: int, value: dict[str, Any]) -> Iterator[
     ):
         if (amount := num(flat.get(key))) is not None:
             row[name] = repr(amount / MIB)
-    yield from _result_row(source, number, row, str(value["phase_type"]))
+    yield from _result_row(source, number, row, phase)

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from ioatlas.fio.figures import bucket_value
+from ioatlas.interop.read.kit import reading
 from ioatlas.interop.read.numbers import KIB
 from ioatlas.interop.read.source import Source
 from ioatlas.model.histogram import Histogram
@@ -250,29 +251,28 @@ def _log_reading(source: Source, kind: str | None, direction: int, found: _Sum) 
         elif kind == "slat":
             details["slat_mean_ns"] = mean * unit
         else:
-            fields |= {"lat_mean_ns": mean * unit, "lat_kind": "total" if kind == "lat" else "completion"}
+            fields |= {"mean": mean * unit, "latency": "total" if kind == "lat" else "completion"}
             if windowed:
                 notes.append("mean of window means")
                 details["lat_window_max_ns"] = found.high * unit
             else:
                 p99 = Histogram.from_counts(found.bins).percentile_ns(99)
-                fields |= {"lat_p99_ns": None if p99 is None else p99 * unit, "lat_p99_kind": fields["lat_kind"]}
+                fields["p99"] = None if p99 is None else p99 * unit
                 notes.append("99th percentile in fio's buckets of 1/64 octave")
                 details["lat_max_ns"] = found.high * unit
     else:
         details["mean_of_unknown_unit"] = mean
         notes.append("the log does not say what it logs")
-    return ImportedReading(
-        source.name,
+    return reading(
+        source,
         found.line,
         "fio",
         label=f"{kind or 'unknown'} log",
         direction=_DIRECTIONS[direction],
         **fields,
-        n=1,
         runtime_seconds=seconds if seconds > 0 else None,
         io_bytes=found.bytes or None,
-        notes=tuple(notes),
+        notes=notes,
         details=details,
     )
 
@@ -319,19 +319,17 @@ def _histogram(source: Source) -> Iterator[ImportedReading]:
         total = histogram.count
         seconds = found.last_ms / 1000
         unit = shape[0] if shape else 1
-        yield ImportedReading(
-            source.name,
+        yield reading(
+            source,
             found.line,
             "fio",
             label="latency histogram log",
             direction=_DIRECTIONS[direction],
             bs_bytes=next(iter(found.sizes)) if len(found.sizes) == 1 and found.sizes != {0} else None,
             iops=total / seconds if total and seconds else None,
-            lat_mean_ns=histogram.mean_ns,
-            lat_p99_ns=histogram.percentile_ns(99),
-            lat_kind="completion" if total else None,
-            lat_p99_kind="completion" if total else None,
-            n=1,
+            mean=histogram.mean_ns,
+            p99=histogram.percentile_ns(99),
+            latency="completion",
             runtime_seconds=seconds or None,
             notes=(
                 (

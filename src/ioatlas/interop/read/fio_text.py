@@ -15,6 +15,7 @@ from datetime import datetime
 from typing import Any
 
 from ioatlas.interop.read.fio_options import fio_size
+from ioatlas.interop.read.kit import reading
 from ioatlas.interop.read.numbers import Meaning, agreed, num, per_second, printed, whole
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
@@ -384,7 +385,7 @@ def _finish(source: Source, job: _Job) -> Iterator[ImportedReading]:
     }
     if not job.parts:
         if job.error:
-            yield ImportedReading(source.name, job.line, **common, notes=(*notes, "no I/O was measured"))
+            yield reading(source, job.line, **common, notes=(*notes, "no I/O was measured"))
         else:
             source.problem(job.line, f"job {(job.name or '')[:60]!r} has no figures")
         return

@@ -8,11 +8,12 @@ with its deviation.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ioatlas.fio.loose_json import documents
+from ioatlas.interop.read.json_results import Found, objects, part, word_of
+from ioatlas.interop.read.kit import reading
 from ioatlas.interop.read.numbers import KIB, MIB, num, size_bytes, times, whole
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
@@ -137,32 +138,40 @@ def _row(source: Source, run: _Run, number: int, cells: list[str]) -> Iterator[I
         source.problem(number, "a result row with fewer figures than its header")
         return
     row = dict(zip(run.columns, cells, strict=False))
-    bw, iops, latency = num(row.get("bw(MiB/s)")), num(row.get("IOPS")), num(row.get("Latency(s)", row.get("Latency")))
-    if bw is None:
+    if num(row.get("bw(MiB/s)")) is None:
         source.problem(number, "a result row without a bandwidth")
         return
     run.rows += 1
     if "numTasks" in row:
         run.options["tasks"] = row["numTasks"]
-    yield ImportedReading(
-        source.name,
-        number,
+    details = {"iteration": whole(row.get("iter")), "access": run.options.get("access"), "api": run.options.get("api")}
+    yield _one(source, run, number, cells[0], row, ("IOR MiB/s; bandwidth includes opening and closing",), details)
+
+
+def _one(
+    source: Source,
+    run: _Run,
+    line: int,
+    direction: str,
+    row: Mapping[str, str],
+    notes: Sequence[str],
+    details: Mapping[str, Any],
+) -> ImportedReading:
+    """One iteration, by the columns of the table."""
+    latency = num(row.get("Latency(s)", row.get("Latency")))
+    return reading(
+        source,
+        line,
         "ior",
         tool_version=run.version,
         label=run.options.get("test filename") or None,
-        **_workload(run, cells[0], times(num(row.get("block(KiB)")), KIB), times(num(row.get("xfer(KiB)")), KIB)),
-        iops=iops,
-        bw_bytes_per_s=times(bw, MIB),
-        lat_mean_ns=times(latency, 1e9) if latency else None,
-        lat_kind="total" if latency else None,
-        n=1,
+        **_workload(run, direction, times(num(row.get("block(KiB)")), KIB), times(num(row.get("xfer(KiB)")), KIB)),
+        iops=num(row.get("IOPS")),
+        bw_bytes_per_s=times(num(row.get("bw(MiB/s)")), MIB),
+        mean=times(latency, 1e9) if latency else None,
         runtime_seconds=num(row.get("total(s)")),
-        notes=("IOR MiB/s; bandwidth includes opening and closing",),
-        details={
-            "iteration": whole(row.get("iter")),
-            "access": run.options.get("access"),
-            "api": run.options.get("api"),
-        },
+        notes=notes,
+        details=details,
     )
 
 
@@ -182,8 +191,8 @@ def _summary(source: Source, run: _Run, number: int, cells: list[str]) -> Iterat
         return
     workload = _workload(run, cells[0], num(row.get("blksiz", row.get("blksize"))), num(row.get("xsize")))
     workload["numjobs"] = whole(row.get("#Tasks")) or workload["numjobs"]
-    yield ImportedReading(
-        source.name,
+    yield reading(
+        source,
         number,
         "ior",
         tool_version=run.version,
@@ -211,8 +220,8 @@ def _ended(source: Source, run: _Run) -> Iterator[ImportedReading]:
         return
     n = whole(run.options.get("repetitions"))
     for number, direction, text in run.largest:
-        yield ImportedReading(
-            source.name,
+        yield reading(
+            source,
             number,
             "ior",
             tool_version=run.version,
@@ -242,8 +251,8 @@ def _mdtest(source: Source, run: _Run, number: int, name: str, cells: list[str])
     if known is not None and not rate:
         run.names[name] = replace(known, runtime_seconds=mean)
         return
-    run.names[name] = ImportedReading(
-        source.name,
+    run.names[name] = reading(
+        source,
         number,
         "mdtest",
         tool_version=run.version,
@@ -260,58 +269,35 @@ def _mdtest(source: Source, run: _Run, number: int, name: str, cells: list[str])
     )
 
 
+_JSON_COLUMNS = {
+    "bwMiB": "bw(MiB/s)",
+    "blockKiB": "block(KiB)",
+    "xferKiB": "xfer(KiB)",
+    "iops": "IOPS",
+    "latency": "Latency(s)",
+    "totalTime": "total(s)",
+}
+
+
 def _json(source: Source) -> Iterator[ImportedReading]:
     """IOR's JSON: tests with Parameters, Options and Results."""
-    text, complete = source.text()
-    if not complete:
-        source.problem(0, "only the first part of a large JSON file was read")
-    problems: list[Any] = []
-    for document in documents(text, problems):
-        value = document.value
-        if not isinstance(value, dict):
-            continue
-        run = _Run(str(value["Version"]) if isinstance(value.get("Version"), str) else None)
-        for test in value.get("tests", []) if isinstance(value.get("tests"), list) else []:
-            if not isinstance(test, dict):
-                continue
-            merged: dict[str, str] = {}
-            for part in ("Parameters", "Options"):
-                if isinstance(test.get(part), dict):
-                    merged |= {
-                        str(key).lower(): str(item)
-                        for key, item in test[part].items()
-                        if not isinstance(item, (dict, list))
-                    }
-            run.options = merged
-            results = test.get("Results")
-            yield from _json_rows(source, run, text, results if isinstance(results, list) else [])
-    for problem in problems:
-        source.problem(problem.line, problem.what, lost=problem.lost)
+    for found in objects(source):
+        run = _Run(word_of(found.value, "Version"))
+        tests = found.value.get("tests")
+        for test in tests if isinstance(tests, list) else []:
+            given = {**part(test, "Parameters"), **part(test, "Options")}
+            run.options = {key.lower(): str(item) for key, item in given.items() if not isinstance(item, dict | list)}
+            results = test.get("Results") if isinstance(test, dict) else None
+            for item in results[:100_000] if isinstance(results, list) else []:
+                for row in item if isinstance(item, list) else [item]:
+                    yield from _json_row(source, run, found, row)
 
 
-def _json_rows(source: Source, run: _Run, text: str, results: list[Any]) -> Iterator[ImportedReading]:
-    flat = [row for item in results[:100_000] for row in (item if isinstance(item, list) else [item])]
-    for row in flat:
-        if not isinstance(row, dict) or row.get("access") not in ("write", "read"):
-            continue
-        values = {key: num(str(item)) for key, item in row.items() if isinstance(item, (str, int, float))}
-        if values.get("bwMiB") is None:
-            continue
-        place = text.find(f'"bwMiB": {row["bwMiB"]}')
-        line = text.count("\n", 0, place) + 1 if place >= 0 and len(text) < 1 << 20 else 1
-        latency = values.get("latency")
-        yield ImportedReading(
-            source.name,
-            line,
-            "ior",
-            tool_version=run.version,
-            label=run.options.get("test filename") or None,
-            **_workload(run, row["access"], times(values.get("blockKiB"), KIB), times(values.get("xferKiB"), KIB)),
-            iops=values.get("iops"),
-            bw_bytes_per_s=times(values["bwMiB"], MIB),
-            lat_mean_ns=times(latency, 1e9) if latency else None,
-            lat_kind="total" if latency else None,
-            n=1,
-            runtime_seconds=values.get("totalTime"),
-            notes=("IOR MiB/s",),
-        )
+def _json_row(source: Source, run: _Run, found: Found, row: Any) -> Iterator[ImportedReading]:
+    if not isinstance(row, dict) or row.get("access") not in ("write", "read") or num(str(row.get("bwMiB"))) is None:
+        return
+    text = found.text
+    place = text.find(f'"bwMiB": {row["bwMiB"]}')
+    line = text.count("\n", 0, place) + 1 if place >= 0 and len(text) < 1 << 20 else 1
+    told = {name: str(row[key]) for key, name in _JSON_COLUMNS.items() if isinstance(row.get(key), str | int | float)}
+    yield _one(source, run, line, row["access"], told, ("IOR MiB/s",), {})

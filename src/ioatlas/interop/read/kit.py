@@ -15,11 +15,14 @@ CUT = "the file ends inside this line, which was not used"
 _LONGEST = 2000
 _MOST_NAMES = 500
 _MOST_TEXTS = 100_000
+MOST_ROWS = 10_000
+"""Lines of one table that are kept until its run has ended."""
 
 
 class Said(dict[str, str]):
     """What the lines of a run said: texts by name, the last where one was said again. at: the line that said it.
-    every: all texts of a name. parts: runs inside this one. rows: lines of a table.
+    every: all texts of a name. parts: runs inside this one. rows: lines of a table,
+    each with what was said before it.
     """
 
     def __init__(self, before: Mapping[str, str] | None = None) -> None:
@@ -86,9 +89,11 @@ def runs(
         if cut and not found and source.unended(number) and re.search(cut, line):
             source.problem(number, CUT)
         if row in found:
-            if len(run.rows) < _MOST_TEXTS:
-                run.rows.append(Said())
+            if len(run.rows) < MOST_ROWS:
+                run.rows.append(Said(run))
                 run.rows[-1].take(number, found)
+            else:
+                source.problem(0, f"a run of more than {MOST_ROWS} results; the rest was not read")
             continue
         last = run.parts[-1] if run.parts else run
         again = result in last.at and any(name in last.at for name in found if name != part)

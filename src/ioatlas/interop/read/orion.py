@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ioatlas.interop.read.kit import reading
 from ioatlas.interop.read.numbers import KIB, MIB, figure, num, times, whole
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
@@ -37,6 +38,8 @@ _TRACE = re.compile(
     r"\s+dur\s+([\d.]+)\s*s(?:\s+(READ|WRITE))?",
     re.IGNORECASE,
 )
+_NS = {"usecs": 1e3, "us": 1e3}
+"""Of units; any other is milliseconds."""
 
 
 @dataclass
@@ -173,35 +176,45 @@ def _point(text: str) -> tuple[int | None, int | None]:
     return (whole(match[1]), whole(match[2])) if match else (None, None)
 
 
+def _figure(
+    source: Source,
+    run: _Run,
+    number: int,
+    kind: str,
+    value: float,
+    point: tuple[int | None, int | None],
+    *notes: str,
+    unit: str = "",
+    **details: Any,
+) -> ImportedReading:
+    """A figure of one data point: of large I/Os their MBPS, of small ones IOPS or latency, in `unit`."""
+    which, depth = ("Large", point[1]) if kind == "mbps" else ("Small", point[0])
+    fields: dict[str, Any] = {"iops": value} if kind == "iops" else {"mean": times(value, _NS.get(unit, 1e6))}
+    if kind == "mbps":
+        fields = {"bw_bytes_per_s": times(value, MIB)}
+        notes = (*notes, "ORION MBPS taken as MiB/s")
+    return reading(
+        source,
+        number,
+        **_common(run),
+        **_workload(run, which),
+        **fields,
+        iodepth=depth,
+        notes=notes,
+        details={**details, "outstanding_small": point[0], "outstanding_large": point[1]},
+    )
+
+
 def _maximum(source: Source, run: _Run, number: int, match: re.Match[str], text: str) -> ImportedReading | None:
     value = figure(match[2])
     if value is None:
         source.problem(number, "a figure that cannot be read")
         return None
-    small, large = _point(text)
-    which = "Large" if "Large" in match[1] else "Small"
-    fields: dict[str, Any] = {}
+    kind = "mbps" if "MBPS" in match[1] else "iops" if "IOPS" in match[1] else "lat"
     notes = ["the extreme of all data points, each measured once"]
-    if "MBPS" in match[1]:
-        fields["bw_bytes_per_s"] = times(value, MIB)
-        notes.append("ORION MBPS taken as MiB/s")
-    elif "IOPS" in match[1]:
-        fields["iops"] = value
-    else:
-        micro = match[3] in ("usecs", "us")
-        fields |= {"lat_mean_ns": times(value, 1e3 if micro else 1e6), "lat_kind": "total"}
-        if match[3] is None:
-            notes.append("no unit printed: milliseconds in this version")
-    return ImportedReading(
-        source.name,
-        number,
-        **_common(run),
-        **_workload(run, which),
-        **fields,
-        iodepth=large if which == "Large" else small,
-        notes=tuple(notes),
-        details={"what": match[1], "outstanding_small": small, "outstanding_large": large},
-    )
+    if kind == "lat" and match[3] is None:
+        notes.append("no unit printed: milliseconds in this version")
+    return _figure(source, run, number, kind, value, _point(text), *notes, unit=match[3] or "", what=match[1])
 
 
 def _latency(source: Source, run: _Run, number: int, match: re.Match[str], text: str) -> Iterator[ImportedReading]:
@@ -216,14 +229,13 @@ def _latency(source: Source, run: _Run, number: int, match: re.Match[str], text:
         pending.details.get("outstanding_small"),
         pending.details.get("outstanding_large"),
     ) == (small, large)
-    own = ImportedReading(
-        source.name,
+    own = reading(
+        source,
         number,
         **_common(run),
         **{**_workload(run, match[1]), "direction": direction},
         iodepth=large if match[1] == "Large" else small,
-        lat_mean_ns=mean,
-        lat_kind="total",
+        mean=mean,
         notes=("latency of one direction of a data point",),
         details={"outstanding_small": small, "outstanding_large": large, **figures},
     )
@@ -254,39 +266,19 @@ def _matrix_row(source: Source, run: _Run, number: int, cells: list[str]) -> Ite
     if source.unended(number) and len(cells) - 1 < len(run.columns):
         source.problem(number, "the file ends inside this matrix")
         cells = cells[:-1]
-    which = "Large" if run.matrix == "mbps" else "Small"
+    notes = ["one data point of a matrix of outstanding small and large I/Os"]
+    if run.matrix == "lat":
+        notes.append("no unit in the file: milliseconds, as ORION up to 11.1 writes")
+    kind, _, unit = run.matrix.partition(" ")
     for small, cell in zip(run.columns, cells[1:], strict=False):
-        value = num(cell)
-        if not value:
-            continue
-        fields: dict[str, Any] = {}
-        notes = ["one data point of a matrix of outstanding small and large I/Os"]
-        if run.matrix == "mbps":
-            fields["bw_bytes_per_s"] = times(value, MIB)
-            notes.append("ORION MBPS taken as MiB/s")
-        elif run.matrix == "iops":
-            fields["iops"] = value
-        else:
-            micro = run.matrix == "lat us"
-            fields |= {"lat_mean_ns": times(value, 1e3 if micro else 1e6), "lat_kind": "total"}
-            if not micro:
-                notes.append("no unit in the file: milliseconds, as ORION up to 11.1 writes")
-        yield ImportedReading(
-            source.name,
-            number,
-            **_common(run),
-            **_workload(run, which),
-            **fields,
-            iodepth=large if which == "Large" else small,
-            notes=tuple(notes),
-            details={"outstanding_small": small, "outstanding_large": large},
-        )
+        if value := num(cell):
+            yield _figure(source, run, number, kind, value, (small, large), *notes, unit=unit)
 
 
 def _trace(source: Source, run: _Run, number: int, match: re.Match[str]) -> Iterator[ImportedReading]:
     direction = match[10].lower() if match[10] else None
-    yield ImportedReading(
-        source.name,
+    yield reading(
+        source,
         number,
         **_common(run),
         direction=direction,
@@ -295,8 +287,7 @@ def _trace(source: Source, run: _Run, number: int, match: re.Match[str]) -> Iter
         iodepth=whole(match[2]),
         iops=num(match[4]),
         bw_bytes_per_s=times(num(match[8]), MIB),
-        lat_mean_ns=times(num(match[6]), 1e6 if match[7].lower() == "ms" else 1e3),
-        lat_kind="total",
+        mean=times(num(match[6]), 1e6 if match[7].lower() == "ms" else 1e3),
         runtime_seconds=num(match[9]),
         notes=("ORION MBps taken as MiB/s",),
         details={"outstanding_other": whole(match[3])},

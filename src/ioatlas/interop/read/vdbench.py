@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ioatlas.interop.read.kit import reading
 from ioatlas.interop.read.numbers import GIB, MIB, Meaning, agreed, figure, num, size_bytes, times, whole
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
@@ -218,15 +219,14 @@ def raw_readings(
         notes = [*notes, "block size is the mean transfer size, a power of two"]
 
     def made(direction: str, iops: float | None, bw: float | None, resp: float | None, *extra: str) -> ImportedReading:
-        return ImportedReading(
-            source.name,
+        return reading(
+            source,
             number,
             **common,
             direction=direction,
             iops=iops,
             bw_bytes_per_s=bw,
-            lat_mean_ns=times(resp, 1e6),
-            lat_kind=None if resp is None else "total",
+            mean=times(resp, 1e6),
             notes=(*notes, *extra),
             details=details,
         )
@@ -277,30 +277,28 @@ def _file_system(
     for name in ("read", "write"):
         if (rate := values.get(f"{name} rate", 0.0)) > 0:
             found = True
-            yield ImportedReading(
-                source.name,
+            yield reading(
+                source,
                 number,
                 **common,
                 direction=name,
                 iops=rate,
                 bw_bytes_per_s=times(values.get(f"mb/sec {name}"), MIB),
-                lat_mean_ns=times(values.get(f"{name} resp"), 1e6),
-                lat_kind="total" if f"{name} resp" in values else None,
-                notes=tuple(notes),
+                mean=times(values.get(f"{name} resp"), 1e6),
+                notes=notes,
                 details=details,
             )
     for column, rate in values.items():
         word = column.removesuffix(" rate")
         if word != column and word not in _DATA_OPS and rate > 0:
             found = True
-            yield ImportedReading(
-                source.name,
+            yield reading(
+                source,
                 number,
                 **{**common, "bs_bytes": None},
                 operation=word,
                 iops=rate,
-                lat_mean_ns=times(values.get(f"{word} resp"), 1e6),
-                lat_kind="total" if f"{word} resp" in values else None,
+                mean=times(values.get(f"{word} resp"), 1e6),
                 notes=("operations per second of file-system calls",),
             )
     if not found:
@@ -316,17 +314,9 @@ def _unfinished(source: Source, run: _Run, version: str | None) -> Iterator[Impo
         return
     number, values = run.last
     source.problem(number, f"run {run.name[:60]} has no average line: only its last interval is given")
-    for reading in _average(source, run, number, str(run.intervals), values, version):
-        yield _interval_only(reading)
-
-
-def _interval_only(reading: ImportedReading) -> ImportedReading:
-    return replace(
-        reading,
-        statistic="unknown",
-        n=None,
-        notes=(*reading.notes, "the last whole interval of a run that was cut off, not its average"),
-    )
+    note = "the last whole interval of a run that was cut off, not its average"
+    for one in _average(source, run, number, str(run.intervals), values, version):
+        yield replace(one, statistic="unknown", n=None, notes=(*one.notes, note))
 
 
 def _flat_row(source: Source, flat: list[str], number: int, line: str) -> dict[str, str] | None:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from ioatlas.interop.read.kit import reading
 from ioatlas.interop.read.numbers import figure
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
@@ -70,13 +71,12 @@ def _finish(
         "buckets_ms": [[low, high, count] for low, high, count in buckets if count],
         "lat_p99_between_ns": None if edge is None else [edge[0] * 1e6, None if edge[1] is None else edge[1] * 1e6],
     }
-    yield ImportedReading(
-        source.name,
+    yield reading(
+        source,
         start,
         "vdbench",
         label=label,
         direction=direction,
-        n=1,
         notes=("response time histogram, milliseconds; too coarse for percentiles",),
         details=details,
     )

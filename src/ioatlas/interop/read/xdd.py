@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from ioatlas.interop.read.kit import reading
 from ioatlas.interop.read.numbers import figure, num, positive, times, whole
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
@@ -194,8 +195,8 @@ def _row(source: Source, run: _Run, number: int, row: dict[str, str]) -> Iterato
     if not bw and not iops:
         source.problem(number, "a result line without a rate", lost=False)
         return
-    yield ImportedReading(
-        source.name,
+    yield reading(
+        source,
         number,
         "xdd",
         tool_version=run.version,
@@ -212,13 +213,12 @@ def _row(source: Source, run: _Run, number: int, row: dict[str, str]) -> Iterato
         rwmixread=run.read_percent if run.read_percent is not None and 0 < run.read_percent < 100 else None,
         iops=iops,
         bw_bytes_per_s=times(bw, 1e6),
-        lat_mean_ns=times(latency, 1e9 if "ReqSize" in row else 1e6),
-        lat_kind="total" if latency else None,
+        mean=times(latency, 1e9 if "ReqSize" in row else 1e6),
         statistic=statistic,
         n=n,
         host=run.settings.get("host"),
         runtime_seconds=values["seconds"],
         io_bytes=None if values["bytes"] is None else int(values["bytes"]),
-        notes=tuple(notes),
+        notes=notes,
         details=details,
     )
