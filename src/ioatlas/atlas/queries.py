@@ -36,8 +36,8 @@ from ioatlas.atlas.tables import account, best, cell, product, reply, reproducti
 from ioatlas.errors import UsageError
 
 MOST_ENTRIES, MOST_SIDES = 100, 12
-MOST_LOOKED_INTO = 2000
-"""Results, by one search: a bound on what anybody can make the database do."""
+LOOKED_INTO = (100, 400, 1500)
+"""Results by one search, until its page is full: a bound on what anybody can make the database do."""
 NOBODY = Viewer()
 _ESCAPE = "\\"
 _TOO_LARGE = 1 << 62
@@ -139,7 +139,6 @@ def _able(
     them all: so many results that may have one are looked into, and the cursor tells where to go on.
     """
     fits = _of_cell(wanted)
-    most = MOST_LOOKED_INTO if len(fits) > 1 else limit
     here = (cell.c.result_id == result.c.id) & cell.c.usable & _of_load(wanted)
     one = sa.select(sa.literal(1)).select_from(cell).where(here, *fits).exists() if len(fits) > 1 else sa.true()
     asked = (
@@ -148,11 +147,16 @@ def _able(
         .outerjoin(product, product.c.id == result.c.product_id)
         .where(result.c.verified, *_of_result(wanted, viewer), *_of_best(wanted))
     )
-    rows = link.execute(_behind(asked, order, cursor, of=best).limit(most + 1)).mappings().all()
-    found = [row for row in rows[:most] if row["fits"]]
+    found: list[sa.RowMapping] = []
+    for most in LOOKED_INTO if len(fits) > 1 else (limit,):
+        rows = link.execute(_behind(asked, order, cursor, of=best).limit(most + 1)).mappings().all()
+        found += [row for row in rows[:most] if row["fits"]]
+        cursor = _cursor(order, rows[most - 1]) if len(rows) > most else ""
+        if len(found) > limit or not cursor:
+            break
     if len(found) > limit:
-        return [row["id"] for row in found[:limit]], _cursor(order, found[limit - 1])
-    return [row["id"] for row in found], _cursor(order, rows[most - 1]) if len(rows) > most else ""
+        found, cursor = found[:limit], _cursor(order, found[limit - 1])
+    return [row["id"] for row in found], cursor
 
 
 def _of_best(wanted: Wanted) -> list[sa.ColumnElement[bool]]:

@@ -56,7 +56,7 @@ def test_each_kind_of_load_and_any_is_found_by_what_it_can_do(database, desk, al
 
 def test_a_search_looks_into_so_many_results_and_goes_on_behind_them(database, desk, alice, monkeypatch):
     """Both bounds are kept, but by one cell in one result alone."""
-    monkeypatch.setattr(queries, "MOST_LOOKED_INTO", 3)
+    monkeypatch.setattr(queries, "LOOKED_INTO", (1, 2))
     put(desk, alice, found("both", [cell(iops=90_000, p99_ns=1e6)]))
     for number in range(7):
         put(desk, alice, found(f"n{number}", [cell(iops=90_000, p99_ns=9e6), cell(iops=9, p99_ns=1e6, iodepth=2)]))
