@@ -122,6 +122,9 @@ def _healthz(request: Request) -> Response:
 
 
 def _metrics(request: Request) -> Response:
+    """For who asks from beside the service: what a proxy passes on comes from the public."""
+    if "x-forwarded-for" in request.headers or "forwarded" in request.headers:
+        raise HTTPException(404)
     service: Service = request.app.state.service
     with service.database.reading() as link:
         count = link.execute(sa.select(sa.func.count()).select_from(result)).scalar_one()

@@ -72,6 +72,7 @@ def command(
     import uvicorn
 
     from ioatlas.atlas.app import make_app
+    from ioatlas.atlas.connections import AT_ONCE, Guarded
 
     place, origin = place_of(context, folder, database, blobs), _origin(public_url)
     provider = _provider(oidc_issuer, oidc_client, origin)
@@ -81,13 +82,15 @@ def command(
         click.echo(f"http://{f'[{host}]' if ':' in host else host}:{port}/\nCtrl-C ends it.")
         config = uvicorn.Config(
             app,
+            http=Guarded,
+            ws="none",
+            backlog=AT_ONCE,
             log_level="warning",
             access_log=False,
             server_header=False,
             lifespan="off",
             proxy_headers=bool(proxy),
             forwarded_allow_ips=proxy or None,
-            timeout_keep_alive=20,
             h11_max_incomplete_event_size=64 << 10,
         )
         with contextlib.suppress(KeyboardInterrupt):

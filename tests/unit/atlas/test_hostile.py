@@ -215,6 +215,14 @@ def test_the_name_that_a_client_calls_the_service_by_is_never_repeated(client, p
         assert "evil" not in one.text + str(one.headers), one.url
 
 
+@pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded"])
+def test_counts_are_not_for_the_public_behind_a_proxy(client, header):
+    assert client.get("/metrics").status_code == 200
+    passed_on = client.get("/metrics", headers={header: "198.51.100.7"})
+    assert (passed_on.status_code, "ioatlas_" in passed_on.text) == (404, False)
+    assert client.get("/healthz", headers={header: "198.51.100.7"}).status_code == 200
+
+
 def test_methods_that_a_client_makes_up_are_counted_as_one(client):
     for number in range(3):
         assert client.request(f"MADE{number}", "/").status_code == 405
