@@ -80,13 +80,18 @@ def read_text(path: Path, *, most_bytes: int = MOST_BYTES) -> str:
     return data.decode(errors="replace")
 
 
+def unfinished(name: str) -> str:
+    """What a file is called while `write_text` writes it."""
+    return f".{name}.new"
+
+
 def write_text(path: Path, text: str, *, in_root: bool = False) -> None:
     """A new file in the place of one of that name, whatever that was. Raises RefusedError when its directory is a
     link.
 
     in_root: the directory is the one that a person named, which may be a link.
     """
-    new = f".{path.name}.new"
+    new = unfinished(path.name)
     with _opened(path.parent, follow=in_root) as directory:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(new, dir_fd=directory)  # of a session that was killed

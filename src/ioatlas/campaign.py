@@ -9,12 +9,14 @@ load_result(directory)              # everything a report needs, computed anew f
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
+import shutil
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,9 +42,11 @@ from ioatlas.run.foreign import confirm_trust
 from ioatlas.run.plan import Plan, order_remarks
 from ioatlas.run.procedure import Procedure
 from ioatlas.run.record import plan_record, recorded_plan
-from ioatlas.store.journal import Journal
+from ioatlas.store.imported import FILE_NAME as IMPORTED
+from ioatlas.store.journal import FILE_NAME, Journal
 from ioatlas.store.machine_key import machine_key
 from ioatlas.store.schema import (
+    FIRST_VERSION,
     FORMAT_OF_CLIENTS,
     FORMAT_OF_CONFIGURATIONS,
     FORMAT_OF_FLUSHES,
@@ -175,7 +179,7 @@ def start(
     host, `drive`: a path). executor: what will make the loads; this machine when left out. Raises RefusedError when a
     guard refuses, UsageError when the directory is taken.
     """
-    from ioatlas.product.kept import keep_sheets, sheet_texts
+    from ioatlas.product.kept import sheet_texts
 
     procedure, executor = procedure or procedure_of(plan.spec), executor or SystemExecutor()
     executor.find("fio")
@@ -194,18 +198,31 @@ def start(
     if not procedure.shrinks_to_fit(plan):  # before anything is made: whether the files fit
         for target in there:
             check_space(target, sum(plan.files.get(target.name, {}).values()))
-    journal = _new_journal(directory, executor.clock)
-    procedure.keep(plan, directory)  # before there is a campaign to go on with
-    for needed, version in _formats(plan):
-        if needed:
-            journal.need_format(version)
-    journal.begin_campaign(uuid.uuid4().hex[:12], _name_of(plan), __version__, plan_record(plan), plan.targets)
-    journal.add_cells(plan.cells)
-    _begin(procedure, journal, plan)
-    for remark in plan.remarks:
-        journal.add_remark(RemarkKind.NOTE, remark)
-    for remark in remarks:
-        journal.add_remark(RemarkKind.WARNING, remark)
+    with _new_journal(directory, executor.clock, plan) as journal:
+        procedure.keep(plan, directory)
+        _write_files(plan, directory, typed, sheets)
+        journal.begin_campaign(uuid.uuid4().hex[:12], _name_of(plan), __version__, plan_record(plan), plan.targets)
+        journal.add_cells(plan.cells)
+        _begin(procedure, journal, plan)
+        for remark in plan.remarks:
+            journal.add_remark(RemarkKind.NOTE, remark)
+        for remark in remarks:
+            journal.add_remark(RemarkKind.WARNING, remark)
+        try:
+            journal.seal(machine_key(), _asks_text(asks_of(directory)))
+        except IoAtlasError as error:  # measuring needs no seal
+            told = f"The plan is not sealed ({error.what}): `resume` will ask for --trust."
+            journal.add_remark(RemarkKind.WARNING, told)
+    return journal
+
+
+def _write_files(plan: Plan, directory: Path, typed: str, sheets: Mapping[str, str]) -> None:
+    """What stands beside a journal: the campaign file, typed-in facts and product sheets.
+
+    typed: text of the facts, '' for none. sheets: text of each by its place.
+    """
+    from ioatlas.product.kept import keep_sheets
+
     # With the targets' full paths: the file can be used again from anywhere.
     located = tuple(
         (name, target.location + ("/" if target.kind == "directory" and target.identity == NOT_YET else ""))
@@ -223,22 +240,18 @@ def start(
     if typed:
         (directory / FACTS_FILE).write_text(typed, encoding="utf-8")
     keep_sheets(directory, sheets)
-    try:
-        journal.seal(machine_key(), _asks_text(asks_of(directory)))
-    except IoAtlasError as error:  # measuring needs no seal
-        journal.add_remark(RemarkKind.WARNING, f"The plan is not sealed ({error.what}): `resume` will ask for --trust.")
-    return journal
 
 
-def _formats(plan: Plan) -> tuple[tuple[object, int], ...]:
-    """What a journal may need beyond the first format, and the format that has it; ascending."""
-    return (
+def _format(plan: Plan) -> int:
+    """The first format that has all that a journal of the plan needs."""
+    needed = (
         (plan.spec.configurations, FORMAT_OF_CONFIGURATIONS),
         (plan.spec.clients, FORMAT_OF_CLIENTS),
         (plan.groups, FORMAT_OF_GROUPS),
         (plan.spec.set_ups > 1, FORMAT_OF_SET_UPS),
         (any(one.flushes for cell in plan.to_measure for one in cell.members), FORMAT_OF_FLUSHES),
     )
+    return max((version for need, version in needed if need), default=FIRST_VERSION)
 
 
 def _begin(procedure: Procedure, journal: Journal, plan: Plan) -> None:
@@ -248,21 +261,40 @@ def _begin(procedure: Procedure, journal: Journal, plan: Plan) -> None:
         procedure.begin(part, replace(plan, spec=plan.spec.of_set_up(number)))
 
 
-def _new_journal(directory: Path, clock: Clock) -> Journal:
+@contextlib.contextmanager
+def _new_journal(directory: Path, clock: Clock, plan: Plan) -> Iterator[Journal]:
+    """The journal of a campaign that is there when the block ends; what an earlier process left is started anew."""
     if directory.exists() and not directory.is_dir():
         raise UsageError("it is not a directory", where=str(directory), remedy="choose another -o")
-    if directory.is_dir() and any(directory.iterdir()) and not (directory / "journal.sqlite").exists():
-        raise UsageError(
-            "the directory is not empty", where=str(directory), remedy="choose a new or an empty one with -o"
-        )
     try:
-        return Journal.create(directory, clock.time)
+        if directory.is_dir():
+            _check_empty(directory)
+        with Journal.making(directory, clock.time, _format(plan)) as journal:
+            yield journal
     except OSError as error:
         raise IoAtlasError(
             f"the campaign's directory cannot be made: {error.strerror}",
             where=str(directory),
             remedy="choose another -o",
         ) from error
+
+
+def _check_empty(directory: Path) -> None:
+    """Raises UsageError for a directory that holds anything but a campaign, which is looked at later. Of one that was
+    never begun, what stands beside its journal is removed.
+    """
+    unmade, journals = Journal.is_unmade(directory), {FILE_NAME, f"{FILE_NAME}-journal"}
+    left = OURS - journals - {IMPORTED} if unmade else frozenset()
+    for path in (directory / each for name in left for each in (name, beneath.unfinished(name))):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+    there = {path.name for path in directory.iterdir()}
+    if there - journals if unmade else there and FILE_NAME not in there:
+        raise UsageError(
+            "the directory is not empty", where=str(directory), remedy="choose a new or an empty one with -o"
+        )
 
 
 def _name_of(plan: Plan) -> str:
@@ -508,11 +540,14 @@ def _files_in_time(
     made = procedure.with_files_in_time(plan, trial)
     if made is plan:
         return plan
-    journal.replace_cells(made.cells)
-    journal.set_plan(plan_record(made))
-    procedure.begin(journal, made)
-    for remark in made.remarks[len(plan.remarks) :]:
-        journal.add_remark(RemarkKind.LEFT_OUT, remark)
+    told = made.remarks[len(plan.remarks) :]
+    with journal.together():
+        journal.replace_cells(made.cells)
+        journal.set_plan(plan_record(made))
+        procedure.begin(journal, made)
+        for remark in told:
+            journal.add_remark(RemarkKind.LEFT_OUT, remark)
+    for remark in told:
         emit(Event("remark", {"text": remark}))
     return made
 

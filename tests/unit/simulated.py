@@ -54,6 +54,12 @@ def _hurry(connection) -> None:
         connection.connection.dbapi_connection.execute("PRAGMA synchronous=OFF")
 
 
+def new_journal(directory: Path) -> Journal:
+    """One without a campaign."""
+    with Journal.making(directory) as journal:
+        return journal
+
+
 class NoTelemetry:
     """Nothing is read beside a batch but the virtual time."""
 

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, Self
@@ -25,6 +26,19 @@ LARGEST_FIELD = 32 << 20
 """Bytes of one field; SQLite itself refuses longer ones."""
 
 
+class _OneTransaction:
+    """What stands for an engine while all that is asked of it belongs to one transaction."""
+
+    def __init__(self, link: sa.Connection) -> None:
+        self._link = link
+
+    @contextlib.contextmanager
+    def begin(self) -> Iterator[sa.Connection]:
+        yield self._link
+
+    connect = begin
+
+
 class Database:
     """An open file of tables. Every public method of what is built on it is one transaction.
 
@@ -35,7 +49,8 @@ class Database:
     """
 
     def __init__(self, engine: sa.Engine, directory: Path, now: Callable[[], float] = time.time) -> None:
-        self._engine = engine
+        self._file = engine
+        self._engine: sa.Engine | _OneTransaction = engine
         self._now = now
         self.directory = directory
         self.only = ""
@@ -77,7 +92,18 @@ class Database:
         return tuple(mine)
 
     def close(self) -> None:
-        self._engine.dispose()
+        self._file.dispose()
+
+    @contextlib.contextmanager
+    def together(self) -> Iterator[sa.Connection]:
+        """One transaction of all that is done inside: a process that dies in it leaves the file as it was."""
+        with self._file.begin() as link:
+            link.exec_driver_sql("BEGIN IMMEDIATE")  # tables are made in it, too, and nobody else writes meanwhile
+            self._engine = _OneTransaction(link)
+            try:
+                yield link
+            finally:
+                self._engine = self._file
 
     def row(self, table: str, key: object = "") -> Row:
         """A row of the file, for messages."""

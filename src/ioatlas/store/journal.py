@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -28,29 +29,52 @@ class Journal(Campaigns, Cells, Visits, Predictions, Batches, Files):
     """One open journal. Every public method is one transaction; those of one noun stand in the module of that noun."""
 
     @classmethod
-    def create(cls, directory: Path, now: Callable[[], float] = time.time) -> Journal:
-        """A new journal in `directory`, which must not hold one. Raises UsageError when it does."""
+    @contextlib.contextmanager
+    def making(
+        cls, directory: Path, now: Callable[[], float] = time.time, version: int = t.FIRST_VERSION
+    ) -> Iterator[Journal]:
+        """A new journal in `directory`, which must not hold a campaign: all that is written inside is there at its end,
+        or nothing is. What an earlier process left of one that it never finished is used again.
+
+        version: its format; an ioatlas that does not know it refuses the journal. Raises UsageError for a campaign.
+        """
         path = directory / FILE_NAME
-        if path.exists():
-            raise UsageError(
-                "a campaign is already here",
-                where=str(directory),
-                remedy=f"use `ioatlas resume {directory}` or another -o",
-            )
+        if beneath.is_ordinary(path):
+            check_file(path)
         directory.mkdir(parents=True, exist_ok=True)
         journal = cls(connect(path), directory, now)
-        with journal._engine.begin() as link:
-            t.metadata.create_all(link)
-            link.exec_driver_sql(f"PRAGMA user_version={t.FIRST_VERSION}")
-        return journal
+        journal.format = version
+        try:
+            with journal.together() as link:
+                if not _is_unmade(link):
+                    raise UsageError(
+                        "a campaign is already here",
+                        where=str(directory),
+                        remedy=f"use `ioatlas resume {directory}` or another -o",
+                    )
+                for metadata in t.metadata_of(version):
+                    metadata.create_all(link)
+                link.exec_driver_sql(f"PRAGMA user_version={version}")
+                yield journal
+        except BaseException:
+            journal.close()
+            raise
 
-    def need_format(self, version: int) -> None:
-        """From now on an ioatlas that does not know this format refuses the journal."""
-        with self._engine.begin() as link:
-            for metadata in t.metadata_of(version):
-                metadata.create_all(link)
-            self.format = version
-            link.exec_driver_sql(f"PRAGMA user_version={int(version)}")
+    @classmethod
+    def is_unmade(cls, directory: Path) -> bool:
+        """Whether a campaign was to be made in `directory`, and the process died before it was."""
+        path = directory / FILE_NAME
+        if not beneath.is_ordinary(path):
+            return False
+        check_file(path)
+        engine = connect(path)
+        try:
+            with engine.connect() as link:
+                return _is_unmade(link)
+        except sa.exc.DatabaseError:
+            return False
+        finally:
+            engine.dispose()
 
     @classmethod
     def open(cls, directory: Path, now: Callable[[], float] = time.time) -> Journal:
@@ -75,8 +99,8 @@ class Journal(Campaigns, Cells, Visits, Predictions, Batches, Files):
                 tables = {name: table for each in t.metadata_of(version) for name, table in each.tables.items()}
                 check_objects(link.exec_driver_sql(OBJECTS).all(), path, tables)
                 inspector = sa.inspect(link)
-                known = inspector.has_table("campaign")
-                ours = t.metadata_of(version) if known and version <= t.VERSION else ()
+                unmade = _is_unmade(link)
+                ours = t.metadata_of(version) if not unmade and version <= t.VERSION else ()
                 lacking = next((name for each in ours if (name := missing(each, inspector))), "")
                 if ours and not lacking:
                     check_rows(link, path, [table for each in ours for table in each.sorted_tables])
@@ -86,9 +110,11 @@ class Journal(Campaigns, Cells, Visits, Predictions, Batches, Files):
                 where=str(path),
                 remedy="restore it from a copy; the raw output is in batches/",
             ) from error
-        if not known:
-            raise IoAtlasError(
-                "the journal is empty", where=str(path), remedy="start the campaign again with another -o"
+        if unmade:
+            raise UsageError(
+                "the campaign was never begun: the process ended while its journal was made",
+                where=str(path),
+                remedy=f"start it again, with the same `-o {directory}`",
             )
         if version > t.VERSION:
             raise IoAtlasError(
@@ -105,3 +131,12 @@ class Journal(Campaigns, Cells, Visits, Predictions, Batches, Files):
         journal = cls(engine, directory, now)
         journal.format = version
         return journal
+
+
+def _is_unmade(link: sa.Connection) -> bool:
+    """Whether a file has nothing but empty tables of ours. Earlier versions made them one after another."""
+    ours = {name: table for each in t.metadata_of(t.VERSION) for name, table in each.tables.items()}
+    made = {name: kind for kind, name, sql in link.exec_driver_sql(OBJECTS).all() if sql}
+    if not made.keys() <= ours.keys() or {*made.values()} - {"table"}:
+        return False
+    return not any(link.execute(sa.select(sa.literal(1)).select_from(ours[name]).limit(1)).first() for name in made)

@@ -32,7 +32,7 @@ from ioatlas.model.outcomes import (
 )
 from ioatlas.model.target import Target
 from ioatlas.procedures.tune.kept import Refuted, TuneEnd, TuneGoal, Unrunnable
-from ioatlas.store.journal import Journal
+from tests.unit.simulated import new_journal
 
 KNOWN = [
     (
@@ -126,7 +126,7 @@ KNOWN = [
 
 @pytest.mark.parametrize(("record", "name", "early"), KNOWN, ids=[name for _, name, _ in KNOWN])
 def test_a_record_is_read_as_it_was_written_early_and_now(record, name, early, tmp_path):
-    journal = Journal.create(tmp_path)
+    journal = new_journal(tmp_path)
     try:
         kind = type(record)
         assert (journal.is_kept(kind), journal.kept(kind)) == (False, kind())
@@ -168,7 +168,7 @@ THE_MAP = MapOutcome(
 
 
 def test_maps_that_had_an_outcome_each_are_read_beside_those_of_now(tmp_path):
-    journal = Journal.create(tmp_path)
+    journal = new_journal(tmp_path)
     try:
         journal.set_targets([Target(name, "file", f"/{name}") for name in ("ssd", "map of ssd", "nas")])
         for name in ("ssd", "map of ssd"):

@@ -19,6 +19,7 @@ from ioatlas.model.visit import Part, Series, Visit
 from ioatlas.store import schema, visits
 from ioatlas.store.journal import Journal, NewVisit
 from ioatlas.store.parts import read_part
+from tests.unit.simulated import new_journal
 
 TARGET = Target("t", "directory", "/mnt/t", Identity((("fs_type", "ext4"),)), None, None, 4096, None)
 CELL = Cell.of("t", {"rw": "randrw", "bs": 4096, "size": 1 << 20, "numjobs": 2})
@@ -26,7 +27,7 @@ CELL = Cell.of("t", {"rw": "randrw", "bs": 4096, "size": 1 << 20, "numjobs": 2})
 
 @pytest.fixture
 def journal(tmp_path):
-    made = Journal.create(tmp_path / "c")
+    made = new_journal(tmp_path / "c")
     made.begin_campaign("id1", "name", "0.0", {"spec": {}}, [TARGET])
     made.add_cells([(CELL, "")])
     yield made
@@ -36,7 +37,7 @@ def journal(tmp_path):
 def test_what_was_compiled_for_one_journal_serves_the_next(tmp_path):
     def compiled(name):
         """How statements of a new journal came by their text."""
-        made, hits = Journal.create(tmp_path / name), set()
+        made, hits = new_journal(tmp_path / name), set()
         sa.event.listen(made._engine, "before_cursor_execute", lambda *given: hits.add(given[4].cache_hit.name))
         made.visits()
         made.planned(Purpose.SWEEP)
@@ -197,7 +198,7 @@ def test_a_directory_without_a_journal_and_a_taken_one_are_told_apart(tmp_path, 
     with pytest.raises(UsageError, match="no journal"):
         Journal.open(tmp_path)
     with pytest.raises(UsageError, match="already here"):
-        Journal.create(tmp_path / "c")
+        new_journal(tmp_path / "c")
 
 
 def test_a_newer_or_damaged_journal_is_one_clear_error(tmp_path, journal):

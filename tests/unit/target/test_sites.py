@@ -17,6 +17,7 @@ from ioatlas.target.direct import DirectIo
 from ioatlas.target.opening import open_target
 from ioatlas.target.preparation import TargetUse
 from ioatlas.target.sites import Sites
+from tests.unit.simulated import new_journal
 
 SIZE = 1 << 20
 
@@ -32,7 +33,7 @@ class Place:
             place.write_bytes(bytes(4 * SIZE))
         self.place, self.kind = place, kind
         self.target = replace(open_target(str(place)), name="t")
-        self.journal = Journal.create(tmp_path / f"campaign-{kind}")
+        self.journal = new_journal(tmp_path / f"campaign-{kind}")
         self.steps, self.events = [], []
         self.fio = SimulatedExecutor(moment=lambda what: self.steps.append(f"fio {what}"))
         guard = module.check_before_start

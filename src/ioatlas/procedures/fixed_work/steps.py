@@ -285,10 +285,11 @@ class SequenceSteps(SequencedSteps[WorkSequence]):
 
     def _reduce(self, plan: Plan, text: str) -> None:
         """Go on with a reduced plan, which may have new cells, and say what was left out."""
-        for cell, reason in plan.cells:
-            self.runner.know(cell, reason)
-        self.journal.set_plan(plan_record(plan))
-        self.runner.go_on_with(plan, text)
+        with self.journal.together():
+            for cell, reason in plan.cells:
+                self.runner.know(cell, reason)
+            self.journal.set_plan(plan_record(plan))
+            self.runner.go_on_with(plan, text)
 
     def _look(self) -> None:
         """One sequence with the smallest record and one with the largest, on small files, so that times can be
