@@ -185,7 +185,7 @@ def _read_cached(draws: Draws, physics: Physics) -> tuple[Physics, tuple[str, ..
     cache = ReadCache(
         draws.log(16 * MIB, 2048 * MIB),
         draws.log(2e-5, 3e-4),
-        draws.log(2, 10) * physics.read.bandwidth,
+        min(3e9, draws.log(2, 10) * physics.read.bandwidth),
         takes_writes=draws.chance(0.5),
         random_out=draws.chance(0.3),
     )

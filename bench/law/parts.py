@@ -7,8 +7,8 @@ import math
 from dataclasses import dataclass, replace
 
 KIB, MIB = 1 << 10, 1 << 20
-LINE = 64 * KIB
-"""What a read cache takes in at once."""
+LINE = 32 * KIB
+"""What a read cache takes in at once, and reads of the medium for it."""
 
 
 @dataclass(frozen=True)

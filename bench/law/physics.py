@@ -230,10 +230,11 @@ class SteppedDevice(Device):
                 self._cache_free = t + hits * block / cache.bandwidth
                 t = self._cache_free + hits * cache.latency
             if hits < group:
+                taken = max(block, LINE) if way == "read" and one.read_cache else block
                 for limiter, (main, peak) in zip(one.limiters, self._limits, strict=True):
                     if limiter.behind and way in limiter.ways:
-                        t = limited(limiter, main, peak, t, (group - hits) * block, group - hits)
-                t = self._medium(way, block, group - hits, places, scattered, t)
+                        t = limited(limiter, main, peak, t, (group - hits) * taken, group - hits)
+                t = self._medium(way, taken, group - hits, places, scattered, t)
             if way == "write" and one.read_cache:
                 self._fill(places, block, group, scattered, written=True)
         if link:

@@ -258,7 +258,12 @@ class Table:
     looked_s: float = 15.0
 
     def group(
-        self, name: str, wanted: Sequence[Scored], fits: Callable[[Judged], bool] = lambda _one: True
+        self,
+        name: str,
+        wanted: Sequence[Scored],
+        fits: Callable[[Judged], bool] = lambda _one: True,
+        *,
+        bursts_too: bool = True,
     ) -> dict[str, Any]:
         all_of = [one for target in wanted for one in target.headlines if fits(one)]
         told = [one for one in all_of if one.error is not None]
@@ -266,8 +271,8 @@ class Table:
         known = [one for one in told if one.holds is not None]
         grades = {grade: sum(one.trust.lower() == grade for one in told) for grade in ("good", "fair", "low")}
         words = [one.limit_word for one in all_of]
-        bursts = [word for target in wanted for word, _ in target.bursts.values()]
-        sizes = [size for target in wanted for _, size in target.bursts.values() if size is not None]
+        bursts = [word for target in wanted for word, _ in target.bursts.values() if bursts_too]
+        sizes = [size for target in wanted for _, size in target.bursts.values() if size is not None and bursts_too]
         return {
             "group": name,
             "targets": len(wanted),
@@ -290,6 +295,7 @@ class Table:
             "bursts_false": bursts.count("false"),
             "bursts_told": bursts.count("told"),
             "bursts_missed": bursts.count("missed"),
+            "bursts_looked_at": len(bursts),
             "burst_size_off": median(sizes) if sizes else None,
             "seconds": median([one.virtual for one in wanted]) if wanted else None,
             "cpu_seconds": median([one.real for one in wanted]) if wanted else None,
@@ -307,10 +313,10 @@ class Table:
             self.group("plain", plain, seen),
             self.group("  no noise", [one for one in plain if one.deterministic], seen),
             *(
-                self.group(f"  {name}", plain, lambda one, name=name: seen(one) and one.name == name)
+                self.group(f"  {name}", plain, lambda one, name=name: seen(one) and one.name == name, bursts_too=False)
                 for name in HEADLINES
             ),
-            self.group("hidden", plain, lambda one: not seen(one)),
+            self.group("hidden", plain, lambda one: not seen(one), bursts_too=False),
             self.group("odd", [one for one in good if one.kind == "odd"]),
         ]
         return [one for one in found if one["headlines"]]
@@ -332,14 +338,17 @@ def markdown(groups: Sequence[Mapping[str, Any]]) -> str:
     lines = [head]
     for one in groups:
         hold = f"{one['hold']} of {one['intervals']}" if one["intervals"] else "-"
-        size = f" ({percent(one['burst_size_off'])})" if one["burst_size_off"] is not None else ""
+        bursts = (
+            f"{one['bursts_told']}, {one['bursts_missed']}, {one['bursts_false']}" if one["bursts_looked_at"] else ""
+        )
+        bursts += f" ({percent(one['burst_size_off'])})" if one["burst_size_off"] is not None else ""
         lines.append(
             f"| {one['group']} | {one['targets']} | {one['told']} of {one['headlines']} | {one['within_10']} "
             f"| {one['right']} | {percent(one['median_error'])}, {percent(one['p90_error'])} | {hold} "
             f"| {percent(one['median_half_width'])} | {one['narrow_and_wrong']} "
             f"| {one['good']}/{one['fair']}/{one['low']} | {one['sure_and_wrong']} "
             f"| {one['limits_right']}, {one['limits_two']}, {one['limits_wrong']}, "
-            f"{one['limits_withheld']} | {one['bursts_told']}, {one['bursts_missed']}, {one['bursts_false']}{size} "
+            f"{one['limits_withheld']} | {bursts} "
             f"| {one['seconds']:.0f}, {one['cpu_seconds']:.1f} |"
         )
     return "\n".join(lines)
