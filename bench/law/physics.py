@@ -10,21 +10,22 @@ from __future__ import annotations
 
 import copy
 import heapq
+import itertools
 import math
 import random
 from collections import OrderedDict, deque
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from parts import LINE, MIB, Physics, WriteBack
-from record import Event, load_of
+from record import Event, Run, load_of
 from tokens import Bucket, is_on, limited, turns_of
 
 from ioatlas.simulate.device import Device, Load
 from ioatlas.simulate.jobs import SimulatedJob
 from ioatlas.simulate.law import Law
 
-EVENTS_PER_S = 4000.0
+EVENTS_PER_S = 3000.0
 NEAR = 2 * MIB
 """Within this of the head a disk arm is in place."""
 SPAN = 4 << 30
@@ -33,41 +34,28 @@ _NOISE_STEP = 0.02
 _MTU = 1448
 
 
-@dataclass
-class _Run:
-    """A job as it goes on. ends: when nothing more is asked. left: bytes of each clone. group: I/Os of a parcel."""
+@dataclass(frozen=True)
+class Parcel:
+    """I/Os that a slot makes one after the other. places: of up to 64 of them; of a sequence where it begins."""
 
-    job: SimulatedJob
-    ends: float
-    began: float
-    offsets: list[int]
-    left: list[float]
-    unsynced: list[int]
-    group: int = 1
-    counted: float = 0.0
-    since: float = 0.0
-    events: list[Event] = field(default_factory=list)
+    way: str
+    block: int
+    ios: float
+    places: list[int]
+    scattered: bool
 
-    @classmethod
-    def of(cls, job: SimulatedJob, now: float, limit: float) -> _Run:
-        return cls(
-            job,
-            now + min(limit, job.runtime_seconds or math.inf),
-            now,
-            [int(job.number("offset") + job.number("offset_increment") * clone) for clone in range(job.numjobs)],
-            [job.work_bytes or math.inf] * job.numjobs,
-            [0] * job.numjobs,
-            since=now,
-        )
+    @property
+    def bytes(self) -> float:
+        return self.block * self.ios
 
-    def done(self, event: Event, now: float, per_s: float) -> None:
-        """Book a parcel, and see how large the next ones may be."""
-        self.events.append(event)
-        self.counted += event.ios
-        spent = now - self.since
-        if spent > 0.05 and self.counted >= 20 * self.group:
-            self.group = max(1, min(int(self.counted / spent / per_s + 0.5), 4 * self.group))
-            self.counted, self.since = 0.0, now
+    def lines(self) -> list[tuple[int, int]]:
+        """(first, last) line of every I/O, or of the run that they make together."""
+        if self.scattered:
+            return [(place // LINE, (place + self.block - 1) // LINE) for place in self.places]
+        return [(self.places[0] // LINE, int(self.places[0] + self.bytes - 1) // LINE)]
+
+
+Journey = Iterator[float]
 
 
 class SteppedDevice(Device):
@@ -155,20 +143,24 @@ class SteppedDevice(Device):
         if any(job.paced for job in jobs):
             raise NotImplementedError("paced loads")
         self._visit = math.exp(self._random.gauss(0, self.physics.visit)) if self.physics.visit else 1.0
-        runs = [_Run.of(job, now, limit) for job, limit in zip(jobs, limits, strict=True)]
-        order = 0
-        slots: list[tuple[float, int, _Run, int]] = []
-        for run in runs:
-            for clone in range(run.job.numjobs):
-                for _ in range(run.job.iodepth):
-                    slots.append((now + 1e-4 * clone, order, run, clone))
-                    order += 1
-        heapq.heapify(slots)
-        while slots:
-            t, _, run, clone = heapq.heappop(slots)
-            if t < run.ends and run.left[clone] > 0:
-                heapq.heappush(slots, (self._asked(run, clone, t), order, run, clone))
-                order += 1
+        runs = [Run.of(job, now, limit) for job, limit in zip(jobs, limits, strict=True)]
+        order = itertools.count()
+        # What is next: a slot that asks, or a parcel on its way that has come to where it may have to wait.
+        due: list[tuple[float, int, Run, int, Journey | None]] = [
+            (now + 1e-4 * clone, next(order), run, clone, None)
+            for run in runs
+            for clone in range(run.job.numjobs)
+            for _ in range(run.job.iodepth)
+        ]
+        heapq.heapify(due)
+        while due:
+            t, _, run, clone, journey = heapq.heappop(due)
+            if journey is None:
+                if t >= run.ends or run.left[clone] <= 0:
+                    continue
+                journey = self._asked(run, clone, t)
+            stop = next(journey)
+            heapq.heappush(due, (abs(stop), next(order), run, clone, journey if stop > 0 else None))
         loads = []
         for run, limit in zip(runs, limits, strict=True):
             load = load_of(run.job, run.events, limit)
@@ -177,8 +169,8 @@ class SteppedDevice(Device):
             loads.append(load)
         return loads
 
-    def _asked(self, run: _Run, clone: int, t: float) -> float:
-        """A slot makes its next parcel at t; when it is back."""
+    def _asked(self, run: Run, clone: int, t: float) -> Journey:
+        """The way of the parcel that a slot makes at t."""
         job, draw = run.job, self._random.random
         way = job.directions[0]
         if len(job.directions) > 1 and draw() >= job.read_share:
@@ -190,56 +182,63 @@ class SteppedDevice(Device):
         every = int(job.number("fsync")) if way == "write" else 0
         if every:
             group = min(group, every - run.unsynced[clone])
+            run.unsynced[clone] = (run.unsynced[clone] + group) % every
+        flushes = bool(every) and not run.unsynced[clone]
         size = max(block, job.size_bytes)
         if job.random:
             places = [int(draw() * (size // block)) * block for _ in range(min(group, 64))]
         else:
             places = [run.offsets[clone] % size]
             run.offsets[clone] += group * block
-        done = self._serve(way, block, group, places, job.random, t)
-        if every:
-            run.unsynced[clone] = (run.unsynced[clone] + group) % every
-            if not run.unsynced[clone]:
-                done = self._flushed(done)
         run.left[clone] -= group * block
-        run.done(Event(t - run.began, done - run.began, float(group), way, clone), done, self._events_per_s)
-        return done
+        began, done = t, t
+        for done in self._journey(Parcel(way, block, group, places, job.random), t):
+            if done > 0:
+                yield done
+        done = -done if done < 0 else done
+        if flushes:
+            done = self._flushed(done)
+        event = Event(began - run.began, done - run.began, float(group), way, clone)
+        run.done(event, done, self._events_per_s)
+        yield -done
 
     # -- one parcel
 
-    def _serve(self, way: str, block: int, group: int, places: list[int], scattered: bool, t: float) -> float:
-        """When `group` I/Os are back that a slot issues at t one after the other."""
-        one = self.physics
-        moved = block * group
-        begin = t
-        link = one.link
+    def _journey(self, one: Parcel, t: float) -> Journey:
+        """Moments at which a parcel that is sent at t has to queue again, and the negative of that when it is back."""
+        parts = self.physics
+        begin, link, way = t, parts.link, one.way
         if link:
-            t = self._through(0, t, moved if way == "write" else 0.0, group)
-        for limiter, (main, peak) in zip(one.limiters, self._limits, strict=True):
-            if not limiter.behind and way in limiter.ways:
-                t = limited(limiter, main, peak, t, moved, group)
-        back = one.write_back
-        if way == "write" and back and (not back.small or block <= back.small):
-            t = self._buffered(back, block, group, scattered, t)
-            self._fill(places, block, group, scattered, written=True)
+            t = self._through(0, t, one.bytes if way == "write" else 0.0, one.ios)
+        t = self._passed(one, t, behind=False)
+        back, cache = parts.write_back, parts.read_cache
+        if way == "write" and back and (not back.small or one.block <= back.small):
+            t = self._buffered(back, one, t)
+            self._fill(one)
         else:
-            hits = self._hits(places, block, group, scattered) if way == "read" and one.read_cache else 0.0
+            hits = self._hits(one) if way == "read" and cache else 0.0
             if hits:
-                cache = one.read_cache
                 t = max(t, self._cache_free)
-                self._cache_free = t + hits * block / cache.bandwidth
+                self._cache_free = t + hits * one.block / cache.bandwidth
                 t = self._cache_free + hits * cache.latency
-            if hits < group:
-                taken = max(block, LINE) if way == "read" and one.read_cache else block
-                for limiter, (main, peak) in zip(one.limiters, self._limits, strict=True):
-                    if limiter.behind and way in limiter.ways:
-                        t = limited(limiter, main, peak, t, (group - hits) * taken, group - hits)
-                t = self._medium(way, taken, group - hits, places, scattered, t)
-            if way == "write" and one.read_cache:
-                self._fill(places, block, group, scattered, written=True)
+            if hits < one.ios:
+                taken = max(one.block, LINE) if way == "read" and cache else one.block
+                missed = Parcel(way, taken, one.ios - hits, one.places, one.scattered)
+                t, speed, fast = self._served(missed, self._passed(missed, t, behind=True))
+                yield t
+                t = self._carried(missed, t, speed, fast)
+            if way == "write":
+                self._fill(one)
         if link:
-            t = self._through(1, t, moved if way == "read" else 0.0, group)
-        return max(t, begin + 1e-7 * group)
+            yield t
+            t = self._through(1, t, one.bytes if way == "read" else 0.0, one.ios)
+        yield -max(t, begin + 1e-7 * one.ios)
+
+    def _passed(self, one: Parcel, t: float, *, behind: bool) -> float:
+        for limiter, (main, peak) in zip(self.physics.limiters, self._limits, strict=True):
+            if limiter.behind == behind and one.way in limiter.ways:
+                t = limited(limiter, main, peak, t, one.bytes, one.ios)
+        return t
 
     def _through(self, side: int, t: float, moved: float, group: float) -> float:
         link = self.physics.link
@@ -275,49 +274,50 @@ class SteppedDevice(Device):
             speed *= one.thermal.factor
         return speed
 
-    def _medium(self, way: str, block: int, group: float, places: list[int], scattered: bool, t: float) -> float:
-        """Through a server, the channel and the latency; `group` I/Os in a row."""
-        one = self.physics
-        path = one.read if way == "read" else one.write
+    def _served(self, one: Parcel, t: float) -> tuple[float, float, float]:
+        """(when a server is done with it, the medium's speed then, how many times as fast its cells take writes)."""
+        parts = self.physics
+        path = parts.read if one.way == "read" else parts.write
         self._rested(t)
         speed = self._speed(t)
         fast = 1.0
-        if way == "write" and one.slc and self._slc_left > 0:
-            self._slc_left -= block * group
-            fast = one.slc.factor
-        if way == "read" and self._dirty:
+        if one.way == "write" and parts.slc and self._slc_left > 0:
+            self._slc_left -= one.bytes
+            fast = parts.slc.factor
+        if one.way == "read" and self._dirty:
             speed *= 0.5  # it is draining beside
-        servers = self._servers[way]
-        free = servers[0]
-        start = max(t, free)
-        service = path.service + block / (path.lane * fast)
-        if one.spread:
-            service *= 1 + (math.exp(self._random.gauss(0, one.spread) - one.spread**2 / 2) - 1) / math.sqrt(group)
-        service += self._seek(servers, places, block, group, scattered)
-        if way == "write" and scattered and one.shingled:
-            self._shingle_left -= block * group
-            if self._shingle_left < 0:
-                service += one.shingled.rewrite
-        done = start + service * group / speed
-        if way == "write" and one.pauses:
-            self._to_pause -= block * group
+        servers = self._servers[one.way]
+        service = path.service + one.block / (path.lane * fast)
+        if parts.spread:
+            drawn = math.exp(self._random.gauss(0, parts.spread) - parts.spread**2 / 2)
+            service *= 1 + (drawn - 1) / math.sqrt(one.ios)
+        service += self._seek(servers, one)
+        if one.way == "write" and one.scattered and parts.shingled:
+            self._shingle_left -= one.bytes
+            service += parts.shingled.rewrite if self._shingle_left < 0 else 0.0
+        done = max(t, servers[0]) + service * one.ios / speed
+        if one.way == "write" and parts.pauses:
+            self._to_pause -= one.bytes
             if self._to_pause < 0:
-                self._to_pause = one.pauses.every
-                pause = self._random.uniform(*one.pauses.seconds)
-                done += pause
+                self._to_pause = parts.pauses.every
+                done += self._random.uniform(*parts.pauses.seconds)
                 for place in range(len(servers)):
                     servers[place] = max(servers[place], done)
-        heapq.heapreplace(servers, done) if len(servers) > 1 else servers.__setitem__(0, done)
-        side = way if one.apart else "read"
-        begin = max(done, self._channel[side])
-        self._channel[side] = begin + block * group / (path.bandwidth * fast * speed)
-        self._worked(t, max(block / (path.bandwidth * fast), service / len(servers)) * group / speed)
-        self._idle_at = self._channel[side]
-        if way == "read":
+        heapq.heapreplace(servers, done)
+        self._worked(t, max(one.block / (path.bandwidth * fast), service / len(servers)) * one.ios / speed)
+        if one.way == "read":
             self._read_at = t
-        return self._channel[side] + path.latency * group / speed
+        return done, speed, fast
 
-    def _seek(self, servers: list[float], places: list[int], block: int, group: float, scattered: bool) -> float:
+    def _carried(self, one: Parcel, t: float, speed: float, fast: float) -> float:
+        """When the channel has carried what a server is done with at t, and the latency is over."""
+        path = self.physics.read if one.way == "read" else self.physics.write
+        side = one.way if self.physics.apart else "read"
+        self._channel[side] = max(t, self._channel[side]) + one.bytes / (path.bandwidth * fast * speed)
+        self._idle_at = self._channel[side]
+        return self._channel[side] + path.latency * one.ios / speed
+
+    def _seek(self, servers: list[float], one: Parcel) -> float:
         """Mean seconds of seeks for each I/O of a parcel. The heads are kept in the order of the servers."""
         arm = self.physics.arm
         if arm is None:
@@ -325,16 +325,16 @@ class SteppedDevice(Device):
         heads = self._heads[id(servers)]
         total = 0.0
         head = heads[0]
-        for place in places:
+        for place in one.places:
             far = abs(place - head)
             if far > NEAR * len(heads):
                 total += arm[0] + (arm[1] - arm[0]) * math.sqrt(min(1.0, far / SPAN))
                 total += self._random.random() * arm[0]
-            head = place + block
-        heads[0] = head if scattered else head + block * (int(group) - 1)
+            head = place + one.block
+        heads[0] = head if one.scattered else head + one.block * (int(one.ios) - 1)
         if len(heads) > 1:
             heads.append(heads.pop(0))
-        return total / len(places) if scattered else total / group
+        return total / len(one.places) if one.scattered else total / one.ios
 
     def _rested(self, t: float) -> None:
         """What comes back while nothing is asked."""
@@ -360,12 +360,12 @@ class SteppedDevice(Device):
 
     # -- caches
 
-    def _hits(self, places: list[int], block: int, group: int, scattered: bool) -> float:
+    def _hits(self, one: Parcel) -> float:
         """How many of the I/Os the read cache answers; it takes in what it did not."""
         cache = self.physics.read_cache
         found = 0
         asked = 0
-        for first, last in _spans(places, block, group, scattered):
+        for first, last in one.lines():
             for line in range(first, last + 1):
                 asked += 1
                 if line in self._lines:
@@ -374,7 +374,7 @@ class SteppedDevice(Device):
                         self._lines.move_to_end(line)
                 else:
                     self._take(line)
-        return group * found / asked
+        return one.ios * found / asked
 
     def _take(self, line: int) -> None:
         cache = self.physics.read_cache
@@ -391,11 +391,12 @@ class SteppedDevice(Device):
             self._lines.popitem(last=False)
         self._lines[line] = None
 
-    def _fill(self, places: list[int], block: int, group: int, scattered: bool, *, written: bool) -> None:
+    def _fill(self, one: Parcel) -> None:
+        """Written data may stay in the read cache."""
         cache = self.physics.read_cache
-        if cache is None or (written and not cache.takes_writes):
+        if cache is None or not cache.takes_writes:
             return
-        for first, last in _spans(places, block, group, scattered):
+        for first, last in one.lines():
             for line in range(first, last + 1):
                 if line in self._lines:
                     self._lines.move_to_end(line)
@@ -443,25 +444,24 @@ class SteppedDevice(Device):
 
     _dirty_full = False
 
-    def _buffered(self, back: WriteBack, block: int, group: int, scattered: bool, t: float) -> float:
-        one = self.physics
+    def _buffered(self, back: WriteBack, one: Parcel, t: float) -> float:
+        parts, moved = self.physics, one.bytes
         self._rested(t)
         self._drain(t)
-        cost = self._cost(block, scattered) * group
-        moved = block * group
+        cost = self._cost(one.block, one.scattered) * one.ios
         if self._dirty_full:  # long ago
             self._dirty_full = False
             self._dirty.append([back.size, back.size / moved * cost])
             self._dirty_bytes = back.size
-        if one.slc:
+        if parts.slc:
             self._slc_left -= moved
-        if scattered and one.shingled:
+        if one.scattered and parts.shingled:
             self._shingle_left -= moved
-        if one.pauses:
+        if parts.pauses:
             self._to_pause -= moved
             if self._to_pause < 0:
-                self._to_pause = one.pauses.every
-                cost += self._random.uniform(*one.pauses.seconds)
+                self._to_pause = parts.pauses.every
+                cost += self._random.uniform(*parts.pauses.seconds)
         self._worked(t, cost)
         over = self._dirty_bytes + moved - back.size
         if over > 0 and self._dirty:
@@ -481,7 +481,7 @@ class SteppedDevice(Device):
         self._idle_at = t
         t = max(t, self._cache_free)
         self._cache_free = t + moved / back.bandwidth
-        return self._cache_free + back.latency * group
+        return self._cache_free + back.latency * one.ios
 
     def _flushed(self, t: float) -> float:
         """When a flush is done that is asked for at t."""
@@ -491,10 +491,3 @@ class SteppedDevice(Device):
             self._dirty.clear()
             self._dirty_bytes, self._drained_at = 0.0, t
         return t + self.physics.flush
-
-
-def _spans(places: list[int], block: int, group: float, scattered: bool) -> list[tuple[int, int]]:
-    """(first, last) line of every I/O, or of the run that they make together."""
-    if scattered:
-        return [(place // LINE, (place + block - 1) // LINE) for place in places]
-    return [(places[0] // LINE, int(places[0] + block * group - 1) // LINE)]

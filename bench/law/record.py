@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,43 @@ class Event:
     ios: float
     way: str
     clone: int
+
+
+@dataclass
+class Run:
+    """A job as it goes on. ends: when nothing more is asked. left: bytes of each clone. group: I/Os of a parcel."""
+
+    job: SimulatedJob
+    ends: float
+    began: float
+    offsets: list[int]
+    left: list[float]
+    unsynced: list[int]
+    group: int = 1
+    counted: float = 0.0
+    since: float = 0.0
+    events: list[Event] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, job: SimulatedJob, now: float, limit: float) -> Run:
+        return cls(
+            job,
+            now + min(limit, job.runtime_seconds or math.inf),
+            now,
+            [int(job.number("offset") + job.number("offset_increment") * clone) for clone in range(job.numjobs)],
+            [job.work_bytes or math.inf] * job.numjobs,
+            [0] * job.numjobs,
+            since=now,
+        )
+
+    def done(self, event: Event, now: float, per_s: float) -> None:
+        """Book a parcel, and see how large the next ones may be."""
+        self.events.append(event)
+        self.counted += event.ios
+        spent = now - self.since
+        if spent > 0.05 and self.counted >= 20 * self.group:
+            self.group = max(1, min(int(self.counted / spent / per_s + 0.5), 4 * self.group))
+            self.counted, self.since = 0.0, now
 
 
 def load_of(job: SimulatedJob, events: Sequence[Event], limit: float) -> Load:

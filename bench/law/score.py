@@ -60,9 +60,16 @@ def read_answer(told: Mapping[str, Any]) -> Answer:
         of_bytes = [one for one in named if one["quantity"] == "bw_bytes_per_s"]
         if of_bytes:
             one = of_bytes[0]
-            found[way] = _of_row(way, rows.get(one["cell"], {}), one["value"], one["low"], one["high"], trust)
+            grade = one.get("grade") or trust
+            found[way] = _of_row(way, rows.get(one["cell"], {}), one["value"], one["low"], one["high"], grade)
         else:
             found[way] = Told(way)
+    grades = {
+        reading["cell"]: reading.get("grade")
+        for one in summary.get("small", ())
+        for reading in (one["lightest"], one["best"])
+        if reading
+    }
     for name, rw, flight in (
         ("rand read q16", "randread", 16),
         ("rand write q16", "randwrite", 16),
@@ -76,7 +83,14 @@ def read_answer(told: Mapping[str, Any]) -> Answer:
         mine = [row for row in mine if row["numjobs"] * row["iodepth"] == flight]
         if mine:
             row = mine[0]
-            found[name] = _of_row(name, row, row["iops"], row["iops_low"], row["iops_high"], row.get("trust") or trust)
+            found[name] = _of_row(
+                name,
+                row,
+                row["iops"],
+                row["iops_low"],
+                row["iops_high"],
+                row.get("grade") or grades.get(row["cell"]) or trust,
+            )
         else:
             found[name] = Told(name)
     bursts = []
@@ -121,6 +135,9 @@ LIMIT_NAMES = {
     "target IOPS": {"ios"},
     "single queue": {"ios"},
     "rate limit (token bucket)": {"bytes", "ios"},
+    "rate limit in bytes": {"bytes"},
+    "rate limit in I/Os": {"ios"},
+    "rate limit in IOPS": {"ios"},
     "target": {"bytes", "ios", "cache"},
     "drive": {"bytes", "ios", "cache"},
     "server cache": {"cache"},
@@ -138,6 +155,8 @@ def limit_word(told: str, truth: Mapping[str, float]) -> str:
         return "withheld"
     most = max(truth.values())
     true = {name for name, gain in truth.items() if gain >= 0.35 or gain == most}
+    if "link" in true:  # from the client's side it is a limit in bytes
+        true.add("bytes")
     claims = [LIMIT_NAMES.get(one, {one}) for one in names]
     if len(claims) == 1:
         return "right" if claims[0] & true else "wrong"

@@ -45,31 +45,25 @@ class Lasting:
     """
 
 
-def run(physics: Physics, cell: Cell, *, exhausted: bool = True, long: bool = False) -> float:
+def run(physics: Physics, cell: Cell, *, long: bool = False, rough: bool = False) -> float:
     """I/Os a second of the target from which all credit was taken."""
-    device = SteppedDevice(physics, events_per_s=600 if long else 1500)
-    if exhausted:
-        device.exhausted(cell.way, "rand" in cell.rw, cell.size)
-    at, seconds = 0.0, 4.0
-    rate = 0.0
-    for turn in range(4):
-        made = _made(device, cell, at, seconds)
-        at, counted = made[1], made[0]
-        rate = counted / (at - made[2])
-        if turn and counted >= 300 and not long:
-            break
-        if turn == 2 and long:
-            break
-        seconds = min(150.0, max(8.0 if not long else 60.0, 400 / max(rate, 1e-3)))
+    device = SteppedDevice(physics, events_per_s=600 if long or rough else 1500)
+    device.exhausted(cell.way, "rand" in cell.rw, cell.size)
+    at, rate = 0.0, 0.0
+    for seconds in (2.0, 0.0) if rough else (4.0, 0.0, 0.0):
+        lasts = seconds or min(4000.0, max(60.0 if long else 4.0 if rough else 8.0, (800 if rough else 3000) / rate))
+        counted, end = _made(device, cell, at, lasts)
+        rate, at = counted / lasts, end
     return rate
 
 
-def _made(device: SteppedDevice, cell: Cell, at: float, seconds: float) -> tuple[float, float, float]:
+def _made(device: SteppedDevice, cell: Cell, at: float, seconds: float) -> tuple[float, float]:
+    """(I/Os while it was asked, when the last was back)."""
     options = _options(cell, seconds)
     (load,) = device.make([SimulatedJob("truth", options, options, 0)], at, [math.inf])
     # The work in flight at the start and at the end are of equal size.
-    done = load.ios(cell.way) - min(cell.flight, load.ios(cell.way) - 1)
-    return done, at + load.ran_seconds, at + load.ran_seconds - seconds
+    ios = load.ios(cell.way)
+    return ios - min(cell.flight, ios - 1), at + load.ran_seconds
 
 
 def _options(cell: Cell, seconds: float) -> dict[str, str]:
@@ -117,7 +111,8 @@ def _falls_after(quiet: Physics, cell: Cell, low: float, high: float) -> float:
     (load,) = device.make([SimulatedJob("truth", options, options, 0)], 0.0, [math.inf])
     rows = load.intervals[:-1]
     fell = 0.0
-    window = max(1, math.ceil(40 / max(high, 1e-6) / 0.5))  # as many intervals as hold some I/Os
+    # As many intervals as hold some I/Os: all in flight may come back together.
+    window = max(1, math.ceil((40 + 20 * cell.flight) / max(high, 1e-6) / 0.5))
     for place in range(window - 1, len(rows)):
         part = rows[place + 1 - window : place + 1]
         mean = sum(one.ios[cell.way] for one in part) / sum(one.seconds for one in part)
@@ -129,10 +124,10 @@ def _falls_after(quiet: Physics, cell: Cell, low: float, high: float) -> float:
 def limits(target: Target, cell: Cell) -> dict[str, float]:
     """{name of a limit: by how much the logarithm of the rate rises with that of the part's speed}, what counts."""
     quiet = replace(without_noise(target.physics), thermal=None, neighbour=None, pauses=None, shingled=None)
-    usual = run(quiet, cell)
+    usual = run(quiet, cell, rough=True)
     found: dict[str, float] = {}
     for name, faster in _faster(quiet, cell):
-        gain = math.log(run(faster, cell) / usual) / math.log(1.5)
+        gain = math.log(run(faster, cell, rough=True) / usual) / math.log(1.5)
         if gain > 0.2:
             found[name] = max(found.get(name, 0.0), gain)
     return found
@@ -171,8 +166,10 @@ def _faster(one: Physics, cell: Cell) -> Iterator[tuple[str, Physics]]:
         yield "latency", replace(one, link=replace(one.link, delay=one.link.delay / 1.5))
     if one.read_cache and way == "read":
         cache = one.read_cache
-        faster = replace(cache, latency=cache.latency / 1.5, bandwidth=cache.bandwidth * 1.5)
-        yield "cache", replace(one, read_cache=faster)
+        quick, wide = replace(cache, latency=cache.latency / 1.5), replace(cache, bandwidth=cache.bandwidth * 1.5)
+        yield "latency", replace(one, read_cache=quick)
+        yield "bytes", replace(one, read_cache=wide)
+        yield "cache", replace(one, read_cache=replace(quick, bandwidth=cache.bandwidth * 1.5))
 
 
 def credits_of(physics: Physics) -> dict[str, list[tuple[str, float, float]]]:
