@@ -321,10 +321,8 @@ def _mean_variance(logs: Floats, pool: PooledVariance | None) -> tuple[float, fl
     if n > 1 and exceeds_pool(own, n - 1, pool.variance_log, pool.dof):
         # Shrinking the variance of a cell that is noisier than the others would invent significance.
         return own / n, float(n - 1)
-    if pool.dof == inf:
-        return pool.variance_log / n, inf
-    dof = pool.dof + n - 1
-    return (pool.dof * pool.variance_log + (n - 1) * own) / dof / n, dof
+    variance, dof = pool.with_own(own, n)
+    return variance / n, dof
 
 
 def _spread_of(differences: Sequence[float]) -> tuple[float, float] | None:

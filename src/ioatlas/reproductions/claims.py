@@ -157,21 +157,17 @@ class _Noise:
 
     def of(self, logs: Sequence[float]) -> tuple[float, float]:
         """(variance of one visit, degrees of freedom) of a load."""
-        n = len(logs)
-        own = float(np.var(logs, ddof=1)) if n > 1 else 0.0
         if self.pool is None:
             return self.variance, self.dof
-        dof = self.pool.dof + n - 1
-        if dof == inf:
-            return self.pool.variance_log, inf
-        return (self.pool.dof * self.pool.variance_log + (n - 1) * own) / dof, dof
+        return self.pool.with_own(float(np.var(logs, ddof=1)) if len(logs) > 1 else 0.0, len(logs))
 
 
 def _pool(values: Iterable[Sequence[float]]) -> _Noise:
-    groups = [np.log(one) for one in values if len(one) > 1 and min(one) > 0]
+    lists = [one for one in values if len(one) > 1 and min(one) > 0]
+    groups = [np.log(one) for one in lists]
     dof = sum(len(group) - 1 for group in groups)
     plain = sum(float(group.var(ddof=1)) * (len(group) - 1) for group in groups) / dof if dof else 0.0
-    return _Noise(pool_variance([np.exp(group).tolist() for group in groups]), plain, dof)
+    return _Noise(pool_variance(lists), plain, dof)
 
 
 def _logs(one: Measured, quantity: str) -> list[float]:

@@ -127,12 +127,7 @@ def moderated_log_interval(values: Sequence[float], pooled: PooledVariance, conf
         if n >= 3:
             return log_t_interval(checked, confidence)
         return _too_far_apart(checked, confidence, MODERATED_LOG)
-    if isfinite(pooled.dof):
-        dof = pooled.dof + n - 1
-        variance = (pooled.dof * pooled.variance_log + (n - 1) * own) / dof
-    else:
-        dof, variance = inf, pooled.variance_log
-    return _log_interval(logs, variance, dof, confidence, MODERATED_LOG)
+    return _log_interval(logs, *pooled.with_own(own, n), confidence, MODERATED_LOG)
 
 
 def median_interval(values: Sequence[float], confidence: float = 0.95) -> Interval:

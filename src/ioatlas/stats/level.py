@@ -64,6 +64,8 @@ def level_spread(campaigns: Sequence[tuple[Floats, Floats]], *, extra_variance: 
     slower still cannot be told from a change of the target. None with fewer than 4 stretches of visits in one campaign.
     extra_variance is added to every component.
     """
+    from scipy.special import softmax
+
     pieces = [
         _stretches(np.asarray(times, dtype=float), np.asarray(residuals, dtype=float)) for times, residuals in campaigns
     ]
@@ -88,9 +90,9 @@ def level_spread(campaigns: Sequence[tuple[Floats, Floats]], *, extra_variance: 
         covariance = drift + (1 - share)[:, None, None] * np.diag(counts.mean() / counts)[None]
         contrast = _contrasts(k)
         inner = contrast @ covariance @ contrast.T
-        y = contrast @ means
-        log_det += np.linalg.slogdet(inner)[1]
-        squares += np.einsum("i,gij,j->g", y, np.linalg.inv(inner), y)
+        more_log_det, more_squares = profiled(inner, contrast @ means)
+        log_det += more_log_det
+        squares += more_squares
         weight = counts / counts.sum()
         mean_variance += np.einsum("i,gij,j->g", weight, covariance, weight)
         drift_variance += np.einsum("i,gij,j->g", weight, drift, weight)
@@ -98,12 +100,16 @@ def level_spread(campaigns: Sequence[tuple[Floats, Floats]], *, extra_variance: 
         return Spread(np.ones(1), np.array([np.sqrt(extra_variance)]), float(dof), extra_variance)
     # Strong drift is held less likely beforehand, in proportion to 1 - q: short campaigns cannot rule it out and would
     # find nothing.
-    log_likelihood = np.log(1 - share) - 0.5 * (log_det + dof * np.log(squares))
-    weights = np.exp(log_likelihood - log_likelihood.max())
-    weights /= weights.sum()
+    weights = softmax(np.log(1 - share) - 0.5 * (log_det + dof * np.log(squares)))
     variance = squares / dof
     scales = np.sqrt(variance * mean_variance + extra_variance)
     return Spread(weights, scales, float(dof), float(weights @ (variance * drift_variance)) + extra_variance)
+
+
+def profiled(covariances: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """(logarithm of the determinant, y' covariance^-1 y) of each covariance, shape (g, k, k); y of shape (k,)."""
+    solved = np.linalg.solve(covariances, np.broadcast_to(y[:, None], (*covariances.shape[:-1], 1)))[..., 0]
+    return np.linalg.slogdet(covariances)[1], solved @ y
 
 
 def _stretches(times: Floats, residuals: Floats) -> tuple[Floats, Floats, NDArray[np.float64]]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ioatlas.stats.level import LONGEST, SHARES, STRETCHES, TIMES, Spread
+from ioatlas.stats.level import LONGEST, SHARES, STRETCHES, TIMES, Spread, profiled
 from ioatlas.stats.warmup import Floats
 
 METHOD = "white-plus-ou-within-cells/1"
@@ -63,6 +63,8 @@ def level_outlook(times: Floats, logs: Floats, cells: Sequence[int]) -> LevelOut
     As `level_spread`, with the means of the cells taken out of values and covariance alike, so that drift slower than
     a replicate is not taken for a difference of cells. None with too few cells of two visits or more.
     """
+    from scipy.special import softmax
+
     order = np.argsort(times, kind="stable")
     at, y = np.asarray(times, dtype=float)[order], np.asarray(logs, dtype=float)[order]
     cell = np.unique(np.asarray(cells)[order], return_inverse=True)[1]
@@ -88,19 +90,14 @@ def level_outlook(times: Floats, logs: Floats, cells: Sequence[int]) -> LevelOut
     found = basis.T @ contrast @ y
     dof = basis.shape[1]
     distance = np.abs(centres[:, None] - centres[None, :])
-    log_det, squares = np.zeros(share.size), np.zeros(share.size)
-    drifts = {t: basis.T @ coarse @ np.exp(-distance / t) @ coarse.T @ basis for t in np.unique(tau)}
-    still = basis.T @ white @ basis
-    for place, (q, t) in enumerate(zip(share, tau, strict=True)):
-        inner = q * drifts[t] + (1 - q) * still
-        log_det[place] = np.linalg.slogdet(inner)[1]
-        squares[place] = found @ np.linalg.solve(inner, found)
+    coarse = basis.T @ coarse
+    drifts = np.tile(coarse @ np.exp(-distance / tau[:TIMES, None, None]) @ coarse.T, (SHARES.size, 1, 1))
+    q = share[:, None, None]
+    log_det, squares = profiled(q * drifts + (1 - q) * (basis.T @ white @ basis), found)
     if not squares.min() > 0:
         return None
     # All shares of drift alike beforehand: a plan rather promises too little.
-    likelihood = -0.5 * (log_det + dof * np.log(squares))
-    weights = np.exp(likelihood - likelihood.max())
-    weights /= weights.sum()
+    weights = softmax(-0.5 * (log_det + dof * np.log(squares)))
     variance = squares / dof
     per_visit = variance * (1 - share) * n / len(stretches)
     seconds = float(np.ptp(at)) / (n - 1)

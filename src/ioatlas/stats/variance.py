@@ -35,6 +35,15 @@ class PooledVariance:
     n_cells: int
     method: str = METHOD
 
+    def with_own(self, variance_log: float, n: int) -> tuple[float, float]:
+        """(variance, degrees of freedom) of one visit of a cell whose own n visits have this variance: shrunk towards
+        that of all cells (Smyth 2004, moderated t).
+        """
+        if self.dof == inf:
+            return self.variance_log, inf
+        dof = self.dof + n - 1
+        return (self.dof * self.variance_log + (n - 1) * variance_log) / dof, dof
+
 
 def pool_variance(visits: Iterable[Sequence[float]]) -> PooledVariance | None:
     """Pooled variance of log values over cells; `visits` holds one list of visit values for each cell.
