@@ -13,6 +13,7 @@ from ioatlas.model.finding import FindingCode
 from tests.command_line import call
 from tests.real.pauses import Pauses
 
+pytestmark = pytest.mark.long("run", "config")
 RATES = {1: 16, 2: 32, 4: 64}
 """Mbit/s of nbdkit, which counts 2**20 bits, by drives."""
 SIZE_BYTES = 64 << 20

@@ -95,6 +95,7 @@ def test_a_file_in_memory_is_refused_as_a_target():
     assert checks["target"]["verdict"] == "failed"
 
 
+@pytest.mark.long("testbed", "lab")
 @root
 def test_the_measured_ceiling_of_a_link_is_the_computed_one():
     needs("link-100m")

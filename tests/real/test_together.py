@@ -14,7 +14,10 @@ from tests.real.target_lab import wait_for
 LINK, EACH = 40_000_000, 30_000_000
 """Bytes per second of all exports, and of each connection."""
 
-pytestmark = pytest.mark.skipif(shutil.which("nbdkit") is None, reason="needs nbdkit")
+pytestmark = [
+    pytest.mark.long("run", "analysis"),
+    pytest.mark.skipif(shutil.which("nbdkit") is None, reason="needs nbdkit"),
+]
 
 
 @pytest.fixture

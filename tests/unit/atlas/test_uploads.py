@@ -88,7 +88,7 @@ def test_withdrawn_it_leaves_a_trace_and_no_data(client, people):
     assert client.get(UPLOAD).json()["entries"] == []
 
 
-@pytest.mark.parametrize("data", [b"", b"PK\3\4", b"<html>", OLD_BUNDLE.read_bytes()[:-1], b"\0" * 1000])
+@pytest.mark.parametrize("data", [b"", b"<html>", OLD_BUNDLE.read_bytes()[:-1]])
 def test_what_is_no_sound_bundle_is_refused_and_leaves_nothing(client, people, blobs, data):
     sent = send(client, people["alice"], data)
     assert sent.status_code == 422

@@ -109,7 +109,7 @@ def test_same_seed_same_history_and_another_seed_another(array, small):
     assert asked(1) == [r.request.cell for r in small] != asked(4)
 
 
-@pytest.mark.parametrize("number", range(10))
+@pytest.mark.parametrize("number", range(4))
 def test_a_fresh_design_asks_for_what_one_that_saw_every_batch_asks_for(number, monkeypatch):
     if number % 2:
         # As on large maps: searches at some numbers of cells, other batches with what the last one found.

@@ -61,6 +61,21 @@ class Alike(World):
         return self.directory
 
 
+@pytest.fixture(scope="module")
+def alike(tmp_path_factory):
+    """The directory of a campaign of configurations that are alike, by how often each was set up."""
+    return {blocks: Alike(tmp_path_factory.mktemp("alike"), blocks).measured() for blocks in (1, 2)}
+
+
+@pytest.fixture(scope="module")
+def twice(tmp_path_factory):
+    """(what was planned, a campaign of configurations that differ, each set up twice)."""
+    world = Switching(tmp_path_factory.mktemp("twice"), blocks=2)
+    plan = world.start()
+    assert world.session().complete
+    return plan, world
+
+
 def blocks_of(world):
     """{configuration: visits of the sweep in each of its set-ups}"""
     found = {}
@@ -72,12 +87,10 @@ def blocks_of(world):
     return found
 
 
-def test_each_is_set_up_twice_there_and_back_and_its_visits_are_shared_out(tmp_path):
-    world = Switching(tmp_path, blocks=2)
-    plan = world.start()
+def test_each_is_set_up_twice_there_and_back_and_its_visits_are_shared_out(twice):
+    plan, world = twice
     assert any("6 set-ups in all" in remark for remark in plan.remarks)
     assert plan.summary(1.0)["blocks"] == 2
-    assert world.session().complete
     world.check()
     up = world.logged()[::2]
     assert sorted(up[:3]) == ["+1", "+2", "+4"]
@@ -128,18 +141,15 @@ def test_a_budget_is_shared_by_all_set_ups(tmp_path):
     assert {name: set(each) for name, each in blocks_of(world).items()} == {f"d{n}": {0, 1} for n in (1, 2, 4)}
 
 
-def test_drift_between_set_ups_is_no_difference_between_configurations(tmp_path):
-    (tmp_path / "once").mkdir()
-    (tmp_path / "twice").mkdir()
-    once, twice = (Alike(tmp_path / name, blocks).measured() for name, blocks in (("once", 1), ("twice", 2)))
-    found = compare_sides([once], by_target=True)
+def test_drift_between_set_ups_is_no_difference_between_configurations(alike):
+    found = compare_sides([alike[1]], by_target=True)
     assert found.notes == (ONE_SET_UP,)
     assert any(pair.whole.outcome in ("higher", "lower") for pair in found.result.pairs), "nothing tells it apart"
-    found = compare_sides([twice], by_target=True)
+    found = compare_sides([alike[2]], by_target=True)
     assert "set up 2 times" in found.notes[0]
     assert not any(pair.whole.outcome in ("higher", "lower") for pair in found.result.pairs)
     assert not any(pair.count("higher", "lower") for pair in found.result.pairs)
-    result = campaign.load_result(twice)
+    result = campaign.load_result(alike[2])
     assert any("each set up 2 times" in one.sentence for one in result.findings if one.code is FindingCode.FACTOR)
     texts = [one.sentence for one in result.findings if one.code is FindingCode.FACTOR and one.direction]
     assert texts
@@ -147,11 +157,10 @@ def test_drift_between_set_ups_is_no_difference_between_configurations(tmp_path)
     assert all("set-ups/1" in e.method for e in result.estimates if e.bw_low is not None)
 
 
-def test_what_could_be_found_holds_what_moves_between_set_ups_or_says_that_it_is_not_known(tmp_path):
+def test_what_could_be_found_holds_what_moves_between_set_ups_or_says_that_it_is_not_known(alike):
     found = {}
-    for blocks in (1, 2):
-        (tmp_path / str(blocks)).mkdir()
-        sides = read_sides([Alike(tmp_path / str(blocks), blocks).measured()], by_target=True)
+    for blocks, directory in alike.items():
+        sides = read_sides([directory], by_target=True)
         found[blocks] = power_of(sides[0], tolerance=0.02, pairs=3, among=sides)
     assert found[1].set_up_sd is None
     assert "not known" in power_lines(found[1])[-1]
@@ -161,11 +170,8 @@ def test_what_could_be_found_holds_what_moves_between_set_ups_or_says_that_it_is
     assert f"{found[2].set_up_sd:.1%}, which is in all figures" in power_lines(found[2])[-1]
 
 
-def test_a_difference_larger_than_what_moves_is_found(tmp_path):
-    world = Switching(tmp_path, blocks=2)
-    world.start()
-    world.session()
-    found = compare_sides([world.directory], by_target=True)
+def test_a_difference_larger_than_what_moves_is_found(twice):
+    found = compare_sides([twice[1].directory], by_target=True)
     assert all(pair.whole.outcome in ("higher", "lower") for pair in found.result.pairs)
 
 
