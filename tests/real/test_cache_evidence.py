@@ -168,6 +168,7 @@ def test_a_file_server_whose_answers_come_from_the_clients_memory(tmp_path: Path
     assert (direct.lat_mean_ns or 0) > 4e6
 
 
+@pytest.mark.long("analysis", "run")
 @needs("cache-edge")
 def test_a_first_pass_from_the_drive_and_later_ones_from_a_servers_cache(tmp_path: Path) -> None:
     with lab.start("cache-edge", miss_ms=5) as target:

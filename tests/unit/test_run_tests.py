@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """scripts/run_tests.py: which long tests a clone runs, and what a run says of processor time."""
 
+import dataclasses
 import os
 import subprocess
 import sys
@@ -88,3 +89,10 @@ def test_a_step_tells_its_processor_time(capsys):
     assert run_tests.run(run_tests.Step("busy", busy), at_once=False) == run_tests.Counts(passed=1)
     seconds = int(capsys.readouterr().out.split(" CPU s")[0].split()[-1])
     assert seconds >= 1
+
+
+@pytest.mark.parametrize(("may_be_empty", "failed"), [(True, 0), (False, 1)])
+def test_a_runner_that_finds_no_test_fails_unless_it_may(tmp_path, may_be_empty, failed):
+    (tmp_path / "test_none.py").write_text("")
+    step = run_tests.pytest_step("none", tmp_path, "-c", "/dev/null", str(tmp_path))
+    assert run_tests.run(dataclasses.replace(step, may_be_empty=may_be_empty), at_once=False).failed == failed
