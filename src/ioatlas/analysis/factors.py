@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ioatlas.model.configuration import Factor
 from ioatlas.model.factors import FactorEffects, FactorLine, FactorPoint, Load, Measured, Member, Ratio
-from ioatlas.stats.intervals import t_quantile
+from ioatlas.stats.intervals import t_half_width, t_quantile
 
 Floats = NDArray[np.float64]
 NO_GAIN = 0.05
@@ -57,8 +57,7 @@ def combined(values: Sequence[Measured]) -> Measured:
         return values[0]
     logs = [math.log(one.value) for one in values]
     mean = sum(logs) / len(logs)
-    variance = sum((log - mean) ** 2 for log in logs) / (len(logs) - 1)
-    half = t_quantile(0.975, len(logs) - 1) * math.sqrt(variance / len(logs))
+    half = t_half_width(logs)
     cells = tuple(dict.fromkeys(key for one in values for key in one.cells))
     return Measured(
         math.exp(mean),

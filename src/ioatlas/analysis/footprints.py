@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import exp, log, sqrt
-from statistics import mean, median
+from statistics import mean, median, variance
 
 from ioatlas.analysis.windows import window_values
 from ioatlas.analysis.wording import plural
@@ -173,10 +173,10 @@ def _compared(target: str, pairs: Mapping[str, tuple[list[float], list[float]]])
     dof = sum(len(values) - 1 for values in lists)
     if not pairs or dof < 2:
         return None
-    variance = sum((value - mean(values)) ** 2 for values in lists for value in values) / dof
+    pooled = sum(variance(values) * (len(values) - 1) for values in lists if len(values) > 1) / dof
     width = t_quantile(0.5 + CONFIDENCE / 2, dof)
     changes = {key: mean(after) - mean(before) for key, (before, after) in pairs.items()}
-    errors = {key: sqrt(variance * (1 / len(before) + 1 / len(after))) for key, (before, after) in pairs.items()}
+    errors = {key: sqrt(pooled * (1 / len(before) + 1 / len(after))) for key, (before, after) in pairs.items()}
     whole = mean(changes.values())
     if abs(whole) < log(1 + RELEVANT) or abs(whole) <= width * sqrt(sum(error**2 for error in errors.values())) / len(
         pairs

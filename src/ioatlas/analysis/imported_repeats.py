@@ -6,14 +6,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from math import sqrt
 from typing import Protocol
 
 import numpy as np
 
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.units import format_count, format_latency, format_rate
-from ioatlas.stats.intervals import t_quantile
+from ioatlas.stats.intervals import t_half_width
 
 METHOD = "repeats-t/1"
 FEWEST = 2
@@ -101,7 +100,7 @@ def _mean(members: Sequence[Estimate], files: int) -> Estimate:
             values[name] = mean = float(np.mean(known))
         if len(known) >= FEWEST:
             values[deviation] = sd = float(np.std(known, ddof=1))
-            half = t_quantile(0.975, len(known) - 1) * sd / sqrt(len(known))
+            half = t_half_width(known)
             values[low], values[high] = max(0.0, mean - half), mean + half
             write = _WRITE.get(name, format_latency)
             share = f" ({sd / mean:.1%})" if mean else ""

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import sqrt
-from statistics import mean, stdev
+from statistics import mean
 
 from ioatlas.design.snia import METHOD, PROCEDURES, SATURATION_CAPACITIES, SATURATION_SECONDS, Procedure, Test
 from ioatlas.model.cell import Cell
@@ -20,7 +19,7 @@ from ioatlas.model.rounds import Quantity, RoundsCell, RoundsResult
 from ioatlas.model.units import format_count, format_latency, format_rate, format_size, format_size_rounded
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.model.visit import Part, Visit
-from ioatlas.stats.intervals import t_quantile
+from ioatlas.stats.intervals import t_half_width
 from ioatlas.stats.steadystate import MOST_ROUNDS, RANGE_LIMIT, SLOPE_LIMIT, WINDOW, SteadyState, steady_state
 
 FEWEST_FOR_INTERVAL = 3
@@ -241,7 +240,7 @@ def _mean(values: Sequence[float]) -> tuple[float | None, float | None, float | 
     centre = mean(values)
     if len(values) < FEWEST_FOR_INTERVAL:
         return centre, None, None
-    half = t_quantile(0.975, len(values) - 1) * stdev(values) / sqrt(len(values))
+    half = t_half_width(values)
     return centre, max(0.0, centre - half), centre + half
 
 

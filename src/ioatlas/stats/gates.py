@@ -26,6 +26,7 @@ OFFERED_SHARE = 0.99
 CPU_LIMIT_PERCENT = 80.0
 RUNTIME_SHARE = 0.98
 COUNTER_SHORTEST_MS = 2000
+_DIRECTIONS = ("read", "write", "trim")
 
 
 def bytes_gate(io_bytes: int, total_ios: int, bs_bytes: int, *, short_ios: int = 0) -> str:
@@ -204,56 +205,52 @@ def _sizes(cell: Cell) -> dict[str, int]:
     before it.
     """
     given = [int(part) for part in str(cell.option.get("bs", 4096)).split(",") if part]
-    return {direction: given[min(index, len(given) - 1)] for index, direction in enumerate(("read", "write", "trim"))}
+    return {direction: given[min(index, len(given) - 1)] for index, direction in enumerate(_DIRECTIONS)}
+
+
+def rates_of(cell: Cell, option: str = "rate_iops") -> dict[str, float]:
+    """What `rate_iops` or `rate` asks for in each direction, all jobs together (fio's are for one job); empty without
+    it.
+    """
+    given = cell.option.get(option)
+    if not given:
+        return {}
+    rates = [float(part) if part else 0.0 for part in str(given).split(",")]
+    return {name: rates[min(index, len(rates) - 1)] * cell.numjobs for index, name in enumerate(_DIRECTIONS)}
 
 
 def offered_iops(cell: Cell, direction: str) -> float | None:
     """I/Os a second that an open loop asks for in one direction, all jobs together; None without a rate or with blocks
     of several sizes.
     """
-    place = ("read", "write", "trim").index(direction)
-    for option in ("rate_iops", "rate"):
-        rates = [float(part) if part else 0.0 for part in str(cell.option.get(option) or "").split(",")]
-        rate = rates[min(place, len(rates) - 1)] * cell.numjobs
-        if rate:
-            size = _sizes(cell)[direction]
-            return (
-                rate
-                if option == "rate_iops"
-                else None
-                if cell.option.get("bssplit") or cell.option.get("bsrange")
-                else rate / size
-            )
-    return None
+    if rate := rates_of(cell).get(direction):
+        return rate
+    several = cell.option.get("bssplit") or cell.option.get("bsrange")
+    rate = rates_of(cell, "rate").get(direction)
+    return rate / _sizes(cell)[direction] if rate and not several else None
 
 
 def _overload(visit: Visit, cell: Cell, applied: list[str]) -> tuple[Verdict, ...]:
     labels = []
     for option, total in (("rate_iops", "total_ios"), ("rate", "io_bytes")):
-        given = cell.option.get(option)
-        if not given:
-            continue
-        applied.append("overload")
-        rates = [float(part) if part else 0.0 for part in str(given).split(",")]
-        for index, direction in enumerate(("read", "write", "trim")):
-            for part in visit.parts:
-                if part.direction == direction and part.runtime_ms:
-                    # fio's rates are for one job.
-                    offered = rates[min(index, len(rates) - 1)] * cell.numjobs
-                    reason = overload_gate(getattr(part, total) / part.runtime_ms * 1000, offered)
-                    arrivals = offered_iops(cell, direction)
-                    if cell.option.get("rate_process") == "poisson" and arrivals:
-                        # The number of arrivals itself varies: less than 99% of it may be chance.
-                        reason = backlog(
-                            part.total_ios,
-                            arrivals,
-                            part.runtime_ms / 1000,
-                            poisson=True,
-                            lat_mean_ns=part.lat_mean_ns,
-                            jobs=cell.numjobs,
-                        ).reason
-                    if reason:
-                        labels.append(Verdict(VerdictCode.OVERLOADED, reason))
+        rates = rates_of(cell, option)
+        applied += ["overload"] if rates else []
+        for part in visit.parts if rates else ():
+            if not part.runtime_ms:
+                continue
+            reason = overload_gate(getattr(part, total) / part.runtime_ms * 1000, rates[part.direction])
+            arrivals = offered_iops(cell, part.direction)
+            if cell.option.get("rate_process") == "poisson" and arrivals:
+                # The number of arrivals itself varies: less than 99% of it may be chance.
+                reason = backlog(
+                    part.total_ios,
+                    arrivals,
+                    part.runtime_ms / 1000,
+                    poisson=True,
+                    lat_mean_ns=part.lat_mean_ns,
+                    jobs=cell.numjobs,
+                ).reason
+            labels += [Verdict(VerdictCode.OVERLOADED, reason)] if reason else []
     return tuple(dict.fromkeys(labels))
 
 

@@ -173,6 +173,11 @@ def t_quantile(probability: float, dof: float) -> float:
     return float(ndtri(probability)) if dof == inf else float(stdtrit(dof, probability))
 
 
+def t_half_width(values: Sequence[float], confidence: float = 0.95) -> float:
+    """Of Student's interval of the mean of n >= 2 values."""
+    return t_quantile((1 + confidence) / 2, len(values) - 1) * float(np.std(values, ddof=1)) / sqrt(len(values))
+
+
 def _checked(values: Sequence[float], confidence: float) -> list[float]:
     if not 0 < confidence < 1:
         raise UsageError(f"a confidence of {confidence} is not between 0 and 1", remedy="write 95% as 0.95")
@@ -229,7 +234,7 @@ def _plain_t(values: Sequence[float], confidence: float) -> Interval:
     if not any(values):
         return Interval(0.0, None, None, len(values), confidence, PLAIN_T, "every visit measured zero")
     mean = float(np.mean(values))
-    half = t_quantile((1 + confidence) / 2, len(values) - 1) * float(np.std(values, ddof=1)) / sqrt(len(values))
+    half = t_half_width(values, confidence)
     return Interval(
         mean,
         max(0.0, mean - half),

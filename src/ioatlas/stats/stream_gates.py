@@ -11,18 +11,13 @@ from ioatlas.model.cell import Cell
 from ioatlas.model.reason import Reason, ReasonCode
 from ioatlas.model.verdict import Verdict, VerdictCode
 from ioatlas.model.visit import Part, Visit
-from ioatlas.stats.gates import GateReport, generator_cpu_gate, judge_visit, runtime_gate
+from ioatlas.stats.gates import GateReport, generator_cpu_gate, judge_visit, rates_of, runtime_gate
 from ioatlas.stats.openloop import Backlog, backlog
 
 
 def offered_by_direction(cell: Cell) -> dict[str, float]:
     """I/Os per second that one stream's `rate_iops` adds up to over its jobs, by direction; empty for a closed loop."""
-    given = cell.option.get("rate_iops")
-    if not given:
-        return {}
-    parts = [float(part) if part else 0.0 for part in str(given).split(",")]
-    names = ("read", "write", "trim")
-    return {name: parts[min(names.index(name), len(parts) - 1)] * cell.numjobs for name in cell.directions}
+    return {name: rate for name, rate in rates_of(cell).items() if name in cell.directions}
 
 
 def offered_iops(cell: Cell) -> float:
