@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ioatlas.interop.read.json_results import objects, word_of
-from ioatlas.interop.read.kit import reading
-from ioatlas.interop.read.numbers import MIB, num, size_bytes, times, whole
+from ioatlas.interop.read.kit import reading, rw_of
+from ioatlas.interop.read.numbers import MIB, agreed, num, per_second, printed, size_bytes, times, whole
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
 
@@ -113,24 +113,6 @@ def _options(command: str) -> dict[str, str]:
     return found
 
 
-def _workload(options: Mapping[str, str], direction: str | None) -> dict[str, Any]:
-    """bs, size, threads, depth and pattern from the command line's long and short options."""
-
-    def first(*names: str) -> str | None:
-        return next((options[name] for name in names if options.get(name)), None)
-
-    random = "rand" in options
-    threads = whole(first("threads", "t"))
-    hosts = len([host for host in re.split(r"[,\s]+", options.get("hosts", "")) if host])
-    return {
-        "bs_bytes": None if direction is None else size_bytes(first("block", "b")),
-        "size_bytes": size_bytes(first("size", "s")),
-        "numjobs": threads * hosts if threads and hosts else threads,
-        "iodepth": whole(first("iodepth")),
-        "rw": None if direction is None or not options else f"rand{direction}" if random else direction,
-    }
-
-
 def _milliseconds(text: str) -> float | None:
     """`94917`, `1m34.917s`, `4ms`, `1h:2m:3s`."""
     if (plain := num(text)) is not None:
@@ -161,62 +143,39 @@ def _percentile(key: str, text: str) -> float | None:
 def _phase(
     source: Source, name: str, phase: dict[str, tuple[int, str | None, str]], command: str
 ) -> Iterator[ImportedReading]:
-    """One phase of the result text."""
+    """One phase of the result text, as a row of the result CSV."""
     options = _options(command)
-    lasts = {key: value for key, (_, _, value) in phase.items()}
-    firsts = {key: first for key, (_, first, _) in phase.items() if first is not None}
-    elapsed = next((_milliseconds(value) for key, value in lasts.items() if key.startswith("Elapsed")), None)
-    line = min(number for number, _, _ in phase.values())
-    mixed = any(key.endswith((" read", "/s read")) for key in lasts)
-    details: dict[str, Any] = {"phase": name}
-    if command:
-        details["command"] = command.strip()[:1000]
-    found = False
-    for direction, ending in (("write", " write"), ("read", " read")) if mixed else ((_DATA.get(name), ""),):
-        bw, unit = None, "elbencho MiB/s"
-        for key, value in lasts.items():
-            if key.removeprefix("Throughput ") in (f"MiB/s{ending}", f"MB/s{ending}"):
-                base10 = "MB/s" in key
-                bw = times(num(value), 1e6 if base10 else MIB)
-                unit = "elbencho MB/s are 10^6 bytes" if base10 else "elbencho MiB/s"
-        iops = num(lasts.get(f"IOPS{ending}"))
-        counts = [key for key in lasts if key.endswith(f"/s{ending}") and "iB" not in key and "MB" not in key]
-        entries = num(lasts[counts[0]]) if counts else None
-        if bw is None and iops is None and entries is None:
+
+    def option(*names: str) -> str:
+        return next((options[name] for name in names if options.get(name)), "")
+
+    row = {
+        "threads": option("threads", "t"),
+        "hosts": str(len([host for host in re.split(r"[,\s]+", options.get("hosts", "")) if host])),
+        "block size": str(size_bytes(option("block", "b")) or ""),
+        "file size": str(size_bytes(option("size", "s")) or ""),
+        "IO depth": option("iodepth"),
+        "random": "1" if "rand" in options else "0" if options else "",
+        "command": command.strip(),
+    }
+    for key, (_, first, last) in phase.items():
+        of = "rwmix read " if key.endswith(" read") or key.startswith("IO rd") else ""
+        if " lat" in key:
+            word = "IO lat us" if key.startswith("IO") else "Ent lat us"
+            latency, end = (_percentile(key, last), "p99") if " lat %" in key else (_latency(last), "avg")
+            if latency is not None:
+                row.setdefault(f"{of}{word} [{end}]", str(latency / 1e3))
             continue
-        found = True
-        of_io = {" write": "IO wr lat", " read": "IO rd lat"}.get(ending, "IO lat")
-        latencies = [
-            key for key in lasts if (key.startswith(of_io) if bw is not None else " lat" in key and key[:2] != "IO")
-        ]
-        latency = next((_latency(lasts[key]) for key in latencies), None)
-        p99 = next((_percentile(key, lasts[key]) for key in latencies if " lat %" in key), None)
-        notes = ["LAST DONE column: until the slowest thread finished", unit]
-        if p99 is not None:
-            notes.append("p99 is the upper edge of the histogram step that elbencho prints")
-        if bw is not None and iops is None and entries is not None:
-            details["entries_per_s"] = entries
-        workload = _workload(options, direction if not mixed else "rw")
-        if mixed and workload["rw"] is not None:
-            workload["rw"] = "randrw" if "rand" in options else "rw"
-        data = bw is not None or iops is not None
-        yield reading(
-            source,
-            line,
-            "elbencho",
-            **workload,
-            direction=direction if data else None,
-            operation=None if direction and bw is not None else name.lower(),
-            iops=iops if data else entries,
-            bw_bytes_per_s=bw,
-            mean=latency,
-            p99=p99,
-            runtime_seconds=None if elapsed is None else elapsed / 1000,
-            notes=notes,
-            details={**details, "first_done": firsts},
-        )
-    if not found and name not in ("SYNC", "DROPCACHE") and elapsed is None:
-        source.problem(line, f"phase {name} has no figures")
+        word = re.sub(r"^(?:Throughput|Total) | (?:write|read)$", "", key)
+        if key.startswith("Elapsed"):
+            row["time ms [last]"], row["time ms [first]"] = (str(_milliseconds(text or "")) for text in (last, first))
+            continue
+        if word.endswith("/s") and word not in ("MiB/s", "MB/s"):
+            word = "entries/s"
+        row.setdefault(f"{of}{word} [last]", last)
+        row.setdefault(f"{of}{word} [first]", first or "")
+    line = min(number for number, _, _ in phase.values())
+    yield from _result_row(source, line, row, name)
 
 
 def _split(line: str) -> list[str]:
@@ -246,58 +205,64 @@ def _csv_row(source: Source, number: int, header: list[str], line: str) -> Itera
 
 
 def _result_row(source: Source, number: int, row: Mapping[str, str], operation: str) -> Iterator[ImportedReading]:
-    random = row.get("random") == "1"
-    direction = _DATA.get(operation)
+    direction = _DATA.get(re.sub(r"\d+$", "", operation))
     hosts, threads = whole(row.get("hosts")), whole(row.get("threads"))
     elapsed = num(row.get("time ms [last]"))
-    notes = ["last column: until the slowest thread finished", "elbencho MiB/s"]
-    jobs = threads * hosts if threads is not None and hosts else threads
+    mb, factor = ("MB", 1e6) if any("MB/s [last]" in name for name in row) else ("MiB", MIB)
+    notes = [
+        "until the slowest thread finished (LAST DONE)",
+        "elbencho MB/s are 10^6 bytes" if mb == "MB" else "elbencho MiB/s",
+    ]
     if hosts and hosts > 1:
         notes.append(f"{hosts} hosts with {threads} threads each")
     common: dict[str, Any] = {
-        "tool": "elbencho",
         "tool_version": row.get("version") or None,
         "label": row.get("label") or None,
         "bs_bytes": whole(row.get("block size")) or None,
         "size_bytes": whole(row.get("file size")) or None,
-        "numjobs": jobs,
+        "numjobs": threads * hosts if threads is not None and hosts else threads,
         "iodepth": whole(row.get("IO depth")) or None,
-        "n": 1,
         "runtime_seconds": None if elapsed is None else elapsed / 1000,
-        "notes": tuple(notes),
     }
-    details: dict[str, Any] = {"phase": operation, "path_type": row.get("path type"), "direct": row.get("direct IO")}
-    for key in ("time ms", "IOPS", "MiB/s", "entries/s"):
-        if (value := num(row.get(f"{key} [first]"))) is not None:
-            details[f"first_done {key}"] = value
-    mixed = bool(num(row.get("rwmix read IOPS [last]")) or num(row.get("rwmix read MiB/s [last]")))
+    details: dict[str, Any] = {
+        "phase": operation,
+        "path_type": row.get("path type"),
+        "direct": row.get("direct IO"),
+        "command": row.get("command", "")[:1000] or None,
+    }
+    for key in ("time ms", "IOPS", f"{mb}/s", "entries/s"):
+        details[f"first_done {key}"] = num(row.get(f"{key} [first]"))
+    mixed = bool(num(row.get("rwmix read IOPS [last]")) or num(row.get(f"rwmix read {mb}/s [last]")))
+    random = None if row.get("random") == "" else row.get("random") == "1"
     found = False
     for prefix, way in (("", direction), ("rwmix read ", "read")):
-        iops, bw = num(row.get(f"{prefix}IOPS [last]")), num(row.get(f"{prefix}MiB/s [last]"))
+        iops, bw = num(row.get(f"{prefix}IOPS [last]")), num(row.get(f"{prefix}{mb}/s [last]"))
         entries = num(row.get(f"{prefix}entries/s [last]"))
         if iops is None and bw is None and entries is None:
             continue
         found = True
-        latency = num(row.get(f"{prefix}IO lat us [avg]"))
-        moved = num(row.get(f"{prefix}MiB [last]"))
         data = way is not None and (iops is not None or bw is not None)
-        if not data:
-            latency = num(row.get(f"{prefix}Ent lat us [avg]"))
-        if data and entries is not None:
-            details["entries_per_s"] = entries
-        word = ("randrw" if random else "rw") if mixed else f"rand{way}" if random else way
+        lat = f"{prefix}IO lat us" if data else f"{prefix}Ent lat us"
+        amount = printed(row.get(f"{prefix}{mb} [last]"), factor, cut=True)
+        whole_rate = printed(row.get(f"{prefix}{mb}/s [last]"), factor, cut=True)
+        rate, alike = agreed(whole_rate, per_second(amount, common["runtime_seconds"], 5e-4))
+        p99 = times(num(row.get(f"{lat} [p99]")), 1e3)
+        edge = ["p99 is the upper edge of the histogram step that elbencho prints"] if p99 is not None else []
         yield reading(
             source,
             number,
-            **common,
+            "elbencho",
+            **common if data else {**common, "bs_bytes": None},
             direction=way if data else None,
-            rw=word if data else None,
+            rw=rw_of("mixed" if mixed else way, random=random) if data else None,
             operation=None if data else operation.lower(),
             iops=iops if data else entries,
-            bw_bytes_per_s=times(bw, MIB),
-            mean=times(latency, 1e3),
-            io_bytes=None if moved is None else int(moved * MIB),
-            details=details,
+            bw_bytes_per_s=round(rate.value, 3) if rate and alike and bw is not None else times(bw, factor),
+            mean=times(num(row.get(f"{lat} [avg]")), 1e3),
+            p99=p99,
+            io_bytes=int(amount[0].value) if amount else None,
+            notes=(*notes, *edge),
+            details={**details, "entries_per_s": entries if data else None},
         )
     if not found and operation not in ("SYNC", "DROPCACHE") and elapsed is None:
         source.problem(number, f"phase {operation[:30]!r} has no figures")

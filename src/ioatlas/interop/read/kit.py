@@ -108,6 +108,14 @@ def runs(
         yield run
 
 
+def rw_of(direction: str | None, *, random: bool | None) -> str | None:
+    """Fio's word for an access pattern; None where direction or order are not told."""
+    if direction is None or random is None:
+        return None
+    word = "rw" if direction == "mixed" else direction
+    return f"rand{word}" if random else word
+
+
 def reading(
     source: Source,
     line: int,

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
-from ioatlas.interop.read.kit import reading
-from ioatlas.interop.read.numbers import figure, num, positive, times, whole
+from ioatlas.interop.read.kit import Said, compiled, reading, runs, rw_of
+from ioatlas.interop.read.numbers import figure, num, positive, times
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
 from ioatlas.model.words import words
@@ -24,113 +23,87 @@ SIGNATURE = re.compile(
     r"|^,Target,Q,Bytes,Ops,Time,Avg Rate,IOPS",
     re.MULTILINE,
 )
-_MOST_ROWS = 20_000
-_VERSION = re.compile(r"XDD version (\S+)")
-_HEADER = re.compile(r"^\s*What[\s,]+Pass[\s,]+Target")
-_OLD_HEADER = re.compile(r"^\s*T\s+Q\s+Bytes\s+Ops\s+Time\s+Rate\s+IOPS|^,Target,Q,Bytes,Ops,Time,Avg Rate,IOPS")
-_OLD_COLUMNS = list(words("What Pass T Q Bytes Ops Time Rate IOPS Latency %CPU OP_Type ReqSize"))
-_OLD_ROW = re.compile(r"^\s*(TARGET\s+(?:PASS(?P<pass>\d+)|Average)|COMBINED)[\s,]+(?P<cells>\d.*)$", re.IGNORECASE)
-_KINDS = ("TARGET_PASS", "TARGET_AVERAGE", "COMBINED", "QUEUE_PASS", "QUEUE_AVERAGE", "TARGET_COMBINED")
-
-
-_KEPT = {"Seek pattern": ("seek_pattern", 40), "Direct I/O": ("direct", 20)}
-"""Settings that are kept as they are: under which name, and how much of them."""
+_OLD_COLUMNS = words("What Pass T Q Bytes Ops Time Rate IOPS Latency %CPU OP_Type ReqSize")
+_OLD_ROW = re.compile(r"(TARGET\s+(?:PASS(?P<pass>\d+)|Average)|COMBINED)[\s,]+(?P<cells>\d.*)$", re.IGNORECASE)
+_LINES = compiled(
+    r".*?XDD version (?P<version>\S+)",
+    r"^\s*(?P<columns>What[\s,]+Pass[\s,]+Target.*)$",
+    r"^(?P<old>\s*T\s+Q\s+Bytes\s+Ops\s+Time\s+Rate\s+IOPS|,Target,Q,Bytes,Ops,Time,Avg Rate,IOPS)",
+    r"^\s*(?P<row>(?:TARGET[ _]|COMBINED|QUEUE_)(?!.*\[).*)$",
+    r"^\s*(?P<name>Seek pattern|Direct I/O|Passes|Queue Depth|Pass seek randomization|Read/write ratio|Request size"
+    r"|ID for this run|Computer Name),(?P<value>.*)$",
+    r"^\s*Fully qualified target pathname,\s*'(?P<target>.*)'",
+    r"^\s*Target\[\d+\] Q\[\d+\], (?P<target>.*)",
+    r".*?(?P<copy>End-to-End ACTIVE.*)$",
+)
+_SEEKS = {"sequential": False, "queued_interleaved": False, "none": False, "random": True}
+_Rows = list[tuple[int, dict[str, str]]]
 
 
 @dataclass
 class _Run:
-    version: str | None = None
-    passes: int | None = None
-    targets: int | None = None
-    settings: dict[str, str] = field(default_factory=dict)
-    read_percent: float | None = None
-    size: int | None = None
-    depth: int | None = None
-    requests: set[int] = field(default_factory=set)
+    version: str | None
+    passes: int | None
+    depth: int | None
+    read_percent: float | None
+    requests: set[int]
     """Request sizes that its targets were given."""
-    columns: list[str] = field(default_factory=list)
-    commas: bool = False
-    """Whether the columns stand between commas, as -csvout writes them."""
-    rows: list[tuple[int, dict[str, str]]] = field(default_factory=list)
+    label: str | None
+    host: str | None
+    settings: dict[str, str]
+    """Those that are kept as they are."""
 
 
 def read(source: Source) -> Iterator[ImportedReading]:
-    run = _Run()
-    for number, line in source.lines():
-        text = line.strip()
-        if match := _VERSION.search(line):
-            yield from _finish(source, run)
-            run = _Run(match[1])
-        elif _HEADER.match(line):
-            run.commas = "," in text
-            run.columns = text.replace(",", " ").split()
-        elif _OLD_HEADER.match(line):
-            run.columns = _OLD_COLUMNS
-        elif run.columns is _OLD_COLUMNS and (match := _OLD_ROW.match(line)):
-            kind = "TARGET_PASS" if match["pass"] else "_".join(match[1].upper().split())
-            cells = [
-                kind,
-                match["pass"] or "0",
-                *match["cells"].replace(",", " ").split(),
-            ]  # the times of opening, start and end may follow
-            if len(cells) < len(run.columns) or (source.unended(number) and line[-1:].isdigit()):
-                source.problem(number, "a result line with another number of figures than its header, or cut off")
-                continue
-            _add(source, run, number, cells[: len(run.columns)])
-        elif run.columns and text.startswith(_KINDS):
-            cells = (text.replace(",", " ") if run.commas else text).split()
-            if len(cells) != len(run.columns) or (source.unended(number) and cells[-1][-1:].isdigit()):
-                source.problem(number, "a result line with another number of figures than its header, or cut off")
-                continue
-            _add(source, run, number, cells)
-        else:
-            _setting(run, text)
-    yield from _finish(source, run)
+    for said in runs(source, _LINES, result="", begins="version", row="row"):
+        seek, ends = said.get("Pass seek randomization", "disabled"), said.get("copy")
+        settings = {
+            "seek_pattern": said.get("Seek pattern", "")[:40],
+            "direct": said.get("Direct I/O", "")[:20],
+            "pass_seek_randomization": "" if seek == "disabled" else seek[:40],
+            "end_to_end": ("source" if "SOURCE" in ends else "destination") if ends else "",
+        }
+        name = said.get("ID for this run", "").strip("'")[:100]
+        run = _Run(
+            said.get("version"),
+            said.whole("Passes"),
+            said.whole("Queue Depth"),
+            num(said.get("Read/write ratio", "").split(",")[0].replace("READ", "")),
+            {
+                int(size[:18])
+                for text in said.every.get("Request size", ())
+                for size in re.findall(r"(\d+),\s*bytes", text)
+            },
+            (said.every["target"][0][:300] if "target" in said else None) or name or None,
+            said.get("Computer Name", "").split(",")[0][:100] or None,
+            {key: value for key, value in settings.items() if value},
+        )
+        rows = [found for row in said.rows if (found := _cells(source, row)) is not None]
+        yield from _finish(source, run, rows)
+        if not rows and ("columns" in said or "old" in said):
+            source.problem(0, "an xdd run whose result lines are missing")
 
 
-def _add(source: Source, run: _Run, number: int, cells: list[str]) -> None:
-    """Lines wait for the end of their run: only there it shows whether a COMBINED line has their sum."""
-    if len(run.rows) < _MOST_ROWS:
-        run.rows.append((number, dict(zip(run.columns, cells, strict=True))))
-    else:
-        source.problem(0, f"an xdd run of more than {_MOST_ROWS} result lines; the rest was not read")
+def _cells(source: Source, row: Said) -> tuple[int, dict[str, str]] | None:
+    number, text, head = row.at["row"], row["row"], row.get("columns", "")
+    columns, cells = head.replace(",", " ").split(), (text.replace(",", " ") if "," in head else text).split()
+    if "old" in row and not head and (match := _OLD_ROW.match(text)):
+        kind = "TARGET_PASS" if match["pass"] else "_".join(match[1].upper().split())
+        cells = [kind, match["pass"] or "0", *match["cells"].replace(",", " ").split()]
+        columns, cells = list(_OLD_COLUMNS), cells[: len(_OLD_COLUMNS)]  # times of opening, start and end may follow
+    if not columns:
+        return None
+    if len(cells) != len(columns):
+        source.problem(number, "a result line with another number of figures than its header, or cut off")
+        return None
+    return number, dict(zip(columns, cells, strict=True))
 
 
-def _setting(run: _Run, text: str) -> None:
-    name, _, value = text.partition(",")
-    value = value.strip()
-    if name in _KEPT:
-        key, most = _KEPT[name]
-        run.settings[key] = value[:most]
-    elif name == "Passes":
-        run.passes = whole(value)
-    elif name == "Number of Targets":
-        run.targets = whole(value)
-    elif name == "Request size":
-        run.requests |= {int(match[:18]) for match in re.findall(r"(\d+),\s*bytes", value)}
-    elif name == "Queue Depth":
-        run.depth = whole(value)
-    elif name == "Pass seek randomization" and value != "disabled":
-        run.settings["pass_seek_randomization"] = value[:40]
-    elif name == "Read/write ratio":
-        run.read_percent = num(value.split(",")[0].replace("READ", "").strip())
-    elif text.startswith("ID for this run,"):
-        run.settings["id"] = value.strip("'")[:100]
-    elif text.startswith("Computer Name,"):
-        run.settings["host"] = value.split(",")[0][:100]
-    elif (match := re.match(r"Fully qualified target pathname,\s*'(.*)'", text)) or (
-        match := re.match(r"Target\[\d+\] Q\[\d+\], (.*)", text)
-    ):
-        run.settings.setdefault("target", match[1][:300])
-    elif "End-to-End ACTIVE" in text:
-        run.settings["end_to_end"] = "source" if "SOURCE" in text else "destination"
-
-
-def _finish(source: Source, run: _Run) -> Iterator[ImportedReading]:
+def _finish(source: Source, run: _Run, rows: _Rows) -> Iterator[ImportedReading]:
     """COMBINED is the result; averages and passes of single targets come with it only for several targets."""
-    combined = [(number, row) for number, row in run.rows if row["What"] == "COMBINED"]
-    averages = [(number, row) for number, row in run.rows if row["What"] in ("TARGET_AVERAGE", "TARGET_COMBINED")]
-    passes = [(number, row) for number, row in run.rows if row["What"] == "TARGET_PASS"]
+    combined = [(number, row) for number, row in rows if row["What"] == "COMBINED"]
+    averages = [(number, row) for number, row in rows if row["What"] in ("TARGET_AVERAGE", "TARGET_COMBINED")]
+    passes = [(number, row) for number, row in rows if row["What"] == "TARGET_PASS"]
     chosen = combined + (averages if len(averages) > 1 or not combined else [])
     if not chosen:
         chosen = passes
@@ -138,8 +111,6 @@ def _finish(source: Source, run: _Run) -> Iterator[ImportedReading]:
         chosen = passes + chosen
     for number, row in sorted(chosen, key=lambda item: item[0]):
         yield from _row(source, run, number, row)
-    if run.columns and not run.rows:
-        source.problem(0, "an xdd run whose result lines are missing")
 
 
 def _row(source: Source, run: _Run, number: int, row: dict[str, str]) -> Iterator[ImportedReading]:
@@ -157,15 +128,8 @@ def _row(source: Source, run: _Run, number: int, row: dict[str, str]) -> Iterato
     }
     values = {key: next((figure(row[name]) for name in options if name in row), None) for key, options in names.items()}
     op = next((row[name].lower() for name in ("Op_Type", "OP_Type", "OP") if name in row), "")
-    direction = op if op in ("read", "write") else "mixed" if op == "mixed" else None
-    seek = run.settings.get("seek_pattern", "")
-    sequential = seek in ("sequential", "queued_interleaved", "none")
-    random = seek == "random"
-    rw = None
-    if direction in ("read", "write"):
-        rw = direction if sequential else f"rand{direction}" if random else None
-    elif direction == "mixed":
-        rw = "rw" if sequential else "randrw" if random else None
+    direction = op if op in ("read", "write", "mixed") else None
+    random = _SEEKS.get(run.settings.get("seek_pattern", ""))
     notes = ["xdd MBytes/s are 10^6 bytes"]
     kind = row["What"]
     statistic, n = "single", 1
@@ -184,13 +148,14 @@ def _row(source: Source, run: _Run, number: int, row: dict[str, str]) -> Iterato
         size = told
     if "end_to_end" in run.settings:
         notes.append(f"end-to-end copy, {run.settings['end_to_end']} side")
-    details: dict[str, Any] = {
+    target = kind.startswith("TARGET")
+    details = {
+        **run.settings,
         "row": kind,
-        **{key: value for key, value in run.settings.items() if key not in ("host", "target", "id")},
+        "pass": values["pass"],
+        "total_ios": values["ops"],
+        "target_number": values["targets"] if target else None,
     }
-    details["pass"], details["total_ios"] = values["pass"], values["ops"]
-    if kind.startswith("TARGET"):
-        details["target_number"] = values["targets"]
     bw, iops, latency = values["bw"], values["iops"], positive(row.get("Latency"))
     if not bw and not iops:
         source.problem(number, "a result line without a rate", lost=False)
@@ -200,15 +165,11 @@ def _row(source: Source, run: _Run, number: int, row: dict[str, str]) -> Iterato
         number,
         "xdd",
         tool_version=run.version,
-        label=run.settings.get("target") or run.settings.get("id"),
+        label=run.label,
         direction=direction,
-        rw=rw,
+        rw=rw_of(direction, random=random),
         bs_bytes=None if size is None else int(size),
-        numjobs=int(values["targets"])
-        if kind == "COMBINED" and values["targets"]
-        else 1
-        if kind.startswith("TARGET")
-        else None,
+        numjobs=1 if target else int(values["targets"]) if kind == "COMBINED" and values["targets"] else None,
         iodepth=run.depth if run.depth is not None else None if values["depth"] is None else int(values["depth"]),
         rwmixread=run.read_percent if run.read_percent is not None and 0 < run.read_percent < 100 else None,
         iops=iops,
@@ -216,7 +177,7 @@ def _row(source: Source, run: _Run, number: int, row: dict[str, str]) -> Iterato
         mean=times(latency, 1e9 if "ReqSize" in row else 1e6),
         statistic=statistic,
         n=n,
-        host=run.settings.get("host"),
+        host=run.host,
         runtime_seconds=values["seconds"],
         io_bytes=None if values["bytes"] is None else int(values["bytes"]),
         notes=notes,
