@@ -94,5 +94,5 @@ def test_a_step_tells_its_processor_time(capsys):
 @pytest.mark.parametrize(("may_be_empty", "failed"), [(True, 0), (False, 1)])
 def test_a_runner_that_finds_no_test_fails_unless_it_may(tmp_path, may_be_empty, failed):
     (tmp_path / "test_none.py").write_text("")
-    step = run_tests.pytest_step("none", tmp_path, "-c", "/dev/null", str(tmp_path))
+    step = run_tests.pytest_step("none", tmp_path, "-p", "no:cacheprovider", f"--rootdir={tmp_path}", str(tmp_path))
     assert run_tests.run(dataclasses.replace(step, may_be_empty=may_be_empty), at_once=False).failed == failed
