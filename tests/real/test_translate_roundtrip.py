@@ -271,7 +271,7 @@ def test_vdbench_files(tmp_path):
 
 
 @pytest.mark.unmeasured
-@pytest.mark.skipif(not SAMPLES.exists(), reason="the samples are not here")
+@pytest.mark.skipif(not SAMPLES.exists(), reason="needs other tools' results: IOATLAS_SAMPLES names their folder")
 def test_every_example_of_fio_parses_and_what_is_written_is_accepted(tmp_path):
     """`pytest -s` prints how many translate exactly."""
     files = sorted((SAMPLES / "fio" / "axboe-examples").glob("*.fio"))

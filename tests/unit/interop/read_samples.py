@@ -19,7 +19,7 @@ SAMPLES = Path(os.environ.get("IOATLAS_SAMPLES", Path(__file__).resolve().parent
 def sample(name: str) -> Path:
     path = SAMPLES / name
     if not path.exists():
-        pytest.skip(f"no sample {name}")
+        pytest.skip(f"needs {name} of other tools' results: IOATLAS_SAMPLES names their folder")
     return path
 
 

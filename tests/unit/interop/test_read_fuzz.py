@@ -73,7 +73,9 @@ NASTY = [
     b"../" * 10,
 ]
 
-pytestmark = pytest.mark.skipif(not SAMPLES.exists(), reason="no samples")
+pytestmark = pytest.mark.skipif(
+    not SAMPLES.exists(), reason="needs other tools' results: IOATLAS_SAMPLES names their folder"
+)
 
 
 @cache
