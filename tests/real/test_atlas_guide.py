@@ -81,7 +81,7 @@ class Reader:
             self.service.wait(60)
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.long("atlas"))])
 def reader(request, tmp_path):
     """(who types, address of the database that the service uses)."""
     shared = [("/srv/backup", f"{tmp_path}/backup"), ("nas1.ioatlas.zip", str(OLD_BUNDLE))]
