@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ioatlas.interop.read.kit import reading
-from ioatlas.interop.read.numbers import KIB, num, size_bytes, times, whole
+from ioatlas.interop.read.numbers import KIB, nanoseconds, num, size_bytes, whole
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
 
@@ -25,7 +25,6 @@ SIGNATURE = re.compile(
 )
 _NEW = re.compile(rf"^\s*{_V1}")
 _OLD = re.compile(rf"^\s*{_V0}")
-_LATENCY = re.compile(r"^(\d+)(us|ms|s)$")
 _SIZE = r"(\d+[KMGTkmgt])(?::(\d+[KMGTkmgt]?))?"
 _ROW = re.compile(rf"^\s*(\S.*?)??\s*{_SIZE}\s+(.*)$")
 _FILE_ROW = re.compile(r"^(?:(\S*[A-Za-z]\S*)\s+)?(\d[\d:/]*)\s+([\d+].*)$")
@@ -211,11 +210,6 @@ def _rate(text: str) -> float | None:
     return None if value is None else value * 1024 ** ("kmgt".index(text[-1].lower()) + 1)
 
 
-def _nanoseconds(text: str) -> float | None:
-    match = _LATENCY.match(text.strip())
-    return None if match is None else times(num(match[1]), {"us": 1e3, "ms": 1e6, "s": 1e9}[match[2]])
-
-
 def _readings(source: Source, run: _Run) -> Iterator[ImportedReading]:
     common: dict[str, Any] = {
         "tool": "bonnie++",
@@ -229,19 +223,13 @@ def _readings(source: Source, run: _Run) -> Iterator[ImportedReading]:
     found = False
     for place, (direction, rw, operation, unit) in enumerate(_IO):
         text = _at(run.io, place * 2)
-        value = _rate(text)
-        if value is None:
+        if (value := _rate(text)) is None:
             continue
         found = True
-        details: dict[str, Any] = {}
-        if (cpu := num(_at(run.io, place * 2 + 1))) is not None:
-            details["cpu_percent"] = cpu
-        if (worst := _nanoseconds(_at(run.latencies, place))) is not None:
-            details["lat_max_ns"] = worst
-        notes = list(run.notes) if unit == "ops" else ["K/sec are KiB/s"]
+        ops = unit == "ops"
+        notes = list(run.notes) if ops else ["K/sec are KiB/s"]
         if operation == "rewrite":
             notes.append("each block is read, changed and written back; bytes counted once")
-        bw = None if unit == "ops" else value if _lettered(text) else value * KIB
         yield reading(
             source,
             run.line,
@@ -250,23 +238,28 @@ def _readings(source: Source, run: _Run) -> Iterator[ImportedReading]:
             rw=rw,
             operation=operation,
             size_bytes=size,
-            iops=value if unit == "ops" else None,
-            bw_bytes_per_s=bw,
+            iops=value if ops else None,
+            bw_bytes_per_s=None if ops else value if _lettered(text) else value * KIB,
             bs_bytes=1 if operation and operation.startswith("per-character") else chunk,
             notes=notes,
-            details=details,
+            details={
+                "cpu_percent": num(_at(run.io, place * 2 + 1)),
+                "lat_max_ns": nanoseconds(_at(run.latencies, place)),
+            },
         )
     for place, operation in enumerate(_FILES):
-        value = _rate(_at(run.files, place * 2))
-        if value is None:
+        if (value := _rate(_at(run.files, place * 2))) is None:
             continue
         found = True
-        details = {"files": run.number_of_files}
-        if (worst := _nanoseconds(_at(run.file_latencies, place))) is not None:
-            details["lat_max_ns"] = worst
-        notes = ["files per second; the number of files is in units of 1024"]
-        line = run.file_line or run.line
-        yield reading(source, line, **common, operation=operation, iops=value, notes=notes, details=details)
+        yield reading(
+            source,
+            run.file_line or run.line,
+            **common,
+            operation=operation,
+            iops=value,
+            notes=("files per second; the number of files is in units of 1024",),
+            details={"files": run.number_of_files, "lat_max_ns": nanoseconds(_at(run.file_latencies, place))},
+        )
     if not found:
         source.problem(run.line, "nothing in this run was slow enough to be measured", lost=False)
 

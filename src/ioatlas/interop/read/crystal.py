@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ioatlas.interop.read.kit import Said, compiled, reading, runs
+from ioatlas.interop.read.kit import Said, compiled, reading, runs, rw_of
 from ioatlas.interop.read.numbers import figure, size_bytes, times, whole
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
@@ -89,7 +89,7 @@ def _reading(source: Source, run: Said, row: Said, kdiskmark: bool) -> ImportedR
         tool_version=run.get("version"),
         label=footer.get("comment") or footer.get("target") or footer.get("profile"),
         direction=direction,
-        rw=("randrw" if random else "rw") if mixed else f"rand{direction}" if random else direction,
+        rw=rw_of(direction, random=random),
         rwmixread=row.num("mix") if mixed else None,
         bs_bytes=block,
         size_bytes=size_bytes(f"{run['size']}iB") if "size" in run else None,

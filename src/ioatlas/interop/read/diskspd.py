@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ioatlas.interop.read.kit import reading
-from ioatlas.interop.read.numbers import MIB, figure, num, positive, size_bytes, times, whole
+from ioatlas.interop.read.kit import reading, rw_of
+from ioatlas.interop.read.numbers import MIB, figure, num, size_bytes, times, whole
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
 
@@ -65,8 +65,8 @@ def common_fields(targets: list[Target]) -> tuple[dict[str, Any], list[str]]:
     }
     rw, percent = same([target.rw for target in targets]), same([target.read_percent for target in targets])
     if rw is not None and percent is not None:
-        word = {"random": ("randread", "randwrite", "randrw"), "sequential": ("read", "write", "rw")}[rw]
-        fields["rw"] = word[0] if percent == 100 else word[1] if percent == 0 else word[2]
+        way = "read" if percent == 100 else "write" if percent == 0 else "mixed"
+        fields["rw"] = rw_of(way, random=rw == "random")
         fields["rwmixread"] = percent if 0 < percent < 100 else None
     if len(targets) > 1:
         notes.append(f"sum over {len(targets)} targets")
@@ -259,22 +259,11 @@ def _finish(source: Source, result: _Result, spans: dict[int, _Span], command: s
         seconds = result.seconds
         io_bytes = values.get("bytes")
         bw = times(values.get(unit or ""), MIB)
-        own = ["MiB/s as printed" if unit == "MiB/s" else "DiskSpd's MB is 1048576 bytes"]
+        own = "MiB/s as printed" if unit == "MiB/s" else "DiskSpd's MB is 1048576 bytes"
         if io_bytes and seconds and bw is not None and abs(io_bytes / seconds - bw) <= max(0.02 * bw, 0.02 * MIB):
             bw = io_bytes / seconds
-            own = ["bandwidth is bytes over actual test time; the printed one is rounded"]
-        points = result.percentiles.get(name, {})
-        lat = positive(str(values["AvgLat"])) if values.get("AvgLat") is not None else None
-        listed = {point.removesuffix("th"): value for point, value in points.items()}
-        details: dict[str, Any] = {"latency_points_ns": listed} if listed else {}
-        if values.get("IopsStdDev") is not None:
-            details["iops_stddev"] = values["IopsStdDev"]
-        if values.get("LatStdDev") is not None:
-            details["lat_stddev_ns"] = times(values["LatStdDev"], 1e6)
-        details["total_ios"] = values.get("I/Os")
-        if command:
-            details["command"] = command
-        p99 = listed.get("99")
+            own = "bandwidth is bytes over actual test time; the printed one is rounded"
+        listed = {point.removesuffix("th"): value for point, value in result.percentiles.get(name, {}).items()}
         sizes = result.sizes
         yield reading(
             source,
@@ -287,10 +276,16 @@ def _finish(source: Source, result: _Result, spans: dict[int, _Span], command: s
             numjobs=result.threads,
             iops=values.get("I/O per s"),
             bw_bytes_per_s=bw,
-            mean=times(lat, 1e6),
-            p99=p99,
+            mean=times(values.get("AvgLat") or None, 1e6),
+            p99=listed.get("99"),
             runtime_seconds=seconds,
             io_bytes=int(io_bytes) if io_bytes is not None else None,
-            notes=(*notes, *own),
-            details=details,
+            notes=(*notes, own),
+            details={
+                "latency_points_ns": listed or None,
+                "iops_stddev": values.get("IopsStdDev"),
+                "lat_stddev_ns": times(values.get("LatStdDev"), 1e6),
+                "total_ios": values.get("I/Os"),
+                "command": command,
+            },
         )

@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
 from xml.parsers import expat
 
 from ioatlas.interop.read.diskspd import Target, common_fields
@@ -24,6 +23,8 @@ from ioatlas.model.words import words
 SIGNATURE = re.compile(r"<Results>[\s\S]{0,20000}?<(?:TimeSpan|Profile|System)>")
 _DOCUMENT = re.compile(r"<Results>")
 _DEPTH_LIMIT = 64
+_POINTS = words("0 1 5 25 50 75 90 95 99 99.9 99.99 99.999 100")
+"""Percentiles that are kept."""
 _LEAVES = frozenset(
     words(
         "Version Path BlockSize Random StrideSize InterlockedSequential RequestCount WriteRatio "
@@ -185,18 +186,7 @@ def _span(
             continue
         mean = num(span.values.get(f"Average{word}Milliseconds"))
         points = span.points.get(name, {})
-        details: dict[str, Any] = {"total_ios": count}
-        if points:
-            details["latency_percentiles_ns"] = {
-                at: value
-                for at, value in points.items()
-                if at in ("0", "1", "5", "25", "50", "75", "90", "95", "99", "99.9", "99.99", "99.999", "100")
-            }
-        figures = {
-            "lat_stddev_ns": times(num(span.values.get(f"{word}LatencyStdev")), 1e6),
-            "iops_stddev": num(span.values.get(f"{word}IopsStdDev")),
-        }
-        details |= {key: figure for key, figure in figures.items() if figure is not None}
+        listed = {at: value for at, value in points.items() if at in _POINTS}
         yield reading(
             source,
             line + span.line - 1,
@@ -215,5 +205,10 @@ def _span(
             runtime_seconds=seconds,
             io_bytes=io_bytes,
             notes=(*notes, "rates are bytes and I/Os of all threads over the test time"),
-            details=details,
+            details={
+                "total_ios": count,
+                "latency_percentiles_ns": listed or None,
+                "lat_stddev_ns": times(num(span.values.get(f"{word}LatencyStdev")), 1e6),
+                "iops_stddev": num(span.values.get(f"{word}IopsStdDev")),
+            },
         )

@@ -16,7 +16,7 @@ from typing import Any
 
 from ioatlas.interop.read.json_results import objects, word_of
 from ioatlas.interop.read.kit import reading, rw_of
-from ioatlas.interop.read.numbers import MIB, agreed, num, per_second, printed, size_bytes, times, whole
+from ioatlas.interop.read.numbers import MIB, agreed, nanoseconds, num, per_second, printed, size_bytes, times, whole
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
 
@@ -128,16 +128,14 @@ def _milliseconds(text: str) -> float | None:
 def _latency(text: str) -> float | None:
     """Average of `[ min=434us avg=5989us max=44.1ms ]`, in ns."""
     match = re.search(r"avg=\s*([\d.]+)\s*(ns|us|ms|s)?", text)
-    if match is None:
-        return None
-    return times(num(match[1]), {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[match[2] or "us"])
+    return None if match is None else nanoseconds(match[1] + (match[2] or "us"))
 
 
 def _percentile(key: str, text: str) -> float | None:
     """The 99th of `IO lat % us : [ 1%<=2896 50%<=4096 99%<=6889 ]`, in ns."""
     match = re.search(r"(?<![\d.])99%<=([\d.]+)", text)
     unit = re.search(r"%\s*(ns|us|ms|s)\b", key)
-    return times(num(match[1]), {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[unit[1] if unit else "us"]) if match else None
+    return nanoseconds(match[1] + (unit[1] if unit else "us")) if match else None
 
 
 def _phase(

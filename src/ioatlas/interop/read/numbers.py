@@ -102,6 +102,19 @@ def size_bytes(text: str | None, *, bare: int = 1, decimal: bool = False) -> int
     return int(size) if 0 <= size < 2**63 else None
 
 
+_DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:([\d.]+)(ms|µs|us|ns|s))?$")
+_UNITS = {"s": 1e9, "ms": 1e6, "µs": 1e3, "us": 1e3, "ns": 1.0}
+
+
+def nanoseconds(text: str) -> float | None:
+    """A duration with its units: 1m2.5s, 417ms, 1.3µs."""
+    match = _DURATION.match(text.strip())
+    rest = num(match[3]) if match is not None and match[3] else 0.0
+    if match is None or not text.strip() or rest is None:
+        return None
+    return times((int(match[1] or 0) * 3600 + int(match[2] or 0) * 60) * 1e9 + rest * _UNITS[match[4] or "s"], 1)
+
+
 def times(value: float | None, factor: float) -> float | None:
     """`value` in the base unit; None stays None."""
     if value is None:

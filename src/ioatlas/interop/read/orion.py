@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ioatlas.interop.read.kit import reading
-from ioatlas.interop.read.numbers import KIB, MIB, figure, num, times, whole
+from ioatlas.interop.read.kit import reading, rw_of
+from ioatlas.interop.read.numbers import KIB, MIB, figure, num, size_bytes, times, whole
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
 
@@ -103,9 +103,9 @@ def _setting(run: _Run, text: str) -> None:
     if name == "Test":
         run.test = value[:200]
     elif name == "Small IO size":
-        run.small = _size(value)
+        run.small = size_bytes(value)
     elif name == "Large IO size":
-        run.large = _size(value)
+        run.large = size_bytes(value)
     elif name in ("IO Types", "IO types"):
         run.types = value[:200]
     elif name == "Write":
@@ -132,11 +132,6 @@ def _command(run: _Run, text: str) -> None:
     run.types = run.types or f"Small Random IOs, Large {'Sequential' if sequential else 'Random'} IOs"
 
 
-def _size(text: str) -> int | None:
-    match = re.match(r"(\d+)\s*([KM])B", text)
-    return None if match is None else int(match[1][:9]) * KIB * (KIB if match[2] == "M" else 1)
-
-
 def _kind(source: Source, run: _Run) -> str:
     if run.matrix:
         return run.matrix
@@ -155,13 +150,9 @@ def _workload(run: _Run, which: str) -> dict[str, Any]:
     sequential = re.search(rf"{which} (?:Sequential|Seq)", run.types, re.IGNORECASE) is not None
     random = re.search(rf"{which} Random", run.types, re.IGNORECASE) is not None
     direction = None if run.write is None else "read" if run.write == 0 else "write" if run.write == 100 else "mixed"
-    rw = None
-    if direction and (sequential or random):
-        rw = {"read": "read", "write": "write", "mixed": "rw"}[direction]
-        rw = (f"rand{rw}") if random else rw
     return {
         "direction": direction,
-        "rw": rw,
+        "rw": rw_of(direction, random=True if random else False if sequential else None),
         "rwmixread": 100 - run.write if run.write is not None and direction == "mixed" else None,
         "bs_bytes": run.small if which == "Small" else run.large,
     }

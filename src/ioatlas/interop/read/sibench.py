@@ -13,7 +13,7 @@ from typing import Any
 
 from ioatlas.interop.read.json_results import Found, figure_of, objects, part, word_of
 from ioatlas.interop.read.kit import CUT, Said, compiled, reading, said
-from ioatlas.interop.read.numbers import num, times
+from ioatlas.interop.read.numbers import size_bytes, times
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
 
@@ -123,7 +123,6 @@ def _reading(
     seconds = figure_of(arguments, "RunTime")
     operations = details.get("operations")
     size = word_of(arguments, "ObjectSize")
-    bytes_of = _size(size) if size else None
     workers = figure_of(arguments, "Workers")
     notes = ["rates are of whole objects"]
     if not name.startswith("Total"):
@@ -139,7 +138,7 @@ def _reading(
         label=name,
         direction=_PHASES.get(phase),
         operation=phase,
-        size_bytes=bytes_of,
+        size_bytes=size_bytes(size),
         iops=times(operations, 1 / seconds) if operations is not None and seconds else None,
         bw_bytes_per_s=bandwidth,
         mean=mean,
@@ -148,9 +147,3 @@ def _reading(
         notes=notes,
         details=details,
     )
-
-
-def _size(text: str) -> int | None:
-    match = re.match(r"^([\d.]+) ?([KMGT]?)i?B?$", text.strip(), re.IGNORECASE)
-    value = num(match[1]) if match else None
-    return int(value * 1024 ** " KMGT".index(match[2].upper() or " ")) if match and value is not None else None

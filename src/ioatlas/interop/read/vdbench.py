@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ioatlas.interop.read.kit import reading
+from ioatlas.interop.read.kit import reading, rw_of
 from ioatlas.interop.read.numbers import GIB, MIB, Meaning, agreed, figure, num, size_bytes, times, whole
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
@@ -153,52 +153,48 @@ def _grouped(groups: str, names: list[str]) -> list[str]:
     return columns
 
 
-def _fields(run: _Run) -> tuple[dict[str, Any], list[str]]:
-    fields: dict[str, Any] = {
-        "bs_bytes": size_bytes(run.loops.get("xfersize")),
-        "numjobs": whole(run.loops.get("threads")),
-    }
-    notes = ["vdbench MB is 1048576 bytes"]
-    if "threads" in run.loops:
-        notes.append("numjobs is vdbench threads: concurrent I/Os of each SD or FWD")
-    return fields, notes
+_NOTE = "vdbench MB is 1048576 bytes"
+_THREADS = "numjobs is vdbench threads: concurrent I/Os of each SD or FWD"
 
 
 def _average(
     source: Source, run: _Run, number: int, interval: str, values: Mapping[str, float], version: str | None
 ) -> Iterator[ImportedReading]:
-    fields, notes = _fields(run)
-    details: dict[str, Any] = {"interval": interval}
-    if "rate" in run.loops:
-        details["requested_rate"] = run.loops["rate"][:60]
-    if "elapsed" in run.loops:
-        details["elapsed"] = run.loops["elapsed"][:20]
-    common = {
-        "tool": "vdbench",
+    loops = run.loops
+    details: dict[str, Any] = {
+        "interval": interval,
+        "requested_rate": loops["rate"][:60] if "rate" in loops else None,
+        "elapsed": loops["elapsed"][:20] if "elapsed" in loops else None,
+    }
+    common: dict[str, Any] = {
         "tool_version": version,
         "label": run.name,
-        "n": 1,
-        "runtime_seconds": num(run.loops.get("elapsed")),
+        "runtime_seconds": num(loops.get("elapsed")),
+        "bs_bytes": size_bytes(loops.get("xfersize")),
+        "numjobs": whole(loops.get("threads")),
     }
+    notes = [_NOTE, _THREADS] if "threads" in loops else [_NOTE]
     if "reqstdops rate" in values:
-        yield from _file_system(source, number, values, {**common, **fields}, notes, details)
-    else:
-        renamed = {
-            "rate": values.get("i/o rate"),
-            "mb": values.get("mb/sec 1024**2"),
-            "bytes": values.get("bytes i/o"),
-            "pct": values.get("read pct"),
-            "resp": values.get("resp time"),
-            "read_resp": values.get("read resp"),
-            "write_resp": values.get("write resp"),
-        }
-        for name in ("resp max", "resp stddev", "queue depth"):
-            if name in values:
-                details[name.replace(" ", "_") + ("_ms" if name != "queue depth" else "")] = values[name]
-        yield from raw_readings(source, number, renamed, {**common, **fields}, notes, details)
+        yield from _file_system(source, number, values, common, notes, details)
+        return
+    details |= {
+        "resp_max_ms": values.get("resp max"),
+        "resp_stddev_ms": values.get("resp stddev"),
+        "queue_depth": values.get("queue depth"),
+    }
+    renamed = {
+        "rate": values.get("i/o rate"),
+        "mb": values.get("mb/sec 1024**2"),
+        "bytes": values.get("bytes i/o"),
+        "pct": values.get("read pct"),
+        "resp": values.get("resp time"),
+        "read_resp": values.get("read resp"),
+        "write_resp": values.get("write resp"),
+    }
+    yield from _raw_readings(source, number, renamed, common, notes, details)
 
 
-def raw_readings(
+def _raw_readings(
     source: Source,
     number: int,
     values: Mapping[str, float | None],
@@ -222,6 +218,7 @@ def raw_readings(
         return reading(
             source,
             number,
+            "vdbench",
             **common,
             direction=direction,
             iops=iops,
@@ -280,6 +277,7 @@ def _file_system(
             yield reading(
                 source,
                 number,
+                "vdbench",
                 **common,
                 direction=name,
                 iops=rate,
@@ -295,6 +293,7 @@ def _file_system(
             yield reading(
                 source,
                 number,
+                "vdbench",
                 **{**common, "bs_bytes": None},
                 operation=word,
                 iops=rate,
@@ -340,16 +339,12 @@ def _flat(source: Source, number: int, record: Mapping[str, str]) -> Iterator[Im
 
     threads, size = get("threads"), get("xfersize")
     common: dict[str, Any] = {
-        "tool": "vdbench",
         "tool_version": None if record.get("version", "n/a") == "n/a" else record["version"],
         "label": record.get("run"),
-        "n": 1,
         "bs_bytes": None if size is None else int(size),
         "numjobs": None if threads is None else int(threads),
     }
-    notes = ["vdbench MB is 1048576 bytes"]
-    if threads is not None:
-        notes.append("numjobs is vdbench threads: concurrent I/Os of each SD or FWD")
+    notes = [_NOTE] if threads is None else [_NOTE, _THREADS]
     details: dict[str, Any] = {"interval": record.get("interval")}
     if "read_rate" in record and "mb_read" in record:
         common["bs_bytes"] = None  # the flat file of file-system runs prints the average, not the requested size
@@ -368,21 +363,15 @@ def _flat(source: Source, number: int, record: Mapping[str, str]) -> Iterator[Im
         return
     seek, requested, lun = get("seekpct"), get("rdpct"), get("lunsize")
     if seek in (0, 100) and requested is not None:
-        words = ("read", "write", "rw") if seek == 0 else ("randread", "randwrite", "randrw")
-        common["rw"] = words[0] if requested == 100 else words[1] if requested == 0 else words[2]
+        way = "read" if requested == 100 else "write" if requested == 0 else "mixed"
+        common["rw"] = rw_of(way, random=seek == 100)
         common["rwmixread"] = requested if 0 < requested < 100 else None
     if lun:
         common["size_bytes"] = int(lun * GIB)
         notes.append("size is of all LUNs together")
-    for name in ("reqrate", "resp_max", "resp_std", "queue_depth", "rhpct", "whpct", "compratio", "dedupratio"):
-        if (value := get(name)) is not None:
-            details[name] = value
-    values2 = {
-        "rate": get("rate"),
-        "mb": get("mb/sec"),
-        "bytes": get("bytes/io"),
-        "pct": get("read%"),
-        "resp": get("resp"),
-    }
-    values2 |= {"read_resp": get("read_resp"), "write_resp": get("write_resp")}
-    yield from raw_readings(source, number, values2, common, notes, details)
+    kept = ("reqrate", "resp_max", "resp_std", "queue_depth", "rhpct", "whpct", "compratio", "dedupratio")
+    details |= {name: get(name) for name in kept}
+    columns = {"rate": "rate", "mb": "mb/sec", "bytes": "bytes/io", "pct": "read%", "resp": "resp"}
+    columns |= {"read_resp": "read_resp", "write_resp": "write_resp"}
+    figures = {name: get(column) for name, column in columns.items()}
+    yield from _raw_readings(source, number, figures, common, notes, details)

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 
 from ioatlas.interop.read.kit import CUT, Said, compiled, reading, said
-from ioatlas.interop.read.numbers import MIB, num, times, whole
+from ioatlas.interop.read.numbers import MIB, nanoseconds, whole
 from ioatlas.interop.read.source import Source
 from ioatlas.interop.read.warp_json import direction_of, read_json
 from ioatlas.model.imported_reading import ImportedReading
@@ -38,8 +38,6 @@ _LINES = compiled(
     r"^(?: \* )?(?:Total )?Errors: ?(?P<errors>\d+)",
     r"^ \* Objects per request:(?P<more>.*)",
 )
-_DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:([\d.]+)(ms|µs|us|ns|s))?$")
-_UNITS = {"s": 1e9, "ms": 1e6, "µs": 1e3, "us": 1e3, "ns": 1.0}
 
 
 def read(source: Source) -> Iterator[ImportedReading]:
@@ -65,17 +63,6 @@ def read(source: Source) -> Iterator[ImportedReading]:
             else:
                 now.take(number, {name: text for name, text in found.items() if name == "errors" or name not in now})
     yield from _reading(source, now)
-
-
-def nanoseconds(text: str) -> float | None:
-    """A duration as Go prints it: 1m2.5s, 417ms, 1.3µs."""
-    match = _DURATION.match(text.strip())
-    if match is None or not text.strip():
-        return None
-    rest = num(match[3]) if match[3] else 0.0
-    if rest is None:
-        return None
-    return times((int(match[1] or 0) * 3600 + int(match[2] or 0) * 60) * 1e9 + rest * _UNITS[match[4] or "s"], 1)
 
 
 def _reading(source: Source, now: Said) -> Iterator[ImportedReading]:
