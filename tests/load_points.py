@@ -51,7 +51,10 @@ def rows(directory, query):
 
 
 def check_load_points(ioatlas, tmp_path):
-    """Load points in their order, each stream a job of its own in one fio. ioatlas: runs a command."""
+    """Load points in their order, each stream a job of its own in one fio; the highest point.
+
+    ioatlas: runs a command.
+    """
 
     def shown(directory):
         return json.loads(ioatlas("show", directory, "--json").stdout)
@@ -87,8 +90,6 @@ def check_load_points(ioatlas, tmp_path):
         ("mixed", "write"),
         ("big", "write"),
     }
-    assert full["n_visits"] == 3
-    assert full["lat_mean_ns"]["low"] is not None
     # Three visits of 0.3 s offer 360 I/Os in all; a busy machine may do fewer.
     done = rows(
         tmp_path / "out",
@@ -100,3 +101,4 @@ def check_load_points(ioatlas, tmp_path):
     table = shown(tmp_path / "out")["rows"]
     assert {row["stream"] for row in table} == {"mixed", "big", "all"}
     assert not list((tmp_path / "target").iterdir())
+    return full

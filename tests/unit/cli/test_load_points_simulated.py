@@ -18,7 +18,9 @@ def shown(directory):
 
 
 def test_load_points_in_order_with_their_streams(tmp_path):
-    check_load_points(ioatlas, tmp_path)
+    full = check_load_points(ioatlas, tmp_path)
+    assert full["n_visits"] == 3
+    assert full["lat_mean_ns"]["low"] is not None
 
 
 def test_a_free_load_keeps_its_shares(tmp_path):
