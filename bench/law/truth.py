@@ -14,6 +14,8 @@ from physics import SteppedDevice
 from ioatlas.simulate.jobs import SimulatedJob
 
 LOOKED_S = 40.0
+WARMS_S = 4.0
+"""A cache of reads that warms for longer than this may be told as it was cold."""
 LONGEST_S = 60.0
 """Of a run, over which a drift is looked at."""
 
@@ -47,10 +49,10 @@ class Lasting:
 
 def run(physics: Physics, cell: Cell, *, long: bool = False, rough: bool = False) -> float:
     """I/Os a second of the target from which all credit was taken."""
-    device = SteppedDevice(physics, events_per_s=600 if long or rough else 1500)
+    device = SteppedDevice(physics, events_per_s=500 if long or rough else 1000)
     device.exhausted(cell.way, "rand" in cell.rw, cell.size)
     at, rate = 0.0, 0.0
-    for seconds in (2.0, 0.0) if rough else (4.0, 0.0, 0.0):
+    for seconds in (2.0, 0.0) if rough else (4.0, 0.0):
         lasts = seconds or min(4000.0, max(60.0 if long else 4.0 if rough else 8.0, (800 if rough else 3000) / rate))
         counted, end = _made(device, cell, at, lasts)
         rate, at = counted / lasts, end
@@ -99,26 +101,26 @@ def lasting(target: Target, cell: Cell) -> Lasting:
     if quiet.shingled and cell.rw == "randwrite":
         values.append(run(replace(quiet, shingled=None), cell))
     falls = _falls_after(quiet, cell, min(values), max(values))
-    if quiet.read_cache and cell.way == "read" and math.isinf(falls):  # it warms for longer than anybody looks
+    if quiet.read_cache and cell.way == "read" and falls > WARMS_S:
         values.append(run(replace(quiet, read_cache=None), cell, long=long))
     return Lasting(usual, min(values), max(values), falls)
 
 
 def _falls_after(quiet: Physics, cell: Cell, low: float, high: float) -> float:
     """When a rested target comes to what lasts."""
-    device = SteppedDevice(replace(quiet, thermal=None), events_per_s=1500)
-    options = _options(cell, LOOKED_S) | {"log_avg_msec": "500"}
+    device = SteppedDevice(replace(quiet, thermal=None), events_per_s=500)
+    # A window holds some I/Os: all in flight may come back together.
+    window = max(1, math.ceil((40 + 10 * cell.flight) / high / 0.5))
+    looked = max(LOOKED_S, 2.5 * window)
+    options = _options(cell, looked) | {"log_avg_msec": "500"}
     (load,) = device.make([SimulatedJob("truth", options, options, 0)], 0.0, [math.inf])
-    rows = load.intervals[:-1]
-    fell = 0.0
-    # As many intervals as hold some I/Os: all in flight may come back together.
-    window = max(1, math.ceil((40 + 20 * cell.flight) / max(high, 1e-6) / 0.5))
+    rows, fell = load.intervals[:-1], 0.0
     for place in range(window - 1, len(rows)):
         part = rows[place + 1 - window : place + 1]
         mean = sum(one.ios[cell.way] for one in part) / sum(one.seconds for one in part)
         if not low / 1.1 < mean < high * 1.1:
             fell = rows[place].end_seconds
-    return math.inf if fell > LOOKED_S - 2 else fell
+    return math.inf if fell > looked - 2 else fell
 
 
 def limits(target: Target, cell: Cell) -> dict[str, float]:
