@@ -66,14 +66,6 @@ def test_the_knee_of_the_server_is_found(found):
 
 
 @pytest.mark.long("procedures")
-def test_it_says_what_ended_it_and_how_long_it_took(found):
-    result, told, _ = found
-    assert result["limited_by"] in {"throughput plateau", "latency limit", "max jobs/depth"}
-    assert result["seconds"] > 5
-    assert "left" in told  # an estimate of the time to come
-
-
-@pytest.mark.long("procedures")
 def test_the_report_and_the_job_of_the_best_setting_are_real(found):
     """The job is run by hand on the same server, as the answer says."""
     result, _, directory = found
@@ -83,18 +75,6 @@ def test_the_report_and_the_job_of_the_best_setting_are_real(found):
     (job,) = json.loads(done.stdout[done.stdout.index("{") :])["jobs"]  # libnbd's engine says a line before
     assert job["error"] == 0
     assert 0.7 <= job["read"]["iops"] / result["best"]["iops"] <= 1.3
-
-
-@pytest.mark.long("procedures")
-def test_the_safe_fixed_rate_is_carried_within_the_limit(found):
-    result, _, _ = found
-    safe = result["sizing"]["safe_iops"]
-    assert safe is None or safe <= 1.005 * THREADS / DELAY_SECONDS
-    for point in result["curve"]:
-        assert point["state"] in ("within", "borderline", "over")
-        if safe is not None and point["offered"] <= safe:
-            assert point["high_ns"] <= 300e6
-            assert not point["overloaded"]
 
 
 @pytest.mark.unmeasured

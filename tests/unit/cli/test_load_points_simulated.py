@@ -2,13 +2,12 @@
 """Several streams at once on a simulated target: load points in order, the search, what exports say."""
 
 import json
-import os
 
 import pytest
 
 from ioatlas.simulate.law import Law, Way
 from tests.load_points import campaign, check_load_points, rows
-from tests.unit.simulated import KILLED, Shell, killed
+from tests.unit.simulated import Shell
 
 ioatlas = Shell()
 
@@ -35,33 +34,6 @@ def test_a_free_load_keeps_its_shares(tmp_path):
         shares[stream["stream"]] += stream["share"]
     # flow counts I/Os: shares are kept but for the last ones in flight.
     assert shares["big"] == pytest.approx(0.3, abs=0.02)
-
-
-def test_a_crash_loses_nothing_that_was_finished(tmp_path):
-    path = campaign(tmp_path, "load = 400\npoints = [100, 80, 60, 40, 20]", window="500ms")
-    arguments = ("map", "--campaign", path, "-o", tmp_path / "out", "--yes", "--visits", "1")
-    shell = Shell()
-
-    def dies_in_the_sweep(one):
-        """With its first batch under way."""
-        one.executor._moment = lambda what: os._exit(KILLED) if what == "tick" and sweep_runs() else None
-        one(*arguments)
-
-    def sweep_runs():
-        return rows(tmp_path / "out", "select 1 from batch where status='running' and pid > 0")
-
-    assert killed(shell, 1 << 40, dies_in_the_sweep)
-    assert sweep_runs()
-    assert rows(tmp_path / "out", "select count(*) from visit where purpose='sweep'") == [(5,)]
-    assert shell("resume", tmp_path / "out").returncode == 0
-    (curve,) = shown(tmp_path / "out")["load_curves"]
-    assert [point["percent"] for point in curve["points"]] == [100, 80, 60, 40, 20]
-    assert not list((tmp_path / "target").iterdir())
-    again = rows(tmp_path / "out", "select count(*) from visit where purpose='sweep'")[0][0]
-    written = rows(tmp_path / "out", "select sum(bytes) from ledger")
-    assert shell("resume", tmp_path / "out").returncode == 0
-    assert rows(tmp_path / "out", "select count(*) from visit where purpose='sweep'")[0][0] == again
-    assert rows(tmp_path / "out", "select sum(bytes) from ledger") == written
 
 
 def test_the_highest_load_of_a_target_with_a_known_one(tmp_path):
