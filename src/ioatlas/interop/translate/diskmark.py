@@ -61,6 +61,10 @@ def _old_test(match: re.Match[str]) -> Test:
     return ("RND", int(match[4]), int(match[5] or 1), int(match[6] or 1))
 
 
+_MIXED = 70
+"""Per cent of reads in a mixed test, unless it is given."""
+
+
 @dataclass
 class Request:
     tests: list[Test]
@@ -68,7 +72,7 @@ class Request:
     size_bytes: int = 1 << 30
     loops: int = 5
     seconds: int = 5
-    read_percent: int = 70
+    read_percent: int | None = None
     zeros: bool = False
     direct: bool = True
     refill: bool = False
@@ -273,7 +277,9 @@ def _stream(request: Request, test: Test, mode: str, options: dict[str, OptionVa
     return Stream(
         name=f"{name}-Q{queues}T{threads}-{mode}",
         operation=mode,
-        read_percent={"read": 100.0, "write": 0.0}.get(mode, float(request.read_percent)),
+        read_percent={"read": 100.0, "write": 0.0}.get(
+            mode, float(_MIXED if request.read_percent is None else request.read_percent)
+        ),
         sizes=((kib << 10, 100.0),),
         jobs=threads,
         depth=queues,
@@ -316,6 +322,8 @@ def translate(source: Source, tool: str) -> Translation:
                 yield _crystal(request, test, mode) if tool == "crystaldiskmark" else _kde(request, test, mode)
 
     made = list(pairs())
+    if request.read_percent is not None and not set(request.modes) - {"read", "write"}:
+        notes.append(exact("direction", "the ratio is of mixed tests, and none is asked for"))
     shown = "the best" if tool == "crystaldiskmark" else "the mean"
     notes += [note for _, entries in made for note in entries]
     if request.loops > 1:

@@ -142,6 +142,10 @@ def _stream(spec: Spec, span: Span, index: int) -> tuple[Stream, list[Fidelity]]
         threads = span.total_threads
         if span.per_thread_requests:
             depth = span.per_thread_requests
+    elif span.per_thread_requests:
+        notes.append(exact("outstanding I/O", f"-O{span.per_thread_requests}: it counts with -F only"))
+    if spec.random and (spec.parallel or spec.thread_stride):
+        notes.append(exact("address", "-p and -T are of sequential I/O: a random position follows from neither"))
     writes = spec.write_percent > 0
     region = _region(spec)
     address = _address(spec, region, notes)

@@ -30,13 +30,6 @@ _REPORTING = frozenset(
     svcping svcupint base10 nodetach foreground port svcwait nodelerr nodiocheck blockvaralgo randalgo
     """)
 )
-_USED = frozenset(
-    words("""
-    block size threads iodepth direct rand norandalign randamount backward strided rwmixpct rwmixthr blockvarpct
-    limitread limitwrite timelimit infloop dirs files dirsharing dropcache fadv mmap cores trunctosize preallocfile
-    read write iterations delfiles netbench
-    """)
-)
 _INEXPRESSIBLE = {
     "hosts": "several hosts: one job file is one client's load; hosts are named when it is run",
     "hostsfile": "several hosts named in a file",
@@ -97,19 +90,18 @@ def _is_directory(command: Command) -> tuple[bool, bool]:
 
 
 def _notes(command: Command) -> Iterator[Fidelity]:
-    for name in command.options:
+    """What is not told with a phase. After all phases: an option that none of them used is named here."""
+    for name in command.unused:
         if name in _REPORTING:
             yield exact("reporting", f"--{name}: not part of the load")
-        elif name in _INEXPRESSIBLE and command.given(name):
-            yield not_expressible(f"--{name}", _INEXPRESSIBLE[name])
         elif name.startswith("s3") or name == "hdfs":
             yield not_expressible(f"--{name}", "object storage is not read or written through files here")
-        elif name == "delfiles" and command.given(name):
+        elif name == "delfiles":
             yield exact("--delfiles", "the files are deleted after the load; the deletion is not timed")
-        elif name == "dropcache" and command.given("direct"):
+        elif name == "dropcache":
             yield exact("--dropcache", "direct I/O passes by the client's cache; nothing of it is left to drop")
-        elif name not in _USED and name not in _INEXPRESSIBLE and command.given(name):
-            yield not_expressible(f"--{name}", "no counterpart in a fio job")
+        elif name != "iterations":
+            yield not_expressible(f"--{name}", _INEXPRESSIBLE.get(name, "nothing of this load in fio follows from it"))
     count = command.number("iterations", 1)
     if count > 1:
         yield exact("--iterations", f"{count} repeats: ask for them by visits; each phase stands once in the job file")
@@ -149,11 +141,11 @@ def _address(command: Command, phase: str, block: int, *, directory: bool, notes
                     "offsets between multiples of 512 are left out",
                 )
             )
-        once = phase == "write" and align is None and "randalgo" not in command.options
+        once = phase == "write" and align is None and not command.text("randalgo")
         return Address("random", once=once, align_bytes=align)
     if command.given("backward"):
         return Address("backward")
-    if command.given("strided") and not directory and command.number("threads", 1) > 1:
+    if not directory and command.given("strided") and command.number("threads", 1) > 1:
         return Address("strided", skip_bytes=(command.number("threads", 1) - 1) * block)
     return Address("sequential")
 
@@ -242,7 +234,7 @@ def _with_readers(command: Command, stream: Stream, limit: int, notes: list[Fide
 def _file_options(command: Command, phase: str, notes: list[Fidelity]) -> dict[str, OptionValue]:
     """How files are opened and laid out, and where the jobs run."""
     options: dict[str, OptionValue] = {}
-    if command.given("dropcache") and not command.given("direct"):
+    if not command.given("direct") and command.given("dropcache"):
         options["invalidate"] = 1
         notes.append(
             approximate(
@@ -251,17 +243,17 @@ def _file_options(command: Command, phase: str, notes: list[Fidelity]) -> dict[s
                 "the rest of the caches stays",
             )
         )
-    for hint in filter(None, command.options.get("fadv", "").split(",")):
+    for hint in filter(None, command.text("fadv").split(",")):
         if hint in ("seq", "rand"):
             options["fadvise_hint"] = "sequential" if hint == "seq" else "random"
         else:
             notes.append(not_expressible("--fadv", f"{hint}: no such fadvise_hint"))
-    if command.given("preallocfile") and phase == "write":
+    if phase == "write" and command.given("preallocfile"):
         options["fallocate"] = "posix"
-    if command.given("trunctosize") and phase == "write":
+    if phase == "write" and command.given("trunctosize"):
         options["fallocate"] = "truncate"
     if re.fullmatch(r"\d+(,\d+)*", command.options.get("cores", "")):
-        options |= {"cpus_allowed": command.options["cores"], "cpus_allowed_policy": "split"}
+        options |= {"cpus_allowed": command.text("cores"), "cpus_allowed_policy": "split"}
     return options
 
 
@@ -284,9 +276,12 @@ def _file(
         stream = replace(stream, files=paths, options={**stream.options, "file_service_type": "roundrobin"})
     total = size * paths
     if not size:
-        if not shared and threads > 1:
-            reason = "each thread has its own part of the target, whose size is not given (-s)"
-            notes.append(not_expressible("partition", f"{reason}; here each covers all of it"))
+        amount = command.size("randamount", 0) if stream.address.law == "random" else 0
+        if amount:
+            return [replace(stream, work_bytes=max(block, amount // threads // block * block))]
+        if threads > 1:
+            reason = "the threads share the blocks of a target whose size is not given (-s)"
+            notes.append(not_expressible("partition", f"{reason}; here each makes a pass over all of it"))
         return [stream]
     if stream.address.law == "random":
         amount = command.size("randamount", total)
@@ -412,13 +407,13 @@ def translate(source: Source, tool: str) -> Translation:
                     "none if it is a file or a device",
                 )
             )
-        notes += _notes(command)
         for phase in ("write", "read"):
             if command.given(phase):
                 workload, entries = _phase(command, phase, directory=directory)
                 streams = tuple(replace(s, target=number) for s in workload.streams)
                 workloads.append(replace(workload, streams=streams))
                 notes += entries
+        notes += _notes(command)
     if not workloads:
         raise UsageError(
             "it neither writes (-w) nor reads (-r) data", where=source.where, remedy="translate a command with -w or -r"

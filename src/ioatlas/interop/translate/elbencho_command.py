@@ -57,19 +57,33 @@ _FLAGS = frozenset(
 
 @dataclass
 class Command:
+    """used: options that the translation made something of, or asked for and left as they are."""
+
     options: dict[str, str] = field(default_factory=dict)
     paths: list[str] = field(default_factory=list)
     where: str = ""
     notes: list[Fidelity] = field(default_factory=list)
+    used: set[str] = field(default_factory=set)
+
+    def text(self, name: str, default: str = "") -> str:
+        self.used.add(name)
+        return self.options.get(name, default)
 
     def given(self, name: str) -> bool:
-        return self.options.get(name, "0").lower() not in ("0", "false", "no")
+        return self.text(name, "0").lower() not in ("0", "false", "no")
 
     def size(self, name: str, default: int) -> int:
-        return binary_size(self.options[name], f"--{name}", self.where) if name in self.options else default
+        text = self.text(name)
+        return binary_size(text, f"--{name}", self.where) if name in self.options else default
 
     def number(self, name: str, default: int, *, high: int = 1 << 40) -> int:
-        return whole_number(self.options[name], f"--{name}", self.where, high=high) if name in self.options else default
+        text = self.text(name)
+        return whole_number(text, f"--{name}", self.where, high=high) if name in self.options else default
+
+    @property
+    def unused(self) -> list[str]:
+        """Options that are switched on and that nothing was made of."""
+        return [name for name in self.options if name not in self.used and self.given(name)]
 
 
 def _full(name: str, where: str) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from ioatlas.errors import UsageError
 from ioatlas.fio.jobfile import JobSection, JobValue
@@ -70,9 +70,8 @@ class _Reader:
         mode = str(options.get("rw", "read"))
         if "rw" not in options:
             options["rw"] = mode
-        for key in [key for key in options if key in OF_ENGINES and options.get("ioengine") not in OF_ENGINES[key]]:
-            options.pop(key)
-            notes.append(not_expressible(key, "an option of an engine that this job does not use here"))
+        of_others = [key for key in options if key in OF_ENGINES and options.get("ioengine") not in OF_ENGINES[key]]
+        _take_back(of_others, "an option of an engine that this job does not use here", options, notes)
         _without_zones_of_a_device(given, options, notes)
         bound = (
             "time" if "time_based" in options else "the work, capped by runtime" if "runtime" in options else "the work"
@@ -155,16 +154,22 @@ class _Reader:
         raise error
 
 
+def _take_back(keys: Iterable[str], reason: str, options: dict[str, JobValue], notes: list[Fidelity]) -> None:
+    """Leave out options that were kept: what was noted of them holds no more."""
+    for key in keys:
+        options.pop(key)
+        notes[:] = [note for note in notes if note.attribute != key]
+        notes.append(not_expressible(key, reason))
+
+
 def _without_zones_of_a_device(
     given: Mapping[str, str | None], options: dict[str, JobValue], notes: list[Fidelity]
 ) -> None:
     """Without zonemode=zbd, fio would take its zonesize as one of zonemode=strided: another load."""
     if given.get("zonemode") != "zbd":
         return
-    for key in [key for key in options if key in _OF_ZONED_DEVICES]:
-        options.pop(key)
-        notes[:] = [note for note in notes if note.attribute != key]
-        notes.append(not_expressible(key, "of zonemode=zbd, which is not carried over: fio would read it otherwise"))
+    reason = "of zonemode=zbd, which is not carried over: fio would read it otherwise"
+    _take_back([key for key in options if key in _OF_ZONED_DEVICES], reason, options, notes)
 
 
 def _engine(engine: str, given: Mapping[str, str | None], options: dict[str, JobValue]) -> Fidelity:

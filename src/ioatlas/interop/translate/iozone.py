@@ -9,7 +9,7 @@ need it; nothing is dropped from the cache between them unless `-U` remounts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ioatlas.errors import UsageError
 from ioatlas.interop.command import Source, command_lines
@@ -231,6 +231,7 @@ def _workloads(plan: Plan) -> Iterator[Workload]:
 def _notes(plan: Plan) -> Iterator[Fidelity]:
     throughput = bool(plan.children or plan.lower or plan.upper)
     ops = _operations(plan, throughput=throughput)
+    yield from _idle(plan, ops)
     yield exact(
         "state of the file",
         "write makes a new file; what follows uses it as it was left, cached or not, as IOzone does",
@@ -299,6 +300,23 @@ def _mode_notes(plan: Plan, ops: list[str], *, throughput: bool) -> Iterator[Fid
             "readers and writers are two sections with files of their own",
             "readers' files are laid out by fio first",
         )
+
+
+def _idle(plan: Plan, ops: Sequence[str]) -> Iterator[Fidelity]:
+    """Options that change nothing of this load, in IOzone either."""
+    doubles = not plan.sizes and (plan.auto or plan.low_size or plan.high_size)
+    doubles = doubles or (not plan.records and (plan.auto or plan.low_record or plan.high_record))
+    for option, given, counts, why in (
+        ("-n", plan.low_size, not plan.sizes, "-s names the sizes"),
+        ("-g", plan.high_size, not plan.sizes, "-s names the sizes"),
+        ("-y", plan.low_record, not plan.records, "-r names the records"),
+        ("-q", plan.high_record, not plan.records, "-r names the records"),
+        ("-+x", plan.multiplier != 2, doubles, "sizes and records are named"),
+        ("-j", plan.stride != 17, "strided read" in ops, "-i 5 is not run"),
+        ("-+p", plan.read_percent, "mixed" in ops, "-i 8 is not run"),
+    ):
+        if given and not counts:
+            yield exact(option, f"it changes nothing here: {why}")
 
 
 def _data_notes(plan: Plan) -> Iterator[Fidelity]:

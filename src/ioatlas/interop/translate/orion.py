@@ -11,6 +11,7 @@ number here. Each point runs 60 s unless `-duration` says otherwise.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from ioatlas.errors import UsageError
@@ -105,6 +106,22 @@ def _set_values(plan: Plan, values: dict[str, str], where: str) -> None:
     plan.matrix = _MATRIX_OF.get(plan.run, values.get("matrix", "basic").lower())
 
 
+def _idle(plan: Plan, values: Collection[str]) -> Iterator[Fidelity]:
+    """Options that no load follows from."""
+    for name, counts, given in (
+        ("num_streamio", "-type seq", plan.sequential),
+        ("stripe", "-simulate raid0", plan.raid0),
+    ):
+        if name in values and not given:
+            yield exact(f"-{name}", f"it counts with {counts} only")
+    for name in ("storage_type", "storax", "verbose", "hugenotneeded", "help", "buf_size"):
+        if name in values:
+            yield exact("options", f"-{name}: which library or memory ORION uses; not part of the load")
+    for name in ("seed", "min_small", "max_small", "min_large", "max_large"):
+        if name in values:
+            yield not_expressible(f"-{name}", "not an option that ORION's manual describes")
+
+
 def read_command(words: list[str], where: str) -> Plan:
     """The plan of one command line. Raises UsageError for unknown options and impossible combinations."""
     values = _words(words, where)
@@ -126,12 +143,7 @@ def read_command(words: list[str], where: str) -> Plan:
         if plan.run == "advanced" and name in values and plan.matrix in varied:
             reason = f"-matrix {plan.matrix} varies this load by itself, up to a level that follows from -num_disks"
             plan.notes.append(not_expressible(f"-{name}", reason))
-    for name in ("storage_type", "storax", "verbose", "hugenotneeded", "help", "buf_size"):
-        if name in values:
-            plan.notes.append(exact("options", f"-{name}: which library or memory ORION uses; not part of the load"))
-    for name in ("seed", "min_small", "max_small", "min_large", "max_large"):
-        if name in values:
-            plan.notes.append(not_expressible(f"-{name}", "not an option that ORION's manual describes"))
+    plan.notes += _idle(plan, values)
     return plan
 
 

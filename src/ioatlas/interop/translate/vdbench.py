@@ -27,17 +27,8 @@ from ioatlas.model.workload import Workload
 _REPORTING = frozenset(
     words("report report_run_totals histogram auxreport monitor messagescan showlba port debug misc swat")
 )
-_WITHOUT_COUNTERPART = {
-    "hd": {"mount"},
-    "sd": {"replay", "journal", "resetlun", "resetbus", "abstractsize"},
-    "fsd": {"journal", "log", "mask", "dedupsets"},
-    "wd": {"threads"},
-    "fwd": {"target", "logging"},
-    "rd": {"iorate_ramp", "skew"},
-}
-"""Parameters of each definition that no fio job has. The others are carried over, judged where they are read, or only
-say how vdbench itself is started.
-"""
+_OF_VDBENCH = frozenset(words("system host hd vdbench shell user jvms clients client master instance kstat cleanup"))
+"""Parameters that only say how vdbench itself is started, and on which hosts."""
 
 
 def _general_notes(parm: ParameterFile) -> Iterator[Fidelity]:
@@ -55,10 +46,6 @@ def _general_notes(parm: ParameterFile) -> Iterator[Fidelity]:
             yield exact("reporting", f"{keyword}=: not part of the load")
         else:
             yield not_expressible(f"{keyword}=", "a general parameter without counterpart in fio")
-    for kind, definitions in parm.definitions.items():
-        given = dict.fromkeys(word for definition in definitions for word in definition.values)
-        for keyword in (word for word in given if word in _WITHOUT_COUNTERPART.get(kind, ())):
-            yield not_expressible(f"{kind}: {keyword}=", "a parameter without counterpart in a fio job")
     if parm.passed_over:
         count = len(parm.passed_over)
         yield not_expressible(
@@ -68,6 +55,17 @@ def _general_notes(parm: ParameterFile) -> Iterator[Fidelity]:
         )
     if parm.definitions["rg"]:
         yield not_expressible("replay groups", "rg= replays a trace")
+
+
+def _unused(parm: ParameterFile) -> Iterator[Fidelity]:
+    """Parameters that nothing was made of, of the definitions that a run uses. Read after all runs."""
+    for kind, definitions in parm.definitions.items():
+        taken = [definition for definition in definitions if definition.used or kind == "hd"]
+        for keyword in dict.fromkeys(word for one in taken for word in one.values if word not in one.used):
+            if keyword in _OF_VDBENCH and kind != "wd":
+                yield exact("reporting", f"{kind}: {keyword}=: not part of the load")
+            else:
+                yield not_expressible(f"{kind}: {keyword}=", "nothing of this load in fio follows from it")
 
 
 def _parameter_source(source: Source) -> tuple[Source, dict[str, str]]:
@@ -140,7 +138,7 @@ def translate(source: Source, tool: str) -> Translation:
             remedy="add one, for example rd=rd1,wd=wd1,iorate=max,elapsed=60",
         )
     for rd in parm.definitions["rd"]:
-        if "only" in (word.lower() for word in rd.all("format")):
+        if "only" in (word.lower() for word in rd.values.get("format", ())):
             notes.append(
                 not_expressible(
                     "format=only",
@@ -167,4 +165,4 @@ def translate(source: Source, tool: str) -> Translation:
             where=metadata_only,
             remedy="translate its read and write runs",
         )
-    return from_workloads(tool, source.where, workloads, notes)
+    return from_workloads(tool, source.where, workloads, [*notes, *_unused(parm)])

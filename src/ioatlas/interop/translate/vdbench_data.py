@@ -145,14 +145,19 @@ def hit_area(
     return options, approximate("cache hits", reason, "rounded to whole per cents")
 
 
+def _given(sd: Definition, general: Definition, name: str) -> float:
+    """What the sd says, else the file in general; 0 for nothing."""
+    return number(sd.first(name) or general.first(name) or "0", name, sd.where)
+
+
 def content(
     point: Mapping[str, float], general: Definition, sd: Definition, block: int
 ) -> tuple[dict[str, str | int | float], list[Fidelity]]:
     """Compression and deduplication of written data."""
     options: dict[str, str | int | float] = {}
     notes: list[Fidelity] = []
-    ratio = point.get("compratio") or float(sd.first("compratio") or general.first("compratio") or 0)
-    compression = point.get("compression") or float(sd.first("compression") or general.first("compression") or 0)
+    ratio = point.get("compratio") or _given(sd, general, "compratio")
+    compression = point.get("compression") or _given(sd, general, "compression")
     if compression:  # per cent of its size that a block compresses to
         ratio = 100 / compression
     if ratio > 1:
@@ -169,7 +174,7 @@ def content(
     elif ratio:
         options["refill_buffers"] = 1
         notes.append(exact("compression", "ratio 1: incompressible data"))
-    dedup = float(sd.first("dedupratio") or general.first("dedupratio") or 0)
+    dedup = _given(sd, general, "dedupratio")
     if dedup > 1:
         percent = 100 * (1 - 1 / dedup)
         options["dedupe_percentage"] = round(percent)

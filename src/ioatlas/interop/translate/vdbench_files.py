@@ -39,9 +39,10 @@ def _tree(run: Run, fsd: Definition) -> tuple[int, tuple[tuple[int, float], ...]
     each = int(run.point.get("files", number(fsd.first("files") or "1", "files", fsd.where)))
     if not (1 <= depth <= 32 and 1 <= width <= 1_000_000 and each >= 1):
         raise UsageError("depth, width and files must be at least 1", where=fsd.where, remedy="correct the fsd")
-    directories = (
-        sum(width**k for k in range(1, depth + 1)) if (fsd.first("distribution") or "bottom") == "all" else width**depth
-    )
+    where = fsd.first("distribution") or "bottom"
+    if where not in ("bottom", "all"):
+        raise UsageError(f"distribution={where} is neither bottom nor all", where=fsd.where, remedy="write one of them")
+    directories = sum(width**k for k in range(1, depth + 1)) if where == "all" else width**depth
     count = directories * each
     if count > _FILES_MAX:
         raise UsageError(
@@ -97,18 +98,31 @@ def _selection(fwd: Definition, per_file: int, notes: list[Fidelity]) -> str:
     return f"roundrobin:{per_file}"
 
 
+def _read_percent(run: Run, fwd: Definition, operation: str, notes: list[Fidelity]) -> float:
+    """Of the I/O; what the operation says where no share is given."""
+    text = fwd.first("rdpct", "readpct")
+    percent: float = run.point.get("rdpct", number(text, "rdpct", fwd.where) if text else -1)
+    if percent < 0:
+        return 0.0 if operation == "write" else 100.0
+    if run.operation or fwd.first("operation"):
+        notes.append(not_expressible("operation=", "rdpct= says how much is read, and the operation nothing else"))
+    return percent
+
+
 def _stream(
     run: Run, fwd: Definition, fsd: Definition, index: int, operation: str
 ) -> tuple[Stream | None, list[Fidelity]]:
     count, sizes, notes = _tree(run, fsd)
-    values = [str(int(run.point["xfersize"]))] if "xfersize" in run.point else fwd.all("xfersizes") or ["4096"]
+    values = fwd.all("xfersizes") or ["4096"]
+    if "xfersize" in run.point:
+        values = [str(int(run.point["xfersize"]))]
     found = numbers(values, "xfersize", fwd.where)
     mix = _mix(found, "xfersizes", fwd.where)
-    block = mix[0][0]
-    percent_text = fwd.first("rdpct", "readpct")
-    percent: float = run.point.get("rdpct", float(percent_text) if percent_text else -1)
-    if percent < 0:
-        percent = 0.0 if operation == "write" else 100.0
+    block = mix[0][0] if mix else 0
+    threads = int(run.point.get("threads", number(fwd.first("threads") or "1", "threads", fwd.where)))
+    if block < 1 or threads < 1:
+        raise UsageError("a transfer has at least 1 byte, a load 1 thread", where=fwd.where, remedy="correct the fwd")
+    percent = _read_percent(run, fwd, operation, notes)
     if operation in _METADATA:
         notes.append(
             not_expressible(f"operation={operation}", "a metadata operation: fio's read and write jobs move data only")
@@ -143,7 +157,7 @@ def _stream(
     if stop:
         per_file = max(
             1,
-            int(float(stop.rstrip("%")) / 100 * blocks)
+            int(number(stop.rstrip("%"), "stopafter", fwd.where) / 100 * blocks)
             if stop.endswith("%")
             else int(number(stop, "stopafter", fwd.where)),
         )
@@ -156,7 +170,6 @@ def _stream(
         notes.append(
             approximate("open files", "fio keeps at most 512 of the files open", "which files stay open between I/Os")
         )
-    threads = int(run.point.get("threads", number(fwd.first("threads") or "1", "threads", fwd.where)))
     shared = len(fileio) > 1 and "shared".startswith(fileio[1])
     if threads > 1 and not shared:
         notes.append(
@@ -205,10 +218,14 @@ def file_workload(run: Run, parm: ParameterFile) -> tuple[Workload | None, list[
     ]
     skews = {fwd.name: float(number(fwd.first("skew") or "0", "skew", fwd.where)) for fwd in fwds}
     skewed = any(skews.values())
+    if skewed and len(pairs) == 1:
+        notes.append(exact("share of streams", "there is one"))
     streams = []
     for fwd, fsd in pairs:
         share = (skews[fwd.name] / 100 if skewed else 1 / len(fwds)) / sum(1 for f, _ in pairs if f is fwd)
-        operation = run.operation or (fwd.first("operation") or "read")
+        own = fwd.first("operation") or "read"
+        operation = run.operation or own
+        run.rd.first("foroperations", "operations")
         stream, entries = _stream(run, fwd, fsd, fsds.index(fsd) + 1, operation)
         notes += entries
         if stream is None:
@@ -219,8 +236,8 @@ def file_workload(run: Run, parm: ParameterFile) -> tuple[Workload | None, list[
             Stream(**{**stream.__dict__, "arrival": arrival, "share": share if skewed and not rate else None})
         )
     formats = [word.lower() for word in run.rd.all("format")]
-    if formats and formats[0] not in ("no", "n"):
-        notes.append(exact("format=", "fio lays its files out before the load"))
+    if formats:
+        notes.append(exact("format=", "fio lays its files out before the load, where they are not there"))
     if not streams:
         return None, notes
     return Workload(run.name, tuple(streams), runtime_seconds=run.elapsed, warmup_seconds=run.warmup), notes

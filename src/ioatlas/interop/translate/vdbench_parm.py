@@ -81,18 +81,26 @@ _FACTOR = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 @dataclass
 class Definition:
-    """One sd, wd, rd, ...: parameters by full keyword, in the order they were written."""
+    """One sd, wd, rd, ...: parameters by full keyword, in the order they were written.
+
+    used: keywords that the translation asked for.
+    """
 
     kind: str
     name: str
     values: dict[str, list[str]] = field(default_factory=dict)
     where: str = ""
+    used: set[str] = field(default_factory=set)
 
     def first(self, *names: str) -> str | None:
-        return next((self.values[name][0] for name in names if self.values.get(name)), None)
+        return next(iter(self.all(*names)), None)
 
     def all(self, *names: str) -> list[str]:
-        return next((self.values[name] for name in names if name in self.values), [])
+        return next((self.values[name] for name in names if self.has(name)), [])
+
+    def has(self, name: str) -> bool:
+        self.used.add(name)
+        return name in self.values
 
 
 @dataclass
@@ -332,5 +340,5 @@ def expanded(definitions: list[Definition]) -> list[Definition]:
             path = one.first(place) or ""
             values = {**one.values, place: [path.replace("*", str(k)) if "*" in path else f"{path}{k}"]}
             values.pop("count")
-            found.append(Definition(one.kind, f"{one.name}{k}", values, one.where))
+            found.append(Definition(one.kind, f"{one.name}{k}", values, one.where, one.used))
     return found

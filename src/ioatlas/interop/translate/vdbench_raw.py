@@ -111,27 +111,45 @@ def _address(run: Run, wd: Definition, notes: list[Fidelity]) -> Address:
     return Address("part-random", random_percent=seek) if seek > 0 else Address("sequential")
 
 
+def _aligned(address: Address, sd: Definition, block: int, notes: list[Fidelity]) -> Address:
+    """The addresses with the boundary that the sd asks for. Sequential blocks have theirs from the ones before."""
+    align = int(number(sd.first("align") or "0", "align", sd.where))
+    if not align:
+        return address
+    if address.law in ("sequential", "strided"):
+        if (block + address.skip_bytes) % align:
+            reason = f"blocks of {block} bytes follow each other in fio, and are not moved to multiples of {align}"
+            notes.append(not_expressible("align=", reason))
+        else:
+            notes.append(exact("align=", f"blocks that follow each other begin at multiples of {align} by themselves"))
+        return address
+    return replace(address, align_bytes=align)
+
+
 def _stream(run: Run, wd: Definition, sd: Definition, index: int, general: Definition) -> tuple[Stream, list[Fidelity]]:
     notes: list[Fidelity] = []
     options: dict[str, str | int | float] = {}
-    values = [str(int(run.point["xfersize"]))] if "xfersize" in run.point else wd.all("xfersize")
+    values = wd.all("xfersize")
+    if "xfersize" in run.point:
+        values = [str(int(run.point["xfersize"]))]
     sizes = _sizes(values, wd.where, options, notes)
     block = sizes[0][0]
     if block < 512 or any(size % 512 for size, _ in sizes):
         raise UsageError("vdbench's transfers are multiples of 512 bytes", where=wd.where, remedy="correct xfersize=")
     read = wd.first("rdpct", "readpct")
-    percent = float(read) if read else 100 - float(wd.first("wrpct", "writepct") or 0)
+    if read:
+        percent = number(read, "rdpct", wd.where)
+    else:
+        percent = 100 - number(wd.first("wrpct", "writepct") or "0", "wrpct", wd.where)
     percent = run.point.get("rdpct", percent)
     offset, size, region = _region(sd, wd, block, notes)
     address = _address(run, wd, notes)
-    align = sd.first("align")
-    if align:
-        address = replace(address, align_bytes=int(number(align, "align", sd.where)))
     direct, sync, more = data.open_flags(sd, wd, run.rd)
     notes += more
     if wd.all("hotband"):
         address, note = data.hot_band(size, block, percent)
         notes.append(note)
+    address = _aligned(address, sd, block, notes)
     hits = data.hit_area(run.point, wd, sd, size, percent)
     if hits is not None:
         options |= hits[0]
@@ -144,6 +162,8 @@ def _stream(run: Run, wd: Definition, sd: Definition, index: int, general: Defin
     streams = wd.first("streams") or sd.first("streams")
     if streams:
         count = int(number(streams, "streams", wd.where))
+        if count < 1:
+            raise UsageError("streams= takes a number of at least 1", where=wd.where, remedy="correct it")
         if address.law == "sequential" and size:
             jobs, increment = count, size // count // block * block
             size = increment
@@ -230,7 +250,7 @@ def raw_workload(run: Run, parm: ParameterFile) -> tuple[Workload, list[Fidelity
         streams.append(replace(stream, arrival=arrival, depth=per_job, share=share if controlled else None))
         notes += entries
         for keyword in ("priority", "user"):
-            if keyword in wd.values:
+            if wd.has(keyword):
                 notes.append(not_expressible(f"{keyword}=", f"wd={wd.name}: no fio option for it"))
     if run.rate and len(pairs) > 1:
         notes.append(exact("share of streams", "each workload's rate is its share of the total"))

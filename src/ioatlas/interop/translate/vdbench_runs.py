@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from ioatlas.errors import UsageError
 from ioatlas.interop.fidelity import Fidelity, approximate, exact, not_expressible
@@ -23,12 +24,27 @@ _SEEK_WORDS = {"seq": "0", "sequential": "0", "seqnz": "0", "rand": "100", "rand
 _CURVE = (10, 50, 70, 80, 90, 100)
 
 
+class Point(dict[str, float]):
+    """Values of the loops of one run. Which of them are asked for, its definition remembers."""
+
+    def __init__(self, values: Iterable[tuple[str, float]], rd: Definition) -> None:
+        super().__init__(values)
+        self._rd = rd
+
+    def __contains__(self, name: object) -> bool:
+        self._rd.used |= {str(name), f"for{name}"}
+        return super().__contains__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self[name] if name in self else default  # noqa: SIM401 - this is `get`, which is to remember
+
+
 @dataclass
 class Run:
     """One point of a run definition: its loop values, its rate and its times."""
 
     rd: Definition
-    point: dict[str, float]
+    point: Point
     name: str
     rate: float | None
     elapsed: float
@@ -97,14 +113,20 @@ def _gaps(rd: Definition, notes: list[Fidelity]) -> str:
     return gaps
 
 
+def _time(rd: Definition, overrides: dict[str, str], name: str) -> str | None:
+    """As the command line says, else as the definition does."""
+    own = rd.first(name)
+    return overrides.get(name) or own
+
+
 def runs_of(rd: Definition, overrides: dict[str, str]) -> Iterator[Run]:
     """Its runs in the order vdbench makes them; overrides: times given on the command line. Raises UsageError."""
     notes: list[Fidelity] = []
-    elapsed = seconds(overrides.get("elapsed") or rd.first("elapsed") or "30", "elapsed", rd.where)
+    elapsed = seconds(_time(rd, overrides, "elapsed") or "30", "elapsed", rd.where)
     if elapsed <= 0:
         raise UsageError("elapsed= must be more than 0", where=rd.where, remedy="write for example elapsed=60")
-    interval = seconds(overrides.get("interval") or rd.first("interval") or "1", "interval", rd.where)
-    given_warmup = overrides.get("warmup") or rd.first("warmup")
+    interval = seconds(_time(rd, overrides, "interval") or "1", "interval", rd.where)
+    given_warmup = _time(rd, overrides, "warmup")
     warmup = seconds(given_warmup, "warmup", rd.where) if given_warmup else 0.0
     if not given_warmup:
         notes.append(
@@ -115,16 +137,14 @@ def runs_of(rd: Definition, overrides: dict[str, str]) -> Iterator[Run]:
             )
         )
     gaps = _gaps(rd, notes)
-    notes += [
-        not_expressible(f"{keyword}=", why) for keyword, why in _WITHOUT_COUNTERPART.items() if keyword in rd.values
-    ]
+    notes += [not_expressible(f"{keyword}=", why) for keyword, why in _WITHOUT_COUNTERPART.items() if rd.has(keyword)]
     rates = _rates(rd, notes)
     loops = _loops(rd)
-    operations = rd.all("foroperations", "operations") or [""]
+    operations = rd.values.get("foroperations") or rd.values.get("operations") or [""]
     for op in operations:
         for values in itertools.product(*(vs for _, vs in loops)):
             for rate in rates:
-                point = dict(zip((name for name, _ in loops), values, strict=True))
+                point = Point(zip((name for name, _ in loops), values, strict=True), rd)
                 varied = [f"{name}{value:g}" for (name, vs), value in zip(loops, values, strict=True) if len(vs) > 1]
                 varied += [op] if len(operations) > 1 else []
                 varied += [f"rate{rate:g}"] if len(rates) > 1 and rate else []
