@@ -17,11 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 # A path that begins so may use the word: it means another thing there.
-NAMES_ALLOWED = {
-    "hollow": ("report/export",),  # markers that are not filled
-    # the word itself: one thing next to another, no counters
-    "beside": ("interop", "lab", "design", "analysis"),
-}
+NAMES_ALLOWED = {"hollow": ("report/export",)}  # markers that are not filled
 # The purpose's name in journals of version 1, and in the data of a report: what is made from the code follows the code.
 PAGES_ALLOWED = {"sentinel": ("docs/reference/journal.md", "web/src/lib/report-data.gen.ts")}
 # Seeds are drawn from it: another word would draw others, and a campaign would not go on as it began.
