@@ -25,6 +25,7 @@ from ioatlas import __version__, beneath
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.config.user import results_folder
 from ioatlas.errors import IoAtlasError, RefusedError, UsageError
+from ioatlas.fio.clock import SessionTime
 from ioatlas.fio.executor import Clock, Executor, SystemExecutor
 from ioatlas.model.configuration import factor_names
 from ioatlas.model.cost import SHEET, SHEETS
@@ -269,7 +270,7 @@ def _new_journal(directory: Path, clock: Clock, plan: Plan) -> Iterator[Journal]
     try:
         if directory.is_dir():
             _check_empty(directory)
-        with Journal.making(directory, clock.time, _format(plan)) as journal:
+        with Journal.making(directory, SessionTime(clock).now, _format(plan)) as journal:
             yield journal
     except OSError as error:
         raise IoAtlasError(
@@ -376,7 +377,7 @@ def reopen(
     check_not_opened(directory)
     executor = executor or SystemExecutor()
     executor.find("fio")
-    journal = Journal.open(directory, executor.clock.time)
+    journal = Journal.open(directory, SessionTime(executor.clock).now)
     try:
         beneath.check_tree(directory, OURS)
         if journal.campaign().complete:  # nothing will be started, so nothing is looked at or asked for

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Readings that contradict each other by Little's law. What is told here is a fault of ours, not of the target."""
+"""What cannot be true together: readings by Little's law, and two clocks. Neither says anything of the target."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from ioatlas.analysis.wording import plural
 from ioatlas.model.cell import Cell
 from ioatlas.model.finding import Finding, FindingCode, common
 from ioatlas.model.reason import ReasonCode
+from ioatlas.model.units import format_duration
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.model.visit import Visit
 
@@ -32,3 +33,16 @@ def law_findings(cells: Mapping[str, Cell], visits: Iterable[Visit]) -> list[Fin
     )
     targets = (cells[key].target for key in found)
     return [Finding(FindingCode.LITTLES_LAW, sentence, tuple(found)[:20], target=common(targets))]
+
+
+def clock_findings(seconds: float) -> list[Finding]:
+    """One finding where the wall clock was set in mid-run. seconds: how far it was ahead of what had passed."""
+    if not seconds:
+        return []
+    way = "ahead" if seconds > 0 else "back"
+    sentence = (
+        f"The wall clock of this machine went {format_duration(abs(seconds))} {way} while it was measured: it was set, "
+        "or the machine slept. Times are told by the clock that nobody sets, from when the session began. "
+        "The values do not depend on it; find out who sets the clock before logs are compared."
+    )
+    return [Finding(FindingCode.CLOCK, sentence)]

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from ioatlas.fio.clock import read_clock
 from ioatlas.model.visit import Visit
 from ioatlas.run.telemetry import RAW, Seen
 from ioatlas.testbed.power_log import PowerLog
@@ -40,4 +41,5 @@ def unlike_lines(directory: Path, kept: Mapping[str, Any] | None, visits: Sequen
 
 def _samples(path: Path) -> tuple[Sample, ...]:
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line]
-    return tuple(Sample(row["at"], row["monotonic_seconds"], row["raw"]) for row in rows if "raw" in row)
+    clock = read_clock(path.parent)
+    return tuple(Sample(clock.session(row["at"]), row["monotonic_seconds"], row["raw"]) for row in rows if "raw" in row)

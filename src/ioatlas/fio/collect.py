@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ioatlas import beneath
 from ioatlas.fio.batch import Section
+from ioatlas.fio.clock import read_clock
 from ioatlas.fio.flush import with_flush
 from ioatlas.fio.io_log import read_io_log
 from ioatlas.fio.output import parse_fio_json
@@ -124,6 +125,7 @@ def read_batch(
     if output is None:
         return []
     results: list[SectionResult] = []
+    clock = read_clock(directory)
     previous_end_ms: int | None = None
     for index, section in enumerate(sections):
         jobs = _entries(output, section)
@@ -157,7 +159,7 @@ def read_batch(
             logs = read_series(directory, name, interval_ms=section.interval_ms, runtime_ms=_ran_ms(job), moved=moved)
             parts += _parts(job, logs.by_direction, stream, cell)
             starts += [logs.start_ms] if logs.start_ms is not None else []
-        start_ms = min(starts, default=None)
+        start_ms = round(1000 * clock.session(min(starts) / 1000)) if starts else None
         visit = Visit(
             section.visit_id,
             section.cell.key,

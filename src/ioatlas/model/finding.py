@@ -19,6 +19,7 @@ class FindingCode(StrEnum):
     CLIENT_LIMITED = "client-limited"
     CLIENTS = "clients"
     CLIFF = "cliff"
+    CLOCK = "clock"
     CORRUPTION = "corruption"
     COUNTERS = "counters"
     DATA_REDUCTION = "data-reduction"

@@ -128,6 +128,23 @@ class IdleWatts(KeptRecord):
 
 
 @dataclass(frozen=True)
+class ClocksParted(KeptRecord):
+    """How far the wall clock was ahead of a session's time (below 0: behind) where it was furthest off; 0 where it was
+    not set.
+    """
+
+    NAME, CONTENT = "clocks-parted", "seconds"
+    seconds: float = 0.0
+
+    def content(self) -> Any:
+        return self.seconds
+
+    @classmethod
+    def of_content(cls, content: Any) -> Self:
+        return cls(float(content))
+
+
+@dataclass(frozen=True)
 class HoleCheck(KeptRecord):
     """Names of the targets of which a file that was read had holes: ranges never written,
     answered without the drive.

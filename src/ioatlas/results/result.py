@@ -13,7 +13,7 @@ from typing import Any
 from ioatlas.analysis.best import with_fresh
 from ioatlas.analysis.burst import Bursts, burst_findings, standing
 from ioatlas.analysis.clients import client_findings, client_tables
-from ioatlas.analysis.contradictions import law_findings
+from ioatlas.analysis.contradictions import clock_findings, law_findings
 from ioatlas.analysis.drift import baseline_charts, drift_findings, drift_pictures, replicate_rows, replicate_states
 from ioatlas.analysis.estimates import estimate_cells, removed_effects
 from ioatlas.analysis.footprints import before_after_findings, with_history
@@ -30,7 +30,7 @@ from ioatlas.model.chart import Table
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding
 from ioatlas.model.map_model import Maps
-from ioatlas.model.outcomes import Blocks, ComputeSeconds, HoleCheck, Integrity, Needed, Voided
+from ioatlas.model.outcomes import Blocks, ClocksParted, ComputeSeconds, HoleCheck, Integrity, Needed, Voided
 from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import ASIDE, BUDGET_ENDED, UnmeasuredCode, UnmeasuredReason, read_unmeasured
 from ioatlas.model.result import CampaignResult, Unmeasured
@@ -275,6 +275,7 @@ def _with_drift(read: _Read, result: CampaignResult, judged: Sequence[Finding]) 
             *drift_findings(states, baselines, voided, removed_effects(read.cells, told), wandered),
             *counted_findings(read.counts),
             *law_findings(read.cells, read.visits),
+            *clock_findings(read.parts.journal.kept(ClocksParted).seconds),
             *precision_findings(result.estimates, read.parts.spec.wanted, read.parts.spec.budget_seconds),
             *burst_findings(
                 standing(read.parts.journal.kept(Bursts).bursts, read.cells, read.made),

@@ -12,6 +12,7 @@ import math
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from ioatlas.analysis.burst import Bursts, BurstUnit
 from ioatlas.analysis.counters import CountedPaths
@@ -20,11 +21,13 @@ from ioatlas.design.pace import Pace
 from ioatlas.errors import IoAtlasError, PartialResultError, RefusedError
 from ioatlas.fio.archive import pack_logs
 from ioatlas.fio.batch import MAX_SLACK_MS, SLACK_MS, TURN_MS, Batch, Section, take_sections
+from ioatlas.fio.clock import BatchClock
 from ioatlas.fio.executor import LoadProcess
 from ioatlas.fio.process import ProcessOutcome
 from ioatlas.fleet.record import directories_of
 from ioatlas.model.cell import Cell
 from ioatlas.model.events import Emit, Event
+from ioatlas.model.outcomes import ClocksParted
 from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import ReasonCode, sentences
 from ioatlas.model.status import BatchStatus, RemarkKind
@@ -43,7 +46,7 @@ from ioatlas.run.plan import CELLS_PER_BATCH, Plan, default_pace
 from ioatlas.run.procedure import Procedure
 from ioatlas.run.stall import stood_still, was_stalled
 from ioatlas.run.summary import Summary
-from ioatlas.run.telemetry import together
+from ioatlas.run.telemetry import Seen, together
 from ioatlas.store.journal import BatchRow, Journal, NewVisit, PlannedVisit
 from ioatlas.target.layout import last_line, remedy_for
 from ioatlas.target.preparation import TargetUse
@@ -332,6 +335,7 @@ class Runner:
         self._check(cells)
         now = self.environment.executor.clock.monotonic
         begin = now()
+        looked = [self._wall_ahead()]
         batch_id, directory = self.journal.begin_batch(
             {section.visit_id: section.runtime_ms - section.lead_ms for section in sections}
         )
@@ -352,6 +356,7 @@ class Runner:
             )
         finally:
             seen = self._telemetry.stop(directory)
+        seen = self._by_session(seen, looked, directory)
         results = self.steps.read(batch, planned)
         if any(result.overlap_ms for result in results):
             self._slack_ms = min(MAX_SLACK_MS, 2 * self._slack_ms)
@@ -392,6 +397,27 @@ class Runner:
             after_batch(fleet, self.plan.spec, warn, self._given_up)
         self._count_fruitless(intake, outcome, cells)
         return intake.visits
+
+    def _wall_ahead(self) -> tuple[float, float]:
+        """(the session's time, how far the wall clock is ahead of it)"""
+        at = self.journal.now()
+        return at, self.environment.executor.clock.time() - at
+
+    def _by_session(self, seen: Seen, looked: list[tuple[float, float]], directory: Path) -> Seen:
+        """What was read beside a batch, by the session's time; how far the wall clock parted from it is kept.
+
+        looked: at the clocks before the batch.
+        """
+        at = self.journal.now() - self.environment.executor.clock.monotonic()
+        samples = tuple(replace(one, at=at + one.monotonic_seconds) for one in seen.samples)
+        looked += [(new.at, old.at - new.at) for old, new in zip(seen.samples, samples, strict=True)]
+        clock = BatchClock.of([*looked, self._wall_ahead()])
+        if not clock.steps:
+            return seen
+        clock.write(directory)
+        self.journal.keep(ClocksParted(max(self.journal.kept(ClocksParted).seconds, clock.furthest, key=abs)))
+        watts = tuple(replace(one, begin=clock.session(one.begin), end=clock.session(one.end)) for one in seen.watts)
+        return replace(seen, samples=samples, watts=watts)
 
     def _check(self, cells: Sequence[Cell]) -> None:
         """All guards of the places that the next load touches, and new places for cells that are to find no data."""

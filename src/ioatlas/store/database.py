@@ -61,6 +61,10 @@ class Database:
         self._cells: dict[tuple[str, ...], Cell] = {}
         """Cells that were read, by what their rows say."""
 
+    def now(self) -> float:
+        """Seconds since the epoch, as what is written down now is stamped."""
+        return self._now()
+
     def of_target(self, name: str) -> Self:
         """The same file, of which cells, visits and records of one target are seen and changed: what a session is
         given that measures one configuration. The campaign as a whole is completed by nobody who sees a part.

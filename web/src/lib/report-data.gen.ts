@@ -719,6 +719,7 @@ export const FindingCode = {
   CLIENT_LIMITED: "client-limited",
   CLIENTS: "clients",
   CLIFF: "cliff",
+  CLOCK: "clock",
   CORRUPTION: "corruption",
   COUNTERS: "counters",
   DATA_REDUCTION: "data-reduction",

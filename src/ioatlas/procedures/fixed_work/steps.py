@@ -17,6 +17,7 @@ from ioatlas.analysis.work_time import Speeds
 from ioatlas.design.coarsen import coarsen
 from ioatlas.errors import IoAtlasError
 from ioatlas.fio.batch import Batch, Section
+from ioatlas.fio.clock import read_clock
 from ioatlas.fio.collect import SectionResult
 from ioatlas.fio.executor import LoadProcess
 from ioatlas.fio.jobfile import JobValue
@@ -132,8 +133,8 @@ class SequenceSteps(SequencedSteps[WorkSequence]):
     def _started_at(self, directory: Path) -> float:
         """When the load of a batch was started, by the file written just before it."""
         files = [directory / name for name in ("job.fio", "iozone.command")]
-        now = self.runner.environment.executor.clock.time()
-        return next((path.stat().st_mtime for path in files if path.exists()), now)
+        written = next((path.stat().st_mtime for path in files if path.exists()), None)
+        return self.journal.now() if written is None else read_clock(directory).session(written)
 
     def _timed(self, result: SectionResult, directory: Path) -> SectionResult:
         """The result with the time of its work: finer than fio's whole milliseconds, flush and close included where the

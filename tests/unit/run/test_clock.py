@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A wall clock that somebody sets in mid-run changes no time that is told."""
+
+import pytest
+
+from ioatlas.bundle.pack import pack
+from ioatlas.bundle.redact_plan import RedactPlan
+from ioatlas.bundle.verify import verify
+from ioatlas.campaign import load_result
+from ioatlas.fio.clock import BatchClock, SessionTime, read_clock
+from ioatlas.model.finding import FindingCode
+from ioatlas.simulate.clock import VirtualClock
+from ioatlas.store.journal import Journal
+from tests.unit.simulated import LAW, World
+
+DAY = 86_400.0
+SWEEP = """
+visits = 3
+[target]
+path = "TARGET"
+[sweep]
+rw = "randread"
+bs = ["4k", "64k"]
+size = "1m"
+iodepth = [1, 4]
+ioengine = "libaio"
+"""
+
+
+class Setter:
+    """Sets the wall clock at a step of one run of the load generator."""
+
+    def __init__(self, clock, run, what, by_seconds):
+        self.clock, self.run, self.what, self.by_seconds = clock, run, what, by_seconds
+        self.runs = 0
+
+    def __call__(self, what):
+        self.runs += what == "run"
+        if what == self.what and self.runs == self.run:
+            self.run = 0
+            self.clock.set_wall(self.by_seconds)
+
+
+def measured(place, run=0, what="tick", by_seconds=0.0):
+    place.mkdir()
+    clock = VirtualClock()
+    world = World(place, LAW, clock=clock, moment=Setter(clock, run, what, by_seconds))
+    world.run(SWEEP)
+    return world.directory
+
+
+@pytest.mark.parametrize("by_seconds", [-3 * DAY, 400 * DAY, -5.0])
+@pytest.mark.parametrize(("run", "what"), [(3, "tick"), (3, "run"), (4, "ended")])
+def test_a_clock_that_is_set_in_mid_run_changes_no_time(tmp_path, run, what, by_seconds):
+    plain, moved = measured(tmp_path / "plain"), measured(tmp_path / "moved", run, what, by_seconds)
+    times = []
+    for directory in (plain, moved):
+        journal = Journal.open(directory)
+        times.append([(one.started_at, one.verdict, one.discarded) for one in journal.visits()])
+        journal.close()
+    assert [one[1:] for one in times[1]] == [one[1:] for one in times[0]]
+    assert [one[0] for one in times[1]] == pytest.approx([one[0] for one in times[0]], abs=0.6)
+    results = [load_result(directory) for directory in (plain, moved)]
+    assert results[1].seconds == pytest.approx(results[0].seconds, abs=1)
+    assert [one.code for one in results[0].findings if one.code is FindingCode.CLOCK] == []
+    assert [one.code for one in results[1].findings if one.code is FindingCode.CLOCK] == [FindingCode.CLOCK]
+    bundle = tmp_path / "moved.ioatlas.zip"
+    bundle.write_bytes(pack(moved, plan=RedactPlan()).data())
+    told = verify(bundle)
+    assert [(one.name, one) for one in told.checks if one.state == "failed"] == []
+
+
+def test_session_time_follows_what_passes():
+    clock = VirtualClock()
+    session, began = SessionTime(clock), clock.time()
+    clock.sleep(5)
+    clock.set_wall(-DAY)
+    clock.sleep(2)
+    assert session.now() == pytest.approx(began + 7)
+    assert session.parted == pytest.approx(-DAY)
+
+
+def test_stamps_are_read_by_how_far_the_clock_was_off_then(tmp_path):
+    quiet = BatchClock.of([(100.0, 0.0), (130.0, 0.1)])
+    assert (quiet, quiet.session(17.0)) == (BatchClock(), 17.0)
+    clock = BatchClock.of([(100.0, 0.0), (110.0, 0.0), (111.0, -10.0), (130.0, -10.0)])
+    assert clock.steps == ((100.0, 0.0), (111.0, -10.0))
+    assert clock.furthest == -10.0
+    assert [clock.session(wall) for wall in (105.0, 115.0)] == [105.0, 125.0]
+    clock.write(tmp_path)
+    assert read_clock(tmp_path) == clock
+    (tmp_path / "clock.json").write_text('{"steps": "x"}')
+    assert read_clock(tmp_path) == BatchClock()
