@@ -54,6 +54,7 @@ from ioatlas.store.schema import (
     FORMAT_OF_GROUPS,
     FORMAT_OF_SET_UPS,
 )
+from ioatlas.target.claim import claimed
 from ioatlas.target.identity import recognise
 from ioatlas.target.opening import NOT_YET, expected_target, open_target
 from ioatlas.target.place import check_journal_place, check_space
@@ -193,8 +194,9 @@ def start(
         fleet.close()  # all hosts answer; a session opens them anew
     typed, sheets = facts_text(facts, measure or {}), sheet_texts(plan.spec)
     consent = Consent(typed_texts(destroy), typed_texts(overwrite), plan.spec.confirmations)
-    _confirm(plan, consent)
     there = [target for target in plan.targets if target.identity != NOT_YET]
+    with claimed(there):  # a session claims them again
+        _confirm(plan, consent)
     remarks = [remark for target in there for remark in check_journal_place(str(directory.absolute()), target)]
     if not procedure.shrinks_to_fit(plan):  # before anything is made: whether the files fit
         for target in there:
@@ -451,17 +453,18 @@ def _on_clients(
     """One session, its clients made ready where it has others than this machine."""
     began = environment.executor.clock.monotonic()
     plan = recorded_plan(journal, CAMPAIGN.tables)
-    fleet = environment.fleet or opened_fleet(plan.spec, environment.executor, plan.targets, clients)
-    if fleet is None:
-        return _session(journal, plan, environment, consent, emit=emit, stop_asked=stop_asked, began=began)
-    try:
-        for text in client_remarks(journal, fleet):
-            journal.add_remark(RemarkKind.WARNING, text)
-            emit(Event("remark", {"text": text}))
-        with_fleet = environment.of_fleet(fleet)
-        return _session(journal, plan, with_fleet, consent, emit=emit, stop_asked=stop_asked, began=began)
-    finally:
-        fleet.close()
+    with claimed(() if plan.spec.blocked else plan.targets):
+        fleet = environment.fleet or opened_fleet(plan.spec, environment.executor, plan.targets, clients)
+        if fleet is None:
+            return _session(journal, plan, environment, consent, emit=emit, stop_asked=stop_asked, began=began)
+        try:
+            for text in client_remarks(journal, fleet):
+                journal.add_remark(RemarkKind.WARNING, text)
+                emit(Event("remark", {"text": text}))
+            with_fleet = environment.of_fleet(fleet)
+            return _session(journal, plan, with_fleet, consent, emit=emit, stop_asked=stop_asked, began=began)
+        finally:
+            fleet.close()
 
 
 def _session(

@@ -168,8 +168,7 @@ def test_a_file_system_mounted_on_the_workspace_is_refused(bench):
         run("mount", "-t", "tmpfs", "tmpfs", workspace.path)
         with pytest.raises(RefusedError, match="another file system"):
             workspace.check()
-        with pytest.raises(RefusedError, match="another file system"):
-            workspace.remove([])
+        assert not workspace.remove([]).directory_gone
         run("umount", workspace.path)
     assert clean(target, "c1", []).directory_gone
 

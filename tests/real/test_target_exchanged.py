@@ -5,13 +5,14 @@ import hashlib
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from tests.real import exchanger
 from tests.real.conftest import disk_directory, ioatlas
 from tests.real.ssh_hosts import SSHD, SshHost
-from tests.real.target_lab import Bench, needs, root_only
+from tests.real.target_lab import Bench, needs, root_only, run, wait_for
 
 pytestmark = [root_only, pytest.mark.root, pytest.mark.unmeasured]
 OTHER_USER = 12345
@@ -107,3 +108,31 @@ def test_nor_does_it_on_a_host_of_a_fleet(share, tmp_path):
         assert [path.name for path in share.path.iterdir()] == ["bait"]
     finally:
         one.stop()
+
+
+@needs("losetup", "fio", "mkfs.ext4")
+def test_of_a_target_that_is_unmounted_meanwhile_nothing_is_left(tmp_path):
+    bench = Bench(tmp_path)
+    try:
+        device = bench.loop(bench.image(128 << 20))
+        run("mkfs.ext4", "-q", device)
+        point = bench.mount(device)
+        before = sorted(one.name for one in point.iterdir())
+        file = tmp_path / "one.toml"
+        file.write_text(SWEEP.format(path=point))
+
+        def unmount():
+            wait_for(lambda: any(point.glob(".ioatlas-*")) and exchanger.at_work(os.getpid(), True), 300)
+            run("umount", "--lazy", str(point))
+
+        with ThreadPoolExecutor(1) as beside:
+            gone = beside.submit(unmount)
+            done = ioatlas("map", "--campaign", file, "--yes", "-o", tmp_path / "c")
+            gone.result()
+        assert done.returncode in (2, 4), done.stderr
+        assert str(point) in done.stderr
+        assert list(point.iterdir()) == [], "below the mount point"
+        run("mount", device, str(point))
+        assert sorted(one.name for one in point.iterdir()) == before
+    finally:
+        bench.clear()

@@ -29,6 +29,7 @@ from ioatlas.run.runner import Runner
 from ioatlas.run.set_up import StopAskedError, ask_for, opened, run_command, stopped
 from ioatlas.run.summary import Summary
 from ioatlas.store.journal import Journal
+from ioatlas.target.claim import claimed
 from ioatlas.target.sites import Sites
 
 if TYPE_CHECKING:
@@ -191,7 +192,8 @@ class BlockedRun:
         told = {"directory": str(whole.directory), "campaign_id": row.campaign_id, "cells": len(plan.to_measure)}
         self._emit(Event("campaign", told))
         try:
-            runner.run()
+            with claimed(plan.targets):
+                runner.run()
         finally:
             whole.end_session(session)
 
