@@ -195,6 +195,11 @@ def _findings(found: ImportedMap, problems: list[str]) -> tuple[Finding, ...]:
             "apart: the map shows the middle one. `--label` names sets; `--repeats` makes means of repeats."
         )
         sentences.append(Finding(FindingCode.IMPORTED, several))
+    doubted = [(e, note) for e in found.estimates for note in e.notes if "contradict" in note]
+    if doubted:
+        keys = tuple(dict.fromkeys(e.cell.key for e, _ in doubted))
+        sentence = f"{plural(len(keys), 'cell')} with figures that contradict each other, such as {doubted[0][1]}."
+        sentences.append(Finding(FindingCode.IMPORTED, sentence, keys))
     for direction in ("read", "write"):
         rates = [
             (e.bw_bytes_per_s, e) for e in found.estimates if e.direction == direction and e.bw_bytes_per_s is not None

@@ -303,3 +303,12 @@ def test_lines_have_bars_of_one_standard_deviation(tmp_path):
     assert "one standard deviation" in "".join(path.read_text() for path in tmp_path.glob("lines*.svg"))
     plain = CliRunner().invoke(export_command, [str(tmp_path / "nas"), "--format", "svg", "--bars", "sd"])
     assert isinstance(plain.exception, UsageError)
+
+
+def test_cells_whose_figures_contradict_each_other_are_a_finding(tmp_path):
+    wrong = fio_json(4_096_000).replace('"io_bytes": 4096,', '"io_bytes": 99999999,')
+    sound = fio_json(8_192_000).replace('"io_bytes": 4096,', '"io_bytes": 8192000,').replace('"1m"', '"2m"')
+    bring_in(tmp_path / "in", tmp_path / "lib", a=wrong, b=sound)
+    result = load_result(tmp_path / "lib")
+    (wrong_cell,) = (e.cell.key for e in result.estimates if e.cell.option["size"] == 1 << 20)
+    assert [f.cells for f in result.findings if "contradict" in f.sentence] == [(wrong_cell,)]

@@ -86,5 +86,6 @@ def _reading(source: Source, run: Said) -> ImportedReading:
             "histogram_mean_ns": run.num("average", 1e3),
             "lat_stddev_ns": run.num("deviation", 1e3),
             "interval_half_width_iops": run.num("half"),
+            "bw_half_digit_bytes_per_s": 0.05 * MIB if rate else None,
         },
     )

@@ -260,7 +260,11 @@ def _result_row(source: Source, number: int, row: Mapping[str, str], operation: 
             p99=p99,
             io_bytes=int(amount[0].value) if amount else None,
             notes=(*notes, *edge),
-            details={**details, "entries_per_s": entries if data else None},
+            details={
+                **details,
+                "entries_per_s": entries if data else None,
+                "bw_half_digit_bytes_per_s": rate.half if rate and alike else None,
+            },
         )
     if not found and operation not in ("SYNC", "DROPCACHE") and elapsed is None:
         source.problem(number, f"phase {operation[:30]!r} has no figures")

@@ -22,9 +22,9 @@ _LINES = compiled(
     r"^Bandwidth \(MB/sec\): +(?P<bandwidth>[\d.]+)",
     r"^Average IOPS: +(?P<iops>[\d.]+)",
     r"^Stddev IOPS: +(?P<spread>[\d.]+)",
-    r"^Average Latency\(s\): +(?P<mean>[\d.]+)",
-    r"^Max latency\(s\): +(?P<highest>[\d.]+)",
-    r"^Min latency\(s\): +(?P<lowest>[\d.]+)",
+    r"^Average Latency(?:\(s\))?: +(?P<mean>[\d.]+)",
+    r"^Max latency(?:\(s\))?: +(?P<highest>[\d.]+)",
+    r"^Min latency(?:\(s\))?: +(?P<lowest>[\d.]+)",
 )
 
 
