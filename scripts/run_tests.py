@@ -20,6 +20,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
@@ -37,6 +38,7 @@ BIN = Path(sys.executable).parent
 CI = os.environ.get("CI") == "true"
 NO_TESTS = 5
 """Pytest's exit status where no test was selected."""
+PROGRESS_SECONDS = 60
 REST_SECONDS = 2 * 3600
 """No commit for so long: what stood then is taken for landed, where nothing tells it better."""
 
@@ -194,7 +196,14 @@ def run(step: Step, *, at_once: bool = True) -> Counts:
     begun = time.monotonic()
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said:
         out = {} if at_once else {"stdout": said, "stderr": subprocess.STDOUT}
-        code, cpu_seconds = _waited(step, out)
+        ended = threading.Event()
+        watcher = threading.Thread(target=_tell_progress, args=(step.name, said.fileno(), ended))
+        watcher.start()
+        try:
+            code, cpu_seconds = _waited(step, out)
+        finally:
+            ended.set()
+            watcher.join()
         said.seek(0)
         if not at_once:
             print(f"{head}\n{said.read()}", end="", flush=True)
@@ -216,6 +225,17 @@ def run(step: Step, *, at_once: bool = True) -> Counts:
     took = f"{time.monotonic() - begun:.0f} s, {cpu_seconds:.0f} CPU s"
     print(f"-- {step.name}: {'ok' if not counts.failed else 'FAILED'} ({took})", flush=True)
     return counts
+
+
+def _tell_progress(name: str, said: int, ended: threading.Event) -> None:
+    """The last line of a step's output, again and again: silence for minutes looks like a hang.
+
+    said: descriptor of its output, of which nothing comes where the step prints by itself.
+    """
+    while not ended.wait(PROGRESS_SECONDS):
+        lines = os.pread(said, 1000, max(0, os.fstat(said).st_size - 1000)).decode(errors="replace").split("\n")
+        if last := next((line.strip() for line in reversed(lines) if line.strip()), ""):
+            print(f"   {name}: {last[-80:]}", flush=True)
 
 
 def _waited(step: Step, out: dict[str, Any]) -> tuple[int, float]:

@@ -91,6 +91,13 @@ def test_a_step_tells_its_processor_time(capsys):
     assert seconds >= 1
 
 
+def test_a_step_that_takes_long_shows_its_last_line(monkeypatch, capsys):
+    monkeypatch.setattr(run_tests, "PROGRESS_SECONDS", 0.02)
+    busy = "import time\nprint('one\\nhalf of it', flush=True)\nwhile time.process_time() < 1: pass"
+    run_tests.run(run_tests.Step("busy", [sys.executable, "-c", busy]), at_once=False)
+    assert "   busy: half of it\n" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(("may_be_empty", "failed"), [(True, 0), (False, 1)])
 def test_a_runner_that_finds_no_test_fails_unless_it_may(tmp_path, may_be_empty, failed):
     (tmp_path / "test_none.py").write_text("")
