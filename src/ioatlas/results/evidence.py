@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -69,11 +69,13 @@ def judge(
         holes=holes,
     )
     marked = caches.mark(estimates)
+    local = {name for name, bed in beds.items() if is_served_here(bed)}
+    here = {e.cell.key for e in estimates if e.cell.target in local}
     report = attribute(
         marked,
         ceilings=ceilings,
         caches=caches,
-        seen=_seen(made, telemetry),
+        seen=_seen(made, telemetry, here),
         paths=_paths(beds),
         fast_share=_fast(made),
         standards=standards_by_cell(beds),
@@ -186,8 +188,19 @@ def is_remote(bed: Testbed) -> bool:
     )
 
 
-def _seen(visits: Iterable[Visit], telemetry: Mapping[int, Mapping[str, Any]]) -> dict[str, Seen]:
-    """What was read during the visits of each cell, and how busy fio's own jobs were."""
+def is_served_here(bed: Testbed) -> bool:
+    """Whether a server on this machine answers: it is one of the programs that are not ours."""
+    known = bed.value("server.address") or bed.value("protocol.transport")
+    return bool(known) and not is_remote(bed)
+
+
+def _seen(
+    visits: Iterable[Visit], telemetry: Mapping[int, Mapping[str, Any]], served_here: Collection[str]
+) -> dict[str, Seen]:
+    """What was read during the visits of each cell, and how busy fio's own jobs were.
+
+    served_here: cells whose server is one of the other programs, whose processor time says nothing then.
+    """
     usages: dict[str, list[Usage]] = {}
     generator: dict[str, list[float]] = {}
     waiting: dict[str, list[float]] = {}
@@ -200,7 +213,8 @@ def _seen(visits: Iterable[Visit], telemetry: Mapping[int, Mapping[str, Any]]) -
             usages.setdefault(visit.cell_key, []).append(usage)
         if (waited := telemetry.get(visit.visit_id, {}).get("waiting")) is not None:
             waiting.setdefault(visit.cell_key, []).append(waited)
-        if (shares := cpu_shares_of(telemetry.get(visit.visit_id, {}))) is not None:
+        shares = cpu_shares_of(telemetry.get(visit.visit_id, {}))
+        if shares is not None and visit.cell_key not in served_here:
             cpu.setdefault(visit.cell_key, []).append(shares)
         if visit.cpu_percent is not None:
             generator.setdefault(visit.cell_key, []).append(visit.cpu_percent / 100)

@@ -38,7 +38,7 @@ from ioatlas.model.testbed import Testbed, value_text
 from ioatlas.model.units import format_duration
 from ioatlas.model.visit import Visit
 from ioatlas.results.counts import Counts, batch_counts, counted_findings, counted_paths, foreign_traffic
-from ioatlas.results.evidence import is_remote, judge, meter_facts
+from ioatlas.results.evidence import is_served_here, judge, meter_facts
 from ioatlas.results.factors import with_factors
 from ioatlas.results.history import load_history
 from ioatlas.results.imported import is_imported, load_imported, with_imported
@@ -288,7 +288,7 @@ def _with_drift(read: _Read, result: CampaignResult, judged: Sequence[Finding]) 
 
 def _others_cpu(read: _Read) -> float | None:
     """The middle one of the visits that count. None of a server on this machine: it is one of the other programs."""
-    if any(bed.value("server.address") and not is_remote(bed) for bed in read.beds.values()):
+    if any(map(is_served_here, read.beds.values())):
         return None
     records = records_by_visit(read.parts.journal.usages())
     told = [cpu_shares_of(records.get(visit.visit_id, {})) for visit in read.visits if not visit.discarded]

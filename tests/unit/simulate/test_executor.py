@@ -21,6 +21,7 @@ from ioatlas.simulate.executor import SimulatedExecutor
 from ioatlas.simulate.faults import Fault, FaultKind, Killed
 from ioatlas.simulate.law import Burst, Cache, Law, Way
 from ioatlas.simulate.output import buckets
+from ioatlas.stats.little import in_flight
 
 KIB, MIB = 1 << 10, 1 << 20
 QUIET = Law(read=Way(100e-6, 20_000, 400e6), write=Way(200e-6, 10_000, 200e6), jitter=0.0)
@@ -67,6 +68,18 @@ def made(place, *sections, law=QUIET, faults=(), device=None, **given):
 def iops(result, direction="read"):
     part = next(part for part in result.visit.parts if part.direction == direction)
     return part.total_ios / part.runtime_ms * 1000
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+@pytest.mark.parametrize("depth", [1, 16])
+@pytest.mark.parametrize("rw", ["randread", "write", "randrw"])
+@pytest.mark.parametrize("more", [{}, {"rate_iops": 50}, {"number_ios": 300}, {"bs": MIB}])
+def test_littles_law_holds_for_what_is_simulated(place, jobs, depth, rw, more):
+    one = section(place, rw=rw, numjobs=jobs, iodepth=depth, **more)
+    _, (result,) = made(place, one)
+    flight = in_flight(result.visit.parts, one.cell)
+    assert flight is None or (flight.missing, flight.beyond) == (0.0, False)
+    assert flight is not None or "rate_iops" in more
 
 
 def test_a_closed_loop_makes_what_latency_and_limits_allow(place):

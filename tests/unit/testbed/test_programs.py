@@ -4,7 +4,10 @@ import os
 import pytest
 
 from ioatlas.model.status import RemarkKind
+from ioatlas.model.testbed import Fact, Testbed
 from ioatlas.model.usage import Beside, CpuShares, Usage
+from ioatlas.model.visit import Visit
+from ioatlas.results.evidence import _seen, is_served_here
 from ioatlas.run.conditions import tell_background
 from ioatlas.testbed import programs
 from ioatlas.testbed.programs import Programs, cpu_shares
@@ -60,3 +63,21 @@ def test_a_busy_client_is_told_before_the_first_load_and_a_quiet_one_is_not():
     assert told == [(RemarkKind.WARNING, True)]
     for quiet in (Usage(1.0, (0.05, 0.02)), None):
         tell_background(quiet, lambda *_: pytest.fail("nothing runs"))
+
+
+@pytest.mark.parametrize(
+    ("facts", "here"),
+    [
+        ({"protocol.transport": "unix socket"}, True),
+        ({"server.address": "127.0.0.1", "route.local": True}, True),
+        ({"server.address": "10.0.0.9", "nic.name": "eth0"}, False),
+        ({}, False),
+    ],
+)
+def test_a_server_on_this_machine_is_one_of_the_other_programs(facts, here):
+    bed = Testbed("t", 0.0, tuple(Fact(name, value) for name, value in facts.items()))
+    assert is_served_here(bed) is here
+    visit = Visit(1, "k", 1, 0, 0, 1, 0.0, ())
+    record = {1: {"seconds": 1.0, "core_busy": [1.0], "cpu": {"load": 0.1, "others": 0.8}}}
+    seen = _seen([visit], record, {"k"} if here else set())["k"]
+    assert seen.others == (0.0 if here else 0.8)
