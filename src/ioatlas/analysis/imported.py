@@ -323,7 +323,7 @@ def _tool(reading: ImportedReading) -> str:
 
 
 def _estimate(reading: ImportedReading, series: str, options: Mapping[str, OptionValue], file: str) -> Estimate:
-    kind = reading.lat_kind or reading.lat_p99_kind or "unknown"
+    latency = reading.latency
     return Estimate(
         Cell.of(series, options, sharing="unknown", state="unknown"),
         reading.direction or NO_DATA,
@@ -331,9 +331,9 @@ def _estimate(reading: ImportedReading, series: str, options: Mapping[str, Optio
         0,
         bw_bytes_per_s=reading.bw_bytes_per_s,
         iops=reading.iops,
-        lat_mean_ns=reading.lat_mean_ns,
-        lat_p99_ns=reading.lat_p99_ns,
-        lat_kind=cast(LatKind, kind),
+        lat_mean_ns=latency.mean_ns,
+        lat_p99_ns=latency.p99_ns,
+        lat_kind=cast(LatKind, latency.kind or "unknown"),
         verdict=VerdictCode.IMPORTED,
         statistic=statistic(reading),
         method=_tool(reading),
@@ -351,6 +351,11 @@ def _notes(reading: ImportedReading, file: str) -> tuple[str, ...]:
         notes.append(f"the source's spread over runs: {write(reading.spread)}; no interval is made of it")
     if reading.errors:
         notes.append(f"errors told by the tool: {reading.errors}")
-    if reading.lat_p99_ns is not None and reading.lat_p99_kind != reading.lat_kind and reading.lat_mean_ns is not None:
-        notes.append(f"mean latency is {reading.lat_kind or NOT_TOLD}, p99 is {reading.lat_p99_kind or NOT_TOLD}")
+    shown = reading.latency
+    if shown.mean_ns != reading.lat_mean_ns and reading.lat_mean_ns is not None:
+        told = format_latency(reading.lat_mean_ns)
+        notes.append(f"mean and p99 are of {shown.kind} latency; the mean of {reading.lat_kind or NOT_TOLD} is {told}")
+    elif shown.p99_ns is None and reading.lat_p99_ns is not None:
+        told = format_latency(reading.lat_p99_ns)
+        notes.append(f"p99 of {reading.lat_p99_kind or NOT_TOLD} latency, which the mean is not of: {told}")
     return (*notes, *reading.notes, *(sentence for sentence in doubts(reading) if sentence not in reading.notes))

@@ -56,8 +56,8 @@ def methods(readings: Iterable[ImportedReading]) -> dict[str, str]:
             "tool": f"{reading.tool} {reading.tool_version or '(version not told)'}",
             "page cache": caching(reading),
             "statistic": statistic(reading),
-            "mean latency": (reading.lat_kind or UNKNOWN) if reading.lat_mean_ns is not None else None,
-            "p99 latency": (reading.lat_p99_kind or UNKNOWN) if reading.lat_p99_ns is not None else None,
+            "mean latency": (reading.latency.kind or UNKNOWN) if reading.latency.mean_ns is not None else None,
+            "p99 latency": (reading.latency.kind or UNKNOWN) if reading.latency.p99_ns is not None else None,
             "engine": str(reading.details["ioengine"]) if reading.details.get("ioengine") else None,
             "units": _UNITS.get(reading.tool),
         }

@@ -94,7 +94,9 @@ def _mean(members: Sequence[Estimate], files: int) -> Estimate:
     values: dict[str, float | None] = {}
     notes = [f"{first.notes[0]} and {n - 1} more, in {files} file{'s' if files > 1 else ''}"]
     for name, (low, high, deviation) in _NAMES.items():
-        known = [value for e in members if (value := getattr(e, name)) is not None]
+        # Of latencies of two kinds there is no mean.
+        alike = [e for e in members if not name.startswith("lat") or e.lat_kind == first.lat_kind]
+        known = [value for e in alike if (value := getattr(e, name)) is not None]
         values |= dict.fromkeys((name, low, high, deviation))
         if known:
             values[name] = mean = float(np.mean(known))

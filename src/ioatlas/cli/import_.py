@@ -22,6 +22,7 @@ from ioatlas.cli._import_own import is_campaign, is_own, source_of
 from ioatlas.errors import UsageError
 from ioatlas.interop.read.formats import TOOLS
 from ioatlas.interop.read.unread import NOT_READ
+from ioatlas.model.imported_reading import ImportedReading
 from ioatlas.model.units import format_count, format_latency, format_rate, format_size
 
 _TABLE_LIMIT = 500
@@ -217,6 +218,7 @@ def _cell(value: Any, form: Any) -> str:
 
 
 def _row(record: dict[str, Any]) -> tuple[str, ...]:
+    latency = ImportedReading.from_dict(record).latency
     return (
         record["source"],
         record["tool"] + (f" {record['tool_version']}" if record["tool_version"] else ""),
@@ -228,8 +230,8 @@ def _row(record: dict[str, Any]) -> tuple[str, ...]:
         _cell(record["iodepth"], str),
         _cell(record["iops"], format_count),
         _cell(record["bw_bytes_per_s"], format_rate),
-        _cell(record["lat_mean_ns"], format_latency),
-        _cell(record["lat_p99_ns"], format_latency),
+        _cell(latency.mean_ns, format_latency),
+        _cell(latency.p99_ns, format_latency),
         _cell(record["errors"], str),
         record["statistic"],
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 from ioatlas.model.words import words
 
@@ -16,6 +16,18 @@ FIRST_COLUMNS = words(
     "source line tool tool_version label direction rw operation bs_bytes size_bytes numjobs iodepth rwmixread iops "
     "bw_bytes_per_s lat_mean_ns lat_p99_ns lat_kind lat_p99_kind errors statistic n spread kind notes"
 )
+
+
+_MEANS = {"completion": "clat_mean_ns", "total": "lat_mean_ns"}
+"""Where the details hold the mean of a kind of latency."""
+
+
+class OneLatency(NamedTuple):
+    """Mean and 99th percentile of one kind of latency. kind: as a reading's; None where the source does not say."""
+
+    mean_ns: float | None
+    p99_ns: float | None
+    kind: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +83,19 @@ class ImportedReading:
     @property
     def origin(self) -> str:
         return f"{self.source}:{self.line}"
+
+    @property
+    def latency(self) -> OneLatency:
+        """What stands in one row. Where mean and percentile are of two kinds, both are of the percentile's if the
+        source has its mean, else the percentile is left out: a mean of the one may lie above a percentile of the other.
+        """
+        if self.lat_p99_ns is None or self.lat_mean_ns is None or self.lat_p99_kind == self.lat_kind:
+            kind = self.lat_kind if self.lat_mean_ns is not None else self.lat_p99_kind
+            return OneLatency(self.lat_mean_ns, self.lat_p99_ns, kind)
+        mean = self.details.get(_MEANS.get(self.lat_p99_kind or "", ""))
+        if isinstance(mean, int | float):
+            return OneLatency(mean, self.lat_p99_ns, self.lat_p99_kind)
+        return OneLatency(self.lat_mean_ns, None, self.lat_kind)
 
     def as_dict(self) -> dict[str, Any]:
         """The JSON object, in a fixed order; `source` is `file:line`, `file` the file alone."""

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mean and percentile of a row are of one kind of latency."""
+
+import pytest
+
+from ioatlas.analysis.imported import Labelled, imported_map
+from ioatlas.model.imported_reading import ImportedReading, OneLatency
+
+COMPLETION, TOTAL = "completion", "total"
+
+
+@pytest.mark.parametrize(
+    ("kinds", "details", "shown"),
+    [
+        ((TOTAL, TOTAL), {}, OneLatency(200.0, 150.0, TOTAL)),
+        ((TOTAL, COMPLETION), {"clat_mean_ns": 100.0}, OneLatency(100.0, 150.0, COMPLETION)),
+        ((COMPLETION, TOTAL), {"lat_mean_ns": 120.0}, OneLatency(120.0, 150.0, TOTAL)),
+        ((TOTAL, COMPLETION), {}, OneLatency(200.0, None, TOTAL)),
+        ((TOTAL, None), {"clat_mean_ns": 100.0}, OneLatency(200.0, None, TOTAL)),
+        ((None, None), {}, OneLatency(200.0, 150.0, None)),
+    ],
+)
+def test_a_mean_of_one_latency_never_stands_beside_a_percentile_of_another(kinds, details, shown):
+    reading = ImportedReading(
+        "a.json",
+        1,
+        "fio",
+        direction="read",
+        iops=5.0,
+        lat_mean_ns=200.0,
+        lat_p99_ns=150.0,
+        lat_kind=kinds[0],
+        lat_p99_kind=kinds[1],
+        details=details,
+    )
+    assert reading.latency == shown
+    (shown_row,) = imported_map([Labelled("", reading)]).estimates
+    assert (shown_row.lat_mean_ns, shown_row.lat_p99_ns) == shown[:2]
+    assert shown_row.lat_kind == (shown.kind or "unknown")
