@@ -16,7 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-TESTS = ("tests/unit/stats", "tests/unit/surrogate", "tests/unit/analysis")
+ROOMS = ("stats", "law", "surrogate", "analysis")
+"""That compute; those which have tests of their own are run."""
+TESTS = tuple(f"tests/unit/{room}" for room in ROOMS if (ROOT / "tests" / "unit" / room).is_dir())
 KERNELS = {
     "Prescott": ("Prescott", "Katmai"),
     "Sandybridge": ("Sandybridge",),
