@@ -7,6 +7,7 @@ Reading is never refused here: a read-only sweep may run on a mounted disk.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import shlex
@@ -99,11 +100,13 @@ def _check_one_name(path: str) -> None:
     status = Path(path).lstat()
     if status.st_nlink < 2:
         return
-    beside = sorted(
-        one.path
-        for one in os.scandir(os.path.dirname(path))
-        if one.inode() == status.st_ino and one.path != path and _same_file(one.path, path)
-    )
+    beside: list[str] = []
+    with contextlib.suppress(PermissionError), os.scandir(os.path.dirname(path)) as entries:
+        beside = sorted(
+            one.path
+            for one in entries
+            if one.inode() == status.st_ino and one.path != path and _same_file(one.path, path)
+        )
     told = ", ".join(beside) or f"`find {mount_of(path).mount_point} -xdev -samefile {shlex.quote(path)}` tells where"
     raise RefusedError(
         f"it must not be written: it has {status.st_nlink} names (hard links): {told}",
