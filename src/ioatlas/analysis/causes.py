@@ -333,7 +333,8 @@ def _processor(case: Case, shares: Iterable[Share]) -> Iterator[Piece]:
     full = busy(case)
     memory = next((one for one in shares if one.compared and one.share >= FAR), None)
     if crowded(case):
-        yield Piece({Cause.OTHERS: FULL, Cause.CPU: ROOM}, others_words(case))
+        surely = not case.seen.waiting or median(case.seen.waiting) >= HINDERED
+        yield Piece({Cause.OTHERS: FULL if surely else STRAINED, Cause.CPU: ROOM}, others_words(case))
     elif full is not None and full[0]:
         yield Piece({Cause.CPU: FULL}, full[2])
     elif has_room(case):
@@ -349,6 +350,7 @@ def _processor(case: Case, shares: Iterable[Share]) -> Iterator[Piece]:
     if memory is not None and not _waits_long(case, shares):
         # With room left the client's path is as slow by itself, and it is not told by what.
         held = Cause.CPU if not has_room(case) and (strained(case) or (full and full[0])) else Cause.OTHER
+        held = Cause.OTHERS if crowded(case) else held
         yield Piece({held: AS_MEMORY}, f"as fast as memory: {memory.because}")
 
 
@@ -371,7 +373,7 @@ def crowded(case: Case) -> bool:
     seen = case.seen
     if not seen.cpu or (seen.cores or 0.0) < CORES_ROOM or seen.others < max(CROWD, own_share(case)):
         return False
-    return case.estimate.verdict in LOWER_BOUND or not seen.waiting or median(seen.waiting) >= HINDERED
+    return case.estimate.verdict in LOWER_BOUND or not seen.waiting or median(seen.waiting) > UNHINDERED
 
 
 def others_words(case: Case) -> str:

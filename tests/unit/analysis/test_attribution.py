@@ -289,6 +289,13 @@ def test_other_programs_that_fill_the_client_are_the_limit_by_name(verdict):
     assert limit(judged(slow, seen=room), cell(4096, 4, 16)).resource != "other programs on this client"
 
 
+def test_as_fast_as_memory_beside_other_programs_is_theirs():
+    line = [estimate(cell(depth=d), 1e9) for d in (4, 16)]
+    seen = replace(BUSY_ELSEWHERE, waiting=(0.29,), cpu=(CpuShares(0.35, 0.51),))
+    found = limit(judged(line, ceilings=(memory(1.02e9),), seen=seen), cell(depth=16))
+    assert found.resource == "other programs on this client"
+
+
 def test_a_limited_generator_is_told_by_its_own_share():
     seen = Seen((Usage(1.0, (0.3, 0.3)),), (0.1,))
     found = limit(judged([estimate(cell(), 1e8, verdict=VerdictCode.CLIENT_LIMITED)], seen=seen), cell())
