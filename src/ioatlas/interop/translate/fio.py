@@ -71,7 +71,7 @@ class _Reader:
         if "rw" not in options:
             options["rw"] = mode
         of_others = [key for key in options if key in OF_ENGINES and options.get("ioengine") not in OF_ENGINES[key]]
-        _take_back(of_others, "an option of an engine that this job does not use here", options, notes)
+        _withdraw(of_others, "an option of an engine that this job does not use here", options, notes)
         _without_zones_of_a_device(given, options, notes)
         bound = (
             "time" if "time_based" in options else "the work, capped by runtime" if "runtime" in options else "the work"
@@ -154,7 +154,7 @@ class _Reader:
         raise error
 
 
-def _take_back(keys: Iterable[str], reason: str, options: dict[str, JobValue], notes: list[Fidelity]) -> None:
+def _withdraw(keys: Iterable[str], reason: str, options: dict[str, JobValue], notes: list[Fidelity]) -> None:
     """Leave out options that were kept: what was noted of them holds no more."""
     for key in keys:
         options.pop(key)
@@ -169,7 +169,7 @@ def _without_zones_of_a_device(
     if given.get("zonemode") != "zbd":
         return
     reason = "of zonemode=zbd, which is not carried over: fio would read it otherwise"
-    _take_back([key for key in options if key in _OF_ZONED_DEVICES], reason, options, notes)
+    _withdraw([key for key in options if key in _OF_ZONED_DEVICES], reason, options, notes)
 
 
 def _engine(engine: str, given: Mapping[str, str | None], options: dict[str, JobValue]) -> Fidelity:
