@@ -1,9 +1,10 @@
 """Every operation of the OpenAPI document, asked with values that fit and values that do not, by Schemathesis:
 `python bench/atlas/fuzz.py DATABASE [--program schemathesis] [--examples 50]`.
 
-DATABASE: sqlite:///FILE or postgresql://..., which may be empty; it gets an account and a result. Schemathesis is not a
-dependency of this project: install it elsewhere and name its program. Held: no answer is a fault of the service, every
-status and every media type is one that the document tells, and every body fits its schema.
+DATABASE: sqlite:///FILE or postgresql://..., which may be empty; it gets accounts and results, whose ids most requests
+name; who asks may do everything. Schemathesis is not a dependency of this project: install it elsewhere and name its
+program. Held: no answer is a fault of the service, every status and every media type is one that the document tells,
+and every body fits its schema.
 """
 
 import argparse
@@ -20,15 +21,32 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
 import uvicorn  # noqa: E402
+from tests.unit.atlas.made import found, put  # noqa: E402
 
 from ioatlas.atlas import accounts  # noqa: E402
 from ioatlas.atlas.app import make_app  # noqa: E402
 from ioatlas.atlas.blobs import Blobs  # noqa: E402
 from ioatlas.atlas.database import open_database  # noqa: E402
 from ioatlas.atlas.migrations import migrate  # noqa: E402
+from ioatlas.atlas.records import AccountKind  # noqa: E402
 from ioatlas.atlas.traffic import Rate  # noqa: E402
 
 BUNDLE = ROOT / "tests" / "unit" / "bundle" / "formats" / "1.ioatlas.zip"
+RESULTS = 400
+HOOKS = """
+import zlib, schemathesis
+IDS = {ids!r}
+
+@schemathesis.hook
+def map_path_parameters(_context, given):
+    if given and "number" in given and (chosen := zlib.crc32(repr(given).encode())) % 4:
+        given["number"] = IDS[chosen % len(IDS)]
+    return given
+
+@schemathesis.serializer("application/zip")
+def as_it_is(_context, value):
+    return value if isinstance(value, bytes) else str(value).encode()
+"""
 CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
 
 
@@ -40,7 +58,10 @@ def main():
     given = asked.parse_args()
     held = open_database(given.database)
     migrate(held)
-    token = accounts.new_token(held, accounts.new_account(held, f"fuzz-{os.urandom(4).hex()}"))
+    name = f"fuzz-{os.urandom(4).hex()}"
+    asker = accounts.new_account(held, name, AccountKind.MODERATOR)
+    token = accounts.new_token(held, asker)
+    owners = (asker, accounts.new_account(held, f"other-{name}"))
     with tempfile.TemporaryDirectory(prefix="ioatlas-fuzz-") as folder:
         app = make_app(held, Blobs(Path(folder) / "blobs"), rate=Rate(1e9, 1e9))
         listening = socket.create_server(("127.0.0.1", 0))
@@ -53,9 +74,17 @@ def main():
             headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/zip"}
             link.request("POST", "/api/v1/results", BUNDLE.read_bytes(), headers)
             print("one result:", link.getresponse().status, flush=True)
+            desk = app.state.service.desk
+            ids = [put(desk, owners[n % 2], found(f"n{n}"), private=n % 3 == 0) for n in range(RESULTS)]
+            (Path(folder) / "named.py").write_text(HOOKS.format(ids=[*ids, "0", "none"]))
+            environment = {**os.environ, "SCHEMATHESIS_HOOKS": "named", "PYTHONPATH": folder}
             command = [given.program, "run", f"http://127.0.0.1:{port}/api/v1/openapi.json", "--checks", CHECKS]
             command += ["-H", f"Authorization: Bearer {token}", "--max-examples", str(given.examples)]
-            sys.exit(subprocess.run(command, cwd=folder, check=False).returncode)
+            code = subprocess.run(command, cwd=folder, env=environment, check=False).returncode
+            link = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
+            link.request("GET", "/metrics")
+            print(*(line for line in link.getresponse().read().decode().splitlines() if "status=" in line), sep="\n")
+            sys.exit(code)
         finally:
             server.should_exit = True
             thread.join()

@@ -125,3 +125,37 @@ def test_a_token_is_not_made_with_one_that_was_just_revoked(client, people, data
     accounts.revoke(database, number)
     with pytest.raises(UsageError):
         accounts.new_token(database, alice, made_with=number)
+
+
+ODD = ("%00", "a%00b", "%ff", "%ed%a0%80", "9" * 5000, "%e2%80%ae", "%0a%0d", "-1", "2027-13-45", "&f=1" * 60)
+FORMS = {
+    "/sign-in": ["token"],
+    "/mine/token": ["label"],
+    "/mine/{}": [f"do={do}&text" for do in ("permission", "embargo", "withdraw", "delete")] + ["do"],
+    "/moderate/{}": [f"do={do}&reason" for do in ("flag", "keep", "release")] + ["do"],
+    "/r/{}/reply": ["do=send&text", "do"],
+}
+PLACES = (
+    "/r/{}", "/r/{}/explorer", "/r/1/data.{}", "/products/{}", "/?{}", "/?p99={}", "/feed.atom?rate={}",
+    "/compare?id={0}&id={0}", "/mine?cursor={}", "/moderate?cursor={}", "/sign-in/back?state={}",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("odd", ODD, ids=lambda text: text[:8])
+def test_odd_values_of_forms_and_addresses_are_no_fault_of_the_service(client, people, database, desk, odd):
+    """Its faults would be raised here."""
+    form = {**HERE, "Content-Type": "application/x-www-form-urlencoded"}
+    for name in ("carol", "alice"):  # who decides, and whose it is
+        sign_in(client, database, name)
+        number = put(desk, accounts.account_named(database, "alice"), found(name))
+        for place, fields in FORMS.items():
+            for field in fields:
+                for where in {place.format(number), place.format(odd)}:
+                    said = client.post(where, content=f"{field}={odd}", headers=form, follow_redirects=False)
+                    assert said.status_code < 500, (where, field, said.text)
+    for place in PLACES:
+        assert client.get(place.format(odd)).status_code < 500, place
+    raw = odd.encode("latin-1")
+    for header in ("Authorization", "Cookie", "Origin", "Idempotency-Key", "Content-Length"):
+        said = client.post("/api/v1/results", content=b"", headers=[(header.encode(), b"Bearer " + raw)])
+        assert said.status_code < 500, header
