@@ -170,6 +170,7 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
         401: "The token is not good, or one is needed.",
         403: "The token does not allow it.",
         404: "There is no such thing, or it is not for you.",
+        410: "It was deleted or withdrawn.",
         422: "What was sent does not fit.",
         429: "Too many requests.",
         503: "Not now: too busy, or the database does not answer.",

@@ -16,14 +16,15 @@ SELECT result.id, {rw}, {size}, result.uploaded_at, result.price_per_tib,
     + max(CASE WHEN direction = 'trim' THEN 4 ELSE 0 END),
   max(iops_low), max(bw_low), min(lat_p99_high_ns), min(lat_mean_high_ns)
 FROM cell JOIN result ON result.id = cell.result_id
-WHERE usable AND (:first = '' OR result.id BETWEEN :first AND :last)
+WHERE usable{only}
 GROUP BY result.id, result.uploaded_at, result.price_per_tib{also}"""
 
 
 def summarise(link: sa.Connection, first: str = "", last: str = "") -> None:
     """Of the result `first`, of those up to `last`, or of all: for each kind of load and size, and for any of both."""
+    only = " AND result.id BETWEEN :first AND :last" if first else ""
     for rw in ("rw", f"'{ANY_RW}'"):
         for size in ("bs_bytes", str(ANY_SIZE)):
             also = "".join(f", {column}" for column in (rw, size) if column in ("rw", "bs_bytes"))
-            order = sa.text(_SUMMARY.format(rw=rw, size=size, also=also))
-            link.execute(order, {"first": first, "last": last or first})
+            order = sa.text(_SUMMARY.format(rw=rw, size=size, also=also, only=only))
+            link.execute(order, {"first": first, "last": last or first} if first else {})
