@@ -278,6 +278,8 @@ class SteppedDevice(Device):
         """(when a server is done with it, the medium's speed then, how many times as fast its cells take writes)."""
         parts = self.physics
         path = parts.read if one.way == "read" else parts.write
+        if self._dirty:
+            self._drain(t)
         self._rested(t)
         speed = self._speed(t)
         fast = 1.0
