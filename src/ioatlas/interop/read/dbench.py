@@ -26,7 +26,7 @@ _LINES = compiled(
     r"(?:\s+max_latency=(?P<most>[\d.]+) ms)?\s*$",
     r"^(?P<progress> {0,4}\d+ +\d+) +[\d.]+ MB/sec +(?:warmup|execute|cleanup) ",
     r"^ {1,4}(?P<operation>[A-Za-z]\w*) +(?P<count>\d+) +(?P<mean>[\d.]+) +(?P<highest>[\d.]+)\s*$",
-    r"^(?P<error>\[?\(?\d+\)? *\w+.* (?:failed|ERROR)\b|ERROR\b|.{0,80}\bstatus .{0,40}for line \d+)",
+    r"^(?P<error>\[?\(?\d{1,12}\)? *[A-Za-z].{0,400} (?:failed|ERROR)\b|ERROR\b|.{0,80}\bstatus .{0,40}for line \d+)",
 )
 
 

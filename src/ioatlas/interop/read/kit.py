@@ -58,8 +58,10 @@ def said(source: Source, number: int, line: str, patterns: Sequence[re.Pattern[s
     """What the first pattern that fits a line says. A last line without its end says nothing where a figure ends it: it
     may be cut.
     """
-    match = next((found for pattern in patterns if (found := pattern.match(line))), None)
-    if match is None:
+    for pattern in patterns:
+        if (match := pattern.match(line)) is not None:
+            break
+    else:
         return {}
     if source.unended(number) and match.end() == len(line) and line[-1:].isdigit():
         source.problem(number, CUT)
