@@ -15,7 +15,7 @@ from ioatlas.simulate.device import Interval, Load
 from ioatlas.simulate.jobs import SimulatedJob
 
 Floats = NDArray[np.float64]
-_LATE = 0.04
+_LATE = 0.2
 """Share of a log's rows that fio writes late, as seen on a machine that has other things to do."""
 
 
