@@ -18,6 +18,7 @@ from ioatlas.model.application import is_work
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.limit import VERY_LIKELY, Limit
+from ioatlas.model.summary import Trust
 from ioatlas.model.units import format_rate_like
 from ioatlas.model.verdict import LOWER_BOUND, WITHHELD, VerdictClass, VerdictCode, verdict_class
 
@@ -172,6 +173,8 @@ def best_of(members: Sequence[Estimate]) -> Best | None:
     rival = max(able, key=speed)
     if clearly_faster(rival, peak):
         peak = rival
+    if peak.grade is not None:
+        peak = _plainest(able, peak)
     if peak.verdict is VerdictCode.TOO_SHORT:  # one that could be judged, where it is as fast
         near_peak = min(NEAR_PEAK, 1 - _edge(peak)) * speed(peak)
         judged = [e for e in able if e.verdict is not VerdictCode.TOO_SHORT and speed(e) >= near_peak]
@@ -181,6 +184,25 @@ def best_of(members: Sequence[Estimate]) -> Best | None:
     ties = [e for e in reaching if e is not peak and not clearly_faster(peak, e)]
     higher = tuple(e for e in members if speed(e) > speed(peak) and not any(e is one for one in able))
     return Best(peak, near, tuple(sorted(ties, key=_load)), higher)
+
+
+def _plainest(able: Sequence[Estimate], peak: Estimate) -> Estimate:
+    """Of cells that cannot be told from the fastest and are within 10% of it: the best known, with the largest blocks,
+    in sequence, with the fewest in flight. A target that is capped gives as much with small blocks.
+    """
+    order = (Trust.LOW, Trust.FAIR, Trust.GOOD)
+    alike = [
+        e for e in able if e.grade is not None and speed(e) >= NEAR_PEAK * speed(peak) and not clearly_faster(peak, e)
+    ]
+    return max(
+        alike or [peak],
+        key=lambda e: (
+            e.cell.bs_bytes,
+            not e.cell.rw.startswith("rand"),
+            order.index(e.grade or Trust.LOW),
+            -e.cell.outstanding,
+        ),
+    )
 
 
 def _load(estimate: Estimate) -> tuple[float, float, float]:

@@ -107,7 +107,8 @@ def findings(result: CampaignResult) -> tuple[Finding, ...]:
             found.append(_no_peak(group, members, namer))
             continue
         found += [_peak(group, best, namer), _near(group, best, namer)]
-        found.append(_saturation(group, best, members, modelled, namer))
+        if best.peak.grade is None:  # the limits of the cells say it, where a law tells them
+            found.append(_saturation(group, best, members, modelled, namer))
     noise, missing = _noise(estimates, namer), _not_measured(replace(result, estimates=estimates))
     return (*found, noise, *([missing] if missing.sentence else []))
 
@@ -130,7 +131,7 @@ def _peak(group: Group, best: Best, namer: Namer) -> Finding:
     if e.bw_first:
         times = f"{e.n_visits:,} times" if e.n_visits > 1 else "once"
         sentences.append(f"Re-measured {times}; it was {format_rate_like(e.bw_first, speed(e))}.")
-    elif not e.cell.trace:
+    elif not e.cell.trace and e.grade is None:
         sentences.append("It was not re-measured, so it is probably a little high.")
     if tie := tie_words(best, namer):
         sentences.append(f"{tie[:1].upper()}{tie[1:]}.")

@@ -62,7 +62,8 @@ def summarise(result: CampaignResult) -> Summary:
     for e in estimates:
         kinds[e.kind].add(e.cell.key)
     headlines = tuple(_best_of_all(_headlines(result, estimates, namer), result))
-    doubts = doubts_of(result, headlines)
+    small = () if result.load_curves else tuple(_best_small(_small_io(estimates, namer), result))
+    doubts = doubts_of(result, headlines, small)
     bottlenecks = _bottlenecks(estimates)
     return Summary(
         name=_name(result),
@@ -77,7 +78,7 @@ def summarise(result: CampaignResult) -> Summary:
         trust=badge(doubts),
         doubts=doubts,
         headlines=headlines,
-        small=() if result.load_curves else tuple(_best_small(_small_io(estimates, namer), result)),
+        small=small,
         bottlenecks=bottlenecks,
         typical_uncertainty=typical_uncertainty(estimates),
         worst=tuple(_worst(estimates, namer)),
@@ -226,6 +227,7 @@ def _headline(
         ties=ties,
         limit=e.limit.resource if e.limit else "",
         limit_probability=e.limit.probability if e.limit else None,
+        grade=e.grade,
     )
 
 
@@ -344,7 +346,13 @@ def _small_groups(estimates: Sequence[Estimate]) -> dict[Group, list[Estimate]]:
 
 def _reading(e: Estimate) -> LoadReading:
     return LoadReading(
-        e.cell.key, e.cell.outstanding, e.iops or 0.0, e.lat_mean_ns, e.lat_p99_ns, estimated=e.kind == "predicted"
+        e.cell.key,
+        e.cell.outstanding,
+        e.iops or 0.0,
+        e.lat_mean_ns,
+        e.lat_p99_ns,
+        estimated=e.kind == "predicted",
+        grade=e.grade,
     )
 
 

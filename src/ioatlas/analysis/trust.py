@@ -24,7 +24,7 @@ from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import FindingCode
 from ioatlas.model.reason import ReasonCode, UnmeasuredCode
 from ioatlas.model.result import CampaignResult
-from ioatlas.model.summary import Doubt, DoubtCode, Headline, Trust
+from ioatlas.model.summary import Doubt, DoubtCode, Headline, SmallIo, Trust
 from ioatlas.model.units import format_rate, format_rate_like, format_size_rounded, parse_duration_seconds, round_budget
 from ioatlas.model.verdict import VerdictCode
 
@@ -84,10 +84,19 @@ def typical_uncertainty(estimates: Sequence[Estimate]) -> float | None:
     return median(widths) if widths else None
 
 
-def doubts_of(result: CampaignResult, headlines: Sequence[Headline]) -> tuple[Doubt, ...]:
-    """Every doubt, those that make the badge low first; within a level in the order of the rules."""
+def doubts_of(
+    result: CampaignResult, headlines: Sequence[Headline], small: Sequence[SmallIo] = ()
+) -> tuple[Doubt, ...]:
+    """Every doubt, those that make the badge low first; within a level in the order of the rules.
+
+    Where numbers have grades of their own, the badge is that of the main ones; a cell that nobody asked for lowers
+    nothing. What is doubtful of the machine or the run stands beside them.
+    """
     measured = [e for e in result.estimates if e.kind == "measured"]
-    found = [doubt for rule in _RULES for doubt in rule(result, measured, headlines)]
+    graded = any(e.grade is not None for e in measured)
+    rules = [rule for rule in _RULES if not graded or rule not in _OF_CELLS]
+    found = [doubt for rule in rules for doubt in rule(result, measured, headlines)]
+    found += _numbers(result, headlines, small) if graded else []
     return tuple(sorted(found, key=lambda doubt: doubt.level is not Trust.LOW))
 
 
@@ -95,6 +104,31 @@ def badge(doubts: Sequence[Doubt]) -> Trust:
     """The worst that the doubts say."""
     levels = {doubt.level for doubt in doubts}
     return Trust.LOW if Trust.LOW in levels else Trust.FAIR if levels else Trust.GOOD
+
+
+def _numbers(result: CampaignResult, headlines: Sequence[Headline], small: Sequence[SmallIo]) -> Iterator[Doubt]:
+    """The main numbers that are less than good by themselves."""
+    named = [(one.label, one.cell, one.direction) for one in headlines]
+    for io in small:
+        named.append((f"{io.label}, {io.lightest.in_flight} in flight", io.lightest.cell, io.direction))
+        named.append((f"{io.label}, {io.best.in_flight} in flight", io.best.cell, io.direction))
+    graded = {(e.cell.key, e.direction): e for e in result.estimates if e.kind == "measured" and e.grade is not None}
+    told: set[tuple[str, str]] = set()
+    for label, cell, direction in named:
+        e = graded.get((cell, direction))
+        if e is None or e.grade in (None, Trust.GOOD) or (cell, direction) in told:
+            continue
+        told.add((cell, direction))
+        yield Doubt(DoubtCode.NUMBER, e.grade, f"{label}: {e.grade_reason}.", _longer(result), (cell,))
+    if not {one.direction for one in headlines} >= {d for e in result.estimates for d in (e.direction,)}:
+        yield Doubt(DoubtCode.NUMBER, Trust.LOW, "One direction has no usable value.", _longer(result))
+
+
+def _longer(result: CampaignResult) -> str:
+    """Four times the time halves what noise leaves of an interval."""
+    had = result.settings.get("budget", "none")
+    seconds = parse_duration_seconds(had) if had != "none" else result.seconds
+    return f"re-run with --budget {round_budget(4 * seconds)}" if seconds else "re-run with a longer --budget"
 
 
 _Rule = Callable[[CampaignResult, Sequence[Estimate], Sequence[Headline]], Iterator[Doubt]]
@@ -376,6 +410,10 @@ _RULES: tuple[_Rule, ...] = (
     *(_unsteady, _rounds, _reduced, _map_error, _failed, _skipped, _discarded, _client, _once, _few_ios, _unfinished),
     *(_imported,),
 )
+_OF_CELLS = frozenset(
+    (_moved, _uncertain, _disagreeing, _drifted, _unsteady, _map_error, _skipped, _discarded, _once, _few_ios)
+)
+"""What grades of the numbers themselves say better."""
 
 
 def _rank(level: Trust) -> int:

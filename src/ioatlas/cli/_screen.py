@@ -147,9 +147,7 @@ def _bursts(result: CampaignResult, width: int) -> list[Text]:
     lines: list[Text] = []
     for one in result.findings:
         if one.code is FindingCode.BURST:
-            first, *_, last = one.sentence.rstrip(".").split(". ")
-            text = f"{first}. {last}." if "not sustained" in last else f"{first}."
-            lines += labelled("" if lines else "Burst", text, width, LABEL)
+            lines += labelled("" if lines else "Burst", one.sentence, width, LABEL)
     return lines
 
 
@@ -204,7 +202,8 @@ def _told(one: Headline) -> str:
         notes.append("client-limited")
     if one.estimated:
         notes.append("estimated")
-    return f"{one.where} ({'; '.join(notes)})" if notes else one.where
+    told = f"{one.where} ({'; '.join(notes)})" if notes else one.where
+    return f"{told} · {one.grade}" if one.grade is not None else told
 
 
 def _small(io: SmallIo) -> str:
@@ -217,7 +216,7 @@ def _reading(one: LoadReading) -> str:
     text = f"{'~' if one.estimated else ''}{format_count(one.iops)} IOPS"
     text += f" {format_latency(one.lat_mean_ns)}" if one.lat_mean_ns else ""
     text += f" p99 {format_latency(one.lat_p99_ns)}" if one.lat_p99_ns else ""
-    return f"{text} @{one.in_flight}"
+    return f"{text} @{one.in_flight}{f' ({one.grade})' if one.grade not in (None, Trust.GOOD) else ''}"
 
 
 def _doubts(summary: Summary, width: int) -> list[Text]:

@@ -19,8 +19,6 @@ GAP = 1.5
 """Intervals between two samples of a job from which one without an I/O lies between them."""
 DAY_MS = 86_400_000
 """No section takes so long."""
-NOT_ONE_MORE = 0.1
-"""I/Os by which a sample of a late clock may seem to hold more."""
 FEW_IOS = 2
 """I/Os of a job in an interval below which intervals without one are to be expected."""
 
@@ -111,12 +109,11 @@ def _done(
 ) -> Floats:
     """Bytes that all jobs moved up to each edge, shape of `edges`.
 
-    Of slow I/Os a sample holds whole I/Os, and what has no sample is put back: fio logs nothing of the end of a
+    Of slow I/Os a sample holds for one interval, and what has no sample is put back: fio logs nothing of the end of a
     run, and its first sample is of an unknown time.
     """
     slow = moved is not None and moved.ios * interval_ms < FEW_IOS * len(jobs) * edges[-1]
-    io_bytes = moved.io_bytes / moved.ios if moved is not None and slow and moved.ios else 0.0
-    done = sum((_of_job(job, start_ms, edges, interval_ms, io_bytes) for job in jobs), np.zeros(edges.size))
+    done = sum((_of_job(job, start_ms, edges, interval_ms, slow=slow) for job in jobs), np.zeros(edges.size))
     if moved is None or not slow or not jobs:
         return done
     rest = moved.io_bytes - float(done[-1])
@@ -130,19 +127,13 @@ def _done(
     return whole
 
 
-def _of_job(job: NDArray[np.int64], start_ms: int, edges: Floats, interval_ms: int, io_bytes: float) -> Floats:
-    """One job's bytes up to each edge, interpolated between its samples. io_bytes: of a slow I/O, 0 of others.
-
-    A sample is fio's mean over no less than an interval, often more: its I/Os are whole, so its rate tells how long.
-    """
+def _of_job(job: NDArray[np.int64], start_ms: int, edges: Floats, interval_ms: int, *, slow: bool) -> Floats:
+    """One job's bytes up to each edge, interpolated between its samples."""
     ends = np.maximum(job[:, 0] - start_ms, 0).astype(np.float64)
     begins = np.concatenate(([0.0], ends[:-1]))
-    after_gap = (ends - begins > GAP * interval_ms) & (io_bytes > 0)
-    rates = job[:, 1] * 1.024  # bytes/ms
-    ios = np.maximum(1.0, np.ceil(rates * interval_ms / max(io_bytes, 1.0) - NOT_ONE_MORE))
-    lasted = np.minimum(ios * io_bytes / np.maximum(rates, 1e-9), ends - begins)
-    begins = np.where(after_gap, ends - lasted, begins)
-    moved = rates * (ends - begins)
+    after_gap = (ends - begins > GAP * interval_ms) & slow
+    begins = np.where(after_gap, ends - interval_ms, begins)
+    moved = job[:, 1] * 1024.0 * (ends - begins) / 1000
     total = np.concatenate(([0.0], np.cumsum(moved)))
     # Two places a sample: where it begins with what was moved before, and where it ends.
     times = np.concatenate(([0.0], np.column_stack([begins, ends]).ravel()))

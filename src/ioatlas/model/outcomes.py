@@ -86,6 +86,39 @@ class PreparedTargets(KeptRecord):
 
 
 @dataclass(frozen=True)
+class LaidOut:
+    """How a file was laid out, or tried to be: a load like others, which takes from a target's credit.
+
+    started_at: of its first write, seconds since the epoch, 0 where that is not known. interval_bytes: what was written
+    in each interval of `interval_ms`.
+    """
+
+    target: str
+    started_at: float
+    ran_ms: float
+    bs_bytes: int
+    iodepth: int
+    moved_bytes: int
+    interval_bytes: tuple[int, ...]
+    interval_ms: int
+
+
+@dataclass(frozen=True)
+class LaidOuts(KeptRecord):
+    """All that was laid out, in the order of time."""
+
+    NAME, CONTENT = "laid_out", "files"
+    files: tuple[LaidOut, ...] = ()
+
+    def content(self) -> Any:
+        return [asdict(one) for one in self.files]
+
+    @classmethod
+    def of_content(cls, content: Any) -> Self:
+        return cls(tuple(LaidOut(**{**one, "interval_bytes": tuple(one["interval_bytes"])}) for one in content))
+
+
+@dataclass(frozen=True)
 class KeptMeter:
     """A meter of power. of: whose power it reads, 'target' or 'client'. loaded_watts: typed in;
     None where it is read.
@@ -254,6 +287,23 @@ class ComputeSeconds(KeptRecord):
     @classmethod
     def of_content(cls, content: Any) -> Self:
         return cls(content)
+
+
+@dataclass(frozen=True)
+class KeptLaw(KeptRecord):
+    """That loads were chosen by a law of the target; and by target which parts it has and where its parameters lie, so
+    that reading a result need not look for them. What is told is fitted to the loads from there.
+    """
+
+    NAME, CONTENT = "law", "targets"
+    targets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def content(self) -> Any:
+        return {name: dict(one) for name, one in self.targets.items()}
+
+    @classmethod
+    def of_content(cls, content: Any) -> Self:
+        return cls(dict(content))
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,8 @@ class DoubtCode(StrEnum):
     FEW_IOS = "few-ios"
     UNFINISHED = "unfinished"
     IMPORTED = "imported"
+    NUMBER = "number"
+    """One of the main numbers is less than good by itself."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,7 @@ class Headline:
     tie:        a smaller load, or another cell, that is as fast; or which faster cells it leaves out. In words.
     ties:       keys of all cells that are as fast.
     limit:      what limits it; 'undetermined' or '' where that was not told. limit_probability: None where unknown.
+    grade:      how far this number is to be believed; None where that was not worked out.
     """
 
     label: str
@@ -89,6 +92,7 @@ class Headline:
     limit: str = ""
     limit_probability: float | None = None
     unit: str = ""
+    grade: Trust | None = None
 
     @property
     def uncertainty(self) -> float | None:
@@ -112,6 +116,7 @@ class LoadReading:
     lat_mean_ns: float | None
     lat_p99_ns: float | None
     estimated: bool = False
+    grade: Trust | None = None
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ioatlas.analysis.attribution import AttributionReport, CeilingsOf, attribute
 from ioatlas.analysis.balance import balance_findings, groups_of, groups_of_targets
 from ioatlas.analysis.burst import Burst
 from ioatlas.analysis.cache import judge_caches
+from ioatlas.analysis.causes import Cause
 from ioatlas.analysis.ceilings import Ceiling
 from ioatlas.analysis.counters import CountedPath
 from ioatlas.analysis.energy import MeterFacts, power_findings, with_watts
@@ -30,10 +31,14 @@ from ioatlas.model.outcomes import IdleWatts, Meters
 from ioatlas.model.purpose import COUNTED, Purpose
 from ioatlas.model.testbed import Testbed
 from ioatlas.model.usage import CpuShares, Usage
+from ioatlas.model.verdict import LOWER_BOUND
 from ioatlas.model.visit import Visit
 from ioatlas.results.counts import Counts, counted_in_windows
 from ioatlas.store.journal import Journal
 from ioatlas.testbed.visit_usage import cpu_shares_of, usage_of
+
+if TYPE_CHECKING:
+    from ioatlas.law.fit import Fit
 
 
 def judge(
@@ -49,12 +54,14 @@ def judge(
     meters: Sequence[MeterFacts] = (),
     predicted: Sequence[Estimate] = (),
     bursts: Iterable[Burst] = (),
+    fits: Mapping[str, Fit] | None = None,
 ) -> tuple[tuple[Estimate, ...], tuple[Finding, ...]]:
     """The estimates with cache verdicts, and findings on caches, saturation and what limits the highest throughput.
 
     counts: claims against the counters of the targets' paths. telemetry: what was read during each visit, by its id.
     holes: targets with holes. paths: where each target's bytes are counted. meters: of power. predicted: what the map's
-    model says of cells that were not measured. bursts: credit that stands.
+    model says of cells that were not measured. bursts: credit that stands. fits: laws of targets, which tell the limits
+    of the cells that they cover.
     """
     telemetry = telemetry or {}
     counted = counted_in_windows(visits, {e.cell.key: e.cell.target for e in estimates}, paths or {}, telemetry)
@@ -82,6 +89,7 @@ def judge(
         predicted=predicted,
         refills=refills_of(bursts),
     )
+    report = by_law(report, marked, fits or {}, ceilings)
     marked = with_group_limits(tuple(_with_limit(e, report, ceilings) for e in marked))
     by_visit = iops_by_visit(made)
     read = {(key.target, key.direction, key.along) for key in lines_of(marked, by_visit)}
@@ -102,6 +110,35 @@ def judge(
     for groups in {groups_of(bed) for bed in beds.values()}:
         found += balance_findings(groups, usages)
     return marked, (*found, *_balance_of_targets(marked, made, beds, telemetry))
+
+
+_KEPT = frozenset({"client page cache", "server cache", "configured rate", Cause.OTHERS.value})
+"""Limits that are known apart from how fast a target is."""
+FULL = 0.9
+"""Share of a processor's time from which it can be what limits."""
+
+
+def by_law(
+    report: AttributionReport, estimates: Iterable[Estimate], fits: Mapping[str, Fit], ceilings: CeilingsOf
+) -> AttributionReport:
+    """The limits as the law tells them; but what is known apart, and the client where its processors are full."""
+    if not fits:
+        return report
+    from ioatlas.law.limits import limit_of
+    from ioatlas.law.read import can_be_told
+
+    limits = dict(report.limits)
+    for e in estimates:
+        place, fit = (e.cell.key, e.direction), fits.get(e.cell.target)
+        if fit is None or place not in limits or not can_be_told(e.cell) or e.direction not in fit.shape.ways:
+            continue
+        known = limits[place]
+        full = known.resource == "client CPU" and (known.share or 0.0) >= FULL
+        if known.resource in _KEPT or full or e.verdict in LOWER_BOUND:
+            continue
+        bounds = [(one.resource, one.bw_bytes_per_s) for one in ceilings(e.cell, e.direction) if one.bw_bytes_per_s]
+        limits[place] = limit_of(fit, e.cell, e.direction, bounds)
+    return replace(report, limits=limits)
 
 
 def _balance_of_targets(

@@ -37,6 +37,7 @@ from ioatlas.model.result import CampaignResult, Unmeasured
 from ioatlas.model.testbed import Testbed, value_text
 from ioatlas.model.units import format_duration
 from ioatlas.model.visit import Visit
+from ioatlas.results.by_law import laws_of
 from ioatlas.results.counts import Counts, batch_counts, counted_findings, counted_paths, foreign_traffic
 from ioatlas.results.evidence import is_served_here, judge, meter_facts
 from ioatlas.results.factors import with_factors
@@ -166,12 +167,23 @@ def _estimates(read: _Read) -> tuple[_Estimates, _Estimates, _Estimates, tuple[F
     what counters, ceilings and history say of them.
     """
     parts = read.parts
+    fits = laws_of(parts.journal, read.cells, read.made)
     estimates = parts.estimates(read.cells, read.told)
+    if fits:
+        from ioatlas.law.cells import told_estimates
+
+        estimates = told_estimates(estimates, fits)
     fresh = estimate_cells(read.cells, read.told, Purpose.FRESH)
     measured = {estimate.cell.key for estimate in estimates}
     predicted = predicted_estimates(
         read.cells, [row for row in parts.journal.predictions() if row.cell_key not in measured]
     )
+    if fits:
+        from ioatlas.law.cells import foretold
+
+        failed = {key for key, _ in parts.journal.failures()}
+        wanted = [cell for cell, reason in read.rows if not reason and cell.key not in measured | failed]
+        predicted = (*predicted, *foretold(wanted, fits))
     reduced = reduction_findings(estimates)
     judged: tuple[Finding, ...] = ()
     if parts.attributed:
@@ -187,7 +199,12 @@ def _estimates(read: _Read) -> tuple[_Estimates, _Estimates, _Estimates, tuple[F
             meters=meter_facts(parts.journal),
             predicted=predicted,
             bursts=standing(parts.journal.kept(Bursts).bursts, read.cells, read.made),
+            fits=fits,
         )
+        if fits:
+            from ioatlas.law.limits import burst_findings as credit_findings
+
+            judged = (*judged, *credit_findings(fits))
     history = load_history(parts.journal, read.cells, read.made)
     estimates = with_history(estimates, read.told, history)
     return estimates, fresh, predicted, (*reduced, *before_after_findings(read.cells, read.told, history), *judged)

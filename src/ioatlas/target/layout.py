@@ -12,13 +12,17 @@ from ioatlas.errors import IoAtlasError, PartialResultError
 from ioatlas.fio.collect import OUTPUT
 from ioatlas.fio.executor import Executor
 from ioatlas.fio.jobfile import JobSection, JobValue, render_job
+from ioatlas.fio.records import FioJob
+from ioatlas.fio.series import Moved, read_series
 from ioatlas.fio.single import run_job
 from ioatlas.model.events import Emit, Event
+from ioatlas.model.outcomes import LaidOut
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_size
 from ioatlas.target.placing import Extent
 from ioatlas.target.preparation import Step
 
+LOG_MS = 50
 SLOWEST_BYTES_PER_S = 1e6
 """A preparation slower than this is taken to hang."""
 
@@ -43,8 +47,8 @@ def layout_job(
     blocks, so that each pass writes every block once.
     """
     sections = []
-    for index, (name, location) in enumerate(places.items()):
-        extent = extents[name]
+    for index, (place, location) in enumerate(places.items()):
+        extent = extents[place]
         data = dict(extent.data)
         # Repeated data repeat block by block: in blocks larger than the cells' they would repeat differently.
         largest = min(step.bs_bytes, extent.smallest_block_bytes) if "dedupe_percentage" in data else step.bs_bytes
@@ -71,8 +75,20 @@ def layout_job(
             options["allow_file_create"] = 1
         if index:
             options["stonewall"] = None
-        sections.append(JobSection(f"layout{index}", options))
-    return render_job(sections, {"thread": 1, "clocksource": "clock_gettime"})
+        name = f"layout{index}"
+        logs: dict[str, JobValue] = {"log_avg_msec": LOG_MS, "write_bw_log": name, "write_lat_log": name}
+        sections.append(JobSection(name, options | logs))
+    return render_job(sections, GLOBAL)
+
+
+GLOBAL: Mapping[str, JobValue] = {
+    "thread": 1,
+    "clocksource": "clock_gettime",
+    "per_job_logs": 0,
+    "log_unix_epoch": 1,
+    "disable_clat": 1,
+    "disable_slat": 1,
+}
 
 
 def write_steps(
@@ -88,9 +104,9 @@ def write_steps(
     emit: Emit,
     book: Callable[[str, int], None],
     held: Mapping[str, int],
-) -> None:
-    """The steps of a preparation, one fio after the other. book: called with a step's word and the bytes it wrote.
-    held: as of a `LoadProcess`.
+) -> tuple[LaidOut, ...]:
+    """The steps of a preparation, one fio after the other, and what was seen of each file. book: called with a step's
+    word and the bytes it wrote. held: as of a `LoadProcess`.
 
     directory: of the job files and what fio says of them. Raises as `write_step`.
     """
@@ -103,9 +119,10 @@ def write_steps(
         told = {"target": target.name, "bytes": total, "bytes_done": done, "seconds_left": left and round(left, 1)}
         emit(Event("layout", told))
 
+    seen: list[LaidOut] = []
     for step in steps:
         progress(0)
-        written = write_step(
+        made = write_step(
             executor,
             target,
             step,
@@ -117,8 +134,11 @@ def write_steps(
             progress=progress,
             held=held,
         )
+        written = sum(one.moved_bytes for one in made)
         before += written
         book(step.what, written)
+        seen += made if step.rw == "write" else ()
+    return tuple(seen)
 
 
 def write_step(
@@ -133,8 +153,8 @@ def write_step(
     stop_asked: Callable[[], bool],
     progress: Callable[[int], None],
     held: Mapping[str, int],
-) -> int:
-    """Make one step of a preparation. Returns the bytes written.
+) -> tuple[LaidOut, ...]:
+    """Make one step of a preparation. Returns what was written to each file, and when.
 
     progress: called with the bytes of this step so far, where that can be seen.
     Raises PartialResultError when stopped, IoAtlasError when fio fails or wrote less than it should.
@@ -171,14 +191,35 @@ def write_step(
             remedy=remedy_for(outcome.stderr),
         )
     jobs = output.jobs if output else ()
-    written = sum(job.directions["write"].io_bytes or 0 for job in jobs if "write" in job.directions)
+    made = tuple(_laid_out(target, step, job, directory) for job in jobs if "write" in job.directions)
+    written = sum(one.moved_bytes for one in made)
     if written < total:
         raise IoAtlasError(
             f"the {step.what} wrote {written} of {total} bytes",
             where=target.location,
             remedy=f"see {directory / OUTPUT} for what fio says",
         )
-    return written
+    return made
+
+
+def _laid_out(target: Target, step: Step, job: FioJob, directory: Path) -> LaidOut:
+    """What was seen of one file's writing: nothing of when, where its logs are missing."""
+    figures = job.directions["write"]
+    moved, ran_ms = figures.io_bytes or 0, figures.runtime_ms or 0
+    totals = {"write": Moved(moved, figures.total_ios or 0)}
+    logs = read_series(directory, job.name, interval_ms=LOG_MS, runtime_ms=ran_ms, moved=totals)
+    series = logs.by_direction.get("write")
+    block = moved // figures.total_ios if figures.total_ios else step.bs_bytes
+    return LaidOut(
+        target.name,
+        (logs.start_ms or 0) / 1000,
+        ran_ms,
+        block,
+        step.iodepth,
+        moved,
+        tuple(round(rate * LOG_MS / 1000) for rate in series.bw_bytes_per_s) if series else (),
+        LOG_MS,
+    )
 
 
 def _written_by(pid: int) -> int:

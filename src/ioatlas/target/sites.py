@@ -21,7 +21,7 @@ from ioatlas.fio.uri import place_options
 from ioatlas.model.cell import Cell
 from ioatlas.model.choices import Purge
 from ioatlas.model.events import Emit, Event
-from ioatlas.model.outcomes import PreparedTarget, PreparedTargets
+from ioatlas.model.outcomes import LaidOuts, PreparedTarget, PreparedTargets
 from ioatlas.model.status import RemarkKind
 from ioatlas.model.target import Target
 from ioatlas.model.together import Group, on_members
@@ -304,7 +304,7 @@ class Sites:
     ) -> None:
         """Every step of the preparation, booked in the ledger. Nothing where nothing is wanted."""
         if wanted:
-            write_steps(
+            seen = write_steps(
                 self._executor,
                 target,
                 STEPS[use.preparation],
@@ -317,6 +317,7 @@ class Sites:
                 book=lambda what, count_bytes: self._journal.add_ledger(target.name, what, count_bytes),
                 held=self.held,
             )
+            self._journal.keep(LaidOuts((*self._journal.kept(LaidOuts).files, *seen)))
 
     def _judge_direct(self, target: Target, use: TargetUse, answer: DirectIo) -> None:
         """Whether the target takes the cells' direct I/O. Raises UsageError, or leaves out cells, as `use` says."""

@@ -89,17 +89,6 @@ def test_what_fio_logged_nothing_of_is_at_the_end_at_the_same_rate_and_at_the_st
     assert rates[0] * 0.01 == pytest.approx((1 << 20) + (6 << 20) - (5 << 20) / 210 * 100)
 
 
-def test_a_late_sample_of_slow_io_holds_whole_ios_over_a_longer_time(tmp_path):
-    """Rows of one or two I/Os of 1 MiB over 50 to 98 ms, where 50 ms were asked for; none is made up at the start."""
-    late = [(200, 20_480), (400, 12_337), (600, 10_448), (800, 16_516), (1000, 12_337), (1200, 24_674)]
-    written(tmp_path, [(at, rate, 0) for at, rate in late], [(at, 200_000_000, 0) for at, _ in late])
-    found = read_series(tmp_path, "v1", interval_ms=50, runtime_ms=1050, moved={"read": Moved(7 << 20, 7)})
-    done = np.cumsum(found.by_direction["read"].bw_bytes_per_s) * 0.05
-    assert done[-1] == pytest.approx(7 << 20)
-    assert done[0] == pytest.approx(1 << 20, rel=0.01)
-    assert done[12] == pytest.approx(4 << 20, rel=0.01)
-
-
 def test_where_fio_was_late_a_sample_holds_for_the_whole_gap(tmp_path):
     rows = [(10, 100, 0), (40, 100, 0), (50, 100, 0)]
     written(tmp_path, rows, [(at, 5, 0) for at in (10, 40, 50)])

@@ -149,6 +149,10 @@ export interface HeadlineData {
   ties: number[];
   limit: string;
   limit_probability: number | null;
+  /**
+   * how far this number is to be believed
+   */
+  grade: Trust | null;
 }
 /**
  * Small blocks at the lightest load and at the one with most IOPS.
@@ -172,6 +176,7 @@ export interface LoadReadingData {
   lat_mean_ns: number | null;
   lat_p99_ns: number | null;
   estimated: boolean;
+  grade: Trust | null;
 }
 /**
  * How often something was found. probability: mean of what was stated, or null.
@@ -828,5 +833,6 @@ export const DoubtCode = {
   FEW_IOS: "few-ios",
   UNFINISHED: "unfinished",
   IMPORTED: "imported",
+  NUMBER: "number",
 } as const;
 export type DoubtCode = (typeof DoubtCode)[keyof typeof DoubtCode];

@@ -37,7 +37,10 @@ class DenseMap(Procedure):
         return expected_text(summary)
 
     def begin(self, journal: Journal, plan: Plan) -> None:
-        plan_replicates(journal, plan)
+        from ioatlas.procedures.dense_map.by_law import chooses
+
+        if not chooses(plan):
+            plan_replicates(journal, plan)
 
     def with_files_in_time(self, plan: Plan, trial: Callable[[Plan], float]) -> Plan:
         from ioatlas.procedures.dense_map.small_files import with_files_in_time
@@ -45,9 +48,10 @@ class DenseMap(Procedure):
         return with_files_in_time(plan, trial)
 
     def steps(self, runner: Runner) -> Steps:
+        from ioatlas.procedures.dense_map.by_law import LawSteps, chooses
         from ioatlas.procedures.dense_map.steps import MapSteps
 
-        return MapSteps(runner)
+        return LawSteps(runner) if chooses(runner.plan) else MapSteps(runner)
 
 
 def plan_replicates(journal: Journal, plan: Plan) -> None:

@@ -61,6 +61,7 @@ class HeadlineData(Model):
     ties: list[int]
     limit: str
     limit_probability: float | None
+    grade: Trust | None = Field(default=None, description="how far this number is to be believed")
 
 
 class LoadReadingData(Model):
@@ -72,6 +73,7 @@ class LoadReadingData(Model):
     lat_mean_ns: float | None
     lat_p99_ns: float | None
     estimated: bool
+    grade: Trust | None = None
 
 
 class SmallIoData(Model):

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Estimates of cells as the law and the loads of each say together; cells that no load made, as the law foretells."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from ioatlas.law.course import Course
+from ioatlas.law.fit import Fit
+from ioatlas.law.read import can_be_told
+from ioatlas.law.told import UNEVEN, Told, grade, tell
+from ioatlas.model.cell import Cell
+from ioatlas.model.estimate import Estimate
+from ioatlas.model.verdict import VerdictClass, VerdictCode, verdict_class
+
+METHOD = "law/1"
+MOST_FORETOLD = 0.35
+"""Half-width of an interval up to which a cell is foretold,"""
+BEYOND = 4.0
+"""and times the largest block and the most I/Os in flight that were seen."""
+DISAGREE, UNSURE = 1.0, 0.5
+FEWEST_IOS = 10
+
+
+def told_estimates(estimates: Sequence[Estimate], fits: Mapping[str, Fit]) -> tuple[Estimate, ...]:
+    """The estimates, those of cells that a law covers with its values; what is no value of the target as it is."""
+    return tuple(
+        _told(e, fits[e.cell.target])
+        if e.cell.target in fits and e.kind == "measured" and e.iops and can_be_told(e.cell) and _is_value(e)
+        else e
+        for e in estimates
+    )
+
+
+def foretold(cells: Iterable[Cell], fits: Mapping[str, Fit]) -> tuple[Estimate, ...]:
+    """Estimates of cells that no load made, where the law is sure enough of them."""
+    found = []
+    for cell in cells:
+        fit = fits.get(cell.target)
+        if fit is None or not can_be_told(cell) or cell.directions[0] not in fit.shape.ways or not _near(cell, fit):
+            continue
+        told = tell(fit, cell, cell.directions[0])
+        if told.half_width <= MOST_FORETOLD:
+            blank = Estimate(cell, cell.directions[0], "predicted", 0, verdict=VerdictCode.PREDICTED, method=METHOD)
+            found.append(_with_values(blank, told))
+    return tuple(found)
+
+
+def _is_value(e: Estimate) -> bool:
+    return verdict_class(e.verdict) is not VerdictClass.SUSPECT or e.verdict is VerdictCode.CLIENT_LIMITED
+
+
+def _near(cell: Cell, fit: Fit) -> bool:
+    """Whether loads of the same pattern and footprint were seen that are not far from a cell."""
+    mine = [
+        course.cell
+        for course in fit.courses
+        if course.counted
+        and course.direction == cell.directions[0]
+        and course.cell.size_bytes == cell.size_bytes
+        and course.cell.sharing == cell.sharing
+    ]
+    if not mine:
+        return False
+    return (
+        max(one.bs_bytes for one in mine) * BEYOND >= cell.bs_bytes >= min(one.bs_bytes for one in mine) / BEYOND
+        and max(one.outstanding for one in mine) * BEYOND >= cell.outstanding
+    )
+
+
+def _told(e: Estimate, fit: Fit) -> Estimate:
+    told = tell(fit, e.cell, e.direction)
+    if not told.loads:
+        return e
+    verdict = e.verdict if e.verdict is VerdictCode.CLIENT_LIMITED else _verdict(told, e, fit.courses)
+    notes = e.notes
+    if not told.by_law and told.off is not None and told.uneven <= UNEVEN:
+        notes = (*notes, f"differs from the law of the target by {math.expm1(told.off):+.0%}: the loads are told")
+    level, reason = grade(told)
+    value = _with_values(e, told)
+    return replace(value, verdict=verdict, notes=notes, grade=level, grade_reason=reason, n_visits=told.loads)
+
+
+def _with_values(e: Estimate, told: Told) -> Estimate:
+    """By Little's law the mean latency of a closed loop follows from its rate."""
+    bs, in_flight = e.cell.bs_bytes, 1e9 * e.cell.outstanding
+    return replace(
+        e,
+        bw_bytes_per_s=told.value * bs,
+        bw_low=told.low * bs,
+        bw_high=told.high * bs,
+        iops=told.value,
+        iops_low=told.low,
+        iops_high=told.high,
+        lat_mean_ns=in_flight / told.value,
+        lat_mean_low_ns=in_flight / told.high,
+        lat_mean_high_ns=in_flight / told.low,
+        method=METHOD,
+    )
+
+
+def _verdict(told: Told, e: Estimate, courses: Sequence[Course]) -> VerdictCode:
+    mine = [course for course in courses if course.counted and course.cell.key == e.cell.key]
+    if sum(float(course.done[-1]) for course in mine if course.direction == e.direction) < FEWEST_IOS:
+        return VerdictCode.TOO_SHORT
+    if told.half_width > DISAGREE:
+        return VerdictCode.RUNS_DISAGREE
+    if told.uneven > UNEVEN:
+        return VerdictCode.UNSTABLE
+    return VerdictCode.UNCERTAIN if told.half_width > UNSURE else VerdictCode.STEADY

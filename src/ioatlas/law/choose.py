@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which load comes next: the one that teaches most about what will be told, in the time that is left.
+
+Of the loads of a map only a few move the main numbers: large blocks and small ones, each way, and one I/O alone (drop
+any other and no main number is less certain). So these come first, for as long as they still fall; then again, since
+how loads differ can be seen in repeats alone; then the other cells.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ioatlas.law.course import Course, still_falls
+from ioatlas.law.read import can_be_told
+from ioatlas.model.cell import Cell
+
+Role = Literal["alone", "large", "small", "heavy"]
+START_SECONDS = 0.35
+"""Of a process, before its first I/O."""
+SMALL_BYTES = 4096
+WAVES = 3
+"""Times that all I/Os in flight come back in a load, at least."""
+MOST_WAVE = 0.04
+"""Share of the budget in which all I/Os in flight must come back once: of slow targets fewer are kept in flight."""
+SHARES: dict[Role, float] = {"alone": 0.03, "large": 0.12, "small": 0.09, "heavy": 0.05}
+"""Of the budget, for the first load of a cell."""
+AGAIN, OTHER = 0.05, 0.02
+"""Likewise for one that repeats a main cell, and for one of any other."""
+SHORTEST_SECONDS, LEAST_SECONDS = 0.5, 0.3
+"""Of a load, and of one that would be missing otherwise."""
+GAP_SECONDS = 0.15
+"""Between two loads of one process."""
+LONGEST_SECONDS = 60.0
+MOST_RUN_ON = 2
+"""Loads of a cell that are made because the one before still fell."""
+MOST_LOADS = 12
+
+
+@dataclass(frozen=True)
+class Next:
+    """A load to be made. why: what it is for. wave: seconds in which all that it keeps in flight comes back once."""
+
+    cell: Cell
+    direction: str
+    seconds: float
+    why: str
+    wave: float = 0.0
+
+
+@dataclass(frozen=True)
+class Main:
+    """A cell that a main number rests on."""
+
+    cell: Cell
+    direction: str
+    role: Role
+
+
+def main_cells(cells: Sequence[Cell], courses: Sequence[Course], total: float) -> list[Main]:
+    """What the main numbers rest on, in the order in which they are first measured."""
+    plain = [cell for cell in cells if can_be_told(cell)]
+    found: list[Main] = []
+    for direction in ("read", "write"):
+        mine = [cell for cell in plain if cell.directions == (direction,)]
+        if not mine:
+            continue
+        small = _nearest_small(mine)
+        light = min(small, key=lambda cell: cell.outstanding)
+        full = max(small, key=lambda cell: cell.outstanding)
+        large = _large(mine)
+        chosen = _in_time(large, courses, direction, total)
+        heavy = max(large, key=lambda cell: cell.outstanding)
+        found += [Main(light, direction, "alone"), Main(chosen, direction, "large"), Main(full, direction, "small")]
+        if heavy.outstanding > chosen.outstanding and _wave(heavy, courses, direction) <= MOST_WAVE * total:
+            found.append(Main(heavy, direction, "heavy"))
+    first = {"alone": 0, "large": 1, "small": 3, "heavy": 5}
+    later = {("alone", "write"): 4, ("large", "read"): 2}
+    if sum(course.seconds for course in courses if not course.visit_id) >= SHARES["large"] * total:
+        later["large", "write"] = 4  # the files were written in large blocks: that was such a load
+    order = sorted(found, key=lambda one: later.get((one.role, one.direction), first[one.role]))
+    return list({(one.cell.key, one.direction): one for one in reversed(order)}.values())[::-1]
+
+
+def _nearest_small(cells: Sequence[Cell]) -> list[Cell]:
+    """Cells of the block size nearest to 4 KiB, random where there are such, over the largest range."""
+    chosen = [cell for cell in cells if cell.rw.startswith("rand")] or list(cells)
+    bs = min((cell.bs_bytes for cell in chosen), key=lambda size: abs(math.log(size / SMALL_BYTES)))
+    return _over_most([cell for cell in chosen if cell.bs_bytes == bs])
+
+
+def _large(cells: Sequence[Cell]) -> list[Cell]:
+    """Cells of the largest blocks, sequential where there are such, over the largest range."""
+    chosen = [cell for cell in cells if not cell.rw.startswith("rand")] or list(cells)
+    bs = max(cell.bs_bytes for cell in chosen)
+    return _over_most([cell for cell in chosen if cell.bs_bytes == bs])
+
+
+def _over_most(cells: Sequence[Cell]) -> list[Cell]:
+    most = max(cell.size_bytes for cell in cells)
+    return [cell for cell in cells if cell.size_bytes == most]
+
+
+def _bytes_per_s(courses: Iterable[Course], direction: str) -> float | None:
+    """The best rate that lasted, of this direction, else of any."""
+    rates = [(course.direction == direction, course.tail * course.bs) for course in courses]
+    return max(rates)[1] if rates else None
+
+
+def _wave(cell: Cell, courses: Sequence[Course], direction: str) -> float:
+    """Seconds in which all that a cell keeps in flight comes back once; 0 while nothing is known."""
+    large = [course for course in courses if course.bs >= cell.bs_bytes / 2]
+    rate = _bytes_per_s(large or courses, direction)
+    return cell.bs_bytes * cell.outstanding / rate if rate else 0.0
+
+
+def _in_time(cells: Sequence[Cell], courses: Sequence[Course], direction: str, total: float) -> Cell:
+    """The cell with about 8 I/Os in flight, fewer where these take long to come back."""
+    able = [cell for cell in cells if _wave(cell, courses, direction) <= MOST_WAVE * total]
+    lightest = [min(cells, key=lambda cell: cell.outstanding)]
+    return min(able or lightest, key=lambda cell: (abs(math.log2(cell.outstanding / 8)), cell.outstanding))
+
+
+def unsettled(course: Course) -> bool:
+    """Whether more of the same load is needed: it still falls, or it fell too late for what lasts to be seen."""
+    return still_falls(course) or (course.fell and course.flat_seconds < 0.4 * course.seconds)
+
+
+def next_load(
+    cells: Sequence[Cell], courses: Sequence[Course], *, total: float, left: float, seed: int = 0
+) -> Next | None:
+    """The next load of a map; None when nothing more is worth its time.
+
+    courses: what was seen so far, the lay-out's among them, in the order of time. total, left: seconds of the budget.
+    """
+    mains = main_cells(cells, courses, total)
+    for one in _wanted(mains, courses, cells, total, seed):
+        fitted = _fitted(one, courses, left)
+        if fitted is not None:
+            return fitted
+    return None
+
+
+def first_loads(cells: Sequence[Cell], courses: Sequence[Course], *, total: float, left: float) -> list[Next]:
+    """Of a budget in which every start of a process counts: the first load of every main cell, for one process."""
+    mains = main_cells(cells, courses, total)
+    made = _made(courses)
+    missing = [main for main in mains if (main.cell.key, main.direction) not in made and main.role != "heavy"]
+    if len(missing) < len(mains) - sum(main.role == "heavy" for main in mains):
+        return []
+    room = left - START_SECONDS
+    weight = sum(SHARES[main.role] for main in missing)
+    found: list[Next] = []
+    for main in missing:
+        wave = _wave(main.cell, courses, main.direction)
+        seconds = max(LEAST_SECONDS, SHARES[main.role] / weight * room - wave)
+        if seconds + wave + GAP_SECONDS <= room - sum(one.seconds + one.wave + GAP_SECONDS for one in found):
+            found.append(Next(main.cell, main.direction, seconds, "first", wave))
+    return found
+
+
+def _made(courses: Iterable[Course]) -> dict[tuple[str, str], list[Course]]:
+    made: dict[tuple[str, str], list[Course]] = {}
+    for course in courses:
+        made.setdefault((course.cell.key, course.direction), []).append(course)
+    return made
+
+
+def _fitted(wanted: Next, courses: Sequence[Course], left: float) -> Next | None:
+    """The load as long as it should run, shorter where a main number would be missing otherwise; None when it takes too
+    long.
+    """
+    wave = _wave(wanted.cell, courses, wanted.direction)
+    room = left - START_SECONDS - wave
+    seconds = min(LONGEST_SECONDS, max(SHORTEST_SECONDS, wanted.seconds, WAVES * wave))
+    if seconds > room:
+        if wanted.why not in ("first", "on") or room < max(LEAST_SECONDS, wave):
+            return None
+        seconds = room
+    return Next(wanted.cell, wanted.direction, seconds, wanted.why, wave)
+
+
+def _wanted(
+    mains: Sequence[Main], courses: Sequence[Course], cells: Sequence[Cell], total: float, seed: int
+) -> Iterable[Next]:
+    made = _made(courses)
+    last = courses[-1] if courses else None
+    for main in mains:
+        mine = made.get((main.cell.key, main.direction), [])
+        if last is not None and mine and mine[-1] is last and len(mine) <= MOST_RUN_ON and unsettled(last):
+            yield Next(main.cell, main.direction, max(last.seconds, 0.7 * SHARES[main.role] * total), "on")
+    yield from (
+        Next(main.cell, main.direction, SHARES[main.role] * total, "first")
+        for main in mains
+        if (main.cell.key, main.direction) not in made
+    )
+    main_keys = {(main.cell.key, main.direction) for main in mains}
+    others = [(cell, way) for cell in cells for way in cell.directions if (cell.key, way) not in main_keys]
+    random.Random(seed).shuffle(others)  # noqa: S311 - an order, not a secret
+    for count in range(2, MOST_LOADS):
+        for main in mains:
+            if main.role != "heavy" and len(made.get((main.cell.key, main.direction), [])) < count:
+                yield Next(main.cell, main.direction, AGAIN * total, "again")
+        for cell, way in others:
+            if len(made.get((cell.key, way), [])) < count - 1:
+                yield Next(cell, way, OTHER * total, "other")

@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The datum: the time course of one load, I/Os completed from moment to moment, cut into a few bins."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ioatlas.model.cell import Cell, OptionValue
+from ioatlas.model.outcomes import LaidOut
+from ioatlas.model.visit import Visit
+
+Floats = NDArray[np.float64]
+
+EVEN_BINS = 16
+EARLY_BINS = (128, 64, 32, 16, 8, 4, 2)
+"""Bins are even in time, but for the start, where a load changes most: it is cut by halves."""
+FEWEST_IOS, MOST_FEWEST = 3, 8
+COUNT = 0.7
+"""Relative error of a bin is this over its I/Os: a completion falls on one or the other side of an edge."""
+CLOCK_SECONDS = 1e-3
+"""fio's logs tell whole milliseconds."""
+FALL = 1.05
+"""A load fell where it was so many times faster before its kink than after it,"""
+LEAST_LAID_MS = 300
+"""Of a file's writing that tells of the law: a shorter one is over before it is under way."""
+DROP, SURE = 0.15, 3.0
+"""A load still fell where its last bins lie so far below the middle ones, as a share and in standard deviations."""
+CLEAR = 4.0
+"""and that is more than so many standard errors of its last rate."""
+
+
+@dataclass(frozen=True)
+class Course:
+    """One load as it was seen.
+
+    start: seconds since the first load of the target began. edges, done: seconds since its own start and I/Os completed
+    up to then, shape (bins + 1), both from 0. moved: I/Os completed in all, what came back after its end included;
+    ended: when the last of them did. counted: whether it tells of the law; else only what it took from credit is known.
+    """
+
+    cell: Cell
+    direction: str
+    start: float
+    edges: Floats
+    done: Floats
+    moved: float
+    ended: float
+    visit_id: int = 0
+    counted: bool = True
+    fits: bool = True
+    """Whether the law is fitted to it; what no law of the target describes is told as it was seen."""
+
+    @property
+    def taught(self) -> bool:
+        """Whether the law rests on it."""
+        return self.counted and self.fits
+
+    @property
+    def bs(self) -> float:
+        return float(self.cell.bs_bytes)
+
+    @property
+    def outstanding(self) -> float:
+        return float(self.cell.outstanding)
+
+    @property
+    def random(self) -> bool:
+        return self.cell.rw.startswith("rand")
+
+    @cached_property
+    def rates(self) -> Floats:
+        """I/Os a second of each bin."""
+        return np.diff(self.done) / np.diff(self.edges)
+
+    @cached_property
+    def kink(self) -> int:
+        """The edge at which credit ran out, if it did: where the course lies highest above its own last rate."""
+        return int(np.argmax(self.done - self.tail * self.edges))
+
+    @cached_property
+    def tail(self) -> float:
+        """I/Os a second in the last part of the load: its last two fifths."""
+        begin = int(np.searchsorted(self.edges, 0.6 * self.edges[-1]))
+        begin = min(begin, self.edges.size - 2)
+        return float((self.done[-1] - self.done[begin]) / (self.edges[-1] - self.edges[begin]))
+
+    @cached_property
+    def before(self) -> float:
+        """I/Os a second up to the kink; the tail's where there is none."""
+        kink = self.kink
+        return float(self.done[kink] / self.edges[kink]) if 0 < kink < self.edges.size - 1 else self.tail
+
+    @cached_property
+    def fell(self) -> bool:
+        """Whether it was a good deal faster at first, by more I/Os than chance gives."""
+        excess = float(self.done[self.kink] - self.tail * self.edges[self.kink])
+        least = max(FEWEST_IOS, min(self.outstanding, MOST_FEWEST))
+        # I/Os in flight may come back together: a count may be off by half of them at any edge.
+        if excess <= FEWEST_IOS + self.outstanding / 2:
+            return False
+        if self.before <= FALL * self.tail or self.done[self.kink] < least:
+            return False
+        after = np.log(self.rates[self.kink :])
+        rough = float(after.std(ddof=1)) / math.sqrt(after.size) if after.size > 2 else 0.0
+        return math.log(self.before / self.tail) > CLEAR * rough
+
+    @cached_property
+    def seconds(self) -> float:
+        return float(self.edges[-1])
+
+    @cached_property
+    def flat_seconds(self) -> float:
+        """How long it ran after its kink."""
+        return self.seconds - (float(self.edges[self.kink]) if self.fell else 0.0)
+
+
+def still_falls(course: Course) -> bool:
+    """Whether a load's speed had not settled when it ended: its last bins lie below the middle ones."""
+    rates = course.rates
+    if rates.size < 6:
+        return False
+    middle, last = rates[rates.size // 4 : -2], rates[-2:]
+    drop = 1 - float(last.mean()) / float(np.median(middle))
+    sure = SURE * float(np.std(middle)) / float(np.median(middle)) / math.sqrt(2)
+    return drop > max(DROP, sure) and bool((last < np.median(middle)).all())
+
+
+def cut(edges: Floats, done: Floats, outstanding: float) -> tuple[Floats, Floats]:
+    """About 20 bins of a course: even in time, finer at the start; each holds a few I/Os and ends with one.
+
+    edges, done: seconds and I/Os up to then, both from 0.
+    """
+    total = float(edges[-1])
+    wanted = sorted({*(total * k / EVEN_BINS for k in range(1, EVEN_BINS + 1)), *(total / k for k in EARLY_BINS)})
+    least = max(FEWEST_IOS, min(outstanding, MOST_FEWEST))
+    chosen = [0]
+    for moment in wanted:
+        at = int(np.searchsorted(edges, moment - 1e-9))
+        at = min(at, edges.size - 1)
+        if at > chosen[-1] and done[at] - done[chosen[-1]] >= least:
+            chosen.append(at)
+    if chosen[-1] != edges.size - 1:
+        if len(chosen) > 1:
+            chosen[-1] = edges.size - 1
+        else:
+            chosen.append(edges.size - 1)
+    return edges[chosen], done[chosen]
+
+
+def course_of(visit: Visit, cell: Cell, first: float, asked_ms: float | None = None) -> list[Course]:
+    """The courses of a visit, one for each direction. first: when the first load began, seconds since the epoch."""
+    found = []
+    for part in visit.parts:
+        series = part.series
+        if not part.total_ios or not part.runtime_ms or not part.io_bytes:
+            continue
+        ends = np.asarray(series.end_ms, dtype=float) / 1000
+        moved = np.asarray(series.bw_bytes_per_s, dtype=float) * series.interval_ms / 1000
+        if asked_ms is not None:  # what comes back after its end is no more asked for
+            kept = max(1, int((ends <= asked_ms / 1000 + 1e-9).sum()))
+            ends, moved = ends[:kept], moved[:kept]
+        counted = len(cell.block_sizes) == 1 and cell.loop == "closed" and len(visit.parts) == 1
+        found.append(
+            _course(
+                cell,
+                part.direction,
+                visit.started_at - first,
+                (ends, moved * part.total_ios / part.io_bytes),
+                (float(part.total_ios), part.runtime_ms / 1000),
+                visit.visit_id,
+                counted=counted and not visit.discarded,
+            )
+        )
+    return found
+
+
+def _course(
+    cell: Cell,
+    direction: str,
+    start: float,
+    logged: tuple[Floats, Floats],
+    whole: tuple[float, float],
+    visit_id: int,
+    *,
+    counted: bool,
+) -> Course:
+    """logged: ends of intervals, s, and I/Os in each. whole: I/Os in all, and seconds until the last of them."""
+    ends, ios = logged
+    edges, done = np.concatenate(([0.0], ends)), np.concatenate(([0.0], np.cumsum(ios)))
+    if done[-1] <= 0:
+        edges, done = np.array([0.0, whole[1]]), np.array([0.0, whole[0]])
+    edges, done = cut(edges, done, cell.outstanding)
+    counted = counted and float(np.diff(done).min()) > 0
+    return Course(cell, direction, start, edges, done, *whole, visit_id, counted=counted)
+
+
+def _laid(one: LaidOut, first: float) -> Course:
+    """The course of a file's writing. It is of no cell of the map: of one in sequence, as it was."""
+    options: dict[str, OptionValue] = {
+        "rw": "write",
+        "bs": one.bs_bytes,
+        "iodepth": one.iodepth,
+        "size": max(one.moved_bytes, one.bs_bytes),
+    }
+    ios = np.asarray(one.interval_bytes, dtype=float) / one.bs_bytes
+    ends = np.arange(1.0, ios.size + 1) * one.interval_ms / 1000
+    return _course(
+        Cell.of(one.target, options),
+        "write",
+        one.started_at - first,
+        (ends, ios),
+        (one.moved_bytes / one.bs_bytes, one.ran_ms / 1000),
+        0,
+        counted=bool(ios.size) and one.ran_ms >= LEAST_LAID_MS,
+    )
+
+
+def courses_of(
+    visits: Iterable[Visit],
+    cells: Mapping[str, Cell],
+    asked_ms: Mapping[int, int],
+    laid_out: Iterable[LaidOut] = (),
+) -> list[Course]:
+    """Courses of all loads of one target, in the order of time."""
+    made = [visit for visit in visits if visit.cell_key in cells and visit.parts]
+    files = [one for one in laid_out if one.started_at and one.moved_bytes]
+    first = min([*(visit.started_at for visit in made), *(one.started_at for one in files)], default=0.0)
+    found = [
+        course
+        for visit in made
+        for course in course_of(visit, cells[visit.cell_key], first, asked_ms.get(visit.visit_id))
+    ]
+    return sorted([*found, *(_laid(one, first) for one in files)], key=lambda course: course.start)
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Spread of a law's residuals, in logarithms. within: of a sixteenth of a load; between: of whole loads."""
+
+    within: float = 0.15
+    between: float = 0.15
+    early: Mapping[int, float] = field(default_factory=dict)
+
+
+def variance(course: Course, within: Floats | float) -> Floats:
+    """Variance of the logarithm of each bin's rate, shape (..., bins). within: shape (...) or a number."""
+    length, ios = np.diff(course.edges), np.diff(course.done)
+    share = np.maximum(1.0, course.seconds / EVEN_BINS / length)
+    fixed = (COUNT / ios) ** 2 + (CLOCK_SECONDS / length) ** 2
+    fixed[0] += (min(course.outstanding, float(ios[0])) / (2 * ios[0])) ** 2
+    if course.fell:  # before the kink the client and the device show; what comes after is the limiter, which is exact
+        kink = course.kink
+        steps = np.abs(np.diff(np.log(course.rates[:kink]))) if kink > 2 else np.zeros(0)
+        rough = max(0.03, float(np.median(steps)) if steps.size else 0.1)
+        fixed[:kink] += rough**2
+        fixed[max(0, kink - 1) : kink + 1] += 0.3**2
+    spread = np.asarray(within, dtype=float)[..., None] ** 2
+    return np.asarray(spread * share + fixed)

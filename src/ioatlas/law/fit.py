@@ -1,0 +1,442 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fitting a law to the courses of loads: starts from their kinks and tails, parts by evidence, errors by likelihood."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from scipy.optimize import least_squares
+
+from ioatlas.law.course import FALL, FEWEST_IOS, Course, Floats, Noise, variance
+from ioatlas.law.model import DEVICE, Limiter, Shape, Stack, expected
+
+WITHIN = np.geomspace(0.003, 0.6, 11)
+BETWEEN = np.concatenate(([0.0], np.geomspace(0.002, 0.8, 12)))
+HUBER = 3.0
+"""Standard deviations beyond which a residual counts by its size, no more by its square."""
+ANNEAL = (0.15, 0.04)
+"""Noise with which starts are first improved: kinks make many optima, and wide noise passes over the small ones."""
+SMALL = 0.015
+"""Noise with which a good start is fitted first."""
+FINISHED = 2
+"""Starts that are followed to the end."""
+EACH, LAST = 8, 15
+"""Evaluations of a start at each noise, and of one that is followed to the end."""
+ENDLESS = 12.0
+"""Logarithm of how many times a credit is multiplied that is to last."""
+DRIFT_GAIN = 5.0
+"""Logarithm of the odds from which a drift is taken for one: it explains whatever else is not in the law."""
+APART, LEAST_APART, MOST_APART = 5.0, 0.15, 0.2
+"""A load lies apart from so many usual deviations on, and this as a logarithm; of how many loads that is believed."""
+LIKELY = 0.1
+"""Spread between loads that is granted until the parameters have had their chance."""
+STEP = 1e-4
+BOTH = ("read", "write")
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A law with its posterior: parameters are normal about theta (parameters,) with covariance, on the scale of
+    logarithms. evidence: logarithm of the marginal likelihood by Laplace's method.
+    """
+
+    shape: Shape
+    theta: Floats
+    covariance: Floats
+    noise: Noise
+    evidence: float
+    courses: tuple[Course, ...]
+    stack: Stack
+
+    @cached_property
+    def foretold(self) -> dict[int, Floats]:
+        """Logarithm of each bin's rate by the law, credit included: of loads that taught it, by their place."""
+        told = expected(self.shape, self.theta[None, :], self.stack)[0]
+        places = [place for place, course in enumerate(self.courses) if course.taught]
+        return {place: row[: self.courses[place].edges.size - 1] for place, row in zip(places, told, strict=True)}
+
+    @cached_property
+    def residuals(self) -> list[Floats]:
+        """Of each load that taught it: logarithm of what was seen over what the law says, by bin."""
+        return [np.log(self.courses[place].rates) - row for place, row in self.foretold.items()]
+
+
+class _Problem:
+    """One shape on given courses: prior, residuals, Jacobian."""
+
+    def __init__(self, shape: Shape, courses: Sequence[Course], stack: Stack, mean: Floats, spread: Floats) -> None:
+        self.shape, self.courses, self.stack = shape, courses, stack
+        self.counted = [course for course in courses if course.taught]
+        self.mean, self.spread = mean, spread
+        self.seen = seen_logs(self.counted, stack)
+
+    def whiteners(self, noise: Noise) -> tuple[Floats, float]:
+        """Of each course the inverse Cholesky factor of its covariance, shape (loads, bins, bins) with zeros beyond its
+        last bin; and the sum of the log determinants.
+        """
+        bins = self.seen.shape[1]
+        found, determinant = np.zeros((len(self.counted), bins, bins)), 0.0
+        for row, course in enumerate(self.counted):
+            spread = np.diag(variance(course, noise.within)) + noise.between**2
+            lower = np.linalg.cholesky(spread)
+            determinant += 2 * float(np.log(np.diag(lower)).sum())
+            found[row, : spread.shape[0], : spread.shape[0]] = np.linalg.inv(lower)
+        return found, determinant
+
+    def residuals(self, theta: Floats, whiteners: Floats) -> Floats:
+        """Whitened residuals and those of the prior, shape (points, bins of all loads + parameters)."""
+        off = self.seen - expected(self.shape, theta, self.stack)
+        white = np.matmul(whiteners, off.transpose(1, 2, 0)).transpose(2, 0, 1)
+        return np.concatenate([white.reshape(theta.shape[0], -1), (theta - self.mean) / self.spread], axis=1)
+
+    def improve(self, theta: Floats, noise: Noise, evaluations: int) -> tuple[Floats, float]:
+        """Better parameters and half their sum of squares; beyond HUBER a residual counts less."""
+        whiteners, _ = self.whiteners(noise)
+
+        def value(unit: Floats) -> Floats:
+            return np.asarray(self.residuals((self.mean + unit * self.spread)[None, :], whiteners)[0])
+
+        def slope(unit: Floats) -> Floats:
+            return self._slope(self.mean + unit * self.spread, whiteners) * self.spread
+
+        start = (theta - self.mean) / self.spread
+        found = least_squares(
+            value, start, jac=slope, method="trf", loss="huber", f_scale=HUBER, max_nfev=evaluations, x_scale=1.0
+        )
+        return self.mean + found.x * self.spread, float(found.cost)
+
+    def _slope(self, theta: Floats, whiteners: Floats) -> Floats:
+        """Jacobian of the residuals by differences, all points at once; shape (bins + parameters, parameters)."""
+        points = np.concatenate([theta[None, :], theta + STEP * np.eye(theta.size)])
+        values = self.residuals(points, whiteners)
+        return np.asarray(((values[1:] - values[0]) / STEP).T)
+
+    def fit_noise(self, theta: Floats) -> Noise:
+        """Spread inside loads and between them by restricted likelihood over a grid (Patterson and Thompson 1971): the
+        parameters are integrated out, or they would take up most of what loads differ by. Covariances of loads are
+        inverted by Sherman and Morrison's formula.
+        """
+        points = np.concatenate([theta[None, :], theta + STEP * np.eye(theta.size)])
+        told = expected(self.shape, points, self.stack)
+        slopes = (told[1:] - told[0]).transpose(1, 2, 0) / STEP
+        off_all = np.clip(self.seen - told[0], -1.0, 1.0)
+        between = BETWEEN[None, :] ** 2
+        cost = np.zeros((WITHIN.size, BETWEEN.size))
+        precision = np.zeros((WITHIN.size, BETWEEN.size, theta.size, theta.size)) + np.diag(1 / self.spread**2)
+        pull = np.zeros((WITHIN.size, BETWEEN.size, theta.size)) - (theta - self.mean) / self.spread**2
+        for row, course in enumerate(self.counted):
+            bins = course.edges.size - 1
+            off, slope = off_all[row, :bins], slopes[row, :bins]
+            weights = 1 / variance(course, WITHIN)
+            total = weights.sum(axis=1)[:, None]
+            shrunk = between / (1 + between * total)
+            first, heavy = weights @ off, weights @ slope
+            cost += (weights @ off**2)[:, None] - shrunk * first[:, None] ** 2
+            cost += np.log(1 + between * total) - np.log(weights).sum(axis=1)[:, None]
+            inside = (weights[:, :, None] * slope).transpose(0, 2, 1) @ slope
+            outer = heavy[:, :, None] * heavy[:, None, :]
+            precision += inside[:, None] - shrunk[..., None, None] * outer[:, None]
+            pull += ((weights * off) @ slope)[:, None] - shrunk[..., None] * (heavy * first[:, None])[:, None]
+        cost -= (pull * np.linalg.solve(precision, pull[..., None])[..., 0]).sum(axis=-1)
+        cost += np.linalg.slogdet(precision)[1]
+        place, column = np.unravel_index(int(np.argmin(cost)), cost.shape)
+        return Noise(float(WITHIN[place]), float(BETWEEN[column]))
+
+    def evidence(self, theta: Floats, noise: Noise) -> tuple[float, Floats]:
+        """Logarithm of the marginal likelihood by Laplace's method, and the covariance of the parameters."""
+        whiteners, determinant = self.whiteners(noise)
+        values = self.residuals(theta[None, :], whiteners)[0]
+        size = np.abs(values)
+        lost = float(np.where(size <= HUBER, values**2, 2 * HUBER * size - HUBER**2).sum())
+        weights = np.sqrt(np.where(size <= HUBER, 1.0, HUBER / np.maximum(size, HUBER)))
+        slope = self._slope(theta, whiteners) * weights[:, None]
+        precision = slope.T @ slope + 1e-9 * np.diag(1 / self.spread**2)
+        factor = cho_factor(precision, lower=True)
+        spread = 2 * float(np.log(np.diag(factor[0])).sum()) + 2 * float(np.log(self.spread).sum())
+        return -0.5 * (lost + determinant + spread), np.asarray(cho_solve(factor, np.eye(theta.size)))
+
+
+def seen_logs(counted: Sequence[Course], stack: Stack) -> Floats:
+    """Logarithm of the rates that were seen, shape (loads, most bins), 0 beyond a course's last bin."""
+    found = np.zeros(stack.ends.shape)
+    for row, course in enumerate(counted):
+        found[row, : course.edges.size - 1] = np.log(course.rates)
+    return found
+
+
+# -- priors and starts ---------------------------------------------------------------------------------------
+
+
+def _device_prior(shape: Shape, courses: Sequence[Course]) -> tuple[dict[str, float], dict[str, float]]:
+    """Centres and standard deviations of the logarithms, from the lightest and the fastest that was seen."""
+    centre, spread = {"corner": 0.7, "knee": math.log(4)}, {"corner": 1.0, "knee": 0.6}
+    for way in shape.ways:
+        mine = [course for course in courses if course.direction == way] or list(courses)
+        lightest = min(mine, key=lambda course: (course.outstanding, course.bs))
+        alone = lightest.outstanding / float(np.median(lightest.rates))
+        fastest = max(float(course.rates.max()) for course in mine)
+        most = max(float(course.rates.max()) * course.bs for course in mine)
+        values = (math.log(alone), math.log(0.4 / most), math.log(1.5 * fastest), math.log(1.2 * most))
+        for part, value, width in zip(DEVICE, values, (2.0, 1.5, 1.5, 1.0), strict=True):
+            centre[f"{way}.{part}"], spread[f"{way}.{part}"] = value, width
+    if shape.seek != "none":
+        centre["seek"] = min(centre[f"{way}.latency"] for way in shape.ways)
+        spread["seek"] = 1.5
+    if shape.drifts:
+        length = max(course.start + course.seconds for course in courses)
+        centre["drift"], spread["drift"] = 0.0, 0.5
+        centre["drift_seconds"], spread["drift_seconds"] = math.log(length / 2), 1.0
+    return centre, spread
+
+
+@dataclass(frozen=True)
+class _Start:
+    """Where a limiter is looked for: rate, size, and how much faster than the rate its peak is."""
+
+    rate: float
+    size: float
+    peak: float
+
+
+def _draw_down(courses: Sequence[Course], limiter: Limiter, rate: float) -> float:
+    """The most that loads took beyond what came back at a rate, through all loads and pauses; in the limiter's unit."""
+    lost, most, clock = 0.0, 0.0, 0.0
+    for course in courses:
+        if limiter.refills:
+            lost = max(0.0, lost - rate * max(0.0, course.start - clock))
+        clock = max(clock, course.start + course.ended)
+        if not limiter.covers(course.direction):
+            if limiter.refills:
+                lost = max(0.0, lost - rate * course.ended)
+            continue
+        size = limiter.size(course.bs)
+        paths = lost + course.done * size - (rate * course.edges if limiter.refills else 0.0)
+        kink = course.kink if course.fell else 0
+        most = max(most, float(paths[kink]))
+        lost = max(0.0, float(lost + course.moved * size - (rate * course.ended if limiter.refills else 0.0)))
+    return most
+
+
+def _starts(courses: Sequence[Course], limiter: Limiter) -> list[_Start]:
+    """Where a limiter may lie, by the loads that fell: rates are their tails, sizes the largest draw-down there."""
+    fallen = [course for course in courses if course.taught and course.fell and limiter.covers(course.direction)]
+    if not fallen:
+        return []
+    tails = sorted(course.tail * limiter.size(course.bs) for course in fallen)
+    rates = {tails[0], tails[len(tails) // 2], tails[-1]}
+    most = max(fallen, key=lambda course: (course.before - course.tail) * course.edges[course.kink])
+    peak = max(most.before * limiter.size(most.bs), FALL * tails[-1])
+    return [_Start(rate, max(_draw_down(courses, limiter, rate), 0.05 * rate), peak - rate) for rate in sorted(rates)]
+
+
+# -- search --------------------------------------------------------------------------------------------------
+
+
+def _prior_of(shape: Shape, courses: Sequence[Course], starts: Sequence[_Start]) -> tuple[Floats, Floats]:
+    centre, spread = _device_prior(shape, courses)
+    for number, start in enumerate(starts):
+        for part, value in zip(("rate", "size", "peak"), (start.rate, start.size, start.peak), strict=True):
+            centre[f"{number}.{part}"], spread[f"{number}.{part}"] = math.log(max(value, 1e-12)), 2.0
+    return np.array([centre[name] for name in shape.names]), np.array([spread[name] for name in shape.names])
+
+
+def _begin(shape: Shape, mean: Floats, before: Fit | None) -> Floats:
+    """Start of the device's parameters: from a fit without the new part, where there is one."""
+    theta = mean.copy()
+    if before is not None:
+        for name, place in before.shape.index.items():
+            if name in shape.index:
+                theta[shape.index[name]] = before.theta[place]
+    return theta
+
+
+def _fit_shape(
+    shape: Shape, courses: Sequence[Course], choices: Sequence[Sequence[_Start]], before: Fit | None
+) -> Fit | None:
+    """The best fit of a shape. choices: starts of all its limiters together; before: of a shape with fewer parts."""
+    tried: list[tuple[float, Floats, _Problem]] = []
+    stack = before.stack if before is not None else Stack.of(courses, shape.ways)
+    for starts in choices or [()]:
+        mean, spread = _prior_of(shape, courses, starts)
+        problem = _Problem(shape, courses, stack, mean, spread)
+        for start in _devices(shape, mean, before, anew=bool(starts)):
+            theta, cost = start, math.inf
+            for level in ANNEAL:
+                theta, cost = problem.improve(theta, Noise(level, level), EACH)
+            tried.append((cost, theta, problem))
+    if not tried:
+        return None
+    tried.sort(key=lambda one: one[0])
+    return max((_finish(problem, theta) for _, theta, problem in tried[:FINISHED]), key=lambda fit: fit.evidence)
+
+
+def _finish(problem: _Problem, theta: Floats) -> Fit:
+    """The fit from a good start. Noise follows once the parameters fit at a small one: else all is called noise."""
+    theta, _ = problem.improve(theta, Noise(SMALL, SMALL), LAST)
+    for most in (LIKELY, LIKELY, math.inf):
+        noise = problem.fit_noise(theta)
+        theta, _ = problem.improve(theta, replace(noise, between=min(noise.between, most)), LAST)
+    noise = problem.fit_noise(theta)
+    evidence, covariance = problem.evidence(theta, noise)
+    return Fit(problem.shape, theta, covariance, noise, evidence, tuple(problem.courses), problem.stack)
+
+
+def _devices(shape: Shape, mean: Floats, before: Fit | None, *, anew: bool) -> Iterator[Floats]:
+    """Starts of the device: as fitted before, and, where a limiter may have hidden it, as fast as ever seen."""
+    if before is not None:
+        yield _begin(shape, mean, before)
+    if before is None or anew:
+        yield mean.copy()
+
+
+def _moves(fit: Fit, courses: Sequence[Course]) -> Iterator[tuple[Shape, list[list[_Start]]]]:
+    """Shapes with one part more, or two that come together, each with the starts of all its limiters."""
+    have = fit.shape.limiters
+    fallen = {course.direction for course in courses if course.taught and course.fell}
+    known = [
+        _Start(*(float(fit.shape.value(fit.theta, f"{number}.{part}")) for part in ("rate", "size", "peak")))
+        for number in range(len(have))
+    ]
+    candidates: list[tuple[Limiter, ...]] = []
+    ways = fit.shape.ways
+    if len(ways) > 1:
+        candidates += [(Limiter("ios", BOTH), Limiter("bytes", BOTH)), (Limiter("bytes", BOTH),)]
+        candidates += [(Limiter("bytes", ("read",)), Limiter("bytes", ("write",)))]
+    candidates += [(Limiter("bytes", (way,)),) for way in ways]
+    if len(ways) > 1:
+        candidates += [(Limiter("ios", BOTH),), (Limiter("ios", ("read",)), Limiter("ios", ("write",)))]
+    candidates += [(Limiter("ios", (way,)),) for way in ways]
+    candidates += [(Limiter("bytes", ("write",), refills=False),)] if "write" in ways else []
+    for added in candidates:
+        if any(one in have for one in added) or len(have) + len(added) > 3:
+            continue
+        if not all(fallen & set(one.ways) for one in added):
+            continue
+        starts = [_starts(courses, one) for one in added]
+        if len(added) == 1:
+            choices = [[*known, start] for start in starts[0]]
+        else:  # I/Os by small blocks and bytes by large ones: the least of each unit's tails
+            choices = [[*known, *(each[place] for each in starts)] for place in (0, -1)]
+        yield replace(fit.shape, limiters=(*have, *added)), choices
+
+
+def has_witness(fit: Fit, number: int) -> bool:
+    """Whether a load saw a limiter's level run out: it fell, and by the law would not have with more credit."""
+    limiter = fit.shape.limiters[number]
+    endless = fit.theta.copy()
+    endless[fit.shape.index[f"{number}.size"]] += ENDLESS
+    told, other = expected(fit.shape, np.stack([fit.theta, endless]), fit.stack)
+    counted = [course for course in fit.courses if course.taught]
+    for course, mine, free in zip(counted, told, other, strict=True):
+        if not (course.fell and limiter.covers(course.direction)):
+            continue
+        kink, bins = course.kink, course.edges.size - 1
+        held = mine[kink:bins] - free[kink:bins]
+        if held.size and np.median(held) < -math.log(FALL) and course.done[-1] - course.done[kink] >= FEWEST_IOS:
+            return True
+    return False
+
+
+def refit(shape: Shape, theta: Sequence[float], courses: Sequence[Course]) -> Fit | None:
+    """The law of these parts, fitted from these parameters on; None where they do not belong together, or a limiter was
+    not seen to run out.
+    """
+    ways = tuple(way for way in BOTH if any(course.taught and course.direction == way for course in courses))
+    if ways != shape.ways or len(theta) != len(shape.names) or not np.isfinite(theta).all():
+        return None
+    start = np.asarray(theta, dtype=float)
+    starts = [
+        _Start(*(float(shape.value(start, f"{number}.{part}")) for part in ("rate", "size", "peak")))
+        for number in range(len(shape.limiters))
+    ]
+    mean, spread = _prior_of(shape, courses, starts)
+    fit = _finish(_Problem(shape, courses, Stack.of(courses, ways), mean, spread), start)
+    return fit if _all_seen(fit) else None
+
+
+def fit_law(courses: Sequence[Course]) -> Fit | None:
+    """The law with the parts for which there is evidence; None where no load counts.
+
+    courses: of one target, in the order of time. Parts are added as long as they make what was seen more probable, by
+    the marginal likelihood, and a limiter only with a load that saw it run out.
+    """
+    fit = _fit_parts(courses)
+    if fit is None:
+        return None
+    apart = _apart(fit)
+    if not apart:
+        return fit
+    return _fit_parts([replace(one, fits=one.visit_id not in apart) for one in courses]) or fit
+
+
+def _apart(fit: Fit) -> frozenset[int]:
+    """Loads that lie far from the law as a whole, if they are few: one that met something else than the target's usual
+    way would make everything else look uncertain.
+    """
+    taught = [course for course in fit.courses if course.taught]
+    means = np.array([float(np.median(off)) for off in fit.residuals])
+    middle = float(np.median(means))
+    usual = max(LEAST_APART / APART, 1.48 * float(np.median(np.abs(means - middle))))
+    far = [course.visit_id for course, mean in zip(taught, means, strict=True) if abs(mean - middle) > APART * usual]
+    ways = {course.direction for course in taught if course.visit_id not in far}
+    return frozenset(far) if len(far) <= MOST_APART * len(taught) and ways == set(fit.shape.ways) else frozenset()
+
+
+def _fit_parts(courses: Sequence[Course]) -> Fit | None:
+    """The law of the loads that are to teach it."""
+    counted = [course for course in courses if course.taught]
+    if not counted:
+        return None
+    ways = tuple(way for way in BOTH if any(course.direction == way for course in counted))
+    kinds = {course.random for course in counted}
+    best = _fit_shape(Shape(ways), courses, [], None)
+    assert best is not None
+    best = _with_seek(best, courses) if len(kinds) > 1 else best
+    for _ in range(3):
+        found = [fit for shape, starts in _moves(best, courses) if (fit := _fit_shape(shape, courses, starts, best))]
+        found = [fit for fit in found if fit.evidence > best.evidence and _all_seen(fit)]
+        if not found:
+            break
+        best = max(found, key=lambda fit: fit.evidence)
+    if len(kinds) > 1 and best.shape.limiters:
+        best = _with_seek(best, courses)
+    return _with_drift(best, courses)
+
+
+def _all_seen(fit: Fit) -> bool:
+    return all(has_witness(fit, number) for number in range(len(fit.shape.limiters)))
+
+
+def _starts_of(fit: Fit) -> list[list[_Start]]:
+    known = [
+        _Start(*(float(fit.shape.value(fit.theta, f"{number}.{part}")) for part in ("rate", "size", "peak")))
+        for number in range(len(fit.shape.limiters))
+    ]
+    return [known] if known else []
+
+
+def _with_seek(fit: Fit, courses: Sequence[Course]) -> Fit:
+    tried = [
+        _fit_shape(replace(fit.shape, seek=kind), courses, _starts_of(fit), fit)
+        for kind in ("none", "latency", "both")
+        if kind != fit.shape.seek
+    ]
+    return max([fit, *(one for one in tried if one is not None)], key=lambda one: one.evidence)
+
+
+def _with_drift(fit: Fit, courses: Sequence[Course]) -> Fit:
+    """With a drift where repeats of a load say so: else credit and drift explain each other."""
+    repeats: dict[tuple[str, str], int] = {}
+    for course in courses:
+        if course.taught:
+            place = (course.cell.key, course.direction)
+            repeats[place] = repeats.get(place, 0) + 1
+    if max(repeats.values(), default=0) < 2:
+        return fit
+    drifted = _fit_shape(replace(fit.shape, drifts=True), courses, _starts_of(fit), fit)
+    return drifted if drifted is not None and drifted.evidence > fit.evidence + DRIFT_GAIN else fit

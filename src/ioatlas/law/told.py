@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a law says of a cell: the rate that lasts, with its interval, and how far that is to be believed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import t as t_quantile
+
+from ioatlas.law.course import Floats, still_falls
+from ioatlas.law.fit import Fit
+from ioatlas.law.model import Loads, Shape, device_rate
+from ioatlas.model.cell import Cell
+from ioatlas.model.summary import Trust
+from ioatlas.model.units import format_duration
+
+WIDE = 2.2
+"""Half-width of an interval in standard deviations: 95% where the variance is itself estimated from a dozen loads."""
+SURE = 0.975
+LEAST_BETWEEN, MOST_BETWEEN = 0.005, 0.05
+"""Bounds of the spread between loads that is taken from the law; at the upper one it is misfit."""
+PER_LOAD = 0.5
+"""Loads that a parameter of the law takes up: it is learned from the course of a load too."""
+FLOOR = 0.004
+"""Least half-width, as a share."""
+OFF = 2.5
+"""Standard errors by which loads of a cell may differ from the law before they are told in its place."""
+PER_PARAMETER = 0.35
+UNEVEN = 0.3
+"""Spread of the last bins of a load from which its rate is a range."""
+GOOD_WIDTH, FAIR_WIDTH = 0.05, 0.15
+"""Half-widths of an interval up to which a number may be good, and fair."""
+GOOD_SECONDS, FAIR_SECONDS = 4.0, 1.5
+"""For how long its loads must have run at the rate that lasts: credit that outlasts them cannot be seen."""
+TOLD_SECONDS = 0.25
+"""Credit of less than this at the sustained rate is how a throttle works, and no burst."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """Of a cell: I/Os a second that last, with a 95% interval. loads: of this very cell. seen_seconds: for how long
+    they ran at the rate that lasts. off: logarithm of what they gave over what the law says; None without any.
+    by_law: whether the law is told rather than the loads.
+    """
+
+    value: float
+    low: float
+    high: float
+    loads: int = 0
+    seen_seconds: float = 0.0
+    off: float | None = None
+    by_law: bool = True
+    uneven: float = 0.0
+    """Spread of its bins beyond what counting gives, as a logarithm."""
+    falls: bool = False
+    """Whether its last load had not settled when it ended."""
+
+    @property
+    def half_width(self) -> float:
+        """As a share of the value, the wider side."""
+        return max(self.high / self.value - 1, 1 - self.low / self.value)
+
+
+def sustained_logs(shape: Shape, theta: Floats, cell: Cell, direction: str) -> Floats:
+    """Logarithm of I/Os a second that last, shape (points,) of theta (points, parameters)."""
+    bs = float(cell.bs_bytes)
+    rate = device_rate(shape, theta, loads_of(shape, cell, direction))[:, 0]
+    for number, limiter in enumerate(shape.limiters):
+        if limiter.covers(direction):
+            rate = np.minimum(rate, shape.value(theta, f"{number}.rate") / limiter.size(bs))
+    logs = np.log(rate)
+    return np.asarray(logs - theta[:, shape.index["drift"]] if shape.drifts else logs)
+
+
+def loads_of(shape: Shape, cell: Cell, direction: str) -> Loads:
+    """A cell as the law's arrays."""
+    return Loads(
+        np.array([shape.ways.index(direction)]),
+        np.array([float(cell.bs_bytes)]),
+        np.array([float(cell.outstanding)]),
+        np.array([cell.rw.startswith("rand")]),
+    )
+
+
+def tell(fit: Fit, cell: Cell, direction: str) -> Told:
+    """What the law and the loads of a cell say of it together."""
+    value, error = _by_law(fit, cell, direction)
+    places = [
+        place
+        for place, one in enumerate(fit.courses)
+        if one.counted and one.direction == direction and one.cell.key == cell.key
+    ]
+    if not places:
+        return _told(value, error**2 + fit.noise.between**2)
+    mine = [fit.courses[place] for place in places]
+    tails = [_tail(place, fit, value) for place in places]
+    between, freedom = _between(fit)
+    weights = np.array([1 / (spread + between) for _, spread, _ in tails])
+    level, own = float(np.average([log for log, _, _ in tails], weights=weights)), 1 / float(weights.sum())
+    off, seen = level - value, sum(course.flat_seconds for course in mine)
+    uneven = max(rough for _, _, rough in tails)
+    falls = still_falls(mine[-1])
+    more = {"loads": len(mine), "seen_seconds": seen, "off": off, "uneven": uneven, "falls": falls}
+    wide = float(t_quantile.ppf(SURE, freedom + 2))
+    if abs(off) > OFF * math.sqrt(error**2 + own) or uneven > UNEVEN:
+        return _told(level, own + (uneven / 2) ** 2 * (uneven > UNEVEN), wide=wide, by_law=False, **more)
+    # Both say it: each with its weight; what they differ by is how far either may be off.
+    share = own / (own + error**2) if error > 0 else 1.0
+    return _told(level - share * off, own * (1 - share) + (share * off) ** 2, wide=wide, **more)
+
+
+def _between(fit: Fit) -> tuple[float, float]:
+    """Variance between loads of one cell, and its degrees of freedom: from all repeats, and from what the law leaves
+    between loads. Where it leaves much, that is its own misfit, and it counts for one repeat only.
+    """
+    left = min(max(fit.noise.between, LEAST_BETWEEN), MOST_BETWEEN)
+    taught = sum(course.taught for course in fit.courses)
+    freedom = 1.0 if left >= MOST_BETWEEN else max(1.0, taught - PER_LOAD * fit.theta.size)
+    squares = freedom * left**2
+    repeated: dict[tuple[str, str], list[float]] = {}
+    for place, course in enumerate(fit.courses):
+        if course.counted:
+            repeated.setdefault((course.cell.key, course.direction), []).append(_tail(place, fit, 0.0)[0])
+    for logs in repeated.values():
+        squares += float(((np.asarray(logs) - np.mean(logs)) ** 2).sum())
+        freedom += len(logs) - 1
+    return squares / freedom, freedom
+
+
+def _by_law(fit: Fit, cell: Cell, direction: str) -> tuple[float, float]:
+    """Logarithm of what lasts and its standard error, by the delta method."""
+    step = 1e-4
+    points = np.concatenate([fit.theta[None, :], fit.theta + step * np.eye(fit.theta.size)])
+    logs = sustained_logs(fit.shape, points, cell, direction)
+    slope = (logs[1:] - logs[0]) / step
+    counted = sum(course.taught for course in fit.courses)
+    free = max(1.0, counted - PER_PARAMETER * fit.theta.size)
+    spread = float(slope @ fit.covariance @ slope) * counted / free
+    return float(logs[0]), math.sqrt(max(0.0, spread))
+
+
+def _tail(place: int, fit: Fit, lasting: float) -> tuple[float, float, float]:
+    """Logarithm of the rate that lasts by one load, its variance from what is seen inside the load, and its unevenness.
+
+    It is the last rate of the load; where credit had not run out, less what the law gives for that. lasting: logarithm
+    of what lasts by the law.
+    """
+    course = fit.courses[place]
+    begin = max(course.kink if course.fell else 0, int(np.searchsorted(course.edges, 0.3 * course.seconds)))
+    begin = min(begin, course.edges.size - 2)
+    ios, length = course.done[-1] - course.done[begin], course.edges[-1] - course.edges[begin]
+    rates = course.rates[begin:]
+    spread = (0.7 / ios) ** 2 + fit.noise.within**2 * max(1.0, course.seconds / 16 / length) / max(1, rates.size)
+    rough = 0.0
+    if rates.size >= 4:
+        logs = np.log(rates)
+        off = logs - logs.mean()
+        variance = float(off @ off) / (logs.size - 1)
+        follow = float(np.clip((off[1:] @ off[:-1]) / max(float(off @ off), 1e-12), 0.0, 0.9))
+        grown = variance / logs.size * (1 + follow) / (1 - follow)
+        spread = max(spread, grown)
+        rough = math.sqrt(variance) - 0.7 / math.sqrt(max(1.0, ios / rates.size))
+    level = math.log(ios / length)
+    if place in fit.foretold:
+        bins = np.diff(course.edges)[begin:]
+        level += lasting - math.log(float((np.exp(fit.foretold[place][begin:]) * bins).sum() / bins.sum()))
+    return level, spread, max(0.0, rough)
+
+
+def _told(log: float, spread: float, *, wide: float = WIDE, **more: object) -> Told:
+    width = max(math.log1p(FLOOR), wide * math.sqrt(spread))
+    return Told(math.exp(log), math.exp(log - width), math.exp(log + width), **more)  # type: ignore[arg-type]
+
+
+def grade(told: Told) -> tuple[Trust, str]:
+    """How far a number is to be believed, and why no further: by its interval, and by how often and for how long it was
+    seen. One load without a repeat is never good; one that had not settled is low, however narrow its interval.
+    """
+    seen = format_duration(told.seen_seconds)
+    if told.falls:
+        return Trust.LOW, "it was still getting slower when its load ended"
+    if told.uneven > UNEVEN:
+        return Trust.LOW, f"its speed varied by ±{per_cent(told.uneven)} while it ran"
+    if told.half_width > FAIR_WIDTH:
+        return Trust.LOW, f"it is known to ±{per_cent(told.half_width)} only"
+    if told.seen_seconds < FAIR_SECONDS:
+        return Trust.LOW, f"it was seen for {seen} only"
+    if told.half_width > GOOD_WIDTH:
+        return Trust.FAIR, f"it is known to ±{per_cent(told.half_width)}"
+    if told.loads < 2:
+        return Trust.FAIR, "it was measured once"
+    if told.seen_seconds < GOOD_SECONDS:
+        return Trust.FAIR, f"it was seen for {seen} only"
+    return Trust.GOOD, ""
+
+
+def per_cent(share: float) -> str:
+    """'12%', '0.4%'."""
+    return f"{float(f'{100 * share:.2g}'):,g}%"

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A map within a budget: each next load is the one that teaches most about what will be told (`law.choose`)."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+from ioatlas.fio.batch import Batch, Section
+from ioatlas.law.choose import Next, first_loads, next_load
+from ioatlas.law.course import Course
+from ioatlas.law.read import can_be_told, courses_by_target
+from ioatlas.model.cell import Cell
+from ioatlas.model.outcomes import KeptLaw, LaidOuts
+from ioatlas.model.purpose import Purpose
+from ioatlas.model.reason import BUDGET_ENDED
+from ioatlas.model.visit import Visit
+from ioatlas.procedures.dense_map.steps import MapSteps
+from ioatlas.results.by_law import keep_laws
+from ioatlas.run.gates import Gates
+from ioatlas.run.plan import Plan
+from ioatlas.run.runner import Runner
+from ioatlas.store.journal import NewVisit, PlannedVisit
+
+PROFILE = "law"
+"""The profile that asks for it: shorter budgets and very slow targets are better served by the usual design yet."""
+MOST_CELLS = 60
+"""Larger maps are left to the adaptive design, which chooses among their cells by a model of the map."""
+THINKING_SHARE, MOST_THINKING_SECONDS = 0.06, 4.0
+"""Kept back of a budget for fitting the law at the end."""
+DRAIN = 1.5
+LEAST_GAP_MS = 50
+
+
+def chooses(plan: Plan) -> bool:
+    """Whether the loads of a plan are chosen by what they teach: a budget, and loads that the law covers."""
+    spec = plan.spec
+    return (
+        spec.profile == PROFILE
+        and spec.budget_seconds is not None
+        and spec.wanted.precision is None
+        and spec.set_ups == 1
+        and not spec.configurations
+        and 0 < len(plan.to_measure) <= MOST_CELLS
+        and any(map(can_be_told, plan.to_measure))
+        and not any(_needs_more(cell) for cell in plan.to_measure)
+    )
+
+
+def _needs_more(cell: Cell) -> bool:
+    """Whether a load is more than so many seconds of one target's time."""
+    return cell.work_bounded or bool(cell.trace) or cell.of_group or cell.of_fleet or cell.state == "fresh"
+
+
+class LawSteps(MapSteps):
+    """One session of a map whose loads are chosen one after another."""
+
+    def __init__(self, runner: Runner) -> None:
+        super().__init__(runner)
+        self._gaps: dict[str, int] = {}
+
+    def make(self) -> bool:
+        runner = self.runner
+        if not self.journal.is_kept(KeptLaw):
+            self.journal.keep(KeptLaw())
+        runner.prepare()
+        self._read_first()
+        self._make_once()  # what a session that was stopped had asked for
+        while asked := self._next():
+            before = len(self.journal.visits())
+            self.journal.add_visits(asked)
+            self._make_once()
+            if len(self.journal.visits()) == before:  # nothing came back in the time there was
+                break
+        keep_laws(self.journal, self.cells)
+        self._verify()
+        return True
+
+    def _make_once(self) -> None:
+        """Make what was asked for. A load that the end of the budget cut short is not planned again."""
+        rows = {row.visit_id: row for row in self.journal.planned(Purpose.SWEEP)}
+        if rows:
+            self.runner.batch(tuple(self.section(row) for row in rows.values()), rows)
+            self.journal.drop_planned(BUDGET_ENDED, purpose=Purpose.SWEEP)
+
+    def _next(self) -> list[NewVisit]:
+        """The next loads; none when nothing more is worth the time that is left."""
+        left, total = self._left_for_sweep(), self.budget.total
+        assert left is not None
+        assert total is not None
+        cells: dict[str, list[Cell]] = {}
+        for cell in self.runner.plan.to_measure:
+            cells.setdefault(cell.target, []).append(cell)
+        seen = courses_by_target(
+            self.journal.visits(with_series=True),
+            self.cells,
+            self.journal.asked_ms(),
+            self.journal.kept(LaidOuts).files,
+        )
+        spent = {name: sum(course.seconds for course in seen.get(name, ())) for name in cells}
+        failed = {key for key, _ in self.journal.failures()}
+        share = 1 / len(cells)
+        for name in sorted(cells, key=lambda one: spent[one]):
+            able = [cell for cell in cells[name] if cell.key not in failed]
+            courses: list[Course] = seen.get(name, [])
+            most = left if len(cells) == 1 else min(left, share * total)
+            if not able:
+                continue
+            first = first_loads(able, courses, total=share * total, left=most) if self.budget.short else []
+            one = next_load(able, courses, total=share * total, left=most, seed=self._seed)
+            found = first or ([one] if one is not None else [])
+            if found:
+                return [self._visit(each, len(courses) + number, alone=not first) for number, each in enumerate(found)]
+        return []
+
+    def _visit(self, wanted: Next, number: int, *, alone: bool) -> NewVisit:
+        self._gaps[wanted.cell.key] = max(LEAST_GAP_MS, int(1000 * DRAIN * wanted.wave))
+        generator = random.Random(f"{self._seed} {number}")  # noqa: S311 - offsets, not secrets
+        made = sum(visit.cell_key == wanted.cell.key for visit in self.journal.visits())
+        runtime_ms = -(-int(1000 * wanted.seconds) // 100) * 100
+        seed = generator.randrange(1, 2**31)
+        return NewVisit(wanted.cell.key, made, seed, Purpose.SWEEP, alone=alone, runtime_ms=runtime_ms)
+
+    # -- where a map judges or times otherwise ---------------------------------------------------------------
+
+    def waiting(self, purpose: Purpose, limit: int) -> list[PlannedVisit]:
+        return self.journal.planned(purpose, limit=limit)
+
+    def section(self, visit: PlannedVisit) -> Section:
+        if visit.purpose is not Purpose.SWEEP or visit.runtime_ms is None:
+            return super().section(visit)
+        return self.runner.section(visit, visit.runtime_ms, self._gaps.get(visit.cell_key, LEAST_GAP_MS))
+
+    def drains_long(self, section: Section) -> bool:  # noqa: ARG002
+        return False
+
+    def out_of_time(self, purpose: Purpose, taken: object) -> bool:  # noqa: ARG002
+        """It was chosen to fit."""
+        return False
+
+    def judge(self, section: Section, visit: Visit, gates: Gates | None) -> tuple[Visit, bool]:
+        """What a course means is the law's business: nothing is cut from it, and none is made again for its shape."""
+        visit, _ = super().judge(section, visit, gates)
+        return replace(visit, window_start_ms=0), False
+
+    def reserve_seconds(self) -> float:
+        total = self.budget.total or 0.0
+        return super().report_seconds() + min(MOST_THINKING_SECONDS, THINKING_SHARE * total)
+
+    def progress(self, batch: Batch) -> dict[str, float]:
+        left = self.budget.left or 0.0
+        return {**super().progress(batch), "seconds_left": round(max(0.0, left), 1)}

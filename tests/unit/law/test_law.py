@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The law against targets that are stepped through time: what it finds, what it tells, and what it must not tell."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ioatlas.law.cells import MOST_FORETOLD, foretold
+from ioatlas.law.choose import main_cells
+from ioatlas.law.fit import fit_law, refit
+from ioatlas.law.limits import burst_findings, limit_of
+from ioatlas.law.model import Limiter
+from ioatlas.law.told import tell
+from ioatlas.model.limit import UNDETERMINED
+from ioatlas.model.summary import Trust
+from tests.unit.law.stepped import MIB, QUICK, Bucket, Target, cell, drawn, mapped
+
+BOTH = ("read", "write")
+
+
+def steady(**more):
+    return Target(dict.fromkeys(BOTH, 1e-3), dict.fromkeys(BOTH, 3000.0), dict.fromkeys(BOTH, 80e6), **more)
+
+
+def numbers(target, courses, fit):
+    """(what lasts, what is told) of every main cell."""
+    return [
+        (target.lasting(main.cell), tell(fit, main.cell, main.direction)) for main in main_cells(QUICK, courses, 60.0)
+    ]
+
+
+def test_a_bucket_is_found_with_its_size_its_rate_and_both_directions():
+    bucket = Bucket("bytes", BOTH, 20e6, 40e6, 60e6)
+    target = steady(buckets=[bucket])
+    courses, _ = mapped(target)
+    fit = fit_law(courses)
+    assert {one.unit for one in fit.shape.limiters} == {"bytes"}
+    assert fit.shape.value(fit.theta, "0.rate") == pytest.approx(20e6, rel=0.1)
+    assert fit.shape.value(fit.theta, "0.size") == pytest.approx(40e6, rel=0.25)
+    for truth, told in numbers(target, courses, fit):
+        assert told.value == pytest.approx(truth, rel=0.25)
+    assert {finding.target for finding in burst_findings({"t": fit})} == {"t"}
+    large = cell("read", MIB, 4)
+    assert limit_of(fit, large, "read").resource in ("rate limit in bytes", UNDETERMINED)
+
+
+def test_no_credit_is_told_of_targets_that_have_none():
+    for seed in range(4):
+        target = replace(drawn(seed), buckets=[])
+        courses, _ = mapped(target)
+        fit = fit_law(courses)
+        assert burst_findings({"t": fit}) == ()
+
+
+def test_what_is_told_holds_on_targets_that_were_drawn():
+    held, errors, sure_and_wrong = [], [], []
+    for seed in range(100, 112):
+        target = drawn(seed)
+        courses, _ = mapped(target)
+        fit = fit_law(courses)
+        for truth, told in numbers(target, courses, fit):
+            error = abs(told.value / truth - 1)
+            errors.append(error)
+            held.append(told.low <= truth <= told.high)
+            sure_and_wrong += [seed] if error > 0.1 and told.half_width < 0.1 else []
+    assert np.median(errors) < 0.02
+    assert np.mean(held) > 0.75
+    assert len(sure_and_wrong) <= 2  # credit that outlasts every load cannot be seen
+
+
+def test_the_device_limits_what_no_limiter_does():
+    target = steady()
+    courses, _ = mapped(target)
+    fit = fit_law(courses)
+    assert limit_of(fit, cell("read", MIB, 16), "read").resource == "target bandwidth"
+    assert limit_of(fit, cell("randread", 4096, 1), "read").resource == "latency"
+    near = limit_of(fit, cell("read", MIB, 16), "read", [("link", 80e6)])
+    assert near.resource == "link"
+
+
+def test_a_cell_that_no_load_made_is_foretold_near_its_truth_or_not_at_all():
+    target = steady()
+    courses, _ = mapped(target, total=40.0)
+    fit = fit_law(courses)
+    made = {course.cell.key for course in courses}
+    missing = [one for one in QUICK if one.key not in made]
+    found = foretold(missing, {"t": fit})
+    assert found
+    for e in found:
+        assert e.kind == "predicted"
+        assert e.iops == pytest.approx(target.lasting(e.cell), rel=MOST_FORETOLD)
+    far = replace(missing[0], options=tuple(dict(missing[0].options, bs=64 * MIB).items()))
+    assert foretold([far], {"t": fit}) == ()
+
+
+def test_a_law_that_was_kept_is_fitted_from_where_it_lay():
+    target = steady()
+    courses, _ = mapped(target)
+    fit = fit_law(courses)
+    again = refit(fit.shape, [float(one) for one in fit.theta], courses)
+    one = cell("read", MIB, 4)
+    assert tell(again, one, "read").value == pytest.approx(tell(fit, one, "read").value, rel=0.05)
+    assert refit(fit.shape, [math.nan] * fit.theta.size, courses) is None
+    assert refit(fit.shape, [0.0], courses) is None
+    invented = replace(fit.shape, limiters=(Limiter("ios", BOTH),))
+    assert refit(invented, [float(one) for one in fit.theta], courses) is None
+
+
+def test_one_load_is_never_good_and_repeats_can_be():
+    target = steady(between=0.003)
+    courses, _ = mapped(target)
+    fit = fit_law(courses)
+    from ioatlas.law.told import grade
+
+    once = tell(fit_law(courses[:7]), courses[3].cell, courses[3].direction)
+    assert grade(once)[0] is not Trust.GOOD
+    grades = {grade(told)[0] for _, told in numbers(target, courses, fit) if told.loads > 1}
+    assert Trust.GOOD in grades
