@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -245,7 +245,6 @@ class Noise:
 
     within: float = 0.15
     between: float = 0.15
-    early: Mapping[int, float] = field(default_factory=dict)
 
 
 def variance(course: Course, within: Floats | float) -> Floats:

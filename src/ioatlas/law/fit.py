@@ -203,6 +203,14 @@ class _Start:
     peak: float
 
 
+def _limiters_at(shape: Shape, theta: Floats) -> list[_Start]:
+    """Where the limiters of a law lie."""
+    return [
+        _Start(*(float(shape.value(theta, f"{number}.{part}")) for part in ("rate", "size", "peak")))
+        for number in range(len(shape.limiters))
+    ]
+
+
 def _draw_down(courses: Sequence[Course], limiter: Limiter, rate: float) -> float:
     """The most that loads took beyond what came back at a rate, through all loads and pauses; in the limiter's unit."""
     lost, most, clock = 0.0, 0.0, 0.0
@@ -298,10 +306,7 @@ def _moves(fit: Fit, courses: Sequence[Course]) -> Iterator[tuple[Shape, list[li
     """Shapes with one part more, or two that come together, each with the starts of all its limiters."""
     have = fit.shape.limiters
     fallen = {course.direction for course in courses if course.taught and course.fell}
-    known = [
-        _Start(*(float(fit.shape.value(fit.theta, f"{number}.{part}")) for part in ("rate", "size", "peak")))
-        for number in range(len(have))
-    ]
+    known = _limiters_at(fit.shape, fit.theta)
     candidates: list[tuple[Limiter, ...]] = []
     ways = fit.shape.ways
     if len(ways) > 1:
@@ -350,10 +355,7 @@ def refit(shape: Shape, theta: Sequence[float], courses: Sequence[Course]) -> Fi
     if ways != shape.ways or len(theta) != len(shape.names) or not np.isfinite(theta).all():
         return None
     start = np.asarray(theta, dtype=float)
-    starts = [
-        _Start(*(float(shape.value(start, f"{number}.{part}")) for part in ("rate", "size", "peak")))
-        for number in range(len(shape.limiters))
-    ]
+    starts = _limiters_at(shape, start)
     mean, spread = _prior_of(shape, courses, starts)
     fit = _finish(_Problem(shape, courses, Stack.of(courses, ways), mean, spread), start)
     return fit if _all_seen(fit) else None
@@ -413,10 +415,7 @@ def _all_seen(fit: Fit) -> bool:
 
 
 def _starts_of(fit: Fit) -> list[list[_Start]]:
-    known = [
-        _Start(*(float(fit.shape.value(fit.theta, f"{number}.{part}")) for part in ("rate", "size", "peak")))
-        for number in range(len(fit.shape.limiters))
-    ]
+    known = _limiters_at(fit.shape, fit.theta)
     return [known] if known else []
 
 
