@@ -27,6 +27,17 @@ MOST_ENTRIES, MOST_LEVELS = 2_000_000, 8
 _REMEDY = "remove it by hand if you know it; do not use a directory that came from somebody else"
 
 
+def names_in(directory: int) -> list[str]:
+    """The names in an open directory, in order. It is opened anew for this: on btrfs and FUSE a descriptor that was
+    held while names came lists only those that were there when it was opened.
+    """
+    again = os.open(".", DIRECTORY, dir_fd=directory)
+    try:
+        return sorted(os.listdir(again))
+    finally:
+        os.close(again)
+
+
 def _foreign(status: os.stat_result) -> str:
     """Why a file is not an ordinary one of its own; '' when it is."""
     if stat.S_ISLNK(status.st_mode):

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ioatlas.beneath import NEW_FILE
+from ioatlas.beneath import NEW_FILE, names_in
 from ioatlas.errors import RefusedError
 from ioatlas.fio.process import start_time_ticks
 from ioatlas.target.opening import MARKER
@@ -52,7 +52,7 @@ class Marker:
 
 def adopt(fd: int, path: str, campaign_id: str) -> None:
     """Writes our marker into a directory that is new, empty or already this campaign's."""
-    if not check_marker(fd, path, campaign_id) and set(os.listdir(fd)) - {MARKER_NEW}:
+    if not check_marker(fd, path, campaign_id) and set(names_in(fd)) - {MARKER_NEW}:
         raise RefusedError(
             "it carries no marker of ioatlas, yet files are in it", where=path, remedy="move it away by hand"
         )

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from ioatlas.beneath import DIRECTORY
+from ioatlas.beneath import DIRECTORY, names_in
 from ioatlas.errors import IoAtlasError, RefusedError, UsageError
 from ioatlas.model.target import Target
 from ioatlas.target.direct import DirectIo, probe_directory
@@ -266,7 +266,7 @@ def _removed(parent: int, child: int, path: str, campaign_id: str, listed: Itera
                     in_tree = remove_tree(child, status.st_dev, left, tick)
                 elif _unlink(child, name, left):
                     removed.append(name)
-        for name in sorted(os.listdir(child)):
+        for name in names_in(child):
             if name in {MARKER, MARKER_NEW} or (name == TREE and left) or is_gone(child, name):
                 continue
             left.setdefault(name, "removed, but still there" if name in removed else "not made by ioatlas")
@@ -302,7 +302,7 @@ def leftovers(directory: str, own_campaign_id: str | None = None) -> list[Leftov
     found = []
     own = directory_name(own_campaign_id) if own_campaign_id is not None else None
     with _open_parent(directory) as parent:
-        for name in sorted(os.listdir(parent)):
+        for name in names_in(parent):
             if not name.startswith(WORKSPACE_PREFIX) or name == own:
                 continue
             try:
@@ -311,7 +311,7 @@ def leftovers(directory: str, own_campaign_id: str | None = None) -> list[Leftov
                 continue
             try:
                 size = 0
-                for entry in os.listdir(child):
+                for entry in names_in(child):
                     with contextlib.suppress(OSError):
                         size += os.stat(entry, dir_fd=child, follow_symlinks=False).st_size
                 found.append(Leftover(os.path.join(directory, name), read_marker(child), size))
