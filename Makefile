@@ -13,13 +13,13 @@ NODE := PATH="$(CURDIR)/.venv/bin:$$PATH"
 WEB_SOURCES := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/test-results/*' -not -path 'web/dist/*' 2>/dev/null)
 GROUPS_TEST := run test $(if $(CI),lab)
 
-.PHONY: help setup setup-test web lint test test-all truth demo schema docs man wheel deb lock clean
+.PHONY: help setup setup-test web lint test test-all truth size demo schema docs man wheel deb lock clean
 
 help:
 	@echo "make demo    set everything up, measure a scratch directory, say where the report is"
 	@echo "make test    set everything up, run the linters and tests;  make test-all  the long tests too: before a release"
 	@echo "make setup   set up .venv/bin/ioatlas and the explorer"
-	@echo "make web     build the explorer;  make lint  linters and types only;  make truth  check against targets with known limits"
+	@echo "make web     build the explorer;  make lint  linters and types only;  make size  lines of code by room;  make truth  check against targets with known limits"
 	@echo "make docs    build the documentation into site/, links checked"
 	@echo "make schema  renew docs/campaign.schema.json and the pages of docs/reference made from the code;  make man  manual pages into build/man;  make wheel  build the package;  make deb  a package for this Debian or Ubuntu;  make lock  renew the lock files;  make clean  remove what was made here"
 
@@ -74,6 +74,9 @@ test-all: setup-test
 
 lint: setup-test
 	@$(NODE) $(VENV)/bin/python scripts/run_tests.py --only lint
+
+size: | $(VENV)/bin/python
+	@$(VENV)/bin/python scripts/size.py
 
 truth: setup-test
 	@scripts/install-packages lab

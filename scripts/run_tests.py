@@ -135,6 +135,7 @@ def steps(scratch: Path, long: str) -> dict[str, list[list[list[Step]]]]:
         Step("ruff", [str(BIN / "ruff"), "check", "."]),
         Step("format", [str(BIN / "ruff"), "format", "--check", "."]),
         Step("import rules", [str(BIN / "lint-imports")]),
+        Step("size", [sys.executable, "scripts/size.py", "--check"]),
         Step("documentation", [sys.executable, "scripts/check_docs.py"]),
         Step("pages made from the code", [sys.executable, "scripts/reference.py", "--check"]),
     ]

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Prints how large the program is, by room, and fails above the ceiling in pyproject.toml.
+
+Counted are lines of code: those that hold something other than a comment, a docstring or an import, in files as the
+formatter leaves them. The ceiling only ever falls: whoever deletes code lowers it in the same commit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import io
+import sys
+import tokenize
+import tomllib
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCES = ROOT / "src" / "ioatlas"
+_NO_CODE = {
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENDMARKER,
+}
+
+
+def code_lines(text: str) -> int:
+    """Lines of a Python source that hold code."""
+    left_out: set[int] = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.Import, ast.ImportFrom)) or _is_text(node):
+            left_out.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    held: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in _NO_CODE:
+            held.update(range(token.start[0], token.end[0] + 1))
+    return len(held - left_out)
+
+
+def _is_text(node: ast.AST) -> bool:
+    """Whether a statement is a string that nothing uses: the docstring of a module, class, function or constant."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def by_room(sources: Path, *, depth: int = 1) -> dict[str, tuple[int, int]]:
+    """{room: (lines of code, files)}, the largest first. depth: how many folders name a room."""
+    lines: Counter[str] = Counter()
+    files: Counter[str] = Counter()
+    for path in sources.rglob("*.py"):
+        room = "/".join(path.relative_to(sources).parts[:depth])
+        lines[room] += code_lines(path.read_text(encoding="utf-8"))
+        files[room] += 1
+    return {room: (count, files[room]) for room, count in lines.most_common()}
+
+
+def ceiling(project: Path = ROOT / "pyproject.toml") -> int:
+    return int(tomllib.loads(project.read_text(encoding="utf-8"))["tool"]["ioatlas"]["size"]["lines"])
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--depth", type=int, default=1, help="how many folders name a room")
+    parser.add_argument("--check", action="store_true", help="print the total only")
+    options = parser.parse_args(arguments)
+    rooms = by_room(SOURCES, depth=options.depth)
+    if not options.check:
+        print(f"{'lines':>7} {'files':>5}  room")
+        for room, (lines, files) in rooms.items():
+            print(f"{lines:>7} {files:>5}  {room}")
+    total = sum(lines for lines, _ in rooms.values())
+    most = ceiling()
+    print(f"{total:>7} {sum(files for _, files in rooms.values()):>5}  ioatlas; the ceiling is {most} lines")
+    if total > most:
+        print(f"ioatlas has {total - most} lines of code too many: delete as many, do not raise the ceiling")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
