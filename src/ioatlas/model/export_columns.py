@@ -76,6 +76,8 @@ REST = (
     "target_jain_index",
     "target_first_done",
     "target_last_done",
+    "grade",
+    "grade_reason",
 )
 """The columns after the swept options. fresh_*: visits made after the cell had been named; cell: its key.
 *_sd: standard deviation of imported repeats."""

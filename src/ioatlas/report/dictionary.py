@@ -91,5 +91,7 @@ MEANINGS = {
     "target_jain_index": Meaning("Jain's fairness index of the targets: 1 when all get the same", "", "number"),
     "target_first_done": Meaning("target that was done first, on average"),
     "target_last_done": Meaning("target that was done last, on average"),
+    "grade": Meaning("how far the value is to be believed: good, fair or low; empty where that was not worked out"),
+    "grade_reason": Meaning("why it is less than good"),
 }
 """By column. Columns of other options that differ between cells are in fio's names."""

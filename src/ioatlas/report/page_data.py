@@ -182,6 +182,12 @@ def _why(estimate: Estimate) -> str:
     return share + following + "; ".join(limit.evidence)
 
 
+def _grade(estimate: Estimate) -> str:
+    """How far a value is to be believed, and why no further; '' where that was not worked out."""
+    why = f": {estimate.grade_reason}" if estimate.grade_reason else ""
+    return f"{estimate.grade}{why}" if estimate.grade is not None else ""
+
+
 def _floats(estimates: Sequence[Estimate], name: str) -> Floats:
     """A field of every estimate; None becomes NaN."""
     return np.array(list(map(attrgetter(name), estimates)), dtype=np.float64)
@@ -234,6 +240,7 @@ def _pack_cells(
         limit=pack_texts([estimate.limit.resource if estimate.limit else "" for estimate in estimates]),
         limit_why=reasons,
         ceiling=pack_texts([estimate.ceiling.name if estimate.ceiling else "" for estimate in estimates]),
+        grade=pack_texts([_grade(estimate) for estimate in estimates]),
         n_visits=pack_integers(np.fromiter((e.n_visits for e in estimates), dtype=np.int64, count=len(estimates))),
         n_discarded=pack_integers(
             np.fromiter((e.n_discarded for e in estimates), dtype=np.int64, count=len(estimates))

@@ -192,6 +192,8 @@ def row(entry: Entry, options: tuple[str, ...], fresh: Mapping[tuple[str, str], 
         else None,
         "cell": cell.key,
         "n_repeats": (estimate.n_repeats or None) if estimate else None,
+        "grade": estimate.grade if estimate else None,
+        "grade_reason": (estimate.grade_reason or None) if estimate else None,
     }
     found: Row = {
         "seeds": estimate.seeds if estimate else (),

@@ -45,6 +45,7 @@ export interface Atlas {
   limit: Texts;
   limitWhy: Texts;
   ceiling: Texts;
+  grade: Texts;
   nVisits: Codes;
   nDiscarded: Codes;
   latencies: Latencies;
@@ -118,7 +119,7 @@ export async function openAtlas(data: ReportData): Promise<Atlas> {
   const { cells, unmeasured, axes } = data;
   const levels = await Promise.all(cells.axes.map(integers));
   const unmeasuredLevels = await Promise.all(unmeasured.axes.map(integers));
-  const [kind, verdict, method, latKind, loop, seeds, note, limit, limitWhy, ceiling, reason, unmeasuredCode] =
+  const [kind, verdict, method, latKind, loop, seeds, note, limit, limitWhy, ceiling, grade, reason, unmeasuredCode] =
     await Promise.all([
       texts(cells.kind),
       texts(cells.verdict),
@@ -130,6 +131,7 @@ export async function openAtlas(data: ReportData): Promise<Atlas> {
       texts(cells.limit),
       texts(cells.limit_why),
       texts(cells.ceiling),
+      texts(cells.grade),
       texts(unmeasured.reason),
       texts(unmeasured.code),
     ]);
@@ -182,6 +184,7 @@ export async function openAtlas(data: ReportData): Promise<Atlas> {
     limit,
     limitWhy,
     ceiling,
+    grade,
     nVisits,
     nDiscarded,
     latencies: await openLatencies(data),

@@ -34,6 +34,8 @@ export interface Facts {
   limitWhy: string;
   /** "96 % of the 1 Gb/s link, MTU 1500 (112 MiB/s)"; empty without a ceiling. */
   ceiling: string;
+  /** How far the value is to be believed, and why no further; empty where that was not worked out. */
+  grade: string;
   /** "41.2 W, 1.2 kIOPS/W, 3.4 MiB/s/W"; empty where nothing measured it. */
   power: string;
   /** Why there is no estimate; empty when there is one. */
@@ -65,6 +67,7 @@ const NO_FACTS: Omit<Facts, "mark" | "reason"> = {
   limit: "",
   limitWhy: "",
   ceiling: "",
+  grade: "",
   power: "",
 };
 
@@ -104,6 +107,7 @@ export function factsAt(atlas: Atlas, slot: Slot, system: UnitSystem): Facts {
     limit: limitText(atlas, row),
     limitWhy: textAt(atlas.limitWhy, row),
     ceiling: ceilingText(atlas, row, system),
+    grade: textAt(atlas.grade, row),
     power: powerText(atlas, row, system),
     reason: "",
   };

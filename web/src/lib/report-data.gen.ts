@@ -277,6 +277,7 @@ export interface Cells {
   limit: Dictionary1;
   limit_why: Dictionary2;
   ceiling: Dictionary3;
+  grade: Dictionary4;
   n_visits: Column;
   n_discarded: Column;
   values: {
@@ -343,6 +344,15 @@ export interface Dictionary3 {
   codes: Column;
 }
 /**
+ * A column of positions in a list of texts. Many texts are packed: base64 of gzip of their JSON array, and
+ * `texts` is empty.
+ */
+export interface Dictionary4 {
+  texts: string[];
+  packed_texts: string;
+  codes: Column;
+}
+/**
  * A verdict's word, and how the page marks it.
  */
 export interface VerdictData {
@@ -359,13 +369,13 @@ export interface UnmeasuredCells {
   n_rows: number;
   axes: Column[];
   reason: Dictionary;
-  code: Dictionary4;
+  code: Dictionary5;
 }
 /**
  * A column of positions in a list of texts. Many texts are packed: base64 of gzip of their JSON array, and
  * `texts` is empty.
  */
-export interface Dictionary4 {
+export interface Dictionary5 {
   texts: string[];
   packed_texts: string;
   codes: Column;

@@ -95,6 +95,7 @@ export function smallReport(): ReportData {
       limit: all("", 5),
       limit_why: all("", 5),
       ceiling: all("", 5),
+      grade: all("", 5),
       n_visits: u8(2, 2, 3, 0, 2),
       n_discarded: u8(0, 0, 1, 0, 0),
       values: {

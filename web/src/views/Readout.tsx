@@ -43,6 +43,7 @@ export function Readout({ slot, brief = false }: { slot: Slot; brief?: boolean }
     ["Visits", visitsText(facts)],
     ["Method", facts.method || "not given"],
   ];
+  if (facts.grade) rows.push(["Trust", facts.grade]);
   if (facts.ceiling) rows.push(["Ceiling", facts.ceiling]);
   if (facts.limit) rows.push(["Limited by", facts.limit]);
   if (facts.power) rows.push(["Power", facts.power]);

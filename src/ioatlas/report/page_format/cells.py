@@ -110,6 +110,7 @@ class Cells(Model):
     ceiling: Dictionary = Field(
         description="name of the tightest bound of the path, whose value is `ceiling_bytes_per_s`; empty without one"
     )
+    grade: Dictionary = Field(description="how far a value is to be believed, and why no further; empty when unknown")
     n_visits: Column
     n_discarded: Column
     values: dict[str, Column]
