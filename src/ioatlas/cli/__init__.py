@@ -61,7 +61,6 @@ SECTIONS = {
         "probe": "Facts about client, path and target.",
         "shakedown": "Check whether this client can measure a target.",
         "lab": "Run targets whose truth is known.",
-        "k8s": "Use pods of a Kubernetes cluster as clients.",
     },
     "Other tools": {
         "import": "Import result files of other tools.",

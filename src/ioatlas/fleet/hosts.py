@@ -38,7 +38,7 @@ class Host:
     name:        short and unique; its results go by it.
     kind:        how it is reached.
     destination: of ssh what `ssh` takes, such as root@c1; of fio its address; of netns the namespace's name; of
-                 Kubernetes the pod as namespace/name.
+                 Kubernetes, in older journals, the pod as namespace/name.
     port:        of ssh where sshd listens (0: as ssh's configuration says); of fio where its server listens.
     listen:      a private address of the host that its fio server is bound to and reached at; '' for a tunnel.
     fio:         its fio, where that is not on PATH.
@@ -152,7 +152,7 @@ def _typed(word: str) -> Host:
     return _host({"ssh": word}, "--clients")
 
 
-_WORDS = {"ssh": "ssh", "fio_server": "fio", "netns": "netns", "pod": "kubernetes"}
+_WORDS = {"ssh": "ssh", "fio_server": "fio", "netns": "netns"}
 """What in a table says how a host is reached: {key: kind}."""
 _TEXTS = ("name", "destination", "listen", "fio", "path", "via", "identity")
 
@@ -177,7 +177,7 @@ def _host(entry: Mapping[str, Any], where: str) -> Host:
     if kinds == ["ssh"]:
         told["destination"], told["port"] = _ssh_and_port(told["destination"], told.get("port", 0), where)
     if not told.get("name"):
-        told["name"] = _name_from(told["destination"].rpartition("/")[2] if kinds == ["pod"] else told["destination"])
+        told["name"] = _name_from(told["destination"])
     host = Host(**{**told, "options": tuple(told.get("options", ()))})
     _check_host(host, where)
     return host

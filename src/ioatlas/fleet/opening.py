@@ -7,7 +7,6 @@ from ioatlas.errors import UsageError
 from ioatlas.fleet.bare import BareClient
 from ioatlas.fleet.client import Client
 from ioatlas.fleet.hosts import Host
-from ioatlas.fleet.kubernetes import KubernetesClient
 from ioatlas.fleet.local import LocalClient
 from ioatlas.fleet.ssh import SshClient
 
@@ -23,8 +22,4 @@ def open_client(host: Host, fio: str, *, bring_fio: bool = False) -> Client:
         return SshClient(host, fio, bring=bring_fio)
     if host.kind == "fio":
         return BareClient(host, fio)
-    if host.kind == "kubernetes":
-        return KubernetesClient(host)
-    raise UsageError(
-        f"hosts cannot be reached by {host.kind} yet", where=host.name, remedy="use clients of this machine: local:4"
-    )
+    raise UsageError("pods are no longer reached from outside", where=host.name, remedy="start ioatlas in a pod")

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A POSIX shell on a client, at the end of a command of this machine (`ssh c1 sh`, `kubectl exec -i pod -- sh`), and
-what a client says of itself through it.
+"""A POSIX shell on a client, at the end of a command of this machine (`ssh c1 sh`), and what a client says through it.
 
 Scripts go over standard input, so that no quoting depends on the login shell there. What counts of the answer stands
 between marks: a login may print a greeting first.

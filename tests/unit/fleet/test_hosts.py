@@ -5,6 +5,7 @@ import pytest
 
 from ioatlas.errors import UsageError
 from ioatlas.fleet.hosts import Fleet, Host, read_clients
+from ioatlas.fleet.opening import open_client
 
 FILE = """
 [defaults]
@@ -123,3 +124,9 @@ def test_a_host_is_no_two_clients_by_two_names(tmp_path):
     assert read_clients(str(file)).names == ("x", "y")
     with pytest.raises(UsageError, match="99999 is no port"):
         read_clients("c1:99999")
+
+
+def test_a_campaign_of_pods_is_read_but_not_gone_on_with():
+    fleet = Fleet.from_record({"hosts": [{"name": "bench-0", "kind": "kubernetes", "destination": "default/bench-0"}]})
+    with pytest.raises(UsageError, match="pod"):
+        open_client(fleet.hosts[0], "fio")
