@@ -28,11 +28,11 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+from recording import read_recording
+from replay import Sweep, replay, sweep_of
 
 from ioatlas.design.acquire import spread_out
 from ioatlas.design.adaptive import Settings
-from ioatlas.design.recording import read_recording
-from ioatlas.design.replay import Sweep, replay, sweep_of
 
 DATA = Path(__file__).parent / "data"
 SIZES = (24, 48, 96, 192)
@@ -42,7 +42,7 @@ METHODS = ("random + GP", "space-filling + GP", "GP by variance", "this design")
 @lru_cache
 def sweep(name: str) -> Sweep:
     path = DATA / f"{name}.csv.gz"
-    return sweep_of(read_recording(gzip.decompress(path.read_bytes()).decode(), str(path)), str(path))
+    return sweep_of(read_recording(gzip.decompress(path.read_bytes()).decode()))
 
 
 def features(s: Sweep) -> np.ndarray:

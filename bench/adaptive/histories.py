@@ -23,10 +23,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 import surfaces
+from recording import Recording
+from replay import Sweep, read_pass, sweep_of
 
 from ioatlas.design.adaptive import AdaptiveDesign, Reading, Request, Settings
-from ioatlas.design.recording import Recording
-from ioatlas.design.replay import Sweep, read_pass, sweep_of
 
 SMALL = {
     "line": lambda: surfaces.tiny(1),
@@ -52,7 +52,7 @@ def sweep(name: str) -> Sweep:
         found[1].append({"iops": row["iops"], "lat_mean_ns": float(row["lat_mean_ns"])})
     points, readings = zip(*cells.values(), strict=True)
     kept = tuple(tuple(passes) for passes in readings)
-    return sweep_of(Recording(points, kept, tuple(points[0]), len(kept[0]), ()), name)
+    return sweep_of(Recording(points, kept, len(kept[0])))
 
 
 def warm_and_cold(names: Sequence[str], number: int, most: int) -> tuple[list[Request], list[Request]]:

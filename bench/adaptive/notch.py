@@ -23,10 +23,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
 import surfaces
+from recording import read_recording
+from replay import Sweep, replay, sweep_of
 
 from ioatlas.design.adaptive import Settings
-from ioatlas.design.recording import read_recording
-from ioatlas.design.replay import Sweep, replay, sweep_of
 from ioatlas.model.purpose import DesignPurpose
 
 SIZES = (48, 96, 192)
@@ -38,7 +38,7 @@ def make(sd: float, seed: int) -> Sweep:
     writer = csv.DictWriter(text, list(rows[0]))
     writer.writeheader()
     writer.writerows(rows)
-    return sweep_of(read_recording(text.getvalue(), "notch"), "notch")
+    return sweep_of(read_recording(text.getvalue()))
 
 
 def run(task: tuple[float, int, int]) -> tuple:

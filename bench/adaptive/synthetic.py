@@ -28,10 +28,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 import compare
 import families
 import surfaces
+from recording import read_recording
+from replay import Sweep, replay, sweep_of
 
 from ioatlas.design.adaptive import Settings
-from ioatlas.design.recording import read_recording
-from ioatlas.design.replay import Sweep, replay, sweep_of
 
 RECORDED = sorted(path.name.split(".")[0] for path in compare.DATA.glob("*.csv.gz"))
 FOUR = ("read", "write", "randread", "randwrite")
@@ -58,7 +58,7 @@ def sweep(name: str, seed: int = 0) -> Sweep:
     writer = csv.DictWriter(text, list(rows[0]))
     writer.writeheader()
     writer.writerows(rows)
-    return sweep_of(read_recording(text.getvalue(), name), name)
+    return sweep_of(read_recording(text.getvalue()))
 
 
 def run(task: tuple[str, int]) -> tuple[float, ...]:

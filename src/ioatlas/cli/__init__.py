@@ -33,7 +33,6 @@ SECTIONS = {
         "history": "Show one target over time.",
         "trend": "Say whether a target got worse.",
         "compare": "Compare campaigns, targets or result files.",
-        "merge": "Put campaigns of one plan together.",
         "series": "Join campaigns by what tells them apart.",
         "chart": "Draw several sides in one chart.",
         "report": "Write a campaign's report anew.",
@@ -65,7 +64,6 @@ SECTIONS = {
     "Other tools": {
         "import": "Import result files of other tools.",
         "translate": "Translate another tool's job into fio's.",
-        "replay": "Try the adaptive design on a recorded sweep.",
         "completion": "Print completion for bash, zsh or fish.",
     },
 }

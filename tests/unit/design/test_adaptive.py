@@ -12,20 +12,20 @@ from ioatlas.design.acquire import spread_out
 from ioatlas.design.adaptive import AdaptiveDesign, Settings
 from ioatlas.design.holdout import Pick, quantile, state, width_factor
 from ioatlas.design.predicted import predicted_map
-from ioatlas.design.recording import read_recording
-from ioatlas.design.replay import read_pass, replay, sweep_of
 from ioatlas.errors import UsageError
 from ioatlas.model.purpose import DesignPurpose
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "bench/adaptive"))
 import histories
 import surfaces
+from recording import read_recording
+from replay import read_pass, replay, sweep_of
 
 
 def sweep(rows):
     columns = list(rows[0])
     text = "\n".join([",".join(columns), *(",".join(str(row[c]) for c in columns) for row in rows)])
-    return sweep_of(read_recording(text, "test"), "test")
+    return sweep_of(read_recording(text))
 
 
 def run(s, **settings):

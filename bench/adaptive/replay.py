@@ -10,11 +10,10 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 import numpy as np
+from recording import Recording
 
 from ioatlas.design.adaptive import AdaptiveDesign, Reading, Request, Settings
 from ioatlas.design.predicted import predicted_map
-from ioatlas.design.recording import Recording
-from ioatlas.errors import IoAtlasError
 from ioatlas.model.map_model import ChangePoint, StatedError, WeakRegime
 from ioatlas.surrogate.space import Floats, Space
 from ioatlas.surrogate.surrogate import Surrogate
@@ -73,7 +72,7 @@ class Outcome:
         return len({reading.request.cell for reading in self.history})
 
 
-def sweep_of(recording: Recording, where: str) -> Sweep:
+def sweep_of(recording: Recording) -> Sweep:
     """The quantity that most cells have, throughput before latency. Bandwidth and IOPS stand in for each other where
     the block size is known.
     """
@@ -103,11 +102,7 @@ def sweep_of(recording: Recording, where: str) -> Sweep:
             for name, columns in latency.items():
                 columns.append([reading.get(name, np.nan) for _, reading in good] + gap)
     if len(kept) < 3:
-        raise IoAtlasError(
-            f"only {len(kept)} cells have a reading of {quantity}",
-            where=where,
-            remedy="a sweep of at least 3 cells is needed",
-        )
+        raise ValueError(f"only {len(kept)} cells have a reading of {quantity}")
     if len(kept) < len(space):
         space = Space.of([recording.points[cell] for cell in kept])
     return Sweep(
