@@ -59,7 +59,7 @@ from ioatlas.target.identity import recognise
 from ioatlas.target.opening import NOT_YET, expected_target, open_target
 from ioatlas.target.place import check_journal_place, check_space
 from ioatlas.target.sites import Sites
-from ioatlas.testbed.facts_file import FACTS_FILE, asks_of, facts_source, facts_text
+from ioatlas.testbed.facts_file import FACTS_FILE, asks_of, commands_of, facts_source, facts_text
 
 if TYPE_CHECKING:
     from ioatlas.model.result import CampaignResult
@@ -335,6 +335,12 @@ def _check_trust(journal: Journal, plan: Plan, typed: str | None, executor: Exec
             f"{why}, and its {what} bring commands: these are run from your own campaign file only",
             where=str(journal.directory),
             remedy="read the commands in its campaign.toml, then start anew: `ioatlas map --campaign YOUR-COPY.toml`",
+        )
+    if commands_of(asks.get("power", {})):
+        raise RefusedError(
+            f"{why}, and its meters bring commands: these are run from your own file of facts only",
+            where=str(journal.directory / FACTS_FILE),
+            remedy="read them, and remove [power] there; or start anew with --facts and your own copy",
         )
     cells = [cell for cell, _ in plan.cells]
     sites = Sites(

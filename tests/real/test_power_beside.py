@@ -50,7 +50,7 @@ def plug() -> Iterator[str]:
 def test_watts_stand_beside_the_values(plug: str, tmp_path: Path) -> None:
     facts = tmp_path / "facts.toml"
     facts.write_text(
-        f'[power.nas]\nurl = "{plug}"\n[power.shelf]\nloaded = "10 W"\nidle = "6 W"\n'
+        f'[power.nas]\nurl = "{plug}"\npath = "apower"\n[power.shelf]\nloaded = "10 W"\nidle = "6 W"\n'
         '[power.client]\nloaded = "90 W"\nof = "client"\n'
     )
     data = tmp_path / "data"

@@ -28,6 +28,7 @@ STARTERS = {
     "target/nvme.py": "purges a device that was named, through nvme-cli",
     "testbed/measured.py": "what carries bytes without a drive: nbdkit's null export, iperf3",
     "ui/commands.py": "the command line, for a page of `ioatlas ui`",
+    "testbed/power.py": "a meter of the user's own: the command in the file of facts that was named",
     "testbed/sheet.py": "tools that only tell of the testbed",
     "watch/alarm.py": "the user's own command on an alarm, from this call's command line",
 }

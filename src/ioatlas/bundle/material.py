@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import tomlkit
+
 from ioatlas import beneath
 from ioatlas.campaign import OURS
 from ioatlas.errors import IoAtlasError, UsageError
@@ -19,6 +21,8 @@ from ioatlas.run.telemetry import RAW
 from ioatlas.store.imported import FILE_NAME as IMPORTED
 from ioatlas.store.journal import FILE_NAME, Journal
 from ioatlas.store.tables import Tables, export, format_of
+from ioatlas.testbed.facts_file import FACTS_FILE, commands_of
+from ioatlas.testbed.typed_in import read_power
 
 LEFT_OUT = frozenset({FILE_NAME, f"{FILE_NAME}-journal", IMPORTED, "report.html"})
 """The journal goes as text, and a report is made anew."""
@@ -79,6 +83,10 @@ def _take(found: Material, path: Path, place: Path) -> None:
         found.logs.setdefault(str(place.parent / ARCHIVE), {})[path.name] = path.read_bytes()
     elif path.name == RAW:
         found.files[str(place.with_name(TELEMETRY))] = _gunzipped(path)
+    elif str(place) == FACTS_FILE and commands_of(read_power(path)):  # they may hold passwords
+        document = tomlkit.parse(path.read_text(encoding="utf-8"))
+        del document["power"]
+        found.files[str(place)] = tomlkit.dumps(document).encode()
     elif not path.name.endswith(".new"):
         found.files[str(place)] = path.read_bytes()
 

@@ -39,7 +39,14 @@ def facts_text(facts: Path | None, measure: Mapping[str, str | None]) -> str:
     text = ""
     if source is not None:
         read_facts(source)
-        open_meters(read_power(source), where=str(source))
+        power = read_power(source)
+        open_meters(power, where=str(source))
+        if facts is None and commands_of(power):
+            raise UsageError(
+                "it brings a command, and a command is taken from a file that was named only",
+                where=f"./{source}: power",
+                remedy=f"read it, then add --facts {source}",
+            )
         text = source.read_text(encoding="utf-8")
     has_table = "measure" in tomllib.loads(text)
     lines = []
@@ -89,6 +96,11 @@ def meters_of(directory: Path) -> list[Meter]:
     """The meters of the campaign's facts file."""
     path = directory / FACTS_FILE
     return open_meters(read_power(path), where=str(path)) if _is_there(path) else []
+
+
+def commands_of(power: Mapping[str, Mapping[str, object]]) -> tuple[str, ...]:
+    """The commands of a `[power]` table, which this machine's shell would run."""
+    return tuple(str(meter["command"]) for meter in power.values() if "command" in meter)
 
 
 def asks_of(directory: Path) -> dict[str, Any]:

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 from ioatlas.testbed.beats import Beats, Recorder
 from ioatlas.testbed.power import Meter, MeterError
@@ -17,9 +17,7 @@ IDLE_SECONDS = 3.0
 
 @dataclass(frozen=True)
 class PowerSample:
-    """Watts of one meter, standing for [begin, end] (seconds since the epoch): an energy counter's stretch,
-    or the moment a meter was asked.
-    """
+    """Watts of one meter at the moment it was asked, seconds since the epoch; begin and end are the same."""
 
     meter: str
     begin: float
@@ -55,40 +53,25 @@ class PowerLog(Recorder):
         return tuple(sorted(self._samples, key=lambda one: one.end))
 
     def _beats_of(self, meter: Meter) -> Beats:
-        before = time.time()
-
-        def begin() -> None:
-            with contextlib.suppress(MeterError):
-                if meter.counts:
-                    meter.sample()  # what it counted before the start is not ours
-
         def work() -> None:
-            nonlocal before
             try:
                 watts = meter.sample()
             except MeterError as error:
                 self.failures[meter.name] = error.what
                 return
             now = time.time()
-            self._samples.append(PowerSample(meter.name, before if meter.counts else now, now, watts))
-            before = now
+            self._samples.append(PowerSample(meter.name, now, now, watts))
 
-        return Beats(f"power {meter.name}", meter.interval_seconds, work, begin)
+        return Beats(f"power {meter.name}", meter.interval_seconds, work)
 
 
 def mean_watts(samples: Iterable[PowerSample], begin: float = -math.inf, end: float = math.inf) -> dict[str, float]:
-    """Mean watts by meter over [begin, end]: stretches weigh by their overlap, moments alike;
-    meters with nothing inside are left out.
-    """
-    weights: dict[str, float] = {}
-    sums: dict[str, float] = {}
+    """Mean watts by meter over [begin, end]; meters with nothing inside are left out."""
+    inside: dict[str, list[float]] = {}
     for one in samples:
-        inside = min(one.end, end) - max(one.begin, begin) if one.begin < one.end else float(begin <= one.end <= end)
-        if inside <= 0:
-            continue
-        weights[one.meter] = weights.get(one.meter, 0.0) + inside
-        sums[one.meter] = sums.get(one.meter, 0.0) + inside * one.watts
-    return {name: sums[name] / weights[name] for name in sums}
+        if begin <= one.end <= end:
+            inside.setdefault(one.meter, []).append(one.watts)
+    return {name: fmean(watts) for name, watts in inside.items()}
 
 
 def idle_watts(

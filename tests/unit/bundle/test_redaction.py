@@ -56,6 +56,8 @@ def planted(tmp_path_factory):
     told = json.loads(raw.read_text())
     told["global options"]["description"] = TEXT
     raw.write_text(json.dumps(told, indent=2))
+    meter = 'command = "curl -u reader:geheim http://plug/"'
+    (directory / "testbed.toml").write_text(f'[facts]\n"nas.drives" = 5\n[power.nas]\n{meter}\n')
     link = sqlite3.connect(directory / "journal.sqlite")
     bed = {"target": "target", "taken_at": 1.7e9, "facts": FACTS, "raw": {"uname": TEXT}}
     record = json.dumps({"ioatlas": "1", "fio": "fio-3.33", "targets": {"target": bed}})
@@ -118,6 +120,10 @@ def test_nothing_of_the_site_is_left_and_the_bundle_is_verified(planted, shared,
     assert told["kept"] == []
     assert {"hosts", "users", "serials", "paths", "addresses"} <= told["names"].keys()
     assert pack(planted, plan=RedactPlan()).data() == packed.data()
+
+
+def test_commands_of_meters_stay_here(shared):
+    assert shared.members["campaign/testbed.toml"].decode() == '[facts]\n"nas.drives" = 5\n'
 
 
 def test_the_same_name_is_replaced_by_the_same_everywhere(shared):

@@ -21,6 +21,7 @@ from ioatlas.run.consent import Answer, Consent
 from ioatlas.simulate.device import Device
 from ioatlas.simulate.executor import SimulatedExecutor
 from ioatlas.simulate.law import Law, Way
+from tests.unit.procedures.cases import DENSE
 from tests.unit.simulated import World, killed, moments, spread
 
 SHEET = Path(__file__).parents[3] / "examples" / "products" / "synology-ds2015xs.toml"
@@ -420,3 +421,11 @@ def test_a_product_sheet_that_is_not_there_is_told_before_anything_is_made(tmp_p
     with pytest.raises(UsageError, match=r"cannot be read|not there|no such|No such"):
         world.start(SIDE_BY_SIDE.replace("PLACE", str(tmp_path)))
     assert not world.directory.exists()
+
+
+def test_a_meter_from_elsewhere_never_runs_a_command(tmp_path):
+    world = World(tmp_path)
+    world.start(DENSE)
+    (world.directory / "testbed.toml").write_text(f'[power.nas]\ncommand = "touch {tmp_path}/run"\n')
+    with pytest.raises(RefusedError, match="its meters bring commands"):
+        world.session(trust=str(world.target))
