@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Command lines of other tools: found in a string, a shell script or a batch file, and cut into words by the right
-rules.
-"""
+"""A command line of another tool, typed or alone in a file, cut into words by the right rules. Scripts are not read."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,13 +12,7 @@ from ioatlas.errors import UsageError
 
 _TEXT_MAX = 4 << 20
 _WINDOWS = re.compile(r"(^|[\s\"'=])[A-Za-z]:\\|\\\\[A-Za-z0-9]|\.exe\b", re.IGNORECASE)
-_STOP = re.compile(r"^(\d?>{1,2}&?\d?|<|\||\|\||&&|;|&|2>&1)$")
-_MESSAGE = re.compile(
-    r"@?(?:echo|printf|print|puts|say|write-(?:host|output|verbose|warning|error))\b(?![^\n]*\|)", re.IGNORECASE
-)
-"""A line of a script that only prints; one with a pipe may print into a command."""
-_ASSIGN = re.compile(r"^\s*(?:export\s+|set\s+(?:/A\s+)?|\$)?\"?([A-Za-z_]\w*)\s?=\s?(.*)$", re.IGNORECASE)
-_VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)\}|\$([A-Za-z_]\w*)|%([A-Za-z_]\w*)%")
+_VARIABLE = re.compile(r"\$\{?[A-Za-z_]\w*\}?|%[A-Za-z_]\w*%|\$\([^)]*\)*")
 
 
 @dataclass(frozen=True)
@@ -170,42 +161,8 @@ def _is_program(word: str, programs: Sequence[str]) -> bool:
     )
 
 
-def _logical_lines(text: str) -> list[tuple[int, str]]:
-    """Lines with their numbers, continued lines (backslash, caret or backtick at the end) joined."""
-    joined: list[tuple[int, str]] = []
-    pending, start = "", 0
-    for number, line in enumerate(text.split("\n"), 1):
-        stripped = line.rstrip()
-        body = pending + stripped
-        if stripped.endswith(("\\", "^", "`")) and not stripped.endswith("\\\\"):
-            start = start or number
-            pending = body[:-1] + " "
-            continue
-        joined.append((start or number, body))
-        pending, start = "", 0
-    if pending:
-        joined.append((start, pending))
-    return joined
-
-
 _OF_FIO = frozenset({"jobname", "jobnum", "filenum", "clientuid", "pagesize", "mb_memory", "ncpus"})
-"""Names that fio replaces itself, which a script has in quotes."""
-
-
-def _expand(text: str, values: Mapping[str, str], where: str) -> str:
-    def replace(match: re.Match[str]) -> str:
-        name = next(group for group in match.groups() if group)
-        if name in _OF_FIO and name not in values:
-            return match.group(0)
-        if name not in values:
-            raise UsageError(
-                f"the variable {match.group(0)} has no value here",
-                where=where,
-                remedy="write its value in the command line",
-            )
-        return values[name]
-
-    return _VARIABLE.sub(replace, text)
+"""Names that fio replaces itself."""
 
 
 def _cut(words: Sequence[str]) -> list[str]:
@@ -223,62 +180,6 @@ def _cut(words: Sequence[str]) -> list[str]:
             continue
         kept.append(word)
     return kept
-
-
-def _profile_lines(source: Source) -> list[str]:
-    """The lines that a JSON profile holds under `CommandLine`, its own parameters put in for `{Name}`."""
-    if not source.text.lstrip().startswith("{"):
-        return []
-    try:
-        document = json.loads(source.text)
-    except ValueError:
-        return []
-    return list(_commands_in(document, {}))
-
-
-def _setting(name: str, settings: Mapping[str, str]) -> str | None:
-    """A parameter's value, through a reference to another; `.TotalSeconds` of a clock time is worked out."""
-    value = settings.get(name.removesuffix(".TotalSeconds"))
-    if value and value.startswith("$.Parameters."):
-        value = settings.get(value.removeprefix("$.Parameters."))
-    clock = re.fullmatch(r"(\d+):(\d+):(\d+)", value or "")
-    if clock and name.endswith(".TotalSeconds"):
-        hours, minutes, seconds = (int(part) for part in clock.groups())
-        return str(hours * 3600 + minutes * 60 + seconds)
-    return value
-
-
-def _commands_in(node: object, inherited: Mapping[str, str]) -> Iterator[str]:
-    if isinstance(node, list):
-        for child in node:
-            yield from _commands_in(child, inherited)
-    if not isinstance(node, dict):
-        return
-    own = node.get("Parameters")
-    own = own if isinstance(own, dict) else {}
-    given = {k: str(v) for k, v in own.items() if isinstance(v, str | int | float)}
-    settings = {**inherited, **{k: v for k, v in given.items() if v != f"$.Parameters.{k}" or k not in inherited}}
-    line = settings.get("CommandLine")
-    if "CommandLine" in own and line:
-        for _ in range(4):
-            line = re.sub(r"\{([\w.]+)\}", lambda m: _setting(m.group(1), settings) or m.group(0), line)
-        yield line
-    for key, child in node.items():
-        if key != "Parameters":
-            yield from _commands_in(child, settings)
-
-
-def _first_word(body: str, values: Mapping[str, str]) -> str:
-    """`$tool -a b` with the variable's value, where it has one."""
-    match = re.match(r"\$\{?([A-Za-z_]\w*)\}?(?=\s)", body)
-    return values[match.group(1)] + body[match.end() :] if match and match.group(1) in values else body
-
-
-def _arithmetic(body: str) -> str:
-    """`$((4*1024))` worked out, as a shell does; left alone where it holds variables."""
-    from ioatlas.interop.jobfile_read import evaluate
-
-    return re.sub(r"\$\(\(([0-9+\-*/%() ]+)\)\)", lambda m: str(evaluate(m.group(1))), body)
 
 
 def _typed(body: str) -> str:
@@ -306,94 +207,38 @@ def _typed(body: str) -> str:
     )
 
 
-def _powershell(body: str) -> str:
-    """Plain words for what only PowerShell writes: `-t, $($name) and (dir path)."""
-    if "`" not in body and "$(" not in body and "(dir " not in body:
-        return body
-    return re.sub(r"\(dir ([^()\s]+)\)", r"\1", re.sub(r"\$\(\$([A-Za-z_]\w*)\)", r"${\1}", body.replace("`-", "-")))
+def command_line(source: Source, programs: Sequence[str], *, windows: bool | None = None) -> tuple[str, list[str]]:
+    """(where, arguments without the program's name) of the one command in the source; a line may be continued.
 
-
-def _assigned(body: str, first: re.Match[str]) -> dict[str, str]:
-    """The variables a line gives values to; several statements may stand in one line."""
-    from ioatlas.interop.jobfile_read import evaluate
-
-    found = {first.group(1): first.group(2)}
-    if ";" in first.group(2):
-        parts = [_ASSIGN.match(part) for part in body.split(";")]
-        found = {match.group(1): match.group(2) for match in parts if match}
-    for name, value in found.items():
-        plain = value.strip().strip("\"'")
-        found[name] = str(evaluate(plain)) if re.fullmatch(r"\d+(?:\s*[*+]\s*\d+)+", plain) else plain
-    return found
-
-
-def _from_program(body: str, programs: Sequence[str]) -> str:
-    """The line from its program on: what stands before (sudo, environment) may hold anything."""
-    for match in re.finditer(r"\S+", body):
-        word = match.group(0)
-        if _is_program(word.strip("\"'"), programs):
-            # A quoted path with blanks ends here; it is left to the words.
-            return body[match.start() :] if word.count('"') % 2 == 0 and word.count("'") % 2 == 0 else body
-    return body
-
-
-def command_lines(
-    source: Source, programs: Sequence[str], *, windows: bool | None = None
-) -> list[tuple[str, list[str]]]:
-    """Every command of one of `programs` in the source: (where, arguments without the program's name).
-
-    In a file, other lines are passed over; simple assignments before the command give its variables their values. A
-    string or a file line that begins with `-` is taken for the arguments alone. Raises UsageError when there is no such
-    command.
+    Without a program's name all words are arguments. Raises UsageError for a script, with what to paste instead.
     """
-    values: dict[str, str] = {}
-    found: list[tuple[str, list[str]]] = []
-    profile = _profile_lines(source)
-    if profile:
-        for line in profile:
-            words = split_words(line, windows=looks_windows(line) if windows is None else windows, where=source.where)
-            position = next((i for i, word in enumerate(words) if _is_program(word, programs)), -1)
-            found.append((source.where, _cut(words[position + 1 :])))
-        return found
-    text = re.sub(
-        r"(?s)<#.*?#>", lambda m: "\n" * m.group().count("\n"), source.text
-    )  # PowerShell's comments over several lines
-    named = source.from_file and any(_is_program(word.strip("\"'"), programs) for word in text.split())
-    for number, line in _logical_lines(text):
-        where = f"{source.where}:{number}" if source.from_file else source.where
-        body = line.strip()
-        if (
-            not body
-            or body.startswith(("#", "::", "//"))
-            or re.match(r"(?i)^@?rem\b", body)
-            or re.fullmatch(r"[-=*+~_ ]+", body)
-        ):
-            continue
-        if source.from_file and _MESSAGE.match(body):
-            continue
-        body = _arithmetic(_first_word(_powershell(_typed(body)), values))
-        names_program = any(_is_program(word.strip("\"'"), programs) for word in re.split(r"\s+", body))
-        assignment = _ASSIGN.match(body)
-        if assignment and not names_program:
-            values |= _assigned(body, assignment)
-            continue
-        if not names_program and source.from_file and (named or not body.startswith("-")):
-            continue
-        body = _from_program(body, programs)
-        if _VARIABLE.search(body):
-            body = _expand(body, values, where)
-        words = split_words(body, windows=looks_windows(body) if windows is None else windows, where=where)
-        found_at = next((i for i, word in enumerate(words) if _is_program(word, programs)), None)
-        if found_at is None and source.from_file and (not words or not words[0].startswith("-")):
-            continue
-        found.append((where, _cut(words if found_at is None else words[found_at + 1 :])))
-    if not found:
+    lines = [line.strip() for line in re.sub(r"(?<!\\)[\\^`][ \t]*\n", " ", _typed(source.text)).split("\n")]
+    lines = [line for line in lines if line and not re.match(r"(?i)#|//|::|@?rem\b", line)]
+    named = [line for line in lines if any(_is_program(word.strip("\"'"), programs) for word in line.split())]
+    if not lines or (source.from_file and not named):
         raise UsageError(
             f"no {programs[0]} command is in it",
             where=source.where,
-            remedy=f"give a {programs[0]} command line, or a file with one on a line",
+            remedy=f"name a file of {programs[0]}, or give a command line in quotes",
         )
-    return found
+    if any(not line.startswith("-") for line in lines[1:]):
+        example = next((line for line in named if " -" in line), lines[0]).replace("'", '"')
+        raise UsageError(
+            "scripts are not read, only one command",
+            where=source.where,
+            remedy=f"paste it, with values in place of variables: ioatlas translate {programs[0]} '{example}'",
+        )
+    body = " ".join(lines)
+    unknown = [match[0] for match in _VARIABLE.finditer(body) if match[0].strip("${}") not in _OF_FIO]
+    if unknown:
+        raise UsageError(
+            f"the variable {unknown[0]} has no value here",
+            where=source.where,
+            remedy="write its value in the command line",
+        )
+    words = split_words(body, windows=looks_windows(body) if windows is None else windows, where=source.where)
+    found_at = next((i for i, word in enumerate(words) if _is_program(word, programs)), -1)
+    return source.where, _cut(words[found_at + 1 :])
 
 
 def whole_number(text: str, what: str, where: str, *, low: int = 0, high: int = 1 << 62) -> int:

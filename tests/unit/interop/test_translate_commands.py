@@ -389,30 +389,38 @@ def test_a_circle_of_includes_ends(tmp_path):
         translate("fio", str(tmp_path / "a.fio"))
 
 
-def test_scripts_give_their_commands_and_variables(tmp_path):
-    path = tmp_path / "run.bat"
-    path.write_text(
-        "@echo off\nREM diskspd in a comment -t9\nset SIZE=2G\nC:\\t\\diskspd64.exe -c%SIZE% -b4K ^\n  -t4 -r "
-        "d:\\a.dat > out.txt\ndiskspd -b8K x | more\n"
-    )
-    found = jobs("diskspd", str(path))
-    assert [(j["bs_bytes"], j["numjobs"], j["size_bytes"], j["target"]) for j in found] == [
-        (4096, 4, 2 * GIB, "d:\\a.dat"),
-        (8192, 1, None, "x"),
-    ]
+@pytest.mark.parametrize(
+    ("tool", "name", "text", "pasted"),
+    [
+        ("diskspd", "run.bat", "@echo off\nset SIZE=2G\ndiskspd64.exe -c%SIZE% x\n", "diskspd64.exe -c%SIZE% x"),
+        ("diskspd", "run.ps1", "$b = 4\nC:\\run\\diskspd.exe -b$($b)k a.dat\n", "C:\\run\\diskspd.exe -b$($b)k a.dat"),
+        ("xdd", "run.sh", "# all\nsize=4\nxdd -op 'read' -bytes $size\n", 'xdd -op "read" -bytes $size'),
+        ("fio", "run.sh", "for i in 1 2; do\nfio --name=a$i --rw=read\ndone\n", "fio --name=a$i --rw=read"),
+        ("elbencho", "list", "elbencho -w -s 1g x\nelbencho -r -s 1g x\n", "elbencho -w -s 1g x"),
+    ],
+)
+def test_a_script_is_refused_with_what_to_paste(tmp_path, tool, name, text, pasted):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(UsageError, match="scripts are not read") as refused:
+        translate(tool, str(tmp_path / name))
+    assert f"ioatlas translate {tool} '{pasted}'" in refused.value.remedy
+    with pytest.raises(UsageError, match="scripts are not read"):
+        translate(tool, text)
 
 
-def test_what_shells_do_to_command_lines(tmp_path):
-    path = tmp_path / "run.sh"
-    path.write_text(
-        'xdd=xdd.Linux\nsize=1048576\n# xdd -op read -target no\nLD_PRELOAD=$NOT_KNOWN "xdd" -op read -target a '
-        "-bytes $size\n"
-        "$xdd -op write -blocksize $((4*1024)) -reqsize 1 -bytes ${size} -targets 1 b >& log\n"
-    )
-    assert [(j["rw"], j["bs_bytes"], j["size_bytes"], j["target"]) for j in jobs("xdd", str(path))] == [
-        ("read", 131072, MIB, "a"),
-        ("write", 4096, MIB, "b"),
-    ]
+def test_a_file_may_hold_one_command_over_several_lines(tmp_path):
+    path = tmp_path / "run.cmd"
+    path.write_text("REM diskspd of a comment\nC:\\t\\diskspd64.exe -c2G -b4K ^\n  -t4 -r d:\\a.dat > out.txt\n")
+    (job,) = jobs("diskspd", str(path))
+    assert (job["bs_bytes"], job["numjobs"], job["size_bytes"], job["target"]) == (4096, 4, 2 * GIB, "d:\\a.dat")
+    (job,) = jobs("fio", "fio --name=a --rw=read\n--bs=4k \\\n--size=1g | tee log")
+    assert (job["bs_bytes"], job["size_bytes"]) == (4096, GIB)
+
+
+@pytest.mark.parametrize("variable", ["$size", "${size}", "%SIZE%", "$(cat size)"])
+def test_a_variable_without_a_value_is_refused(variable):
+    with pytest.raises(UsageError, match="has no value here"):
+        translate("xdd", f"xdd -op read -target a -bytes {variable}")
 
 
 def test_paths_that_stand_for_several():
@@ -475,23 +483,6 @@ def test_an_include_by_another_machines_path_is_looked_for_beside_the_file(tmp_p
     (tmp_path / "disks").write_text("sd=sd1,lun=x,size=1g\n")
     (tmp_path / "p.parm").write_text("include=/opt/nowhere/disks\nwd=wd1,sd=sd1\nrd=r,wd=wd1,iorate=max\n")
     assert [job["size_bytes"] for job in jobs("vdbench", str(tmp_path / "p.parm"))] == [GIB]
-
-
-def test_a_powershell_script(tmp_path):
-    script = tmp_path / "run.ps1"
-    script.write_text(
-        '<#\nDISKSPD - a fleet of machines\n#>\n$b = 4; $t = 2; $o = 8; $d = 2*30\nWrite-Host "starting diskspd '
-        '-b64K"\n----\n'
-        "C:\\run\\diskspd.exe `-t$t `-o$o `-b$($b)k `-r$($b)k -w0 -d$d -Sh (dir C:\\run\\test.dat)\n"
-    )
-    (job,) = jobs("diskspd", str(script))
-    assert (job["numjobs"], job["iodepth"], job["bs_bytes"], job["runtime_seconds"], job["rw"]) == (
-        2,
-        8,
-        4096,
-        60,
-        "randread",
-    )
 
 
 def test_fio_verify_0_is_no_verification():

@@ -14,7 +14,7 @@ import re
 from dataclasses import replace
 
 from ioatlas.errors import UsageError
-from ioatlas.interop.command import Source, command_lines
+from ioatlas.interop.command import Source, command_line
 from ioatlas.interop.fidelity import Fidelity, approximate, exact, not_expressible
 from ioatlas.interop.translate.diskspd_command import Span, Spec, read_command
 from ioatlas.interop.translate.diskspd_xml import read_profile
@@ -247,21 +247,17 @@ def _workload(span: Span, index: int) -> tuple[Workload, list[Fidelity]]:
 
 
 def translate(source: Source, tool: str) -> Translation:
-    """A command line, a script of them, or an XML profile."""
+    """A command line, or an XML profile."""
     if re.match(r"\s*<[?!A-Za-z]", source.text):
         spans = read_profile(source.text, source.where, ())
     else:
-        spans = []
-        for where, words in command_lines(source, ("diskspd",), windows=True):
-            span, profile, targets = read_command(words, where)
-            if not profile:
-                spans.append(span)
-                continue
-            given = {word[1] for word in words if word.startswith("-")}
-            for timed in read_profile(source.include(profile, depth=1).text, profile, targets):
-                for letter, name in (("d", "duration"), ("W", "warmup"), ("C", "cooldown"), ("z", "seed")):
-                    if letter in given:
-                        setattr(timed, name, getattr(span, name))
-                spans.append(timed)
+        where, words = command_line(source, ("diskspd",), windows=True)
+        span, profile, targets = read_command(words, where)
+        spans = read_profile(source.include(profile, depth=1).text, profile, targets) if profile else [span]
+        given = {word[1] for word in words if word.startswith("-")}
+        for timed in spans:
+            for letter, name in (("d", "duration"), ("W", "warmup"), ("C", "cooldown"), ("z", "seed")):
+                if letter in given:
+                    setattr(timed, name, getattr(span, name))
     pairs = [_workload(span, index) for index, span in enumerate(spans, 1)]
     return from_workloads(tool, source.where, [w for w, _ in pairs], [note for _, notes in pairs for note in notes])

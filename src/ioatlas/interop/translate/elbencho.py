@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ioatlas.errors import UsageError
-from ioatlas.interop.command import Source, command_lines
+from ioatlas.interop.command import Source, command_line
 from ioatlas.interop.fidelity import Fidelity, approximate, exact, not_expressible
 from ioatlas.interop.translate.elbencho_command import Command, count_paths, read_command
 from ioatlas.interop.translation import Translation, from_workloads
@@ -382,38 +382,32 @@ def _directory(command: Command, stream: Stream, size: int, notes: list[Fidelity
 
 
 def translate(source: Source, tool: str) -> Translation:
-    """A command line, a script with several, or a configuration file of `OPTION=VALUE` lines."""
+    """A command line, or a configuration file of `OPTION=VALUE` lines."""
     lines = [line.strip() for line in source.text.split("\n") if line.strip() and not line.strip().startswith("#")]
     if source.from_file and lines and all(re.match(r"^(--)?[a-z0-9]+\s*(=.*)?$", line) for line in lines):
-        words = [("--" + line.removeprefix("--")) for line in lines]
-        commands = [read_command(words, source.where, source)]
+        where, words = source.where, [("--" + line.removeprefix("--")) for line in lines]
     else:
-        commands = [read_command(words, where, source) for where, words in command_lines(source, ("elbencho",))]
-    workloads: list[Workload] = []
-    notes: list[Fidelity] = []
-    numbers: dict[str, int] = {}
-    for command in commands:
-        number = numbers.setdefault(" ".join(command.paths), len(numbers) + 1)
-        notes += command.notes
-        if command.given("netbench"):
-            notes.append(not_expressible("--netbench", "a test of the network, not of storage"))
-            continue
-        directory, supposed = _is_directory(command)
-        if supposed and command.paths:
-            notes.append(
-                approximate(
-                    "target",
-                    f"{command.paths[0]!r} is taken for a file: nothing in the command says it is a directory",
-                    "none if it is a file or a device",
-                )
+        where, words = command_line(source, ("elbencho",))
+    command = read_command(words, where, source)
+    if command.given("netbench"):
+        raise UsageError("--netbench tests the network, not storage", where=where, remedy="translate another command")
+    notes = list(command.notes)
+    directory, supposed = _is_directory(command)
+    if supposed and command.paths:
+        notes.append(
+            approximate(
+                "target",
+                f"{command.paths[0]!r} is taken for a file: nothing in the command says it is a directory",
+                "none if it is a file or a device",
             )
-        for phase in ("write", "read"):
-            if command.given(phase):
-                workload, entries = _phase(command, phase, directory=directory)
-                streams = tuple(replace(s, target=number) for s in workload.streams)
-                workloads.append(replace(workload, streams=streams))
-                notes += entries
-        notes += _notes(command)
+        )
+    workloads: list[Workload] = []
+    for phase in ("write", "read"):
+        if command.given(phase):
+            workload, entries = _phase(command, phase, directory=directory)
+            workloads.append(workload)
+            notes += entries
+    notes += _notes(command)
     if not workloads:
         raise UsageError(
             "it neither writes (-w) nor reads (-r) data", where=source.where, remedy="translate a command with -w or -r"

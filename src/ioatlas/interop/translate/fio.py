@@ -11,11 +11,12 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from ioatlas.errors import UsageError
 from ioatlas.fio.jobfile import JobSection, JobValue
-from ioatlas.interop.command import Source, command_lines
+from ioatlas.interop.command import Source, command_line
 from ioatlas.interop.fidelity import Fidelity, approximate, exact, located, merged, missing_include, not_expressible
 from ioatlas.interop.jobfile_read import RawJobFile, RawSection, parse_command, parse_job_file
 from ioatlas.interop.translate.fio_options import (
@@ -245,43 +246,36 @@ def _program(raw: RawJobFile) -> list[Fidelity]:
     return notes
 
 
-def read_jobs(raws: list[RawJobFile], tool: str, where: str) -> Translation:
-    """Raw job files as one translation. Raises UsageError when none holds a job."""
-    reader = _Reader(lenient=any(raw.undefined for raw in raws))
+def read_jobs(raw: RawJobFile, tool: str, where: str) -> Translation:
+    """A raw job file as a translation. Raises UsageError when it holds no job."""
+    reader = _Reader(lenient=bool(raw.undefined))
     jobs: list[Job] = []
-    extra: list[Fidelity] = []
-    seen: dict[str, int] = {}
-    for index, raw in enumerate(raws):
-        extra += _program(raw)
-        first = True
-        for section in raw.sections:
-            name = safe_name(section.name)
-            seen[name] = seen.get(name, 0) + 1
-            job = reader.job(section, name if seen[name] == 1 else f"{name}-{seen[name]}")
-            if job is None:
-                continue
-            if first and index:
-                job = Job(job.section, job.origin, waits=True)
-            first = False
+    seen: Counter[str] = Counter()
+    for section in raw.sections:
+        name = safe_name(section.name)
+        seen[name] += 1
+        job = reader.job(section, name if seen[name] == 1 else f"{name}-{seen[name]}")
+        if job is not None:
             jobs.append(job)
     labels = [job.section.name for job in jobs]
-    return Translation(tool, where, tuple(jobs), merged([*located(reader.found, labels), *extra]), own_groups=True)
+    notes = merged([*located(reader.found, labels), *_program(raw)])
+    return Translation(tool, where, tuple(jobs), notes, own_groups=True)
 
 
 def translate(source: Source, tool: str) -> Translation:
-    """A job file, its text, a command line, or a script with several."""
+    """A job file, its text, or a command line."""
     environ = os.environ
     if re.search(r"(?m)^\s*\[[^\n\]]+\]\s*([;#].*)?$", source.text):
         raw = parse_job_file(source, environ)
         if not raw.sections:
             raise UsageError("the file holds no job, only globals", where=source.where, remedy="add a [job] section")
-        return read_jobs([raw], tool, source.where)
-    raws = [parse_command(words, where, source, environ) for where, words in command_lines(_escaped(source), ("fio",))]
-    return read_jobs(raws, tool, source.where)
+        return read_jobs(raw, tool, source.where)
+    where, words = command_line(_escaped(source), ("fio",))
+    return read_jobs(parse_command(words, where, source, environ), tool, source.where)
 
 
 def _escaped(source: Source) -> Source:
-    """`${NAME}` in a job option is fio's to replace, not the shell's, when the string was not a script."""
+    """`${NAME}` in a typed job option is fio's to replace, not the shell's."""
     if source.from_file:
         return source
     values = {name: os.environ.get(name, "") for name in re.findall(r"\$\{?([A-Za-z_]\w*)\}?", source.text)}

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ioatlas.errors import UsageError
-from ioatlas.interop.command import Source, command_lines
+from ioatlas.interop.command import Source, command_line
 from ioatlas.interop.fidelity import Fidelity, approximate, exact, not_expressible
 from ioatlas.interop.translate.iozone_command import RECORD_MAX_BYTES, Plan, read_command
 from ioatlas.interop.translation import Translation, from_workloads
@@ -339,16 +339,12 @@ def _data_notes(plan: Plan) -> Iterator[Fidelity]:
 
 
 def translate(source: Source, tool: str) -> Translation:
-    """A command line, or a script with several."""
-    workloads: list[Workload] = []
-    notes: list[Fidelity] = []
-    for where, words in command_lines(source, ("iozone",)):
-        plan = read_command(words, where)
-        made = list(_workloads(plan))
-        if not made:
-            raise UsageError(
-                "no record fits into a file", where=where, remedy="check -s, -r, -n, -g, -y and -q, or the tests of -i"
-            )
-        workloads += made
-        notes += [*plan.notes, *_notes(plan)]
-    return from_workloads(tool, source.where, workloads, notes)
+    """A command line."""
+    where, words = command_line(source, ("iozone",))
+    plan = read_command(words, where)
+    workloads = list(_workloads(plan))
+    if not workloads:
+        raise UsageError(
+            "no record fits into a file", where=where, remedy="check -s, -r, -n, -g, -y and -q, or the tests of -i"
+        )
+    return from_workloads(tool, source.where, workloads, [*plan.notes, *_notes(plan)])

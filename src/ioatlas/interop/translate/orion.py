@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from ioatlas.errors import UsageError
-from ioatlas.interop.command import Source, command_lines, whole_number
+from ioatlas.interop.command import Source, command_line, whole_number
 from ioatlas.interop.fidelity import Fidelity, approximate, exact, not_expressible
 from ioatlas.interop.translation import Translation, from_workloads
 from ioatlas.model.words import words
@@ -280,12 +280,8 @@ def _notes(plan: Plan) -> list[Fidelity]:
 
 
 def translate(source: Source, tool: str) -> Translation:
-    """A command line, or a script with several."""
-    workloads: list[Workload] = []
-    notes: list[Fidelity] = []
-    for where, command in command_lines(source, ("orion",)):
-        plan = read_command(command, where)
-        for small, large in points(plan):
-            workloads.append(_workload(plan, small, large))
-        notes += _notes(plan)
-    return from_workloads(tool, source.where, workloads, notes)
+    """A command line."""
+    where, words = command_line(source, ("orion",))
+    plan = read_command(words, where)
+    workloads = [_workload(plan, small, large) for small, large in points(plan)]
+    return from_workloads(tool, source.where, workloads, _notes(plan))

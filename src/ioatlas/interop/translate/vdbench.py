@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ioatlas.errors import UsageError
-from ioatlas.interop.command import Source, command_lines
+from ioatlas.interop.command import Source, command_line
 from ioatlas.interop.fidelity import Fidelity, exact, missing_include, not_expressible
 from ioatlas.interop.translate.vdbench_files import file_workload
 from ioatlas.interop.translate.vdbench_parm import ParameterFile, parse
@@ -77,7 +77,7 @@ def _parameter_source(source: Source) -> tuple[Source, dict[str, str]]:
     )
     if re.search(r"(?m)^\s*(sd|fsd|wd|fwd|rd|hd)\s*=", text):
         return replace(source, text=text), {}
-    where, words = command_lines(source, ("vdbench",))[0]
+    where, words = command_line(source, ("vdbench",))
     name, settings, i = "", {}, 0
     takes = {
         "-f": "file",

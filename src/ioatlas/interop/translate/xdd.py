@@ -9,10 +9,8 @@ depth counts the threads of one target, which share one list of positions. Rando
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from ioatlas.errors import UsageError
-from ioatlas.interop.command import Source, command_lines
+from ioatlas.interop.command import Source, command_line
 from ioatlas.interop.compile import seconds_option
 from ioatlas.interop.fidelity import Fidelity, approximate, exact
 from ioatlas.interop.translate.xdd_command import Plan, Target, read_command
@@ -154,11 +152,7 @@ def _workload(plan: Plan) -> tuple[Workload, list[Fidelity]]:
 
 
 def translate(source: Source, tool: str) -> Translation:
-    """A command line, or a script with several."""
-
-    def plans() -> Iterator[tuple[Workload, list[Fidelity]]]:
-        for where, command in command_lines(source, ("xdd",)):
-            yield _workload(read_command(command, where))
-
-    pairs = list(plans())
-    return from_workloads(tool, source.where, [w for w, _ in pairs], [note for _, notes in pairs for note in notes])
+    """A command line."""
+    where, words = command_line(source, ("xdd",))
+    workload, notes = _workload(read_command(words, where))
+    return from_workloads(tool, source.where, [workload], notes)
