@@ -21,7 +21,7 @@ Targets:
             the cache holds. What is hit follows from the cell then, and not from what was measured before. Writes go
             through to the store.
   wide_cache
-            the same on a grid of 1,920 cells, as many as the sweep of one target in profile `seed2021`.
+            the same on a grid of 1,920 cells, as many as the sweep of one target in examples/campaigns/seed2021.toml.
   nas_cache such a cache where a NAS has it: behind a 1 Gbit/s link, in front of a 1 ms store (needs root). Random
             order only: a section in order begins at the start of the file, which an earlier one may have left in the
             cache.

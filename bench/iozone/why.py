@@ -24,7 +24,7 @@ from statistics import fmean
 
 from ioatlas.interop.read.importer import read_source
 from ioatlas.interop.read.source import Source
-from ioatlas.interop.studies.published import iozone_arguments
+from ioatlas.interop.studies.fixed_work import iozone_arguments
 from ioatlas.model.cell import Cell
 from ioatlas.model.units import parse_size_bytes
 from ioatlas.procedures.fixed_work.iozone_results import operation_name

@@ -6,11 +6,11 @@ run, both judged by a reference pass.
     bench/time_to_map/run.py --quick                                            about 3 minutes, a reduced grid: checks
     the script
 
-The grid is that of the profile seed2021: read write x 12 sizes x 10 block sizes x 8 numjobs, 1,920 cells, 16 of them
-not admissible (a block larger than the file). bench-fio has no size axis: it runs once for each size, windows of 1 s
-(its shortest), same engine, same file, direct. Order: bench-fio over half of the sizes, ours, the reference pass,
-bench-fio over the other half, ours again. So the reference lies in the middle, and drift of the machine is no tool's
-advantage; both runs of ours are judged.
+The grid is that of examples/campaigns/seed2021.toml: read write x 12 sizes x 10 block sizes x 8 numjobs, 1,920 cells,
+16 of them not admissible (a block larger than the file). bench-fio has no size axis: it runs once for each size,
+windows of 1 s (its shortest), same engine, same file, direct. Order: bench-fio over half of the sizes, ours, the
+reference pass, bench-fio over the other half, ours again. So the reference lies in the middle, and drift of the
+machine is no tool's advantage; both runs of ours are judged.
 
 Ours is charged with the whole command: lay-out of the file, probes, all visits, cliff and honesty cells, fresh visits
 of extreme cells, clean-up, report. bench-fio is charged with its commands alone; its file is laid out before. The
@@ -41,8 +41,9 @@ from typing import Any
 import numpy as np
 
 from ioatlas.campaign import load_result
-from ioatlas.procedures.options import find_profile
+from ioatlas.procedures.options import read_campaign_file
 
+SEED2021 = Path(__file__).parents[2] / "examples" / "campaigns" / "seed2021.toml"
 PEER = "fio-plot==1.1.21"
 WINDOW_SECONDS = 1
 ENGINE = "psync"
@@ -74,7 +75,7 @@ class Grid:
 
 
 def full_grid() -> Grid:
-    axes = find_profile("seed2021").axes
+    axes = read_campaign_file(SEED2021).axes
     return Grid(*(tuple(axes[name]) for name in ("rw", "size", "bs", "numjobs")), profile=True)  # type: ignore[arg-type]
 
 
@@ -103,7 +104,7 @@ def ours(grid: Grid, target: Path, work: Path, extra: list[str]) -> dict[str, An
     """One `ioatlas map`; values: I/Os per second by cell, which were measured, and the error that the map states."""
     campaign_file = work / "grid.toml"
     campaign_file.write_text(grid.campaign())
-    what = ["--profile", "seed2021"] if grid.profile else ["--campaign", str(campaign_file)]
+    what = ["--campaign", str(SEED2021)] if grid.profile else ["--campaign", str(campaign_file)]
     directory = work / "campaign"
     command = [
         str(Path(sys.executable).parent / "ioatlas"),
@@ -334,7 +335,11 @@ def report(
             f"Grid: {grid.count} cells = {' '.join(grid.rw)} x {len(grid.size)} sizes x {len(grid.bs)} bs x "
             f"{len(grid.numjobs)} numjobs"
         )
-        + (" (profile seed2021)" if grid.profile else " (reduced: this checks the script, nothing more)")
+        + (
+            " (examples/campaigns/seed2021.toml)"
+            if grid.profile
+            else " (reduced: this checks the script, nothing more)"
+        )
         + f"; {ENGINE}, direct, one file shared by all jobs.",
         (
             "Order: bench-fio (half of the sizes), ours, reference, bench-fio (the others), ours again. A run that was "

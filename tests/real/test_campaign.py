@@ -18,6 +18,8 @@ import pytest
 from tests.real.conftest import disk_directory, ioatlas, rows, start
 from tests.real.target_lab import wait_for
 
+ROOT = Path(__file__).parents[2]
+
 pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
 
 SWEEP = """
@@ -185,7 +187,7 @@ def test_a_stopped_campaign_cleans_keeps_and_tells_the_signal(disk_dir, tmp_path
 
 @pytest.mark.unmeasured
 def test_plan_writes_nothing(disk_dir, tmp_path):
-    plan = ioatlas("plan", disk_dir, "--profile", "seed2021", "--json", cwd=tmp_path)
+    plan = ioatlas("plan", disk_dir, "--campaign", ROOT / "examples/campaigns/seed2021.toml", "--json", cwd=tmp_path)
     assert plan.returncode == 0, plan.stderr
     summary = json.loads(plan.stdout)
     assert summary["cells"] == 1904

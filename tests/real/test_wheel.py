@@ -87,7 +87,7 @@ def test_the_wheel_works_on_its_own(source: Path, tmp_path: Path, monkeypatch: p
     ).stdout
     assert shown.startswith("ioatlas, version ")
     plan = subprocess.run(
-        [tmp_path / "venv" / "bin" / "ioatlas", "plan", str(tmp_path), "--profile", "seed2021"],
+        [tmp_path / "venv" / "bin" / "ioatlas", "plan", str(tmp_path), "--profile", "exhaustive"],
         capture_output=True,
         text=True,
         check=True,

@@ -39,7 +39,7 @@ MOST_REASONS = 5
     epilog="""\b
 Examples:
   ioatlas plan /mnt/nas                        what the quick profile would do there
-  ioatlas plan /mnt/nas --profile seed2021     the 1,920 cells of the 2021 study
+  ioatlas plan /mnt/nas --profile exhaustive   every one of 2,016 cells
   ioatlas plan --campaign nas.toml --json      the same as JSON
   ioatlas plan --schema                        JSON Schema of the campaign file""",
 )

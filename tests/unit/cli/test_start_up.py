@@ -73,4 +73,4 @@ def test_a_campaign_is_shown_without_the_slow_libraries(tmp_path):
 
 
 def test_a_plan_loads_no_statistics(tmp_path):
-    assert not _imported("plan", str(tmp_path), "--profile", "seed2021") & set(HEAVY)
+    assert not _imported("plan", str(tmp_path), "--profile", "exhaustive") & set(HEAVY)

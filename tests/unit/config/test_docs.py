@@ -31,4 +31,4 @@ def test_campaigns_of_the_examples_are_read():
     assert files
     for path in files:
         spec = CAMPAIGN.read_file(path)
-        assert spec.configurations or spec.targets, path
+        assert spec.configurations or spec.axes, path

@@ -212,13 +212,6 @@ def test_a_file_overrides_the_profile_it_names():
     assert spec.constants["size"] == 64 << 20
 
 
-def test_seed2021_has_the_grid_of_the_study():
-    spec = find_profile("seed2021")
-    assert {name: len(values) for name, values in spec.axes.items()} == {"rw": 2, "size": 12, "bs": 10, "numjobs": 8}
-    assert spec.cell_count == 1920
-    assert any("repeat count" in remark for remark in spec.remarks)
-
-
 def test_the_published_schema_is_the_one_in_force():
     assert json.loads(SCHEMA.read_text()) == campaign_schema(), "run `make schema`"
     Draft202012Validator.check_schema(campaign_schema())

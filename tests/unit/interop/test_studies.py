@@ -1,58 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
-import itertools
-import math
-
 import pytest
 
 from ioatlas.errors import UsageError
 from ioatlas.interop.studies import NAMES, spc1, study
+from ioatlas.interop.studies.fixed_work import round_of
 from ioatlas.interop.translate.vdbench_data import folded_share, hot_band
 from ioatlas.interop.translation import from_workloads
 
 GIB = 1 << 30
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "spc1e-like"])
+@pytest.mark.parametrize("name", NAMES)
 def test_every_study_compiles_and_says_what_differs(name):
     made = study(name, GIB)
     assert made.remarks
     assert from_workloads(name, name, made.workloads).job_file
 
 
-def test_iozone2017_is_nine_operations_for_each_record():
-    made = study("iozone2017")
-    streams = [stream for workload in made.workloads for stream in workload.streams]
-    assert len(streams) == 9 * 13
-    assert all(workload.runtime_seconds is None for workload in made.workloads)
-    assert made.repeats == 40
+def test_iozones_round_is_nine_operations_on_one_file():
+    streams = [
+        stream for workload in round_of("iozone2017", 4 * GIB, 1 << 16, direct=True) for stream in workload.streams
+    ]
+    assert len(streams) == 9
     assert {stream.size_bytes for stream in streams if stream.operation == "read"} == {4 * GIB}
 
 
-def test_trace_has_the_published_shares():
-    """Derived figures of the load: 39.4% reads, 8.0 KiB a transfer, parts 59.6, 12.3 and 28.1% of the I/O."""
-    accesses = list(spc1.trace(4 * GIB, 20, 30.0, seed=7))
-    n = len(accesses)
-    assert n == pytest.approx(20 * 50 * 30, abs=5 * math.sqrt(30_000))
-
-    def near(count: int, share: float) -> bool:
-        return abs(count - n * share) < 5 * math.sqrt(n * share * (1 - share))
-
-    assert near(sum(a.operation == "read" for a in accesses), 0.394)
-    edges = (0, 0.45 * 4 * GIB, 0.90 * 4 * GIB, 4 * GIB)
-    for (low, high), share in zip(itertools.pairwise(edges), (0.596, 0.123, 0.281), strict=True):
-        assert near(sum(low <= a.offset_bytes < high for a in accesses), share)
-    for kind in spc1.STREAMS:
-        assert near(sum(a.stream == kind.name for a in accesses), kind.share)
-    assert sum(a.length_bytes for a in accesses) / n / 1024 == pytest.approx(8.0, rel=0.03)
-    assert all(a.at_us <= b.at_us for a, b in itertools.pairwise(accesses))
-    assert all(a.offset_bytes % 4096 == 0 and a.offset_bytes + a.length_bytes <= 4 * GIB for a in accesses)
-    assert accesses == list(spc1.trace(4 * GIB, 20, 30.0, seed=7))
-
-
-def test_hot_streams_stay_in_their_regions():
-    for access in spc1.trace(4 * GIB, 5, 20.0):
-        if access.stream == "asu1-2":
-            assert 0.15 - 1e-4 <= access.offset_bytes / (0.45 * 4 * GIB) < 0.20 + 1e-4
+def test_spc1_like_has_the_published_shares():
+    """39.4% reads; parts 59.6, 12.3 and 28.1% of the I/O."""
+    full = study("spc1-like", 4 * GIB).workloads[0]
+    rates = {stream.name: stream.arrival.rate_iops for stream in full.streams}
+    assert sum(rates.values()) == pytest.approx(500)
+    assert sum(rate for name, rate in rates.items() if name.endswith("read")) == pytest.approx(0.394 * 500, rel=0.002)
+    for part, share in (("asu1", 0.596), ("asu2", 0.123), ("asu3", 0.281)):
+        assert sum(rate for name, rate in rates.items() if name.startswith(part)) == pytest.approx(share * 500)
 
 
 def test_reuse_distances_by_hand():
@@ -63,11 +43,6 @@ def test_calibration_reports_its_error():
     theta, error = spc1.calibrate(1024, 5000)
     assert 0 < theta < 2
     assert 0 < error < 0.2
-
-
-def test_a_target_too_small_for_the_walk_is_refused():
-    with pytest.raises(UsageError):
-        list(spc1.trace(1 << 20, 1, 1.0))
 
 
 def test_hot_band_zones_follow_the_curve():
@@ -87,4 +62,4 @@ def test_hot_band_zones_follow_the_curve():
 
 def test_unknown_study():
     with pytest.raises(UsageError):
-        study("nosuch")
+        study("nosuch", GIB)

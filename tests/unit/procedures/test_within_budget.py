@@ -255,7 +255,7 @@ def test_a_precision_that_cannot_be_reached_has_an_end(tmp_path):
 def test_a_plan_shows_what_will_run_within_its_budget_and_with_a_limit_on_cells(tmp_path):
     def planned(**changes):
         (tmp_path / "target").mkdir(exist_ok=True)
-        spec = replace(read_campaign(f'profile = "seed2021"\n[target]\npath = "{tmp_path}/target"'), **changes)
+        spec = replace(read_campaign(f'profile = "exhaustive"\n[target]\npath = "{tmp_path}/target"'), **changes)
         plan = campaign.open_plan(spec)
         return procedure_of(spec).summary(plan)
 

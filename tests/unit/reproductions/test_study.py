@@ -7,7 +7,7 @@ import pytest
 
 from ioatlas.campaign import open_plan
 from ioatlas.errors import UsageError
-from ioatlas.interop.studies.published import iozone_round
+from ioatlas.interop.studies.fixed_work import iozone_round
 from ioatlas.lab.network import octet_of
 from ioatlas.lab.running import filled, find
 from ioatlas.model.cell import Cell

@@ -19,6 +19,8 @@ from typing import Any
 from ioatlas.errors import UsageError
 
 ENDING = ".toml"
+EXAMPLES = ("seed2021", "diskspd2016", "xdd2008")
+"""Sweeps of single studies, which were profiles: examples/campaigns has them as campaign files."""
 
 
 @functools.cache
@@ -74,6 +76,9 @@ def text_of(name: str) -> str:
 def check(name: str, where: str) -> None:
     """Raises UsageError, naming those there are, for a profile that is none."""
     if name not in profiles():
+        if name in EXAMPLES:
+            remedy = f"its campaign file is examples/campaigns/{name}.toml in the source: use --campaign FILE"
+            raise UsageError(f"{name!r} is no profile any more", where=where, remedy=remedy)
         close = difflib.get_close_matches(name, profiles(), n=1)
         hint = f"did you mean {close[0]!r}? " if close else ""
         raise UsageError(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An SPC-1-like load (structure of version 1): eight streams, one of them a hierarchical reuse random walk, as a timed
-trace or as fio streams.
+"""An SPC-1-like load (structure of version 1): eight streams, among them hierarchical reuse random walks, as fio
+streams.
 
 Facts: the parameters of the open implementation of the version 1 generator (NetApp, 2009) and of published disclosures.
 A unit of load is 50 I/Os per second. The load may not carry the benchmark's name, and its results are not comparable
@@ -10,17 +10,15 @@ with audited ones.
 from __future__ import annotations
 
 import bisect
-import heapq
 import math
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ioatlas.errors import UsageError
 from ioatlas.interop.studies import Study
 from ioatlas.model.workload import Address, Arrival, Stream, Workload
 
-KIB, GIB = 1 << 10, 1 << 30
+KIB = 1 << 10
 BLOCK = 4 * KIB
 UNIT_IOPS = 50
 _LEAF_BLOCKS = 8
@@ -100,91 +98,6 @@ class Walk:
         if not read and self.rng.random() < 0.15:
             self.repeat = address
         return address
-
-
-@dataclass(frozen=True)
-class Access:
-    """One I/O of the trace: microseconds since the start, stream, operation; offset and length in bytes."""
-
-    at_us: int
-    stream: str
-    operation: str
-    offset_bytes: int
-    length_bytes: int
-
-
-class _Source:
-    """One of the eight streams of one unit of load."""
-
-    def __init__(self, kind: _Kind, starts: Sequence[int], blocks: Sequence[int], rng: random.Random) -> None:
-        self.kind, self.rng = kind, rng
-        self.base, self.blocks = starts[kind.asu], blocks[kind.asu]
-        self.position = self.end = 0
-        self.region = int(self.blocks * kind.low)
-        leaves = int(self.blocks * (kind.high - kind.low)) // _LEAF_BLOCKS if kind.law == "walk" else 0
-        self.walk = Walk(leaves, rng, rng.randrange(leaves)) if leaves else None
-
-    def next(self, at_us: int) -> Access:
-        read = self.rng.random() * 100 < self.kind.read_percent
-        length = 1
-        if self.walk is not None:
-            block = self.region + self.walk.next_block(read=read)
-        elif self.kind.law == "uniform":
-            block = self.rng.randrange(self.blocks)
-        else:
-            length = self.rng.choices([size // BLOCK for size, _ in _MIX], [share for _, share in _MIX])[0]
-            if self.position + length >= self.end:
-                self.position = self.region + self.rng.randrange(
-                    max(1, int(self.blocks * (self.kind.high - self.kind.low)))
-                )
-                self.end = self.position + int(self.blocks * self.kind.run)
-            block = min(self.position, self.blocks - length)
-            self.position += length
-        return Access(at_us, self.kind.name, "read" if read else "write", (self.base + block) * BLOCK, length * BLOCK)
-
-
-def trace(size_bytes: int, units: int, seconds: float, seed: int = 1) -> Iterator[Access]:
-    """The I/Os of `units` units of load in order of time, on one target that holds the three parts in the ratio 45, 45,
-    10.
-
-    Raises UsageError when the target is too small for the walk's regions.
-    """
-    total = size_bytes // BLOCK
-    blocks = [int(total * share) for share in _ASU]
-    if int(blocks[1] * 0.05) // _LEAF_BLOCKS < 64:
-        raise UsageError(
-            "the target is too small: a hot region needs 64 leaves of 32 KiB",
-            where="size",
-            remedy="use at least 100 MiB",
-        )
-    starts = [0, blocks[0], blocks[0] + blocks[1]]
-    master = random.Random(seed)  # noqa: S311 - a load, not a secret
-    queue: list[tuple[float, int, _Source]] = []
-    sources = [_Source(kind, starts, blocks, random.Random(master.random())) for _ in range(units) for kind in STREAMS]  # noqa: S311
-    for number, source in enumerate(sources):
-        heapq.heappush(queue, (source.rng.expovariate(UNIT_IOPS * source.kind.share), number, source))
-    while queue:
-        at, number, source = heapq.heappop(queue)
-        if at >= seconds:
-            continue
-        yield source.next(int(at * 1e6))
-        heapq.heappush(queue, (at + source.rng.expovariate(UNIT_IOPS * source.kind.share), number, source))
-
-
-def write_iolog(accesses: Iterator[Access], path_in_log: str) -> Iterator[str]:
-    """Lines of a fio version 3 trace: microseconds since the start, as fio 3.33 writes and replays them (its manual
-    names no unit).
-    """
-    if any(ch.isspace() for ch in path_in_log) or not path_in_log:
-        raise UsageError("a trace's file name holds no blanks", where=path_in_log, remedy="use a path without blanks")
-    yield "fio version 3 iolog\n"
-    yield f"0 {path_in_log} add\n"
-    yield f"0 {path_in_log} open\n"
-    last = 0
-    for access in accesses:
-        last = access.at_us
-        yield f"{access.at_us} {path_in_log} {access.operation} {access.offset_bytes} {access.length_bytes}\n"
-    yield f"{last} {path_in_log} close\n"
 
 
 def reuse_distances(items: Sequence[int]) -> list[int]:
@@ -291,10 +204,10 @@ _REMARKS = (
         "the result."
     ),
     (
-        "The reuse walk is exact in the timed trace only. In the streams it is a zipf distribution over the region, "
-        "calibrated to its reuse distances."
+        "fio has no reuse walk: a zipf distribution over the region takes its place, calibrated to the walk's reuse "
+        "distances."
     ),
-    "Sequential runs restart at random places in the trace; in the streams they pass over the whole of their range.",
+    "Sequential runs pass over the whole of their range, where the source restarts them at random places.",
     (
         "The structure is that of version 1; later versions add compression, deduplication and other refinements that "
         "are not public."
@@ -303,9 +216,8 @@ _REMARKS = (
 )
 
 
-def spc1_like(size_bytes: int | None) -> Study:
-    """Full load and the ramp of response times; units of load are 1 here and scaled by the campaign."""
-    size = size_bytes or 64 * GIB
+def spc1_like(size: int) -> Study:
+    """Full load and the ramp of response times; units of load are 10 here and scaled by the campaign."""
     leaves = int(size // BLOCK * 0.45 * 0.05) // _LEAF_BLOCKS
     theta, error = calibrate(min(leaves, 4096), 8000)
     workloads = tuple(_workload(size, 10, percent, theta) for percent in (100, *RAMP_PERCENT))
@@ -313,27 +225,11 @@ def spc1_like(size_bytes: int | None) -> Study:
         f"Here zipf {theta:g}: the cumulative reuse distances differ by at most {100 * error:.1f} points from "
         f"the walk's over {min(leaves, 4096)} leaves."
     )
-    return Study(
-        "spc1-like",
-        "eight open streams in the shape of SPC-1 version 1: six loads from 10% to 100% of 500 I/Os per second",
-        workloads,
-        ordered=True,
-        remarks=(*_REMARKS, remark),
-        unsure=("length of the phases", "the response-time limit"),
-    )
+    return Study(workloads, (*_REMARKS, remark))
 
 
-def spc1e_like(size_bytes: int | None) -> Study:
+def spc1e_like(size: int) -> Study:
     """The same loads with power at idle and at each of them."""
-    base = spc1_like(size_bytes)
-    return Study(
-        "spc1e-like",
-        base.summary + ", with power at idle and at each load",
-        base.workloads,
-        ordered=True,
-        remarks=(*base.remarks, "Watts come from a meter that the campaign names, at idle and during each load."),
-        unsure=base.unsure,
-    )
-
-
-BUILDERS: dict[str, Callable[[int | None], Study]] = {"spc1-like": spc1_like, "spc1e-like": spc1e_like}
+    base = spc1_like(size)
+    remark = "Watts come from a meter that the campaign names, at idle and during each load."
+    return Study(base.workloads, (*base.remarks, remark))

@@ -21,7 +21,7 @@ from ioatlas.fio.clock import read_clock
 from ioatlas.fio.collect import SectionResult
 from ioatlas.fio.executor import LoadProcess
 from ioatlas.fio.jobfile import JobValue
-from ioatlas.interop.studies.published import iozone_arguments
+from ioatlas.interop.studies.fixed_work import iozone_arguments
 from ioatlas.model.cell import Cell
 from ioatlas.model.events import Event
 from ioatlas.model.fixed_work import FIO, IOZONE, WorkSequence, operation_of, sequences_of, tool_of

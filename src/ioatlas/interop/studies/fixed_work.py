@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sequences of fixed work that published evaluations made on one new file: nine operations of IOzone, NAS charts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ioatlas.errors import UsageError
+from ioatlas.interop.command import Source
+from ioatlas.interop.translate import iozone
+from ioatlas.model.workload import Stream, Workload
+
+KIB = 1 << 10
+
+
+def _source(command: str) -> Source:
+    return Source(command, "study", Path(), from_file=False)
+
+
+LARGEST_RECORD = 16 << 20
+
+
+def iozone_arguments(size_bytes: int, records: Sequence[int], *, direct: bool = True) -> list[str]:
+    """The arguments with which IOzone itself runs the nine operations, as the study did. Raises UsageError for sizes it
+    cannot state.
+    """
+    odd = [value for value in (size_bytes, *records) if value % KIB or value < 4 * KIB]
+    if odd:
+        raise UsageError(
+            f"{odd[0]} bytes: IOzone takes files and records of at least 4 KiB, in whole KiB",
+            where="size, bs",
+            remedy="use another size",
+        )
+    if max(records) > LARGEST_RECORD:
+        raise UsageError("IOzone's largest record is 16 MiB", where="bs", remedy="use records up to 16m")
+    tests = [word for test in range(6) for word in ("-i", str(test))]
+    return [
+        *tests,
+        "-c",
+        "-e",
+        *(["-I"] if direct else []),
+        "-s",
+        f"{size_bytes // KIB}k",
+        *(w for r in records for w in ("-r", f"{r // KIB}k")),
+    ]
+
+
+def iozone_round(size_bytes: int, record_bytes: int, *, direct: bool = True) -> tuple[Workload, ...]:
+    """The nine operations on one new file, in the order in which each needs the one before."""
+    command = " ".join(["iozone", *iozone_arguments(size_bytes, [record_bytes], direct=direct)])
+    return iozone.translate(_source(command), "iozone").workloads
+
+
+def nas_round(size_bytes: int, record_bytes: int, *, direct: bool = False) -> tuple[Workload, ...]:
+    """One file written and read over its whole length, buffered unless `direct`."""
+    workloads = []
+    for operation in ("write", "read"):
+        name = f"{operation}-{size_bytes // KIB}k"
+        options = {"invalidate": 0} | ({} if operation == "read" else {"fallocate": "none"})
+        stream = Stream(
+            name,
+            100.0 if operation == "read" else 0.0,
+            sizes=((record_bytes, 100.0),),
+            size_bytes=size_bytes,
+            operation=operation,
+            engine="psync",
+            direct=direct,
+            options=options,
+        )
+        workloads.append(Workload(name, (stream,)))
+    return tuple(workloads)
+
+
+ROUNDS: dict[str, Callable[..., tuple[Workload, ...]]] = {"iozone2017": iozone_round, "nascharts2008": nas_round}
+REMARKS: dict[str, tuple[str, ...]] = {
+    "iozone2017": (
+        (
+            "Each operation does a fixed amount of work in IOzone's order and is never bounded by time: write "
+            "makes a new file, the others need it."
+        ),
+        "The study repeated everything 40 times; here the stop rule decides, and 40 visits are a choice.",
+        (
+            "The study left record rewrite out of its figures because it shows a cache; here it is measured and "
+            "labelled."
+        ),
+        (
+            "Reads are direct (-I), so that the client's memory does not answer them. The study's client had "
+            "four times the file's size."
+        ),
+        "Backward reads differ from IOzone's in one position.",
+        (
+            "Strided reads take one record in 17 as IOzone's do. But fio begins each pass over the file with "
+            "the same records where IOzone shifts by one. A cache of a 17th of the file answers all but the "
+            "first pass."
+        ),
+        (
+            "The data are IOzone's: one buffer of a few bytes of a pattern and zeros, written again and again. A "
+            "target that compresses or deduplicates shows it."
+        ),
+    ),
+    "nascharts2008": (
+        (
+            "The charts' sizes end at 1 GB or 4 GB. What matters is that the largest exceeds the memory of "
+            "client and server, so the sizes follow from those."
+        ),
+        (
+            "I/O is buffered on purpose and not flushed inside the time, as the charts were: small files show the "
+            "client's memory, and the page marks where that ends."
+        ),
+        "Records are 64 KB throughout; the charts used one record size as well.",
+        (
+            "Each file is new, written once and read once. Rewrite and reread, which the charts did not draw, "
+            "are left out."
+        ),
+        "Link limits are drawn from measurement and arithmetic, not from nominal figures alone.",
+    ),
+}
+"""What is done differently from the source and why, a sentence each."""
+
+
+def round_of(name: str, size_bytes: int, record_bytes: int, *, direct: bool) -> tuple[Workload, ...]:
+    """One sequence: operations on one new file, each of which needs the one before. Raises UsageError."""
+    if name not in ROUNDS:
+        raise UsageError(f"the study {name!r} has no order", where="study", remedy="name one of " + ", ".join(ROUNDS))
+    return ROUNDS[name](size_bytes, record_bytes, direct=direct)
