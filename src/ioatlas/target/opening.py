@@ -39,7 +39,7 @@ _INSTEAD = {
         "libiscsi",
         "log in by the kernel (`iscsiadm -m node -T IQN -p HOST --login`) and name its device, or export it by NBD",
     ),
-    "s3": ("http", "measure it by warp, s3-benchmark or COSBench, and `ioatlas import` what it prints"),
+    "s3": ("http", "measure it by warp, and `ioatlas import` what it prints"),
     "smb": (None, "mount it (`mount -t cifs //HOST/SHARE /mnt/nas`) and name the mount point"),
 }
 """What is not opened by a URI: fio's engine for it, and what works instead."""

@@ -232,6 +232,9 @@ UNREAD = {
     "hdparm": "/dev/sda:\n Timing buffered disk reads: 300 MB in  3.00 seconds = 100.00 MB/sec\n",
     "dd": "64+0 records in\n64+0 records out\n67108864 bytes (67 MB, 64 MiB) copied, 0.187084 s, 359 MB/s\n",
     "YCSB": "[OVERALL], RunTime(ms), 10110\n[OVERALL], Throughput(ops/sec), 98.9\n",
+    "s3-benchmark": "Loop 1: PUT time 60.1 secs, objects = 5484, speed = 91.3MB/sec, 91.3 operations/sec.\n",
+    "COSBench": "Stage,Op-Name,Op-Type,Op-Count,Byte-Count,Avg-ResTime\ns3-main,read,read,9000,589824000,10.52\n",
+    "sibench": "Total Write    bandwidth: 3.5 Gb/s,  ok:  13500,  fail:      2,  res-min:    12 ms\n",
     "iperf": "[ ID] Interval           Transfer     Bitrate         Retr  Cwnd\n[  5]   0.00-1.00   sec  1.00 GBytes\n",
 }
 

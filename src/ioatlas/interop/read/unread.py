@@ -9,6 +9,7 @@ NOT_READ = "which is not read"
 _SAME_LOAD = "Run the same load with fio and import its JSON, or measure the target with `ioatlas map`"
 _OWN_FILES = "Measure files and names with `ioatlas map DIR --profile smallfiles`"
 _OWN_COMMAND = "Time that command itself as a `[[work]]` of `ioatlas map --profile apps`"
+_OBJECTS = "Run the same load with warp, whose results are read"
 _KNOWN = (
     ("sysbench fileio", r"^File operations:\n\s+reads/s:|^Operations performed: +\d+ Read, ", _SAME_LOAD),
     ("sysbench", r"^sysbench \d[\w.-]* ?[(:]", _OWN_COMMAND),
@@ -19,6 +20,13 @@ _KNOWN = (
     ("hdparm", r"^ *Timing (?:buffered disk|cached|O_DIRECT disk|O_DIRECT cached) reads: ", _SAME_LOAD),
     ("dd", r"^\d+\+\d+ records out\n\d+ bytes .*copied, ", _SAME_LOAD),
     ("YCSB", r"^\[OVERALL\], RunTime\(ms\), ", _OWN_COMMAND),
+    (
+        "s3-benchmark",
+        r"Loop \d+: (?:PUT|GET) time[ =][\d.]+ secs,|^Download performance with ",
+        _OBJECTS,
+    ),
+    ("COSBench", r"^\W?(?:Stage|Id|Timestamp|Op-Type),(?:(?:Op|Sample)-\w+,){0,2}Op-Count,", _OBJECTS),
+    ("sibench", r"^Total \w+ +bandwidth: +[\d.]+ ?[KMGT]?[bB]/s, |\"ResTimeAvg\"\s*:", _OBJECTS),
     (
         "iperf",
         r"^\[ *ID\] Interval +Transfer +(?:Bandwidth|Bitrate)|\"sum_received\"\s*:|\"tcp_mss_default\"\s*:",
