@@ -27,7 +27,7 @@ from ioatlas.design.pace import Pace
 from ioatlas.fio.batch import GLOBAL, Batch, Section, job_text, section_options
 from ioatlas.fio.collect import OUTPUT, read_batch
 from ioatlas.fio.jobfile import JobSection, render_job
-from ioatlas.fio.process import find_fio, run_fio
+from ioatlas.fio.process import find_fio, run_process
 from ioatlas.model.cell import Cell
 
 MIB = 1 << 20
@@ -140,11 +140,11 @@ def file(place):
 def measure_batched(fio, sections, directory):
     batch = Batch(1, directory, sections)
     (directory / "job.fio").write_text(job_text(batch))
-    run_fio(
-        fio,
-        ["--output-format=json+", f"--output={OUTPUT}", "--eta=never", "job.fio"],
+    run_process(
+        [fio.path, "--output-format=json+", f"--output={OUTPUT}", "--eta=never", "job.fio"],
         directory=directory,
-        expected_seconds=batch.seconds,
+        sink="fio.err",
+        limit_seconds=batch.seconds * 1.5 + 30,
         stop_asked=lambda: False,
         started=lambda _pid, _ticks: None,
     )

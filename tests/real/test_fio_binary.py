@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ioatlas.fio.process import Fio, run_fio, start_time_ticks, stop_orphan
+from ioatlas.fio.process import run_process, start_time_ticks, stop_orphan
 from tests.command_line import call
 from tests.real.target_lab import wait_for
 
@@ -40,12 +40,15 @@ def test_without_a_usable_fio_nothing_is_touched(disk_dir, tmp_path, answer, wor
 
 
 @pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
-def test_a_fio_that_hangs_is_ended_when_it_is_long_overdue(tmp_path, monkeypatch):
-    monkeypatch.setattr("ioatlas.fio.process._GRACE_SECONDS", 0.5)
-    fio = Fio(shutil.which("fio"), "")
+def test_a_fio_that_hangs_is_ended_when_it_is_long_overdue(tmp_path):
     job = ["--name=x", "--ioengine=null", "--size=1g", "--rw=read", "--time_based", "--runtime=60", "--thinktime=1000"]
-    outcome = run_fio(
-        fio, job, directory=tmp_path, expected_seconds=0.5, stop_asked=lambda: False, started=lambda _p, _t: None
+    outcome = run_process(
+        ["fio", *job],
+        directory=tmp_path,
+        sink="fio.err",
+        limit_seconds=1.25,
+        stop_asked=lambda: False,
+        started=lambda _p, _t: None,
     )
     assert outcome.stopped == "overdue"
     assert outcome.seconds < 50, "its load runs for 60"
@@ -65,9 +68,8 @@ def test_an_orphan_is_stopped_only_if_it_is_that_very_process():
 def test_fio_dies_with_the_process_that_started_it(tmp_path):
     script = (
         "import sys; from pathlib import Path; from ioatlas.fio.process import *;"
-        "run_fio(find_fio(), "
-        "['--name=x','--ioengine=null','--size=1g','--rw=read','--time_based','--runtime=60','--thinktime=1000'],"
-        "directory=Path(sys.argv[1]), expected_seconds=60, stop_asked=lambda: False,"
+        "run_process(['fio','--name=x','--ioengine=null','--size=1g','--rw=read','--time_based','--runtime=60','--thinktime=1000'],"
+        "directory=Path(sys.argv[1]), sink='fio.err', limit_seconds=90, stop_asked=lambda: False,"
         "started=lambda pid, ticks: (Path(sys.argv[1]) / 'pid').write_text(f'{pid} {ticks}'))"
     )
     parent = subprocess.Popen([sys.executable, "-c", script, str(tmp_path)])

@@ -344,7 +344,6 @@ def test_overwriting_a_file_wants_its_full_name_and_size(bench):
     target = open_target(str(image))
     confirm_overwrite(target, f"{image} 8192")
     confirm_overwrite(target, f"{image} 8 KiB")
-    confirm_overwrite(target, None, made_by_ioatlas=True)
     for typed in (None, "", "yes", str(image), "8192", f"{image} 8193", f"{image.name} 8192"):
         with pytest.raises(RefusedError, match=f"--overwrite '{image} 8192'"):
             confirm_overwrite(target, typed)
@@ -373,11 +372,6 @@ def test_a_file_that_changed_is_noticed(bench):
 def test_kernel_interfaces_are_refused(path):
     with pytest.raises(RefusedError, match="no storage"):
         open_target(os.path.realpath(path))
-
-
-def test_a_new_file_in_dev_is_refused():
-    with pytest.raises(RefusedError, match="not connected"):
-        open_target("/dev/no-such-disk", new_file=True)
 
 
 @pytest.mark.parametrize("path", ["/dev/null", "/dev/zero"])

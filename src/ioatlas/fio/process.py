@@ -20,7 +20,6 @@ from ioatlas.errors import IoAtlasError
 MIN_VERSION = (3, 33)
 POLL_SECONDS = 0.1
 _STOP_SECONDS = 15.0
-_GRACE_SECONDS = 30.0
 _PATIENCE_SECONDS = 60.0
 _DRIVER = b"work_driver.py"
 
@@ -111,34 +110,6 @@ def _wait_for(pid: int, started_ticks: int, seconds: float) -> None:
         time.sleep(0.05)
 
 
-def run_fio(
-    fio: Fio,
-    arguments: list[str],
-    *,
-    directory: Path,
-    expected_seconds: float,
-    stop_asked: Callable[[], bool],
-    started: Callable[[int, int], None],
-    tick: Callable[[float], None] | None = None,
-) -> ProcessOutcome:
-    """Run fio in `directory` until it ends, we are asked to stop, or it is long overdue.
-
-    started: called with pid and start time as soon as it runs, so that a later start can find it.
-    tick:    called about ten times a second with the seconds since the start.
-    Its standard output and error go to fio.err in `directory`; nothing is read while it runs.
-    Raises IoAtlasError when it cannot be killed.
-    """
-    return run_process(
-        [fio.path, *arguments],
-        directory=directory,
-        sink="fio.err",
-        limit_seconds=expected_seconds * 1.5 + _GRACE_SECONDS,
-        stop_asked=stop_asked,
-        started=started,
-        tick=tick,
-    )
-
-
 def run_process(
     command: list[str],
     *,
@@ -151,8 +122,12 @@ def run_process(
     stop_seconds: float | None = None,
     inherited: Collection[int] = (),
 ) -> ProcessOutcome:
-    """Run a load generator as `run_fio` does; all it says goes to the file `sink` in `directory`, and is the outcome's
-    `stderr`. stop_seconds: how long it may take to end when it is asked to; of our death it is told then, not killed.
+    """Run a load generator in `directory` until it ends, we are asked to stop, or it is overdue. Nothing is read
+    meanwhile: all it says goes to the file `sink`, and is the outcome's `stderr`.
+
+    started: called with pid and start time as soon as it runs, so that a later start can find it.
+    tick: called about ten times a second with the seconds since the start.
+    stop_seconds: how long it may take to end when it is asked to; of our death it is told then, not killed.
     inherited: descriptors of ours that it has too.
     """
     said = directory / sink

@@ -16,7 +16,6 @@ from ioatlas.target.guard import (
 )
 from ioatlas.target.identity import check_identity, identify, recognise
 from ioatlas.target.marker import Marker
-from ioatlas.target.newfile import make_file, remove_file
 from ioatlas.target.opening import URI_KINDS, open_target
 from ioatlas.target.place import check_journal_place, check_space
 from ioatlas.target.workspace import Leftover, Removal, Workspace, clean, leftovers
@@ -43,8 +42,6 @@ __all__ = [
     "direct_io_alignment",
     "identify",
     "leftovers",
-    "make_file",
     "open_target",
     "recognise",
-    "remove_file",
 ]

@@ -18,7 +18,7 @@ from ioatlas.model.target import Target
 from ioatlas.model.units import format_size
 from ioatlas.target.devices import BlockDevice, above, below, btrfs_siblings, device_of, loops_of_file, same_storage
 from ioatlas.target.exports import read_export
-from ioatlas.target.identity import NEW_FILE, check_identity, identify
+from ioatlas.target.identity import check_identity, identify
 from ioatlas.target.mounts import Mount, every_visible_mount, mount_of
 from ioatlas.target.signatures import read_signatures
 from ioatlas.target.trouble import answer_within, spoken
@@ -71,8 +71,6 @@ def _check_export(uri: str) -> None:
 
 def _check_writable_path(target: Target) -> None:
     path = target.location
-    if target.identity == NEW_FILE and not os.path.lexists(path):
-        path = os.path.dirname(path)
     if os.statvfs(path).f_flag & os.ST_RDONLY:
         raise IoAtlasError(
             "it is mounted read-only",
@@ -275,17 +273,12 @@ def confirm_destroy(target: Target, typed: str | None) -> None:
     )
 
 
-def confirm_overwrite(target: Target, typed: str | None, *, made_by_ioatlas: bool = False) -> None:
+def confirm_overwrite(target: Target, typed: str | None) -> None:
     """An existing file or an export is written only after its full name and size in bytes have been typed.
 
-    made_by_ioatlas: this campaign made the file itself, and its journal says so.
     Raises RefusedError saying what to type.
     """
-    if (
-        made_by_ioatlas
-        or target.kind in ("directory", "block")
-        or (target.identity == NEW_FILE and not os.path.lexists(target.location))
-    ):
+    if target.kind in ("directory", "block"):
         return
     size = int(dict(identify(target).facts)["size_bytes"])
     accepted = {f"{target.location} {size}", f"{target.location} {format_size(size)}"}

@@ -16,9 +16,6 @@ from ioatlas.target.mounts import Mount, mount_of
 from ioatlas.target.signatures import filesystem_uuid
 from ioatlas.target.trouble import answer_within
 
-NEW_FILE = Identity((("exists", "no"),))
-"""The identity of a file that ioatlas is going to make."""
-
 _ASSIGNED_BY_KERNEL = frozenset({"device_number", "source"})
 """Facts that a reboot or a new mount may change although the storage is the same."""
 
@@ -84,12 +81,7 @@ def _stable(facts: Identity, other: Identity) -> Identity:
 
 
 def _identify_path(target: Target) -> Identity:
-    try:
-        status = os.lstat(target.location)
-    except FileNotFoundError:
-        if target.identity == NEW_FILE:
-            return NEW_FILE
-        raise
+    status = os.lstat(target.location)
     kind = kind_of(status.st_mode)
     if kind != target.kind:
         raise IoAtlasError(

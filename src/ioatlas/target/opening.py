@@ -16,7 +16,7 @@ from ioatlas.fio.uri import URI_ENGINES, check_no_secret, check_uri, masked, par
 from ioatlas.model.target import Identity, Target
 from ioatlas.target.devices import device_of, devices_under_filesystem
 from ioatlas.target.exports import read_export
-from ioatlas.target.identity import NEW_FILE, describe_mode, identify, kind_of
+from ioatlas.target.identity import describe_mode, identify, kind_of
 from ioatlas.target.mounts import PSEUDO_TYPES, mount_of, unmounted_mount_point
 from ioatlas.target.trouble import answer_within
 
@@ -58,12 +58,10 @@ class UriKind:
     open: Callable[[str, str | None], Target]
 
 
-def open_target(location: str, name: str | None = None, *, new_file: bool = False) -> Target:
+def open_target(location: str, name: str | None = None) -> Target:
     """The target at `location`, with its identity. Nothing is written.
 
-    name:     how tables call it; without one the last part of the path, the device's or the export's name.
-    new_file: a path where nothing is yet means a file that ioatlas is to make. Off, it is an error: a mistyped mount
-              point would otherwise become a file on the local disk.
+    name: how tables call it; without one the last part of the path, the device's or the export's name.
     Raises IoAtlasError for what is missing, unmounted, not permitted, silent or no storage; UsageError for what fio
     cannot be given.
     """
@@ -86,8 +84,8 @@ def open_target(location: str, name: str | None = None, *, new_file: bool = Fals
         check_no_secret(location)
         return kind.open(location, name)
     path = os.path.join(os.getcwd(), location)
-    target = answer_within(lambda: _open_path(path, name, new_file=new_file), location)
-    return replace(target, identity=target.identity if target.identity == NEW_FILE else identify(target))
+    target = answer_within(lambda: _open_path(path, name), location)
+    return replace(target, identity=identify(target))
 
 
 def expected_target(location: str, name: str, size_bytes: int) -> Target | None:
@@ -128,13 +126,20 @@ def _check_without_mount(scheme: str, location: str) -> None:
         )
 
 
-def _open_path(path: str, name: str | None, *, new_file: bool) -> Target:
+def _open_path(path: str, name: str | None) -> Target:
     bare = path.rstrip("/") or "/"
     _check_mounted(bare)
     try:
         status = os.lstat(bare)
-    except FileNotFoundError:
-        return _absent(path, bare, name, new_file=new_file)
+    except FileNotFoundError as error:
+        # Never a new file: a mistyped mount point would become one on the local disk.
+        raise IoAtlasError(
+            "there is nothing at this path",
+            where=masked(bare),
+            remedy=_REMOTE
+            if _LOOKS_REMOTE.search(path)
+            else "check the path; a NAS must be mounted first, a directory must be there already",
+        ) from error
     if stat.S_ISLNK(status.st_mode):
         status = _follow(bare)
     real = os.path.realpath(bare, strict=True)
@@ -173,30 +178,6 @@ def _open_path(path: str, name: str | None, *, new_file: bool) -> Target:
 
 _LOOKS_REMOTE = re.compile(r"^//|/\\\\|/[A-Za-z0-9.\-]+:/|/[a-z]+:[^/]+/")
 _REMOTE = "that names a share or an image on a server: mount it, then name the mount point, or export it by NBD (nbd://HOST/EXPORT)"
-
-
-def _absent(path: str, bare: str, name: str | None, *, new_file: bool) -> Target:
-    parent = os.path.dirname(bare)
-    if not os.path.isdir(parent) or path.endswith("/") or not new_file:
-        raise IoAtlasError(
-            "there is nothing at this path",
-            where=masked(bare),
-            remedy=_REMOTE
-            if _LOOKS_REMOTE.search(path)
-            else "check the path; a NAS must be mounted first, a directory must be there already",
-        )
-    real = os.path.join(os.path.realpath(parent, strict=True), os.path.basename(bare))
-    _check_real_storage(os.path.dirname(real))
-    check_fio_can_name(real)
-    _check_permitted(os.path.dirname(real), os.W_OK | os.X_OK)
-    return Target(
-        name=name or os.path.basename(real),
-        kind="file",
-        location=real,
-        identity=NEW_FILE,
-        free_bytes=_free_bytes(os.path.dirname(real)),
-        logical_block_bytes=_filesystem_block_bytes(os.path.dirname(real)),
-    )
 
 
 def _free_bytes(directory: str) -> int | None:

@@ -10,7 +10,6 @@ from ioatlas.errors import IoAtlasError, RefusedError
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_size, format_size_rounded
 from ioatlas.target.devices import BlockDevice, above, below, device_of, devices_under_filesystem
-from ioatlas.target.identity import NEW_FILE
 from ioatlas.target.mounts import mount_of
 from ioatlas.target.trouble import answer_within
 
@@ -21,13 +20,12 @@ UNTOLD_BYTES = 64 << 20
 
 
 def check_space(target: Target, needed_bytes: int, *, needed_files: int = 1) -> None:
-    """Raises IoAtlasError when `needed_bytes` more on a directory (or a new file's directory) would leave less than a
-    tenth of what is free now. Block devices, exports and existing files have their size already: see `check_extent`.
+    """Raises IoAtlasError when `needed_bytes` more on a directory would leave less than a tenth of what is free now.
+    Block devices, exports and existing files have their size already: see `check_extent`.
     """
-    if target.kind != "directory" and not (target.kind == "file" and target.identity == NEW_FILE):
+    if target.kind != "directory":
         return
-    place = target.location if target.kind == "directory" else os.path.dirname(target.location)
-    room = answer_within(lambda: os.statvfs(place), target.location)
+    room = answer_within(lambda: os.statvfs(target.location), target.location)
     if room.f_blocks == 0 and needed_bytes > UNTOLD_BYTES:
         raise IoAtlasError(
             "its file system does not say how much is free, so nothing keeps it from filling up",

@@ -17,15 +17,12 @@ from ioatlas.target import (
     check_journal_place,
     check_space,
     check_writable,
-    confirm_overwrite,
     direct_io_alignment,
     identify,
-    make_file,
     open_target,
     recognise,
-    remove_file,
 )
-from ioatlas.target.identity import NEW_FILE, _stable
+from ioatlas.target.identity import _stable
 from ioatlas.target.layout import remedy_for
 from ioatlas.target.mounts import Mount, mount_of, read_mountinfo
 from ioatlas.target.place import UNTOLD_BYTES, usable_bytes
@@ -79,59 +76,7 @@ def test_a_missing_path_is_never_made_by_accident(tmp_path):
     for typed in ("nas", "nas/", "no/such"):
         with pytest.raises(IoAtlasError, match="nothing at this path"):
             open_target(str(tmp_path / typed) + ("/" if typed.endswith("/") else ""))
-    with pytest.raises(IoAtlasError, match="nothing at this path"):
-        open_target(str(tmp_path / "no" / "such"), new_file=True)
     assert os.listdir(tmp_path) == []
-
-
-def test_a_new_file_is_made_only_when_asked_for(tmp_path):
-    target = open_target(str(tmp_path / "load"), new_file=True)
-    assert (target.kind, target.size_bytes, target.identity) == ("file", None, NEW_FILE)
-    assert target.free_bytes > 0
-    check_identity(target)
-    check_writable(target)
-    confirm_overwrite(target, None)
-    with pytest.raises(IoAtlasError, match="not enough space"):
-        check_space(target, target.free_bytes)
-    (tmp_path / "load").write_bytes(b"somebody was quicker")
-    with pytest.raises(RefusedError, match="exists was no"):
-        check_identity(target)
-    with pytest.raises(RefusedError, match="not confirmed"):
-        confirm_overwrite(target, None)
-
-
-def test_a_new_file_is_made_under_its_name_and_removed_only_while_it_is_that_file(tmp_path):
-    path = tmp_path / "load"
-    seen = []
-    made = make_file(open_target(str(path), new_file=True), 1 << 20, lambda name: seen.append((name, path.exists())))
-    assert seen == [(str(path), False)]
-    assert (made.size_bytes, path.stat().st_size, path.stat().st_mode & 0o777) == (1 << 20, 1 << 20, 0o600)
-    check_identity(made)
-    check_extent(made, 1 << 20)
-    moved = tmp_path / "moved"
-    path.rename(moved)
-    assert remove_file(made) is None  # it is gone
-    path.write_bytes(bytes(1 << 20))
-    assert "inode was" in remove_file(made)
-    path.unlink()
-    path.symlink_to(moved)
-    assert "symbolic link" in remove_file(made)
-    assert moved.exists()
-    path.unlink()
-    moved.rename(path)
-    assert remove_file(made) is None
-    assert os.listdir(tmp_path) == []
-
-
-def test_a_new_file_never_replaces_one_that_came_meanwhile(tmp_path):
-    target = open_target(str(tmp_path / "load"), new_file=True)
-    (tmp_path / "load").write_bytes(b"somebody was quicker")
-    with pytest.raises(IoAtlasError, match="exists already"):
-        make_file(target, 4096, lambda _: None)
-    assert remove_file(target) == "it was not recorded as made by ioatlas"
-    assert (tmp_path / "load").read_bytes() == b"somebody was quicker"
-    with pytest.raises(UsageError):
-        make_file(open_target(str(tmp_path)), 4096, lambda _: None)
 
 
 def test_links_are_not_followed_but_explained(tmp_path):
