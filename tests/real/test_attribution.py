@@ -1,19 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is attributed to lab targets with a known limit: named rightly or withheld, never wrong. `ioatlas lab
-attribution` does it for all.
+"""What is attributed to lab targets with a known limit: named rightly or withheld, never wrong. bench/attribution
+does it for all.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+import sys
+from pathlib import Path
 
 import pytest
 
-from ioatlas.cli._attribution import attributed, table
-from ioatlas.lab.limits import CASES
 from ioatlas.lab.running import find, missing
 from tests.real.pauses import Pauses
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "bench/attribution"))
+import attributed as attribution
+from attributed import attributed, table
+from limit_cases import CASES
 
 pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
 
@@ -23,7 +28,7 @@ CONFIDENT = 0.9
 @pytest.mark.long("analysis", "lab")
 @pytest.mark.parametrize("name", ["a rate the load asks for", "1 Gb/s at MTU 1500"])
 def test_none_is_confidently_wrong(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ioatlas.cli._attribution.WINDOW_SECONDS", 0.4)  # neither of these limits gives credits
+    monkeypatch.setattr(attribution, "WINDOW_SECONDS", 0.4)  # neither of these limits gives credits
     (case,) = (case for case in CASES if case.name == name)
     scenario = find(case.scenario)
     if missing(scenario) or (scenario.needs_root and os.geteuid() != 0):

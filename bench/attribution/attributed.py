@@ -10,10 +10,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from limit_cases import GENERAL, Case
+from limit_worlds import calibration, calibration_table, reliability
+
 from ioatlas.campaign import load_result, open_plan, run, start
 from ioatlas.config.spec import CampaignSpec
-from ioatlas.lab.limit_worlds import calibration, calibration_table, reliability
-from ioatlas.lab.limits import GENERAL, Case
 from ioatlas.lab.running import start as start_target
 from ioatlas.model.limit import UNDETERMINED, VERY_LIKELY, Limit
 

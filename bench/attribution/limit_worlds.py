@@ -76,7 +76,7 @@ class World:
 
 def random_world(seed: int) -> World:
     """A world drawn from its seed."""
-    draw = random.Random(seed)  # noqa: S311
+    draw = random.Random(seed)
     remote = draw.random() < 0.5
     fixed, stream = _log(draw, 20e-6, 10e-3), _log(draw, 30e6, 3e9)
     cpu = (_log(draw, 1e-6, 8e-6), _log(draw, 2e-11, 3e-10))
@@ -151,7 +151,7 @@ def _sweep(draw: random.Random) -> tuple[tuple[int, int, int], ...]:
 
 def judged(world: World) -> tuple[AttributionReport, dict[tuple[str, str], frozenset[str]]]:
     """What is attributed to each cell of a world, and what is right of it, by cell and direction."""
-    draw = random.Random(world.seed + 1_000_000)  # noqa: S311
+    draw = random.Random(world.seed + 1_000_000)
     estimates, seen, truth, fast = [], {}, {}, {}
     for bs, jobs, depth in world.cells:
         cell = Cell.of(
@@ -187,7 +187,7 @@ BUCKETS, MISTAKEN = 0.3, 0.05
 
 def _refill(world: World) -> tuple[Refills, frozenset[str]]:
     """What its burst credit is thought to refill at, and the answers beside which a rate limit is right too."""
-    draw = random.Random(world.seed + 2_000_000)  # noqa: S311
+    draw = random.Random(world.seed + 2_000_000)
     where = "drive" if world.path.drives else "target"
     for name, unit in (("bandwidth", BurstUnit.BYTES), ("IOPS", BurstUnit.IOS)):
         if name in world.bounds and draw.random() < BUCKETS:
