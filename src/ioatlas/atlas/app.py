@@ -20,7 +20,6 @@ from ioatlas.atlas.admission import BusyError, Limits, NotAdmittedError
 from ioatlas.atlas.api import Service, problem
 from ioatlas.atlas.blobs import Blobs, NoRoomError, TooLargeError
 from ioatlas.atlas.bodies import Bodies, BodyLimits
-from ioatlas.atlas.buckets import BucketError
 from ioatlas.atlas.database import Database, DatabaseError, answers
 from ioatlas.atlas.derived import Derived
 from ioatlas.atlas.mine import Mine
@@ -43,7 +42,6 @@ STATUS: dict[type[IoAtlasError], int] = {
     QuotaError: 429,
     BusyError: 503,
     DatabaseError: 503,
-    BucketError: 503,
     NoRoomError: 507,
     ProviderError: 502,
     RefusedError: 403,

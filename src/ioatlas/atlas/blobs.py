@@ -98,11 +98,7 @@ class Blobs:
             one.mkdir(exist_ok=True, mode=0o700)
 
     def path(self, sha256: str) -> Path:
-        """Where a bundle lies, or would."""
-        return self.place(sha256)
-
-    def place(self, sha256: str) -> Path:
-        """Its name in this folder. Raises UsageError for what is no SHA-256."""
+        """Where a bundle lies, or would. Raises UsageError for what is no SHA-256."""
         if len(sha256) != 64 or not set(sha256) <= set("0123456789abcdef"):
             raise UsageError("this is no SHA-256", where=sha256[:80], remedy="take it from a result")
         return self._kept / sha256[:2] / f"{sha256}.zip"
@@ -127,7 +123,7 @@ class Blobs:
     def keep(self, upload: Incoming) -> None:
         """The upload gets its name, and both are on disk. The same bundle again is the same file."""
         upload.finish()
-        path = self.place(upload.sha256)
+        path = self.path(upload.sha256)
         try:
             path.parent.mkdir(exist_ok=True, mode=0o700)
             upload.path.replace(path)
@@ -139,7 +135,7 @@ class Blobs:
 
     def remove(self, sha256: str) -> None:
         """The file is gone, and stays so. One that is not there is no fault."""
-        path = self.place(sha256)
+        path = self.path(sha256)
         path.unlink(missing_ok=True)
         shutil.rmtree(self.derived(sha256), ignore_errors=True)
         if path.parent.is_dir():
@@ -147,7 +143,7 @@ class Blobs:
 
     def derived(self, sha256: str) -> Path:
         """Where lies what was made of a bundle for its pages; it goes with the bundle."""
-        return self.folder / "derived" / self.place(sha256).parent.name / sha256
+        return self.folder / "derived" / self.path(sha256).parent.name / sha256
 
     def kept(self) -> Iterator[tuple[str, Path]]:
         """Every bundle with its SHA-256, in order."""

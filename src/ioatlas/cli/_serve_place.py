@@ -97,10 +97,13 @@ def opened(place: Place, *, fresh: bool = False, empty: bool = False) -> Iterato
 
 
 def blobs_of(place: Place) -> Blobs:
-    """The folder of bundles, before a bucket where the environment names one."""
+    """The folder of bundles. Raises UsageError where a bucket was used, so that no bundle is missed."""
     from ioatlas.atlas.blobs import Blobs
-    from ioatlas.atlas.buckets import VARIABLE, open_bucket
 
-    if url := os.environ.get(VARIABLE):
-        return open_bucket(place.blobs, url)
+    if os.environ.get("IOATLAS_S3"):
+        raise UsageError(
+            "bundles are kept in a folder only",
+            where="IOATLAS_S3",
+            remedy=f"copy the bucket into {place.blobs / 'kept'} as it is, then unset IOATLAS_S3",
+        )
     return Blobs(place.blobs)
