@@ -10,8 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from limit_cases import GENERAL, Case
-from limit_worlds import calibration, calibration_table, reliability
+from limit_cases import Case
 
 from ioatlas.campaign import load_result, open_plan, run, start
 from ioatlas.config.spec import CampaignSpec
@@ -124,29 +123,16 @@ def table(outcomes: Sequence[Outcome]) -> list[str]:
 
 
 def verdict_lines(outcomes: Sequence[Outcome]) -> list[str]:
-    """How many are right, how many of those that were said with a probability; and of all values what was withheld."""
-    right = [one for one in outcomes if one.verdict == "right"]
-    general = sum(one.attributed in GENERAL for one in right)
+    """How many are right, and of all values what was withheld."""
+    right = sum(one.verdict == "right" for one in outcomes)
     withheld = sum(one.verdict == "withheld" for one in outcomes)
     values, unclear = sum(one.values for one in outcomes), sum(one.withheld for one in outcomes)
-    answers = [(one.probability or 0.0, one.verdict == "right") for one in outcomes if one.verdict != "withheld"]
-    told = f"{len(outcomes)} known limits: {len(right)} named rightly"
-    told += f" ({general} of them only as 'target' or 'drive')" if general else ""
-    lines = [f"{told}, {withheld} withheld as undetermined, {len(outcomes) - len(right) - withheld} wrong"]
-    if values:
-        lines.append(f"Of all {values} values {unclear} ({unclear / values:.0%}) are undetermined")
-    return [*lines, "", *calibration_table(reliability(answers))]
+    told = f"{len(outcomes)} known limits: {right} named rightly, {withheld} withheld as undetermined"
+    lines = [f"{told}, {len(outcomes) - right - withheld} wrong"]
+    return [*lines, f"Of all {values} values {unclear} ({unclear / values:.0%}) are undetermined"] if values else lines
 
 
 def confidently_wrong(outcomes: Sequence[Outcome]) -> bool:
     """Whether one is wrong that was called very likely, or more often than was said."""
     wrong = [one for one in outcomes if one.verdict == "WRONG"]
     return any((one.probability or 1.0) >= VERY_LIKELY for one in wrong) or len(wrong) > MOST_WRONG * len(outcomes)
-
-
-def simulated(worlds: int, first: int) -> list[str]:
-    """Calibration over simulated targets of known laws."""
-    found = calibration(range(first, first + worlds))
-    told = f"{worlds:,} simulated targets (seeds from {first:,}), {found.values:,} values"
-    share = f"{found.withheld:,} ({found.withheld / found.values:.0%}) undetermined"
-    return [*calibration_table(found.bins), "", f"{told}: {share}"]

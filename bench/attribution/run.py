@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether stated limits are right: simulated targets of random laws, then lab targets with a known limit, mapped; the
-table, what each answer rests on, and how often it was withheld.
+"""Whether stated limits are right: lab targets with a known limit, mapped; the table, what each answer rests on, and
+how often it was withheld.
 
     python bench/attribution/run.py [ROW or SCENARIO ...] [--visits N]     root for the links and drives; ten minutes
-    python bench/attribution/run.py --simulated 2000 [--seed N]            half a minute
 
-Without arguments both. Exits with 3 when a limit was confidently called by a wrong name.
+Exits with 3 when a limit was confidently called by a wrong name.
 """
 
 import argparse
@@ -14,7 +13,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from attributed import attributed, confidently_wrong, simulated, table, verdict_lines
+from attributed import attributed, confidently_wrong, table, verdict_lines
 from limit_cases import CASES
 
 from ioatlas.lab import scenarios
@@ -25,13 +24,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("rows", nargs="*", metavar="ROW", help="of a row or of a scenario; all without one")
     parser.add_argument("--visits", type=int, default=1, help="least visits of every cell; default: as each row says")
-    parser.add_argument("--simulated", type=int, default=0, metavar="N", help="only N simulated targets of random laws")
-    parser.add_argument("--seed", type=int, default=1_000_000, help="first seed of the simulated targets")
     options = parser.parse_args()
-    if options.simulated or not options.rows:
-        print("\n".join(simulated(options.simulated or 2000, options.seed)), flush=True)
-    if options.simulated:
-        return 0
     asked = set(options.rows)
     if unknown := asked - {name for case in CASES for name in (case.name, case.scenario)}:
         parser.error(f"there is no row {min(unknown)!r}; rows are {'; '.join(case.name for case in CASES)}")

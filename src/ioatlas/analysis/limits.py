@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from ioatlas.analysis.ceilings import (
-    ETHERNET_BYTES,
     TOLERANCE,
     Ceiling,
     Ethernet,
@@ -64,30 +63,6 @@ def ceilings_of(
     if numjobs is not None:
         found += _generator(bed, bs_bytes, numjobs)
     return tuple(sorted(found, key=lambda one: one.bw_bytes_per_s or float("inf")))
-
-
-STANDARD_BITS_PER_S = (1e8, 1e9, 2.5e9, 5e9, 10e9, 25e9, 40e9, 50e9, 100e9)
-STANDARD_MTUS = (1500, 9000)
-
-
-def standard_links(bed: Testbed, bs_bytes: int, direction: str = "read") -> tuple[Ceiling, ...]:
-    """What links of all standard rates carry, of a path whose link is not known.
-
-    Each with a cable's framing, and with that of an interface or a shaper, which counts a frame from header to payload.
-    """
-    if any(one.resource in ("link", "network path") for one in ceilings_of(bed, bs_bytes, direction)):
-        return ()
-    mtu = bed.number("route.mtu") or bed.number("nic.mtu")
-    protocol = _protocol(bed)
-    transfer = _transfer_bytes(bed, direction)
-    found = []
-    for rate in STANDARD_BITS_PER_S:
-        for size in (int(mtu),) if mtu and mtu >= 576 else STANDARD_MTUS:
-            link = Ethernet(rate, size, timestamps=bed.value("tcp.timestamps") != 0)
-            cable = link_ceiling(link, protocol, bs_bytes, transfer_bytes=transfer)
-            shaped = (cable.bw_bytes_per_s or 0.0) * (size + link.frame_overhead_bytes) / (size + ETHERNET_BYTES)
-            found += [cable, replace(cable, bw_bytes_per_s=shaped, name=cable.name.replace(" link", " shaped link"))]
-    return tuple(found)
 
 
 def _protocol(bed: Testbed) -> Protocol:

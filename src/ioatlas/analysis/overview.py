@@ -31,7 +31,6 @@ from ioatlas.analysis.best import (
     usable,
     with_fresh,
 )
-from ioatlas.analysis.model_saturation import ModelLine, model_lines, near_words
 from ioatlas.analysis.wording import Namer, per_cent, plural
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.estimate import Estimate
@@ -100,7 +99,6 @@ def findings(result: CampaignResult) -> tuple[Finding, ...]:
     namer = Namer(cells, [target.name for target in result.targets], tuple(result.axes))
     estimates = with_fresh(result.estimates, result.fresh)
     found: list[Finding] = []
-    modelled = model_lines(estimates)
     for group, members in groups(estimates).items():
         best = best_of(members)
         if best is None:
@@ -108,7 +106,7 @@ def findings(result: CampaignResult) -> tuple[Finding, ...]:
             continue
         found += [_peak(group, best, namer), _near(group, best, namer)]
         if best.peak.grade is None:  # the limits of the cells say it, where a law tells them
-            found.append(_saturation(group, best, members, modelled, namer))
+            found.append(_saturation(group, best, members, namer))
     noise, missing = _noise(estimates, namer), _not_measured(replace(result, estimates=estimates))
     return (*found, noise, *([missing] if missing.sentence else []))
 
@@ -232,14 +230,9 @@ def job_lines(members: Iterable[Estimate]) -> list[Line]:
 _VERBS = {"read": "reads", "write": "writes", "trim": "trims"}
 
 
-def _saturation(
-    group: Group, best: Best, members: Sequence[Estimate], modelled: Sequence[ModelLine], namer: Namer
-) -> Finding:
+def _saturation(group: Group, best: Best, members: Sequence[Estimate], namer: Namer) -> Finding:
     direction = group[1]
     lines = [line for line in job_lines(members) if len(line.points) >= FEWEST_JOBS_VALUES]
-    foretold = next((line for line in modelled if line.place == (*group, "numjobs") and line.told), None)
-    if not lines and foretold is not None:
-        return _by_the_model(group, foretold, namer)
     if not lines:
         return _unknown_saturation(group, best, members, namer)
     peak_key = best.peak.cell.key
@@ -281,19 +274,6 @@ def _saturation_of(line: Line, direction: str, namer: Namer) -> list[str]:
             f"The client limited {limited} of these {len(line.points)} points: the target may gain further."
         )
     return sentences
-
-
-def _by_the_model(group: Group, line: ModelLine, namer: Namer) -> Finding:
-    """Where too few job counts were measured, what the map's model says of the fastest line along them."""
-    blocks = namer.short(line.key.cell).split(", ")[0]
-    if line.bends:
-        sentence = f"By the map's model, {near_words(line)} {group[1]} {blocks} blocks at nearly full speed."
-    else:
-        sentence = (
-            f"By the map's model, more jobs than {line.last} may {group[1]} {blocks} blocks faster still: test more."
-        )
-    keys = _keys(e for _, e in line.points if e.kind == "measured")
-    return _finding(FindingCode.SATURATION, sentence, keys, group, namer)
 
 
 def _unknown_saturation(group: Group, best: Best, members: Sequence[Estimate], namer: Namer) -> Finding:

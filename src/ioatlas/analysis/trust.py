@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from ioatlas.analysis.best import NUMBER_WIDTH, client_limited, disagrees, half_interval, usable, with_fresh
+from ioatlas.analysis.best import NUMBER_WIDTH, client_limited, disagrees, half_interval, usable
 from ioatlas.analysis.drift import level_words
 from ioatlas.analysis.imported_repeats import MIDDLE
 from ioatlas.analysis.wander import wander_words
@@ -125,10 +125,12 @@ def _numbers(result: CampaignResult, headlines: Sequence[Headline], small: Seque
 
 
 def _longer(result: CampaignResult) -> str:
-    """Four times the time halves what noise leaves of an interval."""
+    """Four times the time halves what noise leaves of an interval; of a sweep without a budget, windows so long."""
     had = result.settings.get("budget", "none")
-    seconds = parse_duration_seconds(had) if had != "none" else result.seconds
-    return f"re-run with --budget {round_budget(4 * seconds)}" if seconds else "re-run with a longer --budget"
+    if had != "none":
+        return f"re-run with --budget {round_budget(4 * parse_duration_seconds(had))}"
+    window = result.settings.get("window", "").partition(" ")[0]
+    return f"re-run with --window {4 * float(window):g}s" if window else "re-run with a longer --window"
 
 
 _Rule = Callable[[CampaignResult, Sequence[Estimate], Sequence[Headline]], Iterator[Doubt]]
@@ -378,22 +380,6 @@ def _unfinished(result: CampaignResult, _measured: Sequence[Estimate], _best: Se
         yield Doubt(DoubtCode.UNFINISHED, Trust.FAIR, text, "`ioatlas resume DIR` goes on with it")
 
 
-def _few_ios(result: CampaignResult, _measured: Sequence[Estimate], best: Sequence[Headline]) -> Iterator[Doubt]:
-    """A best value of a target with burst credit whose windows hold few I/Os: their edges may still hold credit."""
-    fed = {(one.target, one.direction) for one in result.findings if one.code is FindingCode.BURST}
-    named = {one.cell for one in best}
-    values = with_fresh(result.estimates, result.fresh)
-    few = [
-        e
-        for e in values
-        if e.cell.key in named and (e.cell.target, e.direction) in fed and e.verdict is VerdictCode.TOO_SHORT
-    ]
-    if few:
-        text = "The target has burst credit, and a best value rests on windows of few I/Os."
-        advice = f"re-run with {_more_time(result, 3, 1)}"
-        yield Doubt(DoubtCode.FEW_IOS, Trust.FAIR, text, advice, _keys(few))
-
-
 def _imported(result: CampaignResult, measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
     if not measured and any(e.kind == "imported" for e in result.estimates):
         text = "Another tool's values: nothing here could check how they were measured."
@@ -407,12 +393,10 @@ def _imported(result: CampaignResult, measured: Sequence[Estimate], _best: Seque
 
 _RULES: tuple[_Rule, ...] = (
     *(_corrupted, _nothing, _cached, _holes, _other_load, _other_programs, _moved, _uncertain, _disagreeing, _drifted),
-    *(_unsteady, _rounds, _reduced, _map_error, _failed, _skipped, _discarded, _client, _once, _few_ios, _unfinished),
+    *(_unsteady, _rounds, _reduced, _map_error, _failed, _skipped, _discarded, _client, _once, _unfinished),
     *(_imported,),
 )
-_OF_CELLS = frozenset(
-    (_moved, _uncertain, _disagreeing, _drifted, _unsteady, _map_error, _skipped, _discarded, _once, _few_ios)
-)
+_OF_CELLS = frozenset((_moved, _uncertain, _disagreeing, _drifted, _unsteady, _map_error, _skipped, _discarded, _once))
 """What grades of the numbers themselves say better."""
 
 

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from ioatlas import container
-from ioatlas.analysis.burst import LONGEST_LEAD_MS, Bursts
 from ioatlas.analysis.counters import CountedPaths
 from ioatlas.bundle.counted import unlike_lines
 from ioatlas.errors import IoAtlasError
@@ -42,6 +41,8 @@ from ioatlas.testbed.telemetry import Watched
 PAUSE = "startdelay="
 _NOT_BEFORE = frozenset(f"{name}={value}" for name, value in TIMED_FLUSHES.items())
 """Lines that older versions did not write, and that change no I/O."""
+LED, LONGEST_LEAD_MS = "bursts", 2000
+"""Record of a campaign of version 0.3 whose loads began with a lead that used up credit; the longest lead."""
 TOLERANCE = 1e-9
 """Relative; sums of other processors round otherwise."""
 
@@ -77,7 +78,7 @@ class _Reading:
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
         self.paths = journal.kept(CountedPaths)
-        self.bursts = journal.kept(Bursts)
+        self.led = LED in journal.record_names()
         plan = recorded_plan(journal, CAMPAIGN.tables)
         procedure = procedure_of(plan.spec, journal.record_names())
         executor = SystemExecutor()
@@ -141,7 +142,7 @@ class _Reading:
         sections = tuple(self.runner.section(visit, visit.runtime_ms or 0, PROBE_GAP_MS) for visit in planned.values())
         directory = self.journal.directory / name
         _unpack_logs(directory)
-        return Batch(batch_id, directory, _led(directory, sections, self.bursts)), planned
+        return Batch(batch_id, directory, _led(directory, sections) if self.led else sections), planned
 
     def _read(
         self,
@@ -210,11 +211,9 @@ class _Reading:
         )
 
     def _is_set_aside(self, made: Visit) -> bool:
-        """Whether credit that was found later in the sweep is why the journal has a visit as discarded, or as unsteady
-        where there was no time to make it again.
-        """
+        """Whether version 0.3 set a visit aside, or called it unsteady, for credit that it found later in the sweep."""
         kept = self.kept.get(made.visit_id)
-        if kept is None or not self.bursts.outran(self.runner.cells[made.cell_key], made):
+        if kept is None or not self.led:
             return False
         if kept.discarded:
             return kept.discarded[0].code is ReasonCode.BURST
@@ -250,15 +249,13 @@ class _Reading:
             self.found.misjudged.append(f"visit {kept.visit_id} is called {was}; by the rules it is {is_}")
 
 
-def _led(directory: Path, sections: Sequence[Section], bursts: Bursts) -> tuple[Section, ...]:
-    """The sections with the leads that they ran with, of which the journal's runtime is without. Each lead followed
-    from the credit that was known by then; more of it was found later.
-    """
+def _led(directory: Path, sections: Sequence[Section]) -> tuple[Section, ...]:
+    """The sections with the leads that they ran with, of which the journal's runtime is without."""
     ran_ms = _ran_ms(directory)
     led = []
     for section in sections:
         lead_ms = max((ran_ms.get(name, 0) for name, _, _ in section.jobs), default=0) - section.runtime_ms
-        known = 0 < lead_ms <= LONGEST_LEAD_MS and bursts.of(section.cell.target, section.cell.directions)
+        known = 0 < lead_ms <= LONGEST_LEAD_MS
         led.append(replace(section, lead_ms=lead_ms, runtime_ms=section.runtime_ms + lead_ms) if known else section)
     return tuple(led)
 

@@ -31,8 +31,6 @@ SHRUNK_SPARE_MS = 50
 """Kept free where a budget leaves no time to make an overlap good."""
 LEAST_SHARE = 0.1
 """Least of a usual window that a short budget leaves: once what is in flight, two I/Os a job."""
-LAST_SHARE = 0.02
-"""Of cells that would have no value otherwise: what is in flight when the window ends comes back, and counts."""
 SHORTEST_MS = 300
 
 
@@ -50,8 +48,6 @@ class Pace:
     """Shortest time from one section's start to the next, a multiple of 100 ms."""
     share: float = 1.0
     """Share of a usual window that the budget leaves."""
-    hopeful: bool = False
-    """Whether I/Os of cells in a process of their own are taken to be as quick as they can be, by what is known."""
     own_process_gap_ms: int = OWN_PROCESS_GAP_MS
     """Gap from which a visit has a process of its own: of several clients it takes longer to start one."""
     spare_ms: int = 0
@@ -74,20 +70,6 @@ class Pace:
         rows = self._readings.setdefault((cell.target, cell.rw.split(":")[0]), [])
         rows[:] = [row for row in rows if row[:2] != (cell.bs_bytes, cell.outstanding)]
         rows.append((cell.bs_bytes, cell.outstanding, latency_seconds))
-
-    def hold_to(self, target: str, bytes_per_s: float, times: float) -> None:
-        """Readings of a target that are more than so many times faster were made while burst credit lasted: from now
-        on such a load takes the time that it takes at this rate.
-        """
-        self._bounds.clear()
-        for (name, _), rows in self._readings.items():
-            if name == target:
-                rows[:] = [
-                    (bs, outstanding, latency)
-                    if bs * outstanding <= times * bytes_per_s * latency
-                    else (bs, outstanding, bs * outstanding / bytes_per_s)
-                    for bs, outstanding, latency in rows
-                ]
 
     def latency_seconds(self, cell: Cell) -> float | None:
         """Upper bound of the time one I/O of the cell takes; None while nothing is known."""
@@ -120,7 +102,7 @@ class Pace:
 
         From below: a target that is saturated answers in proportion to the bytes in flight, so a heavier reading
         bounds a lighter cell by that proportion. Both are equal where the cell or its like was read. Where readings
-        contradict each other, as while burst credit lasts, the longer time is the upper bound.
+        contradict each other the longer time is the upper bound.
         """
         if cell.key not in self._bounds:
             self._bounds[cell.key] = self._bounds_seconds(cell)
@@ -159,8 +141,7 @@ class Pace:
         gap_ms = max(GAP_MS, drain_ms) + spare_ms
         if drain_ms >= self.own_process_gap_ms:
             # In a process of its own: nobody waits for longer than it takes, which is likely this.
-            likely = below if self.hopeful else math.sqrt(below * above)
-            gap_ms = max(self.own_process_gap_ms, math.ceil(1000 * likely * self._drain(cell.target)))
+            gap_ms = max(self.own_process_gap_ms, math.ceil(1000 * math.sqrt(below * above) * self._drain(cell.target)))
         # A short budget takes the risk of a window that holds few I/Os; without one it is rather too long.
         latency_ms = 1000 * (above if self.share == 1 or above < UNSURE * below else below)
         needed_ms = self.share * latency_ms * max(IN_FLIGHT_WINDOWS, COMPLETIONS_PER_JOB / cell.iodepth)

@@ -41,7 +41,7 @@ class Section:
     visit_id:    the planned visit in the journal.
     runtime_ms:  how long the load runs (a cap for a work-bounded cell).
     gap_ms:      time after it for the work in flight to drain before the neighbour starts.
-    lead_ms:     part of runtime_ms at its start that is left out, in which credit that a pause gave is used up.
+    lead_ms:     part of runtime_ms at its start that is left out: version 0.3 used up credit in it.
     location:    options that bind the cell to its place (filename, directory, uri ...).
     places:      of targets loaded together: (name, location) of each that is loaded. Then `location` is empty.
     only:        the place, from 1, whose part of the visit this is; 0 for all of them.

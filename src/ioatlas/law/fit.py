@@ -373,7 +373,7 @@ def fit_law(courses: Sequence[Course]) -> Fit | None:
     apart = _apart(fit)
     if not apart:
         return fit
-    return _fit_parts([replace(one, fits=one.visit_id not in apart) for one in courses]) or fit
+    return _fit_parts([replace(one, fits=one.fits and one.visit_id not in apart) for one in courses]) or fit
 
 
 def _apart(fit: Fit) -> frozenset[int]:

@@ -121,7 +121,7 @@ def _between(fit: Fit) -> tuple[float, float]:
     squares = freedom * left**2
     repeated: dict[tuple[str, str], list[float]] = {}
     for place, course in enumerate(fit.courses):
-        if course.counted:
+        if course.taught:
             repeated.setdefault((course.cell.key, course.direction), []).append(_tail(place, fit, 0.0)[0])
     for logs in repeated.values():
         squares += float(((np.asarray(logs) - np.mean(logs)) ** 2).sum())

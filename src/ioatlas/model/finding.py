@@ -53,7 +53,6 @@ class FindingCode(StrEnum):
     RESPONSE_TIME = "response-time"
     ROUNDS = "rounds"
     SATURATION = "saturation"
-    SATURATION_LAW = "saturation-law"
     BASELINE = "sentinel"
     THROUGHPUT = "throughput"
     TOGETHER = "together"

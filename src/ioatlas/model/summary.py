@@ -41,7 +41,6 @@ class DoubtCode(StrEnum):
     DISCARDED = "discarded"
     CLIENT_LIMITED = "client-limited"
     MEASURED_ONCE = "measured-once"
-    FEW_IOS = "few-ios"
     UNFINISHED = "unfinished"
     IMPORTED = "imported"
     NUMBER = "number"

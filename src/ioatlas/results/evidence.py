@@ -1,37 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ceilings, caches and saturation say about a campaign's estimates, from the testbed of its last session."""
+"""What ceilings, caches and limits say about a campaign's estimates, from the testbed of its last session."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ioatlas.analysis.attribution import AttributionReport, CeilingsOf, attribute
+from ioatlas.analysis.attribution import Seen, limit_findings, limits_of
 from ioatlas.analysis.balance import balance_findings, groups_of, groups_of_targets
-from ioatlas.analysis.burst import Burst
 from ioatlas.analysis.cache import judge_caches
-from ioatlas.analysis.causes import Cause
 from ioatlas.analysis.ceilings import Ceiling
 from ioatlas.analysis.counters import CountedPath
 from ioatlas.analysis.energy import MeterFacts, power_findings, with_watts
-from ioatlas.analysis.limits import ceilings_of, standard_links
-from ioatlas.analysis.model_saturation import model_saturation_findings
+from ioatlas.analysis.limits import ceilings_of
 from ioatlas.analysis.offsets import offset_findings
-from ioatlas.analysis.refill import refills_of
-from ioatlas.analysis.saturation import iops_by_visit, lines_of, saturation_findings
-from ioatlas.analysis.shape import PathView, Seen
 from ioatlas.analysis.together_limits import with_group_limits
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding
-from ioatlas.model.histogram import Histogram
-from ioatlas.model.limit import Bound
+from ioatlas.model.limit import Bound, Limit
 from ioatlas.model.outcomes import IdleWatts, Meters
-from ioatlas.model.purpose import COUNTED, Purpose
+from ioatlas.model.purpose import COUNTED
 from ioatlas.model.testbed import Testbed
 from ioatlas.model.usage import CpuShares, Usage
-from ioatlas.model.verdict import LOWER_BOUND
 from ioatlas.model.visit import Visit
 from ioatlas.results.counts import Counts, counted_in_windows
 from ioatlas.store.journal import Journal
@@ -39,6 +31,8 @@ from ioatlas.testbed.visit_usage import cpu_shares_of, usage_of
 
 if TYPE_CHECKING:
     from ioatlas.law.fit import Fit
+
+CeilingsOf = Callable[[Cell, str], Sequence[Ceiling]]
 
 
 def judge(
@@ -52,16 +46,13 @@ def judge(
     holes: Iterable[str] = (),
     paths: Mapping[str, CountedPath] | None = None,
     meters: Sequence[MeterFacts] = (),
-    predicted: Sequence[Estimate] = (),
-    bursts: Iterable[Burst] = (),
     fits: Mapping[str, Fit] | None = None,
 ) -> tuple[tuple[Estimate, ...], tuple[Finding, ...]]:
-    """The estimates with cache verdicts, and findings on caches, saturation and what limits the highest throughput.
+    """The estimates with cache verdicts, and findings on caches and what limits the highest throughput.
 
     counts: claims against the counters of the targets' paths. telemetry: what was read during each visit, by its id.
-    holes: targets with holes. paths: where each target's bytes are counted. meters: of power. predicted: what the map's
-    model says of cells that were not measured. bursts: credit that stands. fits: laws of targets, which tell the limits
-    of the cells that they cover.
+    holes: targets with holes. paths: where each target's bytes are counted. meters: of power. fits: laws
+    of targets, which tell the limits of the cells that they cover.
     """
     telemetry = telemetry or {}
     counted = counted_in_windows(visits, {e.cell.key: e.cell.target for e in estimates}, paths or {}, telemetry)
@@ -78,31 +69,15 @@ def judge(
     marked = caches.mark(estimates)
     local = {name for name, bed in beds.items() if is_served_here(bed)}
     here = {e.cell.key for e in estimates if e.cell.target in local}
-    report = attribute(
-        marked,
-        ceilings=ceilings,
-        caches=caches,
-        seen=_seen(made, telemetry, here),
-        paths=_paths(beds),
-        fast_share=_fast(made),
-        standards=standards_by_cell(beds),
-        predicted=predicted,
-        refills=refills_of(bursts),
-    )
-    report = by_law(report, marked, fits or {}, ceilings)
-    marked = with_group_limits(tuple(_with_limit(e, report, ceilings) for e in marked))
-    by_visit = iops_by_visit(made)
-    read = {(key.target, key.direction, key.along) for key in lines_of(marked, by_visit)}
-    found = [
-        *caches.findings(),
-        *saturation_findings(marked, by_visit),
-        *model_saturation_findings((*marked, *predicted), read),
-    ]
+    remote = {name for name, bed in beds.items() if is_remote(bed)}
+    limits = limits_of(marked, caches, _seen(made, telemetry, here), _by_law(fits or {}, ceilings), remote)
+    marked = with_group_limits(tuple(_with_limit(e, limits, ceilings) for e in marked))
+    found = [*caches.findings()]
     marked = with_watts(
         marked, made, {visit: record["watts"] for visit, record in telemetry.items() if "watts" in record}, meters
     )
     found += [
-        *report.findings(marked, fresh),
+        *limit_findings(marked, fresh),
         *power_findings(marked, meters),
         *offset_findings(marked, {n: _placed(b) for n, b in beds.items()}),
     ]
@@ -112,33 +87,20 @@ def judge(
     return marked, (*found, *_balance_of_targets(marked, made, beds, telemetry))
 
 
-_KEPT = frozenset({"client page cache", "server cache", "configured rate", Cause.OTHERS.value})
-"""Limits that are known apart from how fast a target is."""
-FULL = 0.9
-"""Share of a processor's time from which it can be what limits."""
+def _by_law(fits: Mapping[str, Fit], ceilings: CeilingsOf) -> Callable[[Estimate], Limit | None]:
+    """What the law of a cell's target tells; None where there is none, or it does not cover the cell."""
 
+    def limit(e: Estimate) -> Limit | None:
+        from ioatlas.law.limits import limit_of
+        from ioatlas.law.read import can_be_told
 
-def by_law(
-    report: AttributionReport, estimates: Iterable[Estimate], fits: Mapping[str, Fit], ceilings: CeilingsOf
-) -> AttributionReport:
-    """The limits as the law tells them; but what is known apart, and the client where its processors are full."""
-    if not fits:
-        return report
-    from ioatlas.law.limits import limit_of
-    from ioatlas.law.read import can_be_told
-
-    limits = dict(report.limits)
-    for e in estimates:
-        place, fit = (e.cell.key, e.direction), fits.get(e.cell.target)
-        if fit is None or place not in limits or not can_be_told(e.cell) or e.direction not in fit.shape.ways:
-            continue
-        known = limits[place]
-        full = known.resource == "client CPU" and (known.share or 0.0) >= FULL
-        if known.resource in _KEPT or full or e.verdict in LOWER_BOUND:
-            continue
+        fit = fits.get(e.cell.target)
+        if fit is None or not can_be_told(e.cell) or e.direction not in fit.shape.ways:
+            return None
         bounds = [(one.resource, one.bw_bytes_per_s) for one in ceilings(e.cell, e.direction) if one.bw_bytes_per_s]
-        limits[place] = limit_of(fit, e.cell, e.direction, bounds)
-    return replace(report, limits=limits)
+        return limit_of(fit, e.cell, e.direction, bounds)
+
+    return limit
 
 
 def _balance_of_targets(
@@ -197,23 +159,6 @@ def ceilings_by_cell(beds: Mapping[str, Testbed]) -> CeilingsOf:
     return ceilings
 
 
-def standards_by_cell(beds: Mapping[str, Testbed]) -> CeilingsOf:
-    """Links of standard rates that a cell's path may have, where its link is not known."""
-    known: dict[tuple[str, int, str], Sequence[Ceiling]] = {}
-
-    def standards(cell: Cell, direction: str) -> Sequence[Ceiling]:
-        if cell.of_fleet:
-            return ()
-        place = (cell.target, cell.bs_bytes, direction)
-        if place not in known:
-            bed = beds.get(cell.target)
-            remote = bed is not None and is_remote(bed)
-            known[place] = standard_links(bed, cell.bs_bytes, direction) if bed is not None and remote else ()
-        return known[place]
-
-    return standards
-
-
 def is_remote(bed: Testbed) -> bool:
     """Whether the way to a target crosses a wire. The interface is looked for where there is a server, whose address
     itself is private.
@@ -267,43 +212,13 @@ def _seen(
     }
 
 
-def _paths(beds: Mapping[str, Testbed]) -> dict[str, PathView]:
-    """Whether the way to each target crosses a wire, and the drives at its end."""
-    paths = {}
-    for name, bed in beds.items():
-        stack = str(bed.value("device.stack") or "").split(" > ")
-        seconds = bed.number("path.round_trip")
-        paths[name] = PathView(is_remote(bed), tuple(one for one in stack if one), 1e9 * seconds if seconds else None)
-    return paths
-
-
-FAST = 0.5
-
-
-def _fast(visits: Iterable[Visit]) -> dict[tuple[str, str], float]:
-    """Share of the I/Os that took less than half the mean, by cell and direction."""
-    merged: dict[tuple[str, str], list[Histogram]] = {}
-    for visit in visits:
-        if visit.purpose is Purpose.SWEEP and not visit.discarded:
-            for part in visit.parts:
-                merged.setdefault((visit.cell_key, part.direction), []).append(part.histogram)
-    shares = {}
-    for place, histograms in merged.items():
-        whole = Histogram.merge(histograms)
-        if whole.count:
-            mean = sum(ns * count for ns, count in whole.bins) / whole.count
-            shares[place] = sum(count for ns, count in whole.bins if ns < FAST * mean) / whole.count
-    return shares
-
-
-def _with_limit(estimate: Estimate, report: AttributionReport, ceilings: CeilingsOf) -> Estimate:
-    """The estimate with what limits it, and its share of the tightest ceiling of the path; a target in memory that is
-    no faster bounds nothing.
+def _with_limit(estimate: Estimate, limits: Mapping[tuple[str, str], Limit], ceilings: CeilingsOf) -> Estimate:
+    """The estimate with what limits it, and the tightest ceiling of the path; a target in memory that is no faster
+    bounds nothing.
     """
-    limit = report.limits.get((estimate.cell.key, estimate.direction))
-    if limit is None:
-        return estimate
     exceeded = estimate.bw_bytes_per_s or 0.0
+    if estimate.kind != "measured" or not exceeded:
+        return estimate
     bounds = [
         one
         for one in ceilings(estimate.cell, estimate.direction)
@@ -311,7 +226,7 @@ def _with_limit(estimate: Estimate, report: AttributionReport, ceilings: Ceiling
     ]
     tightest = next((one for one in bounds if one.resource != "client"), bounds[0] if bounds else None)
     bound = Bound(tightest.name, tightest.bw_bytes_per_s or 0.0, tightest.kind) if tightest is not None else None
-    return replace(estimate, limit=limit, ceiling=bound)
+    return replace(estimate, limit=limits.get((estimate.cell.key, estimate.direction)), ceiling=bound)
 
 
 def _counted(cells: Mapping[str, Cell], visits: Iterable[Visit], counts: Counts) -> dict[int, float]:

@@ -11,7 +11,6 @@ from statistics import median
 from typing import Any
 
 from ioatlas.analysis.best import with_fresh
-from ioatlas.analysis.burst import Bursts, burst_findings, standing
 from ioatlas.analysis.clients import client_findings, client_tables
 from ioatlas.analysis.contradictions import clock_findings, law_findings
 from ioatlas.analysis.drift import baseline_charts, drift_findings, drift_pictures, replicate_rows, replicate_states
@@ -30,7 +29,7 @@ from ioatlas.model.chart import Table
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding
 from ioatlas.model.map_model import Maps
-from ioatlas.model.outcomes import Blocks, ClocksParted, ComputeSeconds, HoleCheck, Integrity, Needed, Voided
+from ioatlas.model.outcomes import Blocks, ClocksParted, ComputeSeconds, HoleCheck, Integrity, KeptLaw, Needed, Voided
 from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import ASIDE, BUDGET_ENDED, UnmeasuredCode, UnmeasuredReason, read_unmeasured
 from ioatlas.model.result import CampaignResult, Unmeasured
@@ -167,9 +166,11 @@ def _estimates(read: _Read) -> tuple[_Estimates, _Estimates, _Estimates, tuple[F
     what counters, ceilings and history say of them.
     """
     parts = read.parts
-    fits = laws_of(parts.journal, read.cells, read.made)
+    fits = laws_of(parts.journal, read.cells, read.made) if parts.attributed and parts.in_replicates else {}
     estimates = parts.estimates(read.cells, read.told)
-    if fits:
+    # What a precision was asked for is told as its rule tells it, and so are campaigns of before there was a law.
+    by_law = bool(fits) and parts.journal.is_kept(KeptLaw) and parts.spec.wanted.precision is None
+    if by_law:
         from ioatlas.law.cells import told_estimates
 
         estimates = told_estimates(estimates, fits)
@@ -178,11 +179,12 @@ def _estimates(read: _Read) -> tuple[_Estimates, _Estimates, _Estimates, tuple[F
     predicted = predicted_estimates(
         read.cells, [row for row in parts.journal.predictions() if row.cell_key not in measured]
     )
-    if fits:
+    if by_law:
         from ioatlas.law.cells import foretold
 
         failed = {key for key, _ in parts.journal.failures()}
-        wanted = [cell for cell, reason in read.rows if not reason and cell.key not in measured | failed]
+        known = measured | failed | {estimate.cell.key for estimate in predicted}
+        wanted = [cell for cell, reason in read.rows if not reason and cell.key not in known]
         predicted = (*predicted, *foretold(wanted, fits))
     reduced = reduction_findings(estimates)
     judged: tuple[Finding, ...] = ()
@@ -197,14 +199,12 @@ def _estimates(read: _Read) -> tuple[_Estimates, _Estimates, _Estimates, tuple[F
             holes=parts.journal.kept(HoleCheck).targets,
             paths=counted_paths(parts.journal),
             meters=meter_facts(parts.journal),
-            predicted=predicted,
-            bursts=standing(parts.journal.kept(Bursts).bursts, read.cells, read.made),
             fits=fits,
         )
         if fits:
-            from ioatlas.law.limits import burst_findings as credit_findings
+            from ioatlas.law.limits import burst_findings
 
-            judged = (*judged, *credit_findings(fits))
+            judged = (*judged, *burst_findings(fits))
     history = load_history(parts.journal, read.cells, read.made)
     estimates = with_history(estimates, read.told, history)
     return estimates, fresh, predicted, (*reduced, *before_after_findings(read.cells, read.told, history), *judged)
@@ -294,11 +294,6 @@ def _with_drift(read: _Read, result: CampaignResult, judged: Sequence[Finding]) 
             *law_findings(read.cells, read.visits),
             *clock_findings(read.parts.journal.kept(ClocksParted).seconds),
             *precision_findings(result.estimates, read.parts.spec.wanted, read.parts.spec.budget_seconds),
-            *burst_findings(
-                standing(read.parts.journal.kept(Bursts).bursts, read.cells, read.made),
-                several=len(result.targets) > 1,
-                estimates=with_fresh(result.estimates, result.fresh),
-            ),
         ),
     )
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ioatlas.analysis.burst import Bursts
 from ioatlas.fio.batch import Section
 from ioatlas.fio.collect import SectionResult
 from ioatlas.fleet.merge import outweighing_ms
@@ -24,8 +23,6 @@ from ioatlas.stats.verdict import judge
 from ioatlas.store.journal import Journal, NewVisit, PlannedVisit
 from ioatlas.testbed.visit_usage import records_by_visit
 
-NO_BURSTS = Bursts()
-STILL_FED = Reason(ReasonCode.BURST, f"{ReasonCode.BURST}: made again after a longer lead")
 LONGER = 4
 """A visit that settles only in its second half is made again this many times as long."""
 
@@ -55,13 +52,12 @@ def take_in(
     gates: Gates | None = None,
     usage: Mapping[str, Any] | None = None,
     judge_one: Judge | None = None,
-    bursts: Bursts = NO_BURSTS,
 ) -> Intake:
     """Judge the sections of one batch.
 
     planned: the journal's rows by visit_id. gates, usage: those of counters and ceilings, and what was counted while
     the batch ran; without them (a batch read back after a crash) only the visits' own figures decide.
-    judge_one: judges a visit where that is not done as for a cell of a map. bursts: the credit that is known.
+    judge_one: judges a visit where that is not done as for a cell of a map.
     """
     intake = Intake()
     results = list(results)
@@ -86,7 +82,6 @@ def take_in(
         visit, late = _overloaded(result, visit, late=late)
         if plan.visit_id in contradicted:
             visit = _refused(visit, Reason(ReasonCode.COUNTERS, contradicted[plan.visit_id]))
-        visit = _unless_fed(result.section, visit, plan, bursts)
         if plan.purpose is Purpose.PROBE:
             visit = replace(visit, discarded=())
         elif overran and not was_stalled(visit):
@@ -99,8 +94,7 @@ def take_in(
         elif late and not plan.alone:
             why = f"{ReasonCode.LATE} ({visit.verdict.text}): made again {LONGER} times as long"
             visit = replace(visit, discarded=(Reason(ReasonCode.LATE, why),))
-            window_ms = result.section.runtime_ms - result.section.lead_ms
-            intake.again.append(made_alone(plan, runtime_ms=window_ms * LONGER))
+            intake.again.append(made_alone(plan, runtime_ms=result.section.runtime_ms * LONGER))
         intake.visits.append(visit)
     # A baseline visit that was lost is a gap in a chart; the next one is near.
     intake.again = [each for each in intake.again if each.purpose is not Purpose.BASELINE]
@@ -177,18 +171,6 @@ def _overloaded(result: SectionResult, visit: Visit, *, late: bool) -> tuple[Vis
     if not result.overloaded or visit.verdict.code is VerdictCode.OVERLOADED:
         return visit, late
     return replace(visit, verdict=Verdict(VerdictCode.OVERLOADED, result.overloaded), window_start_ms=0), False
-
-
-def _unless_fed(section: Section, visit: Visit, plan: PlannedVisit, bursts: Bursts) -> Visit:
-    """The visit, refused where burst credit outlasted its lead; unsteady where it was made again for that. Of a window
-    of few I/Os it cannot be told.
-    """
-    judged_at_all = visit.verdict.code is not VerdictCode.TOO_SHORT
-    if not section.lead_ms or not judged_at_all or not bursts.feeds(section.cell, visit):
-        return visit
-    if plan.alone:
-        return replace(visit, verdict=Verdict(VerdictCode.UNSTABLE, f"{ReasonCode.BURST}, in spite of its lead"))
-    return _refused(visit, STILL_FED)
 
 
 def _refused(visit: Visit, reason: Reason) -> Visit:

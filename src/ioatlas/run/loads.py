@@ -1,28 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The loads of a batch: the process that makes them, how long they take, and what drains burst credit before them."""
+"""The loads of a batch: the process that makes them, and how long they take."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ioatlas import beneath
-from ioatlas.analysis.burst import Bursts
-from ioatlas.design.pace import OWN_PROCESS_GAP_MS
 from ioatlas.fio.batch import TURN_MS, Batch, Section, job_text
 from ioatlas.fio.collect import ERRORS, JOB_FILE, OUTPUT, SectionResult
 from ioatlas.fio.executor import LoadProcess, Spread, limit_seconds
-from ioatlas.model.purpose import Purpose
 from ioatlas.run.plan import FIO_SECONDS, visit_turns
-from ioatlas.store.journal import PlannedVisit
-
-PROCESS_IDLE_SECONDS, TICK_SECONDS = 5.0, 0.1
-"""For how long a target stands still before the first section of a process, and before each other one, at most."""
-USUAL_IDLE_SECONDS = 1.0
-"""For how long loads of the other direction usually run between two of one."""
-DRAIN_SECONDS = OWN_PROCESS_GAP_MS / 1000
-"""What a section that shares a process takes to drain, at most."""
 
 
 def fio_process(batch: Batch, strides: Mapping[str, int] | None = None) -> LoadProcess:
@@ -51,33 +39,6 @@ def _spreads(section: Section, strides: Mapping[str, int]) -> Iterator[Spread]:
         stride = strides.get(target, 0) if cell.own_ranges else 0
         own_files = cell.own_ranges and not stride
         yield Spread(mine, section.seed, cell.clients, own_files=own_files, stride_bytes=stride)
-
-
-def with_leads(sections: Sequence[Section], planned: Mapping[int, PlannedVisit], bursts: Bursts) -> tuple[Section, ...]:
-    """The sections, longer by what each has to run first on targets with burst credit. The journal's runtime is
-    without it. Sections that have leads get them anew.
-
-    Credit of one direction comes back while loads of the other run. Only what the journal knows goes in: a batch that
-    is read back after a crash has the same leads.
-    """
-    if not bursts.bursts:
-        return tuple(sections)
-    led = []
-    ended_seconds: dict[tuple[str, str], float] = {}
-    now = 0.0
-    for section in sections:
-        cell = section.cell
-        mine = [(cell.target, direction) for direction in cell.directions]
-        idle = max((now - ended_seconds.get(one, -PROCESS_IDLE_SECONDS) for one in mine), default=0.0)
-        lead_ms = bursts.lead_ms(cell, max(TICK_SECONDS, idle), whole=planned[section.visit_id].alone)
-        if planned[section.visit_id].purpose is Purpose.PROBE or cell.work_bounded:
-            lead_ms = 0
-        runtime_ms = section.runtime_ms - section.lead_ms + lead_ms
-        led.append(replace(section, lead_ms=lead_ms, runtime_ms=runtime_ms))
-        now += runtime_ms / 1000 + DRAIN_SECONDS
-        ended_seconds |= dict.fromkeys(mine, now)
-        now += TICK_SECONDS
-    return tuple(led)
 
 
 def expected_seconds(sections: Iterable[Section], pace: Any) -> float:

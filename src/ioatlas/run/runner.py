@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ioatlas.analysis.burst import Bursts, BurstUnit
 from ioatlas.analysis.counters import CountedPaths
 from ioatlas.analysis.windows import window_values
 from ioatlas.design.pace import Pace
@@ -41,7 +40,7 @@ from ioatlas.run.events import axes_of, progress_event, visit_events
 from ioatlas.run.fleet import FLEET_LEAST_MS, after_batch, sections_of_clients
 from ioatlas.run.gates import Gates
 from ioatlas.run.intake import Intake, close_batch, reinstated
-from ioatlas.run.loads import USUAL_IDLE_SECONDS, expected_seconds, fio_process, load_seconds, with_leads
+from ioatlas.run.loads import expected_seconds, fio_process, load_seconds
 from ioatlas.run.plan import CELLS_PER_BATCH, Plan, default_pace
 from ioatlas.run.procedure import Procedure
 from ioatlas.run.stall import stood_still, was_stalled
@@ -62,8 +61,6 @@ OVERDUE = 1.5
 """How many times its planned time a process may take at the end of a budget, and a few seconds for its start."""
 GRACE_SECONDS = 5.0
 
-SUSTAINED_TIMES = 1.2
-"""How many times the sustained rate a reading may have that tells of the target without its burst."""
 OVERDRAWN_SECONDS = 0.5
 """A session that is over its budget by more than this says so."""
 
@@ -110,7 +107,6 @@ class Runner:
         self._fruitless = self._silent = 0
         self._sweep_begun = False
         self._slack_ms: float = SLACK_MS
-        self._bursts = Bursts()
         watched = {target.name: environment.watched(target.location) for target in plan.targets}
         self.meters = environment.meters(journal.directory)
         self._watched = together(watched.values())
@@ -159,12 +155,10 @@ class Runner:
         early.
         """
         asked = self.journal.asked_ms()
-        lead = bool(self.journal.kept(Bursts).bursts)
         for visit in self.journal.visits(with_series=True):
-            bounded_by_time = not self.cells[visit.cell_key].work_bounded and not lead
+            bounded_by_time = not self.cells[visit.cell_key].work_bounded
             self.steps.learn(visit, asked.get(visit.visit_id) if bounded_by_time else None)
             self.finished += visit.purpose == Purpose.SWEEP and not visit.discarded
-        self.forget_bursts()
         try:
             complete = self.steps.make()
         finally:
@@ -194,7 +188,6 @@ class Runner:
     def _reopen(self, row: BatchRow) -> tuple[Batch, dict[int, PlannedVisit]]:
         planned = {visit.visit_id: visit for visit in self.journal.batch_visits(row.batch_id)}
         sections = tuple(self.section(visit, visit.runtime_ms or 0, PROBE_GAP_MS) for visit in planned.values())
-        sections = with_leads(sections, planned, self.journal.kept(Bursts))
         return Batch(row.batch_id, self.journal.directory / row.directory, sections), planned
 
     # -- what steps use --------------------------------------------------------------------------------------
@@ -230,8 +223,7 @@ class Runner:
         """
         while waiting := self.steps.waiting(purpose, 2 * CELLS_PER_BATCH):
             rows = {visit.visit_id: visit for visit in waiting}
-            known = self.journal.kept(Bursts)
-            sections = list(with_leads([self.steps.section(visit) for visit in waiting], rows, known))
+            sections = [self.steps.section(visit) for visit in waiting]
             taken = take_sections(sections, seconds=self._batch_seconds(sections, purpose), alone=self._alone(rows))
             if self.steps.out_of_time(purpose, taken):
                 taken = self._still_possible(purpose, sections, rows)
@@ -275,18 +267,6 @@ class Runner:
         """
         return sorted(self._skews)[3 * (len(self._skews) - 1) // 4] if self._skews else 0.0
 
-    def forget_bursts(self) -> None:
-        """Reckon with sustained rates where a target was found to have burst credit."""
-        self._bursts = self.journal.kept(Bursts)
-        for burst in self._bursts.bursts:
-            if burst.unit is not BurstUnit.BYTES:
-                continue  # what was read later has taken the place of what was read before
-            self.pace.hold_to(burst.target, burst.sustained_bytes_per_s, SUSTAINED_TIMES)
-
-    def lead_ms(self, cell: Cell) -> int:
-        """What a load of the cell usually runs first, to use up burst credit."""
-        return self._bursts.lead_ms(cell, USUAL_IDLE_SECONDS)
-
     def pace_before(self, batch_id: int) -> Pace:
         """What the journal told of the target before a batch, whenever that batch is read."""
         known = default_pace(self.plan.spec)
@@ -304,7 +284,7 @@ class Runner:
         if was_stalled(visit):
             return
         cell = self.cells[visit.cell_key]
-        # After the cut: what burst credit or a warm-up made of the start is not what the next window holds.
+        # After the cut: what a warm-up made of the start is not what the next window holds.
         iops = sum(window_values(part, visit.window_start_ms).iops for part in visit.parts)
         seconds = max((part.runtime_ms for part in visit.parts), default=0) / 1000
         if iops and seconds:
@@ -330,15 +310,12 @@ class Runner:
         if self.stop_asked():
             raise self.stopped()
         planned = {section.visit_id: waiting[section.visit_id] for section in sections}
-        sections = with_leads(sections, planned, self.journal.kept(Bursts))
         cells = [section.cell for section in sections]
         self._check(cells)
         now = self.environment.executor.clock.monotonic
         begin = now()
         looked = [self._wall_ahead()]
-        batch_id, directory = self.journal.begin_batch(
-            {section.visit_id: section.runtime_ms - section.lead_ms for section in sections}
-        )
+        batch_id, directory = self.journal.begin_batch({section.visit_id: section.runtime_ms for section in sections})
         readonly = not any(cell.writes for cell in cells)
         batch = Batch(batch_id, directory, sections, readonly=readonly, slack_ms=self._slack_ms)
         process = load(batch) if load else self._within_budget(fio_process(batch, self._strides), batch)
@@ -378,14 +355,10 @@ class Runner:
         )
         self.finished += self._reinstate(visit for visit in intake.visits if planned[visit.visit_id].alone)
         took_seconds, planned_seconds = load_seconds(results), expected_seconds(sections, self.pace)
-        if self.pace.hopeful or any(self.pace.latency_seconds(cell) is None for cell in cells):
+        if any(self.pace.latency_seconds(cell) is None for cell in cells):
             planned_seconds = took_seconds or planned_seconds  # what was not foretold tells nothing of later batches
         self.budget.book(len(sections), planned=planned_seconds, spent=now() - begin, load=took_seconds)
-        asked = {
-            section.visit_id: section.runtime_ms
-            for section in sections
-            if not section.cell.work_bounded and not section.lead_ms
-        }
+        asked = {section.visit_id: section.runtime_ms for section in sections if not section.cell.work_bounded}
         for visit in intake.visits:
             self.steps.learn(visit, asked.get(visit.visit_id))
             self._tell(self.steps.told(visit))

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from ioatlas.analysis.burst import Bursts
 from ioatlas.analysis.wording import plural
 from ioatlas.fio.batch import WORK_CAP_SECONDS, Batch, Section
 from ioatlas.fio.collect import SectionResult
@@ -119,7 +118,7 @@ class Steps(ABC):
         """What the batch gave: its visits judged, what failed, what is made again. gates, usage: None for a batch read
         back after a crash.
         """
-        return take_in(results, planned, gates, usage, self.judge, self.journal.kept(Bursts))
+        return take_in(results, planned, gates, usage, self.judge)
 
     def usage(self, seen: Seen, intake: Intake, cells: Sequence[Cell]) -> dict[str, Any]:  # noqa: ARG002
         """What was read beside the batch, for the journal."""

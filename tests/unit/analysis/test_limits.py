@@ -2,7 +2,7 @@
 import pytest
 
 from ioatlas.analysis.ceilings import Ceiling
-from ioatlas.analysis.limits import Reading, ceilings_of, explain, limit_finding, standard_links
+from ioatlas.analysis.limits import Reading, ceilings_of, explain, limit_finding
 from ioatlas.errors import UsageError
 from ioatlas.model.testbed import Fact, Testbed
 
@@ -61,17 +61,6 @@ def test_a_nas_as_fast_as_its_path_is_limited_by_the_path():
     [*_, last] = explain([reading("PCI card", 67, "PCI", 1500), Reading("NAS read", 66e6, through="PCI card")])
     assert last.code == "limited"
     assert "path PCI card measured alone" in last.sentence
-
-
-def test_links_of_standard_rates_of_a_path_whose_link_is_not_known():
-    known = bed(GIGABIT, ("nic.mtu", 1500, "B", "known"))
-    assert standard_links(known, 65536) == ()
-    doubtful = bed((GIGABIT[0], 10**10, "bit/s", "doubtful"), ("nic.mtu", 1500, "B", "known"))
-    found = {one.name: one.bw_bytes_per_s for one in standard_links(doubtful, 1 << 20)}
-    assert found["1 Gb/s link, MTU 1500"] == pytest.approx(125e6 * 1448 / 1538)
-    assert found["1 Gb/s shaped link, MTU 1500"] == pytest.approx(125e6 * 1448 / 1514)  # as tc and clouds count
-    assert not any("9000" in name for name in found)
-    assert any("9000" in one.name for one in standard_links(bed(), 1 << 20))
 
 
 def test_results_through_a_path_are_compared_with_each_other():

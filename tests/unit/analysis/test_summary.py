@@ -60,10 +60,6 @@ def test_a_quiet_campaign_is_good_and_says_what_comes_next():
     assert (best.label, best.where, best.value) == ("Best read", "1 MiB, 20 jobs", 120 * MIB)
 
 
-CREDIT = Finding(FindingCode.BURST, "", target="nas", direction="read")
-FEW_IOS = [*row(), value(200, jobs=30, verdict=VerdictCode.TOO_SHORT)]
-
-
 @pytest.mark.parametrize(
     ("changes", "code", "level"),
     [
@@ -85,10 +81,6 @@ FEW_IOS = [*row(), value(200, jobs=30, verdict=VerdictCode.TOO_SHORT)]
         ({"n_discarded": 6}, DoubtCode.DISCARDED, Trust.FAIR),
         ({"n_discarded": 6, "discard_reasons": {"while burst credit lasted": 6}}, None, Trust.GOOD),
         ({"n_discarded": 6, "discard_reasons": {"while burst credit lasted": 3}}, None, Trust.GOOD),
-        ({"estimates": FEW_IOS}, None, Trust.GOOD),
-        ({"findings": (CREDIT,)}, None, Trust.GOOD),
-        ({"estimates": FEW_IOS, "findings": (CREDIT,)}, DoubtCode.FEW_IOS, Trust.FAIR),
-        ({"estimates": FEW_IOS, "findings": (replace(CREDIT, direction="write"),)}, None, Trust.GOOD),
         ({"n_discarded": 40}, DoubtCode.DISCARDED, Trust.LOW),
         ({"n_not_reached": 4}, None, Trust.GOOD),
         ({"n_not_reached": 5}, DoubtCode.SKIPPED, Trust.FAIR),

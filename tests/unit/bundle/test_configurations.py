@@ -4,11 +4,7 @@
 import json
 import shutil
 import zipfile
-from dataclasses import replace
 
-import pytest
-
-from ioatlas.analysis.burst import Bursts
 from ioatlas.bundle import layout
 from ioatlas.bundle.pack import pack
 from ioatlas.bundle.redact_plan import RedactPlan
@@ -16,12 +12,10 @@ from ioatlas.bundle.verify import verify
 from ioatlas.model.outcomes import Voided, VoidedReplicate
 from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import Reason, ReasonCode
-from ioatlas.simulate.law import Burst
 from ioatlas.store.journal import Journal
 from tests.unit.bundle.made import bundle_file, campaign
 from tests.unit.procedures.test_configurations import Switching
-from tests.unit.procedures.test_within_budget import ONE_CELL, QUICK, bucket, law
-from tests.unit.simulated import Shell, World
+from tests.unit.simulated import Shell
 
 
 def test_records_of_one_configuration_are_no_users_at_a_host(tmp_path):
@@ -35,37 +29,6 @@ def test_records_of_one_configuration_are_no_users_at_a_host(tmp_path):
     known = {row[0] for row in world.rows("select name from outcome where name like '%@d%'")}
     assert known
     assert known <= kept
-
-
-def test_credit_that_was_found_later_lengthened_no_load_before(tmp_path):
-    """Visits that ran with a shorter lead were once said to have no raw output."""
-    world = World(tmp_path, law(0.0002, 100_000, 10e6, burst=Burst(20e6, 30.0, 10e6)))
-    world.run(ONE_CELL.replace('precision = "2%"', "visits = 3"))
-    journal = world.journal()
-    (burst,) = journal.kept(Bursts).bursts
-    journal.keep(Bursts((burst, replace(burst, credit_bytes=2 * burst.credit_bytes, most_lead_ms=2000))))
-    journal.close()
-    found = verify(bundle_file(tmp_path, pack(world.directory, plan=RedactPlan()).data()))
-    assert [check for check in found.checks if check.state == "failed"] == []
-
-
-@pytest.mark.parametrize("budget", ["60s", "45s"])
-def test_visits_set_aside_for_credit_that_was_found_in_the_sweep_are_no_fault(tmp_path, budget):
-    """Each was kept when it was judged. One that was no faster than is sustained may not be left out so."""
-    world = World(tmp_path, bucket(120))
-    world.run(QUICK.replace('budget = "{budget}s"', f"window = '1s'\nbudget = '{budget}'"))
-    journal = world.journal()
-    (burst,) = journal.kept(Bursts).bursts
-    assert burst.fast_visits
-    aside = [visit for visit in journal.visits() if visit.discarded and visit.discarded[0].code is ReasonCode.BURST]
-    assert aside
-    found = verify(bundle_file(tmp_path, pack(world.directory, plan=RedactPlan()).data()))
-    assert [check for check in found.checks if check.state == "failed"] == []
-    slow = [visit.visit_id for visit in journal.visits() if visit.purpose is Purpose.SWEEP and not visit.discarded]
-    journal.discard_visits(slow[-1:], aside[0].discarded[0])
-    journal.close()
-    found = verify(bundle_file(tmp_path, pack(world.directory, plan=RedactPlan()).data()))
-    assert "rules" in [check.name for check in found.checks if check.state == "failed"]
 
 
 def test_a_replicate_that_was_voided_as_a_whole_is_no_fault(tmp_path):

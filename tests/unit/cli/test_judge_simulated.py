@@ -46,7 +46,17 @@ def home(tmp_path_factory):
         (home / name).mkdir()
         law = Law(read=Way(50e-6, 1e5, speed), write=Way(60e-6, 1e5, speed / 2), noise=0.01)
         done = Shell(law)(
-            "map", home / name, "--campaign", home / "s.toml", "--visits", "3", "-o", home / "kept" / name, "--yes"
+            "map",
+            home / name,
+            "--campaign",
+            home / "s.toml",
+            "--visits",
+            "3",
+            "--window",
+            "1s",
+            "-o",
+            home / "kept" / name,
+            "--yes",
         )
         assert done.returncode == 0, done.stderr
     return home

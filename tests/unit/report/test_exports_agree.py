@@ -6,6 +6,7 @@ import io
 import json
 import re
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from ioatlas.campaign import load_result
 from ioatlas.interop.read.importer import read_source
 from ioatlas.interop.read.source import Source
+from ioatlas.model.limit import Limit
 from ioatlas.model.result import CampaignResult
 from ioatlas.report.export import to_figure
 from ioatlas.report.export.drawing import Drawing
@@ -129,7 +131,9 @@ def test_lines_show_every_value_of_the_csv_and_name_each_line(result):
 
 
 def test_lists_of_sentences_are_joined_in_the_csv(nine):
-    evidence = [row["limit_evidence"] for row in table(nine) if row["limit_evidence"]]
+    limit = Limit(evidence=("one", "two"))
+    told = replace(nine, estimates=tuple(replace(e, limit=limit) for e in nine.estimates))
+    evidence = [row["limit_evidence"] for row in table(told) if row["limit_evidence"]]
     assert evidence
     assert not any(text.startswith("(") for text in evidence)
 

@@ -3,13 +3,12 @@
 
 import pytest
 
-from ioatlas.analysis.attribution import AttributionReport
 from ioatlas.analysis.ceilings import Ceiling
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.limit import Limit
 from ioatlas.model.testbed import Fact, Testbed
-from ioatlas.results.evidence import _with_limit, standards_by_cell
+from ioatlas.results.evidence import _with_limit, is_remote
 
 CELL = Cell("target", (("rw", "read"), ("bs", 65536)))
 MEMORY = Ceiling("path to a target in memory, 1 job", "stack", 1e9, None, "measured")
@@ -20,17 +19,14 @@ def bed(**facts):
     return Testbed("nas", 0.0, tuple(Fact(name.replace("__", "."), value) for name, value in facts.items()))
 
 
-def test_standard_links_are_looked_for_on_paths_over_a_wire_only():
-    remote = bed(server__address="10.0.0.1")
-    here = bed(server__address="127.0.0.1", route__local=True)
-    assert standards_by_cell({"target": remote})(CELL, "read")
-    assert not standards_by_cell({"target": here})(CELL, "read")
-    assert not standards_by_cell({})(CELL, "read")
+def test_a_server_on_this_machine_is_not_behind_a_wire():
+    assert is_remote(bed(server__address="10.0.0.1"))
+    assert not is_remote(bed(server__address="127.0.0.1", route__local=True))
 
 
 @pytest.mark.parametrize(("rate", "nearest"), [(9e8, MEMORY.name), (1.1e9, LINK.name)])
 def test_memory_that_is_slower_than_the_value_bounds_nothing(rate, nearest):
     value = Estimate(CELL, "read", "measured", 2, bw_bytes_per_s=rate)
-    found = _with_limit(value, AttributionReport({(CELL.key, "read"): Limit()}), lambda cell, direction: (MEMORY, LINK))
+    found = _with_limit(value, {(CELL.key, "read"): Limit()}, lambda cell, direction: (MEMORY, LINK))
     assert found.ceiling is not None
     assert found.ceiling.name == nearest

@@ -6,17 +6,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ioatlas.analysis.burst import Burst, Bursts
 from ioatlas.fio.batch import Section
 from ioatlas.fio.collect import SectionResult
 from ioatlas.model.cell import Cell
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.purpose import Purpose
-from ioatlas.model.reason import ReasonCode, sentences
+from ioatlas.model.reason import sentences
 from ioatlas.model.status import SectionState
 from ioatlas.model.verdict import Verdict, VerdictCode
 from ioatlas.model.visit import Part, Series, Visit
-from ioatlas.run.intake import LONGER, NO_BURSTS, reinstated, take_in
+from ioatlas.run.intake import LONGER, reinstated, take_in
 from ioatlas.store.journal import PlannedVisit
 
 CELL = Cell.of(
@@ -25,7 +24,7 @@ CELL = Cell.of(
 ASKED_MS, INTERVAL_MS = 490, 10
 
 
-def taken(shape, *, alone=False, state=SectionState.FINISHED, seed=1, neighbours=0, lead_ms=0, bursts=NO_BURSTS):
+def taken(shape, *, alone=False, state=SectionState.FINISHED, seed=1, neighbours=0):
     """The intake of one visit whose load went as `shape` says, a value an interval of 10 ms; 490 ms were asked for."""
     shape = np.asarray(shape) * (1 + 0.05 * np.random.default_rng(seed).normal(size=len(shape)))
     ran_ms = len(shape) * INTERVAL_MS
@@ -36,42 +35,14 @@ def taken(shape, *, alone=False, state=SectionState.FINISHED, seed=1, neighbours
     visit = Visit(
         1, CELL.key, 1, 0, 0, 7, 0.0, (Part("read", ios * 4096, ios, ran_ms, latency_ns, Histogram(), series),)
     )
-    section = Section(1, CELL, 7, ASKED_MS + lead_ms, 10, (("filename", "/x"),), lead_ms)
+    section = Section(1, CELL, 7, ASKED_MS, 10, (("filename", "/x"),))
     result = SectionResult(section, state, visit, "overlapped its neighbour by 50 ms" if state == "over-run" else "")
     others = [
         replace(result, section=replace(section, visit_id=n), visit=None, state=SectionState.CUT_SHORT)
         for n in range(2, 2 + neighbours)
     ]
     plan = PlannedVisit(1, CELL.key, 0, 7, Purpose.SWEEP, alone, ASKED_MS)
-    return take_in([result, *others], {n: replace(plan, visit_id=n) for n in range(1, 2 + neighbours)}, bursts=bursts)
-
-
-RATE = 50_000 * 4096
-CREDIT = Bursts((Burst("t", "read", 0.6 * RATE, RATE, 6 * RATE),))
-
-
-@pytest.mark.parametrize("alone", [False, True])
-def test_what_credit_still_feeds_after_its_lead_is_made_again_alone(alone):
-    shape = [2.0] * 59
-    found = taken(shape, lead_ms=100, bursts=CREDIT, alone=alone)
-    reasons = [reason.code for reason in found.visits[0].discarded]
-    assert reasons == ([] if alone else [ReasonCode.BURST])
-    assert (found.visits[0].verdict.code is VerdictCode.UNSTABLE) == alone
-    assert [(one.alone, one.runtime_ms) for one in found.again] == ([] if alone else [(True, None)])
-
-
-@pytest.mark.parametrize(("shape", "lead_ms"), [([2.0] * 10 + [1.0] * 49, 100), ([2.0] * 49, 0), ([5.0] * 59, 100)])
-def test_what_no_credit_feeds_stands(shape, lead_ms):
-    """Used up in the lead; without a lead; faster than all of the credit could make it."""
-    found = taken(shape, lead_ms=lead_ms, bursts=CREDIT)
-    assert not found.visits[0].discarded
-    assert not found.again
-
-
-def test_a_late_settling_visit_is_made_again_longer_without_its_lead():
-    shape = [1.0] * 10 + [2.0] * 30 + [1.0] * 19
-    first = taken(shape, lead_ms=100)
-    assert [one.runtime_ms for one in first.again] == [LONGER * ASKED_MS]
+    return take_in([result, *others], {n: replace(plan, visit_id=n) for n in range(1, 2 + neighbours)})
 
 
 def test_a_visit_that_settles_late_is_made_again_longer_in_a_fio_of_its_own_and_then_labelled():

@@ -5,67 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from ioatlas.analysis.burst import Burst, Bursts, most_lead_ms
 from ioatlas.fio.batch import Batch
 from ioatlas.model.purpose import Purpose
 from ioatlas.model.verdict import Verdict, VerdictCode
 from ioatlas.run.events import progress_event, visit_events
-from ioatlas.run.loads import expected_seconds, fio_process, load_seconds, with_leads
+from ioatlas.run.loads import expected_seconds, fio_process, load_seconds
 from ioatlas.run.telemetry import together
 from ioatlas.testbed.telemetry import Watched
-from tests.unit.run.made import cell, part, planned, result, section
-
-BURSTS = Bursts((Burst("t", "read", 1e9, 100e6, 200e6),))
-"""100 MB/s come back while it stands still and go at 100 MB/s: a lead is a quarter longer than the pause, up to 2 s."""
-
-
-def test_credit_that_a_pause_gave_is_used_up_first():
-    sections = [section(number) for number in (1, 2, 3)]
-    led = with_leads(sections, {number: planned(number) for number in (1, 2, 3)}, BURSTS)
-    assert [one.lead_ms for one in led] == [2000, 125, 125]
-    assert [one.runtime_ms for one in led] == [2490, 615, 615]
-    again = with_leads(led, {number: planned(number) for number in (1, 2, 3)}, BURSTS)
-    assert tuple(again) == led, "leads are not added up"
-
-
-def test_credit_of_one_direction_comes_back_while_the_other_runs():
-    """0.49 s of writes, 0.25 s to drain, a tick before and after them: 0.94 s at 100 MB/s."""
-    loads = [section(1), section(2, cell(rw="randwrite")), section(3)]
-    led = with_leads(loads, {number: planned(number) for number in (1, 2, 3)}, BURSTS)
-    assert [one.lead_ms for one in led] == [2000, 0, 1175]
-
-
-def test_a_budget_bounds_leads_but_not_those_of_what_is_made_again():
-    bursts = Bursts((replace(BURSTS.bursts[0], most_lead_ms=300),))
-    led = with_leads([section(1), section(2)], {1: planned(1), 2: planned(2)}, bursts)
-    assert [one.lead_ms for one in led] == [300, 125]
-    (again,) = with_leads([section(1)], {1: planned(1, alone=True)}, bursts)
-    assert again.lead_ms == 2000
-    assert most_lead_ms(None, 24) == 2000
-    assert most_lead_ms(40.0, 24) == 500
-    assert most_lead_ms(1.0, 24) == 50
-
-
-@pytest.mark.parametrize(("bs", "lead_ms"), [(4096, 1250), (65536, 179), (1 << 20, 69)])
-def test_light_loads_take_longer_to_use_credit_up(bs, lead_ms):
-    """1 s at 100 MB/s goes at what a load does above that: 200 MB/s of 4 KiB, four times that of 64 KiB, 2 GB/s."""
-    burst = Burst("t", "read", 1e9, 100e6, 2e9, slowest_per_s=200e6, slowest_block_bytes=4096)
-    assert burst.lead_ms(1.0, bs) == pytest.approx(lead_ms, abs=3)
-
-
-def test_probes_work_and_other_loads_have_no_lead():
-    sections = [
-        section(1),
-        section(2, cell(io_size=1 << 20)),
-        section(3, cell(rw="write")),
-        section(4, cell("other")),
-        section(5),
-    ]
-    rows = {number: planned(number) for number in range(1, 6)} | {1: planned(1, Purpose.PROBE)}
-    led = with_leads(sections, rows, BURSTS)
-    assert [one.lead_ms for one in led] == [0, 0, 0, 0, 2000]
-    assert [one.runtime_ms for one in led] == [490, 490, 490, 490, 2490]
-    assert with_leads(sections, rows, Bursts()) == tuple(sections)
+from tests.unit.run.made import cell, part, result, section
 
 
 def test_loads_take_from_the_first_start_to_the_last_end():

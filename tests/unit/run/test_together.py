@@ -111,7 +111,7 @@ def test_targets_add_up_where_what_they_share_has_room(world):
 
 
 def test_which_targets_take_part_is_drawn_anew_and_the_same_again_after_a_crash(world):
-    world.run(text(sweep="iodepth = 1\ntargets = [1, 2]"))
+    world.run(text(sweep="iodepth = 1\ntargets = [1, 2]").replace("visits = 2", "visits = 6"))
     drawn = [
         tuple(sorted(part.target for part in visit.targets)) for visit in world.journal().visits() if visit.targets
     ]

@@ -9,7 +9,7 @@ from dataclasses import replace
 from ioatlas.fio.batch import Batch, Section
 from ioatlas.law.choose import Next, first_loads, next_load
 from ioatlas.law.course import Course
-from ioatlas.law.read import can_be_told, courses_by_target
+from ioatlas.law.read import courses_by_target, have_one_law
 from ioatlas.model.cell import Cell
 from ioatlas.model.outcomes import KeptLaw, LaidOuts
 from ioatlas.model.purpose import Purpose
@@ -22,8 +22,6 @@ from ioatlas.run.plan import Plan
 from ioatlas.run.runner import Runner
 from ioatlas.store.journal import NewVisit, PlannedVisit
 
-PROFILE = "law"
-"""The profile that asks for it: shorter budgets and very slow targets are better served by the usual design yet."""
 MOST_CELLS = 60
 """Larger maps are left to the adaptive design, which chooses among their cells by a model of the map."""
 THINKING_SHARE, MOST_THINKING_SECONDS = 0.06, 4.0
@@ -34,16 +32,15 @@ LEAST_GAP_MS = 50
 
 def chooses(plan: Plan) -> bool:
     """Whether the loads of a plan are chosen by what they teach: a budget, and loads that the law covers."""
-    spec = plan.spec
+    spec, cells = plan.spec, plan.to_measure
     return (
-        spec.profile == PROFILE
-        and spec.budget_seconds is not None
+        spec.budget_seconds is not None
         and spec.wanted.precision is None
         and spec.set_ups == 1
         and not spec.configurations
-        and 0 < len(plan.to_measure) <= MOST_CELLS
-        and any(map(can_be_told, plan.to_measure))
-        and not any(_needs_more(cell) for cell in plan.to_measure)
+        and 0 < len(cells) <= MOST_CELLS
+        and all(have_one_law(cell for cell in cells if cell.target == name) for name in {cell.target for cell in cells})
+        and not any(map(_needs_more, cells))
     )
 
 
@@ -72,7 +69,7 @@ class LawSteps(MapSteps):
             self._make_once()
             if len(self.journal.visits()) == before:  # nothing came back in the time there was
                 break
-        keep_laws(self.journal, self.cells)
+        self._tell_left_out(keep_laws(self.journal, self.cells))
         self._verify()
         return True
 

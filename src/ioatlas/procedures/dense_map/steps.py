@@ -1,188 +1,166 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The steps of a map: lay out, probe, fit the budget, visit every cell or those the design asks for, the extremes
-afresh.
+"""The steps of a map that visits its cells in an order of its own: lay out, visit every cell or those that the design
+asks for, then those that are not precise enough.
 """
 
 from __future__ import annotations
 
-import random
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from statistics import median
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from ioatlas.analysis.estimates import judged_visits
-from ioatlas.analysis.overview import contenders
 from ioatlas.analysis.spend import plan_spending
+from ioatlas.analysis.wording import plural
 from ioatlas.design.exhaustive import random_replicates
-from ioatlas.design.pace import LAST_SHARE
+from ioatlas.design.pace import LEAST_SHARE
+from ioatlas.fio.batch import TURN_MS, Section
 from ioatlas.model.cell import Cell
 from ioatlas.model.events import Event
-from ioatlas.model.outcomes import Extremes, Integrity, Voided
+from ioatlas.model.outcomes import Fitted, Integrity, Needed, Voided
 from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import Reason, ReasonCode
+from ioatlas.model.units import format_duration, format_size, round_budget
 from ioatlas.model.visit import Visit
-from ioatlas.procedures.dense_map.fitting import CLEAN_SECONDS, Fitting, has_own_process, seconds_for, visit_seconds
+from ioatlas.procedures.dense_map.expected import AGAIN_SHARE, sizes_within
 from ioatlas.procedures.dense_map.initial_reads import initial_reads
-from ioatlas.procedures.dense_map.late_burst import set_bursts_aside
-from ioatlas.procedures.dense_map.probe import probe
-from ioatlas.procedures.dense_map.time_left import (
-    MOST_LENGTHENED,
-    MOST_TRIES,
-    Cost,
-    Known,
-    fuller,
-    fuller_ms,
-    lengthened_ms,
-    too_short,
-    wide,
-    without_value,
-)
 from ioatlas.procedures.dense_map.watch import Watch, plan_repair
-from ioatlas.results.result import estimates_so_far
-from ioatlas.run.budget import SHORT_SECONDS
+from ioatlas.results.by_law import keep_laws
 from ioatlas.run.intake import made_alone, unconfirmed
 from ioatlas.run.integrity import check_targets
-from ioatlas.run.plan import FIO_SECONDS
+from ioatlas.run.plan import FIO_SECONDS, leave_out, visit_turns
 from ioatlas.run.runner import BATCH_SECONDS, Runner
 from ioatlas.run.steps import Steps
 from ioatlas.store.journal import NewVisit, PlannedVisit
 
+if TYPE_CHECKING:
+    from ioatlas.law.fit import Fit
+
 REPLICATE_REPEATS = 2
 """Times that replicates are voided and measured again; what moves after that is a finding."""
-
-FRESH_VISITS, FEWEST_FRESH = 3, 2
-FRESH_CELLS = 3
-"""Of a target and direction, as is reckoned with."""
-FRESH_SHARE = 0.1
-"""Most of a budget that fresh visits may take."""
-MOST_CHEAPEST = 60
-"""Cells of a map that a short budget takes one by one, the cheapest first; of larger ones levels are left out."""
-FRESH_REPLICATE = 1000
-"""First replicate number of visits made afresh, after the sweep."""
+CLEAN_SECONDS = 0.5
+LEFT_OUT = "left out: the budget did not allow it"
+LEAST_MORE = 1.2
+"""Times a budget that left something out, of which one is told that suffices."""
 
 
 class MapSteps(Steps):
-    """One session of a map. `sweep` makes the visits between the probes and the fresh ones."""
+    """One session of a map. `sweep` makes its visits; what is planned where it is left out."""
 
     any_order = True
-    open_end = False
-    """Whether nobody knows beforehand how many visits the sweep takes."""
 
     def __init__(self, runner: Runner, sweep: Callable[[Runner], None] | None = None) -> None:
         super().__init__(runner)
         self._sweep = sweep
-        self._fresh_made = False
         self._seed = runner.plan.spec.order_seed
 
     def make(self) -> bool:
-        """Make all planned visits, then those of the extreme cells."""
         runner = self.runner
         if self._sweep is None:  # what ended the last session was mended meanwhile, or fails once more and is told
             self.journal.add_visits(made_alone(visit) for visit in self.journal.failed_for_good(Purpose.SWEEP))
-        fitting = Fitting(runner, self.reserve_seconds)
-        fitting.fit_layout()
+        self._fit_layout()
         runner.prepare()
         self._read_first()
-        cheapest_first = self.budget.short and self._sweep is None and len(runner.plan.to_measure) <= MOST_CHEAPEST
-        if cheapest_first:
-            fitting.take_cheapest()
-        else:
-            probe(runner)
-            if self._sweep is None:
-                self._sweep = fitting.fit_budget()
+        self._sweep = self._sweep or self._fit_budget()
         precise = runner.plan.spec.wanted.precision is not None
-        self._watch = Watch(self.journal, runner.plan, open_end=self._sweep is not None or precise or cheapest_first)
+        self._watch = Watch(self.journal, runner.plan, open_end=self._sweep is not None or precise)
         if self._sweep is not None:
             self._sweep(runner)
         else:
-            self._make_sweep(precise=precise)
+            if runner.make_planned(Purpose.SWEEP):
+                self._repeat_replicates()
+            if precise:
+                runner.make(Purpose.SWEEP, self._imprecise)
         self._end_baselines()
-        if not self.budget.short:
-            self._make_extremes()
-        self._fresh_made = True
-        self._use_time_left(fitting)
+        self._keep_unconfirmed()
+        self._tell_left_out(keep_laws(self.journal, self.cells))
         self._verify()
         return True
 
-    def _make_sweep(self, *, precise: bool) -> None:
-        """What is planned; then, while there is time, what is missing, too short, not precise or wide."""
+    # -- what a budget has time for --------------------------------------------------------------------------
+
+    def _fit_layout(self) -> None:
+        """Leave out the largest sizes when writing the files alone would take too much of the budget."""
         runner = self.runner
-        going = runner.make_planned(Purpose.SWEEP)
-        if set_bursts_aside(runner, self._left_for_sweep()):
-            going = runner.make_planned(Purpose.SWEEP)
-        if going:
-            self._repeat_replicates()
-        self._make_missing()
-        self._make_stage(too_short)
-        if precise:
-            runner.make(Purpose.SWEEP, self._imprecise)
-        self._make_stage(wide)
-        if set_bursts_aside(runner, self._left_for_sweep()):
-            runner.make_planned(Purpose.SWEEP)
-
-    def _use_time_left(self, fitting: Fitting) -> None:
-        """What was kept back for the fresh visits and was not needed. Cells that a model stands in for stay so."""
-        if self.budget.total is not None:
-            if self._sweep is None:
-                self._make_missing()
-            for stage in (too_short, fuller, wide):
-                self._make_stage(stage)
-        self._keep_unconfirmed()
-        fitting.tell_left_out()
-
-    def _keep_unconfirmed(self) -> None:
-        """Where the budget ended before a longer visit could confirm it, a visit that settled late is better than no
-        value: it counts as unstable.
-        """
-        swept = self._swept(self.journal.visits())
-        for visit_id, cell_key, _, verdict in self.journal.discarded(ReasonCode.LATE):
-            if self.budget.total is not None and cell_key not in swept:
-                self.journal.reinstate(visit_id, unconfirmed(verdict))
-                swept[cell_key] = []
-
-    def _make_missing(self) -> None:
-        """The cells without a value: as planned, then with windows that hold what is in flight and no more, at last
-        those that may be too slow for what is left, which has no other use.
-        """
-        pace, left = self.runner.pace, self._left_for_sweep()
-        share = pace.share
-        swept = self._swept(self.journal.visits())
-        missing = [cell for cell in self.runner.plan.to_measure if cell.key not in swept]
-        if left is None or seconds_for(self.runner, missing, 1) <= left:
-            self._make_stage(without_value)
-        if left is None:
+        budget = runner.plan.spec.budget_seconds
+        sizes = sorted({cell.size_bytes for cell in runner.plan.to_measure})
+        if budget is None or runner.finished:
             return
-        pace.share = min(share, LAST_SHARE)
-        self._make_stage(without_value)
-        if (self.budget.left or 0.0) < SHORT_SECONDS:
-            pace.hopeful = True
-            self._make_stage(without_value)
-        pace.share, pace.hopeful = share, False
+        kept = sizes_within(runner.plan, budget)
+        if len(kept) < len(sizes):
+            gone = ", ".join(format_size(size) for size in sizes if size not in kept)
+            told = f"writing their files would take too much of the budget of {format_duration(budget)}"
+            why = "left out: writing its file would take too much of the budget"
+            plan = leave_out(runner.plan, {"size": tuple(kept)}, why)
+            runner.go_on_with(plan, f"Sizes {gone} left out: {told}.")
 
-    def _make_stage(self, stage: Callable[[Known, Cost], list[NewVisit]]) -> None:
-        self.runner.make(Purpose.SWEEP, lambda visits: self._with_time_left(stage, visits))
+    def _fit_budget(self) -> Callable[[Runner], None] | None:
+        """Windows as short as the budget asks for; or the sweep that the adaptive design makes of a large map."""
+        runner, left = self.runner, self._left_for_sweep()
+        runner.pace.share = self.journal.kept(Fitted).share
+        if left is None or runner.finished:
+            return None
+        cells, visits = list(runner.plan.to_measure), runner.plan.spec.visits
+        need = self._seconds_for(cells, visits)
+        if need <= left:
+            return None
+        from ioatlas.procedures.adaptive_map.sweep import FEWEST_MEASURED, can_be_adaptive, hand_over
 
-    def _with_time_left(
-        self, stage: Callable[[Known, Cost], list[NewVisit]], visits: Sequence[Visit]
-    ) -> list[NewVisit]:
-        """The visits that a stage asks for next."""
-        spec = self.runner.plan.spec
-        lost = Counter(visit.cell_key for visit in visits if visit.discarded and visit.purpose is Purpose.SWEEP)
-        lost.update(key for key, _ in self.journal.failures())
-        gone = frozenset(key for key, count in lost.items() if count >= MOST_TRIES)
-        left = self._left_for_sweep()
-        cells = self.runner.plan.to_measure
-        alone = frozenset(cell.key for cell in cells if has_own_process(self.runner, cell))
-        known = Known(cells, visits, self.journal.asked_ms(), gone, left, spec.visits, self._seed, alone)
-        return stage(known, self._cost)
+        affordable = int(left / (AGAIN_SHARE * self._seconds_for(cells, 1) / len(cells)))
+        once = runner.plan.spec.set_ups == 1  # all set-ups measure the same cells
+        if once and can_be_adaptive(cells) and affordable >= FEWEST_MEASURED:
+            return hand_over(runner, min(affordable, len(cells)), need_seconds=need, left_seconds=left)
+        runner.pace.share = max(LEAST_SHARE, left / need)
+        self.journal.keep(Fitted(runner.pace.share))
+        return None
 
-    def _cost(self, cell: Cell, runtime_ms: int | None = None) -> float:
-        """Expected seconds of one visit, at its usual window or a longer one."""
-        usual_ms, _ = self.runner.pace.runtime_and_gap_ms(cell)
-        return visit_seconds(self.runner, cell) + max(0, (runtime_ms or 0) - usual_ms) / 1000
+    def _seconds_for(self, cells: Sequence[Cell], visits: int) -> float:
+        """Expected time of so many visits of each cell: loads, gaps and starts of processes."""
+        budget, pace = self.budget, self.runner.pace
+        load = visits * sum(visit_turns(cell, pace) for cell in cells) * TURN_MS / 1000 * budget.slowdown
+        return load + (load / BATCH_SECONDS + 1) * budget.start_seconds
+
+    def _tell_left_out(self, laws: Mapping[str, Fit]) -> None:
+        """Mark the cells that the budget has not reached and that no law foretells, and say what would reach them."""
+        runner = self.runner
+        budget = runner.plan.spec.budget_seconds
+        tried = {visit.cell_key for visit in self.journal.visits() if visit.purpose is Purpose.SWEEP}
+        failed = {key for key, _ in self.journal.failures()}
+        gone = [cell for cell in runner.plan.to_measure if cell.key not in tried | failed]
+        if laws and gone:
+            from ioatlas.law.cells import foretold
+
+            told_by_law = {estimate.cell.key for estimate in foretold(gone, laws)}
+            gone = [cell for cell in gone if cell.key not in told_by_law]
+        if budget is None or not gone or self.journal.predictions():
+            return
+        more = self.budget.elapsed + self._seconds_for(gone, 1) + self.reserve_seconds()
+        needed = max(more, LEAST_MORE * budget)
+        self.journal.keep(Needed(round(needed, 1)))
+        left_out = {cell.key for cell in gone}
+        told = f"{len(gone)} of {plural(len(runner.plan.to_measure), 'cell')} left out"
+        cells = tuple((cell, LEFT_OUT if cell.key in left_out else why) for cell, why in runner.plan.cells)
+        runner.go_on_with(
+            replace(runner.plan, cells=cells),
+            f"{told}: the budget of {format_duration(budget)} did not allow them. Try --budget {round_budget(needed)}.",
+        )
+
+    def _left_for_sweep(self) -> float | None:
+        """Seconds of load that the budget still has room for, as planned; None without a limit."""
+        left = self.budget.left
+        return None if left is None else max(0.0, left - self.reserve_seconds())
+
+    def reserve_seconds(self) -> float:
+        """Kept back for cleaning and the report."""
+        return CLEAN_SECONDS + self.report_seconds()
+
+    def drains_long(self, section: Section) -> bool:
+        """Also the first load of a target, of which nobody knows how long its I/Os take."""
+        return super().drains_long(section) or self.runner.pace.latency_seconds(section.cell) is None
+
+    # -- the visits ------------------------------------------------------------------------------------------
 
     def _read_first(self) -> None:
-        """Read what was prepared before the probes or the sweep write to it, where a state was asked for."""
+        """Read what was prepared before the sweep writes to it, where a state was asked for."""
         if not self.runner.finished and not self.journal.has_visits(Purpose.INITIAL):
             self.journal.add_visits(initial_reads(self.runner.plan))
             self.runner.make_planned(Purpose.INITIAL)
@@ -198,6 +176,16 @@ class MapSteps(Steps):
         if self._watch.plan_last():
             self.runner.make_planned(Purpose.BASELINE)
 
+    def _keep_unconfirmed(self) -> None:
+        """Where the budget ended before a longer visit could confirm it, a visit that settled late is better than no
+        value: it counts as unstable.
+        """
+        swept = self._swept(self.journal.visits())
+        for visit_id, cell_key, _, verdict in self.journal.discarded(ReasonCode.LATE):
+            if self.budget.total is not None and cell_key not in swept:
+                self.journal.reinstate(visit_id, unconfirmed(verdict))
+                swept[cell_key] = []
+
     def _repeat_replicates(self) -> None:
         """Void replicates that stand apart from the others, and measure them again; of two that differ, let a third
         decide. Twice at most.
@@ -207,7 +195,7 @@ class MapSteps(Steps):
             repair = plan_repair(self.cells, visits, self._seed)
             cells = [self.cells[visit.cell_key] for visit in repair.visits]
             left = self._left_for_sweep()
-            if not cells or (left is not None and seconds_for(self.runner, cells, 1) > left):
+            if not cells or (left is not None and self._seconds_for(cells, 1) > left):
                 return  # what cannot be made again is not thrown away: it stands, and is told
             for void in repair.voided:
                 self.journal.discard_visits(
@@ -220,11 +208,6 @@ class MapSteps(Steps):
             if not self.runner.make_planned(Purpose.SWEEP):
                 return
 
-    def _left_for_sweep(self) -> float | None:
-        """Seconds of load that the budget still has room for, as planned; None without a limit."""
-        left = self.budget.left
-        return None if left is None else max(0.0, left - self.reserve_seconds())
-
     def _imprecise(self, visits: Sequence[Visit]) -> list[NewVisit]:
         """The cells that are not precise enough again, in random orders up to their next look, until all are, the cap
         or the budget.
@@ -234,7 +217,7 @@ class MapSteps(Steps):
         grade, left = self.runner.plan.spec.wanted, self._left_for_sweep()
         # Visits that were too short for a verdict do not count: without an end of its own this need not have one.
         made = {key: len(mine) for key, mine in self._swept(visits).items()}
-        most = self.runner.plan.spec.visits + grade.cap + MOST_LENGTHENED
+        most = self.runner.plan.spec.visits + grade.cap
         cells = {key: cell for key, cell in self.cells.items() if made.get(key, 0) < most}
         spending = plan_spending(cells, visits, grade, seconds_of=self._seconds_of, left_seconds=left)
         if not spending.visits:
@@ -243,12 +226,7 @@ class MapSteps(Steps):
         told = {target: round(seconds, 3) for target, seconds in spending.window_seconds.items()}
         waiting = {"cells_waiting": len(spending.visits), "block": replicate, "window_seconds": told}
         self.runner.emit(Event("precision", waiting))
-        asked_ms = self.journal.asked_ms()
-        swept = self._swept(visits)
-        windows = {
-            key: max(self._longer_ms(key, told) or 0, lengthened_ms(asked_ms, swept.get(key, [])) or 0) or None
-            for key in spending.visits
-        }
+        windows = {key: self._longer_ms(key, told) for key in spending.visits}
         rows: list[NewVisit] = []
         for turn in range(max(spending.visits.values())):
             keys = [key for key, count in spending.visits.items() if count > turn]
@@ -277,75 +255,6 @@ class MapSteps(Steps):
             return None
         _, gap_ms = self.runner.pace.runtime_and_gap_ms(self.cells[key])
         return -(-int(seconds * 1000 + gap_ms) // 100) * 100 - gap_ms
-
-    def reserve_seconds(self) -> float:
-        """Kept back for the fresh visits of extreme cells, cleaning and the report."""
-        load = 0.0 if self._fresh_made or self.budget.short else self._fresh_seconds()
-        return load + CLEAN_SECONDS + self.report_seconds()
-
-    def _fresh_seconds(self) -> float:
-        plan = self.runner.plan
-        groups = {(cell.target, direction) for cell in plan.to_measure for direction in cell.directions}
-        usual = median(visit_seconds(self.runner, cell) for cell in plan.to_measure)
-        load = len(groups) * FRESH_CELLS * FRESH_VISITS * usual + self.budget.start_seconds
-        return load if self.budget.total is None else min(load, FRESH_SHARE * self.budget.total)
-
-    def _make_extremes(self) -> None:
-        """Measure again in turns the cells that will be named because they are extreme, and those that may be better;
-        only these visits give their values.
-        """
-        if not self.journal.has_visits(Purpose.FRESH):
-            # As the report will take them: what caches, ceilings and reducible data make suspect is not named, so it
-            # needs no fresh visits.
-            cells = self._extreme_cells()
-            asked_ms, swept = self.journal.asked_ms(), self._swept(self.journal.visits())
-            windows = {cell.key: lengthened_ms(asked_ms, swept.get(cell.key, [])) for cell in cells}
-            replicates, windows = self._fresh_windows(cells, windows)
-            replicates = -(-replicates // self.runner.plan.spec.set_ups)
-            generator = random.Random(self._seed + 1)  # noqa: S311 - an order, not a secret
-            rows = []
-            for replicate in range(replicates):
-                order = list(cells)
-                generator.shuffle(order)
-                rows += [
-                    NewVisit(
-                        cell.key,
-                        FRESH_REPLICATE + replicate,
-                        generator.randrange(1, 2**31),
-                        Purpose.FRESH,
-                        runtime_ms=windows[cell.key],
-                    )
-                    for cell in order
-                ]
-            self.journal.add_visits(rows)
-            if rows:
-                self.runner.emit(Event("fresh", {"cells": len(cells), "visits": len(rows)}))
-        self.runner.make_planned(Purpose.FRESH)
-
-    def _extreme_cells(self) -> Sequence[Cell]:
-        """Those that will be named; where the target is set up several times, those that the first time chose."""
-        if self.journal.is_kept(Extremes):
-            return [self.cells[key] for key in self.journal.kept(Extremes).cells if key in self.cells]
-        cells = contenders(estimates_so_far(self.journal))
-        if self.runner.plan.spec.set_ups > 1:
-            self.journal.keep(Extremes(tuple(cell.key for cell in cells)))
-        return cells
-
-    def _fresh_windows(self, cells: Sequence[Cell], usual: dict[str, int | None]) -> tuple[int, dict[str, int | None]]:
-        """How often each of these cells is measured again, and how long: windows that hold enough I/Os are worth fewer
-        visits, as far as the budget has room for two of each.
-        """
-        if self.budget.left is None:
-            return FRESH_VISITS, usual
-        left = self.budget.left - CLEAN_SECONDS - self.report_seconds()
-        asked_ms, swept = self.journal.asked_ms(), self._swept(self.journal.visits(with_series=True))
-        longer = {
-            cell.key: fuller_ms(cell, judged_visits(swept.get(cell.key, [])), asked_ms) or usual[cell.key]
-            for cell in cells
-        }
-        each = sum(self._cost(cell, longer[cell.key]) for cell in cells)
-        able = [count for count in range(FRESH_VISITS, FEWEST_FRESH - 1, -1) if count * each <= left]
-        return (able[0], longer) if able else (FRESH_VISITS, usual)
 
     def _verify(self) -> None:
         """Once, at the end: it overwrites what the reads of the sweep have read."""

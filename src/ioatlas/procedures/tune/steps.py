@@ -7,15 +7,13 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ioatlas.analysis.burst import Bursts
-from ioatlas.analysis.late_burst import find_late_burst
 from ioatlas.analysis.sizing import RateState
 from ioatlas.design.latency_search import Point, conclude, next_trials
 from ioatlas.fio.batch import Batch, Section
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.events import Event
 from ioatlas.model.purpose import Purpose
-from ioatlas.model.reason import Reason, ReasonCode, UnmeasuredCode
+from ioatlas.model.reason import UnmeasuredCode
 from ioatlas.model.status import RemarkKind, VisitStatus
 from ioatlas.model.visit import Visit
 from ioatlas.procedures.dense_map.plan import build_plan
@@ -70,8 +68,6 @@ class TuneSteps(Steps):
     def make(self) -> bool:
         self.runner.prepare()
         self.journal.keep(TuneEnd(by_budget=not self._search()))
-        if self._set_bursts_aside():
-            self.journal.keep(TuneEnd(by_budget=not self._search()))
         if self._confirm():
             self._make_curve()
         self._show_as_a_map()
@@ -95,21 +91,6 @@ class TuneSteps(Steps):
 
         return self.runner.make(SEARCH, next_visits)
 
-    def _set_bursts_aside(self) -> bool:
-        """Whether trials were made while burst credit lasted: they are made again, after what comes back is used up."""
-        if self.journal.is_kept(Bursts):
-            return False
-        trials = [visit for visit in self.journal.visits(with_series=True) if visit.purpose == SEARCH]
-        cell = self.cells[trials[0].cell_key] if trials else None
-        found = find_late_burst(cell.target, cell.directions[0], self.cells, trials) if cell is not None else None
-        if found is None:
-            return False
-        self.journal.keep(Bursts((replace(found.burst, fast_visits=len(found.before)),)))
-        reason = Reason(ReasonCode.BURST, f"{ReasonCode.BURST}: faster than the target can sustain")
-        self.journal.discard_visits([visit.visit_id for visit in found.before], reason)
-        self.runner.forget_bursts()
-        return bool(found.before)
-
     def _trial(self, point: Point, replicate: int, visits: Sequence[Visit]) -> NewVisit:
         cell = self._cell_of(point)
         return NewVisit(
@@ -125,7 +106,7 @@ class TuneSteps(Steps):
         given_up = set(self.journal.kept(Unrunnable).points)
         good = {visit.cell_key for visit in visits if visit.purpose == SEARCH and not visit.discarded}
         lost = [visit for visit in visits if visit.purpose == SEARCH and visit.discarded]
-        bad = [visit.cell_key for visit in lost if visit.discarded[0].code is not ReasonCode.BURST]
+        bad = [visit.cell_key for visit in lost]
         bad += [key for key, _ in self.journal.failures()]
         for key in set(bad) - good:
             if bad.count(key) >= 2:
