@@ -182,23 +182,14 @@ def _cut(words: Sequence[str]) -> list[str]:
     return kept
 
 
+_PRINTED = str.maketrans("\u201c\u201d\u201e\u2018\u2019\xa0\u202f", '"""\'\'  ', "\u200b\ufeff")
+
+
 def _typed(body: str) -> str:
     """What a page or a word processor made of dashes, quotes and blanks, as it was typed."""
     if body.isascii():
         return body
-    plain = body.translate(
-        {
-            0x201C: '"',
-            0x201D: '"',
-            0x201E: '"',
-            0x2018: "'",
-            0x2019: "'",
-            0xA0: " ",
-            0x202F: " ",
-            0x200B: None,
-            0xFEFF: None,
-        }
-    )
+    plain = body.translate(_PRINTED)
     plain = re.sub(r"(?<!\S)[\u2010-\u2013\u2212](?=[A-Za-z+-])", "-", plain)
     return re.sub(
         r"(?<!\S)[\u2014\u2015]([A-Za-z]\S?)",
@@ -215,14 +206,17 @@ def command_line(source: Source, programs: Sequence[str], *, windows: bool | Non
     lines = [line.strip() for line in re.sub(r"(?<!\\)[\\^`][ \t]*\n", " ", _typed(source.text)).split("\n")]
     lines = [line for line in lines if line and not re.match(r"(?i)#|//|::|@?rem\b", line)]
     named = [line for line in lines if any(_is_program(word.strip("\"'"), programs) for word in line.split())]
-    if not lines or (source.from_file and not named):
+    likely = [line for line in named if " -" in line or _is_program(line.split()[0], programs)]
+    likely = likely or [line for line in lines if re.match(r"--?[A-Za-z]", line)]
+    several = any(not line.startswith("-") for line in lines[1:]) or (source.from_file and len(lines) > 1 and not named)
+    if not lines or ((source.from_file or several) and not likely):
         raise UsageError(
             f"no {programs[0]} command is in it",
             where=source.where,
             remedy=f"name a file of {programs[0]}, or give a command line in quotes",
         )
-    if any(not line.startswith("-") for line in lines[1:]):
-        example = next((line for line in named if " -" in line), lines[0]).replace("'", '"')
+    if several:
+        example = likely[0].replace("'", '"')
         raise UsageError(
             "scripts are not read, only one command",
             where=source.where,
